@@ -1,0 +1,251 @@
+/* agpu.h: the C ABI that every native library of amdgpu shares.
+ *
+ * Contract
+ *  - C11, little-endian 64-bit targets, fixed-width types only, prefix `agpu_`.
+ *  - Text is `agpu_str` (pointer and length, UTF-8, not terminated). It belongs to the callee's side: text given to a call is
+ *    borrowed for the duration of the call; text returned stays valid until the next call of the same library on the same thread,
+ *    or for the life of the process where a function says so.
+ *  - A struct that may grow starts with `size_bytes`, set by whoever fills it; a reader looks at no field past that size.
+ *  - Functions return `agpu_status`: 0, or a code of errors.toml. The message of the last failure on this thread is read with
+ *    `agpu_<library>_last_error`. Nothing unwinds, exits or aborts across this boundary.
+ *  - Every function may be called from any thread at the same time, except where its comment says otherwise.
+ *  - Tensors have the memory layout of DLPack's `DLTensor`; strides count elements and may be NULL (row-major contiguous).
+ *
+ * The mirrors of this file in Rust, Zig, Nim and Julia are generated from it (`./x generate`); `./x check` fails when they are stale.
+ * The generator reads the plain forms used below: `#define NAME value`, `typedef struct { ... } name;`, function-pointer typedefs and
+ * prototypes marked AGPU_MATRIX, AGPU_NEURO or AGPU_MATH.
+ */
+#ifndef AGPU_H
+#define AGPU_H
+
+#include <stdint.h>
+
+#include "agpu_errors.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised by one whenever a struct or a function below changes incompatibly. */
+#define AGPU_ABI_VERSION 1
+
+/* Marks which library exports a prototype; empty for the C compiler. */
+#define AGPU_MATRIX
+#define AGPU_NEURO
+
+typedef int32_t agpu_status;
+
+/* Values of DLPack's DLDeviceType (dlpack.h, v1.1). */
+#define AGPU_DEVICE_CPU 1
+#define AGPU_DEVICE_CUDA 2
+#define AGPU_DEVICE_CUDA_HOST 3
+#define AGPU_DEVICE_ROCM 10
+#define AGPU_DEVICE_ROCM_HOST 11
+
+/* Values of DLPack's DLDataTypeCode. */
+#define AGPU_DTYPE_INT 0
+#define AGPU_DTYPE_UINT 1
+#define AGPU_DTYPE_FLOAT 2
+#define AGPU_DTYPE_BFLOAT 4
+#define AGPU_DTYPE_COMPLEX 5
+#define AGPU_DTYPE_BOOL 6
+
+/* Activations of the network language. */
+#define AGPU_ACTIVATION_IDENTITY 0
+#define AGPU_ACTIVATION_RELU 1
+#define AGPU_ACTIVATION_LEAKY_RELU 2
+#define AGPU_ACTIVATION_SIGMOID 3
+#define AGPU_ACTIVATION_TANH 4
+#define AGPU_ACTIVATION_GELU 5
+#define AGPU_ACTIVATION_SILU 6
+#define AGPU_ACTIVATION_SOFTPLUS 7
+#define AGPU_ACTIVATION_ELU 8
+#define AGPU_ACTIVATION_SOFTMAX 9
+#define AGPU_ACTIVATION_NEUROMORPHIC 10
+
+/* Sub-allocation strategies of the Zig library. */
+#define AGPU_ALLOCATOR_SLAB 0
+#define AGPU_ALLOCATOR_BUDDY 1
+#define AGPU_ALLOCATOR_ARENA 2
+
+typedef struct {
+    const char *ptr;
+    uint64_t len;
+} agpu_str;
+
+/* What a library says of itself; all text lives as long as the process. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t abi_version;
+    uint32_t reserved;
+    uint64_t abi_hash;
+    agpu_str name;
+    agpu_str version;
+    agpu_str language;
+    agpu_str layout_manifest;
+} agpu_library_info;
+
+/* The last failure on this thread. */
+typedef struct {
+    uint64_t size_bytes;
+    int32_t code;
+    uint32_t reserved;
+    agpu_str message;
+} agpu_error;
+
+typedef struct {
+    int32_t device_type;
+    int32_t device_id;
+} agpu_device_ref;
+
+typedef struct {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+} agpu_dtype;
+
+/* Same layout as DLPack's DLTensor. */
+typedef struct {
+    void *data;
+    agpu_device_ref device;
+    int32_t ndim;
+    agpu_dtype dtype;
+    int64_t *shape;
+    int64_t *strides;
+    uint64_t byte_offset;
+} agpu_tensor;
+
+/* Work on the half-open index range [begin, end). Must not unwind. */
+typedef void (*agpu_task_fn)(void *data, uint64_t begin, uint64_t end);
+
+/* Runs `task` over [0, count) in pieces, on several threads, and returns when all pieces are done. */
+typedef agpu_status (*agpu_parallel_for_fn)(void *context, uint64_t count, agpu_task_fn task, void *data);
+
+/* The thread pool of the process, handed down so that no library starts threads of its own. */
+typedef struct {
+    uint64_t size_bytes;
+    void *context;
+    uint32_t thread_count;
+    uint32_t reserved;
+    agpu_parallel_for_fn parallel_for;
+} agpu_executor;
+
+typedef struct {
+    uint32_t kind;
+    float alpha;
+    float beta;
+    uint32_t reserved;
+} agpu_activation;
+
+/* out = alpha * (a @ b) + beta * out. `executor` may be NULL: one thread. */
+typedef struct {
+    uint64_t size_bytes;
+    double alpha;
+    double beta;
+    const agpu_executor *executor;
+} agpu_matmul_options;
+
+/* A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t kind;
+    uint32_t reserved;
+    uint64_t capacity_bytes;
+    uint64_t min_block_bytes;
+} agpu_allocator_options;
+
+typedef struct {
+    uint64_t size_bytes;
+    uint64_t capacity_bytes;
+    uint64_t used_bytes;
+    uint64_t peak_used_bytes;
+    uint64_t largest_free_bytes;
+    uint64_t live_blocks;
+    uint64_t allocations_total;
+    uint64_t frees_total;
+    uint64_t failures_total;
+} agpu_allocator_stats;
+
+/* Opaque handles, one pointer wide. */
+typedef void *agpu_allocator;
+typedef void *agpu_network_plan;
+
+/* One dense layer: out[batch, outputs] = activation(x[batch, inputs] @ weight[inputs, outputs] + bias[outputs]). float32. */
+typedef agpu_status (*agpu_dense_forward_fn)(const agpu_tensor *x, const agpu_tensor *weight, const agpu_tensor *bias,
+                                             agpu_tensor *out, const agpu_activation *activation,
+                                             const agpu_executor *executor);
+
+/* ---- Matrix core, libagpu_matrix.so (Zig) ---------------------------------------------------------------------------- */
+AGPU_MATRIX agpu_status agpu_matrix_describe(agpu_library_info *out);
+AGPU_MATRIX agpu_status agpu_matrix_last_error(agpu_error *out);
+/* a[m, k] @ b[k, n] into out[m, n]; f32 or f64, all three alike, any strides; out must not overlap a or b. */
+AGPU_MATRIX agpu_status agpu_matrix_matmul(const agpu_tensor *a, const agpu_tensor *b, agpu_tensor *out,
+                                           const agpu_matmul_options *options);
+/* See agpu_dense_forward_fn; `bias` and `executor` may be NULL. */
+AGPU_MATRIX agpu_status agpu_matrix_dense_forward(const agpu_tensor *x, const agpu_tensor *weight, const agpu_tensor *bias,
+                                                  agpu_tensor *out, const agpu_activation *activation,
+                                                  const agpu_executor *executor);
+AGPU_MATRIX agpu_status agpu_matrix_allocator_create(const agpu_allocator_options *options, agpu_allocator *out);
+/* `align_bytes` is a power of two. AGPU_ERROR_OUT_OF_MEMORY when no block fits; the allocator stays usable. */
+AGPU_MATRIX agpu_status agpu_matrix_allocator_allocate(agpu_allocator allocator, uint64_t bytes, uint64_t align_bytes,
+                                                       uint64_t *out_offset);
+/* Returns a block by the offset it was given at. Freeing what is not live is an error and changes nothing. */
+AGPU_MATRIX agpu_status agpu_matrix_allocator_free(agpu_allocator allocator, uint64_t offset);
+/* Forgets every block. */
+AGPU_MATRIX agpu_status agpu_matrix_allocator_reset(agpu_allocator allocator);
+AGPU_MATRIX agpu_status agpu_matrix_allocator_get_stats(agpu_allocator allocator, agpu_allocator_stats *out);
+AGPU_MATRIX agpu_status agpu_matrix_allocator_destroy(agpu_allocator allocator);
+
+/* ---- Neuromorphic core, libagpu_neuro.so (Nim) ------------------------------------------------------------------------ */
+AGPU_NEURO agpu_status agpu_neuro_describe(agpu_library_info *out);
+AGPU_NEURO agpu_status agpu_neuro_last_error(agpu_error *out);
+/* Parses and checks network text. On failure the message of last_error lists every finding with line, column and hint. */
+AGPU_NEURO agpu_status agpu_neuro_compile(const agpu_str *text, agpu_network_plan *out);
+/* The plan as JSON; lives as long as the plan. */
+AGPU_NEURO agpu_status agpu_neuro_plan_json(agpu_network_plan plan, agpu_str *out);
+AGPU_NEURO agpu_status agpu_neuro_plan_destroy(agpu_network_plan plan);
+/* The reference implementation of agpu_dense_forward_fn: plain loops, float64 accumulation. */
+AGPU_NEURO agpu_status agpu_neuro_dense_forward(const agpu_tensor *x, const agpu_tensor *weight, const agpu_tensor *bias,
+                                                agpu_tensor *out, const agpu_activation *activation,
+                                                const agpu_executor *executor);
+/* weight[inputs, outputs] += learning_rate / batch * pre[batch, inputs]^T @ post[batch, outputs] (Hebb 1949). float32. */
+AGPU_NEURO agpu_status agpu_neuro_hebbian_update(agpu_tensor *weight, const agpu_tensor *pre, const agpu_tensor *post,
+                                                 double learning_rate);
+
+/* ---- Math core (Julia): functions handed over as one table ------------------------------------------------------------ */
+/* y[i] = f(x[i]); x and y may be the same. Softmax is not elementwise and refused here. */
+typedef agpu_status (*agpu_math_activation_fn)(const float *x, float *y, uint64_t len, const agpu_activation *activation);
+/* Softmax over the last axis of x[rows, cols]. */
+typedef agpu_status (*agpu_math_softmax_fn)(const float *x, float *y, uint64_t rows, uint64_t cols);
+/* See agpu_dense_forward_fn, row-major contiguous; `bias` may be NULL. */
+typedef agpu_status (*agpu_math_dense_forward_fn)(const float *x, const float *weight, const float *bias, float *y,
+                                                  uint64_t batch, uint64_t inputs, uint64_t outputs,
+                                                  const agpu_activation *activation);
+/* momentum = decay * momentum + (1 - decay) * gradient; rate[i] = learning_rate / (1 + |gradient[i]|). */
+typedef agpu_status (*agpu_math_adaptive_learning_rate_fn)(const float *gradients, float *momentum, float *rates,
+                                                           uint64_t len, float learning_rate, float decay);
+/* velocity = momentum * velocity + gradient; weight -= learning_rate * velocity. */
+typedef agpu_status (*agpu_math_momentum_update_fn)(float *weights, const float *gradients, float *velocity, uint64_t len,
+                                                    float learning_rate, float momentum);
+/* Copies the message of the last failure, UTF-8, at most `capacity` bytes; returns its full length. */
+typedef uint64_t (*agpu_math_last_error_fn)(char *buffer, uint64_t capacity);
+
+/* Only the thread that owns the Julia runtime may call through this table. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t abi_version;
+    uint32_t reserved;
+    uint64_t abi_hash;
+    agpu_math_activation_fn activation;
+    agpu_math_softmax_fn softmax;
+    agpu_math_dense_forward_fn dense_forward;
+    agpu_math_adaptive_learning_rate_fn adaptive_learning_rate;
+    agpu_math_momentum_update_fn momentum_update;
+    agpu_math_last_error_fn last_error;
+} agpu_math_table;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
