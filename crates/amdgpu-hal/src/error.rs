@@ -1,0 +1,121 @@
+//! The errors of the hardware layer and their codes in the catalogue.
+
+use amdgpu_abi::{Coded, ErrorCode};
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What a device or driver can fail with.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Error {
+    /// No device has that name.
+    #[error("no device `{name}`: {reason}")]
+    DeviceNotFound { name: String, reason: String },
+
+    /// The device has no room left.
+    #[error(
+        "{device} cannot allocate {requested_bytes} bytes of {kind} memory: {used_bytes} of {limit_bytes} bytes are in use"
+    )]
+    OutOfMemory {
+        device: String,
+        kind: &'static str,
+        requested_bytes: u64,
+        used_bytes: u64,
+        limit_bytes: u64,
+    },
+
+    /// The device stopped answering.
+    #[error("{device} stopped answering: {reason}")]
+    DeviceLost { device: String, reason: String },
+
+    /// The driver, or the operating system where it is the driver, reported a failure.
+    #[error("{device}: {operation} failed: {reason}")]
+    DriverFault {
+        device: String,
+        operation: &'static str,
+        reason: String,
+    },
+
+    /// The object was made before `fork()` and is used in the child.
+    #[error("{what} was made before fork() and cannot be used in the child process")]
+    Forked { what: &'static str },
+
+    /// A device address is not inside a live allocation.
+    #[error("address {address:#x} of {device} is not inside a live allocation")]
+    NotAllocated { device: String, address: u64 },
+
+    /// A copy or fill reaches outside its allocation. Only backends that check report it.
+    #[error(
+        "{operation} of {bytes} bytes at {address:#x} of {device} reaches {excess_bytes} bytes past the end of its allocation"
+    )]
+    OutOfBounds {
+        device: String,
+        operation: &'static str,
+        address: u64,
+        bytes: u64,
+        excess_bytes: u64,
+    },
+
+    /// The bytes given to `load_module` are not code this device can run.
+    #[error("the module cannot be loaded: {reason}")]
+    InvalidModule { reason: String },
+
+    /// The module has no such kernel.
+    #[error("the module has no kernel `{name}`; it has {available}")]
+    KernelNotFound { name: String, available: String },
+
+    /// An object of one backend was handed to another.
+    #[error("{what} does not belong to {device}")]
+    WrongBackend { what: &'static str, device: String },
+
+    /// The call would wait for itself.
+    #[error("{operation} was called from inside a command of the same stream and would wait for itself")]
+    WouldDeadlock { operation: &'static str },
+
+    /// A piece of parallel work or a host function panicked.
+    #[error("code running on the device panicked: {message}")]
+    Panicked { message: String },
+
+    /// A host function in a stream returned an error; its code is kept.
+    #[error("{message}")]
+    HostFunction { code: ErrorCode, message: String },
+}
+
+impl Error {
+    /// Wraps the error of a host function, so that its catalogue code survives the way through the stream.
+    pub fn from_coded(error: &dyn Coded) -> Self {
+        Self::HostFunction {
+            code: error.code(),
+            message: error.to_string(),
+        }
+    }
+
+    /// Text of a panic payload.
+    pub(crate) fn from_panic(payload: &(dyn std::any::Any + Send)) -> Self {
+        let message = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_string())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "(the panic carried no text)".to_string());
+        Self::Panicked { message }
+    }
+}
+
+impl Coded for Error {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::DeviceNotFound { .. } => ErrorCode::DeviceNotFound,
+            Self::OutOfMemory { .. } => ErrorCode::OutOfMemory,
+            Self::DeviceLost { .. } => ErrorCode::DeviceLost,
+            Self::DriverFault { .. } => ErrorCode::DriverFault,
+            Self::Forked { .. } => ErrorCode::Forked,
+            Self::NotAllocated { .. } => ErrorCode::UseAfterFree,
+            Self::OutOfBounds { .. } => ErrorCode::InvalidArgument,
+            Self::InvalidModule { .. } => ErrorCode::CodeGenerationFailed,
+            Self::KernelNotFound { .. } => ErrorCode::KernelNotFound,
+            Self::WrongBackend { .. } | Self::WouldDeadlock { .. } => ErrorCode::Internal,
+            Self::Panicked { .. } => ErrorCode::KernelFault,
+            Self::HostFunction { code, .. } => *code,
+        }
+    }
+}

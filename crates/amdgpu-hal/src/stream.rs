@@ -1,0 +1,124 @@
+//! Streams: ordered, asynchronous command queues.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::{DevicePointer, Event, Function, Result};
+
+/// Host code that runs as a command of a stream. An error it returns sticks to the stream.
+pub type HostFunction = Box<dyn FnOnce() -> Result<()> + Send>;
+
+/// Which sides a copy connects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CopyDirection {
+    HostToDevice,
+    DeviceToHost,
+    DeviceToDevice,
+}
+
+impl CopyDirection {
+    /// The name used in labels and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HostToDevice => "host-to-device",
+            Self::DeviceToHost => "device-to-host",
+            Self::DeviceToDevice => "device-to-device",
+        }
+    }
+}
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LaunchConfig {
+    /// Blocks in x, y, z; none is zero.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z; none is zero.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of each block.
+    pub shared_bytes: u32,
+}
+
+impl LaunchConfig {
+    /// A one-dimensional launch without dynamic shared memory.
+    #[must_use]
+    pub const fn linear(blocks: u32, threads_per_block: u32) -> Self {
+        Self {
+            grid: [blocks, 1, 1],
+            block: [threads_per_block, 1, 1],
+            shared_bytes: 0,
+        }
+    }
+
+    /// Blocks of the whole grid; `None` past the range of `u64`.
+    #[must_use]
+    pub fn block_count(&self) -> Option<u64> {
+        let plane = u64::from(self.grid[0]) * u64::from(self.grid[1]);
+        plane.checked_mul(u64::from(self.grid[2]))
+    }
+
+    /// Threads of one block.
+    #[must_use]
+    pub fn threads_per_block(&self) -> u64 {
+        u64::from(self.block[0])
+            .saturating_mul(u64::from(self.block[1]))
+            .saturating_mul(u64::from(self.block[2]))
+    }
+}
+
+/// An ordered queue of commands.
+///
+/// Submitting does not wait for the command, with one exception: the default stream of the CPU runs it at once, on the calling thread,
+/// when nothing is queued before it.
+pub trait Stream: Debug + Send + Sync {
+    /// Unique in the process, never reused.
+    fn id(&self) -> u64;
+
+    /// Copies `bytes` from `source` to `destination`; the ranges do not overlap.
+    ///
+    /// # Safety
+    /// Both ranges are valid for the copy, and stay so until the command has run.
+    unsafe fn copy(
+        &self,
+        destination: DevicePointer,
+        source: DevicePointer,
+        bytes: u64,
+        direction: CopyDirection,
+    ) -> Result<()>;
+
+    /// Sets `bytes` bytes to `value`.
+    ///
+    /// # Safety
+    /// The range is valid device memory and stays so until the command has run.
+    unsafe fn fill(&self, destination: DevicePointer, value: u8, bytes: u64) -> Result<()>;
+
+    /// Launches a kernel. `arguments` is the packed argument block; it is copied before the call returns, or used before it.
+    ///
+    /// # Safety
+    /// `arguments` matches the kernel's parameters, `config` respects the limits of the device, and all memory the kernel reaches stays
+    /// valid until the command has run.
+    unsafe fn launch(
+        &self,
+        function: &dyn Function,
+        config: &LaunchConfig,
+        arguments: &[u8],
+    ) -> Result<()>;
+
+    /// Records `event` behind everything submitted so far.
+    fn record(&self, event: &Arc<dyn Event>) -> Result<()>;
+
+    /// Holds later commands back until what `event` was last recorded behind is done. An event never recorded holds nothing back.
+    fn wait(&self, event: &Arc<dyn Event>) -> Result<()>;
+
+    /// Runs host code in the order of the stream. It may submit to any stream, but not wait for this one.
+    fn call(&self, function: HostFunction) -> Result<()>;
+
+    /// Waits until everything submitted so far is done; returns and clears the error that sticks to the stream.
+    fn synchronize(&self) -> Result<()>;
+
+    /// Whether everything submitted so far is done.
+    fn is_idle(&self) -> Result<bool>;
+
+    /// Commands submitted and not yet finished.
+    fn depth(&self) -> usize;
+}
