@@ -1,0 +1,205 @@
+# Generated from agpu.h and errors.toml by ./x generate. Do not edit.
+
+const PACKAGE_VERSION = "0.1.0"
+const ABI_HASH = 0x538ee44c0db9f8f4
+
+const OK = Int32(0)
+const ERROR_INVALID_ARGUMENT = Int32(100)
+const ERROR_INVALID_TYPE = Int32(101)
+const ERROR_SHAPE_MISMATCH = Int32(102)
+const ERROR_UNSUPPORTED_DTYPE = Int32(103)
+const ERROR_NOT_CONTIGUOUS = Int32(104)
+const ERROR_INVALID_LAUNCH = Int32(105)
+const ERROR_ARGUMENT_COUNT = Int32(106)
+const ERROR_READ_ONLY = Int32(107)
+const ERROR_DEVICE_NOT_FOUND = Int32(200)
+const ERROR_DEVICE_LOST = Int32(201)
+const ERROR_UNKNOWN_CORE_TYPE = Int32(202)
+const ERROR_CLOSED = Int32(203)
+const ERROR_WRONG_DEVICE = Int32(204)
+const ERROR_DRIVER_FAULT = Int32(205)
+const ERROR_FORKED = Int32(206)
+const ERROR_CORE_NOT_ENABLED = Int32(207)
+const ERROR_OUT_OF_MEMORY = Int32(300)
+const ERROR_USE_AFTER_FREE = Int32(301)
+const ERROR_COMPILE_FAILED = Int32(400)
+const ERROR_KERNEL_NOT_FOUND = Int32(401)
+const ERROR_UNSUPPORTED_FEATURE = Int32(402)
+const ERROR_CODE_GENERATOR_MISSING = Int32(403)
+const ERROR_CODE_GENERATION_FAILED = Int32(404)
+const ERROR_INVALID_HANDLE = Int32(405)
+const ERROR_TIMEOUT = Int32(500)
+const ERROR_KERNEL_FAULT = Int32(501)
+const ERROR_LIBRARY_MISSING = Int32(600)
+const ERROR_LIBRARY_STALE = Int32(601)
+const ERROR_JULIA_MISSING = Int32(602)
+const ERROR_FOREIGN_ERROR = Int32(603)
+const ERROR_NETWORK_INVALID = Int32(700)
+const ERROR_WEIGHTS_NOT_FINITE = Int32(701)
+const ERROR_NO_IMPLEMENTATION = Int32(800)
+const ERROR_INTERNAL = Int32(900)
+const ABI_VERSION = UInt32(1)
+const DEVICE_CPU = Int32(1)
+const DEVICE_CUDA = Int32(2)
+const DEVICE_CUDA_HOST = Int32(3)
+const DEVICE_ROCM = Int32(10)
+const DEVICE_ROCM_HOST = Int32(11)
+const DTYPE_INT = UInt8(0)
+const DTYPE_UINT = UInt8(1)
+const DTYPE_FLOAT = UInt8(2)
+const DTYPE_BFLOAT = UInt8(4)
+const DTYPE_COMPLEX = UInt8(5)
+const DTYPE_BOOL = UInt8(6)
+const ACTIVATION_IDENTITY = UInt32(0)
+const ACTIVATION_RELU = UInt32(1)
+const ACTIVATION_LEAKY_RELU = UInt32(2)
+const ACTIVATION_SIGMOID = UInt32(3)
+const ACTIVATION_TANH = UInt32(4)
+const ACTIVATION_GELU = UInt32(5)
+const ACTIVATION_SILU = UInt32(6)
+const ACTIVATION_SOFTPLUS = UInt32(7)
+const ACTIVATION_ELU = UInt32(8)
+const ACTIVATION_SOFTMAX = UInt32(9)
+const ACTIVATION_NEUROMORPHIC = UInt32(10)
+const ALLOCATOR_SLAB = UInt32(0)
+const ALLOCATOR_BUDDY = UInt32(1)
+const ALLOCATOR_ARENA = UInt32(2)
+
+"`agpu_str`."
+struct Str
+    ptr::Ptr{UInt8}
+    len::UInt64
+end
+
+"`agpu_library_info`. What a library says of itself; all text lives as long as the process."
+struct LibraryInfo
+    size_bytes::UInt64
+    abi_version::UInt32
+    reserved::UInt32
+    abi_hash::UInt64
+    name::Str
+    version::Str
+    language::Str
+    layout_manifest::Str
+end
+
+"`agpu_error`. The last failure on this thread."
+struct LastError
+    size_bytes::UInt64
+    code::Int32
+    reserved::UInt32
+    message::Str
+end
+
+"`agpu_device_ref`."
+struct DeviceRef
+    device_type::Int32
+    device_id::Int32
+end
+
+"`agpu_dtype`."
+struct Dtype
+    code::UInt8
+    bits::UInt8
+    lanes::UInt16
+end
+
+"`agpu_tensor`. Same layout as DLPack's DLTensor."
+struct Tensor
+    data::Ptr{Cvoid}
+    device::DeviceRef
+    ndim::Int32
+    dtype::Dtype
+    shape::Ptr{Int64}
+    strides::Ptr{Int64}
+    byte_offset::UInt64
+end
+
+"`agpu_executor`. The thread pool of the process, handed down so that no library starts threads of its own."
+struct Executor
+    size_bytes::UInt64
+    context::Ptr{Cvoid}
+    thread_count::UInt32
+    reserved::UInt32
+    parallel_for::Ptr{Cvoid}
+end
+
+"`agpu_activation`."
+struct Activation
+    kind::UInt32
+    alpha::Float32
+    beta::Float32
+    reserved::UInt32
+end
+
+"`agpu_matmul_options`. out = alpha * (a @ b) + beta * out. `executor` may be NULL: one thread."
+struct MatmulOptions
+    size_bytes::UInt64
+    alpha::Float64
+    beta::Float64
+    executor::Ptr{Executor}
+end
+
+"`agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's."
+struct AllocatorOptions
+    size_bytes::UInt64
+    kind::UInt32
+    reserved::UInt32
+    capacity_bytes::UInt64
+    min_block_bytes::UInt64
+end
+
+"`agpu_allocator_stats`."
+struct AllocatorStats
+    size_bytes::UInt64
+    capacity_bytes::UInt64
+    used_bytes::UInt64
+    peak_used_bytes::UInt64
+    largest_free_bytes::UInt64
+    live_blocks::UInt64
+    allocations_total::UInt64
+    frees_total::UInt64
+    failures_total::UInt64
+end
+
+"`agpu_math_table`. Only the thread that owns the Julia runtime may call through this table."
+struct MathTable
+    size_bytes::UInt64
+    abi_version::UInt32
+    reserved::UInt32
+    abi_hash::UInt64
+    activation::Ptr{Cvoid}
+    softmax::Ptr{Cvoid}
+    dense_forward::Ptr{Cvoid}
+    adaptive_learning_rate::Ptr{Cvoid}
+    momentum_update::Ptr{Cvoid}
+    last_error::Ptr{Cvoid}
+end
+
+const MANIFEST_ROWS = (
+    ("agpu_str", Str),
+    ("agpu_library_info", LibraryInfo),
+    ("agpu_error", LastError),
+    ("agpu_device_ref", DeviceRef),
+    ("agpu_dtype", Dtype),
+    ("agpu_tensor", Tensor),
+    ("agpu_executor", Executor),
+    ("agpu_activation", Activation),
+    ("agpu_matmul_options", MatmulOptions),
+    ("agpu_allocator_options", AllocatorOptions),
+    ("agpu_allocator_stats", AllocatorStats),
+    ("agpu_math_table", MathTable),
+)
+
+"Sizes and offsets as this module was compiled: one line per struct."
+function layout_manifest()
+    io = IOBuffer()
+    for (name, type) in MANIFEST_ROWS
+        print(io, name, " size=", sizeof(type))
+        for index in 1:fieldcount(type)
+            print(io, ' ', fieldname(type, index), '@', Int(fieldoffset(type, index)))
+        end
+        println(io)
+    end
+    return String(take!(io))
+end

@@ -1,0 +1,171 @@
+## Generated from agpu.h and errors.toml by ./x generate. Do not edit.
+
+import std/strutils
+
+const
+  packageVersion* = "0.1.0"
+  abiHash* = 0x538ee44c0db9f8f4'u64
+  statusOk* = 0'i32
+  errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
+  errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
+  errorShapeMismatch* = 102'i32 ## The shapes of two arguments do not fit together.
+  errorUnsupportedDtype* = 103'i32 ## The operation has no implementation for this dtype.
+  errorNotContiguous* = 104'i32 ## A kernel argument is an array whose memory is not contiguous.
+  errorInvalidLaunch* = 105'i32 ## The grid, block or shared memory of a launch is outside the limits of the device.
+  errorArgumentCount* = 106'i32 ## A kernel was launched with another number of arguments than it has parameters.
+  errorReadOnly* = 107'i32 ## The operation would write to an array that is read-only.
+  errorDeviceNotFound* = 200'i32 ## No device has the index or name that was asked for.
+  errorDeviceLost* = 201'i32 ## The device stopped answering.
+  errorUnknownCoreType* = 202'i32 ## A core type is not one of aura, matrix, neuromorphic.
+  errorClosed* = 203'i32 ## The object was closed and cannot be used any more.
+  errorWrongDevice* = 204'i32 ## An array or kernel belongs to another device than the one it is used on.
+  errorDriverFault* = 205'i32 ## The driver of the device reported a failure.
+  errorForked* = 206'i32 ## A device opened before fork() was used in the child process.
+  errorCoreNotEnabled* = 207'i32 ## The device was initialised without the core type that the operation needs.
+  errorOutOfMemory* = 300'i32 ## The device has no room for the allocation, even after cached blocks were given back.
+  errorUseAfterFree* = 301'i32 ## A block of memory was used or freed after it had been freed.
+  errorCompileFailed* = 400'i32 ## The kernel source has errors.
+  errorKernelNotFound* = 401'i32 ## The source or module has no kernel of that name.
+  errorUnsupportedFeature* = 402'i32 ## The source uses a language feature that this version does not compile.
+  errorCodeGeneratorMissing* = 403'i32 ## LLVM, which turns kernels into machine code, cannot be loaded.
+  errorCodeGenerationFailed* = 404'i32 ## LLVM refused the code that the compiler produced, or its output could not be loaded.
+  errorInvalidHandle* = 405'i32 ## A kernel handle is not known to this device.
+  errorTimeout* = 500'i32 ## The operation did not end within its time limit.
+  errorKernelFault* = 501'i32 ## A kernel failed while running.
+  errorLibraryMissing* = 600'i32 ## A native library of amdgpu is not where it is looked for.
+  errorLibraryStale* = 601'i32 ## A native library was built from another version of amdgpu.
+  errorJuliaMissing* = 602'i32 ## No Julia runtime was found for the Math core.
+  errorForeignError* = 603'i32 ## Code in another language of the package raised an error.
+  errorNetworkInvalid* = 700'i32 ## A network description has errors.
+  errorWeightsNotFinite* = 701'i32 ## Weights, biases or inputs of a network hold NaN or infinity.
+  errorNoImplementation* = 800'i32 ## No implementation is registered for this operation, core type and device kind.
+  errorInternal* = 900'i32 ## Something happened that should be impossible.
+  abiVersion* = 1'u32
+  deviceCpu* = 1'i32
+  deviceCuda* = 2'i32
+  deviceCudaHost* = 3'i32
+  deviceRocm* = 10'i32
+  deviceRocmHost* = 11'i32
+  dtypeInt* = 0'u8
+  dtypeUint* = 1'u8
+  dtypeFloat* = 2'u8
+  dtypeBfloat* = 4'u8
+  dtypeComplex* = 5'u8
+  dtypeBool* = 6'u8
+  activationIdentity* = 0'u32
+  activationRelu* = 1'u32
+  activationLeakyRelu* = 2'u32
+  activationSigmoid* = 3'u32
+  activationTanh* = 4'u32
+  activationGelu* = 5'u32
+  activationSilu* = 6'u32
+  activationSoftplus* = 7'u32
+  activationElu* = 8'u32
+  activationSoftmax* = 9'u32
+  activationNeuromorphic* = 10'u32
+  allocatorSlab* = 0'u32
+  allocatorBuddy* = 1'u32
+  allocatorArena* = 2'u32
+
+type
+  Status* = int32
+  Allocator* = pointer
+  NetworkPlan* = pointer
+  TaskFn* = proc(data: pointer; begin: uint64; `end`: uint64) {.cdecl, gcsafe, raises: [].}
+  ParallelForFn* = proc(context: pointer; count: uint64; task: TaskFn; data: pointer): Status {.cdecl, gcsafe, raises: [].}
+  MathActivationFn* = proc(x: ptr float32; y: ptr float32; len: uint64; activation: ptr Activation): Status {.cdecl, gcsafe, raises: [].}
+  MathSoftmaxFn* = proc(x: ptr float32; y: ptr float32; rows: uint64; cols: uint64): Status {.cdecl, gcsafe, raises: [].}
+  MathDenseForwardFn* = proc(x: ptr float32; weight: ptr float32; bias: ptr float32; y: ptr float32; batch: uint64; inputs: uint64; outputs: uint64; activation: ptr Activation): Status {.cdecl, gcsafe, raises: [].}
+  MathAdaptiveLearningRateFn* = proc(gradients: ptr float32; momentum: ptr float32; rates: ptr float32; len: uint64; learningRate: float32; decay: float32): Status {.cdecl, gcsafe, raises: [].}
+  MathMomentumUpdateFn* = proc(weights: ptr float32; gradients: ptr float32; velocity: ptr float32; len: uint64; learningRate: float32; momentum: float32): Status {.cdecl, gcsafe, raises: [].}
+  MathLastErrorFn* = proc(buffer: pointer; capacity: uint64): uint64 {.cdecl, gcsafe, raises: [].}
+  Str* {.bycopy.} = object ## `agpu_str`
+    `ptr`*: pointer
+    len*: uint64
+  LibraryInfo* {.bycopy.} = object ## `agpu_library_info` What a library says of itself; all text lives as long as the process.
+    sizeBytes*: uint64
+    abiVersion*: uint32
+    reserved*: uint32
+    abiHash*: uint64
+    name*: Str
+    version*: Str
+    language*: Str
+    layoutManifest*: Str
+  LastError* {.bycopy.} = object ## `agpu_error` The last failure on this thread.
+    sizeBytes*: uint64
+    code*: int32
+    reserved*: uint32
+    message*: Str
+  DeviceRef* {.bycopy.} = object ## `agpu_device_ref`
+    deviceType*: int32
+    deviceId*: int32
+  Dtype* {.bycopy.} = object ## `agpu_dtype`
+    code*: uint8
+    bits*: uint8
+    lanes*: uint16
+  Tensor* {.bycopy.} = object ## `agpu_tensor` Same layout as DLPack's DLTensor.
+    data*: pointer
+    device*: DeviceRef
+    ndim*: int32
+    dtype*: Dtype
+    shape*: ptr int64
+    strides*: ptr int64
+    byteOffset*: uint64
+  Executor* {.bycopy.} = object ## `agpu_executor` The thread pool of the process, handed down so that no library starts threads of its own.
+    sizeBytes*: uint64
+    context*: pointer
+    threadCount*: uint32
+    reserved*: uint32
+    parallelFor*: ParallelForFn
+  Activation* {.bycopy.} = object ## `agpu_activation`
+    kind*: uint32
+    alpha*: float32
+    beta*: float32
+    reserved*: uint32
+  MatmulOptions* {.bycopy.} = object ## `agpu_matmul_options` out = alpha * (a @ b) + beta * out. `executor` may be NULL: one thread.
+    sizeBytes*: uint64
+    alpha*: float64
+    beta*: float64
+    executor*: ptr Executor
+  AllocatorOptions* {.bycopy.} = object ## `agpu_allocator_options` A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
+    sizeBytes*: uint64
+    kind*: uint32
+    reserved*: uint32
+    capacityBytes*: uint64
+    minBlockBytes*: uint64
+  AllocatorStats* {.bycopy.} = object ## `agpu_allocator_stats`
+    sizeBytes*: uint64
+    capacityBytes*: uint64
+    usedBytes*: uint64
+    peakUsedBytes*: uint64
+    largestFreeBytes*: uint64
+    liveBlocks*: uint64
+    allocationsTotal*: uint64
+    freesTotal*: uint64
+    failuresTotal*: uint64
+  MathTable* {.bycopy.} = object ## `agpu_math_table` Only the thread that owns the Julia runtime may call through this table.
+    sizeBytes*: uint64
+    abiVersion*: uint32
+    reserved*: uint32
+    abiHash*: uint64
+    activation*: MathActivationFn
+    softmax*: MathSoftmaxFn
+    denseForward*: MathDenseForwardFn
+    adaptiveLearningRate*: MathAdaptiveLearningRateFn
+    momentumUpdate*: MathMomentumUpdateFn
+    lastError*: MathLastErrorFn
+
+proc layoutManifest*(): string =
+  ## Sizes and offsets as this library was compiled: one line per struct.
+  result.add ["agpu_str size=", $sizeof(Str), " ptr@", $offsetOf(Str, `ptr`), " len@", $offsetOf(Str, len)].join & "\n"
+  result.add ["agpu_library_info size=", $sizeof(LibraryInfo), " size_bytes@", $offsetOf(LibraryInfo, sizeBytes), " abi_version@", $offsetOf(LibraryInfo, abiVersion), " reserved@", $offsetOf(LibraryInfo, reserved), " abi_hash@", $offsetOf(LibraryInfo, abiHash), " name@", $offsetOf(LibraryInfo, name), " version@", $offsetOf(LibraryInfo, version), " language@", $offsetOf(LibraryInfo, language), " layout_manifest@", $offsetOf(LibraryInfo, layoutManifest)].join & "\n"
+  result.add ["agpu_error size=", $sizeof(LastError), " size_bytes@", $offsetOf(LastError, sizeBytes), " code@", $offsetOf(LastError, code), " reserved@", $offsetOf(LastError, reserved), " message@", $offsetOf(LastError, message)].join & "\n"
+  result.add ["agpu_device_ref size=", $sizeof(DeviceRef), " device_type@", $offsetOf(DeviceRef, deviceType), " device_id@", $offsetOf(DeviceRef, deviceId)].join & "\n"
+  result.add ["agpu_dtype size=", $sizeof(Dtype), " code@", $offsetOf(Dtype, code), " bits@", $offsetOf(Dtype, bits), " lanes@", $offsetOf(Dtype, lanes)].join & "\n"
+  result.add ["agpu_tensor size=", $sizeof(Tensor), " data@", $offsetOf(Tensor, data), " device@", $offsetOf(Tensor, device), " ndim@", $offsetOf(Tensor, ndim), " dtype@", $offsetOf(Tensor, dtype), " shape@", $offsetOf(Tensor, shape), " strides@", $offsetOf(Tensor, strides), " byte_offset@", $offsetOf(Tensor, byteOffset)].join & "\n"
+  result.add ["agpu_executor size=", $sizeof(Executor), " size_bytes@", $offsetOf(Executor, sizeBytes), " context@", $offsetOf(Executor, context), " thread_count@", $offsetOf(Executor, threadCount), " reserved@", $offsetOf(Executor, reserved), " parallel_for@", $offsetOf(Executor, parallelFor)].join & "\n"
+  result.add ["agpu_activation size=", $sizeof(Activation), " kind@", $offsetOf(Activation, kind), " alpha@", $offsetOf(Activation, alpha), " beta@", $offsetOf(Activation, beta), " reserved@", $offsetOf(Activation, reserved)].join & "\n"
+  result.add ["agpu_matmul_options size=", $sizeof(MatmulOptions), " size_bytes@", $offsetOf(MatmulOptions, sizeBytes), " alpha@", $offsetOf(MatmulOptions, alpha), " beta@", $offsetOf(MatmulOptions, beta), " executor@", $offsetOf(MatmulOptions, executor)].join & "\n"
+  result.add ["agpu_allocator_options size=", $sizeof(AllocatorOptions), " size_bytes@", $offsetOf(AllocatorOptions, sizeBytes), " kind@", $offsetOf(AllocatorOptions, kind), " reserved@", $offsetOf(AllocatorOptions, reserved), " capacity_bytes@", $offsetOf(AllocatorOptions, capacityBytes), " min_block_bytes@", $offsetOf(AllocatorOptions, minBlockBytes)].join & "\n"
+  result.add ["agpu_allocator_stats size=", $sizeof(AllocatorStats), " size_bytes@", $offsetOf(AllocatorStats, sizeBytes), " capacity_bytes@", $offsetOf(AllocatorStats, capacityBytes), " used_bytes@", $offsetOf(AllocatorStats, usedBytes), " peak_used_bytes@", $offsetOf(AllocatorStats, peakUsedBytes), " largest_free_bytes@", $offsetOf(AllocatorStats, largestFreeBytes), " live_blocks@", $offsetOf(AllocatorStats, liveBlocks), " allocations_total@", $offsetOf(AllocatorStats, allocationsTotal), " frees_total@", $offsetOf(AllocatorStats, freesTotal), " failures_total@", $offsetOf(AllocatorStats, failuresTotal)].join & "\n"
+  result.add ["agpu_math_table size=", $sizeof(MathTable), " size_bytes@", $offsetOf(MathTable, sizeBytes), " abi_version@", $offsetOf(MathTable, abiVersion), " reserved@", $offsetOf(MathTable, reserved), " abi_hash@", $offsetOf(MathTable, abiHash), " activation@", $offsetOf(MathTable, activation), " softmax@", $offsetOf(MathTable, softmax), " dense_forward@", $offsetOf(MathTable, denseForward), " adaptive_learning_rate@", $offsetOf(MathTable, adaptiveLearningRate), " momentum_update@", $offsetOf(MathTable, momentumUpdate), " last_error@", $offsetOf(MathTable, lastError)].join & "\n"

@@ -1,0 +1,89 @@
+"""`python tools/generate [--check]`: write, or only compare, every file that is generated from a table or from agpu.h."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import emit_c
+import emit_docs
+import emit_julia
+import emit_nim
+import emit_python
+import emit_rust
+import emit_zig
+import header
+import tables
+
+ROOT = Path(__file__).resolve().parents[2]
+ABI = ROOT / "crates" / "amdgpu-abi"
+
+
+def rustfmt(text: str) -> str:
+    """The text as rustfmt lays it out, so that the generated file passes `cargo fmt --check`."""
+    if shutil.which("rustfmt") is None:
+        raise SystemExit("rustfmt is missing: rustup component add rustfmt")
+    command = ["rustfmt", "--edition", "2024", "--emit", "stdout"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def ruff_format(text: str) -> str:
+    """The text as ruff lays it out."""
+    command = [sys.executable, "-m", "ruff", "format", "--config", "line-length=120", "--isolated", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def zig_format(text: str) -> str:
+    """The text as `zig fmt` lays it out."""
+    command = [sys.executable, "-m", "ziglang", "fmt", "--stdin"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def generate() -> dict[Path, str]:
+    """Every generated file and its text."""
+    abi = header.parse((ABI / "include" / "agpu.h").read_text())
+    errors = tables.load_errors(ABI / "errors.toml")
+    metrics = tables.load_metrics(ABI / "metrics.toml")
+    environment = tables.load_environment(ABI / "environment.toml")
+    version = tables.load_version(ROOT / "Cargo.toml")
+    rust, python, docs = ABI / "src" / "generated", ROOT / "python" / "amdgpu" / "_generated", ROOT / "docs"
+    return {
+        ABI / "include" / "agpu_errors.h": emit_c.emit_errors(errors),
+        rust / "layout.rs": rustfmt(emit_rust.emit_layout(abi, version)),
+        rust / "errors.rs": rustfmt(emit_rust.emit_errors(errors)),
+        rust / "metrics.rs": rustfmt(emit_rust.emit_metrics(metrics)),
+        rust / "environment.rs": rustfmt(emit_rust.emit_environment(environment)),
+        ROOT / "zig" / "src" / "abi.zig": zig_format(emit_zig.emit(abi, errors, version)),
+        ROOT / "nim" / "src" / "agpu_abi.nim": emit_nim.emit(abi, errors, version),
+        ROOT / "julia" / "src" / "abi.jl": emit_julia.emit(abi, errors, version),
+        python / "__init__.py": f'"""Mirrors of the tables in amdgpu-abi. {emit_python.NOTE}"""\n',
+        python / "errors.py": ruff_format(emit_python.emit_errors(errors)),
+        python / "constants.py": ruff_format(emit_python.emit_constants(abi, version)),
+        python / "environment.py": ruff_format(emit_python.emit_environment(environment)),
+        docs / "errors.md": emit_docs.emit_errors(errors),
+        docs / "metrics.md": emit_docs.emit_metrics(metrics),
+        docs / "environment.md": emit_docs.emit_environment(environment),
+    }
+
+
+def main() -> int:
+    check = "--check" in sys.argv[1:]
+    stale = []
+    for path, text in generate().items():
+        if path.exists() and path.read_text() == text:
+            continue
+        stale.append(path.relative_to(ROOT))
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    if check and stale:
+        print("generated files are stale; run ./x generate:", *stale, sep="\n  ")
+        return 1
+    print(f"generated files: {len(stale)} written" if stale else "generated files: fresh")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

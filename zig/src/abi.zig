@@ -1,0 +1,278 @@
+//! Generated from agpu.h and errors.toml by ./x generate. Do not edit.
+
+const std = @import("std");
+
+pub const package_version = "0.1.0";
+pub const abi_hash: u64 = 0x538ee44c0db9f8f4;
+
+pub const Status = i32;
+
+pub const ok: Status = 0;
+pub const errors = struct {
+    /// An argument has a value the operation does not accept.
+    pub const invalid_argument: Status = 100;
+    /// An argument has a type the operation does not accept.
+    pub const invalid_type: Status = 101;
+    /// The shapes of two arguments do not fit together.
+    pub const shape_mismatch: Status = 102;
+    /// The operation has no implementation for this dtype.
+    pub const unsupported_dtype: Status = 103;
+    /// A kernel argument is an array whose memory is not contiguous.
+    pub const not_contiguous: Status = 104;
+    /// The grid, block or shared memory of a launch is outside the limits of the device.
+    pub const invalid_launch: Status = 105;
+    /// A kernel was launched with another number of arguments than it has parameters.
+    pub const argument_count: Status = 106;
+    /// The operation would write to an array that is read-only.
+    pub const read_only: Status = 107;
+    /// No device has the index or name that was asked for.
+    pub const device_not_found: Status = 200;
+    /// The device stopped answering.
+    pub const device_lost: Status = 201;
+    /// A core type is not one of aura, matrix, neuromorphic.
+    pub const unknown_core_type: Status = 202;
+    /// The object was closed and cannot be used any more.
+    pub const closed: Status = 203;
+    /// An array or kernel belongs to another device than the one it is used on.
+    pub const wrong_device: Status = 204;
+    /// The driver of the device reported a failure.
+    pub const driver_fault: Status = 205;
+    /// A device opened before fork() was used in the child process.
+    pub const forked: Status = 206;
+    /// The device was initialised without the core type that the operation needs.
+    pub const core_not_enabled: Status = 207;
+    /// The device has no room for the allocation, even after cached blocks were given back.
+    pub const out_of_memory: Status = 300;
+    /// A block of memory was used or freed after it had been freed.
+    pub const use_after_free: Status = 301;
+    /// The kernel source has errors.
+    pub const compile_failed: Status = 400;
+    /// The source or module has no kernel of that name.
+    pub const kernel_not_found: Status = 401;
+    /// The source uses a language feature that this version does not compile.
+    pub const unsupported_feature: Status = 402;
+    /// LLVM, which turns kernels into machine code, cannot be loaded.
+    pub const code_generator_missing: Status = 403;
+    /// LLVM refused the code that the compiler produced, or its output could not be loaded.
+    pub const code_generation_failed: Status = 404;
+    /// A kernel handle is not known to this device.
+    pub const invalid_handle: Status = 405;
+    /// The operation did not end within its time limit.
+    pub const timeout: Status = 500;
+    /// A kernel failed while running.
+    pub const kernel_fault: Status = 501;
+    /// A native library of amdgpu is not where it is looked for.
+    pub const library_missing: Status = 600;
+    /// A native library was built from another version of amdgpu.
+    pub const library_stale: Status = 601;
+    /// No Julia runtime was found for the Math core.
+    pub const julia_missing: Status = 602;
+    /// Code in another language of the package raised an error.
+    pub const foreign_error: Status = 603;
+    /// A network description has errors.
+    pub const network_invalid: Status = 700;
+    /// Weights, biases or inputs of a network hold NaN or infinity.
+    pub const weights_not_finite: Status = 701;
+    /// No implementation is registered for this operation, core type and device kind.
+    pub const no_implementation: Status = 800;
+    /// Something happened that should be impossible.
+    pub const internal: Status = 900;
+};
+
+pub const abi_version: u32 = 1;
+pub const device_cpu: i32 = 1;
+pub const device_cuda: i32 = 2;
+pub const device_cuda_host: i32 = 3;
+pub const device_rocm: i32 = 10;
+pub const device_rocm_host: i32 = 11;
+pub const dtype_int: u8 = 0;
+pub const dtype_uint: u8 = 1;
+pub const dtype_float: u8 = 2;
+pub const dtype_bfloat: u8 = 4;
+pub const dtype_complex: u8 = 5;
+pub const dtype_bool: u8 = 6;
+pub const activation_identity: u32 = 0;
+pub const activation_relu: u32 = 1;
+pub const activation_leaky_relu: u32 = 2;
+pub const activation_sigmoid: u32 = 3;
+pub const activation_tanh: u32 = 4;
+pub const activation_gelu: u32 = 5;
+pub const activation_silu: u32 = 6;
+pub const activation_softplus: u32 = 7;
+pub const activation_elu: u32 = 8;
+pub const activation_softmax: u32 = 9;
+pub const activation_neuromorphic: u32 = 10;
+pub const allocator_slab: u32 = 0;
+pub const allocator_buddy: u32 = 1;
+pub const allocator_arena: u32 = 2;
+
+pub const Allocator = ?*anyopaque;
+
+pub const NetworkPlan = ?*anyopaque;
+
+/// Work on the half-open index range [begin, end). Must not unwind.
+pub const TaskFn = fn (data: ?*anyopaque, begin: u64, end: u64) callconv(.c) void;
+
+/// Runs `task` over [0, count) in pieces, on several threads, and returns when all pieces are done.
+pub const ParallelForFn = fn (context: ?*anyopaque, count: u64, task: ?*const TaskFn, data: ?*anyopaque) callconv(.c) Status;
+
+/// One dense layer: out[batch, outputs] = activation(x[batch, inputs] @ weight[inputs, outputs] + bias[outputs]). float32.
+pub const DenseForwardFn = fn (x: ?*const Tensor, weight: ?*const Tensor, bias: ?*const Tensor, out: ?*Tensor, activation: ?*const Activation, executor: ?*const Executor) callconv(.c) Status;
+
+/// y[i] = f(x[i]); x and y may be the same. Softmax is not elementwise and refused here.
+pub const MathActivationFn = fn (x: ?[*]const f32, y: ?[*]f32, len: u64, activation: ?*const Activation) callconv(.c) Status;
+
+/// Softmax over the last axis of x[rows, cols].
+pub const MathSoftmaxFn = fn (x: ?[*]const f32, y: ?[*]f32, rows: u64, cols: u64) callconv(.c) Status;
+
+/// See agpu_dense_forward_fn, row-major contiguous; `bias` may be NULL.
+pub const MathDenseForwardFn = fn (x: ?[*]const f32, weight: ?[*]const f32, bias: ?[*]const f32, y: ?[*]f32, batch: u64, inputs: u64, outputs: u64, activation: ?*const Activation) callconv(.c) Status;
+
+/// momentum = decay * momentum + (1 - decay) * gradient; rate[i] = learning_rate / (1 + |gradient[i]|).
+pub const MathAdaptiveLearningRateFn = fn (gradients: ?[*]const f32, momentum: ?[*]f32, rates: ?[*]f32, len: u64, learning_rate: f32, decay: f32) callconv(.c) Status;
+
+/// velocity = momentum * velocity + gradient; weight -= learning_rate * velocity.
+pub const MathMomentumUpdateFn = fn (weights: ?[*]f32, gradients: ?[*]const f32, velocity: ?[*]f32, len: u64, learning_rate: f32, momentum: f32) callconv(.c) Status;
+
+/// Copies the message of the last failure, UTF-8, at most `capacity` bytes; returns its full length.
+pub const MathLastErrorFn = fn (buffer: ?[*]u8, capacity: u64) callconv(.c) u64;
+
+/// `agpu_str`.
+pub const Str = extern struct {
+    ptr: ?[*]const u8,
+    len: u64,
+};
+
+/// `agpu_library_info`. What a library says of itself; all text lives as long as the process.
+pub const LibraryInfo = extern struct {
+    size_bytes: u64,
+    abi_version: u32,
+    reserved: u32,
+    abi_hash: u64,
+    name: Str,
+    version: Str,
+    language: Str,
+    layout_manifest: Str,
+};
+
+/// `agpu_error`. The last failure on this thread.
+pub const LastError = extern struct {
+    size_bytes: u64,
+    code: i32,
+    reserved: u32,
+    message: Str,
+};
+
+/// `agpu_device_ref`.
+pub const DeviceRef = extern struct {
+    device_type: i32,
+    device_id: i32,
+};
+
+/// `agpu_dtype`.
+pub const Dtype = extern struct {
+    code: u8,
+    bits: u8,
+    lanes: u16,
+};
+
+/// `agpu_tensor`. Same layout as DLPack's DLTensor.
+pub const Tensor = extern struct {
+    data: ?*anyopaque,
+    device: DeviceRef,
+    ndim: i32,
+    dtype: Dtype,
+    shape: ?[*]i64,
+    strides: ?[*]i64,
+    byte_offset: u64,
+};
+
+/// `agpu_executor`. The thread pool of the process, handed down so that no library starts threads of its own.
+pub const Executor = extern struct {
+    size_bytes: u64,
+    context: ?*anyopaque,
+    thread_count: u32,
+    reserved: u32,
+    parallel_for: ?*const ParallelForFn,
+};
+
+/// `agpu_activation`.
+pub const Activation = extern struct {
+    kind: u32,
+    alpha: f32,
+    beta: f32,
+    reserved: u32,
+};
+
+/// `agpu_matmul_options`. out = alpha * (a @ b) + beta * out. `executor` may be NULL: one thread.
+pub const MatmulOptions = extern struct {
+    size_bytes: u64,
+    alpha: f64,
+    beta: f64,
+    executor: ?*const Executor,
+};
+
+/// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
+pub const AllocatorOptions = extern struct {
+    size_bytes: u64,
+    kind: u32,
+    reserved: u32,
+    capacity_bytes: u64,
+    min_block_bytes: u64,
+};
+
+/// `agpu_allocator_stats`.
+pub const AllocatorStats = extern struct {
+    size_bytes: u64,
+    capacity_bytes: u64,
+    used_bytes: u64,
+    peak_used_bytes: u64,
+    largest_free_bytes: u64,
+    live_blocks: u64,
+    allocations_total: u64,
+    frees_total: u64,
+    failures_total: u64,
+};
+
+/// `agpu_math_table`. Only the thread that owns the Julia runtime may call through this table.
+pub const MathTable = extern struct {
+    size_bytes: u64,
+    abi_version: u32,
+    reserved: u32,
+    abi_hash: u64,
+    activation: ?*const MathActivationFn,
+    softmax: ?*const MathSoftmaxFn,
+    dense_forward: ?*const MathDenseForwardFn,
+    adaptive_learning_rate: ?*const MathAdaptiveLearningRateFn,
+    momentum_update: ?*const MathMomentumUpdateFn,
+    last_error: ?*const MathLastErrorFn,
+};
+
+const manifest_rows = .{
+    .{ "agpu_str", Str },
+    .{ "agpu_library_info", LibraryInfo },
+    .{ "agpu_error", LastError },
+    .{ "agpu_device_ref", DeviceRef },
+    .{ "agpu_dtype", Dtype },
+    .{ "agpu_tensor", Tensor },
+    .{ "agpu_executor", Executor },
+    .{ "agpu_activation", Activation },
+    .{ "agpu_matmul_options", MatmulOptions },
+    .{ "agpu_allocator_options", AllocatorOptions },
+    .{ "agpu_allocator_stats", AllocatorStats },
+    .{ "agpu_math_table", MathTable },
+};
+
+/// Sizes and offsets as this library was compiled: one line per struct.
+pub const layout_manifest: []const u8 = blk: {
+    @setEvalBranchQuota(100_000);
+    var text: []const u8 = "";
+    for (manifest_rows) |row| {
+        text = text ++ std.fmt.comptimePrint("{s} size={d}", .{ row[0], @sizeOf(row[1]) });
+        for (std.meta.fieldNames(row[1])) |name| {
+            text = text ++ std.fmt.comptimePrint(" {s}@{d}", .{ name, @offsetOf(row[1], name) });
+        }
+        text = text ++ "\n";
+    }
+    break :blk text;
+};
