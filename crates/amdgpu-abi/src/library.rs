@@ -298,7 +298,7 @@ mod tests {
         let manifest = spoil(|d| {
             d.layout_manifest = d
                 .layout_manifest
-                .replace("agpu_tensor size=48", "agpu_tensor size=40")
+                .replace("agpu_tensor size=48", "agpu_tensor size=40");
         });
         assert!(manifest.contains("agpu_tensor"), "{manifest}");
     }
