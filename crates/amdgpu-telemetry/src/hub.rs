@@ -1,0 +1,182 @@
+//! The hub: rings of all threads, metrics, names, subscribers. Programs use the global one through the free functions of the crate
+//! root; tests make their own, with a clock they wind by hand.
+
+mod collector;
+mod delivery;
+mod fork;
+mod producer;
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use amdgpu_abi::{MetricId, environment};
+
+use crate::boundary::BoundaryTable;
+use crate::clock::{Clock, ClockSource};
+use crate::fallback::NoticeHandler;
+use crate::metrics::{Counter, Gauge, Histogram, Registry};
+use crate::names::{NameId, NameTable};
+use crate::record::Record;
+use crate::subscriber::{Queue, Subscription};
+use collector::Doorbell;
+use delivery::Delivery;
+pub use delivery::RECENT_RECORDS;
+pub use producer::Producer;
+use producer::Rings;
+pub(crate) use producer::with_local;
+
+/// Devices whose names the exporters know.
+const MAX_NAMED_DEVICES: usize = 256;
+
+pub struct Hub {
+    pub(crate) clock: ClockSource,
+    enabled: Arc<AtomicBool>,
+    pub(crate) names: NameTable,
+    pub(crate) metrics: Registry,
+    pub(crate) boundaries: BoundaryTable,
+    pub(crate) rings: Rings,
+    pub(crate) delivery: Mutex<Delivery>,
+    doorbell: Doorbell,
+    devices: Mutex<Vec<String>>,
+    /// Fallbacks that were already said.
+    pub(crate) said: Mutex<HashSet<(NameId, NameId)>>,
+    pub(crate) notice_handler: Mutex<Option<NoticeHandler>>,
+    /// Time that the collector and snapshots took.
+    pub(crate) reading_ns: AtomicU64,
+    /// What one boundary crossing costs here.
+    pub(crate) crossing_cost_ns: OnceLock<f64>,
+}
+
+/// A lock on data that stays whole when its holder panics: every change is a single insertion or assignment.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Hub {
+    fn with_clock_source(clock: ClockSource, enabled: bool) -> Arc<Self> {
+        let enabled = Arc::new(AtomicBool::new(enabled));
+        Arc::new(Self {
+            clock,
+            metrics: Registry::new(Arc::clone(&enabled)),
+            enabled,
+            names: NameTable::new(),
+            boundaries: BoundaryTable::default(),
+            rings: Rings::default(),
+            delivery: Mutex::default(),
+            doorbell: Doorbell::default(),
+            devices: Mutex::default(),
+            said: Mutex::default(),
+            notice_handler: Mutex::default(),
+            reading_ns: AtomicU64::new(0),
+            crossing_cost_ns: OnceLock::new(),
+        })
+    }
+
+    /// A hub of its own, switched on, with a clock of the caller's.
+    #[must_use]
+    pub fn with_clock(clock: impl Clock + 'static) -> Arc<Self> {
+        Self::with_clock_source(ClockSource::Injected(Box::new(clock)), true)
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        self.enabled.load(Ordering::Relaxed)
+    }
+
+    /// Switch records, histograms and spans on or off. Counters and gauges go on: they are what a bill is checked against.
+    pub fn set_enabled(&self, enabled: bool) {
+        self.enabled.store(enabled, Ordering::Relaxed);
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    /// The number of a name; look it up once and keep it.
+    #[must_use]
+    pub fn intern(&self, text: &str) -> NameId {
+        self.names.intern(text)
+    }
+
+    /// The counter with these label values, in the order of the catalogue. Keep the handle.
+    #[must_use]
+    pub fn counter(&self, id: MetricId, labels: &[&str]) -> Counter {
+        self.metrics.counter(id, labels)
+    }
+
+    /// The gauge with these label values, in the order of the catalogue. Keep the handle.
+    #[must_use]
+    pub fn gauge(&self, id: MetricId, labels: &[&str]) -> Gauge {
+        self.metrics.gauge(id, labels)
+    }
+
+    /// The histogram with these label values, in the order of the catalogue. Keep the handle.
+    #[must_use]
+    pub fn histogram(&self, id: MetricId, labels: &[&str]) -> Histogram {
+        self.metrics.histogram(id, labels)
+    }
+
+    /// Tell exporters what a record's `device` number stands for, for example 0 for `cpu:0`.
+    pub fn name_device(&self, index: u16, name: &str) {
+        let index = usize::from(index);
+        if index < MAX_NAMED_DEVICES {
+            let mut devices = lock(&self.devices);
+            if devices.len() <= index {
+                devices.resize(index + 1, String::new());
+            }
+            name.clone_into(&mut devices[index]);
+        }
+    }
+
+    pub(crate) fn device_names(&self) -> Vec<String> {
+        lock(&self.devices).clone()
+    }
+
+    /// A writing end of the bus for one thread.
+    #[must_use]
+    pub fn producer(self: &Arc<Self>) -> Producer {
+        Producer::new(Arc::clone(self))
+    }
+
+    /// Watch every record emitted from now on. `capacity` bounds the queue, `name` labels its drops. Starts the collector thread if
+    /// none runs.
+    #[must_use]
+    pub fn subscribe(self: &Arc<Self>, name: &str, capacity: usize) -> Subscription {
+        let dropped = self.counter(MetricId::TelemetryDroppedTotal, &[name]);
+        let queue = Arc::new(Queue::new(capacity, dropped));
+        self.add_subscriber(&queue);
+        let hub = Arc::downgrade(self);
+        let unsubscribe = Box::new(move |queue: &Arc<Queue>| {
+            if let Some(hub) = hub.upgrade() {
+                hub.remove_subscriber(queue);
+            }
+        });
+        Subscription { queue, unsubscribe }
+    }
+}
+
+static GLOBAL: OnceLock<Arc<Hub>> = OnceLock::new();
+
+/// The hub of this process.
+#[inline]
+pub fn global() -> &'static Arc<Hub> {
+    GLOBAL.get_or_init(|| {
+        let enabled = environment::read(environment::TELEMETRY).is_none_or(|value| value != "off");
+        let hub = Hub::with_clock_source(ClockSource::System, enabled);
+        fork::install_handlers();
+        hub
+    })
+}
+
+/// Put a record on the bus.
+#[inline]
+pub fn emit(record: Record) {
+    let hub = global();
+    if hub.is_enabled() {
+        with_local(hub, |producer| producer.emit(record));
+    }
+}

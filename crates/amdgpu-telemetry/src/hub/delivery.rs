@@ -1,0 +1,79 @@
+//! Moving records from the rings to the history and to subscribers. One thread at a time, whoever holds the lock: the collector, or
+//! a thread that takes a snapshot.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{Hub, lock};
+use crate::record::Record;
+use crate::subscriber::Queue;
+
+/// Records a snapshot shows: the last few milliseconds of a busy program, minutes of a quiet one. 256 KiB.
+pub const RECENT_RECORDS: usize = 4096;
+
+#[derive(Default)]
+pub(crate) struct Delivery {
+    pub(crate) recent: VecDeque<Record>,
+    batch: Vec<Record>,
+    pub(super) subscribers: Vec<Arc<Queue>>,
+    pub(super) collector_running: bool,
+    pub(crate) delivered: u64,
+    /// Overwritten in a ring before they could be read.
+    pub(crate) lost: u64,
+}
+
+impl Hub {
+    /// Deliver everything emitted before this call. Returns the number of records.
+    pub fn flush(&self) -> usize {
+        self.drain(&mut lock(&self.delivery))
+    }
+
+    pub(crate) fn drain(&self, delivery: &mut Delivery) -> usize {
+        let mut lost = self.rings.take_late();
+        delivery.batch.clear();
+        for ring in self.rings.all() {
+            lost += ring.drain(&mut delivery.batch);
+        }
+        let count = delivery.batch.len();
+        if count == 0 && lost == 0 {
+            return 0;
+        }
+        // Stable, so that records of one thread and instant keep their order.
+        delivery.batch.sort_by_key(Record::end_ns);
+        for queue in &delivery.subscribers {
+            queue.push(&delivery.batch, lost);
+        }
+        let newest = &delivery.batch[count.saturating_sub(RECENT_RECORDS)..];
+        let excess = (delivery.recent.len() + newest.len()).saturating_sub(RECENT_RECORDS);
+        delivery.recent.drain(..excess);
+        delivery.recent.extend(newest);
+        delivery.delivered += count as u64;
+        delivery.lost += lost;
+        count
+    }
+
+    pub(super) fn add_subscriber(self: &Arc<Self>, queue: &Arc<Queue>) {
+        let mut delivery = lock(&self.delivery);
+        // What came before belongs to the history, not to the new subscriber.
+        self.drain(&mut delivery);
+        delivery.subscribers.push(Arc::clone(queue));
+        if !delivery.collector_running {
+            delivery.collector_running = self.start_collector();
+        }
+    }
+
+    pub(super) fn remove_subscriber(&self, queue: &Arc<Queue>) {
+        lock(&self.delivery)
+            .subscribers
+            .retain(|known| !Arc::ptr_eq(known, queue));
+        self.doorbell.ring();
+    }
+}
+
+impl Delivery {
+    /// In the child of a fork: no history, no subscriber, no collector.
+    pub(super) fn reset(&mut self) {
+        self.subscribers.iter().for_each(|queue| queue.close());
+        *self = Self::default();
+    }
+}

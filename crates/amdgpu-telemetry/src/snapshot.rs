@@ -1,0 +1,219 @@
+//! Everything the bus knows at one moment, as plain data.
+
+use std::borrow::Cow;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use amdgpu_abi::MetricId;
+use serde::{Deserialize, Serialize};
+
+use crate::boundary::{BoundarySummary, SECONDS_PER_NS};
+use crate::clock::ClockOrigin;
+use crate::hub::{Hub, lock};
+use crate::labels::Labels;
+use crate::metrics::{EXPORT_BOUNDS_NS, HistogramCell, HistogramValue, Value};
+use crate::names::{NameId, Names};
+use crate::record::{Kind, Record};
+use crate::ring::Ring;
+
+/// Version of the JSON form of [`Snapshot`]; raised when a field changes its meaning or goes away.
+pub const SNAPSHOT_SCHEMA: u32 = 1;
+
+/// A counter or a gauge.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    pub metric: Cow<'static, str>,
+    pub labels: Labels,
+    pub value: f64,
+}
+
+/// A histogram of durations, in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistogramSample {
+    pub metric: Cow<'static, str>,
+    pub labels: Labels,
+    pub count: u64,
+    pub sum_seconds: f64,
+    pub p50_seconds: Option<f64>,
+    pub p99_seconds: Option<f64>,
+    pub max_seconds: f64,
+    /// Upper bound in seconds, and how many durations are at most that.
+    pub buckets: Vec<(f64, u64)>,
+}
+
+/// See the fields. Plain data: it can be serialised, sent and read back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub schema: u32,
+    pub process_id: u32,
+    pub enabled: bool,
+    /// When the snapshot was taken, on both time lines.
+    pub clock: ClockOrigin,
+    /// In the order of the catalogue.
+    pub counters: Vec<Sample>,
+    /// In the order of the catalogue; absent gauges are not listed.
+    pub gauges: Vec<Sample>,
+    /// In the order of the catalogue.
+    pub histograms: Vec<HistogramSample>,
+    pub boundaries: Vec<BoundarySummary>,
+    /// The newest records, oldest first.
+    pub records: Vec<Record>,
+    pub names: Names,
+    /// Records emitted since the process began.
+    pub records_emitted: u64,
+    /// Of those, how many were overwritten before anybody read them.
+    pub records_lost: u64,
+    /// Requests for a name, label value or series past its limit; they went to "other".
+    pub names_refused: u64,
+    /// Estimated share of the process's processor time that telemetry took; `None` before the process used any.
+    pub overhead_ratio: Option<f64>,
+}
+
+impl Hub {
+    /// Everything the bus knows now. Drains the rings itself where no collector runs.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let start_ns = self.now_ns();
+        let (records, emitted, lost) = {
+            let mut delivery = lock(&self.delivery);
+            self.drain(&mut delivery);
+            let records: Vec<Record> = delivery.recent.iter().copied().collect();
+            (records, delivery.delivered + delivery.lost, delivery.lost)
+        };
+        let mut snapshot = Snapshot {
+            schema: SNAPSHOT_SCHEMA,
+            process_id: std::process::id(),
+            enabled: self.is_enabled(),
+            clock: ClockOrigin::of(self.clock.get()),
+            counters: Vec::new(),
+            gauges: Vec::new(),
+            histograms: Vec::new(),
+            boundaries: Vec::new(),
+            records,
+            names: Names {
+                names: self.names.all(),
+                threads: self.rings.thread_names(),
+                devices: self.device_names(),
+            },
+            records_emitted: emitted,
+            records_lost: lost,
+            names_refused: self.names.refused() + self.metrics.refused(),
+            overhead_ratio: self.overhead_ratio(emitted),
+        };
+        self.metrics.visit(|id, labels, value| {
+            snapshot.add(id, Labels::of(id.metric().labels, labels), value);
+        });
+        self.add_boundaries(&mut snapshot);
+        if let Some(ratio) = snapshot.overhead_ratio {
+            snapshot.add(
+                MetricId::TelemetryOverheadRatio,
+                Labels::default(),
+                Value::Gauge(Some(ratio)),
+            );
+        }
+        self.reading_ns
+            .fetch_add(self.now_ns().saturating_sub(start_ns), Ordering::Relaxed);
+        snapshot
+    }
+
+    /// Summaries of the sites, and their sums over pairs of languages as metrics.
+    fn add_boundaries(&self, snapshot: &mut Snapshot) {
+        let sites = self.boundaries.values();
+        snapshot.boundaries = sites
+            .iter()
+            .filter_map(|(site, value)| BoundarySummary::of(site, value))
+            .collect();
+        for pair in sites.chunk_by(|(a, _), (b, _)| a.languages() == b.languages()) {
+            let (from, to) = pair[0].0.languages();
+            let mut sum = HistogramValue::default();
+            pair.iter().for_each(|(_, value)| sum.merge(value));
+            let values: [Arc<str>; 2] = [Arc::from(from.name()), Arc::from(to.name())];
+            let labels = Labels::of(MetricId::BoundaryCallsTotal.metric().labels, &values);
+            snapshot.add(
+                MetricId::BoundaryCallsTotal,
+                labels.clone(),
+                Value::Counter(sum.count() as f64),
+            );
+            snapshot.add(
+                MetricId::BoundarySeconds,
+                labels,
+                Value::Histogram(Box::new(sum)),
+            );
+        }
+    }
+
+    /// Records are charged at the price of a whole boundary crossing, so this is an upper estimate.
+    fn overhead_ratio(&self, records: u64) -> Option<f64> {
+        let process_ns = self.clock.get().process_cpu_ns();
+        if process_ns == 0 {
+            return None;
+        }
+        let spent_ns = records as f64 * self.crossing_cost_ns()
+            + self.reading_ns.load(Ordering::Relaxed) as f64;
+        Some((spent_ns / process_ns as f64).min(1.0))
+    }
+
+    /// Price of one crossing on this machine, measured once.
+    fn crossing_cost_ns(&self) -> f64 {
+        const ROUNDS: u64 = 2000;
+        *self.crossing_cost_ns.get_or_init(|| {
+            let (ring, durations) = (Ring::new(64), HistogramCell::default());
+            let record = Record::new(Kind::Marker, NameId::UNNAMED);
+            let begin_ns = self.now_ns();
+            for _ in 0..ROUNDS {
+                let start_ns = self.now_ns();
+                let duration_ns = self.now_ns().saturating_sub(start_ns);
+                durations.record_ns(duration_ns);
+                ring.push(black_box(&record.at(start_ns, duration_ns)));
+            }
+            self.now_ns().saturating_sub(begin_ns) as f64 / ROUNDS as f64
+        })
+    }
+}
+
+impl Snapshot {
+    fn add(&mut self, id: MetricId, labels: Labels, value: Value) {
+        let metric = Cow::Borrowed(id.metric().name);
+        match value {
+            Value::Counter(value) => self.counters.push(Sample {
+                metric,
+                labels,
+                value,
+            }),
+            Value::Gauge(Some(value)) => self.gauges.push(Sample {
+                metric,
+                labels,
+                value,
+            }),
+            Value::Gauge(None) => {}
+            Value::Histogram(value) => self.histograms.push(HistogramSample {
+                metric,
+                labels,
+                count: value.count(),
+                sum_seconds: value.sum_ns as f64 * SECONDS_PER_NS,
+                p50_seconds: value.quantile_ns(0.5).map(|ns| ns * SECONDS_PER_NS),
+                p99_seconds: value.quantile_ns(0.99).map(|ns| ns * SECONDS_PER_NS),
+                max_seconds: value.max_ns as f64 * SECONDS_PER_NS,
+                buckets: EXPORT_BOUNDS_NS
+                    .map(|bound| bound as f64 / 1e9)
+                    .into_iter()
+                    .zip(value.cumulative())
+                    .collect(),
+            }),
+        }
+    }
+
+    /// The value of a counter or gauge, if it is there. `labels` in the order of the catalogue.
+    #[must_use]
+    pub fn value(&self, id: MetricId, labels: &[&str]) -> Option<f64> {
+        let name = id.metric().name;
+        let samples = self.counters.iter().chain(&self.gauges);
+        samples
+            .into_iter()
+            .find(|sample| {
+                sample.metric == name && sample.labels.values().eq(labels.iter().copied())
+            })
+            .map(|sample| sample.value)
+    }
+}
