@@ -1,0 +1,74 @@
+"""The one place that knows how the Zig sources become a library: which modules there are and for which CPU each is compiled.
+
+    python zig/compile.py library OUTPUT [--machine x86_64|aarch64]
+    python zig/compile.py test [--fast] [arguments for zig test]
+
+`python` is an interpreter that has the `ziglang` package. One library serves every CPU of an architecture: each
+kernel_<instruction set>.zig is a module with target features of its own, and the baseline code chooses among them by CPUID.
+A `build.zig` would say the same, but compiling Zig's build runner takes more than a minute in a fresh clone; this takes five seconds.
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parent / "src"
+
+# Kernel module -> CPU, per architecture (x86-64 psABI micro-architecture levels).
+KERNELS = {
+    "x86_64": {"kernel_generic": "x86_64", "kernel_avx2": "x86_64_v3", "kernel_avx512": "x86_64_v4"},
+    "aarch64": {"kernel_generic": "baseline"},
+}
+
+
+def module_arguments(machine: str, optimize: str) -> list[str]:
+    """Arguments that define the root module and every module under it. Settings count for the `-M` that follows them."""
+    kernels = KERNELS[machine]
+    settings = ["-target", f"{machine}-linux", "-O", optimize, "-fPIC"]
+    if optimize == "fast":
+        settings.append("-fstrip")
+    arguments = ["--dep", "generic"]
+    for name in kernels:
+        arguments += ["--dep", name]
+    arguments += [*settings, f"-mcpu={kernels['kernel_generic']}", f"-Mroot={SOURCES / 'main.zig'}"]
+    arguments += [*settings, f"-mcpu={kernels['kernel_generic']}", f"-Mgeneric={SOURCES / 'matrix' / 'generic.zig'}"]
+    for name, cpu in kernels.items():
+        arguments += ["--dep", "generic", *settings, f"-mcpu={cpu}", f"-M{name}={SOURCES / 'matrix' / name}.zig"]
+    return arguments
+
+
+def library_command(output: Path, *, machine: str = "") -> list[str]:
+    """Compiles libagpu_matrix.so, optimised and stripped, to `output`."""
+    return [
+        *(sys.executable, "-m", "ziglang", "build-lib", "-dynamic", "--name", "agpu_matrix"),
+        *("-fsoname=libagpu_matrix.so", f"-femit-bin={output}"),
+        *module_arguments(machine or platform.machine(), "fast"),
+    ]
+
+
+def test_command(passed_on: list[str], *, optimize: str = "safe") -> list[str]:
+    """Compiles and runs every test, with safety checks unless `optimize` is "fast"."""
+    return [sys.executable, "-m", "ziglang", "test", *module_arguments(platform.machine(), optimize), *passed_on]
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case ["library", output]:
+            command = library_command(Path(output))
+        case ["library", output, "--machine", machine]:
+            command = library_command(Path(output), machine=machine)
+        case ["test", "--fast", *passed_on]:
+            command = test_command(passed_on, optimize="fast")
+        case ["test", *passed_on]:
+            command = test_command(passed_on)
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    return subprocess.run(command, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,62 @@
+//! libagpu_matrix.so: the Matrix core on the CPU.
+//!
+//! Contract
+//!  - Exports every prototype of agpu.h marked AGPU_MATRIX, and nothing else. Every function returns a status; the message of the last
+//!    failure of a thread is read with `agpu_matrix_last_error`.
+//!  - Arguments are checked here once: null, shape, dtype, device, overlap. Kernels below assume them.
+//!  - Any thread may call at any time. No thread is started: work is spread through the executor that the caller hands in.
+//!  - Results do not depend on the number of threads. They may differ in the last bits between instruction sets.
+//!  - Operands are read and results written where they lie; only packed panels are copied. No memory handed in is kept.
+//!  - Nothing is printed, no file is opened, libc is not needed.
+
+const abi = @import("abi.zig");
+const status = @import("status.zig");
+const matmul = @import("matrix/matmul.zig");
+
+fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
+    const info = out orelse return status.fail(abi.errors.invalid_argument, "out is null", .{});
+    if (info.size_bytes < @sizeOf(abi.LibraryInfo)) {
+        return status.fail(abi.errors.invalid_argument, "out.size_bytes is {d}; at least {d} is expected", .{
+            info.size_bytes, @sizeOf(abi.LibraryInfo),
+        });
+    }
+    info.abi_version = abi.abi_version;
+    info.reserved = 0;
+    info.abi_hash = abi.abi_hash;
+    info.name = text("agpu_matrix");
+    info.version = text(abi.package_version);
+    info.language = text("zig");
+    info.layout_manifest = text(abi.layout_manifest);
+    return abi.ok;
+}
+
+fn text(slice: []const u8) abi.Str {
+    return .{ .ptr = slice.ptr, .len = slice.len };
+}
+
+fn lastError(out: ?*abi.LastError) callconv(.c) abi.Status {
+    return status.read(out orelse return abi.errors.invalid_argument);
+}
+
+fn multiply(
+    a: ?*const abi.Tensor,
+    b: ?*const abi.Tensor,
+    out: ?*abi.Tensor,
+    options: ?*const abi.MatmulOptions,
+) callconv(.c) abi.Status {
+    return matmul.matmul(a, b, out, options);
+}
+
+comptime {
+    @export(&describe, .{ .name = "agpu_matrix_describe" });
+    @export(&lastError, .{ .name = "agpu_matrix_last_error" });
+    @export(&multiply, .{ .name = "agpu_matrix_matmul" });
+}
+
+test {
+    _ = status;
+    _ = @import("lock.zig");
+    _ = @import("matrix/cpu.zig");
+    _ = @import("matrix/workspace.zig");
+    _ = @import("matrix/overlap.zig");
+}

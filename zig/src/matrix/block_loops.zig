@@ -1,0 +1,148 @@
+//! Loops 2 and 1 of the paper over register tiles, for packed panels (`run`) and for operands read in place (`runDirect`).
+//!
+//! `tile` is a function of the calling module, so that register tiles are compiled for its instruction set, once each.
+
+const table = @import("table.zig");
+const micro_kernel = @import("micro_kernel.zig");
+
+pub inline fn run(comptime T: type, comptime shape: table.Shape, comptime Tiles: type, block: *const table.Block(T)) void {
+    const tile_rows = comptime shape.tileRows();
+    var column: usize = 0;
+    // Loop 2: the packed right panel stays in L1 while all left panels stream past it.
+    while (column < block.columns) : (column += shape.columns) {
+        const columns = @min(shape.columns, block.columns - column);
+        var row: usize = 0;
+        // Loop 1: left panels come from L2.
+        while (row < block.rows) : (row += tile_rows) {
+            const rows = @min(tile_rows, block.rows - row);
+            const out = micro_kernel.offset(T, block.out, @as(isize, @intCast(row)) * block.out_row +
+                @as(isize, @intCast(column)) * block.out_column);
+            var tile: table.Tile(T) = .{
+                .depth = block.depth,
+                .left = block.left + row / tile_rows * block.left_panel,
+                .left_step = 0,
+                .right = block.right + column / shape.columns * block.right_panel,
+                .right_step = 0,
+                .right_column = 0,
+                .out = out,
+                .out_column = block.out_column,
+                .alpha = block.alpha,
+                .beta = block.beta,
+            };
+            if (rows == tile_rows and block.out_row == 1) {
+                dispatchColumns(T, shape, Tiles, shape.vectors, .panels, columns, &tile);
+            } else {
+                // Panels are padded with zeros: compute the whole tile aside and keep the part that exists.
+                var aside: [shape.columns * tile_rows]T align(64) = undefined;
+                tile.out = &aside;
+                tile.out_column = tile_rows;
+                tile.beta = 0;
+                dispatchColumns(T, shape, Tiles, shape.vectors, .panels, columns, &tile);
+                keep(T, tile_rows, &aside, rows, columns, out, block);
+            }
+        }
+    }
+}
+
+inline fn keep(
+    comptime T: type,
+    comptime tile_rows: usize,
+    aside: [*]const T,
+    rows: usize,
+    columns: usize,
+    out: [*]T,
+    block: *const table.Block(T),
+) void {
+    for (0..columns) |j| {
+        for (0..rows) |i| {
+            const target = micro_kernel.offset(T, out, @as(isize, @intCast(i)) * block.out_row +
+                @as(isize, @intCast(j)) * block.out_column);
+            const sum = aside[j * tile_rows + i];
+            target[0] = if (block.beta == 0) sum else sum + block.beta * target[0];
+        }
+    }
+}
+
+/// Products read in place. Where rows do not fill the last tile, that tile is moved up: it computes some rows twice, to the same bits.
+pub inline fn runDirect(comptime T: type, comptime shape: table.Shape, comptime Tiles: type, job: *const table.Direct(T)) void {
+    var column: usize = 0;
+    while (column < job.columns) {
+        const columns = directColumns(shape, job.columns - column);
+        var tile: table.Tile(T) = .{
+            .depth = job.depth,
+            .left = job.left,
+            .left_step = job.left_step,
+            .right = micro_kernel.offsetConst(T, job.right, @as(isize, @intCast(column)) * job.right_column),
+            .right_step = job.right_step,
+            .right_column = job.right_column,
+            .out = micro_kernel.offset(T, job.out, @as(isize, @intCast(column)) * job.out_column),
+            .out_column = job.out_column,
+            .alpha = job.alpha,
+            .beta = 0,
+        };
+        var row: usize = 0;
+        // Few columns leave accumulators free: longer tiles hide the latency of the multiply-adds.
+        if (columns <= wide_columns) row = sweep(T, shape, Tiles, wideVectors(shape), columns, row, job, &tile);
+        row = sweep(T, shape, Tiles, shape.vectors, columns, row, job, &tile);
+        row = sweep(T, shape, Tiles, 1, columns, row, job, &tile);
+        if (row < job.rows) {
+            row = job.rows - shape.lanes;
+            tile.left = job.left + row;
+            tile.out = micro_kernel.offset(T, job.out, @as(isize, @intCast(column)) * job.out_column) + row;
+            dispatchColumns(T, shape, Tiles, 1, .strided, columns, &tile);
+        }
+        column += columns;
+    }
+}
+
+/// Up to this many columns the wide tile is used.
+const wide_columns = 3;
+
+fn wideVectors(comptime shape: table.Shape) comptime_int {
+    return shape.vectors * shape.columns / wide_columns;
+}
+
+/// Spreads columns evenly: 16 columns of a tile of 12 are taken as 8 + 8, not 12 + 4.
+inline fn directColumns(comptime shape: table.Shape, left: usize) usize {
+    if (left <= shape.columns) return left;
+    if (left >= 2 * shape.columns) return shape.columns;
+    return (left + 1) / 2;
+}
+
+inline fn sweep(
+    comptime T: type,
+    comptime shape: table.Shape,
+    comptime Tiles: type,
+    comptime vectors: comptime_int,
+    columns: usize,
+    first_row: usize,
+    job: *const table.Direct(T),
+    tile: *table.Tile(T),
+) usize {
+    const height = vectors * shape.lanes;
+    const out = tile.out;
+    defer tile.out = out;
+    var row = first_row;
+    while (row + height <= job.rows) : (row += height) {
+        tile.left = job.left + row;
+        tile.out = out + row;
+        dispatchColumns(T, shape, Tiles, vectors, .strided, columns, tile);
+    }
+    return row;
+}
+
+inline fn dispatchColumns(
+    comptime T: type,
+    comptime shape: table.Shape,
+    comptime Tiles: type,
+    comptime vectors: comptime_int,
+    comptime layout: micro_kernel.Layout,
+    columns: usize,
+    tile: *const table.Tile(T),
+) void {
+    const most = if (vectors > shape.vectors) wide_columns else shape.columns;
+    switch (columns) {
+        inline 1...most => |count| Tiles.tile(vectors, count, layout, tile),
+        else => unreachable,
+    }
+}

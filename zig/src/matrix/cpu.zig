@@ -1,0 +1,112 @@
+//! What this CPU can do: which kernel module may be entered, and how large its caches are.
+
+const std = @import("std");
+const builtin = @import("builtin");
+
+pub const InstructionSet = enum { generic, avx2, avx512 };
+
+pub const Caches = struct {
+    /// Where CPUID says nothing: the sizes of the smallest x86-64 and aarch64 server cores of the last ten years.
+    level1_bytes: usize = 32 << 10,
+    level2_bytes: usize = 512 << 10,
+    level3_bytes: usize = 8 << 20,
+};
+
+pub const Info = struct {
+    instruction_set: InstructionSet,
+    caches: Caches,
+};
+
+pub fn detect() Info {
+    if (builtin.cpu.arch != .x86_64) return .{ .instruction_set = .generic, .caches = .{} };
+    return .{ .instruction_set = detectInstructionSet(), .caches = detectCaches() };
+}
+
+const Registers = struct { eax: u32, ebx: u32, ecx: u32, edx: u32 };
+
+fn cpuid(leaf: u32, subleaf: u32) Registers {
+    var eax: u32 = undefined;
+    var ebx: u32 = undefined;
+    var ecx: u32 = undefined;
+    var edx: u32 = undefined;
+    asm volatile ("cpuid"
+        : [eax] "={eax}" (eax),
+          [ebx] "={ebx}" (ebx),
+          [ecx] "={ecx}" (ecx),
+          [edx] "={edx}" (edx),
+        : [leaf] "{eax}" (leaf),
+          [subleaf] "{ecx}" (subleaf),
+    );
+    return .{ .eax = eax, .ebx = ebx, .ecx = ecx, .edx = edx };
+}
+
+/// Which register states the operating system saves (XCR0).
+fn savedState() u32 {
+    return asm volatile ("xgetbv"
+        : [eax] "={eax}" (-> u32),
+        : [xcr] "{ecx}" (@as(u32, 0)),
+        : .{ .edx = true });
+}
+
+fn has(register: u32, comptime bits: []const u5) bool {
+    var mask: u32 = 0;
+    for (bits) |bit| mask |= @as(u32, 1) << bit;
+    return register & mask == mask;
+}
+
+/// Bits as in Intel's Software Developer's Manual, volume 2, CPUID; sets as in the x86-64 psABI's micro-architecture levels 3 and 4.
+fn detectInstructionSet() InstructionSet {
+    const leaf_count = cpuid(0, 0).eax;
+    if (leaf_count < 7) return .generic;
+    const basic = cpuid(1, 0);
+    // FMA, CMPXCHG16B, SSE4.1, SSE4.2, MOVBE, POPCNT, OSXSAVE, AVX, F16C.
+    if (!has(basic.ecx, &.{ 12, 13, 19, 20, 22, 23, 27, 28, 29 })) return .generic;
+    const state = savedState();
+    if (!has(state, &.{ 1, 2 })) return .generic;
+    if (cpuid(0x8000_0000, 0).eax < 0x8000_0001) return .generic;
+    // LZCNT.
+    if (!has(cpuid(0x8000_0001, 0).ecx, &.{5})) return .generic;
+    const extended = cpuid(7, 0);
+    // BMI1, AVX2, BMI2.
+    if (!has(extended.ebx, &.{ 3, 5, 8 })) return .generic;
+    // AVX-512 F, DQ, CD, BW, VL; opmask and both halves of the ZMM registers saved.
+    if (has(extended.ebx, &.{ 16, 17, 28, 30, 31 }) and has(state, &.{ 5, 6, 7 })) return .avx512;
+    return .avx2;
+}
+
+/// Leaf 4 (Intel) and 0x8000001D (AMD) have the same layout.
+fn detectCaches() Caches {
+    var caches: Caches = .{};
+    const vendor = cpuid(0, 0);
+    const is_amd = vendor.ebx == 0x68747541 or vendor.ebx == 0x6f677948;
+    const leaf: u32 = if (is_amd) 0x8000_001d else 4;
+    const limit = cpuid(if (is_amd) 0x8000_0000 else 0, 0).eax;
+    if (limit < leaf) return caches;
+    // No CPU lists more than a handful; eight bounds the loop.
+    for (0..8) |index| {
+        const registers = cpuid(leaf, @intCast(index));
+        const kind = registers.eax & 0x1f;
+        if (kind == 0) break;
+        const is_data_or_unified = kind == 1 or kind == 3;
+        if (!is_data_or_unified) continue;
+        const ways: usize = (registers.ebx >> 22) + 1;
+        const partitions: usize = (registers.ebx >> 12 & 0x3ff) + 1;
+        const line: usize = (registers.ebx & 0xfff) + 1;
+        const sets: usize = @as(usize, registers.ecx) + 1;
+        const bytes = ways * partitions * line * sets;
+        switch (registers.eax >> 5 & 7) {
+            1 => caches.level1_bytes = bytes,
+            2 => caches.level2_bytes = bytes,
+            3 => caches.level3_bytes = bytes,
+            else => {},
+        }
+    }
+    return caches;
+}
+
+test "detected caches grow with their level" {
+    const info = detect();
+    try std.testing.expect(info.caches.level1_bytes >= 8 << 10);
+    try std.testing.expect(info.caches.level2_bytes > info.caches.level1_bytes);
+    try std.testing.expect(info.caches.level3_bytes > info.caches.level1_bytes);
+}

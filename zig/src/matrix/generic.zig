@@ -1,0 +1,10 @@
+//! Everything that is written once and compiled for several instruction sets.
+//!
+//! Every function here that touches vectors is `inline`: its code then belongs to the module that calls it, and each
+//! `kernel_<instruction set>.zig` is a module with target features of its own. That is how one library, built for the baseline CPU,
+//! holds AVX2 and AVX-512 code that is entered only after CPUID was asked.
+
+pub const micro_kernel = @import("micro_kernel.zig");
+pub const block_loops = @import("block_loops.zig");
+pub const pack = @import("pack.zig");
+pub const table = @import("table.zig");

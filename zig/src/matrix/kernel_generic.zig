@@ -1,0 +1,59 @@
+//! The baseline of the target: 128-bit vectors, SSE2 on x86-64, NEON on aarch64. One module, compiled with these target features;
+//! entered only on a CPU that has them (cpu.zig).
+
+const builtin = @import("builtin");
+const generic = @import("generic");
+const table = generic.table;
+
+/// The baseline of aarch64 fuses; that of x86-64 does not.
+const fused = builtin.cpu.arch == .aarch64;
+/// Vector registers: 32 on aarch64, 16 on x86-64.
+const tile_columns = if (builtin.cpu.arch == .aarch64) 12 else 6;
+
+pub fn Kernel(comptime T: type) type {
+    return struct {
+        const shape: table.Shape = .{ .lanes = 16 / @sizeOf(T), .vectors = 2, .columns = tile_columns };
+
+        pub const routines: table.Table(T) = .{
+            .name = "generic",
+            .lanes = shape.lanes,
+            .tile_rows = shape.tileRows(),
+            .tile_columns = shape.columns,
+            .block = block,
+            .direct = direct,
+            .pack_left = packLeft,
+            .pack_right = packRight,
+        };
+
+        fn block(job: *const table.Block(T)) void {
+            generic.block_loops.run(T, shape, @This(), job);
+        }
+
+        fn direct(job: *const table.Direct(T)) void {
+            generic.block_loops.runDirect(T, shape, @This(), job);
+        }
+
+        pub noinline fn tile(
+            comptime vectors: comptime_int,
+            comptime columns: comptime_int,
+            comptime layout: generic.micro_kernel.Layout,
+            job: *const table.Tile(T),
+        ) void {
+            generic.micro_kernel.compute(T, .{
+                .shape = shape,
+                .vectors = vectors,
+                .columns = columns,
+                .layout = layout,
+                .fused = fused,
+            }, job);
+        }
+
+        fn packLeft(panel: *const table.Panel(T)) void {
+            generic.pack.pack(T, shape.lanes, shape.tileRows(), panel);
+        }
+
+        fn packRight(panel: *const table.Panel(T)) void {
+            generic.pack.pack(T, shape.lanes, shape.columns, panel);
+        }
+    };
+}

@@ -1,0 +1,367 @@
+//! The driver: loops 5 to 3 of Goto & van de Geijn (2008), packing, and the split among threads.
+//!
+//! Works on addresses and strides that were checked before (matmul.zig, dense.zig). Threads share packed panels and write disjoint
+//! tiles of `out`; the depth is never split among threads, so any number of threads gives the same bits.
+
+const std = @import("std");
+const generic = @import("generic");
+const abi = @import("../abi.zig");
+const cpu = @import("cpu.zig");
+const kernels = @import("kernels.zig");
+const workspace = @import("workspace.zig");
+const parallel = @import("parallel.zig");
+
+const Table = generic.table.Table;
+const View = generic.table.View;
+
+/// Below this many multiply-adds packing costs more than it saves: measured, see `directIsFaster`.
+const direct_multiply_adds = 128 * 128 * 128;
+
+pub fn Problem(comptime T: type) type {
+    return struct {
+        rows: usize,
+        columns: usize,
+        depth: usize,
+        left: [*]const T,
+        left_row: isize,
+        left_depth: isize,
+        right: [*]const T,
+        right_depth: isize,
+        right_column: isize,
+        out: [*]T,
+        out_row: isize,
+        out_column: isize,
+        alpha: T,
+        beta: T,
+        /// Runs once over each finished part of `out`.
+        finish: ?Finish = null,
+
+        pub const Finish = struct {
+            context: *const anyopaque,
+            run: *const fn (context: *const anyopaque, problem: *const Self, region: Region) void,
+        };
+
+        const Self = @This();
+
+        /// The same product with rows and columns exchanged: out^T = right^T left^T.
+        pub fn transposed(self: Self) Self {
+            return .{
+                .rows = self.columns,
+                .columns = self.rows,
+                .depth = self.depth,
+                .left = self.right,
+                .left_row = self.right_column,
+                .left_depth = self.right_depth,
+                .right = self.left,
+                .right_depth = self.left_depth,
+                .right_column = self.left_row,
+                .out = self.out,
+                .out_row = self.out_column,
+                .out_column = self.out_row,
+                .alpha = self.alpha,
+                .beta = self.beta,
+                .finish = self.finish,
+            };
+        }
+
+        pub fn outAt(self: *const Self, row: usize, column: usize) [*]T {
+            return at(T, self.out, row, self.out_row, column, self.out_column);
+        }
+    };
+}
+
+pub const Error = error{OutOfMemory} || parallel.Error;
+
+/// A rectangle of `out`.
+pub const Region = struct { row: usize, rows: usize, column: usize, columns: usize };
+
+fn at(comptime T: type, ptr: [*]T, i: usize, i_stride: isize, j: usize, j_stride: isize) [*]T {
+    return generic.micro_kernel.offset(T, ptr, @as(isize, @intCast(i)) * i_stride + @as(isize, @intCast(j)) * j_stride);
+}
+
+fn atConst(comptime T: type, ptr: [*]const T, i: usize, i_stride: isize, j: usize, j_stride: isize) [*]const T {
+    return generic.micro_kernel.offsetConst(T, ptr, @as(isize, @intCast(i)) * i_stride + @as(isize, @intCast(j)) * j_stride);
+}
+
+/// Turns the product so that the dimension whose elements of `out` are adjacent becomes the rows.
+pub fn orient(comptime T: type, problem: Problem(T)) Problem(T) {
+    var turned = problem;
+    // A dimension of one element has no step; give it the one that fits.
+    const columns_adjacent = problem.out_column == 1 and problem.columns > 1;
+    const rows_adjacent = problem.out_row == 1 and problem.rows > 1;
+    if (columns_adjacent or (problem.rows == 1 and !rows_adjacent)) turned = problem.transposed();
+    if (turned.rows == 1) turned.out_row = 1;
+    return turned;
+}
+
+pub fn multiply(comptime T: type, problem: *const Problem(T), executor: ?*const abi.Executor) Error!void {
+    if (problem.rows == 0 or problem.columns == 0) return;
+    if (problem.depth == 0) return scale(T, problem);
+    const table = kernels.table(T);
+    if (directIsFaster(T, problem, table)) return multiplyDirect(T, problem, table, executor);
+    return multiplyPacked(T, problem, table, executor);
+}
+
+/// No depth: out = beta * out.
+fn scale(comptime T: type, problem: *const Problem(T)) void {
+    for (0..problem.columns) |column| {
+        for (0..problem.rows) |row| {
+            const target = problem.outAt(row, column);
+            target[0] = if (problem.beta == 0) 0 else problem.beta * target[0];
+        }
+    }
+    finish(T, problem, .{ .row = 0, .rows = problem.rows, .column = 0, .columns = problem.columns });
+}
+
+fn finish(comptime T: type, problem: *const Problem(T), region: Region) void {
+    if (problem.finish) |step| step.run(step.context, problem, region);
+}
+
+fn directIsFaster(comptime T: type, problem: *const Problem(T), table: *const Table(T)) bool {
+    if (problem.left_row != 1 or problem.out_row != 1 or problem.beta != 0 or problem.rows < table.lanes) return false;
+    if (problem.columns <= table.tile_columns) return true;
+    return problem.rows *| problem.columns *| problem.depth <= direct_multiply_adds;
+}
+
+fn multiplyDirect(comptime T: type, problem: *const Problem(T), table: *const Table(T), executor: ?*const abi.Executor) Error!void {
+    const Job = struct {
+        problem: *const Problem(T),
+        table: *const Table(T),
+        rows_per_item: usize,
+
+        pub fn run(job: *const @This(), begin: usize, end: usize) void {
+            const it = job.problem;
+            const row = begin * job.rows_per_item;
+            const last = @min(it.rows, end * job.rows_per_item);
+            job.table.direct(&.{
+                .depth = it.depth,
+                .rows = last - row,
+                .columns = it.columns,
+                .left = it.left + row,
+                .left_step = it.left_depth,
+                .right = it.right,
+                .right_step = it.right_depth,
+                .right_column = it.right_column,
+                .out = it.out + row,
+                .out_column = it.out_column,
+                .alpha = it.alpha,
+            });
+            finish(T, it, .{ .row = row, .rows = last - row, .column = 0, .columns = it.columns });
+        }
+    };
+    // The last piece must keep at least one vector of rows, as `direct` asks.
+    const pieces = @max(1, @min(parallel.threadCount(executor), problem.rows / (4 * table.tile_rows)));
+    const rows_per_item = roundUp(divideUp(problem.rows, pieces), table.tile_rows);
+    const items = divideUp(problem.rows, rows_per_item);
+    const tail = problem.rows - (items - 1) * rows_per_item;
+    const job: Job = .{
+        .problem = problem,
+        .table = table,
+        .rows_per_item = if (tail < table.lanes) problem.rows else rows_per_item,
+    };
+    try parallel.run(executor, divideUp(problem.rows, job.rows_per_item), Job, &job);
+}
+
+/// How loops 5, 4 and 3 cut the product.
+const Blocking = struct {
+    depth: usize,
+    rows: usize,
+    columns: usize,
+
+    fn choose(comptime T: type, table: *const Table(T), problem: *const Problem(T)) Blocking {
+        const caches = kernels.info().caches;
+        // A right panel takes three quarters of L1, a left block half of L2, the right block a quarter of L3.
+        const depth_limit = std.math.clamp(caches.level1_bytes * 3 / 4 / (table.tile_columns * @sizeOf(T)), 128, 512);
+        const depth = balanced(problem.depth, depth_limit, 4);
+        const step_bytes = depth * @sizeOf(T);
+        const rows_limit = @max(table.tile_rows, caches.level2_bytes / 2 / step_bytes);
+        const columns_limit = @max(table.tile_columns, caches.level3_bytes / 4 / step_bytes);
+        return .{
+            .depth = depth,
+            .rows = balanced(problem.rows, rows_limit, table.tile_rows),
+            .columns = balanced(problem.columns, columns_limit, table.tile_columns),
+        };
+    }
+};
+
+/// Cuts `total` into equal pieces of at most about `limit`, rounded up to `multiple`.
+fn balanced(total: usize, limit: usize, multiple: usize) usize {
+    const pieces = divideUp(total, @max(multiple, limit / multiple * multiple));
+    return roundUp(divideUp(total, pieces), multiple);
+}
+
+fn divideUp(value: usize, by: usize) usize {
+    return (value + by - 1) / by;
+}
+
+fn roundUp(value: usize, multiple: usize) usize {
+    return divideUp(value, multiple) * multiple;
+}
+
+/// Rows packed at once, over all blocks of loop 3: bounds the workspace (8192 rows of depth 512 in float32 are 16 MiB).
+const packed_rows_limit = 8192;
+
+fn multiplyPacked(
+    comptime T: type,
+    problem: *const Problem(T),
+    table: *const Table(T),
+    executor: ?*const abi.Executor,
+) Error!void {
+    const blocking = Blocking.choose(T, table, problem);
+    const left_panel = generic.pack.panelElements(T, table.tile_rows, blocking.depth, table.lanes);
+    const right_panel = generic.pack.panelElements(T, table.tile_columns, blocking.depth, table.lanes);
+    const slab_rows = @min(roundUp(problem.rows, table.tile_rows), @max(1, packed_rows_limit / blocking.rows) * blocking.rows);
+    const left_len = left_panel * divideUp(slab_rows, table.tile_rows);
+    const right_len = right_panel * divideUp(@min(blocking.columns, problem.columns), table.tile_columns);
+    const buffer = try workspace.acquire((left_len + right_len) * @sizeOf(T));
+    defer workspace.release(buffer);
+
+    var slab: Slab(T) = .{
+        .problem = problem,
+        .table = table,
+        .left_panel = left_panel,
+        .right_panel = right_panel,
+        .left = buffer.slice(T, 0, left_len).ptr,
+        .right = buffer.slice(T, left_len * @sizeOf(T), right_len).ptr,
+        .block_rows = blocking.rows,
+    };
+    // Loop 5: columns, so that the packed right block stays in L3.
+    while (slab.column < problem.columns) : (slab.column += blocking.columns) {
+        slab.columns = @min(blocking.columns, problem.columns - slab.column);
+        slab.step = 0;
+        // Loop 4: depth.
+        while (slab.step < problem.depth) : (slab.step += blocking.depth) {
+            slab.depth = @min(blocking.depth, problem.depth - slab.step);
+            slab.row = 0;
+            while (slab.row < problem.rows) : (slab.row += slab_rows) {
+                slab.rows = @min(slab_rows, problem.rows - slab.row);
+                try slab.run(executor);
+            }
+        }
+    }
+}
+
+/// One trip through loops 5 and 4: packs, then computes its tiles.
+fn Slab(comptime T: type) type {
+    return struct {
+        problem: *const Problem(T),
+        table: *const Table(T),
+        left_panel: usize,
+        right_panel: usize,
+        left: [*]T,
+        right: [*]T,
+        block_rows: usize,
+        row: usize = 0,
+        rows: usize = 0,
+        column: usize = 0,
+        columns: usize = 0,
+        step: usize = 0,
+        depth: usize = 0,
+
+        const Self = @This();
+
+        fn run(slab: *const Self, executor: ?*const abi.Executor) Error!void {
+            const packing: Packing = .{
+                .slab = slab,
+                .left_panels = divideUp(slab.rows, slab.table.tile_rows),
+                // The right block was packed with the first rows.
+                .right_panels = if (slab.row == 0) divideUp(slab.columns, slab.table.tile_columns) else 0,
+            };
+            try parallel.run(executor, packing.left_panels + packing.right_panels, Packing, &packing);
+
+            const tiles: Tiles = .choose(slab, parallel.threadCount(executor));
+            try parallel.run(executor, tiles.row_blocks * tiles.column_groups, Tiles, &tiles);
+        }
+
+        const Packing = struct {
+            slab: *const Self,
+            left_panels: usize,
+            right_panels: usize,
+
+            pub fn run(packing: *const Packing, begin: usize, end: usize) void {
+                const slab = packing.slab;
+                const it = slab.problem;
+                for (begin..end) |item| {
+                    if (item < packing.left_panels) {
+                        const row = item * slab.table.tile_rows;
+                        slab.table.pack_left(&.{
+                            .source = .{
+                                .ptr = atConst(T, it.left, slab.row + row, it.left_row, slab.step, it.left_depth),
+                                .across = it.left_row,
+                                .along = it.left_depth,
+                            },
+                            .width = @min(slab.table.tile_rows, slab.rows - row),
+                            .depth = slab.depth,
+                            .target = slab.left + item * slab.left_panel,
+                        });
+                    } else {
+                        const panel = item - packing.left_panels;
+                        const column = panel * slab.table.tile_columns;
+                        slab.table.pack_right(&.{
+                            .source = .{
+                                .ptr = atConst(T, it.right, slab.step, it.right_depth, slab.column + column, it.right_column),
+                                .across = it.right_column,
+                                .along = it.right_depth,
+                            },
+                            .width = @min(slab.table.tile_columns, slab.columns - column),
+                            .depth = slab.depth,
+                            .target = slab.right + panel * slab.right_panel,
+                        });
+                    }
+                }
+            }
+        };
+
+        const Tiles = struct {
+            slab: *const Self,
+            row_blocks: usize,
+            column_groups: usize,
+            columns_per_group: usize,
+
+            fn choose(slab: *const Self, thread_count: usize) Tiles {
+                const row_blocks = divideUp(slab.rows, slab.block_rows);
+                const panels = divideUp(slab.columns, slab.table.tile_columns);
+                // Eight pieces a thread keep the wait for the last one short.
+                const wanted = if (thread_count == 1) 1 else divideUp(8 * thread_count, row_blocks);
+                const panels_per_group = divideUp(panels, @min(wanted, panels));
+                return .{
+                    .slab = slab,
+                    .row_blocks = row_blocks,
+                    .column_groups = divideUp(panels, panels_per_group),
+                    .columns_per_group = panels_per_group * slab.table.tile_columns,
+                };
+            }
+
+            /// Loop 3: blocks of rows whose packed panels stay in L2.
+            pub fn run(tiles: *const Tiles, begin: usize, end: usize) void {
+                for (begin..end) |item| tiles.compute(item / tiles.column_groups, item % tiles.column_groups);
+            }
+
+            fn compute(tiles: *const Tiles, row_block: usize, group: usize) void {
+                const slab = tiles.slab;
+                const it = slab.problem;
+                const row = row_block * slab.block_rows;
+                const rows = @min(slab.block_rows, slab.rows - row);
+                const column = group * tiles.columns_per_group;
+                const columns = @min(tiles.columns_per_group, slab.columns - column);
+                slab.table.block(&.{
+                    .depth = slab.depth,
+                    .rows = rows,
+                    .columns = columns,
+                    .left = slab.left + row / slab.table.tile_rows * slab.left_panel,
+                    .left_panel = slab.left_panel,
+                    .right = slab.right + column / slab.table.tile_columns * slab.right_panel,
+                    .right_panel = slab.right_panel,
+                    .out = it.outAt(slab.row + row, slab.column + column),
+                    .out_row = it.out_row,
+                    .out_column = it.out_column,
+                    .alpha = it.alpha,
+                    .beta = if (slab.step == 0) it.beta else 1,
+                });
+                if (slab.step + slab.depth == it.depth) {
+                    finish(T, it, .{ .row = slab.row + row, .rows = rows, .column = slab.column + column, .columns = columns });
+                }
+            }
+        };
+    };
+}

@@ -1,0 +1,102 @@
+//! What the driver knows of an instruction set: the shape of its register tile and its compiled routines.
+//!
+//! Orientation, here and everywhere below the driver: `out[rows, columns] = left[rows, depth] @ right[depth, columns]`, where `out` has
+//! consecutive rows next to each other in memory, as in Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
+//! A row-major product is computed as its transpose.
+
+/// The register tile: `vectors` SIMD vectors of `lanes` elements down the rows, times `columns`.
+pub const Shape = struct {
+    lanes: comptime_int,
+    vectors: comptime_int,
+    columns: comptime_int,
+
+    pub fn tileRows(comptime shape: Shape) comptime_int {
+        return shape.lanes * shape.vectors;
+    }
+};
+
+/// A matrix addressed by two strides, counted in elements.
+pub fn View(comptime T: type) type {
+    return struct {
+        ptr: [*]const T,
+        /// Step along rows (left, out) or columns (right): the dimension that panels are cut from.
+        across: isize,
+        /// Step along the depth (left, right) or columns (out).
+        along: isize,
+    };
+}
+
+/// One register tile of `out`.
+pub fn Tile(comptime T: type) type {
+    return struct {
+        depth: usize,
+        left: [*]const T,
+        left_step: isize,
+        right: [*]const T,
+        right_step: isize,
+        right_column: isize,
+        out: [*]T,
+        out_column: isize,
+        alpha: T,
+        beta: T,
+    };
+}
+
+/// Loops 2 and 1 of the paper: packed panels times packed panels.
+pub fn Block(comptime T: type) type {
+    return struct {
+        depth: usize,
+        rows: usize,
+        columns: usize,
+        left: [*]const T,
+        left_panel: usize,
+        right: [*]const T,
+        right_panel: usize,
+        out: [*]T,
+        out_row: isize,
+        out_column: isize,
+        alpha: T,
+        beta: T,
+    };
+}
+
+/// A product small or thin enough to skip packing. Rows of `left` and `out` are adjacent, there are at least `lanes` of them, and
+/// `out` is overwritten.
+pub fn Direct(comptime T: type) type {
+    return struct {
+        depth: usize,
+        rows: usize,
+        columns: usize,
+        left: [*]const T,
+        left_step: isize,
+        right: [*]const T,
+        right_step: isize,
+        right_column: isize,
+        out: [*]T,
+        out_column: isize,
+        alpha: T,
+    };
+}
+
+/// One panel to be packed: `width` lines out of a view, over `depth`.
+pub fn Panel(comptime T: type) type {
+    return struct {
+        source: View(T),
+        width: usize,
+        depth: usize,
+        target: [*]T,
+    };
+}
+
+pub fn Table(comptime T: type) type {
+    return struct {
+        name: []const u8,
+        lanes: usize,
+        tile_rows: usize,
+        tile_columns: usize,
+        block: *const fn (*const Block(T)) void,
+        direct: *const fn (*const Direct(T)) void,
+        pack_left: *const fn (*const Panel(T)) void,
+        pack_right: *const fn (*const Panel(T)) void,
+    };
+}

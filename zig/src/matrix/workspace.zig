@@ -1,0 +1,78 @@
+//! Memory for packed panels, kept between calls: fresh pages cost more than packing does.
+//!
+//! A call takes a buffer for itself and gives it back. At most `kept_buffers` idle ones are kept, so that many threads calling at once
+//! do not hold memory for ever.
+
+const std = @import("std");
+const builtin = @import("builtin");
+const Lock = @import("../lock.zig").Lock;
+
+/// Two callers at a time is the common case; four leaves room.
+const kept_buffers = 4;
+/// Two huge pages: smaller requests all share this size, so that a kept buffer fits the next call.
+const granularity_bytes = 4 << 20;
+const alignment = std.mem.Alignment.fromByteUnits(2 << 20);
+
+pub const Buffer = struct {
+    bytes: []u8,
+
+    pub fn slice(buffer: Buffer, comptime T: type, first_byte: usize, len: usize) []T {
+        const bytes = buffer.bytes[first_byte..][0 .. len * @sizeOf(T)];
+        return @alignCast(std.mem.bytesAsSlice(T, bytes));
+    }
+};
+
+var lock: Lock = .{};
+var idle: [kept_buffers]Buffer = undefined;
+var idle_count: usize = 0;
+
+pub fn acquire(bytes: usize) error{OutOfMemory}!Buffer {
+    if (takeIdle(bytes)) |buffer| return buffer;
+    const rounded = std.mem.alignForward(usize, bytes, granularity_bytes);
+    const ptr = std.heap.page_allocator.rawAlloc(rounded, alignment, @returnAddress()) orelse return error.OutOfMemory;
+    // Huge pages spare most of the address translation; a kernel without them says no and nothing changes.
+    if (builtin.os.tag == .linux) _ = std.os.linux.madvise(ptr, rounded, std.os.linux.MADV.HUGEPAGE);
+    return .{ .bytes = ptr[0..rounded] };
+}
+
+fn takeIdle(bytes: usize) ?Buffer {
+    lock.acquire();
+    defer lock.release();
+    for (idle[0..idle_count], 0..) |buffer, index| {
+        if (buffer.bytes.len < bytes) continue;
+        idle_count -= 1;
+        idle[index] = idle[idle_count];
+        return buffer;
+    }
+    return null;
+}
+
+pub fn release(buffer: Buffer) void {
+    if (!keepIdle(buffer)) std.heap.page_allocator.rawFree(buffer.bytes, alignment, @returnAddress());
+}
+
+/// Keeps the largest buffers.
+fn keepIdle(buffer: Buffer) bool {
+    var smallest = buffer;
+    defer if (smallest.bytes.ptr != buffer.bytes.ptr) std.heap.page_allocator.rawFree(smallest.bytes, alignment, @returnAddress());
+    lock.acquire();
+    defer lock.release();
+    if (idle_count < kept_buffers) {
+        idle[idle_count] = buffer;
+        idle_count += 1;
+        return true;
+    }
+    for (&idle) |*kept| {
+        if (kept.bytes.len < smallest.bytes.len) std.mem.swap(Buffer, kept, &smallest);
+    }
+    return smallest.bytes.ptr != buffer.bytes.ptr;
+}
+
+test "a released buffer is used again" {
+    const first = try acquire(1000);
+    const address = first.bytes.ptr;
+    release(first);
+    const second = try acquire(2000);
+    defer release(second);
+    try std.testing.expectEqual(address, second.bytes.ptr);
+}
