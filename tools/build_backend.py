@@ -1,0 +1,98 @@
+"""PEP 517 and PEP 660 backend: maturin, once the Zig and Nim libraries and the Julia sources are in python/amdgpu/_lib.
+
+How those are built stands in `x.native`, which `./x build` uses as well. Missing tools are named in one sentence each,
+all of them at once, before anything is built.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import maturin
+from x import native, rust
+from x.failure import Failure
+from x.system import by_hand
+
+ROOT = Path(__file__).resolve().parents[1]
+ConfigSettings = Mapping[str, Any] | None
+
+
+def missing_tools() -> list[str]:
+    """A sentence, with the command that mends it, for each tool that the build needs and does not find."""
+    sentences = []
+    if shutil.which("nim") is None:
+        sentences.append(f"the Nim compiler (`nim`) is missing: {by_hand(['nim'])}")
+    if shutil.which("cc") is None and shutil.which("gcc") is None:
+        sentences.append(f"a C compiler (`cc`) is missing: {by_hand(['gcc', 'libc6-dev'])}")
+    if rust.find_program("cargo") is None:
+        sentences.append(f"Rust (`cargo`) is missing: {rust.RUSTUP_INSTALL}")
+    if importlib.util.find_spec("ziglang") is None:
+        sentences.append(f"the Python package `ziglang` is missing: {sys.executable} -m pip install ziglang==0.17.0")
+    return sentences
+
+
+def _prepare() -> None:
+    """Fills python/amdgpu/_lib, or stops with what is missing."""
+    sentences = missing_tools()
+    if sentences:
+        raise SystemExit("amdgpu-framework cannot be built here:\n  " + "\n  ".join(sentences))
+    # maturin looks for cargo on PATH only; a fresh rustup is not on it yet.
+    os.environ["PATH"] = rust.search_path()
+    for piece in native.pieces(ROOT, sys.executable, ROOT / ".x"):
+        print(f"building the {piece.name}: {piece.recipe()}", file=sys.stderr, flush=True)
+        try:
+            native.build_piece(piece, _run)
+        except Failure as failure:
+            raise SystemExit(f"amdgpu-framework cannot be built: {failure.text()}") from failure
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    # The front end reads stdout of some hooks, so the tools speak on stderr.
+    done = subprocess.run(list(command), cwd=ROOT, env={**os.environ, **environment}, stdout=sys.stderr, check=False)
+    if done.returncode:
+        raise Failure(f"`{' '.join(command)}` failed with exit code {done.returncode}")
+
+
+def build_wheel(
+    wheel_directory: str, config_settings: ConfigSettings = None, metadata_directory: str | None = None
+) -> str:
+    """Builds the wheel, native libraries inside."""
+    _prepare()
+    return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
+
+
+def build_editable(
+    wheel_directory: str, config_settings: ConfigSettings = None, metadata_directory: str | None = None
+) -> str:
+    """Builds a wheel that points at this working tree."""
+    _prepare()
+    return str(maturin.build_editable(wheel_directory, config_settings, metadata_directory))
+
+
+def build_sdist(sdist_directory: str, config_settings: ConfigSettings = None) -> str:
+    """Packs the sources; needs cargo to read the workspace, builds nothing."""
+    return str(maturin.build_sdist(sdist_directory, config_settings))
+
+
+def get_requires_for_build_wheel(config_settings: ConfigSettings = None) -> list[str]:
+    """Nothing beyond `build-system.requires`."""
+    return []
+
+
+get_requires_for_build_editable = get_requires_for_build_wheel
+get_requires_for_build_sdist = get_requires_for_build_wheel
+
+
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: ConfigSettings = None) -> str:
+    """Writes the metadata alone, so that a resolver need not build."""
+    return str(maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings))
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel

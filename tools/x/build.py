@@ -1,0 +1,169 @@
+"""`./x build`: native libraries, the Python extension, and the development install in `.venv`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from x import native, rust
+from x.failure import Failure
+from x.paths import EXTENSION, LIBRARIES, PYTHON_SOURCES, ROOT, STAMPS, STATE, VENV, VENV_PYTHON, shown
+from x.process import capture
+from x.stamps import Stamp, digest
+from x.steps import Reporter, Step
+
+EXTENSION_CRATE = ROOT / "crates" / "amdgpu-python"
+DISTRIBUTION = "amdgpu_framework"
+
+
+def build_steps() -> list[Step]:
+    """What turns sources into something that runs from the working tree."""
+    steps = [Step(piece.name, _build_piece(piece)) for piece in native.pieces(ROOT, str(VENV_PYTHON), STATE)]
+    return [*steps, Step("python extension", build_extension), Step("development install", install_for_development)]
+
+
+def _build_piece(piece: native.Piece) -> Callable[[Reporter], str]:
+    def work(reporter: Reporter) -> str:
+        if not piece.root_source.exists():
+            return f"absent: {shown(piece.root_source)}"
+        stamp = Stamp(STAMPS, piece.name.replace(" ", "-"))
+        wanted = digest(piece.inputs, piece.recipe())
+        if stamp.is_fresh(wanted, [piece.output]):
+            return "up to date"
+
+        def runner(command: Sequence[str], environment: Mapping[str, str]) -> None:
+            reporter.run(command, environment=environment).require(f"the {piece.name} does not build")
+
+        native.build_piece(piece, runner)
+        stamp.write(wanted, [piece.output])
+        return f"built {shown(piece.output)}{_size(piece.output)}"
+
+    return work
+
+
+def _size(path: Path) -> str:
+    return f" ({path.stat().st_size / 1024:,.0f} KiB)" if path.is_file() else ""
+
+
+def rust_inputs() -> list[Path]:
+    """Everything that cargo reads for the workspace."""
+    return [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "rust-toolchain.toml", ROOT / "crates"]
+
+
+def build_extension(reporter: Reporter) -> str:
+    """The step "python extension": the crate amdgpu-python as `amdgpu._native`."""
+    if not (EXTENSION_CRATE / "Cargo.toml").exists():
+        return f"absent: {shown(EXTENSION_CRATE)}"
+    stamp = Stamp(STAMPS, "python-extension")
+    target_folder = os.environ.get("CARGO_TARGET_DIR", "")
+    wanted = digest(rust_inputs(), str(VENV_PYTHON), target_folder)
+    if stamp.is_fresh(wanted, [EXTENSION]):
+        return "up to date"
+    command = [rust.cargo_command(), "build", "--release", "-p", "amdgpu-python", "--lib"]
+    command.append("--message-format=json-render-diagnostics")
+    # Leaves Python's symbols to the interpreter that loads the module, as maturin does for wheels.
+    environment = {**rust.cargo_environment(), "PYO3_BUILD_EXTENSION_MODULE": "1"}
+    done = reporter.run(command, environment=environment, log_name="cargo-build")
+    if done.exit_code:
+        readable = "\n".join("    " + line for line in done.output.splitlines() if not line.startswith('{"reason"'))
+        raise Failure(
+            "the Python extension does not build", fix="mend the Rust sources named above", detail=readable[-6000:]
+        )
+    library = extension_artifact(done.output)
+    if library is None:
+        raise Failure(
+            "cargo built amdgpu-python but named no cdylib", fix='set crate-type = ["cdylib"] in its Cargo.toml'
+        )
+    draft = EXTENSION.with_name(f".{os.getpid()}.{EXTENSION.name}")
+    shutil.copy2(library, draft)
+    os.replace(draft, EXTENSION)
+    stamp.write(digest(rust_inputs(), str(VENV_PYTHON), target_folder), [EXTENSION])
+    return f"built {shown(EXTENSION)}{_size(EXTENSION)}"
+
+
+def extension_artifact(cargo_messages: str) -> Path | None:
+    """The shared library that cargo's JSON messages name for amdgpu-python."""
+    found = None
+    for line in cargo_messages.splitlines():
+        if not line.startswith('{"reason":"compiler-artifact"'):
+            continue
+        message = json.loads(line)
+        if "cdylib" in message["target"]["kind"] and "amdgpu-python" in message["manifest_path"]:
+            found = next((Path(name) for name in message["filenames"] if name.endswith((".so", ".dylib"))), found)
+    return found
+
+
+def install_for_development(reporter: Reporter) -> str:
+    """The step "development install": `import amdgpu`, the command `amdgpu` and the package's metadata, from python/.
+
+    pip installs a wheel that holds a `.pth` file and the metadata of pyproject.toml, so uninstalling works as usual.
+    """
+    manifest = EXTENSION_CRATE / "Cargo.toml"
+    if not manifest.exists():
+        return f"absent: {shown(EXTENSION_CRATE)}"
+    stamp = Stamp(STAMPS, "development-install")
+    script = VENV / "bin" / "amdgpu"
+    wanted = digest([ROOT / "pyproject.toml", ROOT / "Cargo.toml", manifest], str(PYTHON_SOURCES))
+    if stamp.is_fresh(wanted, [script]):
+        return "up to date"
+    with tempfile.TemporaryDirectory(dir=STATE) as folder:
+        command = [str(VENV / "bin" / "maturin"), "pep517", "write-dist-info", "--metadata-directory", folder]
+        done = reporter.run(
+            [*command, "--interpreter", str(VENV_PYTHON)], environment=rust.cargo_environment(), log_name="metadata"
+        )
+        done.require("maturin cannot derive the package's metadata from pyproject.toml")
+        dist_info = next(Path(folder).glob("*.dist-info"))
+        wheel = write_development_wheel(dist_info, PYTHON_SOURCES, Path(folder))
+        install = [
+            str(VENV_PYTHON),
+            "-m",
+            "pip",
+            "install",
+            "--no-deps",
+            "--force-reinstall",
+            "--disable-pip-version-check",
+        ]
+        done = reporter.run([*install, "--no-index", str(wheel)], log_name="development-install")
+        done.require("pip cannot install the development wheel")
+    stamp.write(wanted, [script])
+    return f"`amdgpu` in {shown(VENV)} runs from {shown(PYTHON_SOURCES)}"
+
+
+def write_development_wheel(dist_info: Path, sources: Path, folder: Path) -> Path:
+    """A wheel whose only content is a path file to `sources` and the metadata in `dist_info`."""
+    stem = dist_info.name.removesuffix(".dist-info")
+    wheel = folder / f"{stem}-py3-none-any.whl"
+    contents = {f"{DISTRIBUTION}.pth": f"{sources}\n"}
+    for path in sorted(
+        path for path in dist_info.rglob("*") if path.is_file() and path.name not in ("RECORD", "WHEEL")
+    ):
+        contents[f"{dist_info.name}/{path.relative_to(dist_info)}"] = path.read_text()
+    contents[f"{dist_info.name}/WHEEL"] = "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    record = f"{dist_info.name}/RECORD"
+    contents[record] = "".join(f"{name},,\n" for name in [*contents, record])
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in contents.items():
+            archive.writestr(name, text)
+    return wheel
+
+
+def julia_is_usable() -> str | None:
+    """The reason why Julia's suite cannot run, or None."""
+    from x.system import julia_executable, julia_setting
+
+    if julia_setting() == "off":
+        return "AMDGPU_JULIA=off"
+    executable = julia_executable()
+    if executable is None:
+        return "Julia is not installed (`./x doctor` says how)"
+    return None if capture([executable, "--version"]) else f"{executable} does not start"
+
+
+def libraries_environment() -> dict[str, str]:
+    """Points every test at the libraries of this working tree."""
+    return {"AMDGPU_LIBRARY_PATH": str(LIBRARIES)}

@@ -1,0 +1,224 @@
+"""Parses the command line of `./x` and dispatches."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from x import bench, checks, docs, doctor, suites
+from x.build import build_steps, libraries_environment
+from x.console import Console, seconds_text
+from x.failure import Failure
+from x.lock import exclusive
+from x.paths import BENCH_RESULTS, LIBRARIES, PACKAGE, ROOT, STAMPS, STATE, VENV, VENV_PYTHON, shown
+from x.rust import cargo_environment, prepare_rust
+from x.steps import Step, perform
+from x.system import install_system_packages
+from x.virtual_environment import prepare_virtual_environment
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """The commands and their options."""
+    top = argparse.ArgumentParser(
+        prog="./x",
+        description="The one entry of this repository. Each command first sets up what it needs; "
+        "where nothing has changed that costs milliseconds.",
+        epilog="What follows `--` goes to the program that the command runs.",
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def add(name: str, summary: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=summary, description=summary)
+
+    add("demo", "set everything up and run the main job on real input")
+    test = add("test", "set everything up and run the tests of all languages")
+    test.add_argument(
+        "names", nargs="*", metavar="SUITE", help=f"one of: {', '.join(suites.NAMES)} (all of them when none is named)"
+    )
+    test.add_argument("-v", "--verbose", action="store_true", help="print the runners' whole output")
+    check = add("check", "format, lint and type checks, fresh generated files, house rules")
+    check.add_argument(
+        "names", nargs="*", metavar="CHECK", help=f"one of: {', '.join(checks.NAMES)} (all of them when none is named)"
+    )
+    add("build", "build the native libraries and the Python extension")
+    add("setup", "install what is missing, without building")
+    benchmark = add("bench", "run benchmarks: ours beside a peer")
+    benchmark.add_argument("names", nargs="*", metavar="NAME", help="which ones; without a name the list is printed")
+    benchmark.add_argument("--all", action="store_true", help="run every benchmark")
+    add("docs", "regenerate the generated documentation and run its examples")
+    report = add("doctor", "wanted versus found for every toolchain and library, and the fix for each gap")
+    report.add_argument("--json", action="store_true", help="print JSON")
+    add("generate", "regenerate the mirrors of agpu.h and of the fact tables")
+    clean = add(
+        "clean",
+        "remove build products; the virtual environment and caches too with `all`, only the stamps with `stamps`",
+    )
+    clean.add_argument("what", nargs="?", choices=("build", "stamps", "all"), default="build")
+    add("shell", "a shell in which python and amdgpu are those of .venv")
+    add("help", "print this help")
+    return top
+
+
+def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The arguments before and after the first `--`."""
+    if "--" not in arguments:
+        return list(arguments), []
+    place = list(arguments).index("--")
+    return list(arguments[:place]), list(arguments[place + 1 :])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs one command; the exit code is 0 when all of it succeeded."""
+    own, passed_on = split_arguments(arguments)
+    options = parser().parse_args(own or ["help"])
+    console = Console()
+    started = time.monotonic()
+    try:
+        exit_code = HANDLERS[options.command](console, options, passed_on)
+    except Failure as failure:
+        console.clear_live()
+        console.line(failure.text(), *(("red",) if not failure.detail else ()))
+        exit_code = EXIT_FAILED
+    except KeyboardInterrupt:
+        console.clear_live()
+        console.line("stopped")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (`./x doctor | head`); there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    if options.command in TIMED:
+        console.line(f"./x {options.command} took {seconds_text(time.monotonic() - started)}", "dim")
+    return exit_code
+
+
+def setup_steps() -> list[Step]:
+    """What a fresh machine needs before anything can be built."""
+    return [
+        Step("system packages", install_system_packages),
+        Step("python packages", prepare_virtual_environment),
+        Step("rust toolchain", prepare_rust),
+    ]
+
+
+def set_up(console: Console, *, build: bool) -> None:
+    """Brings machine and tree to where a command can run."""
+    with exclusive(console):
+        perform([*setup_steps(), *(build_steps() if build else [])], console)
+
+
+def _hand_over(command: Sequence[str]) -> int:
+    """Runs the command that the user is after, on the user's own terminal."""
+    sys.stdout.flush()
+    environment = {**os.environ, **cargo_environment(), **libraries_environment()}
+    environment["PATH"] = os.pathsep.join([str(VENV / "bin"), environment["PATH"]])
+    environment["VIRTUAL_ENV"] = str(VENV)
+    return subprocess.run(list(command), cwd=ROOT, env=environment, check=False).returncode
+
+
+def _demo(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    set_up(console, build=True)
+    demo = ROOT / "tools" / "demo"
+    if not demo.exists():
+        raise Failure(f"{shown(demo)} is not there yet")
+    console.line()
+    return _hand_over([str(VENV_PYTHON), str(demo), *passed_on])
+
+
+def _test(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    suites.validate(options.names, passed_on)
+    with exclusive(console):
+        perform(setup_steps(), console)
+        failures = perform(build_steps(), console, keep_going=True)
+        return suites.run_suites(console, options.names, passed_on, build_failures=failures, verbose=options.verbose)
+
+
+def _check(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    checks.validate(options.names)
+    with exclusive(console):
+        perform(setup_steps(), console)
+        perform(build_steps(), console, keep_going=True)
+        return checks.run_checks(console, options.names)
+
+
+def _build(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    set_up(console, build=True)
+    return 0
+
+
+def _setup(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    set_up(console, build=False)
+    return 0
+
+
+def _bench(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    names = bench.choose(console, options.names, everything=options.all)
+    if not names:
+        return 0
+    set_up(console, build=True)
+    return max(_hand_over([str(VENV_PYTHON), str(bench.FOLDER), name, *passed_on]) for name in names)
+
+
+def _docs(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    set_up(console, build=True)
+    return docs.run(console)
+
+
+def _doctor(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    return doctor.run(console, as_json=options.json)
+
+
+def _generate(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    set_up(console, build=False)
+    return _hand_over([str(VENV_PYTHON), str(ROOT / "tools" / "generate"), *passed_on])
+
+
+def _clean(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    build = [STATE, LIBRARIES, ROOT / "target", ROOT / "dist", *PACKAGE.glob("_native*.so")]
+    what = {"stamps": [STAMPS], "build": build, "all": [*build, VENV, BENCH_RESULTS]}[options.what]
+    for path in what:
+        if path.is_dir():
+            console.line(f"removing {shown(path)}/")
+            shutil.rmtree(path)
+        elif path.exists():
+            console.line(f"removing {shown(path)}")
+            path.unlink()
+    return 0
+
+
+def _shell(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    set_up(console, build=True)
+    console.line("python and amdgpu are those of .venv; leave with `exit`")
+    return _hand_over([os.environ.get("SHELL", "/bin/sh"), *passed_on])
+
+
+def _help(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    parser().print_help()
+    return 0
+
+
+Handler = Callable[[Console, argparse.Namespace, list[str]], int]
+HANDLERS: dict[str, Handler] = {
+    "demo": _demo,
+    "test": _test,
+    "check": _check,
+    "build": _build,
+    "setup": _setup,
+    "bench": _bench,
+    "docs": _docs,
+    "doctor": _doctor,
+    "generate": _generate,
+    "clean": _clean,
+    "shell": _shell,
+    "help": _help,
+}
+TIMED = frozenset({"demo", "test", "check", "build", "setup", "docs"})

@@ -1,0 +1,119 @@
+"""`./x docs`: regenerates the generated pages, runs the examples in the hand-written ones, demands documented names.
+
+An example is a fenced block whose opening line reads "```python run". The blocks of one page run in one process, in
+order, so a later one may use what an earlier one made; a block that should not run simply says "```python".
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from x import api_reference, process
+from x.build import libraries_environment
+from x.console import Console
+from x.failure import Failure
+from x.paths import PACKAGE, PYTHON_SOURCES, ROOT, STATE, VENV_PYTHON, shown
+
+API_PAGE = ROOT / "docs" / "api.md"
+DEMANDED_COVERAGE = 0.95
+OPENING = re.compile(r"^```python run\s*$")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A runnable block and the line on which its code begins."""
+
+    line: int
+    code: str
+
+
+def examples(markdown: str) -> list[Example]:
+    """The runnable blocks of a page."""
+    found: list[Example] = []
+    start = 0
+    collected: list[str] | None = None
+    for number, line in enumerate(markdown.splitlines(), 1):
+        if collected is None and OPENING.match(line):
+            start, collected = number + 1, []
+        elif collected is not None and line.startswith("```"):
+            found.append(Example(start, "\n".join(collected)))
+            collected = None
+        elif collected is not None:
+            collected.append(line)
+    if collected is not None:
+        raise Failure(f"the block that begins on line {start - 1} is never closed")
+    return found
+
+
+def program(page: list[Example]) -> str:
+    """One Python program with every block on the lines it has in the page, so that tracebacks point into it."""
+    lines: list[str] = []
+    for example in page:
+        lines += [""] * (example.line - 1 - len(lines))
+        lines += example.code.splitlines()
+    return "\n".join(lines) + "\n"
+
+
+def pages() -> list[Path]:
+    """README, CHANGELOG and everything under docs/ but the generated reference."""
+    top = sorted(ROOT.glob("*.md"))
+    return [*top, *(path for path in sorted((ROOT / "docs").rglob("*.md")) if path != API_PAGE)]
+
+
+def run(console: Console) -> int:
+    """Regenerates and verifies. The exit code is 1 when an example fails or too little is documented."""
+    generate = ROOT / "tools" / "generate"
+    if generate.exists():
+        done = process.run([str(VENV_PYTHON), str(generate)], console=console, label="generate", log_name="generate")
+        done.require("the generator failed")
+    modules = api_reference.read_package(PACKAGE, "amdgpu")
+    text = api_reference.render(modules, api_reference.exported_names(PACKAGE / "__init__.py"))
+    if not API_PAGE.exists() or API_PAGE.read_text() != text:
+        API_PAGE.write_text(text)
+        console.line(f"wrote {shown(API_PAGE)}")
+    return 0 if verify(console) else 1
+
+
+def verify(console: Console) -> bool:
+    """Runs every example, and compares coverage with what is demanded."""
+    good = True
+    for page in pages():
+        blocks = examples(page.read_text())
+        if not blocks:
+            continue
+        script = STATE / "examples" / (shown(page).replace("/", "-") + ".py")
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(program(blocks))
+        environment = {**libraries_environment(), "PYTHONPATH": str(PYTHON_SOURCES)}
+        command = [str(VENV_PYTHON), str(script)]
+        done = process.run(command, console=console, label=shown(page), log_name="examples", environment=environment)
+        verdict = "ok" if done.exit_code == 0 else "failed"
+        console.line(f"{shown(page)}: {len(blocks)} examples {verdict}")
+        if done.exit_code:
+            console.line(done.tail())
+            good = False
+    documented, total, bare = api_reference.coverage(api_reference.read_package(PACKAGE, "amdgpu"))
+    share = documented / total if total else 0.0
+    console.line(
+        f"documented public names: {documented} of {total} ({share:.1%}; more than {DEMANDED_COVERAGE:.0%} demanded)"
+    )
+    for name in bare:
+        console.line(f"  undocumented: {name}")
+    return good and share > DEMANDED_COVERAGE
+
+
+def check(console: Console) -> bool:
+    """Like `run`, but changes nothing: a stale page is an error."""
+    modules = api_reference.read_package(PACKAGE, "amdgpu")
+    text = api_reference.render(modules, api_reference.exported_names(PACKAGE / "__init__.py"))
+    fresh = API_PAGE.exists() and API_PAGE.read_text() == text
+    if not fresh:
+        console.line(f"{shown(API_PAGE)} is stale: run ./x docs")
+    return verify(console) and fresh
+
+
+if __name__ == "__main__":
+    sys.exit(0 if check(Console()) else 1)

@@ -1,0 +1,110 @@
+"""How each native library is built. `./x build` and the PEP 517 backend both use this and nothing else.
+
+A `Piece` reads source folders and writes one file or folder under `python/amdgpu/_lib`. Building goes to a draft beside
+the result, which is then renamed over it, so that a process which has the old library open keeps it and no reader ever
+sees half a file.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# The oldest processor that is supported; wider instruction sets are chosen at run time, inside the libraries.
+ZIG_CPU = {"x86_64": "x86_64_v2", "aarch64": "baseline"}
+
+Runner = Callable[[Sequence[str], Mapping[str, str]], None]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One native library: what it reads, what it writes, the command that makes a draft; no command means a copy."""
+
+    name: str
+    root_source: Path
+    inputs: tuple[Path, ...]
+    output: Path
+    command: Callable[[Path], list[str]] | None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def recipe(self) -> str:
+        """The command as text, for stamps and for people."""
+        return " ".join(self.command(self.output)) if self.command else f"copy {self.root_source} to {self.output}"
+
+
+def zig_environment(cache: Path) -> dict[str, str]:
+    """Keeps Zig's caches inside the working tree."""
+    return {"ZIG_LOCAL_CACHE_DIR": str(cache / "zig-local"), "ZIG_GLOBAL_CACHE_DIR": str(cache / "zig-global")}
+
+
+def zig_piece(root: Path, python: str, cache: Path) -> Piece:
+    """libagpu_matrix.so from zig/src/main.zig; `python` is an interpreter that has the `ziglang` package."""
+    source = root / "zig" / "src" / "main.zig"
+
+    def command(draft: Path) -> list[str]:
+        machine = platform.machine()
+        return [
+            *(python, "-m", "ziglang", "build-lib", "-dynamic", "--name", "agpu_matrix", "-O", "ReleaseFast"),
+            *(f"-mcpu={ZIG_CPU.get(machine, 'baseline')}", "-fsoname=libagpu_matrix.so", "-fPIC", "-lc"),
+            *(f"-femit-bin={draft}", str(source)),
+        ]
+
+    output = library_folder(root) / "libagpu_matrix.so"
+    return Piece("zig library", source, (root / "zig",), output, command, zig_environment(cache))
+
+
+def nim_piece(root: Path, cache: Path, nim: str = "nim") -> Piece:
+    """libagpu_neuro.so from nim/src/agpu_neuro.nim."""
+    source = root / "nim" / "src" / "agpu_neuro.nim"
+
+    def command(draft: Path) -> list[str]:
+        return [
+            *(nim, "c", "--app:lib", "--mm:arc", "-d:release", "-d:useMalloc", "--threads:on", "--noMain:on"),
+            *("--hints:off", "--colors:off", f"--nimcache:{cache / 'nim-library'}", f"-o:{draft}", str(source)),
+        ]
+
+    return Piece("nim library", source, (root / "nim" / "src",), library_folder(root) / "libagpu_neuro.so", command)
+
+
+def julia_piece(root: Path) -> Piece:
+    """The Julia sources, copied as they are."""
+    source = root / "julia" / "src"
+    return Piece("julia sources", source / "AgpuKernels.jl", (source,), library_folder(root) / "julia" / "src", None)
+
+
+def library_folder(root: Path) -> Path:
+    """Where the Python package looks for its libraries."""
+    return root / "python" / "amdgpu" / "_lib"
+
+
+def pieces(root: Path, python: str, cache: Path) -> list[Piece]:
+    """All of them, in the order in which they are built."""
+    return [zig_piece(root, python, cache), nim_piece(root, cache), julia_piece(root)]
+
+
+def build_piece(piece: Piece, runner: Runner) -> None:
+    """Builds one piece; `runner` raises when its command fails."""
+    piece.output.parent.mkdir(parents=True, exist_ok=True)
+    draft = piece.output.with_name(f".{os.getpid()}.{piece.output.name}")
+    try:
+        if piece.command is None:
+            shutil.copytree(piece.root_source.parent, draft, ignore=shutil.ignore_patterns("*.cov", ".*"))
+            shutil.rmtree(piece.output, ignore_errors=True)
+        else:
+            runner(piece.command(draft), piece.environment)
+        os.replace(draft, piece.output)
+    finally:
+        _discard(draft)
+
+
+def _discard(draft: Path) -> None:
+    if draft.is_dir():
+        shutil.rmtree(draft, ignore_errors=True)
+    else:
+        draft.unlink(missing_ok=True)
+    # Zig leaves an object file beside a library that it links.
+    draft.with_name(draft.name + ".o").unlink(missing_ok=True)

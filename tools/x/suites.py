@@ -1,0 +1,223 @@
+"""`./x test`: every suite of every language, then one table."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from x import native, process, rust, summaries
+from x.build import julia_is_usable, libraries_environment
+from x.console import Console, seconds_text
+from x.failure import Failure
+from x.paths import ROOT, STATE, VENV_PYTHON, shown
+from x.summaries import Counts
+from x.system import julia_executable
+
+TESTS = ROOT / "tests"
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a suite gets: where to speak, and the arguments after `--`."""
+
+    console: Console
+    passed_on: tuple[str, ...]
+    verbose: bool
+
+    def run(self, command: Sequence[str], *, name: str, environment: dict[str, str] | None = None) -> process.Finished:
+        """Runs a runner; its whole output is shown when it fails or when the user asked for it."""
+        variables = {**libraries_environment(), **rust.cargo_environment(), **(environment or {})}
+        done = process.run(
+            command,
+            console=self.console,
+            label=f"test {name}",
+            log_name=f"test-{name.replace('/', '-')}",
+            environment=variables,
+        )
+        if self.verbose:
+            self.console.line(done.output.rstrip())
+        elif done.exit_code:
+            self.console.line(done.tail(80))
+        return done
+
+
+@dataclass
+class Result:
+    """One row of the table."""
+
+    name: str
+    counts: Counts
+    seconds: float
+
+
+class Absent(Exception):
+    """The suite has no sources in this tree."""
+
+
+def _rust(ctx: Context) -> Counts:
+    scope = () if any(argument in ("-p", "--package") for argument in ctx.passed_on) else ("--workspace",)
+    done = ctx.run([rust.cargo_command(), "test", *scope, "--no-fail-fast", *ctx.passed_on], name="rust")
+    return summaries.read_cargo(done.output).settle(done.exit_code, "cargo test")
+
+
+def _zig(ctx: Context) -> Counts:
+    source = ROOT / "zig" / "src" / "main.zig"
+    if not source.exists():
+        raise Absent(shown(source))
+    command = [str(VENV_PYTHON), "-m", "ziglang", "test", str(source), "-lc", *ctx.passed_on]
+    done = ctx.run(command, name="zig", environment=native.zig_environment(STATE))
+    return summaries.read_zig(done.output).settle(done.exit_code, "zig test")
+
+
+def _nim(ctx: Context) -> Counts:
+    files = sorted((ROOT / "nim" / "tests").glob("t*.nim"))
+    if not files:
+        raise Absent("nim/tests/t*.nim")
+    counts = Counts()
+    programs = STATE / "nim-tests"
+    programs.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        command = [
+            *("nim", "c", "-r", "--mm:arc", "-d:useMalloc", "--threads:on", "--hints:off", "--colors:off"),
+            *(f"--path:{ROOT / 'nim' / 'src'}", f"--nimcache:{STATE / 'nim-tests' / (file.stem + '-cache')}"),
+            *(f"-o:{programs / file.stem}", str(file), *ctx.passed_on),
+        ]
+        done = ctx.run(command, name=f"nim/{file.stem}")
+        counts.add(summaries.read_nim(done.output).settle(done.exit_code, shown(file)))
+    return counts
+
+
+def _julia(ctx: Context) -> Counts:
+    file = ROOT / "julia" / "test" / "runtests.jl"
+    if not file.exists():
+        raise Absent(shown(file))
+    reason = julia_is_usable()
+    executable = julia_executable()
+    if reason or executable is None:
+        return Counts(skipped=1, skips=[(shown(file), reason or "no Julia")])
+    command = [executable, "--startup-file=no", "--color=no", str(file), *ctx.passed_on]
+    done = ctx.run(
+        command, name="julia", environment={"JULIA_LOAD_PATH": f"{ROOT / 'julia'}:{ROOT / 'julia' / 'src'}:@stdlib"}
+    )
+    explanation = (
+        "; Debian's Julia 1.5.3 does so when it reports a failed @test" if done.exit_code == -signal.SIGSEGV else ""
+    )
+    return summaries.read_julia(done.output).settle(done.exit_code, "julia", explanation)
+
+
+def tool_tests(root: Path = ROOT) -> list[Path]:
+    """The files of tests/ that test something of tools/: `test_x.py` for `tools/x`, and so on."""
+    names = {path.stem for path in (root / "tools").iterdir()}
+    return [path for path in sorted((root / "tests").glob("test_*.py")) if path.stem.removeprefix("test_") in names]
+
+
+def _pytest(ctx: Context, name: str, arguments: Sequence[str]) -> Counts:
+    command = [str(VENV_PYTHON), "-m", "pytest", "-q", "-r", "fEsx", "--tb=short", *arguments, *ctx.passed_on]
+    done = ctx.run(command, name=name)
+    return summaries.read_pytest(done.output).settle(done.exit_code, f"pytest ({name})")
+
+
+def _tools(ctx: Context) -> Counts:
+    files = tool_tests()
+    if not files:
+        raise Absent("tests/test_*.py for tools/")
+    return _pytest(ctx, "tools", [shown(file) for file in files])
+
+
+def _python(ctx: Context) -> Counts:
+    if not list(TESTS.rglob("test_*.py")):
+        raise Absent("tests/test_*.py")
+    ignored = [f"--ignore={shown(file)}" for file in tool_tests()]
+    return _pytest(ctx, "python", ["tests", "python", *ignored])
+
+
+SUITES: dict[str, Callable[[Context], Counts]] = {
+    "tools": _tools,
+    "rust": _rust,
+    "zig": _zig,
+    "nim": _nim,
+    "julia": _julia,
+    "python": _python,
+}
+NAMES = tuple(SUITES)
+
+
+def validate(names: Sequence[str], passed_on: Sequence[str]) -> None:
+    """Refuses a suite that does not exist, and arguments that would go to several runners."""
+    for name in names:
+        if name not in SUITES:
+            raise Failure(f"there is no suite `{name}`", fix=f"one of: {', '.join(NAMES)}")
+    if passed_on and len(names) != 1:
+        raise Failure(
+            "arguments after `--` go to one runner, so name one suite", fix=f"./x test python -- {' '.join(passed_on)}"
+        )
+
+
+def run_suites(
+    console: Console,
+    names: Sequence[str],
+    passed_on: Sequence[str],
+    *,
+    build_failures: Sequence[tuple[str, Failure]] = (),
+    verbose: bool = False,
+) -> int:
+    """Runs the suites to the last, whatever fails on the way, and prints the table; 0 when nothing failed."""
+    started = time.monotonic()
+    results = [
+        Result(f"build of {name}", Counts(failed=1, failures=[failure.sentence]), 0.0)
+        for name, failure in build_failures
+    ]
+    ctx = Context(console, tuple(passed_on), verbose)
+    for name in names or NAMES:
+        console.line()
+        console.line(f"== {name}", "bold")
+        results.append(_run_suite(ctx, name))
+    _print_results(console, results, time.monotonic() - started)
+    return 1 if any(result.counts.failed for result in results) else 0
+
+
+def _run_suite(ctx: Context, name: str) -> Result:
+    started = time.monotonic()
+    try:
+        counts = SUITES[name](ctx)
+    except Absent as absent:
+        # A suite that has vanished must not look like one that passed.
+        counts = Counts(failed=1, failures=[f"{name}: no tests found, {absent} is absent"])
+    except Failure as failure:
+        counts = Counts(failed=1, failures=[failure.sentence])
+    seconds = time.monotonic() - started
+    ctx.console.line(
+        f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped in {seconds_text(seconds)}"
+    )
+    return Result(name, counts, seconds)
+
+
+def _print_results(console: Console, results: Sequence[Result], seconds: float) -> None:
+    total = Counts()
+    for result in results:
+        total.add(result.counts)
+    rows = [_row(result.name, result.counts, result.seconds) for result in results]
+    console.line()
+    console.table(
+        ("suite", "passed", "failed", "skipped", "seconds"), [*rows, _row("all", total, seconds)], right=(1, 2, 3, 4)
+    )
+    for title, entries in (
+        ("skipped", [f"{result.name}: {test}: {reason}" for result in results for test, reason in result.counts.skips]),
+        ("failed", [f"{result.name}: {text}" for result in results for text in result.counts.failures]),
+    ):
+        if entries:
+            console.line()
+            console.line(f"{title}:", "red" if title == "failed" else "yellow")
+            for entry in entries:
+                console.line(f"  {entry}")
+    console.line()
+    console.line(
+        f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped", "red" if total.failed else "green"
+    )
+
+
+def _row(name: str, counts: Counts, seconds: float) -> tuple[str, ...]:
+    return (name, str(counts.passed), str(counts.failed), str(counts.skipped), f"{seconds:.1f}")
