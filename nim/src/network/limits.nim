@@ -1,0 +1,25 @@
+## Every bound that the network language sets on its input, with its reason.
+
+const
+  MaxTextBytes* = 16 * 1024 * 1024
+    ## A hundred times the largest network written by hand; bounds the time and memory of a compilation.
+  MaxFindings* = 100
+    ## Past this nobody reads on: the rest of the text is not looked at.
+  MaxNesting* = 64
+    ## Depth of brackets, operators and blocks; keeps the recursive parser far from the end of the stack.
+  MaxNameBytes* = 128
+    ## Names are repeated in messages, telemetry labels and generated kernels.
+  MaxStatementTokens* = 1_000_000
+    ## One statement is held in memory as tokens; a list of every layer still fits.
+  MaxStatements* = 200_000
+    ## More than every layer and connection written out; bounds the memory of the syntax tree.
+  MaxLayers* = 10_000
+    ## A forward pass makes one library call per layer.
+  MaxConnections* = 100_000
+    ## `[a, b] -> [c, d]` multiplies out, so a short text could otherwise ask for billions.
+  MaxLayerSize* = 16_777_216
+    ## 2^24: every position in a layer is exact in float32.
+  MaxConnectionWeights* = 2_147_483_648
+    ## 2^31 float32 weights are 8 GiB, the most one matrix may take.
+  MaxFloat32* = 3.4028234663852886e38
+    ## Largest finite float32; weights, biases and activation parameters are stored as float32.

@@ -1,0 +1,26 @@
+## The words of the language: what this version understands, and what it knows by name but does not do yet.
+
+const
+  NetworkKeyword* = "neuralNetwork"
+  CommandKeywords* = ["layer", "connect", "plasticity"]
+  SettingKeywords* = ["dt", "seed"]
+  StatementKeywords* = ["layer", "connect", "plasticity", "dt", "seed"]
+  LaterStatements* = ["neuron", "synapse", "population", "source", "reward", "record", "include"]
+  BlockKeywords* = ["neuralNetwork", "neuron", "synapse"]
+
+  LayerOptions* = ["size", "activation", "bias"]
+  LaterLayerOptions* = ["model", "v"]
+  ConnectOptions* = ["weight"]
+  LaterConnectOptions* = ["pattern", "delay", "target", "storage", "autapses", "multapses"]
+
+  PlasticityRules* = ["hebbian"]
+  LaterPlasticityRules* = ["oja", "bcm", "stdp", "triplet_stdp", "r_stdp", "stdp_dopamine", "inhibitory_stdp",
+                           "homeostatic", "structural"]
+  HebbianOptions* = ["learning_rate", "on"]
+
+  WeightInitializers* = ["constant", "random", "normal", "xavier", "he", "file"]
+  BiasInitializers* = ["constant", "random", "normal", "file", "none"]
+
+func startsStatement*(word: string): bool =
+  ## Words that open a statement; used to find the end of a bracket that was never closed.
+  word == NetworkKeyword or word in CommandKeywords or word in LaterStatements
