@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import zipfile
@@ -18,6 +19,8 @@ from x.stamps import Stamp, digest
 from x.steps import Reporter, Step
 
 EXTENSION_CRATE = ROOT / "crates" / "amdgpu-python"
+# Lines of cargo that say nothing about an error: its JSON messages and its progress.
+CARGO_NOISE = re.compile(r'\{"reason"|\s+(?:Compiling|Downloaded|Downloading|Updating|Locking|Adding|Blocking|Fresh)\b')
 DISTRIBUTION = "amdgpu_framework"
 
 
@@ -70,7 +73,7 @@ def build_extension(reporter: Reporter) -> str:
     environment = {**rust.cargo_environment(), "PYO3_BUILD_EXTENSION_MODULE": "1"}
     done = reporter.run(command, environment=environment, log_name="cargo-build")
     if done.exit_code:
-        readable = "\n".join("    " + line for line in done.output.splitlines() if not line.startswith('{"reason"'))
+        readable = "\n".join("    " + line for line in done.output.splitlines() if not CARGO_NOISE.match(line))
         raise Failure(
             "the Python extension does not build", fix="mend the Rust sources named above", detail=readable[-6000:]
         )

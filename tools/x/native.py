@@ -8,14 +8,10 @@ sees half a file.
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-# The oldest processor that is supported; wider instruction sets are chosen at run time, inside the libraries.
-ZIG_CPU = {"x86_64": "x86_64_v2", "aarch64": "baseline"}
 
 Runner = Callable[[Sequence[str], Mapping[str, str]], None]
 
@@ -41,31 +37,27 @@ def zig_environment(cache: Path) -> dict[str, str]:
     return {"ZIG_LOCAL_CACHE_DIR": str(cache / "zig-local"), "ZIG_GLOBAL_CACHE_DIR": str(cache / "zig-global")}
 
 
+def zig_command(root: Path, python: str, *arguments: str) -> list[str]:
+    """Zig's own build script; `python` is an interpreter that has the `ziglang` package."""
+    return [python, str(root / "zig" / "compile.py"), *arguments]
+
+
 def zig_piece(root: Path, python: str, cache: Path) -> Piece:
-    """libagpu_matrix.so from zig/src/main.zig; `python` is an interpreter that has the `ziglang` package."""
-    source = root / "zig" / "src" / "main.zig"
+    """libagpu_matrix.so; zig/compile.py knows the modules and their CPUs."""
+    output = library_folder(root) / "libagpu_matrix.so"
 
     def command(draft: Path) -> list[str]:
-        machine = platform.machine()
-        return [
-            *(python, "-m", "ziglang", "build-lib", "-dynamic", "--name", "agpu_matrix", "-O", "ReleaseFast"),
-            *(f"-mcpu={ZIG_CPU.get(machine, 'baseline')}", "-fsoname=libagpu_matrix.so", "-fPIC", "-lc"),
-            *(f"-femit-bin={draft}", str(source)),
-        ]
+        return zig_command(root, python, "library", str(draft))
 
-    output = library_folder(root) / "libagpu_matrix.so"
-    return Piece("zig library", source, (root / "zig",), output, command, zig_environment(cache))
+    return Piece("zig library", root / "zig" / "compile.py", (root / "zig",), output, command, zig_environment(cache))
 
 
 def nim_piece(root: Path, cache: Path, nim: str = "nim") -> Piece:
-    """libagpu_neuro.so from nim/src/agpu_neuro.nim."""
+    """libagpu_neuro.so; the flags stand in nim/src/agpu_neuro.nims."""
     source = root / "nim" / "src" / "agpu_neuro.nim"
 
     def command(draft: Path) -> list[str]:
-        return [
-            *(nim, "c", "--app:lib", "--mm:arc", "-d:release", "-d:useMalloc", "--threads:on", "--noMain:on"),
-            *("--hints:off", "--colors:off", f"--nimcache:{cache / 'nim-library'}", f"-o:{draft}", str(source)),
-        ]
+        return [nim, "c", "--colors:off", f"--nimcache:{cache / 'nim-library'}", f"-o:{draft}", str(source)]
 
     return Piece("nim library", source, (root / "nim" / "src",), library_folder(root) / "libagpu_neuro.so", command)
 
@@ -73,7 +65,7 @@ def nim_piece(root: Path, cache: Path, nim: str = "nim") -> Piece:
 def julia_piece(root: Path) -> Piece:
     """The Julia sources, copied as they are."""
     source = root / "julia" / "src"
-    return Piece("julia sources", source / "AgpuKernels.jl", (source,), library_folder(root) / "julia" / "src", None)
+    return Piece("julia sources", source / "AgpuKernels.jl", (source,), library_folder(root) / "julia", None)
 
 
 def library_folder(root: Path) -> Path:

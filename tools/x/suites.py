@@ -64,10 +64,10 @@ def _rust(ctx: Context) -> Counts:
 
 
 def _zig(ctx: Context) -> Counts:
-    source = ROOT / "zig" / "src" / "main.zig"
-    if not source.exists():
-        raise Absent(shown(source))
-    command = [str(VENV_PYTHON), "-m", "ziglang", "test", str(source), "-lc", *ctx.passed_on]
+    script = ROOT / "zig" / "compile.py"
+    if not script.exists():
+        raise Absent(shown(script))
+    command = native.zig_command(ROOT, str(VENV_PYTHON), "test", *ctx.passed_on)
     done = ctx.run(command, name="zig", environment=native.zig_environment(STATE))
     return summaries.read_zig(done.output).settle(done.exit_code, "zig test")
 
