@@ -12,6 +12,14 @@ pub enum Error {
     #[error("no device `{name}`: {reason}")]
     DeviceNotFound { name: String, reason: String },
 
+    /// An environment variable holds what cannot be understood.
+    #[error("{variable} is `{value}`; expected {expected}")]
+    InvalidEnvironment {
+        variable: &'static str,
+        value: String,
+        expected: &'static str,
+    },
+
     /// The device has no room left.
     #[error(
         "{device} cannot allocate {requested_bytes} bytes of {kind} memory: {used_bytes} of {limit_bytes} bytes are in use"
@@ -69,7 +77,9 @@ pub enum Error {
     WrongBackend { what: &'static str, device: String },
 
     /// The call would wait for itself.
-    #[error("{operation} was called from inside a command of the same stream and would wait for itself")]
+    #[error(
+        "{operation} was called from inside a command of the same stream and would wait for itself"
+    )]
     WouldDeadlock { operation: &'static str },
 
     /// A piece of parallel work or a host function panicked.
@@ -87,6 +97,19 @@ impl Error {
         Self::HostFunction {
             code: error.code(),
             message: error.to_string(),
+        }
+    }
+
+    /// The error for a kernel that a module lacks, with what it has.
+    pub(crate) fn kernel_not_found<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Self {
+        let listed: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        Self::KernelNotFound {
+            name: name.to_string(),
+            available: if listed.is_empty() {
+                "none".to_string()
+            } else {
+                listed.join(", ")
+            },
         }
     }
 
@@ -110,7 +133,9 @@ impl Coded for Error {
             Self::DriverFault { .. } => ErrorCode::DriverFault,
             Self::Forked { .. } => ErrorCode::Forked,
             Self::NotAllocated { .. } => ErrorCode::UseAfterFree,
-            Self::OutOfBounds { .. } => ErrorCode::InvalidArgument,
+            Self::InvalidEnvironment { .. } | Self::OutOfBounds { .. } => {
+                ErrorCode::InvalidArgument
+            }
             Self::InvalidModule { .. } => ErrorCode::CodeGenerationFailed,
             Self::KernelNotFound { .. } => ErrorCode::KernelNotFound,
             Self::WrongBackend { .. } | Self::WouldDeadlock { .. } => ErrorCode::Internal,

@@ -1,1 +1,299 @@
-//! In progress.
+//! The devices of this machine by name and index.
+//!
+//! [`list_devices`] orders `hip`, `cuda`, `cpu`; `AMDGPU_DEVICES` restricts and reorders the list, and may name `null:` devices, which are
+//! otherwise reached by name only. An index counts in this list.
+
+use std::sync::Arc;
+
+use crate::cpu::CpuDriver;
+use crate::null::NullDriver;
+use crate::{Device, DeviceInfo, DeviceKind, Driver, Error, Result};
+
+use amdgpu_abi::environment;
+
+/// More entries in `AMDGPU_DEVICES` than any machine has devices.
+const MAX_FILTER_ENTRIES: usize = 256;
+const FILTER_EXPECTED: &str =
+    "kinds or names separated by commas, for example `cpu` or `hip:1,cpu` or `null:gfx1100`";
+
+/// How a device is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceSelector {
+    /// Position in [`list_devices`]. Negative positions do not exist.
+    Index(i64),
+    /// `cpu:0`, `null:gfx1100`; `cpu` means `cpu:0`.
+    Name(String),
+}
+
+impl From<i64> for DeviceSelector {
+    fn from(index: i64) -> Self {
+        Self::Index(index)
+    }
+}
+
+impl From<&str> for DeviceSelector {
+    fn from(name: &str) -> Self {
+        Self::Name(name.to_string())
+    }
+}
+
+impl From<String> for DeviceSelector {
+    fn from(name: String) -> Self {
+        Self::Name(name)
+    }
+}
+
+/// The devices of this machine, best first.
+pub fn list_devices() -> Result<Vec<DeviceInfo>> {
+    Filter::from_environment()?.list()
+}
+
+/// Opens a device by its index in [`list_devices`] or by its name.
+pub fn open_device(selector: impl Into<DeviceSelector>) -> Result<Arc<dyn Device>> {
+    match selector.into() {
+        DeviceSelector::Index(index) => {
+            let devices = list_devices()?;
+            let found = usize::try_from(index)
+                .ok()
+                .and_then(|index| devices.get(index));
+            let info = found.ok_or_else(|| Error::DeviceNotFound {
+                name: index.to_string(),
+                reason: no_such_index(&devices),
+            })?;
+            driver(info.kind, &info.name)?.open(info.selector())
+        }
+        DeviceSelector::Name(name) => {
+            let (kind, selector) = parse_name(&name)?;
+            let filter = Filter::from_environment()?;
+            if !filter.allows(kind, selector) {
+                return Err(Error::DeviceNotFound {
+                    reason: format!("{} does not list it", environment::DEVICES),
+                    name,
+                });
+            }
+            driver(kind, &name)?.open(selector)
+        }
+    }
+}
+
+fn no_such_index(devices: &[DeviceInfo]) -> String {
+    if devices.is_empty() {
+        return format!("{} leaves no device", environment::DEVICES);
+    }
+    let names: Vec<String> = devices
+        .iter()
+        .enumerate()
+        .map(|(index, info)| format!("{index} is {}", info.name))
+        .collect();
+    format!("the devices are: {}", names.join(", "))
+}
+
+/// The driver of a kind of device.
+fn driver(kind: DeviceKind, name: &str) -> Result<&'static dyn Driver> {
+    match kind {
+        DeviceKind::Cpu => Ok(&CpuDriver),
+        DeviceKind::Null => Ok(&NullDriver),
+        DeviceKind::Hip | DeviceKind::Cuda | DeviceKind::Sim => Err(Error::DeviceNotFound {
+            name: name.to_string(),
+            reason: format!("this version has no driver for {kind} devices"),
+        }),
+    }
+}
+
+/// Splits `kind:selector`; kinds that are numbered may stand alone and mean their first device.
+fn parse_name(name: &str) -> Result<(DeviceKind, &str)> {
+    let not_found = |reason: String| Error::DeviceNotFound {
+        name: name.to_string(),
+        reason,
+    };
+    let (kind_name, selector) = name.split_once(':').unwrap_or((name, ""));
+    let kind = DeviceKind::from_name(kind_name).ok_or_else(|| {
+        let kinds = DeviceKind::ALL.map(DeviceKind::name).join(", ");
+        not_found(format!("device names begin with one of {kinds}"))
+    })?;
+    match (selector, is_numbered(kind)) {
+        ("", true) if !name.contains(':') => Ok((kind, "0")),
+        ("", _) => Err(not_found(format!(
+            "a {} must follow the kind, as in `{}`",
+            if is_numbered(kind) {
+                "number"
+            } else {
+                "target"
+            },
+            if is_numbered(kind) {
+                format!("{kind}:0")
+            } else {
+                format!("{kind}:gfx1100")
+            },
+        ))),
+        _ => Ok((kind, selector)),
+    }
+}
+
+/// Whether devices of this kind are found on the machine and numbered, rather than existing by name.
+fn is_numbered(kind: DeviceKind) -> bool {
+    matches!(kind, DeviceKind::Hip | DeviceKind::Cuda | DeviceKind::Cpu)
+}
+
+/// What `AMDGPU_DEVICES` says.
+#[derive(Debug, PartialEq, Eq)]
+struct Filter {
+    entries: Vec<(DeviceKind, Option<String>)>,
+}
+
+impl Filter {
+    fn from_environment() -> Result<Self> {
+        environment::read(environment::DEVICES)
+            .map_or_else(|| Ok(Self::all()), |text| Self::parse(&text))
+    }
+
+    fn all() -> Self {
+        Self {
+            entries: vec![
+                (DeviceKind::Hip, None),
+                (DeviceKind::Cuda, None),
+                (DeviceKind::Cpu, None),
+            ],
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let invalid = || Error::InvalidEnvironment {
+            variable: environment::DEVICES,
+            value: text.to_string(),
+            expected: FILTER_EXPECTED,
+        };
+        let mut entries = Vec::new();
+        for entry in text.split(',').map(str::trim) {
+            let (kind_name, selector) = entry
+                .split_once(':')
+                .map_or((entry, None), |(kind, selector)| (kind, Some(selector)));
+            let kind = DeviceKind::from_name(kind_name).ok_or_else(invalid)?;
+            let selector_fits = match selector {
+                None => is_numbered(kind),
+                Some(number) if is_numbered(kind) => number.parse::<u32>().is_ok(),
+                Some(target) => !target.is_empty(),
+            };
+            if !selector_fits || entries.len() >= MAX_FILTER_ENTRIES {
+                return Err(invalid());
+            }
+            entries.push((kind, selector.map(str::to_string)));
+        }
+        Ok(Self { entries })
+    }
+
+    /// Devices that exist by name can always be opened by name.
+    fn allows(&self, kind: DeviceKind, selector: &str) -> bool {
+        !is_numbered(kind)
+            || self.entries.iter().any(|(entry_kind, entry)| {
+                *entry_kind == kind && entry.as_deref().is_none_or(|entry| entry == selector)
+            })
+    }
+
+    /// Devices in the order of the entries, each once.
+    fn list(&self) -> Result<Vec<DeviceInfo>> {
+        let mut listed: Vec<DeviceInfo> = Vec::new();
+        for (kind, selector) in &self.entries {
+            // A kind without a driver has no devices to list; asking for one of them by name gives the reason.
+            let Ok(driver) = driver(*kind, "") else {
+                continue;
+            };
+            let found = match selector {
+                Some(selector) if !is_numbered(*kind) => {
+                    vec![driver.open(selector)?.info().clone()]
+                }
+                _ => driver.enumerate()?,
+            };
+            for info in found {
+                let wanted = selector
+                    .as_deref()
+                    .is_none_or(|selector| selector == info.selector());
+                if wanted && listed.iter().all(|other| other.name != info.name) {
+                    listed.push(info);
+                }
+            }
+        }
+        Ok(listed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let devices = Filter::parse(text).unwrap().list().unwrap();
+        devices.into_iter().map(|info| info.name).collect()
+    }
+
+    #[test]
+    fn without_a_filter_the_cpu_is_listed_last_and_always() {
+        let devices = Filter::all().list().unwrap();
+        assert_eq!(devices.last().unwrap().name, "cpu:0");
+    }
+
+    #[test]
+    fn the_filter_orders_and_removes_repetitions() {
+        assert_eq!(names("cpu"), ["cpu:0"]);
+        assert_eq!(names("cpu:0, cpu"), ["cpu:0"]);
+        assert_eq!(
+            names("null:gfx1100,cpu,null:gfx90a"),
+            ["null:gfx1100", "cpu:0", "null:gfx90a"]
+        );
+        assert_eq!(names("cpu:1"), Vec::<String>::new());
+        assert_eq!(names("hip"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn filters_that_make_no_sense_are_refused() {
+        for text in [
+            "gpu", "cpu:", "cpu:x", "null", "null:", "cpu,,hip", "CPU", "cpu:-1",
+        ] {
+            let error = Filter::parse(text).unwrap_err();
+            assert!(error.to_string().contains(text), "{error}");
+        }
+        assert!(Filter::parse(&vec!["cpu"; 300].join(",")).is_err());
+    }
+
+    #[test]
+    fn names_are_taken_apart() {
+        assert_eq!(parse_name("cpu").unwrap(), (DeviceKind::Cpu, "0"));
+        assert_eq!(parse_name("cpu:0").unwrap(), (DeviceKind::Cpu, "0"));
+        assert_eq!(
+            parse_name("null:gfx1100").unwrap(),
+            (DeviceKind::Null, "gfx1100")
+        );
+        for name in ["", ":", "cpu:", "null", "null:", "tpu:0", "0"] {
+            assert!(parse_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn devices_that_are_not_there_give_their_reason() {
+        let cases = [
+            ("cpu:1", "one CPU device"),
+            ("null:gfx1", "gfx1100"),
+            ("hip:0", "no driver"),
+            ("cuda:0", "no driver"),
+            ("sim:gfx1100", "no driver"),
+            ("tpu:0", "begin with"),
+        ];
+        for (name, reason) in cases {
+            let error = open_device(name).unwrap_err();
+            assert!(matches!(error, Error::DeviceNotFound { .. }), "{error}");
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+        for index in [-1, 1000, i64::MIN] {
+            let error = open_device(index).unwrap_err();
+            assert!(error.to_string().contains("0 is "), "{error}");
+        }
+    }
+
+    #[test]
+    fn devices_open_by_name_and_by_index() {
+        let by_index = open_device(list_devices().unwrap().len() as i64 - 1).unwrap();
+        assert_eq!(by_index.info().name, "cpu:0");
+        assert_eq!(open_device("null:gfx1100").unwrap().info().warp_size, 32);
+        assert_eq!(open_device("null:gfx90a").unwrap().info().warp_size, 64);
+    }
+}

@@ -1,0 +1,69 @@
+//! Modules and functions of the CPU backend.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::launch::KernelEntry;
+use super::link::Image;
+use crate::{Error, Function, Module, Result};
+
+/// A loaded relocatable object.
+#[derive(Debug)]
+pub struct CpuModule {
+    image: Arc<Image>,
+}
+
+impl CpuModule {
+    pub(super) fn load(bytes: &[u8]) -> Result<Self> {
+        Ok(Self {
+            image: Arc::new(Image::load(bytes)?),
+        })
+    }
+}
+
+impl Module for CpuModule {
+    fn function(&self, name: &str) -> Result<Arc<dyn Function>> {
+        let address = self
+            .image
+            .function(name)
+            .ok_or_else(|| Error::kernel_not_found(name, self.image.function_names()))?;
+        // SAFETY: the address is that of a function symbol inside mapped code. That it has this signature is the promise of whoever
+        // compiled the object, and is relied upon only by launches, which are unsafe.
+        let entry = unsafe { std::mem::transmute::<*const u8, KernelEntry>(address) };
+        Ok(Arc::new(CpuFunction {
+            name: Arc::from(name),
+            entry,
+            image: Arc::clone(&self.image),
+        }))
+    }
+
+    fn function_names(&self) -> Vec<String> {
+        self.image.function_names().map(str::to_string).collect()
+    }
+}
+
+/// One kernel of a module.
+#[derive(Clone, Debug)]
+pub struct CpuFunction {
+    name: Arc<str>,
+    entry: KernelEntry,
+    // Keeps the code mapped.
+    #[expect(dead_code, reason = "held for its Drop")]
+    image: Arc<Image>,
+}
+
+impl CpuFunction {
+    pub(super) fn entry(&self) -> KernelEntry {
+        self.entry
+    }
+}
+
+impl Function for CpuFunction {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

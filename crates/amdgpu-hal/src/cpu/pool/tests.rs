@@ -1,0 +1,138 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex};
+
+use super::*;
+
+fn covered(pool: &Pool, count: u64, grain: u64) -> Vec<u64> {
+    let hits: Vec<AtomicU64> = (0..count).map(|_| AtomicU64::new(0)).collect();
+    pool.parallel_for(count, grain, &|range| {
+        for index in range {
+            hits[index as usize].fetch_add(1, Ordering::Relaxed);
+        }
+    })
+    .unwrap();
+    hits.into_iter().map(AtomicU64::into_inner).collect()
+}
+
+#[test]
+fn every_index_is_visited_exactly_once() {
+    let pool = Pool::new(4);
+    for (count, grain) in [
+        (0, 1),
+        (1, 1),
+        (7, 1),
+        (1000, 1),
+        (1000, 7),
+        (1000, 0),
+        (1000, 5000),
+        (100_000, 64),
+    ] {
+        assert!(
+            covered(&pool, count, grain).iter().all(|&hits| hits == 1),
+            "{count} by {grain}"
+        );
+    }
+}
+
+#[test]
+fn pieces_respect_the_grain() {
+    let pool = Pool::new(3);
+    let sizes = Mutex::new(Vec::new());
+    pool.parallel_for(1000, 64, &|range| {
+        sizes.lock().unwrap().push(range.end - range.start)
+    })
+    .unwrap();
+    let sizes = sizes.into_inner().unwrap();
+    assert_eq!(sizes.iter().sum::<u64>(), 1000);
+    assert!(sizes.iter().all(|&size| size >= 64), "{sizes:?}");
+}
+
+#[test]
+fn work_for_one_piece_starts_no_thread() {
+    let pool = Pool::new(4);
+    let caller = std::thread::current().id();
+    pool.parallel_for(10, 10, &|_| assert_eq!(std::thread::current().id(), caller))
+        .unwrap();
+    assert!(!pool.is_started());
+}
+
+#[test]
+fn several_threads_take_part() {
+    let pool = Pool::new(3);
+    // Each piece waits for the two others, so the call can only end when three threads are inside at once.
+    let barrier = Barrier::new(3);
+    pool.parallel_for(3, 1, &|range| {
+        for _ in range {
+            barrier.wait();
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+fn nested_calls_run_on_the_calling_thread() {
+    let pool = Pool::new(4);
+    let total = AtomicU64::new(0);
+    pool.parallel_for(8, 1, &|outer| {
+        let outer_thread = std::thread::current().id();
+        for _ in outer {
+            pool.parallel_for(100, 1, &|inner| {
+                assert_eq!(std::thread::current().id(), outer_thread);
+                total.fetch_add(inner.end - inner.start, Ordering::Relaxed);
+            })
+            .unwrap();
+        }
+    })
+    .unwrap();
+    assert_eq!(total.into_inner(), 800);
+}
+
+#[test]
+fn a_panic_is_returned_and_the_pool_stays_usable() {
+    let pool = Pool::new(4);
+    for grain in [1, 1000] {
+        let error = pool
+            .parallel_for(1000, grain, &|range| {
+                assert!(!range.contains(&500), "index 500 is bad");
+            })
+            .unwrap_err();
+        assert_eq!(
+            error,
+            Error::Panicked {
+                message: "index 500 is bad".to_string()
+            }
+        );
+        assert!(covered(&pool, 1000, 1).iter().all(|&hits| hits == 1));
+    }
+}
+
+#[test]
+fn many_threads_may_call_at_once() {
+    let pool = Pool::new(4);
+    let rounds = if cfg!(debug_assertions) { 200 } else { 2000 };
+    std::thread::scope(|scope| {
+        // More callers than slots, so that the lone path is taken too.
+        for _ in 0..40 {
+            scope.spawn(|| {
+                for round in 0..rounds {
+                    let sum = AtomicU64::new(0);
+                    pool.parallel_for(50 + round % 7, 3, &|range| {
+                        sum.fetch_add(range.sum::<u64>(), Ordering::Relaxed);
+                    })
+                    .unwrap();
+                    let count = 50 + round % 7;
+                    assert_eq!(sum.into_inner(), count * (count - 1) / 2);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn dropping_the_pool_ends_its_threads() {
+    let pool = Pool::new(4);
+    covered(&pool, 1000, 1);
+    let shared = Arc::downgrade(&pool.shared);
+    drop(pool);
+    assert!(shared.upgrade().is_none());
+}

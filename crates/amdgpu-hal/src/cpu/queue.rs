@@ -1,0 +1,269 @@
+//! The ordered queue behind a CPU stream, and the worker thread that empties it.
+//!
+//! Either one thread executes a command of the queue or none does (`State::executing`); that is the whole of the ordering.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle, ThreadId};
+
+use super::command::Command;
+use crate::fork::ForkMark;
+use crate::{Error, Result};
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// Whether an idle queue lets the submitting thread run its command at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Inline,
+    Asynchronous,
+}
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    pub id: u64,
+    mode: Mode,
+    mark: ForkMark,
+    state: Mutex<State>,
+    /// Signals the worker: there is a command and nobody executes, or the queue closes.
+    work: Condvar,
+    /// Signals those who wait for commands to finish.
+    progress: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    commands: VecDeque<Command>,
+    executing: bool,
+    executor: Option<ThreadId>,
+    failure: Option<Error>,
+    submitted: u64,
+    finished: u64,
+    waiters: u32,
+    closing: bool,
+    worker: Option<JoinHandle<()>>,
+}
+
+/// The right to run one command on the calling thread. It must be given back with [`Turn::finish`].
+#[must_use]
+pub(super) struct Turn<'a> {
+    queue: &'a Arc<Queue>,
+    result: Option<Result<()>>,
+}
+
+impl Turn<'_> {
+    pub fn finish(mut self, result: Result<()>) {
+        self.result = Some(result);
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        // Unfinished means that the command unwound through its caller; the queue goes on all the same.
+        let result = self.result.take().unwrap_or(Ok(()));
+        let mut state = self.queue.lock();
+        state.finish(result);
+        self.queue.signal(&mut state);
+    }
+}
+
+impl State {
+    fn finish(&mut self, result: Result<()>) {
+        self.executing = false;
+        self.executor = None;
+        self.finished += 1;
+        if let Err(error) = result {
+            self.failure.get_or_insert(error);
+        }
+    }
+}
+
+impl Queue {
+    pub fn new(mode: Mode) -> Arc<Self> {
+        Arc::new(Self {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            mode,
+            mark: ForkMark::current(),
+            state: Mutex::new(State::default()),
+            work: Condvar::new(),
+            progress: Condvar::new(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes whoever the state concerns.
+    fn signal(self: &Arc<Self>, state: &mut MutexGuard<'_, State>) {
+        if state.waiters > 0 {
+            self.progress.notify_all();
+        }
+        if !state.commands.is_empty() && state.worker.is_some() {
+            self.work.notify_one();
+        }
+    }
+
+    /// The right to run a command here and now, if this queue works that way and is idle. Fails when an error sticks to the stream.
+    pub fn begin_inline(self: &Arc<Self>) -> Result<Option<Turn<'_>>> {
+        self.mark.check("the stream")?;
+        let mut state = self.lock();
+        if let Some(error) = &state.failure {
+            return Err(error.clone());
+        }
+        if self.mode == Mode::Asynchronous || state.executing || !state.commands.is_empty() {
+            return Ok(None);
+        }
+        state.submitted += 1;
+        state.executing = true;
+        state.executor = Some(thread::current().id());
+        drop(state);
+        Ok(Some(Turn {
+            queue: self,
+            result: None,
+        }))
+    }
+
+    /// Runs the command at once where that is possible, otherwise appends it.
+    pub fn submit(self: &Arc<Self>, command: Command) -> Result<()> {
+        self.mark.check("the stream")?;
+        let mut state = self.lock();
+        if let Some(error) = &state.failure
+            && !command.survives_failure()
+        {
+            return Err(error.clone());
+        }
+        let idle = !state.executing && state.commands.is_empty();
+        if self.mode == Mode::Inline && idle && command.is_ready() {
+            state.submitted += 1;
+            state.executing = true;
+            state.executor = Some(thread::current().id());
+            let failure = state.failure.clone();
+            drop(state);
+            let turn = Turn {
+                queue: self,
+                result: None,
+            };
+            let result = command.run(failure.as_ref());
+            turn.finish(result);
+            return Ok(());
+        }
+        if state.worker.is_none() {
+            state.worker = Some(self.start_worker()?);
+        }
+        state.submitted += 1;
+        state.commands.push_back(command);
+        if !state.executing {
+            self.work.notify_one();
+        }
+        Ok(())
+    }
+
+    fn start_worker(self: &Arc<Self>) -> Result<JoinHandle<()>> {
+        let queue = Arc::clone(self);
+        thread::Builder::new()
+            .name(format!("agpu-stream-{}", self.id))
+            .spawn(move || queue.serve())
+            .map_err(|error| Error::DriverFault {
+                device: "cpu:0".to_string(),
+                operation: "starting the worker thread of a stream",
+                reason: error.to_string(),
+            })
+    }
+
+    /// The life of the worker: runs commands until the queue is closed and empty.
+    fn serve(self: Arc<Self>) {
+        let mut state = self.lock();
+        loop {
+            if state.executing {
+                // An inline turn of another thread; it signals `work` when it ends.
+                state = self.wait_for_work(state);
+                continue;
+            }
+            let Some(command) = state.commands.pop_front() else {
+                if state.closing {
+                    return;
+                }
+                state = self.wait_for_work(state);
+                continue;
+            };
+            state.executing = true;
+            state.executor = Some(thread::current().id());
+            let failure = state.failure.clone();
+            drop(state);
+            // The closure also drops what the command captured, which may be foreign code that panics.
+            let result = catch_unwind(AssertUnwindSafe(|| command.run(failure.as_ref())))
+                .unwrap_or_else(|payload| Err(Error::from_panic(payload.as_ref())));
+            state = self.lock();
+            state.finish(result);
+            if state.waiters > 0 {
+                self.progress.notify_all();
+            }
+        }
+    }
+
+    fn wait_for_work<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.work
+            .wait(state)
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until everything submitted so far is done; returns the error that sticks, and clears it.
+    pub fn synchronize(&self) -> Result<()> {
+        self.mark.check("the stream")?;
+        let mut state = self.lock();
+        let target = state.submitted;
+        if state.finished < target && state.executor == Some(thread::current().id()) {
+            return Err(Error::WouldDeadlock {
+                operation: "Stream::synchronize",
+            });
+        }
+        state.waiters += 1;
+        while state.finished < target {
+            state = self
+                .progress
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        state.waiters -= 1;
+        state.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Commands submitted and not finished.
+    pub fn depth(&self) -> Result<usize> {
+        self.mark.check("the stream")?;
+        let state = self.lock();
+        Ok((state.submitted - state.finished) as usize)
+    }
+
+    /// Lets the worker finish what is queued and end, and waits for it.
+    pub fn close(&self) {
+        if !self.mark.is_current() {
+            return;
+        }
+        let mut state = self.lock();
+        state.closing = true;
+        let worker = state.worker.take();
+        self.work.notify_all();
+        drop(state);
+        // The last handle may be dropped by a command of this very queue; then the worker drains on its own.
+        if let Some(worker) = worker
+            && worker.thread().id() != thread::current().id()
+        {
+            // Panics of commands are caught in `serve`, so the thread ends normally.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        if !self.mark.is_current() {
+            // The thread belongs to the parent process: neither join nor detach it.
+            let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+            state.worker.take().map(std::mem::forget);
+        }
+    }
+}
