@@ -11,6 +11,7 @@
 
 const abi = @import("abi.zig");
 const status = @import("status.zig");
+const allocator = @import("allocator.zig");
 const matmul = @import("matrix/matmul.zig");
 
 fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
@@ -47,14 +48,45 @@ fn multiply(
     return matmul.matmul(a, b, out, options);
 }
 
+fn allocatorCreate(options: ?*const abi.AllocatorOptions, out: ?*abi.Allocator) callconv(.c) abi.Status {
+    return allocator.create(options, out);
+}
+
+fn allocatorAllocate(handle: abi.Allocator, bytes: u64, align_bytes: u64, out_offset: ?*u64) callconv(.c) abi.Status {
+    return allocator.allocate(handle, bytes, align_bytes, out_offset);
+}
+
+fn allocatorFree(handle: abi.Allocator, offset: u64) callconv(.c) abi.Status {
+    return allocator.free(handle, offset);
+}
+
+fn allocatorReset(handle: abi.Allocator) callconv(.c) abi.Status {
+    return allocator.reset(handle);
+}
+
+fn allocatorGetStats(handle: abi.Allocator, out: ?*abi.AllocatorStats) callconv(.c) abi.Status {
+    return allocator.getStats(handle, out);
+}
+
+fn allocatorDestroy(handle: abi.Allocator) callconv(.c) abi.Status {
+    return allocator.destroy(handle);
+}
+
 comptime {
     @export(&describe, .{ .name = "agpu_matrix_describe" });
     @export(&lastError, .{ .name = "agpu_matrix_last_error" });
     @export(&multiply, .{ .name = "agpu_matrix_matmul" });
+    @export(&allocatorCreate, .{ .name = "agpu_matrix_allocator_create" });
+    @export(&allocatorAllocate, .{ .name = "agpu_matrix_allocator_allocate" });
+    @export(&allocatorFree, .{ .name = "agpu_matrix_allocator_free" });
+    @export(&allocatorReset, .{ .name = "agpu_matrix_allocator_reset" });
+    @export(&allocatorGetStats, .{ .name = "agpu_matrix_allocator_get_stats" });
+    @export(&allocatorDestroy, .{ .name = "agpu_matrix_allocator_destroy" });
 }
 
 test {
     _ = status;
+    _ = allocator;
     _ = @import("lock.zig");
     _ = @import("matrix/cpu.zig");
     _ = @import("matrix/workspace.zig");

@@ -80,8 +80,12 @@ fn extendedGcd(a: i128, b: i128) struct { gcd: i128, x: i128 } {
     var x1: i128 = 0;
     while (r1 != 0) {
         const quotient = @divTrunc(r0, r1);
-        r0, r1 = .{ r1, r0 - quotient * r1 };
-        x0, x1 = .{ x1, x0 - quotient * x1 };
+        const r2 = r0 - quotient * r1;
+        const x2 = x0 - quotient * x1;
+        r0 = r1;
+        r1 = r2;
+        x0 = x1;
+        x1 = x2;
     }
     return .{ .gcd = r0, .x = x0 };
 }
@@ -122,7 +126,7 @@ test "overlap agrees with marking every element" {
             .{ rng.intRangeAtMost(usize, 1, 4), rng.intRangeAtMost(usize, 1, 5) },
             .{ rng.intRangeAtMost(isize, -9, 9), rng.intRangeAtMost(isize, -5, 5) },
         );
-        var touched: [2]std.StaticBitSet(2000) = .{ .initEmpty(), .initEmpty() };
+        var touched: [2]std.StaticBitSet(2000) = @splat(.empty);
         var repeats = false;
         for (views, &touched, 0..) |view, *set, which| {
             for (0..view.shape[0]) |i| for (0..view.shape[1]) |j| {
