@@ -80,7 +80,9 @@ impl BoundaryTable {
     }
 
     pub(crate) fn reset(sites: &SiteMap) {
-        sites.values().for_each(|site| site.durations.reset());
+        for site in sites.values() {
+            site.durations.reset();
+        }
     }
 }
 

@@ -149,13 +149,10 @@ impl Hub {
         let dropped = self.counter(MetricId::TelemetryDroppedTotal, &[name]);
         let queue = Arc::new(Queue::new(capacity, dropped));
         self.add_subscriber(&queue);
-        let hub = Arc::downgrade(self);
-        let unsubscribe = Box::new(move |queue: &Arc<Queue>| {
-            if let Some(hub) = hub.upgrade() {
-                hub.remove_subscriber(queue);
-            }
-        });
-        Subscription { queue, unsubscribe }
+        Subscription {
+            queue,
+            hub: Arc::downgrade(self),
+        }
     }
 }
 

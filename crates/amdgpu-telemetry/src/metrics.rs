@@ -28,6 +28,13 @@ pub const MAX_SERIES_PER_METRIC: usize = 512;
 /// Longer label values are cut at a character boundary.
 pub const MAX_LABEL_BYTES: usize = 128;
 
+/// Sums over the boundary sites, made for each snapshot; nobody counts them directly.
+const DERIVED: [MetricId; 3] = [
+    MetricId::BoundaryCallsTotal,
+    MetricId::BoundarySeconds,
+    MetricId::TelemetryOverheadRatio,
+];
+
 /// Values of a metric's labels, in the order of the catalogue.
 pub(crate) type LabelValues = Box<[Arc<str>]>;
 
@@ -61,6 +68,14 @@ pub(crate) struct Registry {
 pub(crate) struct Families {
     by_id: Vec<Family>,
     refused: u64,
+}
+
+/// Metrics in the order of the catalogue.
+pub(crate) fn catalogue_position(name: &str) -> usize {
+    CATALOGUE
+        .iter()
+        .position(|metric| metric.name == name)
+        .unwrap_or(CATALOGUE.len())
 }
 
 impl Registry {
@@ -108,13 +123,13 @@ impl Registry {
         }
     }
 
-    /// The series of `labels`. Asking for another kind than the catalogue's, or giving another number of labels, is a mistake of the
-    /// calling code: debug builds stop, release builds count it and hand out a series that nobody reads.
+    /// The series of `labels`. Asking for another kind than the catalogue's, giving another number of labels, or counting what is
+    /// derived is a mistake of the calling code: debug builds stop, release builds count it and hand out a series that nobody reads.
     fn series(&self, id: MetricId, kind: MetricKind, labels: &[&str]) -> Series {
         let metric = id.metric();
         let mut families = self.lock();
         let families = &mut *families;
-        if metric.kind != kind || metric.labels.len() != labels.len() {
+        if metric.kind != kind || metric.labels.len() != labels.len() || DERIVED.contains(&id) {
             debug_assert!(
                 false,
                 "{} is a {:?} with labels {:?}; asked for a {kind:?} with {labels:?}",

@@ -314,7 +314,7 @@ impl Record {
 
 /// A record as JSON shows it: words for codes, `null` for what is absent.
 #[derive(Serialize, Deserialize)]
-struct Readable {
+pub(crate) struct Readable {
     kind: Kind,
     core: Core,
     from: Option<Cow<'static, str>>,
@@ -322,6 +322,7 @@ struct Readable {
     device: Option<u16>,
     stream: Option<u32>,
     flags: u16,
+    #[serde(rename = "name_id")]
     name: NameId,
     thread: u32,
     correlation: u32,

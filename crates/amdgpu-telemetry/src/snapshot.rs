@@ -12,7 +12,7 @@ use crate::boundary::{BoundarySummary, SECONDS_PER_NS};
 use crate::clock::ClockOrigin;
 use crate::hub::{Hub, lock};
 use crate::labels::Labels;
-use crate::metrics::{EXPORT_BOUNDS_NS, HistogramCell, HistogramValue, Value};
+use crate::metrics::{EXPORT_BOUNDS_NS, HistogramCell, HistogramValue, Value, catalogue_position};
 use crate::names::{NameId, Names};
 use crate::record::{Kind, Record};
 use crate::ring::Ring;
@@ -112,6 +112,15 @@ impl Hub {
                 Value::Gauge(Some(ratio)),
             );
         }
+        snapshot
+            .counters
+            .sort_by_cached_key(|sample| catalogue_position(&sample.metric));
+        snapshot
+            .gauges
+            .sort_by_cached_key(|sample| catalogue_position(&sample.metric));
+        snapshot
+            .histograms
+            .sort_by_cached_key(|sample| catalogue_position(&sample.metric));
         self.reading_ns
             .fetch_add(self.now_ns().saturating_sub(start_ns), Ordering::Relaxed);
         snapshot
@@ -127,7 +136,9 @@ impl Hub {
         for pair in sites.chunk_by(|(a, _), (b, _)| a.languages() == b.languages()) {
             let (from, to) = pair[0].0.languages();
             let mut sum = HistogramValue::default();
-            pair.iter().for_each(|(_, value)| sum.merge(value));
+            for (_, value) in pair {
+                sum.merge(value);
+            }
             let values: [Arc<str>; 2] = [Arc::from(from.name()), Arc::from(to.name())];
             let labels = Labels::of(MetricId::BoundaryCallsTotal.metric().labels, &values);
             snapshot.add(

@@ -4,10 +4,10 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use crate::hub::lock;
+use crate::hub::{Hub, lock};
 use crate::metrics::Counter;
 use crate::record::Record;
 
@@ -69,7 +69,7 @@ impl Queue {
 /// `dropped` plus what was received plus what still waits is the number of records emitted since the subscription began.
 pub struct Subscription {
     pub(crate) queue: Arc<Queue>,
-    pub(crate) unsubscribe: Box<dyn Fn(&Arc<Queue>) + Send + Sync>,
+    pub(crate) hub: Weak<Hub>,
 }
 
 impl Subscription {
@@ -150,7 +150,9 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        (self.unsubscribe)(&self.queue);
+        if let Some(hub) = self.hub.upgrade() {
+            hub.remove_subscriber(&self.queue);
+        }
     }
 }
 
@@ -169,7 +171,7 @@ mod tests {
     fn subscription(capacity: usize) -> Subscription {
         Subscription {
             queue: Arc::new(Queue::new(capacity, Counter::detached())),
-            unsubscribe: Box::new(|_| ()),
+            hub: Weak::new(),
         }
     }
 

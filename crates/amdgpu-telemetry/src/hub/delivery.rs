@@ -62,7 +62,7 @@ impl Hub {
         }
     }
 
-    pub(super) fn remove_subscriber(&self, queue: &Arc<Queue>) {
+    pub(crate) fn remove_subscriber(&self, queue: &Arc<Queue>) {
         lock(&self.delivery)
             .subscribers
             .retain(|known| !Arc::ptr_eq(known, queue));

@@ -203,9 +203,9 @@ mod tests {
 
     fn value_of(durations: &[u64]) -> HistogramValue {
         let cell = HistogramCell::default();
-        durations
-            .iter()
-            .for_each(|&duration| cell.record_ns(duration));
+        for &duration in durations {
+            cell.record_ns(duration);
+        }
         cell.value()
     }
 

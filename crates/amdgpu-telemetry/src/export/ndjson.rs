@@ -1,0 +1,47 @@
+//! Records as newline-delimited JSON: one object a line, each with the version of its schema, names spelled out.
+
+use serde::Serialize;
+
+use crate::clock::ClockOrigin;
+use crate::names::{NameId, Names};
+use crate::record::{Kind, Readable, Record};
+
+/// Version of a line; raised when a field changes its meaning or goes away.
+pub const NDJSON_SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    schema: u32,
+    /// When the record's work began, in calendar time.
+    unix_ns: u64,
+    /// The name in words; `name_id` is the number that other exports use.
+    name: &'a str,
+    device_name: Option<String>,
+    /// Of a fallback.
+    reason: Option<&'a str>,
+    #[serde(flatten)]
+    record: Readable,
+}
+
+/// One line for each record. `clock` places monotonic times in the calendar, see [`crate::Snapshot::clock`].
+#[must_use]
+pub fn ndjson(records: &[Record], names: &Names, clock: &ClockOrigin) -> String {
+    let mut text = String::new();
+    for record in records {
+        let line = Line {
+            schema: NDJSON_SCHEMA,
+            unix_ns: clock.unix_ns_at(record.start_ns),
+            name: names.get(record.name),
+            device_name: (record.device != Record::NO_DEVICE).then(|| names.device(record.device)),
+            reason: (record.kind == Kind::Fallback)
+                .then(|| names.get(NameId::from_number(record.detail[0] as u32))),
+            record: Readable::from(*record),
+        };
+        // Numbers and text always have a JSON form, so no line is ever left out.
+        if let Ok(json) = serde_json::to_string(&line) {
+            text.push_str(&json);
+            text.push('\n');
+        }
+    }
+    text
+}
