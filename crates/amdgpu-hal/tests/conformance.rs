@@ -1,0 +1,69 @@
+//! The suite every backend passes. A case is a function of the backend; a backend that cannot show a case skips it with a reason.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod conformance {
+    pub mod backend;
+    pub mod errors;
+    pub mod memory;
+    pub mod modules;
+    pub mod streams;
+}
+
+use conformance::backend::{Backend, Need};
+use conformance::{errors, memory, modules, streams};
+
+fn run(backend: &Backend, need: Need, case: fn(&Backend)) {
+    match backend.lacks(need) {
+        Some(reason) => println!("skipped on {}: {reason}", backend.name),
+        None => case(backend),
+    }
+}
+
+macro_rules! suite {
+    ($($module:ident::$case:ident needs $need:ident;)*) => {
+        mod cpu {
+            use super::*;
+            $(#[test] fn $case() { run(&Backend::cpu(), Need::$need, $module::$case); })*
+        }
+        mod null {
+            use super::*;
+            $(#[test] fn $case() { run(&Backend::null(), Need::$need, $module::$case); })*
+        }
+    };
+}
+
+suite! {
+    memory::the_device_describes_itself needs Nothing;
+    memory::accounts_follow_every_allocation needs Nothing;
+    memory::a_refused_allocation_leaves_the_device_usable needs Nothing;
+    memory::every_kind_of_memory_survives_a_round_trip needs Results;
+    memory::fills_set_exactly_their_range needs Results;
+    memory::reading_the_null_device_gives_zeros needs NoResults;
+    streams::commands_of_one_stream_run_in_order needs Nothing;
+    streams::streams_have_identities_of_their_own needs Nothing;
+    streams::an_explicit_stream_does_not_hold_its_submitter needs Asynchrony;
+    streams::an_idle_default_stream_runs_on_the_calling_thread needs Nothing;
+    streams::a_busy_default_stream_does_not_hold_its_submitter needs Asynchrony;
+    streams::a_command_may_submit_to_its_own_stream needs Nothing;
+    streams::waiting_orders_two_streams needs Asynchrony;
+    streams::recording_again_does_not_move_earlier_waits needs Asynchrony;
+    streams::an_event_never_recorded_is_complete needs Nothing;
+    streams::event_times_follow_the_order_of_the_stream needs Nothing;
+    streams::dropping_a_stream_drains_it needs Nothing;
+    streams::a_stream_may_be_dropped_by_its_own_command needs Nothing;
+    streams::the_device_waits_for_all_its_streams needs Nothing;
+    streams::many_threads_share_one_stream needs Nothing;
+    errors::an_error_sticks_until_it_is_reported needs Nothing;
+    errors::a_panic_in_a_command_is_an_error_of_its_stream needs Nothing;
+    errors::events_carry_the_error_to_their_waiters needs Nothing;
+    errors::the_device_reports_the_error_of_any_stream needs Nothing;
+    errors::waiting_for_oneself_is_refused needs Asynchrony;
+    errors::objects_of_other_backends_are_refused needs Nothing;
+    modules::a_module_lists_its_kernels needs Module;
+    modules::bytes_that_are_no_module_are_refused needs Nothing;
+    modules::launches_cover_the_grid_once needs Execution;
+    modules::arguments_may_be_reused_after_the_call needs Execution;
+    modules::blocks_have_shared_memory_of_their_own needs Execution;
+    modules::launching_is_accepted_and_does_nothing needs NoResults;
+}

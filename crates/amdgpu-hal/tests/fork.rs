@@ -1,0 +1,112 @@
+//! What a forked child sees of objects that its parent made. Alone in its process, because a fork copies only the calling thread.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use amdgpu_abi::{Coded, ErrorCode};
+use amdgpu_hal::{Error, MemoryKind, Result, cpu::pool, registry};
+
+fn is_forked<T>(result: Result<T>) -> bool {
+    result.is_err_and(|error| {
+        matches!(error, Error::Forked { .. }) && error.code() == ErrorCode::Forked
+    })
+}
+
+/// Runs in the child; the number of the first check that fails, 0 for none.
+fn child_checks(parent: &Parent) -> i32 {
+    let Parent {
+        device,
+        stream,
+        event,
+        block,
+    } = parent;
+    let checks = [
+        is_forked(stream.synchronize()),
+        is_forked(stream.call(Box::new(|| Ok(())))),
+        is_forked(stream.record(event)),
+        is_forked(device.default_stream().call(Box::new(|| Ok(())))),
+        is_forked(device.allocate(64, MemoryKind::Device)),
+        is_forked(device.create_stream()),
+        is_forked(device.synchronize()),
+        is_forked(device.memory_info()),
+        is_forked(event.synchronize()),
+        !event.is_complete(),
+        // SAFETY: the child frees its own copy of the block, once.
+        unsafe { device.free(*block, 64, MemoryKind::Device) }.is_ok(),
+        parallel_sum() == 499_500,
+        fresh_device_works().is_ok(),
+    ];
+    checks
+        .iter()
+        .position(|passed| !passed)
+        .map_or(0, |index| index as i32 + 1)
+}
+
+fn parallel_sum() -> u64 {
+    let sum = AtomicU64::new(0);
+    let outcome = pool::global().parallel_for(1000, 1, &|range| {
+        sum.fetch_add(range.sum(), Ordering::Relaxed);
+    });
+    if outcome.is_ok() { sum.into_inner() } else { 0 }
+}
+
+fn fresh_device_works() -> Result<()> {
+    let device = registry::open_device("cpu:0")?;
+    let stream = device.create_stream()?;
+    stream.call(Box::new(|| Ok(())))?;
+    stream.synchronize()
+}
+
+struct Parent {
+    device: std::sync::Arc<dyn amdgpu_hal::Device>,
+    stream: std::sync::Arc<dyn amdgpu_hal::Stream>,
+    event: std::sync::Arc<dyn amdgpu_hal::Event>,
+    block: amdgpu_hal::DevicePointer,
+}
+
+#[test]
+fn a_forked_child_gets_errors_instead_of_hanging() {
+    // SAFETY: this is the only test of its process, and no other thread reads the environment meanwhile.
+    unsafe { std::env::set_var("AMDGPU_CPU_THREADS", "3") };
+    for name in ["cpu:0", "null:gfx1100"] {
+        let device = registry::open_device(name).unwrap();
+        let stream = device.create_stream().unwrap();
+        let event = device.create_event().unwrap();
+        let block = device.allocate(64, MemoryKind::Device).unwrap();
+        stream.call(Box::new(|| Ok(()))).unwrap();
+        stream.record(&event).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(parallel_sum(), 499_500);
+        assert!(pool::global().is_started());
+        if name == "null:gfx1100" {
+            // Nothing of this device has threads; that new devices answer is what matters.
+            continue;
+        }
+        let parent = Parent {
+            device,
+            stream,
+            event,
+            block,
+        };
+        // SAFETY: the child only uses what this crate promises to work after a fork, and leaves by _exit.
+        let child = unsafe { libc::fork() };
+        assert!(child >= 0);
+        if child == 0 {
+            let failed = child_checks(&parent);
+            drop(parent);
+            // SAFETY: ends the child without running what belongs to the parent.
+            unsafe { libc::_exit(failed) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child made above.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert!(libc::WIFEXITED(status));
+        assert_eq!(libc::WEXITSTATUS(status), 0, "number of the failed check");
+        // The parent goes on unharmed.
+        parent.stream.call(Box::new(|| Ok(()))).unwrap();
+        parent.stream.synchronize().unwrap();
+        // SAFETY: live in this process and freed once.
+        unsafe { parent.device.free(parent.block, 64, MemoryKind::Device) }.unwrap();
+    }
+}
