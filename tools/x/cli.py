@@ -105,8 +105,8 @@ def setup_steps() -> list[Step]:
     """What a fresh machine needs before anything can be built."""
     return [
         Step("system packages", install_system_packages),
-        Step("python packages", prepare_virtual_environment),
         Step("rust toolchain", prepare_rust),
+        Step("python packages", prepare_virtual_environment),
     ]
 
 

@@ -20,6 +20,7 @@ SPINNER = "|/-\\"
 REFRESH_S = 0.1
 KILL_GRACE_S = 5.0
 FAILURE_TAIL_LINES = 40
+FAILURE_LINE_CHARACTERS = 300
 # The capacity of a Linux pipe (pipe(7)).
 PIPE_READ_BYTES = 1 << 16
 # Colour codes would land in the log files and hide the summaries that the suites read.
@@ -45,7 +46,7 @@ class Finished:
 
     def tail(self, lines: int = FAILURE_TAIL_LINES) -> str:
         """The last lines of the output, indented."""
-        return "\n".join("    " + text for text in self.output.rstrip().splitlines()[-lines:])
+        return "\n".join("    " + text[:FAILURE_LINE_CHARACTERS] for text in self.output.rstrip().splitlines()[-lines:])
 
 
 class _Reader(threading.Thread):

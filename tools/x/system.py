@@ -64,6 +64,11 @@ def root_prefix() -> list[str] | None:
     return None
 
 
+def enumeration(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([part for part in (", ".join(words[:-1]), words[-1]) if part])
+
+
 def by_hand(packages: Sequence[str]) -> str:
     """The command a person types to install `packages`."""
     return f"sudo apt-get update && sudo apt-get install --no-install-recommends {' '.join(packages)}"
@@ -81,16 +86,16 @@ def install_system_packages(reporter: Reporter) -> str:
 
 def _install_needs(reporter: Reporter, needs: Sequence[Need]) -> None:
     packages = [package for need in needs for package in need.packages]
-    titles = " and ".join(need.title for need in needs)
+    titles = enumeration([need.title for need in needs])
     verb = "are" if len(needs) > 1 else "is"
     if shutil.which("apt-get") is None:
         raise Failure(
-            f"{titles} {verb} missing and this machine has no apt-get to install {' '.join(packages)} with",
+            f"{titles} {verb} missing, and this machine has no apt-get to install {' '.join(packages)} with",
             fix=f"use this machine's package manager (on Debian: {by_hand(packages)}), then run the command again",
         )
     prefix = root_prefix()
     if prefix is None:
-        raise Failure(f"{titles} {verb} missing and this user may not install packages", fix=by_hand(packages))
+        raise Failure(f"{titles} {verb} missing, and this user may not install packages", fix=by_hand(packages))
     reporter.say(f"{titles} {verb} missing: installing {', '.join(packages)} with apt-get")
     command = [*prefix, *APT_INSTALL, *packages]
     environment = {"DEBIAN_FRONTEND": "noninteractive"}
