@@ -15,17 +15,17 @@ type
 func activate(x: float; activation: Activation): float =
   ## Every activation that looks at one value only.
   case activation.kind
-  of activationRelu: max(x, 0.0)
-  of activationLeakyRelu: (if x > 0: x else: float(activation.alpha) * x)
+  of activationRelu: (if x < 0: 0.0 else: x)
+  of activationLeakyRelu: (if x < 0: float(activation.alpha) * x else: x)
   of activationSigmoid:
     # Both forms stay finite: exp is taken of what is not positive.
     (if x >= 0: 1 / (1 + exp(-x)) else: exp(x) / (1 + exp(x)))
   of activationTanh: tanh(x)
-  # Hendrycks and Gimpel 2016, the exact form.
-  of activationGelu: 0.5 * x * (1 + erf(x / sqrt(2.0)))
+  # Hendrycks and Gimpel 2016, the exact form; erfc keeps its digits where 1 + erf would cancel.
+  of activationGelu: 0.5 * x * erfc(-x / sqrt(2.0))
   of activationSilu: (if x >= 0: x / (1 + exp(-x)) else: x * exp(x) / (1 + exp(x)))
   of activationSoftplus: max(x, 0.0) + log1p(exp(-abs(x)))
-  of activationElu: (if x > 0: x else: float(activation.alpha) * expm1(x))
+  of activationElu: (if x < 0: float(activation.alpha) * expm1(x) else: x)
   of activationNeuromorphic: tanh(float(activation.alpha) * x) + float(activation.beta) * x * exp(-x * x)
   else: x
 

@@ -3,7 +3,7 @@
 ## It is generic: what a `layer` or a `neuron` statement means is decided by the checker, so that new statements need no new syntax.
 ## The place of a compound expression is that of its leftmost part, which both doors know exactly.
 
-import diagnostics
+import diagnostics, numbers
 
 type
   ExprKind* = enum
@@ -83,7 +83,7 @@ func describe*(node: Expr): string =
     return "nothing"
   case node.kind
   of ekInt: "the number " & $node.intValue
-  of ekFloat: "a fractional number"
+  of ekFloat: "the number " & floatText(node.floatValue)
   of ekString: "the text " & shown(node.text)
   of ekName: "the name " & shown(node.text)
   of ekQuantity: "a quantity in " & shown(node.unit)

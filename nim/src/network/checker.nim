@@ -242,7 +242,7 @@ proc checkPlasticity(checker: var Checker; statement: Statement; owners: var Tab
     return
   if name notin PlasticityRules:
     report.error(node.span, "unknown plasticity rule " & shown(name), expected = "hebbian",
-                 hint = (let best = nearest(name, PlasticityRules); if best.len > 0: "did you mean '" & best & "'?" else: ""))
+                 hint = nearestHint(name, PlasticityRules))
     return
   let errorsBefore = report.errorCount
   let options = matchArgs(args, HebbianOptions, [], "plasticity 'hebbian'", node.span, report)
@@ -296,9 +296,7 @@ proc checkOther(checker: var Checker; statement: Statement; report: var Report) 
   else:
     checker.isComplete = false
     let what = if word.len > 0: "unknown statement " & shown(word) else: "this is no statement"
-    let best = nearest(word, StatementKeywords)
-    report.error(statement.span, what, expected = "one of " & list(StatementKeywords),
-                 hint = if best.len > 0: "did you mean '" & best & "'?" else: "")
+    report.error(statement.span, what, expected = oneOf(StatementKeywords), hint = nearestHint(word, StatementKeywords))
 
 proc checkNetwork*(name: string; nameSpan: Span; statements: seq[Statement]; report: var Report): NetworkPlan =
   ## The plan is complete only when `report` has no error. Declarations may stand anywhere in the text.

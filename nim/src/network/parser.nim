@@ -43,12 +43,14 @@ proc take(parser: var StatementParser): Token =
 
 func found(token: Token): string =
   case token.kind
-  of tkEnd: "the end of the statement"
   of tkString: "a text"
   else: shown(token.text)
 
 proc fail(report: var Report; token: Token; expected: string; hint = "") {.noreturn, raises: [SyntaxFailure].} =
-  report.error(token.span, "unexpected " & found(token), expected, hint)
+  if token.kind == tkEnd:
+    report.error(token.span, "the statement ends too early", expected, hint)
+  else:
+    report.error(token.span, "unexpected " & found(token), expected, hint)
   raise newException(SyntaxFailure, "")
 
 proc parseExpr(parser: var StatementParser; report: var Report; minPower = 1): Expr {.raises: [SyntaxFailure].}
@@ -240,13 +242,16 @@ proc fetch(blocks: var BlockParser; report: var Report) =
     report.error(blocks.line.tokens[0].span, "too many statements", expected = "at most " & $MaxStatements)
     blocks.hasLine = false
 
-proc parseBlock(blocks: var BlockParser; indent, depth: int; report: var Report): seq[Statement] =
-  ## Statements at `indent`; returns at the first line that stands further left.
+proc parseBlock(blocks: var BlockParser; indent, outerIndent, depth: int; report: var Report): seq[Statement] =
+  ## Statements at `indent`; returns at the first line that stands no further right than the block around this one.
   while blocks.hasLine and not report.isFull:
     let line = blocks.line
     let first = line.tokens[0]
-    if line.indent < indent:
+    if line.indent <= outerIndent:
       return
+    if line.indent < indent and not report.isIndentationUnclear:
+      report.error(first.span, "the indentation matches no block", expected = count(indent, "blank") & " before the statement",
+                   hint = "statements of one block start in the same column")
     if line.indent > indent and not report.isIndentationUnclear:
       report.error(first.span, "unexpected indentation", expected = count(indent, "blank") & " before the statement",
                    hint = "statements of one block start in the same column")
@@ -264,11 +269,7 @@ proc parseBlock(blocks: var BlockParser; indent, depth: int; report: var Report)
         while blocks.hasLine and blocks.line.indent > line.indent and not report.isFull:
           blocks.fetch(report)
       else:
-        statement.body.add blocks.parseBlock(blocks.line.indent, depth + 1, report)
-        if blocks.hasLine and blocks.line.indent > indent and not report.isIndentationUnclear:
-          report.error(blocks.line.tokens[0].span, "the indentation matches no block around it",
-                       expected = count(indent, "blank") & " before the statement")
-          blocks.line.indent = indent
+        statement.body.add blocks.parseBlock(blocks.line.indent, line.indent, depth + 1, report)
     elif statement.hasBody and statement.body.len == 0 and statement.kind != stBroken:
       report.error(statement.span, "'" & statement.keyword & ":' has no block",
                    expected = "an indented statement below it")
@@ -278,9 +279,5 @@ proc parseText*(text: sink string; report: var Report): seq[Statement] =
   ## The statements of a text. What is wrong with its syntax is in `report`.
   var blocks = BlockParser(lexer: initLexer(text))
   blocks.fetch(report)
-  while blocks.hasLine and not report.isFull:
-    let indent = blocks.line.indent
-    result.add blocks.parseBlock(indent, 1, report)
-    if blocks.hasLine and not report.isFull and not report.isIndentationUnclear:
-      report.error(blocks.line.tokens[0].span, "the indentation matches no block around it",
-                   expected = count(indent, "blank") & " before the statement")
+  if blocks.hasLine:
+    result = blocks.parseBlock(blocks.line.indent, -1, 1, report)

@@ -45,10 +45,18 @@ func list*(names: openArray[string]; limit = 12): string =
       result.add ", "
     result.add name
 
-func didYouMean*(name: string; candidates: openArray[string]): string =
-  ## A hint: the nearest candidate, or what there is to choose from.
+func oneOf*(names: openArray[string]): string =
+  ## What is accepted, for the "expected" line.
+  if names.len == 1: names[0] else: "one of " & list(names, 20)
+
+func nearestHint*(name: string; candidates: openArray[string]): string =
+  ## A hint when there is a near candidate, otherwise nothing.
   let best = nearest(name, candidates)
   if best.len > 0:
-    return "did you mean '" & best & "'?"
-  if candidates.len > 0:
-    return "known: " & list(candidates)
+    result = "did you mean '" & best & "'?"
+
+func didYouMean*(name: string; candidates: openArray[string]): string =
+  ## A hint: the nearest candidate, or what there is to choose from.
+  result = nearestHint(name, candidates)
+  if result.len == 0 and candidates.len > 0:
+    result = "known: " & list(candidates)

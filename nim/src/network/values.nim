@@ -104,8 +104,8 @@ proc matchArgs*(args: seq[Arg]; parameters: openArray[string]; later: openArray[
                        hint = "docs/network_language.md lists what is")
         else:
           report.error(arg.nameSpan, owner & " has no option " & shown(arg.name),
-                       expected = (if parameters.len == 0: "no options" else: "one of " & list(parameters)),
-                       hint = (let best = nearest(arg.name, parameters); if best.len > 0: "did you mean '" & best & "'?" else: ""))
+                       expected = (if parameters.len == 0: "no options" else: oneOf(parameters)),
+                       hint = nearestHint(arg.name, parameters))
         continue
     if result.given[slot].value != nil:
       report.error(arg.value.span, "'" & parameters[slot] & "' of " & owner & " is given twice", expected = "one value")
@@ -136,8 +136,8 @@ proc readActivation*(node: Expr; layer: string; report: var Report; activation: 
     return false
   var spec: ActivationSpec
   if not findActivation(name, spec):
-    report.error(node.span, "unknown activation " & shown(name), expected = "one of " & list(activationNames(), 20),
-                 hint = (let best = nearest(name, activationNames()); if best.len > 0: "did you mean '" & best & "'?" else: ""))
+    report.error(node.span, "unknown activation " & shown(name), expected = oneOf(activationNames()),
+                 hint = nearestHint(name, activationNames()))
     return false
   let errorsBefore = report.errorCount
   let values = matchArgs(args, spec.parameters, [], "activation " & shown(name), node.span, report)
@@ -174,7 +174,7 @@ proc readInitializer*(node: Expr; what: string; accepted: openArray[string]; rep
       return true
     return false
   if node.kind notin {ekName, ekCall}:
-    report.error(node.span, what & " is " & describe(node), expected = "a number or one of " & list(accepted),
+    report.error(node.span, what & " is " & describe(node), expected = "a number or " & oneOf(accepted),
                  hint = (if node.kind in {ekUnary, ekBinary}: "expressions are not supported here in this version" else: ""))
     return false
   var name: string
@@ -182,8 +182,8 @@ proc readInitializer*(node: Expr; what: string; accepted: openArray[string]; rep
   if not splitCall(node, what, report, name, args):
     return false
   if name notin accepted:
-    report.error(node.span, what & " cannot start as " & shown(name), expected = "a number or one of " & list(accepted),
-                 hint = (let best = nearest(name, accepted); if best.len > 0: "did you mean '" & best & "'?" else: ""))
+    report.error(node.span, what & " cannot start as " & shown(name), expected = "a number or " & oneOf(accepted),
+                 hint = nearestHint(name, accepted))
     return false
   let owner = "'" & name & "'"
   let errorsBefore = report.errorCount

@@ -1,0 +1,56 @@
+## Random changes of valid texts: every one is answered with a plan or with findings, never with a defect.
+
+import std/[os, random, strutils, unittest]
+import ../src/network/[compile, diagnostics, plan, plan_json]
+
+const folder = currentSourcePath().parentDir / "golden"
+const pieces = ["(", ")", "[", "]", ":", ",", "->", "=", "+=", "-", "..", "..<", ".", "\n", "\n  ", "\n      ", " ", "\t", "#", "\"",
+                "\\", "0", "99999999999999999999", "1e400", "0.1.ms", "layer ", "connect ", "plasticity ", "neuron x:", "dt", "seed",
+                "neuralNetwork n:", "hebbian(", "softmax", "input", "\x00", "\xFF", "ü", "\xEF\xBB\xBF", "not ", "or ", "x", "_", "\r"]
+
+proc mutated(random: var Rand; text, other: string): string =
+  result = text
+  for _ in 0 .. random.rand(4):
+    if result.len == 0:
+      return other
+    let at = random.rand(result.high)
+    let stop = min(result.high, at + random.rand(12))
+    case random.rand(5)
+    of 0: result.delete(at .. stop)
+    of 1: result.insert(random.sample(pieces), at)
+    of 2: result[at] = char(random.rand(255))
+    of 3: result.insert(result[at .. stop], random.rand(result.high))
+    of 4: result = result[0 ..< at] & other[random.rand(other.high) .. ^1]
+    else: result.insert(random.sample(pieces) & random.sample(pieces), at)
+
+suite "random texts":
+  test "20,000 mutations end in a plan or in findings":
+    var texts: seq[string]
+    for path in walkFiles(folder / "*.net"):
+      texts.add readFile(path)
+    for _ in 1 .. 20:
+      texts.add readFile(folder / "branches.net")
+    check texts.len > 5
+    var random = initRand(2)
+    var accepted, refused = 0
+    for round in 1 .. 20_000:
+      let text = random.mutated(random.sample(texts), random.sample(texts))
+      var report: Report
+      try:
+        let plan = compileText(text, report)
+        if report.errorCount == 0:
+          inc accepted
+          doAssert plan.order.len == plan.layers.len and plan.outputs.len > 0
+          doAssert plan.toJson.len > 0
+        else:
+          inc refused
+          let message = report.renderErrors(text)
+          doAssert "error: " in message
+          for finding in report.findings:
+            doAssert finding.span.line <= text.count('\n') + 1, finding.message
+      except Exception as problem:
+        echo problem.name, ": ", problem.msg, "\n", text.escape, "\n", problem.getStackTrace
+        check false
+        break
+    check accepted > 100
+    check refused > 1000

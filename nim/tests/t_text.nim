@@ -1,0 +1,110 @@
+## What the text door accepts beside the obvious, and that every bound holds.
+
+import std/[strutils, unittest]
+import ../src/network/[compile, diagnostics, limits, plan, plan_json]
+
+proc compiled(text: string): tuple[plan: NetworkPlan; errors: string] =
+  var report: Report
+  result.plan = compileText(text, report)
+  if report.errorCount > 0:
+    result.errors = report.renderErrors(text)
+
+const wanted = """
+neuralNetwork net:
+  layer input(3)
+  layer output(2, activation: tanh)
+  connect input -> output (weight: 0.5)
+"""
+
+proc sameAs(text: string): bool =
+  let (plan, errors) = compiled(text)
+  if errors.len > 0:
+    echo errors
+    return false
+  plan.toJson == compiled(wanted).plan.toJson
+
+suite "accepted forms of a text":
+  test "Windows line ends":
+    check sameAs(wanted.replace("\n", "\r\n"))
+
+  test "no final newline":
+    check sameAs(wanted.strip(leading = false))
+    check sameAs(wanted.strip(leading = false) & "\r")
+
+  test "a byte order mark":
+    check sameAs("\xEF\xBB\xBF" & wanted)
+
+  test "indentation of the whole text, as in a Python string":
+    check sameAs("\n" & wanted.indent(8) & "        ")
+
+  test "blank lines and comments anywhere":
+    check sameAs("# first\n\n" & wanted.replace("\n", "  # why\n\n    # odd place\n") & "#")
+
+  test "statements broken inside brackets and after operators":
+    check sameAs(wanted.replace("(weight: 0.5)", "(\n weight:\n0.5\n  )").replace("input -> output", "input ->\n    output"))
+
+  test "named size and optional values with '='":
+    check sameAs(wanted.replace("(3)", "(size: 3)").replace("activation: tanh", "activation = tanh"))
+
+  test "weight given by position, trailing comma, constant by name":
+    check sameAs(wanted.replace("(weight: 0.5)", "(constant(5e-1),)"))
+
+  test "statements without the neuralNetwork line":
+    let (plan, errors) = compiled("layer a(1)\nlayer b(1)\nconnect a -> b\n")
+    check errors == ""
+    check plan.name == "network"
+
+  test "a time step in each way units are written":
+    for written in ["0.1.ms", "0.1ms", "0.1*ms", "100.us", "1e-4*s", "0.000_1.s"]:
+      let (plan, errors) = compiled(wanted & "  dt = " & written & "\n")
+      check errors == ""
+      check plan.timeStepSeconds == 1e-4
+
+  test "names outside ASCII":
+    check compiled(wanted.replace("output", "größe")).errors == ""
+
+suite "bounds of a text":
+  test "more than the largest text is refused before it is read":
+    check "16777217 bytes" in compiled(repeat('#', MaxTextBytes + 1)).errors
+
+  test "deep brackets, signs and blocks end in a finding":
+    check "nested too deeply" in compiled(wanted & "  dt = " & repeat('(', 5000) & "1" & repeat(')', 5000)).errors
+    check "nested too deeply" in compiled(wanted & "  dt = " & repeat("- ", 100_000) & "1").errors
+    check "nested too deeply" in compiled(wanted & "  " & repeat("a: ", 10_000) & "b").errors
+    var blocks = ""
+    for level in 0 .. 200:
+      blocks.add repeat(' ', level) & "neuron x" & $level & ":\n"
+    check "nested too deeply" in compiled(blocks).errors
+
+  test "the number of findings is bounded and said":
+    let errors = compiled(repeat("nonsense\n", 100_000)).errors
+    check errors.count("error: ") == MaxFindings
+    check "only the first 100 errors are shown" in errors
+
+  test "too many layers and connections are one finding each":
+    var text = ""
+    for idx in 0 .. MaxLayers:
+      text.add "layer l" & $idx & "(1)\n"
+    check compiled(text).errors.count("too many layers") == 1
+    text = ""
+    var names: array[2, seq[string]]
+    for side in 0 .. 1:
+      for idx in 0 ..< 400:
+        names[side].add "s" & $side & "_" & $idx
+        text.add "layer " & names[side][^1] & "(1)\n"
+    text.add "connect [" & names[0].join(",") & "] -> [" & names[1].join(",") & "]\n"
+    check compiled(text).errors.count("too many connections") == 1
+
+  test "a weight matrix beyond 8 GiB is refused":
+    check "has 4294967296 weights" in compiled("layer a(65536)\nlayer b(65536)\nconnect a -> b").errors
+
+  test "a chain of ten thousand layers keeps its order":
+    var text = ""
+    for idx in countdown(MaxLayers - 1, 0):
+      text.add "layer l" & $idx & "(1)\n"
+      if idx > 0:
+        text.add "connect l" & $(idx - 1) & " -> l" & $idx & "\n"
+    let (plan, errors) = compiled(text)
+    check errors == ""
+    check plan.layers[plan.order[0]].name == "l0"
+    check plan.layers[plan.order[^1]].name == "l" & $(MaxLayers - 1)
