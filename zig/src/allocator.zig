@@ -114,7 +114,7 @@ pub fn allocate(handle: abi.Allocator, bytes: u64, align_bytes: u64, out_offset:
         allocator.failures_total += 1;
         return switch (failure) {
             error.NoFit => status.fail(abi.errors.out_of_memory, "no {t} block of {d} bytes aligned to {d}: {d} of {d} bytes are in use, the largest free block has {d}", .{
-                allocator.strategy,       bytes,                   align_bytes, allocator.used_bytes,
+                allocator.strategy,       bytes,                  align_bytes, allocator.used_bytes,
                 allocator.capacity_bytes, largestFree(allocator),
             }),
             error.NoMetadata => noMetadata(),

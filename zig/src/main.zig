@@ -12,6 +12,7 @@
 const abi = @import("abi.zig");
 const status = @import("status.zig");
 const allocator = @import("allocator.zig");
+const dense = @import("matrix/dense.zig");
 const matmul = @import("matrix/matmul.zig");
 
 fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
@@ -48,6 +49,17 @@ fn multiply(
     return matmul.matmul(a, b, out, options);
 }
 
+fn denseForward(
+    x: ?*const abi.Tensor,
+    weight: ?*const abi.Tensor,
+    bias: ?*const abi.Tensor,
+    out: ?*abi.Tensor,
+    activation: ?*const abi.Activation,
+    executor: ?*const abi.Executor,
+) callconv(.c) abi.Status {
+    return dense.denseForward(x, weight, bias, out, activation, executor);
+}
+
 fn allocatorCreate(options: ?*const abi.AllocatorOptions, out: ?*abi.Allocator) callconv(.c) abi.Status {
     return allocator.create(options, out);
 }
@@ -76,6 +88,7 @@ comptime {
     @export(&describe, .{ .name = "agpu_matrix_describe" });
     @export(&lastError, .{ .name = "agpu_matrix_last_error" });
     @export(&multiply, .{ .name = "agpu_matrix_matmul" });
+    @export(&denseForward, .{ .name = "agpu_matrix_dense_forward" });
     @export(&allocatorCreate, .{ .name = "agpu_matrix_allocator_create" });
     @export(&allocatorAllocate, .{ .name = "agpu_matrix_allocator_allocate" });
     @export(&allocatorFree, .{ .name = "agpu_matrix_allocator_free" });

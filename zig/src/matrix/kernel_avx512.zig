@@ -17,6 +17,7 @@ pub fn Kernel(comptime T: type) type {
             .direct = direct,
             .pack_left = packLeft,
             .pack_right = packRight,
+            .activate = if (T == f32) activate else {},
         };
 
         fn block(job: *const table.Block(T)) void {
@@ -40,6 +41,10 @@ pub fn Kernel(comptime T: type) type {
                 .layout = layout,
                 .fused = true,
             }, job);
+        }
+
+        fn activate(run: *const generic.activation.Run) void {
+            generic.activation.apply(shape.lanes, run);
         }
 
         fn packLeft(panel: *const table.Panel(T)) void {

@@ -33,6 +33,8 @@ pub fn Problem(comptime T: type) type {
         out_column: isize,
         alpha: T,
         beta: T,
+        /// Whether `orient` exchanged rows and columns.
+        is_transposed: bool = false,
         /// Runs once over each finished part of `out`.
         finish: ?Finish = null,
 
@@ -60,6 +62,7 @@ pub fn Problem(comptime T: type) type {
                 .out_column = self.out_row,
                 .alpha = self.alpha,
                 .beta = self.beta,
+                .is_transposed = !self.is_transposed,
                 .finish = self.finish,
             };
         }

@@ -4,6 +4,8 @@
 //! consecutive rows next to each other in memory, as in Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
 //! A row-major product is computed as its transpose.
 
+const activation = @import("activation.zig");
+
 /// The register tile: `vectors` SIMD vectors of `lanes` elements down the rows, times `columns`.
 pub const Shape = struct {
     lanes: comptime_int,
@@ -98,5 +100,6 @@ pub fn Table(comptime T: type) type {
         direct: *const fn (*const Direct(T)) void,
         pack_left: *const fn (*const Panel(T)) void,
         pack_right: *const fn (*const Panel(T)) void,
+        activate: if (T == f32) *const fn (*const activation.Run) void else void,
     };
 }
