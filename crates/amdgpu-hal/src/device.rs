@@ -30,7 +30,7 @@ impl DevicePointer {
 
     /// The address `bytes` further on.
     #[must_use]
-    pub fn add(self, bytes: u64) -> Self {
+    pub fn offset(self, bytes: u64) -> Self {
         Self(self.0 + bytes)
     }
 }
@@ -113,6 +113,10 @@ pub trait Device: Debug + Send + Sync {
 
     /// Loads machine code: on the CPU a relocatable ELF object, on AMD a code object, on NVIDIA PTX or a cubin.
     fn load_module(&self, image: &[u8]) -> Result<Arc<dyn Module>>;
+
+    /// Waits for every stream of this device and leaves the errors that stick to them where they are. Afterwards nothing that was submitted
+    /// before the call uses memory any more, not even through a stream whose last handle is gone.
+    fn wait_idle(&self) -> Result<()>;
 
     /// Waits for every stream of this device. Reports the first error that sticks to one of them, and clears it.
     fn synchronize(&self) -> Result<()>;

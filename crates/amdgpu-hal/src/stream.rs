@@ -2,8 +2,16 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{DevicePointer, Event, Function, Result};
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// A number that no other stream of the process has.
+pub(crate) fn next_id() -> u64 {
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
+}
 
 /// Host code that runs as a command of a stream. An error it returns sticks to the stream.
 pub type HostFunction = Box<dyn FnOnce() -> Result<()> + Send>;

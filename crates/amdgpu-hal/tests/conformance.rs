@@ -53,11 +53,12 @@ suite! {
     streams::dropping_a_stream_drains_it needs Nothing;
     streams::a_stream_may_be_dropped_by_its_own_command needs Nothing;
     streams::the_device_waits_for_all_its_streams needs Nothing;
-    streams::many_threads_share_one_stream needs Nothing;
+    streams::many_threads_share_one_stream needs Asynchrony;
     errors::an_error_sticks_until_it_is_reported needs Nothing;
     errors::a_panic_in_a_command_is_an_error_of_its_stream needs Nothing;
     errors::events_carry_the_error_to_their_waiters needs Nothing;
     errors::the_device_reports_the_error_of_any_stream needs Nothing;
+    errors::waiting_for_idleness_leaves_errors_in_place needs Nothing;
     errors::waiting_for_oneself_is_refused needs Asynchrony;
     errors::objects_of_other_backends_are_refused needs Nothing;
     modules::a_module_lists_its_kernels needs Module;

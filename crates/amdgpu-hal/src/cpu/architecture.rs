@@ -66,23 +66,16 @@ fn level(features: &[String]) -> Option<&'static str> {
 /// Width of the widest vector register that both processor and operating system support.
 pub(super) fn simd_width_bits() -> Option<u32> {
     #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512f") {
-            return Some(512);
-        }
-        if std::arch::is_x86_feature_detected!("avx") {
-            return Some(256);
-        }
+    let width_bits = if std::arch::is_x86_feature_detected!("avx512f") {
+        Some(512)
+    } else if std::arch::is_x86_feature_detected!("avx") {
+        Some(256)
+    } else {
         Some(128)
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        Some(128)
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        None
-    }
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let width_bits = cfg!(target_arch = "aarch64").then_some(128);
+    width_bits
 }
 
 #[cfg(test)]

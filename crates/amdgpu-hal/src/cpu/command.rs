@@ -76,9 +76,7 @@ impl Command {
             } => {
                 // SAFETY: the caller of `Stream::fill` keeps the range valid until the command has run.
                 unsafe {
-                    destination
-                        .as_mut_ptr::<u8>()
-                        .write_bytes(value, bytes as usize)
+                    std::ptr::write_bytes(destination.as_mut_ptr::<u8>(), value, bytes as usize);
                 };
                 Ok(())
             }

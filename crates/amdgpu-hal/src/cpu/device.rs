@@ -56,6 +56,16 @@ impl CpuDevice {
         })
     }
 
+    /// The queues of all streams that still run, those without a handle included.
+    fn queues(&self) -> Vec<Arc<Queue>> {
+        self.queues
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect()
+    }
+
     fn check(&self) -> Result<()> {
         self.mark.check("the device cpu:0")
     }
@@ -112,17 +122,17 @@ impl Device for CpuDevice {
         Ok(Arc::new(CpuModule::load(image)?))
     }
 
+    fn wait_idle(&self) -> Result<()> {
+        self.check()?;
+        self.queues()
+            .into_iter()
+            .try_for_each(|queue| queue.wait_idle())
+    }
+
     fn synchronize(&self) -> Result<()> {
         self.check()?;
-        let queues: Vec<_> = self
-            .queues
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .filter_map(Weak::upgrade)
-            .collect();
         let mut outcome = Ok(());
-        for queue in queues {
+        for queue in self.queues() {
             outcome = outcome.and(queue.synchronize());
         }
         outcome

@@ -4,15 +4,12 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, ThreadId};
 
 use super::command::Command;
 use crate::fork::ForkMark;
 use crate::{Error, Result};
-
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// Whether an idle queue lets the submitting thread run its command at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +80,7 @@ impl State {
 impl Queue {
     pub fn new(mode: Mode) -> Arc<Self> {
         Arc::new(Self {
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            id: crate::stream::next_id(),
             mode,
             mark: ForkMark::current(),
             state: Mutex::new(State::default()),
@@ -212,12 +209,18 @@ impl Queue {
 
     /// Waits until everything submitted so far is done; returns the error that sticks, and clears it.
     pub fn synchronize(&self) -> Result<()> {
+        self.wait_idle()?;
+        self.lock().failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until everything submitted so far is done.
+    pub fn wait_idle(&self) -> Result<()> {
         self.mark.check("the stream")?;
         let mut state = self.lock();
         let target = state.submitted;
         if state.finished < target && state.executor == Some(thread::current().id()) {
             return Err(Error::WouldDeadlock {
-                operation: "Stream::synchronize",
+                operation: "a wait for the stream",
             });
         }
         state.waiters += 1;
@@ -228,7 +231,7 @@ impl Queue {
                 .unwrap_or_else(PoisonError::into_inner);
         }
         state.waiters -= 1;
-        state.failure.take().map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// Commands submitted and not finished.
@@ -263,7 +266,9 @@ impl Drop for Queue {
         if !self.mark.is_current() {
             // The thread belongs to the parent process: neither join nor detach it.
             let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-            state.worker.take().map(std::mem::forget);
+            if let Some(worker) = state.worker.take() {
+                std::mem::forget(worker);
+            }
         }
     }
 }

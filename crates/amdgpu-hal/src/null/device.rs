@@ -88,12 +88,17 @@ impl Device for NullDevice {
         Ok(Arc::new(NullModule::load(image, self.target)?))
     }
 
+    fn wait_idle(&self) -> Result<()> {
+        self.check()
+    }
+
     fn synchronize(&self) -> Result<()> {
         self.check()?;
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures
-            .iter()
-            .filter_map(Weak::upgrade)
-            .fold(Ok(()), |outcome, failure| outcome.and(failure.take()))
+        let mut outcome = Ok(());
+        for failure in failures.iter().filter_map(Weak::upgrade) {
+            outcome = outcome.and(failure.take());
+        }
+        outcome
     }
 }

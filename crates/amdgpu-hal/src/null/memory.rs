@@ -202,7 +202,7 @@ mod tests {
     fn ranges_past_the_end_say_by_how_much() {
         let memory = memory();
         let ptr = memory.allocate(100, MemoryKind::Device).unwrap();
-        let error = memory.check("fill", ptr.add(90), 15).unwrap_err();
+        let error = memory.check("fill", ptr.offset(90), 15).unwrap_err();
         assert!(
             matches!(
                 error,
@@ -213,8 +213,8 @@ mod tests {
             ),
             "{error}"
         );
-        assert_eq!(memory.check("fill", ptr.add(100), 0), Ok(()));
-        assert!(memory.check("fill", ptr.add(100), 1).is_err());
+        assert_eq!(memory.check("fill", ptr.offset(100), 0), Ok(()));
+        assert!(memory.check("fill", ptr.offset(100), 1).is_err());
         assert!(memory.check("fill", ptr, u64::MAX).is_err());
     }
 

@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::memory::Memory;
@@ -12,10 +11,6 @@ use crate::{
     CopyDirection, DevicePointer, Error, Event, Function, HostFunction, LaunchConfig, Result,
     Stream, clock,
 };
-
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-/// Identifiers of streams are unique in the process; the CPU backend counts from 1.
-const ID_BASE: u64 = 1 << 48;
 
 /// The error that sticks to a stream.
 #[derive(Debug, Default)]
@@ -52,7 +47,7 @@ pub struct NullStream {
 impl NullStream {
     pub(super) fn new(memory: Arc<Memory>, device: String) -> Self {
         Self {
-            id: ID_BASE + NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            id: crate::stream::next_id(),
             memory,
             device,
             failure: Arc::default(),
@@ -106,11 +101,7 @@ impl Stream for NullStream {
         }
         if direction == CopyDirection::DeviceToHost {
             // SAFETY: the caller vouches for the host range; leaving it as it is could hand out memory that was never written.
-            unsafe {
-                destination
-                    .as_mut_ptr::<u8>()
-                    .write_bytes(0, bytes as usize)
-            };
+            unsafe { std::ptr::write_bytes(destination.as_mut_ptr::<u8>(), 0, bytes as usize) };
         }
         Ok(())
     }

@@ -57,14 +57,12 @@ impl Backend {
             .is_none()
             .then_some("no C compiler to make an object with");
         match need {
-            Need::Nothing => None,
             Need::Results if !self.executes => Some("the backend keeps no data"),
-            Need::Asynchrony if !self.executes => Some("the backend finishes commands at once"),
             Need::NoResults if self.executes => Some("the backend keeps data"),
-            Need::Module => no_image,
+            Need::Asynchrony if !self.executes => Some("the backend finishes commands at once"),
             Need::Execution if !self.executes => Some("the backend runs nothing"),
-            Need::Execution => no_image,
-            _ => None,
+            Need::Module | Need::Execution => no_image,
+            Need::Nothing | Need::Results | Need::NoResults | Need::Asynchrony => None,
         }
     }
 }

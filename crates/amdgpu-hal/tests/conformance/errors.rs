@@ -96,6 +96,15 @@ pub fn the_device_reports_the_error_of_any_stream(backend: &Backend) {
     stream.synchronize().unwrap();
 }
 
+pub fn waiting_for_idleness_leaves_errors_in_place(backend: &Backend) {
+    let device = backend.open();
+    let stream = device.create_stream().unwrap();
+    fail(&stream, "kept");
+    device.wait_idle().unwrap();
+    assert!(stream.is_idle().unwrap());
+    assert_eq!(stream.synchronize(), Err(fault("kept")));
+}
+
 pub fn waiting_for_oneself_is_refused(backend: &Backend) {
     let device = backend.open();
     for stream in [

@@ -87,8 +87,8 @@ pub fn fills_set_exactly_their_range(backend: &Backend) {
     // SAFETY: the ranges lie inside the allocation and the array, which outlive the synchronisation.
     unsafe {
         stream.fill(ptr, 1, 100).unwrap();
-        stream.fill(ptr.add(10), 0xff, 20).unwrap();
-        stream.fill(ptr.add(50), 7, 0).unwrap();
+        stream.fill(ptr.offset(10), 0xff, 20).unwrap();
+        stream.fill(ptr.offset(50), 7, 0).unwrap();
         stream
             .copy(
                 DevicePointer::from_host(result.as_mut_ptr()),
@@ -119,7 +119,7 @@ pub fn reading_the_null_device_gives_zeros(backend: &Backend) {
         stream
             .copy(host, ptr, 16, CopyDirection::DeviceToHost)
             .unwrap();
-        let beyond = stream.copy(ptr.add(8), host, 16, CopyDirection::HostToDevice);
+        let beyond = stream.copy(ptr.offset(8), host, 16, CopyDirection::HostToDevice);
         assert!(matches!(
             beyond,
             Err(Error::OutOfBounds {

@@ -101,7 +101,7 @@ pub fn arguments_may_be_reused_after_the_call(backend: &Backend) {
     let mut buffer = vec![0_u8];
     for number in 0..100 {
         buffer.truncate(1);
-        buffer.extend(pack(&[ptr.add(number * 8).address(), number]));
+        buffer.extend(pack(&[ptr.offset(number * 8).address(), number]));
         // SAFETY: each launch writes one word of live memory.
         unsafe { stream.launch(&*function, &LaunchConfig::linear(1, 1), &buffer[1..]) }.unwrap();
     }
@@ -110,7 +110,8 @@ pub fn arguments_may_be_reused_after_the_call(backend: &Backend) {
     stream.synchronize().unwrap();
     for number in 0..100 {
         // SAFETY: written above and no longer changed.
-        assert_eq!(unsafe { *ptr.add(number * 8).as_mut_ptr::<u64>() }, number);
+        let word = unsafe { *ptr.offset(number * 8).as_mut_ptr::<u64>() };
+        assert_eq!(word, number);
     }
     // SAFETY: no longer used.
     unsafe { device.free(ptr, 800, MemoryKind::Device) }.unwrap();
@@ -132,10 +133,8 @@ pub fn blocks_have_shared_memory_of_their_own(backend: &Backend) {
     for number in 0..blocks {
         let expected = 50 * (300 * number + 299 * 300 / 2);
         // SAFETY: written above and no longer changed.
-        assert_eq!(
-            unsafe { *ptr.add(number * 8).as_mut_ptr::<u64>() },
-            expected
-        );
+        let word = unsafe { *ptr.offset(number * 8).as_mut_ptr::<u64>() };
+        assert_eq!(word, expected);
     }
     // SAFETY: no longer used.
     unsafe { device.free(ptr, blocks * 8, MemoryKind::Device) }.unwrap();

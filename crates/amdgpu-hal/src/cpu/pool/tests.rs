@@ -39,7 +39,7 @@ fn pieces_respect_the_grain() {
     let pool = Pool::new(3);
     let sizes = Mutex::new(Vec::new());
     pool.parallel_for(1000, 64, &|range| {
-        sizes.lock().unwrap().push(range.end - range.start)
+        sizes.lock().unwrap().push(range.end - range.start);
     })
     .unwrap();
     let sizes = sizes.into_inner().unwrap();
