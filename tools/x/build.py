@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from x import native, rust
+from x import native, process, rust
 from x.failure import Failure
 from x.paths import EXTENSION, LIBRARIES, PYTHON_SOURCES, ROOT, STAMPS, STATE, VENV, VENV_PYTHON, shown
 from x.process import capture
@@ -24,10 +24,14 @@ CARGO_NOISE = re.compile(r'\{"reason"|\s+(?:Compiling|Downloaded|Downloading|Upd
 DISTRIBUTION = "amdgpu_framework"
 
 
-def build_steps() -> list[Step]:
+def build_steps(*, libraries: bool = True, extension: bool = True) -> list[Step]:
     """What turns sources into something that runs from the working tree."""
-    steps = [Step(piece.name, _build_piece(piece)) for piece in native.pieces(ROOT, str(VENV_PYTHON), STATE)]
-    return [*steps, Step("python extension", build_extension), Step("development install", install_for_development)]
+    steps = []
+    if libraries:
+        steps += [Step(piece.name, _build_piece(piece)) for piece in native.pieces(ROOT, str(VENV_PYTHON), STATE)]
+    if extension:
+        steps += [Step("python extension", build_extension), Step("development install", install_for_development)]
+    return steps
 
 
 def _build_piece(piece: native.Piece) -> Callable[[Reporter], str]:
@@ -73,9 +77,11 @@ def build_extension(reporter: Reporter) -> str:
     environment = {**rust.cargo_environment(), "PYO3_BUILD_EXTENSION_MODULE": "1"}
     done = reporter.run(command, environment=environment, log_name="cargo-build")
     if done.exit_code:
-        readable = "\n".join("    " + line for line in done.output.splitlines() if not CARGO_NOISE.match(line))
+        readable = ["    " + line for line in done.output.splitlines() if not CARGO_NOISE.match(line)]
         raise Failure(
-            "the Python extension does not build", fix="mend the Rust sources named above", detail=readable[-6000:]
+            "the Python extension does not build",
+            fix="mend the Rust sources named above",
+            detail="\n".join(readable[-process.FAILURE_TAIL_LINES :]),
         )
     library = extension_artifact(done.output)
     if library is None:

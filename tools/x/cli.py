@@ -138,7 +138,9 @@ def _test(console: Console, options: argparse.Namespace, passed_on: list[str]) -
     suites.validate(options.names, passed_on)
     with exclusive(console):
         perform(setup_steps(), console)
-        failures = perform(build_steps(), console, keep_going=True)
+        wanted = frozenset(options.names or suites.NAMES)
+        libraries, extension = bool(wanted & suites.NEEDS_LIBRARIES), bool(wanted & suites.NEEDS_EXTENSION)
+        failures = perform(build_steps(libraries=libraries, extension=extension), console, keep_going=True)
         return suites.run_suites(console, options.names, passed_on, build_failures=failures, verbose=options.verbose)
 
 
@@ -221,4 +223,4 @@ HANDLERS: dict[str, Handler] = {
     "shell": _shell,
     "help": _help,
 }
-TIMED = frozenset({"demo", "test", "check", "build", "setup", "docs"})
+TIMED = frozenset({"demo", "check", "build", "setup", "docs"})

@@ -99,9 +99,7 @@ def _julia(ctx: Context) -> Counts:
     if reason or executable is None:
         return Counts(skipped=1, skips=[(shown(file), reason or "no Julia")])
     command = [executable, "--startup-file=no", "--color=no", str(file), *ctx.passed_on]
-    done = ctx.run(
-        command, name="julia", environment={"JULIA_LOAD_PATH": f"{ROOT / 'julia'}:{ROOT / 'julia' / 'src'}:@stdlib"}
-    )
+    done = ctx.run(command, name="julia")
     explanation = (
         "; Debian's Julia 1.5.3 does so when it reports a failed @test" if done.exit_code == -signal.SIGSEGV else ""
     )
@@ -143,6 +141,9 @@ SUITES: dict[str, Callable[[Context], Counts]] = {
     "python": _python,
 }
 NAMES = tuple(SUITES)
+# Suites of one language test their own sources; these two load what the others built.
+NEEDS_LIBRARIES = frozenset({"rust", "python"})
+NEEDS_EXTENSION = frozenset({"python"})
 
 
 def validate(names: Sequence[str], passed_on: Sequence[str]) -> None:
