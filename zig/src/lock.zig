@@ -18,10 +18,27 @@ pub const Lock = struct {
         }
     }
 
+    /// Gives up after a bounded wait: for callers that have another way, such as a child process forked while its parent held the lock.
+    pub fn tryAcquire(lock: *Lock) bool {
+        for (0..spins_before_yield) |_| {
+            if (!lock.held.swap(true, .acquire)) return true;
+            std.atomic.spinLoopHint();
+        }
+        return false;
+    }
+
     pub fn release(lock: *Lock) void {
         lock.held.store(false, .release);
     }
 };
+
+test "a held lock is not waited for without bound" {
+    var lock: Lock = .{};
+    try std.testing.expect(lock.tryAcquire());
+    try std.testing.expect(!lock.tryAcquire());
+    lock.release();
+    try std.testing.expect(lock.tryAcquire());
+}
 
 test "the lock excludes other threads" {
     const Counter = struct {

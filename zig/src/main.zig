@@ -25,7 +25,7 @@ fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
     info.abi_version = abi.abi_version;
     info.reserved = 0;
     info.abi_hash = abi.abi_hash;
-    info.name = text("agpu_matrix");
+    info.name = text("matrix");
     info.version = text(abi.package_version);
     info.language = text("zig");
     info.layout_manifest = text(abi.layout_manifest);

@@ -1,7 +1,8 @@
 //! Memory for packed panels, kept between calls: fresh pages cost more than packing does.
 //!
 //! A call takes a buffer for itself and gives it back. At most `kept_buffers` idle ones are kept, so that many threads calling at once
-//! do not hold memory for ever.
+//! do not hold memory for ever. The cache is skipped, not waited for, while another thread is in it, so that a process forked at that
+//! moment still computes.
 
 const std = @import("std");
 const builtin = @import("builtin");
@@ -36,7 +37,7 @@ pub fn acquire(bytes: usize) error{OutOfMemory}!Buffer {
 }
 
 fn takeIdle(bytes: usize) ?Buffer {
-    lock.acquire();
+    if (!lock.tryAcquire()) return null;
     defer lock.release();
     for (idle[0..idle_count], 0..) |buffer, index| {
         if (buffer.bytes.len < bytes) continue;
@@ -55,7 +56,7 @@ pub fn release(buffer: Buffer) void {
 fn keepIdle(buffer: Buffer) bool {
     var smallest = buffer;
     defer if (smallest.bytes.ptr != buffer.bytes.ptr) std.heap.page_allocator.rawFree(smallest.bytes, alignment, @returnAddress());
-    lock.acquire();
+    if (!lock.tryAcquire()) return false;
     defer lock.release();
     if (idle_count < kept_buffers) {
         idle[idle_count] = buffer;
