@@ -129,7 +129,7 @@ def _python(ctx: Context) -> Counts:
     if not list(TESTS.rglob("test_*.py")):
         raise Absent("tests/test_*.py")
     ignored = [f"--ignore={shown(file)}" for file in tool_tests()]
-    return _pytest(ctx, "python", ["tests", "python", *ignored])
+    return _pytest(ctx, "python", ["tests", "python", "--doctest-modules", *ignored])
 
 
 SUITES: dict[str, Callable[[Context], Counts]] = {
