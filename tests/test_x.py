@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
+import json
 import os
 import stat
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from x import (
@@ -690,3 +693,42 @@ def test_api_reference_lists_public_names_and_counts_bare_ones(tmp_path: Path) -
     documented, total, bare = api_reference.coverage(modules)
     assert (documented, total) == (6, 7)
     assert bare == ["pkg.things.bare"]
+
+
+def test_versions_that_stand_in_two_places_agree() -> None:
+    pins = doctor.pinned_versions((ROOT / "tools" / "x" / "requirements-dev.txt").read_text())
+    project = (ROOT / "pyproject.toml").read_text()
+    for name in ("maturin", "ziglang"):
+        assert f'"{name}=={pins[name]}"' in project
+
+
+def bench_frame() -> ModuleType:
+    specification = importlib.util.spec_from_file_location("bench_frame", ROOT / "tools" / "bench" / "frame.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules["bench_frame"] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_ratio_above_one_is_always_in_our_favour(capsys: pytest.CaptureFixture[str]) -> None:
+    report = bench_frame().Report("name", "peer")
+    report.add("time", "us", 2.0, 4.0)
+    report.add("speed", "GFLOP/s", 50.0, 100.0, higher_is_better=True)
+    report.add("alone", "us", 1.0, None)
+    assert [row.ratio for row in report.rows] == [2.0, 0.5, None]
+    assert "2.00" in capsys.readouterr().out
+
+
+def test_record_of_a_benchmark_says_where_and_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = bench_frame()
+    monkeypatch.setattr(frame, "ROOT", tmp_path)
+    monkeypatch.setattr(frame, "RESULTS", tmp_path / "results")
+    report = frame.Report("matmul", "peer")
+    report.add("case", "us", 1.0, 2.0)
+    record = json.loads(report.write().read_text())
+    assert record["schema"] == frame.SCHEMA
+    assert record["rows"][0]["ratio"] == 2.0
+    assert {"processor", "cores", "commit"} <= set(record["machine"])
+    assert record["command"].startswith("./x bench")

@@ -100,6 +100,7 @@ CHECKS = (
     Check("ruff lint", lambda: [str(VENV_PYTHON), "-m", "ruff", "check", *python_folders()]),
     Check("mypy", lambda: [str(VENV_PYTHON), "-m", "mypy", "--strict", *typed_sources()], (PACKAGE / "__init__.py",)),
     Check("stubtest", _stubtest, (EXTENSION, PACKAGE / "_native.pyi")),
+    Check("docs", _module("x.docs"), (EXTENSION, ROOT / "docs" / "api.md")),
 )
 NAMES = tuple(check.name.replace(" ", "-") for check in CHECKS)
 
@@ -148,6 +149,7 @@ def _verdict(console: Console, check: Check) -> tuple[str, str]:
         **libraries_environment(),
         **native.zig_environment(STATE),
         "MYPYPATH": f"{PYTHON_SOURCES}:{ROOT / 'tools'}",
+        "PYTHONPATH": str(ROOT / "tools"),
     }
     try:
         done = process.run(
