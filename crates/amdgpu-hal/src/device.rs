@@ -92,6 +92,9 @@ pub trait Device: Debug + Send + Sync {
     /// What memory it has left.
     fn memory_info(&self) -> Result<MemoryInfo>;
 
+    /// Equal for devices that share one memory limit, so that one can give back what another needs.
+    fn memory_domain(&self) -> usize;
+
     /// Allocates `bytes` (at least 1), aligned to at least 256 bytes on GPUs and 64 on the CPU. The contents are undefined.
     fn allocate(&self, bytes: u64, kind: MemoryKind) -> Result<DevicePointer>;
 

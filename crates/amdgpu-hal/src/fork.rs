@@ -12,12 +12,13 @@ extern "C" fn count_fork_in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Marks the process in which an object was made.
+/// Marks the process in which an object was made. Looking at it costs one load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ForkMark(u64);
+pub struct ForkMark(u64);
 
 impl ForkMark {
     /// The mark of this process.
+    #[must_use]
     pub fn current() -> Self {
         REGISTER.call_once(|| {
             // SAFETY: the handler only touches an atomic, which is allowed in the child of a threaded process. A failure (no memory for
@@ -28,6 +29,7 @@ impl ForkMark {
     }
 
     /// Whether this is still the process the mark was made in.
+    #[must_use]
     pub fn is_current(self) -> bool {
         self.0 == GENERATION.load(Ordering::Relaxed)
     }

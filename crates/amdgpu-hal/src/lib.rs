@@ -40,6 +40,7 @@ pub use device::{Device, DevicePointer, MemoryInfo, MemoryKind};
 pub use driver::Driver;
 pub use error::{Error, Result};
 pub use event::Event;
+pub use fork::ForkMark;
 pub use info::{CacheSizes, DeviceInfo, DeviceKind};
 pub use module::{Function, Module};
 pub use stream::{CopyDirection, HostFunction, LaunchConfig, Stream};

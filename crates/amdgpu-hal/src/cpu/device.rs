@@ -88,6 +88,10 @@ impl Device for CpuDevice {
         })
     }
 
+    fn memory_domain(&self) -> usize {
+        Arc::as_ptr(&self.budget).addr()
+    }
+
     fn allocate(&self, bytes: u64, kind: MemoryKind) -> Result<DevicePointer> {
         self.check()?;
         self.budget.allocate(bytes, kind)

@@ -54,6 +54,10 @@ impl Device for NullDevice {
         Ok(self.memory.info())
     }
 
+    fn memory_domain(&self) -> usize {
+        Arc::as_ptr(&self.memory).addr()
+    }
+
     fn allocate(&self, bytes: u64, kind: MemoryKind) -> Result<DevicePointer> {
         self.check()?;
         self.memory.allocate(bytes, kind)
