@@ -1,0 +1,57 @@
+//! Where `AgpuKernels` lies, and how it is loaded.
+
+use std::path::{Path, PathBuf};
+
+use amdgpu_abi::library::LibraryError;
+use amdgpu_abi::{MathTable, environment, library};
+
+use crate::Error;
+use crate::julia::api::{Api, julia_literal};
+use crate::table::Table;
+
+/// The module's file below a library folder.
+const SOURCE: &str = "julia/src/AgpuKernels.jl";
+
+/// The module's file: in a library folder, or in the checkout when running under cargo.
+pub(crate) fn find_sources() -> Result<PathBuf, Error> {
+    let checkout = environment::read("CARGO_MANIFEST_DIR")
+        .map(|manifest| Path::new(&manifest).join("../..").join(SOURCE));
+    let found = library::find(SOURCE);
+    // A chosen folder wins; the checkout wins over its own build output.
+    if environment::read(environment::LIBRARY_PATH).is_none()
+        && let Some(checkout) = checkout.filter(|path| path.is_file())
+    {
+        return Ok(checkout);
+    }
+    Ok(found?)
+}
+
+/// Load the module from `source` and check the table it gives.
+pub(crate) fn load_table(api: &Api, source: &Path) -> Result<Table, Error> {
+    let path = source.to_str().ok_or_else(|| LibraryError::Unreadable {
+        path: source.display().to_string(),
+        reason: "its path is not UTF-8".to_owned(),
+    })?;
+    let unloadable = |error: Error| {
+        Error::Library(LibraryError::Unreadable {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })
+    };
+    api.evaluate(&format!(
+        "Base.include(Main, {}); nothing",
+        julia_literal(path)
+    ))
+    .map_err(unloadable)?;
+    let address = api
+        .evaluate("UInt(Main.AgpuKernels.table())")
+        .map_err(unloadable)?;
+    let address: usize = address.parse().map_err(|_| {
+        unloadable(Error::Foreign {
+            message: format!("table() gave {address:?}, not an address"),
+        })
+    })?;
+    let table = std::ptr::with_exposed_provenance::<MathTable>(address);
+    // SAFETY: the address of a table that Julia keeps as a module constant.
+    unsafe { Table::check(table, source) }
+}
