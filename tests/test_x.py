@@ -732,3 +732,16 @@ def test_record_of_a_benchmark_says_where_and_how(tmp_path: Path, monkeypatch: p
     assert record["rows"][0]["ratio"] == 2.0
     assert {"processor", "cores", "commit"} <= set(record["machine"])
     assert record["command"].startswith("./x bench")
+
+
+def test_names_exported_from_the_native_module_are_read_from_its_stub(tmp_path: Path) -> None:
+    (tmp_path / "__init__.py").write_text(
+        '"""Package."""\nfrom pkg._native import Array\n__all__ = ["Array", "math"]\n'
+    )
+    (tmp_path / "math.py").write_text('"""Math."""\n')
+    (tmp_path / "_native.pyi").write_text(
+        'class Array:\n    """Memory."""\n    def free(self) -> None: ...\nclass math: ...\nclass Hidden: ...\n'
+    )
+    modules = api_reference.read_package(tmp_path, "pkg")
+    assert [member.name for member in modules[0].members] == ["Array"]
+    assert api_reference.coverage(modules)[2] == ["pkg.Array.free"]

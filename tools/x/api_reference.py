@@ -26,11 +26,11 @@ class Entry:
     docstring: str
     members: list[Entry] = field(default_factory=list)
 
-    def walk(self) -> Iterator[Entry]:
-        """This entry and all below it."""
-        yield self
+    def walk(self, prefix: str = "") -> Iterator[tuple[str, Entry]]:
+        """This entry and all below it, each with its dotted name."""
+        yield prefix + self.name, self
         for member in self.members:
-            yield from member.walk()
+            yield from member.walk(f"{prefix}{self.name}.")
 
 
 def is_public(name: str) -> bool:
@@ -51,7 +51,10 @@ def read_module(path: Path, dotted_name: str) -> Entry:
 
 
 def read_package(folder: Path, name: str) -> list[Entry]:
-    """The public modules of a package, the package itself first."""
+    """The public modules of a package, the package itself first.
+
+    What the package exports from its native module counts as the package's own; its text is that of the stub.
+    """
     modules = []
     for path in sorted(folder.rglob("*.py"), key=lambda path: (path.name != "__init__.py", str(path))):
         parts = path.relative_to(folder).with_suffix("").parts
@@ -59,7 +62,14 @@ def read_package(folder: Path, name: str) -> list[Entry]:
             parts = parts[:-1]
         if all(is_public(part) for part in parts):
             modules.append(read_module(path, ".".join([name, *parts])))
-    return sorted(modules, key=lambda module: module.name)
+    modules.sort(key=lambda module: module.name)
+    stub = folder / "_native.pyi"
+    if modules and stub.exists():
+        known = {member.name for module in modules for member in module.members}
+        known |= {module.name.rpartition(".")[2] for module in modules}
+        wanted = set(exported_names(folder / "__init__.py")) - known
+        modules[0].members += [entry for entry in read_module(stub, name).members if entry.name in wanted]
+    return modules
 
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Entry:
@@ -118,6 +128,8 @@ def render(modules: list[Entry], exported: list[str]) -> str:
             home = homes.get(name)
             lines.append(f"- [`{name}`](#{anchor(home.name)})" if home else f"- `{name}`")
         lines.append("")
+        for member in modules[0].members if modules else ():
+            lines += _render_entry(member, 3)
     for module in modules[1 if exported else 0 :]:
         if not module.members:
             continue
@@ -143,6 +155,6 @@ def _render_entry(entry: Entry, level: int) -> list[str]:
 
 def coverage(modules: list[Entry]) -> tuple[int, int, list[str]]:
     """How many public names have a docstring, how many there are, and which lack one."""
-    every = [(module.name, entry) for module in modules for entry in module.walk()]
-    bare = [name if entry.name == name else f"{name}.{entry.name}" for name, entry in every if not entry.docstring]
+    every = [pair for module in modules for pair in module.walk()]
+    bare = [dotted_name for dotted_name, entry in every if not entry.docstring]
     return len(every) - len(bare), len(every), bare
