@@ -1,1 +1,30 @@
+//! The Matrix core: GEMM and dense layers, computed by `libagpu_matrix.so` (Zig) on the CPU.
+//!
+//! Contract
+//! - [`Matrix::global`] opens the library on first use and refuses one that was built from another version. A failed attempt may be
+//!   repeated; without the library every other core goes on working.
+//! - Operands are [`TensorView`] and [`TensorViewMut`]: borrowed memory with shape and strides, which a view cannot leave. They go to
+//!   Zig by address, nothing is copied, and nothing is kept after the call.
+//! - Who validates: a view is checked when it is made; shapes, dtypes, devices and overlap are checked once, by the Zig function, whose
+//!   words come back unchanged in [`Error::Foreign`].
+//! - Work large enough to gain from it is spread over the shared pool of `amdgpu_hal::cpu::pool` ([`Algorithm::choose`]); no thread is
+//!   started here or in Zig. Results do not depend on the number of threads.
+//! - Every call is counted in `amdgpu_operations_total{core="matrix",language="zig"}`, timed as a Rust-to-Zig crossing, and leaves its
+//!   decision (algorithm, threads) on the bus.
+//! - Everything may be called from any thread at the same time, and in a process forked after the library was opened.
 
+mod algorithm;
+mod dense_forward;
+mod error;
+mod executor;
+mod matmul;
+mod matrix;
+mod view;
+
+pub use algorithm::{Algorithm, Kernel, Problem};
+pub use amdgpu_abi::{Activation, Dtype};
+pub use dense_forward::DenseOptions;
+pub use error::Error;
+pub use matmul::MatmulOptions;
+pub use matrix::Matrix;
+pub use view::{Element, TensorView, TensorViewMut};

@@ -1,0 +1,153 @@
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use amdgpu_abi::library::{self, NativeLibrary};
+use amdgpu_abi::{ErrorCode, Language, MatrixSymbols, MetricId, Status};
+use amdgpu_telemetry::{Boundary, Core, Counter, Kind, NameId, Record};
+
+use crate::Error;
+use crate::algorithm::{Algorithm, Kernel, Problem};
+use crate::executor::ThreadLimit;
+
+/// The Matrix core of this process. See the crate's contract.
+pub struct Matrix {
+    library: NativeLibrary,
+    pub(crate) symbols: MatrixSymbols,
+    operations: Counter,
+    kernel: Kernel,
+    decision: NameId,
+}
+
+static MATRIX: OnceLock<Matrix> = OnceLock::new();
+/// Taken while the library is opened, so that it is opened once.
+static OPENING: Mutex<()> = Mutex::new(());
+
+impl Matrix {
+    /// The Matrix core, opened on first use.
+    ///
+    /// # Errors
+    ///
+    /// `library-missing` or `library-stale`; the message names the file.
+    pub fn global() -> Result<&'static Self, Error> {
+        if let Some(matrix) = MATRIX.get() {
+            return Ok(matrix);
+        }
+        let _opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(matrix) = MATRIX.get() {
+            return Ok(matrix);
+        }
+        let matrix = Self::open()?;
+        Ok(MATRIX.get_or_init(|| matrix))
+    }
+
+    fn open() -> Result<Self, Error> {
+        let library = NativeLibrary::open("matrix")?;
+        // SAFETY: the library passed the check of its ABI hash, which covers the prototypes.
+        let symbols = unsafe { MatrixSymbols::resolve(|name| library.symbol(name)) }
+            .map_err(|symbol| library.lacks(symbol))?;
+        let kernel = Kernel::of_this_cpu();
+        Ok(Self {
+            library,
+            symbols,
+            operations: amdgpu_telemetry::counter(
+                MetricId::OperationsTotal,
+                &["cpu:0", "matrix", "zig"],
+            ),
+            kernel,
+            decision: amdgpu_telemetry::intern(match kernel {
+                Kernel::Generic => "matrix.zig.generic",
+                Kernel::Avx2 => "matrix.zig.avx2",
+                Kernel::Avx512 => "matrix.zig.avx512",
+            }),
+        })
+    }
+
+    /// The file that the library was loaded from.
+    #[must_use]
+    pub fn library_path(&self) -> &Path {
+        self.library.path()
+    }
+
+    /// The micro-kernel in use.
+    #[must_use]
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// Run `call` in Zig with the algorithm chosen for `problem`; it returns the function's status.
+    pub(crate) fn run(
+        &self,
+        boundary: &'static Boundary,
+        problem: &Problem,
+        thread_limit: Option<u32>,
+        call: impl FnOnce(*const amdgpu_abi::Executor) -> Status,
+    ) -> Result<(), Error> {
+        let algorithm = Algorithm::choose(problem, self.kernel, thread_limit.unwrap_or(u32::MAX));
+        let limit = ThreadLimit::new(algorithm.threads);
+        let executor = limit.executor();
+        self.record(
+            problem,
+            executor
+                .as_ref()
+                .map_or(1, |executor| executor.thread_count),
+        );
+        let status = {
+            let _crossing = boundary.enter();
+            call(
+                executor
+                    .as_ref()
+                    .map_or(std::ptr::null(), std::ptr::from_ref),
+            )
+        };
+        if status == 0 {
+            Ok(())
+        } else {
+            Err(self.failure(status))
+        }
+    }
+
+    fn record(&self, problem: &Problem, threads: u32) {
+        self.operations.increment();
+        if !amdgpu_telemetry::is_enabled() {
+            return;
+        }
+        let decision = Record::new(Kind::Dispatch, self.decision)
+            .core(Core::Matrix)
+            .language(Language::Zig)
+            .device(0)
+            .at(amdgpu_telemetry::now_ns(), 0)
+            .value(problem.floating_point_operations())
+            .detail(u64::from(threads), u64::from(problem.dtype.bits));
+        amdgpu_telemetry::emit(decision);
+    }
+
+    #[cold]
+    fn failure(&self, status: Status) -> Error {
+        // SAFETY: the function belongs to a library that passed the checks; called on the thread whose call failed.
+        let (_, message) = unsafe { library::last_error(self.symbols.last_error) };
+        Error::Foreign {
+            kind: ErrorCode::from_status(status),
+            message,
+        }
+    }
+}
+
+/// A function of the library as telemetry knows it.
+pub(crate) const fn crossing(name: &'static str) -> Boundary {
+    Boundary::new(Language::Rust, Language::Zig, name)
+}
+
+/// The product's extents, as far as the operands have them; what does not fit together is refused by Zig.
+pub(crate) fn problem_of(left: &crate::TensorView, right: &crate::TensorView) -> Problem {
+    let extent = |shape: &[i64], axis: usize| {
+        shape
+            .get(axis)
+            .map_or(0, |&extent| u64::try_from(extent).unwrap_or(0))
+    };
+    Problem {
+        rows: extent(left.shape(), 0),
+        columns: extent(right.shape(), 1),
+        depth: extent(left.shape(), 1),
+        dtype: left.dtype(),
+    }
+}
