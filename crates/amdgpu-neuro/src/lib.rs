@@ -1,1 +1,37 @@
+//! The Neuromorphic core: network text to a running network.
+//!
+//! Contract
+//! - [`Network::from_text`] compiles network text with the Nim library (`libagpu_neuro.so`, opened on first use),
+//!   [`Network::from_config_json`] writes the dict form of the requirement documents as network text first, so that there is one checker,
+//!   and [`Network::from_plan_json`] builds a plan that was compiled before. All findings of a text arrive in one
+//!   [`Error::Invalid`].
+//! - Weights and biases are float32, weight matrices row-major `[inputs, outputs]`. Initial values come from Philox4x32-10 keyed by
+//!   (seed, object, index, step): the same plan gives the same network everywhere.
+//! - [`Network::forward`] computes one dense layer after the other on a [`DenseBackend`]: the Matrix core (Zig), the Math core (Julia) or
+//!   the reference (Nim). Layers with several inputs read them side by side through one stacked matrix.
+//! - Shapes and finiteness are validated here, once: what comes in as input, weight or bias is refused when it holds NaN or infinity, and
+//!   a learning step that would leave such a weight changes nothing.
+//! - A [`Network`] may be used from every thread at the same time: forward passes run side by side, changes of weights take turns with
+//!   them. No thread is started here.
+//! - Every call into Nim is reported as a boundary crossing, every forward pass as a network step.
 
+pub mod backend;
+pub mod config;
+mod error;
+mod finite;
+mod forward;
+mod initial;
+mod learning;
+mod library;
+mod network;
+mod npy;
+mod parameters;
+pub mod philox;
+pub mod plan;
+
+pub use backend::{DenseBackend, DenseBackendKind, DenseCall};
+pub use config::network_text_of_config;
+pub use error::{Error, Result};
+pub use library::{NeuroLibrary, compile_text};
+pub use network::{BuildOptions, Network};
+pub use plan::NetworkPlan;

@@ -1,0 +1,101 @@
+//! Who computes a dense layer.
+
+mod nim;
+
+use std::sync::Arc;
+
+use amdgpu_abi::{Activation, Language};
+
+use crate::error::{Error, Result};
+
+pub use nim::NimBackend;
+
+/// One dense layer: `out[batch, outputs] = activation(x[batch, inputs] @ weight[inputs, outputs] + bias[outputs])`, all row-major.
+#[derive(Clone, Copy, Debug)]
+pub struct DenseCall<'a> {
+    pub x: &'a [f32],
+    pub weight: &'a [f32],
+    pub bias: Option<&'a [f32]>,
+    pub batch: usize,
+    pub inputs: usize,
+    pub outputs: usize,
+    pub activation: Activation,
+}
+
+impl DenseCall<'_> {
+    /// Lengths of the slices against batch, inputs and outputs; every backend calls it before it hands out addresses.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ShapeMismatch`] that names the argument.
+    pub fn check(&self, out: &[f32]) -> Result<()> {
+        let expect = |name: &str, len: usize, rows: usize, columns: usize| {
+            if rows.checked_mul(columns) == Some(len) {
+                return Ok(());
+            }
+            Err(Error::ShapeMismatch(format!(
+                "{name} has {len} elements, expected {rows} x {columns}"
+            )))
+        };
+        expect("x", self.x.len(), self.batch, self.inputs)?;
+        expect("weight", self.weight.len(), self.inputs, self.outputs)?;
+        expect("out", out.len(), self.batch, self.outputs)?;
+        if let Some(bias) = self.bias {
+            expect("bias", bias.len(), 1, self.outputs)?;
+        }
+        Ok(())
+    }
+}
+
+/// An implementation of dense layers.
+pub trait DenseBackend: Send + Sync {
+    /// As it is named in Python's `backend=` and in messages.
+    fn name(&self) -> &'static str;
+
+    fn language(&self) -> Language;
+
+    /// Computes `call` into `out[batch, outputs]`.
+    ///
+    /// # Errors
+    ///
+    /// Lengths that do not fit, or the core's own failure.
+    fn dense_forward(&self, call: &DenseCall<'_>, out: &mut [f32]) -> Result<()>;
+}
+
+/// The backends by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DenseBackendKind {
+    /// Reference: plain loops with float64 accumulation.
+    Nim,
+}
+
+impl DenseBackendKind {
+    pub const ALL: [Self; 1] = [Self::Nim];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nim => "nim",
+        }
+    }
+
+    /// `matrix` or `zig`, `math` or `julia`, `nim` or `reference`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "nim" | "reference" => Some(Self::Nim),
+            _ => None,
+        }
+    }
+
+    /// Opens what the backend needs.
+    ///
+    /// # Errors
+    ///
+    /// Its library or runtime is missing or stale.
+    pub fn open(self) -> Result<Arc<dyn DenseBackend>> {
+        Ok(match self {
+            Self::Nim => Arc::new(NimBackend::open()?),
+        })
+    }
+}

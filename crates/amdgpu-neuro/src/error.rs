@@ -1,0 +1,71 @@
+//! What can go wrong in the Neuromorphic core.
+
+use amdgpu_abi::library::LibraryError;
+use amdgpu_abi::{Coded, ErrorCode, Language};
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Every finding of a network text, as the Nim checker wrote them.
+    #[error("{findings}")]
+    Invalid { findings: String },
+    /// A plan, a configuration or a weight file that does not describe a network.
+    #[error("{0}")]
+    InvalidDescription(String),
+    #[error("{0}")]
+    ShapeMismatch(String),
+    #[error("{0}")]
+    InvalidArgument(String),
+    /// `what` names the connection, bias or input; `place` the first wrong position in it.
+    #[error("{what} holds {value} at {place}")]
+    NotFinite {
+        what: String,
+        value: f32,
+        place: String,
+    },
+    #[error("no memory for {what} ({bytes} bytes)")]
+    OutOfMemory { what: String, bytes: usize },
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// A failure that a core below reported in its own words.
+    #[error("{message}")]
+    Core {
+        kind: ErrorCode,
+        language: Language,
+        message: String,
+    },
+}
+
+impl Error {
+    /// An error of a core below, kept with its code and language.
+    pub fn from_core(error: &dyn Coded) -> Self {
+        Self::Core {
+            kind: error.code(),
+            language: error.language(),
+            message: error.to_string(),
+        }
+    }
+}
+
+impl Coded for Error {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Invalid { .. } | Self::InvalidDescription(_) => ErrorCode::NetworkInvalid,
+            Self::ShapeMismatch(_) => ErrorCode::ShapeMismatch,
+            Self::InvalidArgument(_) => ErrorCode::InvalidArgument,
+            Self::NotFinite { .. } => ErrorCode::WeightsNotFinite,
+            Self::OutOfMemory { .. } => ErrorCode::OutOfMemory,
+            Self::Library(error) => error.code(),
+            Self::Core { kind, .. } => *kind,
+        }
+    }
+
+    fn language(&self) -> Language {
+        match self {
+            Self::Invalid { .. } => Language::Nim,
+            Self::Core { language, .. } => *language,
+            _ => Language::Rust,
+        }
+    }
+}

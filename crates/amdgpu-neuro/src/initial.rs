@@ -1,0 +1,88 @@
+//! Initial values of weights and biases.
+
+use std::path::Path;
+
+use crate::error::Result;
+use crate::npy;
+use crate::philox::Stream;
+use crate::plan::Initializer;
+
+/// Number of a connection's weights as an object of the random streams.
+pub(crate) const fn weight_object(connection: usize) -> u32 {
+    (connection as u32) << 1
+}
+
+/// Number of a layer's biases as an object of the random streams.
+pub(crate) const fn bias_object(layer: usize) -> u32 {
+    (layer as u32) << 1 | 1
+}
+
+/// Fills `out`, which has `shape` row-major: `[inputs, outputs]` of weights, `[outputs]` of biases.
+pub(crate) fn fill(
+    initializer: &Initializer,
+    stream: Stream,
+    shape: &[usize],
+    base_directory: &Path,
+    out: &mut [f32],
+) -> Result<()> {
+    let (inputs, outputs) = match *shape {
+        [inputs, outputs] => (inputs as f64, outputs as f64),
+        _ => (1.0, out.len() as f64),
+    };
+    match initializer {
+        Initializer::Constant { value } => out.fill(*value as f32),
+        Initializer::Random { low, high } => stream.fill_uniform(0, *low, *high, out),
+        Initializer::Normal {
+            mean,
+            standard_deviation,
+        } => stream.fill_normal(0, *mean, *standard_deviation, out),
+        // Glorot and Bengio 2010, equation 16.
+        Initializer::Xavier {} => {
+            let limit = (6.0 / (inputs + outputs)).sqrt();
+            stream.fill_uniform(0, -limit, limit, out);
+        }
+        // He et al. 2015, equation 10.
+        Initializer::He {} => stream.fill_normal(0, 0.0, (2.0 / inputs).sqrt(), out),
+        Initializer::File { path } => npy::read_into(&base_directory.join(path), shape, out)?,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(initializer: &Initializer) -> Vec<f32> {
+        let mut out = vec![0.0; 300 * 100];
+        fill(
+            initializer,
+            Stream::new(1, 0, 0),
+            &[300, 100],
+            Path::new(""),
+            &mut out,
+        )
+        .unwrap();
+        out
+    }
+
+    #[test]
+    fn xavier_and_he_have_the_spread_of_their_papers() {
+        let xavier = values(&Initializer::Xavier {});
+        let limit = (6.0_f32 / 400.0).sqrt();
+        assert!(xavier.iter().all(|value| value.abs() <= limit));
+        assert!(xavier.iter().any(|value| value.abs() > 0.99 * limit));
+        let he = values(&Initializer::He {});
+        let variance = he
+            .iter()
+            .map(|value| f64::from(*value).powi(2))
+            .sum::<f64>()
+            / he.len() as f64;
+        assert!((variance - 2.0 / 300.0).abs() < 3e-4, "{variance}");
+    }
+
+    #[test]
+    fn objects_of_weights_and_biases_never_meet() {
+        assert_ne!(weight_object(3), bias_object(3));
+        assert_ne!(weight_object(1), bias_object(0));
+    }
+}

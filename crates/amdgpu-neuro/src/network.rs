@@ -1,0 +1,305 @@
+//! A built network: its plan, its numbers, and access to both.
+
+use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use amdgpu_abi::{Activation, MetricId};
+use amdgpu_telemetry::{Counter, NameId, counter, intern};
+
+use crate::config;
+use crate::error::{Error, Result};
+use crate::finite;
+use crate::library::compile_text;
+use crate::parameters::{Layout, Parameters, bias_name, weight_name};
+use crate::plan::{NetworkPlan, Warning};
+
+/// What a plan leaves open.
+#[derive(Clone, Debug, Default)]
+pub struct BuildOptions {
+    /// Replaces the seed of the text.
+    pub seed: Option<u64>,
+    /// Where relative paths of `file("…")` start; empty is the working directory.
+    pub base_directory: PathBuf,
+}
+
+/// A network that can be stepped. See the crate root for what it promises.
+#[derive(Debug)]
+pub struct Network {
+    pub(crate) plan: NetworkPlan,
+    pub(crate) layout: Layout,
+    pub(crate) activations: Vec<Activation>,
+    pub(crate) order: Vec<usize>,
+    pub(crate) input: usize,
+    pub(crate) outputs: Vec<usize>,
+    pub(crate) parameters: RwLock<Parameters>,
+    pub(crate) steps: CountedSteps,
+}
+
+/// Where the steps of a network are counted.
+pub(crate) struct CountedSteps {
+    pub total: Counter,
+    pub name: NameId,
+}
+
+impl std::fmt::Debug for CountedSteps {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("CountedSteps")
+    }
+}
+
+impl Network {
+    /// Compile network text and build it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every finding of the text; the Nim library is missing or stale; memory is out; a weight file is wrong.
+    pub fn from_text(text: &str) -> Result<Self> {
+        Self::from_text_with(text, &BuildOptions::default())
+    }
+
+    /// Like [`Network::from_text`], with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`Network::from_text`].
+    pub fn from_text_with(text: &str, options: &BuildOptions) -> Result<Self> {
+        Self::from_plan_json(&compile_text(text)?, options)
+    }
+
+    /// Build the dict form of the requirement documents: see [`config`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidDescription`] for a dict of another form, otherwise as [`Network::from_text`].
+    pub fn from_config_json(json: &str, options: &BuildOptions) -> Result<Self> {
+        let config = config::NetworkConfig::from_json(json)?;
+        let network = Self::from_text_with(&config.to_network_text()?, options)?;
+        config.apply_values(&network)?;
+        Ok(network)
+    }
+
+    /// Build a plan that was compiled before.
+    ///
+    /// # Errors
+    ///
+    /// The plan is of another version or inconsistent; memory is out; a weight file is wrong.
+    pub fn from_plan_json(json: &str, options: &BuildOptions) -> Result<Self> {
+        let mut plan = NetworkPlan::from_json(json)?;
+        if let Some(seed) = options.seed {
+            plan.seed = seed;
+        }
+        let layout = Layout::of(&plan)?;
+        let parameters = Parameters::initial(&plan, &layout, &options.base_directory)?;
+        let index_of = |name: &String| {
+            plan.layer_index(name).ok_or_else(|| {
+                Error::InvalidDescription(format!("the network plan has no layer {name:?}"))
+            })
+        };
+        let order = plan.order.iter().map(index_of).collect::<Result<_>>()?;
+        let outputs = plan.outputs.iter().map(index_of).collect::<Result<_>>()?;
+        let input = index_of(&plan.input)?;
+        let activations = plan
+            .layers
+            .iter()
+            .map(|layer| {
+                layer.activation.to_abi().ok_or_else(|| {
+                    Error::InvalidDescription(format!(
+                        "unknown activation {:?}",
+                        layer.activation.kind
+                    ))
+                })
+            })
+            .collect::<Result<_>>()?;
+        let steps = CountedSteps {
+            total: counter(MetricId::NetworkStepsTotal, &[&plan.name]),
+            name: intern(&plan.name),
+        };
+        Ok(Self {
+            plan,
+            layout,
+            activations,
+            order,
+            input,
+            outputs,
+            parameters: RwLock::new(parameters),
+            steps,
+        })
+    }
+
+    #[must_use]
+    pub fn plan(&self) -> &NetworkPlan {
+        &self.plan
+    }
+
+    /// The plan as JSON text.
+    ///
+    /// # Errors
+    ///
+    /// Never in practice: every field of a plan is representable.
+    pub fn plan_json(&self) -> Result<String> {
+        serde_json::to_string_pretty(&self.plan).map_err(|error| {
+            Error::InvalidDescription(format!("the network plan cannot be written: {error}"))
+        })
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        &self.plan.warnings
+    }
+
+    /// Values that one sample of the input has.
+    #[must_use]
+    pub fn input_size(&self) -> usize {
+        self.plan.layers[self.input].size
+    }
+
+    /// Values that one sample of the output has: the sizes of all output layers together.
+    #[must_use]
+    pub fn output_size(&self) -> usize {
+        self.outputs
+            .iter()
+            .map(|layer| self.plan.layers[*layer].size)
+            .sum()
+    }
+
+    /// Weights and biases together.
+    #[must_use]
+    pub fn parameter_count(&self) -> usize {
+        let parameters = self.read();
+        let weights: usize = parameters.weights.iter().map(Vec::len).sum();
+        let biases: usize = parameters.biases.iter().flatten().map(Vec::len).sum();
+        weights + biases
+    }
+
+    /// Names of the connections, as [`Network::weights`] takes them: `from -> to`.
+    pub fn connection_names(&self) -> impl Iterator<Item = String> + '_ {
+        self.plan
+            .connections
+            .iter()
+            .map(crate::plan::ConnectionPlan::name)
+    }
+
+    /// A copy of a connection's weights and their shape `[inputs, outputs]`.
+    ///
+    /// # Errors
+    ///
+    /// There is no such connection; memory is out.
+    pub fn weights(&self, connection: &str) -> Result<(Vec<f32>, [usize; 2])> {
+        let number = self.connection_index(connection)?;
+        let parameters = self.read();
+        let weight = parameters.weight(self.layout.ranges[number]);
+        let mut copy = crate::parameters::zeros(weight.len(), || weight_name(connection))?;
+        copy.copy_from_slice(weight);
+        Ok((copy, self.plan.connections[number].shape))
+    }
+
+    /// Replace a connection's weights by `values[inputs, outputs]`.
+    ///
+    /// # Errors
+    ///
+    /// There is no such connection; the number of values is wrong; a value is NaN or infinite. Nothing is changed then.
+    pub fn set_weights(&self, connection: &str, values: &[f32]) -> Result<()> {
+        let number = self.connection_index(connection)?;
+        let shape = self.plan.connections[number].shape;
+        let range = self.layout.ranges[number];
+        if values.len() != range.len {
+            return Err(Error::ShapeMismatch(format!(
+                "{} has the shape {shape:?}, so {} values; {} were given",
+                weight_name(&self.plan.connections[number].name()),
+                range.len,
+                values.len()
+            )));
+        }
+        finite::check_matrix(
+            &weight_name(&self.plan.connections[number].name()),
+            values,
+            range.outputs,
+        )?;
+        self.write().weight_mut(range).copy_from_slice(values);
+        Ok(())
+    }
+
+    /// A copy of a layer's biases; `None` for a layer without.
+    ///
+    /// # Errors
+    ///
+    /// There is no such layer.
+    pub fn biases(&self, layer: &str) -> Result<Option<Vec<f32>>> {
+        let index = self.layer_index(layer)?;
+        Ok(self.read().biases[index].clone())
+    }
+
+    /// Replace a layer's biases; a layer without gets some.
+    ///
+    /// # Errors
+    ///
+    /// There is no such layer; the number of values is wrong; a value is NaN or infinite. Nothing is changed then.
+    pub fn set_biases(&self, layer: &str, values: &[f32]) -> Result<()> {
+        let index = self.layer_index(layer)?;
+        let size = self.plan.layers[index].size;
+        if values.len() != size {
+            return Err(Error::ShapeMismatch(format!(
+                "{} has {size} values; {} were given",
+                bias_name(layer),
+                values.len()
+            )));
+        }
+        finite::check_vector(&bias_name(layer), values)?;
+        self.write().biases[index] = Some(values.to_vec());
+        Ok(())
+    }
+
+    fn layer_index(&self, name: &str) -> Result<usize> {
+        self.plan.layer_index(name).ok_or_else(|| {
+            let known: Vec<_> = self
+                .plan
+                .layers
+                .iter()
+                .take(12)
+                .map(|layer| layer.name.as_str())
+                .collect();
+            Error::InvalidArgument(format!(
+                "the network '{}' has no layer '{name}'; it has {}",
+                self.plan.name,
+                known.join(", ")
+            ))
+        })
+    }
+
+    /// Blanks around the arrow do not matter.
+    fn connection_index(&self, name: &str) -> Result<usize> {
+        let found = name.split_once("->").and_then(|(from, to)| {
+            let (from, to) = (from.trim(), to.trim());
+            self.plan
+                .connections
+                .iter()
+                .position(|connection| connection.from == from && connection.to == to)
+        });
+        found.ok_or_else(|| {
+            let known: Vec<_> = self.connection_names().take(12).collect();
+            Error::InvalidArgument(format!(
+                "the network '{}' has no connection '{name}'; it has {}",
+                self.plan.name,
+                known.join(", ")
+            ))
+        })
+    }
+
+    /// A panic while the lock is held cannot leave numbers half written: they are copied in one piece or swapped.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Parameters> {
+        self.parameters
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Parameters> {
+        self.parameters
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,157 @@
+//! The numbers of a built network: one stacked weight matrix and one bias for each layer that has inputs.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::finite;
+use crate::initial::{self, bias_object, weight_object};
+use crate::philox::Stream;
+use crate::plan::NetworkPlan;
+
+/// Where the weights of a connection lie: rows of its target's stacked matrix.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WeightRange {
+    pub source: usize,
+    pub target: usize,
+    pub begin: usize,
+    pub len: usize,
+    pub outputs: usize,
+}
+
+/// Sources of a layer in the order of its stacked rows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LayerInputs {
+    pub sources: Vec<usize>,
+    pub width: usize,
+}
+
+/// What follows from the plan and never changes.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub ranges: Vec<WeightRange>,
+    pub inputs: Vec<LayerInputs>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Parameters {
+    /// For each layer: `[sum of its sources' sizes, its size]`; empty for the input layer.
+    pub weights: Vec<Vec<f32>>,
+    pub biases: Vec<Option<Vec<f32>>>,
+}
+
+impl Layout {
+    pub(crate) fn of(plan: &NetworkPlan) -> Result<Self> {
+        let mut inputs = vec![LayerInputs::default(); plan.layers.len()];
+        let mut ranges = Vec::with_capacity(plan.connections.len());
+        let index_of: std::collections::HashMap<&str, usize> = plan
+            .layers
+            .iter()
+            .enumerate()
+            .map(|(index, layer)| (layer.name.as_str(), index))
+            .collect();
+        for connection in &plan.connections {
+            let (source, target) = (
+                index_of[connection.from.as_str()],
+                index_of[connection.to.as_str()],
+            );
+            let [rows, outputs] = connection.shape;
+            let too_large = || Error::OutOfMemory {
+                what: format!("the weights of {}", connection.name()),
+                bytes: usize::MAX,
+            };
+            let len = rows.checked_mul(outputs).ok_or_else(too_large)?;
+            let begin = inputs[target]
+                .width
+                .checked_mul(outputs)
+                .ok_or_else(too_large)?;
+            ranges.push(WeightRange {
+                source,
+                target,
+                begin,
+                len,
+                outputs,
+            });
+            inputs[target].sources.push(source);
+            inputs[target].width += rows;
+        }
+        Ok(Self { ranges, inputs })
+    }
+}
+
+/// A vector of zeros, or an error instead of an abort when memory is out.
+pub(crate) fn zeros(len: usize, what: impl FnOnce() -> String) -> Result<Vec<f32>> {
+    let mut values = Vec::new();
+    if values.try_reserve_exact(len).is_err() {
+        return Err(Error::OutOfMemory {
+            what: what(),
+            bytes: len.saturating_mul(size_of::<f32>()),
+        });
+    }
+    values.resize(len, 0.0);
+    Ok(values)
+}
+
+/// How a bias is addressed in messages.
+pub(crate) fn bias_name(layer: &str) -> String {
+    format!("the bias of layer '{layer}'")
+}
+
+/// How a connection's weights are addressed in messages.
+pub(crate) fn weight_name(connection: &str) -> String {
+    format!("the weight of connection '{connection}'")
+}
+
+impl Parameters {
+    pub(crate) fn initial(
+        plan: &NetworkPlan,
+        layout: &Layout,
+        base_directory: &Path,
+    ) -> Result<Self> {
+        let mut weights = Vec::with_capacity(plan.layers.len());
+        let mut biases = Vec::with_capacity(plan.layers.len());
+        for (index, layer) in plan.layers.iter().enumerate() {
+            let len = layout.inputs[index].width.saturating_mul(layer.size);
+            weights.push(zeros(len, || {
+                format!("the weights into layer '{}'", layer.name)
+            })?);
+            biases.push(match &layer.bias {
+                None => None,
+                Some(initializer) => {
+                    let mut bias = zeros(layer.size, || bias_name(&layer.name))?;
+                    let stream = Stream::new(plan.seed, bias_object(index), 0);
+                    initial::fill(
+                        initializer,
+                        stream,
+                        &[layer.size],
+                        base_directory,
+                        &mut bias,
+                    )?;
+                    finite::check_vector(&bias_name(&layer.name), &bias)?;
+                    Some(bias)
+                }
+            });
+        }
+        for (number, (connection, range)) in plan.connections.iter().zip(&layout.ranges).enumerate()
+        {
+            let rows = &mut weights[range.target][range.begin..range.begin + range.len];
+            let stream = Stream::new(plan.seed, weight_object(number), 0);
+            initial::fill(
+                &connection.weight,
+                stream,
+                &connection.shape,
+                base_directory,
+                rows,
+            )?;
+            finite::check_matrix(&weight_name(&connection.name()), rows, range.outputs)?;
+        }
+        Ok(Self { weights, biases })
+    }
+
+    pub(crate) fn weight(&self, range: WeightRange) -> &[f32] {
+        &self.weights[range.target][range.begin..range.begin + range.len]
+    }
+
+    pub(crate) fn weight_mut(&mut self, range: WeightRange) -> &mut [f32] {
+        &mut self.weights[range.target][range.begin..range.begin + range.len]
+    }
+}

@@ -1,0 +1,315 @@
+//! The network plan as Rust reads it: schema `amdgpu.network_plan`, described in docs/plan_schema.md.
+
+use std::collections::{HashMap, HashSet};
+
+use amdgpu_abi::{
+    ACTIVATION_ELU, ACTIVATION_GELU, ACTIVATION_IDENTITY, ACTIVATION_LEAKY_RELU,
+    ACTIVATION_NEUROMORPHIC, ACTIVATION_RELU, ACTIVATION_SIGMOID, ACTIVATION_SILU,
+    ACTIVATION_SOFTMAX, ACTIVATION_SOFTPLUS, ACTIVATION_TANH, Activation,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+pub const SCHEMA: &str = "amdgpu.network_plan";
+pub const VERSION: u64 = 1;
+
+/// Names of the activations and their numbers in agpu.h.
+pub const ACTIVATIONS: [(&str, u32); 11] = [
+    ("identity", ACTIVATION_IDENTITY),
+    ("relu", ACTIVATION_RELU),
+    ("leaky_relu", ACTIVATION_LEAKY_RELU),
+    ("sigmoid", ACTIVATION_SIGMOID),
+    ("tanh", ACTIVATION_TANH),
+    ("gelu", ACTIVATION_GELU),
+    ("silu", ACTIVATION_SILU),
+    ("softplus", ACTIVATION_SOFTPLUS),
+    ("elu", ACTIVATION_ELU),
+    ("softmax", ACTIVATION_SOFTMAX),
+    ("neuromorphic", ACTIVATION_NEUROMORPHIC),
+];
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ActivationPlan {
+    pub kind: String,
+    pub alpha: f64,
+    pub beta: f64,
+}
+
+impl ActivationPlan {
+    /// As the C ABI writes it; `None` for a name that is no activation.
+    #[must_use]
+    pub fn to_abi(&self) -> Option<Activation> {
+        let (_, kind) = ACTIVATIONS.iter().find(|(name, _)| *name == self.kind)?;
+        Some(Activation {
+            kind: *kind,
+            alpha: self.alpha as f32,
+            beta: self.beta as f32,
+            reserved: 0,
+        })
+    }
+}
+
+/// How values start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Initializer {
+    Constant { value: f64 },
+    Random { low: f64, high: f64 },
+    Normal { mean: f64, standard_deviation: f64 },
+    Xavier {},
+    He {},
+    File { path: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayerPlan {
+    pub name: String,
+    pub size: usize,
+    pub activation: ActivationPlan,
+    pub bias: Option<Initializer>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionPlan {
+    pub from: String,
+    pub to: String,
+    pub shape: [usize; 2],
+    pub weight: Initializer,
+}
+
+impl ConnectionPlan {
+    /// `from -> to`, as weights are addressed.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} -> {}", self.from, self.to)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlasticityPlan {
+    pub rule: String,
+    pub learning_rate: f64,
+    /// Positions in `connections`.
+    pub connections: Vec<usize>,
+}
+
+/// Something in the text that is allowed and probably not meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    pub line: u64,
+    pub column: u64,
+    pub message: String,
+    pub hint: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NetworkPlan {
+    pub schema: String,
+    pub version: u64,
+    pub name: String,
+    pub seed: u64,
+    pub dt_seconds: Option<f64>,
+    pub layers: Vec<LayerPlan>,
+    pub connections: Vec<ConnectionPlan>,
+    pub plasticity: Vec<PlasticityPlan>,
+    pub input: String,
+    pub outputs: Vec<String>,
+    pub order: Vec<String>,
+    pub warnings: Vec<Warning>,
+}
+
+/// What every version of the schema has.
+#[derive(Deserialize)]
+struct Header {
+    schema: String,
+    version: u64,
+}
+
+fn refuse(message: impl Into<String>) -> Error {
+    Error::InvalidDescription(format!("the network plan {}", message.into()))
+}
+
+impl NetworkPlan {
+    /// Read a plan; unknown fields are skipped, another schema or version is refused.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidDescription`] that says what is wrong with it.
+    pub fn from_json(json: &str) -> Result<Self> {
+        let header: Header = serde_json::from_str(json)
+            .map_err(|error| refuse(format!("cannot be read: {error}")))?;
+        if header.schema != SCHEMA {
+            return Err(refuse(format!(
+                "has the schema {:?}, expected {SCHEMA:?}",
+                header.schema
+            )));
+        }
+        if header.version != VERSION {
+            return Err(refuse(format!(
+                "has version {}, this build reads version {VERSION}: compile its network text again",
+                header.version
+            )));
+        }
+        let plan: Self = serde_json::from_str(json)
+            .map_err(|error| refuse(format!("cannot be read: {error}")))?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// Position of a layer.
+    #[must_use]
+    pub fn layer_index(&self, name: &str) -> Option<usize> {
+        self.layers.iter().position(|layer| layer.name == name)
+    }
+
+    /// What building and stepping rely on. The language's rules are the checker's; this is about plans that did not come from it.
+    fn check(&self) -> Result<()> {
+        let mut index_of = HashMap::new();
+        for (index, layer) in self.layers.iter().enumerate() {
+            if index_of.insert(layer.name.as_str(), index).is_some() {
+                return Err(refuse(format!("has two layers {:?}", layer.name)));
+            }
+            if layer.size == 0 {
+                return Err(refuse(format!("gives layer {:?} no size", layer.name)));
+            }
+            if layer.activation.to_abi().is_none() {
+                return Err(refuse(format!(
+                    "gives layer {:?} the unknown activation {:?}",
+                    layer.name, layer.activation.kind
+                )));
+            }
+        }
+        let find = |name: &str| {
+            index_of
+                .get(name)
+                .copied()
+                .ok_or_else(|| refuse(format!("names the layer {name:?}, which it does not have")))
+        };
+        // Layers in order must stand behind all their sources; that also excludes cycles.
+        let mut position = vec![None; self.layers.len()];
+        for (place, name) in self.order.iter().enumerate() {
+            position[find(name)?] = Some(place);
+        }
+        if self.order.len() != self.layers.len() || position.contains(&None) {
+            return Err(refuse("does not order every layer once"));
+        }
+        let mut has_input = vec![false; self.layers.len()];
+        let mut pairs = HashSet::new();
+        for connection in &self.connections {
+            let (from, to) = (find(&connection.from)?, find(&connection.to)?);
+            if connection.shape != [self.layers[from].size, self.layers[to].size] {
+                return Err(refuse(format!(
+                    "gives {} the shape {:?}, which is not that of its layers",
+                    connection.name(),
+                    connection.shape
+                )));
+            }
+            if position[from] >= position[to] {
+                return Err(refuse(format!("orders {} wrongly", connection.name())));
+            }
+            if !pairs.insert((from, to)) {
+                return Err(refuse(format!("connects {} twice", connection.name())));
+            }
+            has_input[to] = true;
+        }
+        let input = find(&self.input)?;
+        if has_input[input] || has_input.iter().filter(|has| !**has).count() != 1 {
+            return Err(refuse(format!(
+                "must have one layer without inputs, {:?}",
+                self.input
+            )));
+        }
+        if self.layers[input].activation.kind == "softmax" {
+            return Err(refuse("gives its input layer softmax"));
+        }
+        for name in &self.outputs {
+            find(name)?;
+        }
+        if self.outputs.is_empty() {
+            return Err(refuse("has no outputs"));
+        }
+        for rule in &self.plasticity {
+            if rule.rule != "hebbian" || !rule.learning_rate.is_finite() {
+                return Err(refuse(format!(
+                    "has the plasticity rule {:?}, expected \"hebbian\"",
+                    rule.rule
+                )));
+            }
+            if rule
+                .connections
+                .iter()
+                .any(|connection| *connection >= self.connections.len())
+            {
+                return Err(refuse(
+                    "has a plasticity rule on a connection that it does not have",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = r#"{
+        "schema": "amdgpu.network_plan", "version": 1, "name": "net", "seed": 3, "dt_seconds": null,
+        "layers": [
+            {"name": "a", "size": 2, "activation": {"kind": "identity", "alpha": 0.0, "beta": 0.0}, "bias": null},
+            {"name": "b", "size": 3, "activation": {"kind": "elu", "alpha": 0.5, "beta": 0.0},
+             "bias": {"kind": "normal", "mean": 0.0, "standard_deviation": 1.0}}
+        ],
+        "connections": [{"from": "a", "to": "b", "shape": [2, 3], "weight": {"kind": "xavier"}}],
+        "plasticity": [{"rule": "hebbian", "learning_rate": 0.1, "connections": [0]}],
+        "input": "a", "outputs": ["b"], "order": ["a", "b"], "warnings": [], "added_later": 1
+    }"#;
+
+    fn refusal(from: &str, to: &str) -> String {
+        let changed = PLAN.replacen(from, to, 1);
+        assert_ne!(changed, PLAN, "nothing was changed");
+        NetworkPlan::from_json(&changed).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_plan_is_read_and_fields_of_later_minor_versions_are_skipped() {
+        let plan = NetworkPlan::from_json(PLAN).unwrap();
+        assert_eq!(plan.connections[0].name(), "a -> b");
+        let activation = plan.layers[1].activation.to_abi().unwrap();
+        assert_eq!(activation.kind, ACTIVATION_ELU);
+        assert!((activation.alpha - 0.5).abs() < f32::EPSILON);
+    }
+
+    #[test]
+    fn another_schema_or_version_is_refused() {
+        assert!(refusal("amdgpu.network_plan", "other").contains("schema \"other\""));
+        assert!(refusal("\"version\": 1", "\"version\": 2").contains("version 2"));
+        assert!(
+            NetworkPlan::from_json("[]")
+                .unwrap_err()
+                .to_string()
+                .contains("cannot be read")
+        );
+        assert!(refusal("\"seed\": 3", "\"seed\": -3").contains("cannot be read"));
+    }
+
+    #[test]
+    fn plans_that_would_not_build_are_refused() {
+        assert!(refusal("\"size\": 3", "\"size\": 4").contains("shape"));
+        assert!(refusal("\"size\": 3", "\"size\": 0").contains("no size"));
+        assert!(refusal("elu", "elo").contains("unknown activation"));
+        assert!(refusal("\"name\": \"b\"", "\"name\": \"a\"").contains("two layers"));
+        assert!(
+            refusal("\"order\": [\"a\", \"b\"]", "\"order\": [\"b\", \"a\"]").contains("wrongly")
+        );
+        assert!(
+            refusal("\"order\": [\"a\", \"b\"]", "\"order\": [\"a\", \"a\"]")
+                .contains("order every")
+        );
+        assert!(refusal("\"input\": \"a\"", "\"input\": \"b\"").contains("without inputs"));
+        assert!(refusal("\"outputs\": [\"b\"]", "\"outputs\": []").contains("no outputs"));
+        assert!(refusal("\"connections\": [0]", "\"connections\": [1]").contains("connection"));
+        assert!(refusal("hebbian", "stdp").contains("stdp"));
+    }
+}
