@@ -3,6 +3,7 @@
 
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
@@ -31,9 +32,9 @@ pub(crate) struct Owner {
     /// Length of the queue, readable without its lock.
     pending: AtomicUsize,
     arrival: Condvar,
-    /// Zero where spinning would only keep the other side from running.
-    caller_spin: Duration,
-    idle_spin: Duration,
+    /// Callers that poll now, and how many may: with more than the cores beside the owner's they keep it from running.
+    polling: AtomicUsize,
+    max_polling: usize,
 }
 
 #[derive(Default)]
@@ -66,14 +67,13 @@ impl Owner {
     /// Start the thread and Julia on it. The thread lives as long as the process.
     pub(crate) fn start(installation: Installation) -> Result<&'static Self, Error> {
         fork::watch();
-        let can_spin = thread::available_parallelism().is_ok_and(|count| count.get() > 1);
-        let spin = |duration| if can_spin { duration } else { Duration::ZERO };
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let owner: &'static Self = Box::leak(Box::new(Self {
             queue: Mutex::default(),
             pending: AtomicUsize::new(0),
             arrival: Condvar::new(),
-            caller_spin: spin(CALLER_SPIN),
-            idle_spin: spin(OWNER_SPIN),
+            polling: AtomicUsize::new(0),
+            max_polling: cores - 1,
         }));
         let (report, started) = mpsc::sync_channel(1);
         thread::Builder::new()
@@ -145,9 +145,11 @@ impl Owner {
     fn wait(&self, job: &Job) {
         // Acquire pairs with the owner's Release: the answer is visible once `done` is.
         let is_done = || job.done.load(Ordering::Acquire);
-        if spin_until(self.caller_spin, is_done) {
-            return;
+        // Relaxed: the count only steers who polls.
+        if self.polling.fetch_add(1, Ordering::Relaxed) < self.max_polling {
+            spin_until(CALLER_SPIN, is_done);
         }
+        self.polling.fetch_sub(1, Ordering::Relaxed);
         while !is_done() {
             thread::park();
         }
@@ -155,7 +157,9 @@ impl Owner {
 
     fn next_job(&self) -> JobPtr {
         loop {
-            spin_until(self.idle_spin, || self.pending.load(Ordering::Acquire) > 0);
+            if self.max_polling > 0 {
+                spin_until(OWNER_SPIN, || self.pending.load(Ordering::Acquire) > 0);
+            }
             let mut queue = self.lock();
             if queue.jobs.is_empty() {
                 queue.owner_sleeps = true;
@@ -206,24 +210,21 @@ unsafe fn run_call<F: FnOnce(&Api) -> R + Send, R: Send>(data: *const (), api: &
     }
 }
 
-/// Polls `ready` for at most `limit`; whether it became true.
-fn spin_until(limit: Duration, ready: impl Fn() -> bool) -> bool {
+/// Polls until `ready` or `limit` has passed.
+fn spin_until(limit: Duration, ready: impl Fn() -> bool) {
     if ready() {
-        return true;
-    }
-    if limit.is_zero() {
-        return false;
+        return;
     }
     let started = Instant::now();
     loop {
         for _ in 0..POLLS_PER_CLOCK {
             std::hint::spin_loop();
             if ready() {
-                return true;
+                return;
             }
         }
         if started.elapsed() >= limit {
-            return false;
+            return;
         }
     }
 }
