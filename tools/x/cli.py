@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -78,6 +79,8 @@ def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def main(arguments: Sequence[str]) -> int:
     """Runs one command; the exit code is 0 when all of it succeeded."""
+    # A terminated ./x must not leave its compilers behind, so it ends the way Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     own, passed_on = split_arguments(arguments)
     options = parser().parse_args(own or ["help"])
     console = Console()
