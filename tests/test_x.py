@@ -22,7 +22,6 @@ from x import (
     checks,
     cli,
     docs,
-    doctor,
     native,
     process,
     rust,
@@ -321,8 +320,8 @@ def test_version_numbers_are_the_first_dotted_number() -> None:
 
 def test_pins_follow_the_python_version() -> None:
     text = 'a==1 ; python_version >= "3.11"\na==2; python_version < "3.11"\n# c==9\nb==3  # why\n'
-    assert doctor.pinned_versions(text, (3, 10)) == {"a": "2", "b": "3"}
-    assert doctor.pinned_versions(text, (3, 12)) == {"a": "1", "b": "3"}
+    assert virtual_environment.pinned_versions(text, (3, 10)) == {"a": "2", "b": "3"}
+    assert virtual_environment.pinned_versions(text, (3, 12)) == {"a": "1", "b": "3"}
 
 
 # Processes and steps
@@ -696,7 +695,7 @@ def test_api_reference_lists_public_names_and_counts_bare_ones(tmp_path: Path) -
 
 
 def test_versions_that_stand_in_two_places_agree() -> None:
-    pins = doctor.pinned_versions((ROOT / "tools" / "x" / "requirements-dev.txt").read_text())
+    pins = virtual_environment.pinned_versions((ROOT / "tools" / "x" / "requirements-dev.txt").read_text())
     project = (ROOT / "pyproject.toml").read_text()
     for name in ("maturin", "ziglang"):
         assert f'"{name}=={pins[name]}"' in project

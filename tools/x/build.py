@@ -13,7 +13,7 @@ from pathlib import Path
 
 from x import native, process, rust
 from x.failure import Failure
-from x.paths import EXTENSION, LIBRARIES, PYTHON_SOURCES, ROOT, STAMPS, STATE, VENV, VENV_PYTHON, shown
+from x.paths import EXTENSION, LIBRARIES, PYTHON_SOURCES, REQUIREMENTS, ROOT, STAMPS, STATE, VENV, VENV_PYTHON, shown
 from x.process import capture
 from x.stamps import Stamp, digest
 from x.steps import Reporter, Step
@@ -39,7 +39,7 @@ def _build_piece(piece: native.Piece) -> Callable[[Reporter], str]:
         if not piece.root_source.exists():
             return f"absent: {shown(piece.root_source)}"
         stamp = Stamp(STAMPS, piece.name.replace(" ", "-"))
-        wanted = digest(piece.inputs, piece.recipe())
+        wanted = digest([*piece.inputs, REQUIREMENTS], piece.recipe())
         if stamp.is_fresh(wanted, [piece.output]):
             return "up to date"
 

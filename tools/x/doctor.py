@@ -16,6 +16,7 @@ from x.console import Console
 from x.failure import Failure
 from x.paths import EXTENSION, LIBRARIES, REQUIREMENTS, ROOT, VENV_PYTHON, shown
 from x.process import capture
+from x.virtual_environment import pinned_versions
 
 SCHEMA = "amdgpu.doctor.tools/1"
 # A build from nothing takes about this much: cargo's release and test trees, the virtual environment, Zig's cache.
@@ -104,20 +105,6 @@ def _node() -> Finding:
 def _virtual_environment() -> Finding:
     found = capture([str(VENV_PYTHON), "--version"]) or "not made"
     return Finding(shown(VENV_PYTHON), ">= 3.10", found, found != "not made", "./x setup")
-
-
-def pinned_versions(text: str, python: tuple[int, int] = sys.version_info[:2]) -> dict[str, str]:
-    """Names and versions of a requirements file, as they hold for `python`."""
-    pins = {}
-    for line in text.splitlines():
-        requirement, _, marker = line.partition("#")[0].partition(";")
-        name, equals, version = requirement.strip().partition("==")
-        if not equals:
-            continue
-        if ('>= "3.11"' in marker and python < (3, 11)) or ('< "3.11"' in marker and python >= (3, 11)):
-            continue
-        pins[name.strip()] = version.strip()
-    return pins
 
 
 def _packages() -> list[Finding]:

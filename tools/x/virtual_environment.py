@@ -18,6 +18,20 @@ def python_version_of(python: str) -> str | None:
     return capture([python, "-c", PROBE])
 
 
+def pinned_versions(text: str, python: tuple[int, int] = sys.version_info[:2]) -> dict[str, str]:
+    """Names and versions of a requirements file, as they hold for `python`."""
+    pins = {}
+    for line in text.splitlines():
+        requirement, _, marker = line.partition("#")[0].partition(";")
+        name, equals, version = requirement.strip().partition("==")
+        if not equals:
+            continue
+        if ('>= "3.11"' in marker and python < (3, 11)) or ('< "3.11"' in marker and python >= (3, 11)):
+            continue
+        pins[name.strip()] = version.strip()
+    return pins
+
+
 def prepare_virtual_environment(reporter: Reporter) -> str:
     """The step "python packages"."""
     stamp = Stamp(STAMPS, "virtual-environment")
@@ -32,7 +46,7 @@ def prepare_virtual_environment(reporter: Reporter) -> str:
         done.require(
             "cannot make a virtual environment", fix="sudo apt-get install python3-venv, then run the command again"
         )
-    count = sum(1 for line in REQUIREMENTS.read_text().splitlines() if "==" in line)
+    count = len(pinned_versions(REQUIREMENTS.read_text()))
     reporter.say(f"installing {count} pinned packages from {shown(REQUIREMENTS)} into {shown(VENV)}")
     command = [str(VENV_PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
     done = reporter.run([*command, "-r", str(REQUIREMENTS)], log_name="pip")
