@@ -28,6 +28,7 @@ from x import (
     suites,
     summaries,
     system,
+    virtual_environment,
 )
 from x.console import Console, printable, seconds_text, table_lines
 from x.failure import Failure
