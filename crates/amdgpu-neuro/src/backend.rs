@@ -1,13 +1,17 @@
 //! Who computes a dense layer.
 
+mod math;
+mod matrix;
 mod nim;
 
 use std::sync::Arc;
 
-use amdgpu_abi::{Activation, Language};
+use amdgpu_abi::{Activation, Coded, Language};
 
 use crate::error::{Error, Result};
 
+pub use math::MathBackend;
+pub use matrix::MatrixBackend;
 pub use nim::NimBackend;
 
 /// One dense layer: `out[batch, outputs] = activation(x[batch, inputs] @ weight[inputs, outputs] + bias[outputs])`, all row-major.
@@ -65,26 +69,39 @@ pub trait DenseBackend: Send + Sync {
 /// The backends by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DenseBackendKind {
-    /// Reference: plain loops with float64 accumulation.
+    /// The Matrix core, in Zig: SIMD on the shared thread pool.
+    Matrix,
+    /// The Math core, in Julia.
+    Math,
+    /// The reference, in Nim: plain loops with float64 accumulation.
     Nim,
 }
 
 impl DenseBackendKind {
-    pub const ALL: [Self; 1] = [Self::Nim];
+    pub const ALL: [Self; 3] = [Self::Matrix, Self::Math, Self::Nim];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Matrix => "matrix",
+            Self::Math => "math",
             Self::Nim => "nim",
         }
     }
 
-    /// `matrix` or `zig`, `math` or `julia`, `nim` or `reference`.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
+    /// By the core's name or its language: `matrix` or `zig`, `math` or `julia`, `nim` or `reference`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] that lists the names.
+    pub fn from_name(name: &str) -> Result<Self> {
         match name {
-            "nim" | "reference" => Some(Self::Nim),
-            _ => None,
+            "matrix" | "zig" => Ok(Self::Matrix),
+            "math" | "julia" => Ok(Self::Math),
+            "nim" | "reference" => Ok(Self::Nim),
+            _ => Err(Error::InvalidArgument(format!(
+                "unknown backend '{name}'; known: matrix (zig), math (julia), nim (reference)"
+            ))),
         }
     }
 
@@ -95,7 +112,25 @@ impl DenseBackendKind {
     /// Its library or runtime is missing or stale.
     pub fn open(self) -> Result<Arc<dyn DenseBackend>> {
         Ok(match self {
+            Self::Matrix => Arc::new(MatrixBackend::open()?),
+            Self::Math => Arc::new(MathBackend::open()?),
             Self::Nim => Arc::new(NimBackend::open()?),
         })
     }
+}
+
+/// The Matrix core, or the reference when it cannot be opened: counted as a fallback of `dense_forward`.
+///
+/// # Errors
+///
+/// Neither can be opened; the error is the reference's.
+pub fn preferred() -> Result<Arc<dyn DenseBackend>> {
+    DenseBackendKind::Matrix.open().or_else(|error| {
+        let reference = DenseBackendKind::Nim.open()?;
+        amdgpu_telemetry::fallback(
+            "dense_forward",
+            &format!("Matrix core: {}", error.code().name()),
+        );
+        Ok(reference)
+    })
 }

@@ -23,6 +23,7 @@ impl Network {
     ///
     /// `x` has another length or holds NaN or infinity; memory is out; the backend's own failure.
     pub fn forward(&self, x: &[f32], batch: usize, backend: &dyn DenseBackend) -> Result<Vec<f32>> {
+        self.check_input_len(x, batch)?;
         let len = batch.saturating_mul(self.output_size());
         let mut out = zeros(len, || "the output of the network".to_owned())?;
         self.forward_into(x, batch, backend, &mut out)?;
@@ -57,14 +58,7 @@ impl Network {
         Ok(())
     }
 
-    /// Values of every layer.
-    pub(crate) fn propagate<'a>(
-        &self,
-        x: &'a [f32],
-        batch: usize,
-        backend: &dyn DenseBackend,
-        parameters: &Parameters,
-    ) -> Result<LayerValues<'a>> {
+    fn check_input_len(&self, x: &[f32], batch: usize) -> Result<()> {
         if batch.checked_mul(self.input_size()) != Some(x.len()) {
             return Err(Error::ShapeMismatch(format!(
                 "the input has {} elements, expected {batch} x {} for the layer '{}'",
@@ -73,6 +67,18 @@ impl Network {
                 self.plan.input
             )));
         }
+        Ok(())
+    }
+
+    /// Values of every layer.
+    pub(crate) fn propagate<'a>(
+        &self,
+        x: &'a [f32],
+        batch: usize,
+        backend: &dyn DenseBackend,
+        parameters: &Parameters,
+    ) -> Result<LayerValues<'a>> {
+        self.check_input_len(x, batch)?;
         finite::check_matrix("the input", x, self.input_size())?;
         let mut layers = LayerValues {
             values: vec![Cow::Borrowed(&[][..]); self.plan.layers.len()],

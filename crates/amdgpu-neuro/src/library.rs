@@ -3,8 +3,10 @@
 use std::sync::OnceLock;
 
 use amdgpu_abi::library::{NativeLibrary, last_error};
-use amdgpu_abi::{Activation, Dtype, ErrorCode, Language, NeuroSymbols, Status, Str, Tensor};
-use amdgpu_telemetry::Boundary;
+use amdgpu_abi::{
+    Activation, Dtype, ErrorCode, Language, MetricId, NeuroSymbols, Status, Str, Tensor,
+};
+use amdgpu_telemetry::{Boundary, Core, Counter, counter};
 
 use crate::backend::DenseCall;
 use crate::error::{Error, Result};
@@ -19,6 +21,7 @@ static HEBBIAN_UPDATE: Boundary =
 pub struct NeuroLibrary {
     symbols: NeuroSymbols,
     library: NativeLibrary,
+    operations: Counter,
 }
 
 impl NeuroLibrary {
@@ -41,7 +44,14 @@ impl NeuroLibrary {
         // SAFETY: the library passed the checks of name, version and ABI hash, so its functions have the prototypes of agpu.h.
         let symbols = unsafe { NeuroSymbols::resolve(|name| library.symbol(name)) }
             .map_err(|symbol| library.lacks(symbol))?;
-        Ok(Self { symbols, library })
+        Ok(Self {
+            symbols,
+            library,
+            operations: counter(
+                MetricId::OperationsTotal,
+                &["cpu:0", Core::Neuromorphic.name(), Language::Nim.name()],
+            ),
+        })
     }
 
     /// Where it was found and what it says of itself.
@@ -88,6 +98,7 @@ impl NeuroLibrary {
     }
 
     pub(crate) fn dense_forward(&self, call: &DenseCall<'_>, out: &mut [f32]) -> Result<()> {
+        self.operations.increment();
         let _crossing = DENSE_FORWARD.enter();
         let x_shape = [call.batch as i64, call.inputs as i64];
         let weight_shape = [call.inputs as i64, call.outputs as i64];
@@ -136,6 +147,7 @@ impl NeuroLibrary {
                 post.len()
             )));
         }
+        self.operations.increment();
         let _crossing = HEBBIAN_UPDATE.enter();
         let weight_shape = [inputs as i64, outputs as i64];
         let pre_shape = [batch as i64, inputs as i64];
