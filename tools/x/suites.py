@@ -107,9 +107,14 @@ def _julia(ctx: Context) -> Counts:
 
 
 def tool_tests(root: Path = ROOT) -> list[Path]:
-    """The files of tests/ that test something of tools/: `test_x.py` for `tools/x`, and so on."""
-    names = {path.stem for path in (root / "tools").iterdir()}
-    return [path for path in sorted((root / "tests").glob("test_*.py")) if path.stem.removeprefix("test_") in names]
+    """The files of tests/ that test something of tools/: `test_x.py` and `test_x_setup.py` for `tools/x`, and so on."""
+    names = [path.stem for path in (root / "tools").iterdir() if path.stem != "__pycache__"]
+    found = []
+    for path in sorted((root / "tests").glob("test_*.py")):
+        subject = path.stem.removeprefix("test_")
+        if any(subject == name or subject.startswith(f"{name}_") for name in names):
+            found.append(path)
+    return found
 
 
 def _pytest(ctx: Context, name: str, arguments: Sequence[str]) -> Counts:

@@ -1,0 +1,110 @@
+"""`./x build` and the PEP 517 backend: pieces, drafts, the development wheel."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from x import (
+    build,
+    native,
+)
+from x.failure import Failure
+
+
+def test_pieces_are_built_beside_the_result_and_renamed(tmp_path: Path) -> None:
+    output = tmp_path / "lib" / "libx.so"
+    drafts: list[str] = []
+
+    def command(draft: Path) -> list[str]:
+        drafts.append(draft.name)
+        return [sys.executable, "-c", f"open({str(draft)!r}, 'w').write('new')"]
+
+    piece = native.Piece("x", tmp_path, (tmp_path,), output, command)
+    native.build_piece(piece, lambda argv, _environment: subprocess.run(argv, check=True) and None)
+    assert output.read_text() == "new"
+    assert drafts[0] != output.name
+    assert [path.name for path in output.parent.iterdir()] == ["libx.so"]
+
+
+def test_failed_build_leaves_the_old_library(tmp_path: Path) -> None:
+    output = tmp_path / "libx.so"
+    output.write_text("old")
+
+    def fail(_command: object, _environment: object) -> None:
+        raise Failure("no")
+
+    with pytest.raises(Failure):
+        native.build_piece(native.Piece("x", tmp_path, (), output, lambda draft: [str(draft)]), fail)
+    assert output.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["libx.so"]
+
+
+def test_copied_sources_lose_files_that_are_gone(tmp_path: Path) -> None:
+    source = tmp_path / "julia"
+    source.mkdir()
+    (source / "A.jl").write_text("1")
+    (source / "B.jl").write_text("2")
+    piece = native.Piece("julia", source / "A.jl", (source,), tmp_path / "lib" / "julia", None)
+    native.build_piece(piece, lambda _command, _environment: None)
+    (source / "B.jl").unlink()
+    native.build_piece(piece, lambda _command, _environment: None)
+    assert [path.name for path in (tmp_path / "lib" / "julia").iterdir()] == ["A.jl"]
+
+
+def test_zig_and_nim_write_to_the_draft(tmp_path: Path) -> None:
+    zig, nim, _julia = native.pieces(tmp_path, "python", tmp_path / ".x")
+    assert zig.command is not None
+    assert nim.command is not None
+    assert zig.command(tmp_path / "draft")[-2:] == ["library", str(tmp_path / "draft")]
+    assert f"-o:{tmp_path / 'draft'}" in nim.command(tmp_path / "draft")
+    assert nim.command(tmp_path / "draft")[-1] == str(tmp_path / "nim" / "src" / "agpu_neuro.nim")
+
+
+def test_extension_is_found_in_the_messages_of_cargo() -> None:
+    def message(crate: str, kind: str, name: str) -> str:
+        return (
+            f'{{"reason":"compiler-artifact","manifest_path":"/w/crates/{crate}/Cargo.toml",'
+            f'"target":{{"kind":["{kind}"]}},"filenames":["/w/target/release/{name}"]}}'
+        )
+
+    output = "\n".join(
+        [
+            "   Compiling x",
+            message("serde", "lib", "libserde.rlib"),
+            message("amdgpu-python", "cdylib", "lib_native.so"),
+        ]
+    )
+    assert build.extension_artifact(output) == Path("/w/target/release/lib_native.so")
+    assert build.extension_artifact("") is None
+
+
+def test_development_wheel_points_at_the_sources_and_keeps_the_metadata(tmp_path: Path) -> None:
+    dist_info = tmp_path / "amdgpu_framework-1.2.dist-info"
+    dist_info.mkdir()
+    (dist_info / "METADATA").write_text("Name: amdgpu-framework\n")
+    (dist_info / "entry_points.txt").write_text("[console_scripts]\namdgpu=amdgpu.cli:main\n")
+    wheel = build.write_development_wheel(dist_info, Path("/tree/python"), tmp_path)
+    assert wheel.name == "amdgpu_framework-1.2-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        assert archive.read("amdgpu_framework.pth") == b"/tree/python\n"
+        record = archive.read("amdgpu_framework-1.2.dist-info/RECORD").decode()
+    assert "amdgpu_framework-1.2.dist-info/entry_points.txt" in names
+    assert {line.split(",")[0] for line in record.splitlines()} == names
+
+
+def test_backend_names_every_missing_tool_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import build_backend
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CARGO_HOME", str(tmp_path))
+    text = "\n".join(build_backend.missing_tools())
+    assert "`nim`" in text
+    assert "`cc`" in text
+    assert "`cargo`" in text
+    with pytest.raises(SystemExit, match="cannot be built here"):
+        build_backend.build_wheel(str(tmp_path))

@@ -1,0 +1,117 @@
+"""`./x test`: what is read from the runners, and that no failure can look like a success."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from x import (
+    suites,
+    summaries,
+)
+from x.console import Console
+from x.failure import Failure
+
+
+def plain_console() -> tuple[Console, io.StringIO]:
+    stream = io.StringIO()
+    return Console(stream, {}), stream
+
+
+def test_cargo_results_are_summed_over_binaries() -> None:
+    output = (
+        "test pool::runs_all ... ok\ntest gpu::copies ... ignored, needs a GPU\ntest pool::stops ... FAILED\n"
+        "test result: FAILED. 4 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s\n"
+        "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.0s\n"
+    )
+    counts = summaries.read_cargo(output)
+    assert (counts.passed, counts.failed, counts.skipped) == (6, 1, 1)
+    assert counts.skips == [("gpu::copies", "needs a GPU")]
+    assert counts.failures == ["pool::stops"]
+
+
+def test_zig_results_in_both_forms() -> None:
+    assert summaries.read_zig("1/2 a.test.x...OK\nAll 2 tests passed.\n").passed == 2
+    output = (
+        "1/3 a.test.one...OK\n2/3 a.test.two...SKIP\n3/3 a.test.bad...expected 1\nFAIL (TestExpectedEqual)\n"
+        "1 passed; 1 skipped; 1 failed.\n"
+    )
+    counts = summaries.read_zig(output)
+    assert (counts.passed, counts.failed, counts.skipped) == (1, 1, 1)
+    assert counts.failures == ["a.test.bad"]
+    assert counts.skips[0][0] == "a.test.two"
+
+
+def test_nim_results() -> None:
+    counts = summaries.read_nim("[Suite] s\n  [OK] a\n  [SKIPPED] b\n    t.nim(1, 2): Check failed\n  [FAILED] c\n")
+    assert (counts.passed, counts.failed, counts.skipped) == (1, 1, 1)
+    assert counts.failures == ["c"]
+
+
+def test_julia_results_of_several_test_sets() -> None:
+    output = (
+        "Test Summary: | Pass  Total\nactivations   |   12     12\n"
+        "Test Summary: | Pass  Fail  Error  Broken  Total\n"
+        "other         |    3     1      2       4     10\n  inner |    1  1\n"
+    )
+    counts = summaries.read_julia(output)
+    assert (counts.passed, counts.failed, counts.skipped) == (15, 3, 4)
+
+
+def test_pytest_results_with_reasons() -> None:
+    output = (
+        "...sF\nFAILED tests/test_a.py::test_b - assert 1 == 2\n"
+        "SKIPPED [2] tests/test_gpu.py:4: no GPU: libcuda is not there\n"
+        "1 failed, 30 passed, 2 skipped, 1 error in 0.51s\n"
+    )
+    counts = summaries.read_pytest(output)
+    assert (counts.passed, counts.failed, counts.skipped) == (30, 2, 2)
+    assert counts.skips == [("tests/test_gpu.py:4 (2 tests)", "no GPU: libcuda is not there")]
+    assert counts.failures == ["tests/test_a.py::test_b"]
+
+
+def test_pytest_that_took_minutes_is_read() -> None:
+    assert summaries.read_pytest("= 7 passed in 61.20s (0:01:01) =\n").passed == 7
+
+
+@pytest.mark.parametrize("exit_code", [1, 101, -11])
+def test_runner_that_died_without_a_failed_test_is_a_failure(exit_code: int) -> None:
+    counts = summaries.Counts(passed=5).settle(exit_code, "runner")
+    assert counts.failed == 1
+    assert "runner" in counts.failures[0]
+
+
+def test_runner_without_a_single_test_is_a_failure() -> None:
+    assert summaries.Counts().settle(0, "runner").failed == 1
+
+
+def test_suite_without_sources_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def vanished(_ctx: suites.Context) -> summaries.Counts:
+        raise suites.Absent("zig/src/main.zig")
+
+    monkeypatch.setitem(suites.SUITES, "zig", vanished)
+    console, stream = plain_console()
+    assert suites.run_suites(console, ["zig"], []) == 1
+    assert "zig/src/main.zig is absent" in stream.getvalue()
+    assert stream.getvalue().splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+
+
+def test_all_suites_run_although_one_fails_and_skips_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {
+        "rust": summaries.Counts(passed=1, failed=1, failures=["a::b"]),
+        "zig": summaries.Counts(passed=2, skipped=1, skips=[("t", "no AVX-512")]),
+    }
+    for name, counts in answers.items():
+        monkeypatch.setitem(suites.SUITES, name, lambda _ctx, counts=counts: counts)
+    console, stream = plain_console()
+    assert suites.run_suites(console, ["rust", "zig"], []) == 1
+    text = stream.getvalue()
+    assert "zig: t: no AVX-512" in text
+    assert "rust: a::b" in text
+    assert text.splitlines()[-1] == "3 passed, 1 failed, 1 skipped"
+
+
+def test_failed_build_counts_as_a_failure_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(suites.SUITES, "zig", lambda _ctx: summaries.Counts(passed=1))
+    console, _ = plain_console()
+    assert suites.run_suites(console, ["zig"], [], build_failures=[("nim library", Failure("it does not build"))]) == 1
