@@ -7,6 +7,7 @@ mod owner;
 mod probe;
 mod probe_cache;
 mod sources;
+mod start;
 
 pub use discovery::Availability;
 pub(crate) use discovery::{availability, installation};

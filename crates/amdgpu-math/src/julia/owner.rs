@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::julia::api::Api;
 use crate::julia::discovery::Installation;
+use crate::julia::start::start;
 use crate::{Error, fork};
 
 /// How long a caller polls for its answer before it sleeps: about the cost of one wake-up through the kernel (5 to 20 µs).
@@ -81,7 +82,7 @@ impl Owner {
             .stack_size(stack_bytes())
             .spawn(move || {
                 amdgpu_telemetry::name_thread("julia");
-                match Api::start(&installation) {
+                match start(&installation) {
                     Ok(api) => {
                         // The starter waits for this report; it cannot be gone.
                         let _ = report.send(Ok(()));
