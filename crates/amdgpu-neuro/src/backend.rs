@@ -90,18 +90,13 @@ impl DenseBackendKind {
     }
 
     /// By the core's name or its language: `matrix` or `zig`, `math` or `julia`, `nim` or `reference`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] that lists the names.
-    pub fn from_name(name: &str) -> Result<Self> {
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
-            "matrix" | "zig" => Ok(Self::Matrix),
-            "math" | "julia" => Ok(Self::Math),
-            "nim" | "reference" => Ok(Self::Nim),
-            _ => Err(Error::InvalidArgument(format!(
-                "unknown backend '{name}'; known: matrix (zig), math (julia), nim (reference)"
-            ))),
+            "matrix" | "zig" => Some(Self::Matrix),
+            "math" | "julia" => Some(Self::Math),
+            "nim" | "reference" => Some(Self::Nim),
+            _ => None,
         }
     }
 

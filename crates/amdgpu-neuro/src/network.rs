@@ -184,6 +184,16 @@ impl Network {
             .map(crate::plan::ConnectionPlan::name)
     }
 
+    /// Shape `[inputs, outputs]` of a connection's weights.
+    ///
+    /// # Errors
+    ///
+    /// There is no such connection.
+    pub fn weight_shape(&self, connection: &str) -> Result<[usize; 2]> {
+        let number = self.connection_index(connection)?;
+        Ok(self.plan.connections[number].shape)
+    }
+
     /// A copy of a connection's weights and their shape `[inputs, outputs]`.
     ///
     /// # Errors

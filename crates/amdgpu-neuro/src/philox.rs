@@ -161,7 +161,7 @@ mod tests {
         let draw = |seed, object, step, first| {
             let mut out = [0.0_f32; 4];
             Stream::new(seed, object, step).fill_uniform(first, 0.0, 1.0, &mut out);
-            out
+            out.map(f32::to_bits)
         };
         let base = draw(1, 1, 0, 0);
         for other in [

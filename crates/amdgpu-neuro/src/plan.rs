@@ -1,4 +1,4 @@
-//! The network plan as Rust reads it: schema `amdgpu.network_plan`, described in docs/plan_schema.md.
+//! The network plan as Rust reads it: schema `amdgpu.network_plan`, described in `docs/plan_schema.md`.
 
 use std::collections::{HashMap, HashSet};
 

@@ -20,7 +20,9 @@ neuralNetwork testNetwork:
   plasticity hebbian(learning_rate: 0.001)
 ";
 
-fn open(kind: DenseBackendKind) -> Option<Arc<dyn DenseBackend>> {
+type Backend = Arc<dyn DenseBackend>;
+
+fn open(kind: DenseBackendKind) -> Option<Backend> {
     match kind.open() {
         Ok(backend) => Some(backend),
         Err(error) => {
@@ -33,7 +35,7 @@ fn open(kind: DenseBackendKind) -> Option<Arc<dyn DenseBackend>> {
 }
 
 /// The reference and the other backends that are there.
-fn backends() -> Option<(Arc<dyn DenseBackend>, Vec<Arc<dyn DenseBackend>>)> {
+fn backends() -> Option<(Backend, Vec<Backend>)> {
     let reference = open(DenseBackendKind::Nim)?;
     let others = [DenseBackendKind::Matrix, DenseBackendKind::Math];
     Some((reference, others.into_iter().filter_map(open).collect()))
@@ -175,14 +177,13 @@ fn an_empty_batch_is_empty_on_every_backend() {
 #[test]
 fn backends_are_found_by_name_and_check_lengths() {
     for kind in DenseBackendKind::ALL {
-        assert_eq!(DenseBackendKind::from_name(kind.name()).unwrap(), kind);
+        assert_eq!(DenseBackendKind::from_name(kind.name()), Some(kind));
     }
     assert_eq!(
-        DenseBackendKind::from_name("julia").unwrap(),
-        DenseBackendKind::Math
+        DenseBackendKind::from_name("julia"),
+        Some(DenseBackendKind::Math)
     );
-    let unknown = DenseBackendKind::from_name("cuda").unwrap_err();
-    assert!(unknown.to_string().contains("matrix (zig)"));
+    assert_eq!(DenseBackendKind::from_name("cuda"), None);
     let Some((reference, others)) = backends() else {
         return;
     };
