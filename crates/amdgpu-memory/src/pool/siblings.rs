@@ -1,0 +1,71 @@
+//! Pools that draw on the same memory: when one finds the device full, the others give back what they only cache.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use amdgpu_hal::{Device, DevicePointer, MemoryKind};
+
+use super::Pool;
+use crate::cache::Segment;
+
+static POOLS: Mutex<Vec<Weak<Pool>>> = Mutex::new(Vec::new());
+
+/// Segments of pools that ended inside a command of a stream, where nothing can be waited for.
+static LEFT_BEHIND: Mutex<Vec<LeftBehind>> = Mutex::new(Vec::new());
+
+struct LeftBehind {
+    device: Arc<dyn Device>,
+    kind: MemoryKind,
+    segments: Vec<Segment>,
+}
+
+/// Makes a pool known.
+pub(super) fn register(pool: &Arc<Pool>) {
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    pools.retain(|other| other.strong_count() > 0);
+    pools.push(Arc::downgrade(pool));
+    drop(pools);
+    free_left_behind();
+}
+
+/// Lets every other pool of the same memory give back what it can. Returns how much that was.
+pub(super) fn reclaim(pool: &Pool) -> u64 {
+    free_left_behind();
+    let domain = pool.device.memory_domain();
+    // The list is unlocked again before anything is done with a pool, its end included.
+    let others: Vec<Arc<Pool>> = {
+        let pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+        pools.iter().filter_map(Weak::upgrade).collect()
+    };
+    others
+        .iter()
+        .filter(|other| !std::ptr::eq(Arc::as_ptr(other), pool))
+        .filter(|other| other.is_current() && other.device.memory_domain() == domain)
+        .map(|other| other.reclaim(u64::MAX, false))
+        .sum()
+}
+
+/// Keeps segments until they can be freed safely: with the next allocator that is made, or the next time a device is full.
+pub(super) fn leave_behind(device: Arc<dyn Device>, kind: MemoryKind, segments: Vec<Segment>) {
+    let mut left = LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner);
+    left.push(LeftBehind {
+        device,
+        kind,
+        segments,
+    });
+}
+
+fn free_left_behind() {
+    let left = std::mem::take(&mut *LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner));
+    for entry in left {
+        if entry.device.wait_idle().is_err() {
+            leave_behind(entry.device, entry.kind, entry.segments);
+            continue;
+        }
+        for segment in entry.segments {
+            let ptr = DevicePointer(segment.address);
+            // SAFETY: the segment came from this device with this length and kind; its pool is gone, and no command is under way any
+            // more. A failure leaves the memory reserved, which is all that can be done about it.
+            let _ = unsafe { entry.device.free(ptr, segment.bytes, entry.kind) };
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What the allocator tells the telemetry bus.
+
+use amdgpu_hal::{CopyDirection, DeviceInfo, MemoryKind};
+use amdgpu_telemetry::{Counter, Gauge, Kind, MetricId, NameId, Record};
+
+/// The series of one pool.
+pub(crate) struct Report {
+    device: u16,
+    name: NameId,
+    active: Gauge,
+    inactive: Gauge,
+    reserved: Gauge,
+    allocations: Counter,
+    out_of_memory: Counter,
+    copied: [Counter; 3],
+}
+
+impl std::fmt::Debug for Report {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Report")
+            .field("device", &self.device)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Report {
+    pub fn new(info: &DeviceInfo, kind: MemoryKind, device_index: Option<u16>) -> Self {
+        let (device, pool) = (info.name.as_str(), kind.name());
+        let gauge = |state| amdgpu_telemetry::gauge(MetricId::PoolBytes, &[device, pool, state]);
+        let copied = |direction: CopyDirection| {
+            amdgpu_telemetry::counter(MetricId::CopyBytesTotal, &[device, direction.name()])
+        };
+        let counter = |id| amdgpu_telemetry::counter(id, &[device, pool]);
+        Self {
+            device: device_index.unwrap_or(Record::NO_DEVICE),
+            name: amdgpu_telemetry::intern(pool),
+            active: gauge("active"),
+            inactive: gauge("inactive"),
+            reserved: gauge("reserved"),
+            allocations: counter(MetricId::PoolAllocationsTotal),
+            out_of_memory: counter(MetricId::PoolOutOfMemoryTotal),
+            copied: [
+                copied(CopyDirection::HostToDevice),
+                copied(CopyDirection::DeviceToHost),
+                copied(CopyDirection::DeviceToDevice),
+            ],
+        }
+    }
+
+    fn emit(&self, kind: Kind, stream: u64, value: u64, detail: [u64; 2]) {
+        if amdgpu_telemetry::is_enabled() {
+            amdgpu_telemetry::emit(
+                Record::new(kind, self.name)
+                    .device(self.device)
+                    .stream(stream as u32)
+                    .at(amdgpu_telemetry::now_ns(), 0)
+                    .value(value)
+                    .detail(detail[0], detail[1]),
+            );
+        }
+    }
+
+    /// A block was handed out. The second detail of its record is 1 for a cache hit.
+    pub fn allocated(&self, bytes: u64, address: u64, stream: u64, hit: bool) {
+        self.allocations.increment();
+        self.active.add(bytes as f64);
+        self.inactive.add(-(bytes as f64));
+        self.emit(Kind::Allocate, stream, bytes, [address, u64::from(hit)]);
+    }
+
+    /// A block was given back.
+    pub fn freed(&self, bytes: u64, address: u64, stream: u64) {
+        self.active.add(-(bytes as f64));
+        self.inactive.add(bytes as f64);
+        self.emit(Kind::Free, stream, bytes, [address, 0]);
+    }
+
+    /// Memory was reserved from the device, or, with a negative number, given back.
+    pub fn reserved(&self, bytes: f64) {
+        self.reserved.add(bytes);
+        self.inactive.add(bytes);
+    }
+
+    /// A request was refused.
+    pub fn out_of_memory(&self) {
+        self.out_of_memory.increment();
+    }
+
+    /// Bytes were copied, `duration_ns` from submission to completion where that is known.
+    pub fn copied(&self, direction: CopyDirection, bytes: u64, stream: u64, start_ns: u64) {
+        self.copied[direction as usize].add(bytes);
+        if amdgpu_telemetry::is_enabled() {
+            let duration_ns = amdgpu_telemetry::now_ns().saturating_sub(start_ns);
+            amdgpu_telemetry::emit(
+                Record::new(Kind::Copy, self.name)
+                    .device(self.device)
+                    .stream(stream as u32)
+                    .at(start_ns, duration_ns)
+                    .value(bytes)
+                    .detail(direction as u64, 0),
+            );
+        }
+    }
+}
