@@ -1,6 +1,6 @@
 //! Which thread runs a call: the one that this crate started Julia on, or one that a host program names.
 
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 
 use crate::julia::Owner;
 use crate::{Error, fork};
@@ -13,22 +13,38 @@ pub type Runner = Box<dyn Fn(Task) + Send + Sync>;
 
 pub(crate) enum Executor {
     Owned(&'static Owner),
-    Adopted(Runner),
+    Adopted {
+        runner: Runner,
+        /// The kernels share scratch memory and the last message: one call at a time, also when the runner runs tasks where they are.
+        turn: Mutex<()>,
+    },
 }
 
 impl Executor {
+    pub(crate) fn adopted(runner: Runner) -> Self {
+        Self::Adopted {
+            runner,
+            turn: Mutex::new(()),
+        }
+    }
+
     pub(crate) fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> R + Send,
     ) -> Result<R, Error> {
         match self {
             Self::Owned(owner) => owner.call(|_| work()),
-            Self::Adopted(runner) => {
+            Self::Adopted { runner, turn } => {
                 fork::check()?;
                 let (answer, received) = mpsc::sync_channel(1);
                 let task: Box<dyn FnOnce() + Send + '_> = Box::new(move || {
+                    // Taken inside the task, so that a runner that serves them one by one never waits for itself. The lock guards no
+                    // data of its own that a panic could leave half-made.
+                    let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                    let value = work();
+                    drop(turn);
                     // The receiver waits below, whatever the runner does.
-                    let _ = answer.send(work());
+                    let _ = answer.send(value);
                 });
                 // SAFETY: only the lifetime changes. The task borrows from the caller, who stays in this function until the answer has
                 // been sent or the sender is gone, that is until the task has run, has unwound or was dropped. A panic in the runner

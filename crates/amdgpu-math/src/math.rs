@@ -50,8 +50,8 @@ impl Math {
         Ok(MATH.get_or_init(|| Self::new(table, Executor::Owned(owner), version, source)))
     }
 
-    /// Use the Julia runtime that the process already has: `table` is what `AgpuKernels.table()` returned in it, `runner` brings work to
-    /// its thread, `version` is `string(VERSION)`, `source` the file the module was loaded from.
+    /// Use the Julia runtime that the process already has: `table` is what `AgpuKernels.table()` returned in it, `runner` brings work to a
+    /// thread that may run Julia, one task at a time or several (they take turns), `version` is `string(VERSION)`, `source` the file the module was loaded from.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Math {
         Ok(MATH.get_or_init(|| {
             Self::new(
                 table,
-                Executor::Adopted(runner),
+                Executor::adopted(runner),
                 version.to_owned(),
                 source.to_owned(),
             )
@@ -115,6 +115,12 @@ impl Math {
         }
     }
 
+    /// Whether the core runs.
+    #[must_use]
+    pub fn is_started() -> bool {
+        MATH.get().is_some()
+    }
+
     /// Julia's version.
     #[must_use]
     pub fn julia_version(&self) -> &str {
@@ -140,7 +146,7 @@ impl Math {
                 let _crossing = EVALUATE.enter();
                 owner.call(|api| api.evaluate(code))?
             }
-            Executor::Adopted(_) => Err(Error::InvalidArgument(
+            Executor::Adopted { .. } => Err(Error::InvalidArgument(
                 "code for an adopted Julia runtime is evaluated by the program that owns it"
                     .to_owned(),
             )),
