@@ -104,4 +104,7 @@ test {
     _ = @import("matrix/cpu.zig");
     _ = @import("matrix/workspace.zig");
     _ = @import("matrix/overlap.zig");
+    _ = @import("matrix/product_test.zig");
+    _ = @import("matrix/matmul_test.zig");
+    _ = @import("matrix/dense_test.zig");
 }

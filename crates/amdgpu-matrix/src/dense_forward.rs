@@ -29,7 +29,7 @@ impl Matrix {
         options: &DenseOptions,
     ) -> Result<(), Error> {
         static DENSE_FORWARD: Boundary = crossing("agpu_matrix_dense_forward");
-        let (x_tensor, weight_tensor, mut out_tensor) = (x.to_abi(), weight.to_abi(), out.to_abi());
+        let (x_tensor, weight_tensor, mut out_tensor) = (x.to_abi(), weight.to_abi(), out.as_abi());
         let bias_tensor = bias.map(|bias| bias.to_abi());
         self.run(
             &DENSE_FORWARD,

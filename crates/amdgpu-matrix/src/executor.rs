@@ -57,7 +57,7 @@ unsafe extern "C" fn limited_parallel_for(
                     data.0,
                     piece_start(piece, pieces, count),
                     piece_start(piece + 1, pieces, count),
-                )
+                );
             }
         }
     });

@@ -52,7 +52,7 @@ impl Matrix {
         options: &MatmulOptions,
     ) -> Result<(), Error> {
         static MATMUL: Boundary = crossing("agpu_matrix_matmul");
-        let (a_tensor, b_tensor, mut out_tensor) = (a.to_abi(), b.to_abi(), out.to_abi());
+        let (a_tensor, b_tensor, mut out_tensor) = (a.to_abi(), b.to_abi(), out.as_abi());
         self.run(
             &MATMUL,
             &problem_of(a, b),

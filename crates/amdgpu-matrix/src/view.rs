@@ -226,7 +226,7 @@ impl<'a> TensorViewMut<'a> {
         self.view.dtype
     }
 
-    pub(crate) fn to_abi(&mut self) -> Tensor {
+    pub(crate) fn as_abi(&mut self) -> Tensor {
         self.view.to_abi()
     }
 }
@@ -312,7 +312,7 @@ mod tests {
         let shape = [2, 3];
         let tensor = TensorViewMut::from_slice(&mut data, &shape)
             .unwrap()
-            .to_abi();
+            .as_abi();
         assert_eq!(tensor.data.addr(), address);
         assert_eq!(tensor.ndim, 2);
         assert!(tensor.strides.is_null());

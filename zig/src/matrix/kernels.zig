@@ -32,10 +32,17 @@ pub fn table(comptime T: type) *const generic.table.Table(T) {
     return tableOf(T, info().instruction_set);
 }
 
+/// For an instruction set that this CPU has.
 pub fn tableOf(comptime T: type, set: cpu.InstructionSet) *const generic.table.Table(T) {
     return switch (set) {
         .generic => &kernel_generic.Kernel(T).routines,
         .avx2 => &kernel_avx2.Kernel(T).routines,
         .avx512 => &kernel_avx512.Kernel(T).routines,
     };
+}
+
+/// Every instruction set that can be tested here.
+pub fn available() []const cpu.InstructionSet {
+    const all = [_]cpu.InstructionSet{ .generic, .avx2, .avx512 };
+    return all[0 .. @as(usize, @backingInt(info().instruction_set)) + 1];
 }

@@ -98,9 +98,18 @@ pub fn orient(comptime T: type, problem: Problem(T)) Problem(T) {
 }
 
 pub fn multiply(comptime T: type, problem: *const Problem(T), executor: ?*const abi.Executor) Error!void {
+    return multiplyWith(T, kernels.table(T), problem, executor);
+}
+
+/// With the routines of a given instruction set, which this CPU must have.
+pub fn multiplyWith(
+    comptime T: type,
+    table: *const Table(T),
+    problem: *const Problem(T),
+    executor: ?*const abi.Executor,
+) Error!void {
     if (problem.rows == 0 or problem.columns == 0) return;
     if (problem.depth == 0) return scale(T, problem);
-    const table = kernels.table(T);
     if (directIsFaster(T, problem, table)) return multiplyDirect(T, problem, table, executor);
     return multiplyPacked(T, problem, table, executor);
 }

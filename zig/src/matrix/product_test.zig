@@ -1,0 +1,180 @@
+//! Products of every instruction set this CPU has, against the scalar twin.
+
+const std = @import("std");
+const abi = @import("../abi.zig");
+const generic = @import("generic");
+const kernels = @import("kernels.zig");
+const product = @import("product.zig");
+const support = @import("test_support.zig");
+
+const RandomMatrix = support.RandomMatrix;
+
+/// Rounding of a sum of `depth` products of numbers below 1: an ulp of the sum a step (Higham, "Accuracy and Stability of Numerical
+/// Algorithms", 3.1), and some room.
+fn tolerance(comptime T: type, depth: usize, sum: f64) f64 {
+    const steps: f64 = @floatFromInt(depth + 8);
+    return steps * std.math.floatEps(T) * @max(1, @abs(sum));
+}
+
+fn expectProduct(comptime T: type, rng: std.Random, rows: usize, columns: usize, depth: usize) !void {
+    const a: RandomMatrix(T) = try .init(rng, rows, depth, true);
+    defer a.deinit();
+    const b: RandomMatrix(T) = try .init(rng, depth, columns, true);
+    defer b.deinit();
+    const before: RandomMatrix(T) = try .init(rng, rows, columns, false);
+    defer before.deinit();
+    const factors = [_][2]T{ .{ 1, 0 }, .{ 1, 1 }, .{ -0.5, 0.25 }, .{ 0, 2 } };
+    const alpha, const beta = factors[rng.uintLessThan(usize, factors.len)];
+    for (kernels.available()) |set| {
+        const out = try before.copy();
+        defer out.deinit();
+        if (beta == 0) {
+            // What `out` held must not matter.
+            for (0..rows) |row| for (0..columns) |column| {
+                out.at(row, column).* = std.math.nan(T);
+            };
+        }
+        const problem = support.problemOf(T, a, b, out, alpha, beta);
+        try product.multiplyWith(T, kernels.tableOf(T, set), &problem, null);
+        for (0..rows) |row| for (0..columns) |column| {
+            const kept: f64 = if (beta == 0) 0 else @as(f64, beta) * before.at(row, column).*;
+            const expected = alpha * support.scalarProduct(T, a, b, row, column) + kept;
+            std.testing.expectApproxEqAbs(expected, @as(f64, out.at(row, column).*), tolerance(T, depth, expected)) catch |failure| {
+                std.debug.print("{t} {} rows {d} columns {d} depth {d} alpha {d} beta {d} at {d}, {d}\n", .{
+                    set, T, rows, columns, depth, alpha, beta, row, column,
+                });
+                return failure;
+            };
+        };
+        // Memory between the elements of `out` is not touched.
+        for (0..rows) |row| for (0..columns) |column| {
+            out.at(row, column).* = before.at(row, column).*;
+        };
+        try std.testing.expectEqualSlices(T, before.buffer, out.buffer);
+    }
+}
+
+test "products of random shapes and strides agree with the scalar twin" {
+    var random: std.Random.DefaultPrng = .init(11);
+    const rng = random.random();
+    inline for (.{ f32, f64 }) |T| {
+        for (0..150) |_| {
+            try expectProduct(T, rng, rng.uintLessThan(usize, 80), rng.uintLessThan(usize, 80), rng.uintLessThan(usize, 80));
+        }
+    }
+}
+
+test "sizes around every edge of tiles and blocks agree with the scalar twin" {
+    var random: std.Random.DefaultPrng = .init(12);
+    const rng = random.random();
+    inline for (.{ f32, f64 }) |T| {
+        const table = kernels.table(T);
+        for ([_]usize{ 1, table.tile_rows - 1, table.tile_rows, table.tile_rows + 1 }) |rows| {
+            for ([_]usize{ 1, table.tile_columns - 1, table.tile_columns, 2 * table.tile_columns + 1 }) |columns| {
+                try expectProduct(T, rng, rows, columns, 3);
+            }
+        }
+        // Two blocks of depth, more rows and columns than one block.
+        try expectProduct(T, rng, 300, 20, 700);
+        try expectProduct(T, rng, 20, 300, 513);
+        try expectProduct(T, rng, 1, 500, 300);
+        try expectProduct(T, rng, 500, 1, 300);
+    }
+}
+
+test "any number of threads gives the same bits" {
+    var random: std.Random.DefaultPrng = .init(13);
+    const rng = random.random();
+    for ([_][3]usize{ .{ 150, 170, 600 }, .{ 1000, 3, 40 }, .{ 3, 1000, 40 }, .{ 64, 64, 64 } }) |extents| {
+        const a: RandomMatrix(f32) = try .init(rng, extents[0], extents[2], false);
+        defer a.deinit();
+        const b: RandomMatrix(f32) = try .init(rng, extents[2], extents[1], false);
+        defer b.deinit();
+        const one: RandomMatrix(f32) = try .init(rng, extents[0], extents[1], false);
+        defer one.deinit();
+        const initial = try one.copy();
+        defer initial.deinit();
+        const problem = support.problemOf(f32, a, b, one, 1, 0.5);
+        try product.multiply(f32, &problem, null);
+        for ([_]u32{ 2, 3, 7 }) |thread_count| {
+            const many = try initial.copy();
+            defer many.deinit();
+            const threaded = support.problemOf(f32, a, b, many, 1, 0.5);
+            const executor = support.executor(thread_count);
+            try product.multiply(f32, &threaded, &executor);
+            try std.testing.expectEqualSlices(u8, std.mem.sliceAsBytes(one.buffer), std.mem.sliceAsBytes(many.buffer));
+        }
+    }
+}
+
+test "an executor that refuses is reported" {
+    var random: std.Random.DefaultPrng = .init(14);
+    const rng = random.random();
+    const a: RandomMatrix(f32) = try .init(rng, 300, 300, false);
+    defer a.deinit();
+    const out: RandomMatrix(f32) = try .init(rng, 300, 300, false);
+    defer out.deinit();
+    const problem = support.problemOf(f32, a, a, out, 1, 0);
+    try std.testing.expectError(error.ExecutorFailed, product.multiply(f32, &problem, &support.broken_executor));
+}
+
+test "infinity and NaN pass through as IEEE 754 says" {
+    for (kernels.available()) |set| {
+        for ([_]usize{ 1, 64 }) |size| {
+            var values: [3][64 * 64]f32 = @splat(@splat(1));
+            values[0][0] = std.math.inf(f32);
+            values[0][size * size - 1] = std.math.nan(f32);
+            const problem = product.orient(f32, .{
+                .rows = size,
+                .columns = size,
+                .depth = size,
+                .left = &values[0],
+                .left_row = @intCast(size),
+                .left_depth = 1,
+                .right = &values[1],
+                .right_depth = @intCast(size),
+                .right_column = 1,
+                .out = &values[2],
+                .out_row = @intCast(size),
+                .out_column = 1,
+                .alpha = 1,
+                .beta = 0,
+            });
+            try product.multiplyWith(f32, kernels.tableOf(f32, set), &problem, null);
+            if (size > 1) try std.testing.expect(std.math.isPositiveInf(values[2][0]));
+            try std.testing.expect(std.math.isNan(values[2][size * size - 1]));
+        }
+    }
+}
+
+test "packing by vectors agrees with packing by scalars" {
+    var random: std.Random.DefaultPrng = .init(15);
+    const rng = random.random();
+    inline for (.{ f32, f64 }) |T| {
+        for (kernels.available()) |set| {
+            const table = kernels.tableOf(T, set);
+            for ([_]usize{ 1, 5, 16, 37 }) |depth| {
+                for ([_]bool{ false, true }) |is_left| {
+                    const lines = if (is_left) table.tile_rows else table.tile_columns;
+                    for ([_]usize{ 1, lines - 1, lines }) |width| {
+                        const source: RandomMatrix(T) = try .init(rng, width, depth, true);
+                        defer source.deinit();
+                        const target = try std.testing.allocator.alloc(T, generic.pack.panelElements(T, lines, depth, table.lanes));
+                        defer std.testing.allocator.free(target);
+                        const panel: generic.table.Panel(T) = .{
+                            .source = .{ .ptr = source.ptr(), .across = source.row_stride, .along = source.column_stride },
+                            .width = width,
+                            .depth = depth,
+                            .target = target.ptr,
+                        };
+                        if (is_left) table.pack_left(&panel) else table.pack_right(&panel);
+                        for (0..depth) |step| for (0..lines) |line| {
+                            const expected = if (line < width) source.at(line, step).* else 0;
+                            try std.testing.expectEqual(expected, target[step * lines + line]);
+                        };
+                    }
+                }
+            }
+        }
+    }
+}
