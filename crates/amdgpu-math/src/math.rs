@@ -4,10 +4,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use amdgpu_abi::{MathTable, MetricId};
 use amdgpu_telemetry::{Boundary, Counter};
 
+use crate::Error;
 use crate::executor::{Executor, Runner};
+use crate::fork::{self, Engagement};
 use crate::julia::{self, Availability, Owner};
 use crate::table::Table;
-use crate::{Error, fork};
 
 /// The Math core of this process. See the crate's contract.
 pub struct Math {
@@ -34,6 +35,7 @@ impl Math {
         if let Some(math) = MATH.get() {
             return Ok(math);
         }
+        let engagement = Engagement::begin();
         // A panic while starting leaves no runtime or a whole one.
         let mut runtime = START.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(math) = MATH.get() {
@@ -46,6 +48,8 @@ impl Math {
             Some(owner) => owner,
             None => *runtime.insert(Owner::start(installation)?),
         };
+        // The runtime stays, whatever becomes of its kernels.
+        engagement.keep();
         let table = owner.call(|api| julia::load_table(api, &source))??;
         Ok(MATH.get_or_init(|| Self::new(table, Executor::Owned(owner), version, source)))
     }
@@ -68,7 +72,7 @@ impl Math {
         source: &Path,
     ) -> Result<&'static Self, Error> {
         fork::check()?;
-        fork::watch();
+        let engagement = Engagement::begin();
         let runtime = START.lock().unwrap_or_else(PoisonError::into_inner);
         if MATH.get().is_some() || runtime.is_some() {
             return Err(Error::InvalidArgument(
@@ -77,6 +81,7 @@ impl Math {
         }
         // SAFETY: passed on from the caller.
         let table = unsafe { Table::check(table, source) }?;
+        engagement.keep();
         Ok(MATH.get_or_init(|| {
             Self::new(
                 table,

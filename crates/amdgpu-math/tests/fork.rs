@@ -41,10 +41,25 @@ fn children_get_their_own_runtime_before_and_a_clear_error_after_the_start() {
         eprintln!("skipped: {:?}", Math::availability().reason);
         return;
     }
+    let chosen = std::env::var_os("AMDGPU_JULIA");
     let relu_works = |math: &Math| {
         let mut y = [0.0; 2];
         math.activation(&[-1.0, 2.0], &mut y, RELU).is_ok() && y == [0.0, 2.0]
     };
+    // A failed start leaves nothing behind that a child could trip over.
+    // SAFETY: the only test of this process, and no other thread reads the environment.
+    unsafe { std::env::set_var("AMDGPU_JULIA", "off") };
+    assert_eq!(
+        Math::global().err().unwrap().code(),
+        ErrorCode::JuliaMissing
+    );
+    // SAFETY: as above.
+    unsafe {
+        match &chosen {
+            Some(value) => std::env::set_var("AMDGPU_JULIA", value),
+            None => std::env::remove_var("AMDGPU_JULIA"),
+        }
+    }
     let fresh = status_of_child(|| Math::global().map_or(1, |math| i32::from(!relu_works(math))));
     assert_eq!(fresh, 0);
 

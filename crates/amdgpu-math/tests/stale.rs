@@ -46,6 +46,11 @@ fn stale_and_broken_sources_are_named_and_do_no_harm() {
         assert!(text.contains("ABI_VERSION = UInt32(1)"));
         text.replace("ABI_VERSION = UInt32(1)", "ABI_VERSION = UInt32(99)")
     });
+    let other_package = folder("package", |text| {
+        let own = format!("PACKAGE_VERSION = \"{}\"", amdgpu_abi::PACKAGE_VERSION);
+        assert!(text.contains(&own));
+        text.replace(&own, "PACKAGE_VERSION = \"0.0.9\"")
+    });
     let broken = folder("broken", |text| {
         format!("{text}\nerror(\"half an edit\")\n")
     });
@@ -60,6 +65,9 @@ fn stale_and_broken_sources_are_named_and_do_no_harm() {
     let error = start_from(&other_version).err().unwrap();
     assert_eq!(error.code(), ErrorCode::LibraryStale, "{error}");
     assert!(error.to_string().contains("99"), "{error}");
+    let error = start_from(&other_package).err().unwrap();
+    assert_eq!(error.code(), ErrorCode::LibraryStale, "{error}");
+    assert!(error.to_string().contains("0.0.9"), "{error}");
     let error = start_from(&broken).err().unwrap();
     assert_eq!(error.code(), ErrorCode::LibraryMissing, "{error}");
     assert!(
@@ -73,7 +81,7 @@ fn stale_and_broken_sources_are_named_and_do_no_harm() {
     let mut y = [0.0];
     math.softmax(&[3.0], &mut y, 1, 1).unwrap();
     assert_eq!(y, [1.0]);
-    for root in [other_hash, other_version, broken, good] {
+    for root in [other_hash, other_version, other_package, broken, good] {
         std::fs::remove_dir_all(root).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! Which Julia the Math core uses.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use amdgpu_abi::environment;
 
@@ -119,12 +119,14 @@ fn is_executable(path: &Path) -> bool {
 /// What `executable` says of itself: remembered by this process, then on disk, else asked.
 fn describe(executable: &Path) -> Result<Installation, String> {
     static LAST: Mutex<Option<Installation>> = Mutex::new(None);
-    // A panic while the lock is held leaves a whole value or none.
-    let mut last = LAST
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(installation) = last.as_ref().filter(|known| known.executable == executable) {
-        return Ok(installation.clone());
+    // A panic while the lock is held leaves a whole value or none. It is not held while Julia answers: a fork in that time would leave
+    // it locked in the child.
+    let lock = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = lock()
+        .as_ref()
+        .filter(|known| known.executable == executable)
+    {
+        return Ok(known.clone());
     }
     let installation = if let Some(remembered) = probe_cache::load(executable) {
         remembered
@@ -133,7 +135,7 @@ fn describe(executable: &Path) -> Result<Installation, String> {
         probe_cache::store(&answered);
         answered
     };
-    *last = Some(installation.clone());
+    *lock() = Some(installation.clone());
     Ok(installation)
 }
 

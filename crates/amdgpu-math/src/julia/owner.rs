@@ -67,7 +67,6 @@ struct Call<F, R> {
 impl Owner {
     /// Start the thread and Julia on it. The thread lives as long as the process.
     pub(crate) fn start(installation: Installation) -> Result<&'static Self, Error> {
-        fork::watch();
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let owner: &'static Self = Box::leak(Box::new(Self {
             queue: Mutex::default(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use amdgpu_abi::library::LibraryError;
-use amdgpu_abi::{MathTable, environment, library};
+use amdgpu_abi::{MathTable, PACKAGE_VERSION, environment, library};
 
 use crate::Error;
 use crate::julia::api::{Api, julia_literal};
@@ -43,6 +43,15 @@ pub(crate) fn load_table(api: &Api, source: &Path) -> Result<Table, Error> {
         julia_literal(path)
     ))
     .map_err(unloadable)?;
+    let version = api
+        .evaluate("Main.AgpuKernels.PACKAGE_VERSION")
+        .map_err(unloadable)?;
+    if version != PACKAGE_VERSION {
+        return Err(Error::Stale {
+            path: source.to_owned(),
+            reason: format!("it belongs to amdgpu {version}, this is {PACKAGE_VERSION}"),
+        });
+    }
     let address = api
         .evaluate("UInt(Main.AgpuKernels.table())")
         .map_err(unloadable)?;
