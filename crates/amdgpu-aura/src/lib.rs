@@ -1,1 +1,25 @@
+//! AURA core: an open device with its allocator, compiled kernels and their launches.
+//!
+//! Contract
+//! - A [`Context`] is an open device: it owns the allocator and the streams, hands out [`Kernel`]s and counts what it does on the
+//!   telemetry bus. After [`Context::close`] everything made from it answers `closed`.
+//! - [`Context::compile`] turns source into kernels. Answers come from memory, then from the disk cache, then from the compiler; a
+//!   damaged cache entry is dropped, counted as a fallback and rebuilt.
+//! - [`Kernel::launch`] is the one place where a launch is validated: argument count and kinds, grid, block and shared memory against
+//!   the limits of the device. The hardware layer below trusts it.
+//! - LLVM is not linked here: the caller hands in a [`amdgpu_compiler::CodeGenerator`].
+//! - Everything may be called from any thread. Compiling the same source twice at the same time compiles it twice and keeps one.
 
+mod arguments;
+mod cache;
+mod compile;
+mod context;
+mod error;
+mod kernel;
+
+pub use arguments::{Argument, Parameter, ParameterKind};
+pub use cache::CacheAnswer;
+pub use compile::CompileRequest;
+pub use context::{Context, ContextOptions, CoreType};
+pub use error::{Error, Result};
+pub use kernel::{Kernel, KernelFacts, LaunchShape, LaunchTimes};

@@ -1,0 +1,245 @@
+//! Kernel arguments: checked against the parameters and packed into the block of bytes that every backend takes.
+
+use amdgpu_abi::Dtype;
+use amdgpu_abi::layout::{DTYPE_BOOL, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
+
+use crate::error::Error;
+
+/// One argument of a launch, as the caller has it.
+#[derive(Clone, Copy, Debug)]
+pub enum Argument {
+    /// Memory the device can reach. `dtype` is absent for bare addresses, which fit every pointer parameter.
+    Pointer {
+        address: u64,
+        dtype: Option<Dtype>,
+        is_read_only: bool,
+    },
+    Int(i128),
+    Float(f64),
+    Bool(bool),
+}
+
+impl Argument {
+    fn describe(&self) -> &'static str {
+        match self {
+            Self::Pointer { .. } => "an array",
+            Self::Int(_) => "an integer",
+            Self::Float(_) => "a float",
+            Self::Bool(_) => "a bool",
+        }
+    }
+}
+
+/// What a parameter accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// `pointee` is absent for `void*` and pointers to structs, which accept memory of any dtype.
+    Pointer { pointee: Option<Dtype>, is_const: bool },
+    Scalar { dtype: Dtype },
+    /// A struct by value: given as an array of its bytes is not supported; such kernels are refused at launch.
+    Bytes,
+}
+
+/// One parameter of a kernel.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    pub name: String,
+    pub type_name: String,
+    pub kind: ParameterKind,
+    pub offset_bytes: usize,
+    pub size_bytes: usize,
+}
+
+/// Why an argument does not fit; the caller adds kernel, parameter and position.
+pub(crate) enum Misfit {
+    Type(String),
+    Value(String),
+}
+
+impl Misfit {
+    pub(crate) fn at(self, kernel: &str, index: usize, parameter: &Parameter) -> Error {
+        let (kernel, name) = (kernel.to_owned(), parameter.name.clone());
+        match self {
+            Self::Type(reason) => Error::ArgumentType {
+                kernel,
+                parameter: name,
+                index,
+                reason,
+            },
+            Self::Value(reason) => Error::ArgumentValue {
+                kernel,
+                parameter: name,
+                index,
+                reason,
+            },
+        }
+    }
+}
+
+/// Write `argument` into its place in `buffer`, which is zeroed and as long as the argument block.
+pub(crate) fn pack(parameter: &Parameter, argument: &Argument, buffer: &mut [u8]) -> std::result::Result<(), Misfit> {
+    let place = &mut buffer[parameter.offset_bytes..parameter.offset_bytes + parameter.size_bytes];
+    match (parameter.kind, argument) {
+        (
+            ParameterKind::Pointer { pointee, is_const },
+            Argument::Pointer {
+                address,
+                dtype,
+                is_read_only,
+            },
+        ) => {
+            if let (Some(wanted), Some(given)) = (pointee, dtype)
+                && !is_compatible(wanted, *given)
+            {
+                return Err(Misfit::Type(format!(
+                    "`{}` needs an array of {}, this one is of {}",
+                    parameter.type_name,
+                    wanted.name().unwrap_or("another type"),
+                    given.name().unwrap_or("another type"),
+                )));
+            }
+            if *is_read_only && !is_const {
+                return Err(Misfit::Value(format!(
+                    "the array is read-only, but `{}` may be written; declare it const or pass a writable copy",
+                    parameter.type_name
+                )));
+            }
+            place.copy_from_slice(&address.to_le_bytes());
+            Ok(())
+        }
+        (ParameterKind::Scalar { dtype }, Argument::Int(value)) => pack_integer(dtype, *value, parameter, place),
+        (ParameterKind::Scalar { dtype }, Argument::Bool(value)) => {
+            pack_integer(dtype, i128::from(*value), parameter, place)
+        }
+        (ParameterKind::Scalar { dtype }, Argument::Float(value)) if dtype.code == DTYPE_FLOAT => {
+            pack_float(dtype, *value, parameter, place)
+        }
+        (ParameterKind::Bytes, _) => Err(Misfit::Type(format!(
+            "parameters of type `{}` (structs by value) cannot be passed yet; pass a pointer",
+            parameter.type_name
+        ))),
+        (_, given) => Err(Misfit::Type(format!(
+            "`{}` cannot be made from {}",
+            parameter.type_name,
+            given.describe()
+        ))),
+    }
+}
+
+/// Same width, and both integers or both the same kind: what a C cast of the pointer would keep meaningful.
+fn is_compatible(wanted: Dtype, given: Dtype) -> bool {
+    let is_integer = |dtype: Dtype| matches!(dtype.code, DTYPE_INT | DTYPE_UINT | DTYPE_BOOL);
+    wanted == given || (wanted.bits == given.bits && is_integer(wanted) && is_integer(given))
+}
+
+fn pack_integer(
+    dtype: Dtype,
+    value: i128,
+    parameter: &Parameter,
+    place: &mut [u8],
+) -> std::result::Result<(), Misfit> {
+    let bits = u32::from(dtype.bits);
+    let (low, high) = match dtype.code {
+        DTYPE_FLOAT => return pack_float(dtype, value as f64, parameter, place),
+        DTYPE_BOOL => (0, 1),
+        DTYPE_UINT => (0, (1_i128 << bits) - 1),
+        _ => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
+    };
+    if value < low || value > high {
+        return Err(Misfit::Value(format!(
+            "{value} does not fit into `{}`, which holds {low} to {high}",
+            parameter.type_name
+        )));
+    }
+    place.copy_from_slice(&value.to_le_bytes()[..place.len()]);
+    Ok(())
+}
+
+fn pack_float(dtype: Dtype, value: f64, parameter: &Parameter, place: &mut [u8]) -> std::result::Result<(), Misfit> {
+    match dtype.bits {
+        64 => place.copy_from_slice(&value.to_le_bytes()),
+        32 => {
+            let narrow = value as f32;
+            if narrow.is_infinite() && value.is_finite() {
+                return Err(Misfit::Value(format!("{value} does not fit into `{}`", parameter.type_name)));
+            }
+            place.copy_from_slice(&narrow.to_le_bytes());
+        }
+        _ => {
+            return Err(Misfit::Type(format!(
+                "scalars of type `{}` cannot be passed yet; pass a float and convert inside the kernel",
+                parameter.type_name
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameter(kind: ParameterKind, size_bytes: usize) -> Parameter {
+        Parameter {
+            name: "p".into(),
+            type_name: "T".into(),
+            kind,
+            offset_bytes: 8,
+            size_bytes,
+        }
+    }
+
+    fn packed(parameter: &Parameter, argument: &Argument) -> Option<Vec<u8>> {
+        let mut buffer = [0; 16];
+        pack(parameter, argument, &mut buffer).ok()?;
+        Some(buffer[8..8 + parameter.size_bytes].to_vec())
+    }
+
+    #[test]
+    fn integers_are_range_checked_and_little_endian() {
+        let int = parameter(
+            ParameterKind::Scalar {
+                dtype: Dtype::new(DTYPE_INT, 32),
+            },
+            4,
+        );
+        assert_eq!(packed(&int, &Argument::Int(-2)), Some((-2_i32).to_le_bytes().to_vec()));
+        assert_eq!(packed(&int, &Argument::Int(1 << 31)), None);
+        assert_eq!(packed(&int, &Argument::Float(1.0)), None);
+        let unsigned = parameter(
+            ParameterKind::Scalar {
+                dtype: Dtype::new(DTYPE_UINT, 64),
+            },
+            8,
+        );
+        assert_eq!(packed(&unsigned, &Argument::Int(i128::from(u64::MAX))), Some(vec![255; 8]));
+        assert_eq!(packed(&unsigned, &Argument::Int(-1)), None);
+    }
+
+    #[test]
+    fn floats_accept_integers_and_refuse_overflow() {
+        let float = parameter(ParameterKind::Scalar { dtype: Dtype::F32 }, 4);
+        assert_eq!(packed(&float, &Argument::Int(3)), Some(3.0_f32.to_le_bytes().to_vec()));
+        assert_eq!(packed(&float, &Argument::Float(1e300)), None);
+        assert!(packed(&float, &Argument::Float(f64::INFINITY)).is_some());
+    }
+
+    #[test]
+    fn pointers_are_checked_for_dtype_and_for_writing() {
+        let kind = ParameterKind::Pointer {
+            pointee: Some(Dtype::F32),
+            is_const: false,
+        };
+        let pointer = |dtype, is_read_only| Argument::Pointer {
+            address: 7,
+            dtype,
+            is_read_only,
+        };
+        let writable = parameter(kind, 8);
+        assert!(packed(&writable, &pointer(Some(Dtype::F32), false)).is_some());
+        assert!(packed(&writable, &pointer(None, false)).is_some());
+        assert_eq!(packed(&writable, &pointer(Some(Dtype::F64), false)), None);
+        assert_eq!(packed(&writable, &pointer(Some(Dtype::F32), true)), None);
+        assert_eq!(packed(&writable, &Argument::Int(7)), None);
+    }
+}

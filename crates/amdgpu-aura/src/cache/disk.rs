@@ -1,0 +1,215 @@
+//! Compiled code on disk, shared by processes.
+//!
+//! One file per key: magic, length of the metadata, SHA-256 of that length and everything behind the header, metadata (JSON), machine code. Files are
+//! written beside their place and renamed into it, so that a reader sees a whole file or none. A file that fails its checksum is
+//! removed. A cache that cannot be written is a slower start, never an error.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use amdgpu_abi::environment;
+use sha2::{Digest, Sha256};
+
+use super::CacheKey;
+
+const MAGIC: &[u8; 8] = b"AGPUKC01";
+const DIGEST_BYTES: usize = 32;
+const HEADER_BYTES: usize = MAGIC.len() + 8 + DIGEST_BYTES;
+/// No kernel of a size anybody compiles comes near; a larger file is not ours.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+
+pub(crate) struct Entry {
+    pub metadata: String,
+    pub code: Vec<u8>,
+}
+
+/// What a look-up found.
+pub(crate) enum Lookup {
+    Found(Entry),
+    Absent,
+    /// The file was damaged and has been removed.
+    Damaged(String),
+}
+
+pub(crate) struct DiskCache {
+    directory: Option<PathBuf>,
+}
+
+impl DiskCache {
+    /// The cache in `AMDGPU_CACHE_DIR`, else in the user's cache folder; none when switched off or when there is no such folder.
+    pub fn from_environment() -> Self {
+        let chosen = environment::read(environment::CACHE_DIR);
+        let directory = match chosen.as_deref() {
+            Some("off") => None,
+            Some(path) => Some(PathBuf::from(path)),
+            None => environment::read("XDG_CACHE_HOME")
+                .map(PathBuf::from)
+                .or_else(|| environment::read("HOME").map(|home| Path::new(&home).join(".cache")))
+                .map(|base| base.join("amdgpu")),
+        };
+        Self {
+            directory: directory.map(|directory| directory.join("kernels")),
+        }
+    }
+
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    pub fn get(&self, key: &CacheKey) -> Lookup {
+        let Some(path) = self.path(key) else {
+            return Lookup::Absent;
+        };
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.len() <= MAX_FILE_BYTES => {}
+            Ok(_) => return Self::discard(&path, "the file is too large"),
+            Err(_) => return Lookup::Absent,
+        }
+        let Ok(bytes) = fs::read(&path) else {
+            return Lookup::Absent;
+        };
+        match decode(&bytes) {
+            Ok(entry) => Lookup::Found(entry),
+            Err(reason) => Self::discard(&path, reason),
+        }
+    }
+
+    /// Keep an entry; returns why it could not be kept.
+    pub fn put(&self, key: &CacheKey, entry: &Entry) -> Result<(), String> {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let Some(path) = self.path(key) else {
+            return Ok(());
+        };
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let temporary = path.with_extension(format!("{}.{serial}.tmp", std::process::id()));
+        let write = || -> std::io::Result<()> {
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            let mut file = fs::File::create(&temporary)?;
+            file.write_all(&encode(entry))?;
+            fs::rename(&temporary, &path)
+        };
+        write().map_err(|error| {
+            // The entry is lost either way; what matters is that no half-written file stays.
+            let _ = fs::remove_file(&temporary);
+            format!("{}: {error}", path.display())
+        })
+    }
+
+    /// Two levels keep folders small.
+    fn path(&self, key: &CacheKey) -> Option<PathBuf> {
+        let (head, tail) = key.as_str().split_at(2);
+        Some(self.directory.as_ref()?.join(head).join(format!("{tail}.agpu")))
+    }
+
+    fn discard(path: &Path, reason: &str) -> Lookup {
+        // Whether or not it can be removed, the next put replaces it.
+        let _ = fs::remove_file(path);
+        Lookup::Damaged(format!("{}: {reason}", path.display()))
+    }
+}
+
+fn encode(entry: &Entry) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + entry.metadata.len() + entry.code.len());
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&(entry.metadata.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&[0; DIGEST_BYTES]);
+    bytes.extend_from_slice(entry.metadata.as_bytes());
+    bytes.extend_from_slice(&entry.code);
+    let digest = checksum(&bytes[MAGIC.len()..MAGIC.len() + 8], &bytes[HEADER_BYTES..]);
+    bytes[HEADER_BYTES - DIGEST_BYTES..HEADER_BYTES].copy_from_slice(&digest);
+    bytes
+}
+
+fn checksum(length: &[u8], body: &[u8]) -> [u8; DIGEST_BYTES] {
+    let mut hasher = Sha256::new();
+    hasher.update(length);
+    hasher.update(body);
+    hasher.finalize().into()
+}
+
+fn decode(bytes: &[u8]) -> Result<Entry, &'static str> {
+    let (header, body) = bytes.split_at_checked(HEADER_BYTES).ok_or("the file is too short")?;
+    let (magic, rest) = header.split_at(MAGIC.len());
+    let (length, digest) = rest.split_at(8);
+    if magic != MAGIC {
+        return Err("it does not start like a cache entry");
+    }
+    if checksum(length, body) != digest {
+        return Err("its checksum is wrong");
+    }
+    let length = u64::from_le_bytes(length.try_into().map_err(|_| "its header is damaged")?);
+    let (metadata, code) = usize::try_from(length)
+        .ok()
+        .and_then(|length| body.split_at_checked(length))
+        .ok_or("its header is damaged")?;
+    Ok(Entry {
+        metadata: String::from_utf8(metadata.to_vec()).map_err(|_| "its metadata is not text")?,
+        code: code.to_vec(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(name: &str) -> DiskCache {
+        let directory = std::env::temp_dir().join(format!("agpu-cache-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        DiskCache {
+            directory: Some(directory),
+        }
+    }
+
+    fn entry() -> Entry {
+        Entry {
+            metadata: "{\"a\": 1}".into(),
+            code: vec![1, 2, 3],
+        }
+    }
+
+    #[test]
+    fn entries_come_back_and_others_are_absent() {
+        let cache = cache("roundtrip");
+        let key = CacheKey::new(&["x"]);
+        assert!(matches!(cache.get(&key), Lookup::Absent));
+        cache.put(&key, &entry()).unwrap();
+        let Lookup::Found(found) = cache.get(&key) else {
+            panic!("not found")
+        };
+        assert_eq!((found.metadata, found.code), (entry().metadata, entry().code));
+    }
+
+    #[test]
+    fn every_damaged_byte_is_noticed_and_the_file_removed() {
+        let cache = cache("damage");
+        let key = CacheKey::new(&["x"]);
+        let whole = encode(&entry());
+        for position in 0..whole.len() {
+            cache.put(&key, &entry()).unwrap();
+            let path = cache.path(&key).unwrap();
+            let mut bytes = whole.clone();
+            bytes[position] ^= 0x40;
+            fs::write(&path, &bytes).unwrap();
+            assert!(matches!(cache.get(&key), Lookup::Damaged(_)), "damage at {position} was not noticed");
+            assert!(!path.exists());
+        }
+        for length in 0..whole.len() {
+            assert!(decode(&whole[..length]).is_err());
+        }
+    }
+
+    #[test]
+    fn an_unwritable_folder_is_reported_and_leaves_nothing() {
+        let file = std::env::temp_dir().join(format!("agpu-cache-file-{}", std::process::id()));
+        fs::write(&file, b"in the way").unwrap();
+        let cache = DiskCache {
+            directory: Some(file.clone()),
+        };
+        assert!(cache.put(&CacheKey::new(&["x"]), &entry()).is_err());
+        fs::remove_file(&file).unwrap();
+    }
+}

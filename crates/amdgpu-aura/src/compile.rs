@@ -1,0 +1,214 @@
+//! From source to loaded kernels: memory, then disk, then the compiler.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use amdgpu_abi::layout::PACKAGE_VERSION;
+use amdgpu_abi::MetricId;
+use amdgpu_compiler::{CodeGenerator, CodegenRequest, CompileOptions, Compiler, Emit, KernelSignature, Target};
+use amdgpu_hal::{DeviceInfo, DeviceKind, Module};
+use amdgpu_telemetry::{Core, Kind, counter, fallback, histogram, intern, span};
+use serde::{Deserialize, Serialize};
+
+use crate::cache::{CacheAnswer, CacheKey, DiskCache, Entry, Lookup, MemoryCache};
+use crate::context::{Context, CoreType};
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Origin, facts_of};
+
+/// Modules that stay loaded though no kernel of theirs is held.
+const MEMORY_CACHE_MODULES: usize = 1024;
+
+/// What to compile and how.
+#[derive(Clone, Debug)]
+pub struct CompileRequest<'a> {
+    pub source: &'a str,
+    /// Which kernel is wanted; `None` is fine when the source has exactly one.
+    pub kernel_name: Option<&'a str>,
+    pub core: CoreType,
+    pub options: CompileOptions,
+}
+
+/// What is kept of a compilation beside the machine code.
+#[derive(Clone, Serialize, Deserialize)]
+struct UnitFacts {
+    kernels: Vec<KernelSignature>,
+    notes: Vec<String>,
+    passes: String,
+}
+
+#[derive(Clone)]
+struct LoadedUnit {
+    facts: Arc<UnitFacts>,
+    module: Arc<dyn Module>,
+}
+
+/// The modules that are loaded on one device.
+pub(crate) struct LoadedUnits(Mutex<MemoryCache<CacheKey, LoadedUnit>>);
+
+impl LoadedUnits {
+    pub fn new() -> Self {
+        Self(Mutex::new(MemoryCache::new(MEMORY_CACHE_MODULES)))
+    }
+
+    /// The map holds whole entries whatever panicked.
+    fn lock(&self) -> MutexGuard<'_, MemoryCache<CacheKey, LoadedUnit>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+}
+
+impl Context {
+    /// Compile source, or find it in the cache, and load it on this device.
+    ///
+    /// # Errors
+    ///
+    /// Errors in the source, an unknown kernel name, a code generator that fails, a closed device.
+    pub fn compile(&self, request: &CompileRequest<'_>, generator: &dyn CodeGenerator) -> Result<Arc<Kernel>> {
+        self.device()?;
+        let started = Instant::now();
+        let target = target_of(self.info())?;
+        let key = key_of(request, &target, self.info(), generator);
+        let (unit, answer) = self.find_or_build(request, &target, &key, generator)?;
+        counter(MetricId::KernelCacheRequestsTotal, &[answer.name()]).increment();
+        let signature = choose(&unit.facts.kernels, request.kernel_name)?;
+        let function = unit.module.function(&signature.name)?;
+        let origin = Origin {
+            key: key.as_str(),
+            core: request.core,
+            source: Arc::from(request.source),
+            answer,
+            compile_seconds: started.elapsed().as_secs_f64(),
+            notes: unit.facts.notes.clone(),
+            passes: Arc::from(unit.facts.passes.as_str()),
+        };
+        let kernel = Arc::new(Kernel::new(Arc::clone(self.shared()), facts_of(signature), function, origin));
+        self.keep(&kernel);
+        Ok(kernel)
+    }
+
+    fn find_or_build(
+        &self,
+        request: &CompileRequest<'_>,
+        target: &Target,
+        key: &CacheKey,
+        generator: &dyn CodeGenerator,
+    ) -> Result<(LoadedUnit, CacheAnswer)> {
+        if let Some(unit) = self.loaded().lock().get(key) {
+            return Ok((unit, CacheAnswer::Memory));
+        }
+        let disk = DiskCache::from_environment();
+        let (unit, answer) = match self.load_from_disk(&disk, key) {
+            Some(unit) => (unit, CacheAnswer::Disk),
+            None => (self.build(request, target, key, &disk, generator)?, CacheAnswer::Miss),
+        };
+        self.loaded().lock().insert(key.clone(), unit.clone());
+        Ok((unit, answer))
+    }
+
+    fn load_from_disk(&self, disk: &DiskCache, key: &CacheKey) -> Option<LoadedUnit> {
+        let entry = match disk.get(key) {
+            Lookup::Found(entry) => entry,
+            Lookup::Absent => return None,
+            Lookup::Damaged(reason) => {
+                fallback("kernel_cache", &reason);
+                return None;
+            }
+        };
+        let loaded = serde_json::from_str::<UnitFacts>(&entry.metadata)
+            .map_err(|error| error.to_string())
+            .and_then(|facts| {
+                let module = self.shared().device().load_module(&entry.code).map_err(|error| error.to_string())?;
+                Ok(LoadedUnit {
+                    facts: Arc::new(facts),
+                    module,
+                })
+            });
+        loaded
+            .map_err(|reason| fallback("kernel_cache", &format!("a cached kernel cannot be loaded: {reason}")))
+            .ok()
+    }
+
+    fn build(
+        &self,
+        request: &CompileRequest<'_>,
+        target: &Target,
+        key: &CacheKey,
+        disk: &DiskCache,
+        generator: &dyn CodeGenerator,
+    ) -> Result<LoadedUnit> {
+        let target_name = target.to_string();
+        let mut compile_span =
+            span(Kind::Compile, intern(&request.options.name)).observe(&histogram(MetricId::CompileSeconds, &[&target_name]));
+        compile_span.record.core = Core::Aura;
+        compile_span.record.value = request.source.len() as u64;
+        let unit = Compiler::new().compile(request.source, &request.options, target)?;
+        for pass in &unit.telemetry.passes {
+            histogram(MetricId::PassSeconds, &[&target_name, &pass.name]).record_ns(pass.duration_ns);
+        }
+        let code = generator.generate(
+            &unit.llvm_ir,
+            &CodegenRequest::new(target, request.options.optimization_level, Emit::Object),
+        )?;
+        let facts = UnitFacts {
+            kernels: unit.kernels,
+            notes: unit.notes.iter().map(ToString::to_string).collect(),
+            passes: serde_json::to_string(&unit.telemetry.passes).unwrap_or_default(),
+        };
+        let module = self.shared().device().load_module(&code)?;
+        let entry = Entry {
+            metadata: serde_json::to_string(&facts).unwrap_or_default(),
+            code,
+        };
+        if let Err(reason) = disk.put(key, &entry) {
+            fallback("kernel_cache", &format!("a compiled kernel cannot be kept: {reason}"));
+        }
+        Ok(LoadedUnit {
+            facts: Arc::new(facts),
+            module,
+        })
+    }
+}
+
+/// The compiler's target for a device.
+fn target_of(info: &DeviceInfo) -> Result<Target> {
+    let name = match info.kind {
+        DeviceKind::Cpu => std::env::consts::ARCH,
+        _ => info.architecture.as_str(),
+    };
+    Ok(Target::parse(name)?)
+}
+
+fn key_of(request: &CompileRequest<'_>, target: &Target, info: &DeviceInfo, generator: &dyn CodeGenerator) -> CacheKey {
+    let options = format!("{:?}", request.options);
+    CacheKey::new(&[
+        PACKAGE_VERSION,
+        &generator.identity(),
+        &target.to_string(),
+        // The CPU that LLVM tunes for follows from these.
+        &info.architecture,
+        &info.features.join(","),
+        &options,
+        request.source,
+    ])
+}
+
+fn choose<'a>(kernels: &'a [KernelSignature], wanted: Option<&str>) -> Result<&'a KernelSignature> {
+    let names = || kernels.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ");
+    match wanted {
+        Some(name) => kernels
+            .iter()
+            .find(|kernel| kernel.name == name)
+            .ok_or_else(|| Error::KernelNotFound {
+                reason: format!("the source has no kernel `{name}`; it has: {}", names()),
+            }),
+        None => match kernels {
+            [only] => Ok(only),
+            _ => Err(Error::KernelNotFound {
+                reason: format!("the source has {} kernels; name one of: {}", kernels.len(), names()),
+            }),
+        },
+    }
+}

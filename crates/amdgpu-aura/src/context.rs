@@ -1,0 +1,218 @@
+//! An open device: allocator, streams, compiled kernels.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use amdgpu_hal::{Device, DeviceInfo, Stream};
+use amdgpu_memory::{Allocator, AllocatorOptions};
+
+use crate::compile::LoadedUnits;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+
+/// Kinds of work, counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CoreType {
+    Aura,
+    Matrix,
+    Neuromorphic,
+}
+
+impl CoreType {
+    pub const ALL: [Self; 3] = [Self::Aura, Self::Matrix, Self::Neuromorphic];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aura => "aura",
+            Self::Matrix => "matrix",
+            Self::Neuromorphic => "neuromorphic",
+        }
+    }
+
+    /// The core type of a name.
+    ///
+    /// # Errors
+    ///
+    /// `unknown-core-type`, listing the known ones.
+    pub fn from_name(name: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|core| core.name() == name)
+            .ok_or_else(|| Error::UnknownCoreType { name: name.to_owned() })
+    }
+}
+
+/// How to open a device.
+#[derive(Clone, Debug)]
+pub struct ContextOptions {
+    pub cores: Vec<CoreType>,
+    pub memory: AllocatorOptions,
+    /// Whether launches write records and histograms; they are counted either way.
+    pub records_launches: bool,
+}
+
+/// What kernels keep alive of their context.
+pub(crate) struct Shared {
+    device: Arc<dyn Device>,
+    allocator: Allocator,
+    index: u16,
+    records_launches: bool,
+    is_closed: AtomicBool,
+}
+
+impl Shared {
+    pub fn device(&self) -> &Arc<dyn Device> {
+        &self.device
+    }
+
+    pub fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+
+    pub fn name(&self) -> &str {
+        &self.info().name
+    }
+
+    pub fn index(&self) -> u16 {
+        self.index
+    }
+
+    pub fn records_launches(&self) -> bool {
+        self.records_launches
+    }
+
+    pub fn check_open(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::Closed {
+                device: self.name().to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// An open device.
+pub struct Context {
+    shared: Arc<Shared>,
+    cores: Vec<CoreType>,
+    kernels: Mutex<HashMap<String, Arc<Kernel>>>,
+    loaded: LoadedUnits,
+}
+
+impl Context {
+    /// Take over an open device; `index` is its place in the list of devices.
+    ///
+    /// # Errors
+    ///
+    /// Allocator options that make no sense.
+    pub fn open(device: Arc<dyn Device>, index: u16, options: ContextOptions) -> Result<Self> {
+        amdgpu_telemetry::name_device(index, &device.info().name);
+        let allocator = Allocator::new(Arc::clone(&device), options.memory)?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                device,
+                allocator,
+                index,
+                records_launches: options.records_launches,
+                is_closed: AtomicBool::new(false),
+            }),
+            cores: options.cores,
+            kernels: Mutex::new(HashMap::new()),
+            loaded: LoadedUnits::new(),
+        })
+    }
+
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        self.shared.info()
+    }
+
+    #[must_use]
+    pub fn cores(&self) -> &[CoreType] {
+        &self.cores
+    }
+
+    /// The device, as long as the context is open.
+    ///
+    /// # Errors
+    ///
+    /// `closed`.
+    pub fn device(&self) -> Result<&Arc<dyn Device>> {
+        self.shared.check_open()?;
+        Ok(self.shared.device())
+    }
+
+    /// The allocator, as long as the context is open.
+    ///
+    /// # Errors
+    ///
+    /// `closed`.
+    pub fn allocator(&self) -> Result<&Allocator> {
+        self.shared.check_open()?;
+        Ok(&self.shared.allocator)
+    }
+
+    /// A new stream.
+    ///
+    /// # Errors
+    ///
+    /// `closed`, or what the device reports.
+    pub fn create_stream(&self) -> Result<Arc<dyn Stream>> {
+        Ok(self.device()?.create_stream()?)
+    }
+
+    /// A kernel by its handle.
+    #[must_use]
+    pub fn kernel(&self, handle: &str) -> Option<Arc<Kernel>> {
+        self.lock_kernels().get(handle).cloned()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) fn loaded(&self) -> &LoadedUnits {
+        &self.loaded
+    }
+
+    pub(crate) fn keep(&self, kernel: &Arc<Kernel>) {
+        self.lock_kernels()
+            .insert(kernel.handle().to_owned(), Arc::clone(kernel));
+    }
+
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Wait for the device, forget the kernels and give cached memory back. Blocks that are still held stay valid until they are
+    /// dropped. Closing twice changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// What the device reports; it is closed all the same.
+    pub fn close(&self) -> Result<()> {
+        if self.shared.is_closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let waited = self.shared.device.synchronize();
+        self.lock_kernels().clear();
+        self.loaded.clear();
+        self.shared.allocator.empty_cache();
+        Ok(waited?)
+    }
+
+    /// The map holds whole entries whatever panicked.
+    fn lock_kernels(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Kernel>>> {
+        self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // Nobody is left to hear of a failure, and memory is given back either way.
+        let _ = self.close();
+    }
+}

@@ -1,0 +1,72 @@
+//! What opening, compiling and launching can fail with.
+
+use amdgpu_abi::{Coded, ErrorCode, Language};
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Hal(#[from] amdgpu_hal::Error),
+    #[error(transparent)]
+    Memory(#[from] amdgpu_memory::Error),
+    #[error(transparent)]
+    Compiler(#[from] amdgpu_compiler::Error),
+    #[error("unknown core type {name:?}; known are aura, matrix, neuromorphic")]
+    UnknownCoreType { name: String },
+    #[error("device {device} is closed")]
+    Closed { device: String },
+    #[error("{reason}")]
+    KernelNotFound { reason: String },
+    #[error("{signature} takes {expected} arguments, {given} were given")]
+    ArgumentCount {
+        signature: String,
+        expected: usize,
+        given: usize,
+    },
+    #[error("argument {index} (`{parameter}`) of {kernel}: {reason}")]
+    ArgumentType {
+        kernel: String,
+        parameter: String,
+        index: usize,
+        reason: String,
+    },
+    #[error("argument {index} (`{parameter}`) of {kernel}: {reason}")]
+    ArgumentValue {
+        kernel: String,
+        parameter: String,
+        index: usize,
+        reason: String,
+    },
+    #[error("launch of {kernel}: {reason}")]
+    Launch { kernel: String, reason: String },
+    #[error("{kernel} did not end within {limit_ms} ms; it goes on in the background and its results must not be used")]
+    Timeout { kernel: String, limit_ms: u64 },
+}
+
+impl Coded for Error {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Hal(error) => error.code(),
+            Self::Memory(error) => error.code(),
+            Self::Compiler(error) => error.code(),
+            Self::UnknownCoreType { .. } => ErrorCode::UnknownCoreType,
+            Self::Closed { .. } => ErrorCode::Closed,
+            Self::KernelNotFound { .. } => ErrorCode::KernelNotFound,
+            Self::ArgumentCount { .. } => ErrorCode::ArgumentCount,
+            Self::ArgumentType { .. } => ErrorCode::InvalidType,
+            Self::ArgumentValue { .. } => ErrorCode::InvalidArgument,
+            Self::Launch { .. } => ErrorCode::InvalidLaunch,
+            Self::Timeout { .. } => ErrorCode::Timeout,
+        }
+    }
+
+    fn language(&self) -> Language {
+        match self {
+            Self::Hal(error) => error.language(),
+            Self::Memory(error) => error.language(),
+            Self::Compiler(error) => error.language(),
+            _ => Language::Rust,
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! A loaded kernel and its launches.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use amdgpu_abi::{Language, MetricId};
+use amdgpu_hal::{DeviceInfo, Event, Function, LaunchConfig, Stream};
+use amdgpu_telemetry::{Core, Counter, KernelMeter, counter, now_ns};
+
+use crate::arguments::{Argument, Parameter, pack};
+use crate::cache::CacheAnswer;
+use crate::context::{CoreType, Shared};
+use crate::error::{Error, Result};
+
+/// Argument blocks up to this size are packed on the stack; nearly all kernels have fewer than 32 parameters.
+const STACK_ARGUMENT_BYTES: usize = 256;
+/// How often a wait with a time limit looks: long enough to leave the core to the kernel, short beside any limit in milliseconds.
+const POLL_INTERVAL: Duration = Duration::from_micros(50);
+
+/// Grid, block and dynamic shared memory as the caller gave them; checked by [`Kernel::check_shape`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchShape {
+    pub grid: [i64; 3],
+    pub block: [i64; 3],
+    pub shared_bytes: i64,
+}
+
+/// Facts about a kernel that its module was compiled to.
+#[derive(Clone, Debug)]
+pub struct KernelFacts {
+    pub name: String,
+    pub signature: String,
+    pub parameters: Vec<Parameter>,
+    pub argument_block_bytes: usize,
+    /// `__launch_bounds__`, where the source has it.
+    pub max_threads_per_block: Option<u32>,
+}
+
+/// A kernel on a device.
+pub struct Kernel {
+    pub(crate) shared: Arc<Shared>,
+    facts: KernelFacts,
+    function: Arc<dyn Function>,
+    meter: Meter,
+    handle: String,
+    core: CoreType,
+    source: Arc<str>,
+    answer: CacheAnswer,
+    compile_seconds: f64,
+    notes: Vec<String>,
+    passes: Arc<str>,
+}
+
+/// Reports launches: as records and histograms, or as a bare count where the device was opened without telemetry.
+#[derive(Clone)]
+enum Meter {
+    Records(KernelMeter),
+    Count(Counter),
+}
+
+impl Meter {
+    fn finish(&self, stream: u32, start_ns: u64, duration_ns: u64, config: &LaunchConfig) {
+        match self {
+            Self::Records(meter) => {
+                let blocks = config.block_count().unwrap_or(u64::MAX);
+                let items = blocks.saturating_mul(config.threads_per_block());
+                meter.finish(stream, start_ns, duration_ns, items, blocks);
+            }
+            Self::Count(launches) => launches.increment(),
+        }
+    }
+}
+
+/// What a compilation gives to each of its kernels.
+pub(crate) struct Origin<'a> {
+    pub key: &'a str,
+    pub core: CoreType,
+    pub source: Arc<str>,
+    pub answer: CacheAnswer,
+    pub compile_seconds: f64,
+    pub notes: Vec<String>,
+    pub passes: Arc<str>,
+}
+
+/// When a launch started and how long it took; the duration is 0 while it still runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchTimes {
+    pub start_ns: u64,
+    pub duration_ns: u64,
+}
+
+impl Kernel {
+    pub(crate) fn new(shared: Arc<Shared>, facts: KernelFacts, function: Arc<dyn Function>, origin: Origin<'_>) -> Self {
+        let core = match origin.core {
+            CoreType::Aura => Core::Aura,
+            CoreType::Matrix => Core::Matrix,
+            CoreType::Neuromorphic => Core::Neuromorphic,
+        };
+        let meter = if shared.records_launches() {
+            Meter::Records(KernelMeter::new(shared.name(), shared.index(), core, Language::Rust, &facts.name))
+        } else {
+            let labels = [shared.name(), core.name(), Language::Rust.name()];
+            Meter::Count(counter(MetricId::KernelLaunchesTotal, &labels))
+        };
+        let handle = format!("{}:{}:{}", shared.name(), facts.name, &origin.key[..16]);
+        Self {
+            shared,
+            facts,
+            function,
+            meter,
+            handle,
+            core: origin.core,
+            source: origin.source,
+            answer: origin.answer,
+            compile_seconds: origin.compile_seconds,
+            notes: origin.notes,
+            passes: origin.passes,
+        }
+    }
+
+    #[must_use]
+    pub fn facts(&self) -> &KernelFacts {
+        &self.facts
+    }
+
+    /// Text that names the kernel on its device.
+    #[must_use]
+    pub fn handle(&self) -> &str {
+        &self.handle
+    }
+
+    #[must_use]
+    pub fn core(&self) -> CoreType {
+        self.core
+    }
+
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    #[must_use]
+    pub fn cache_answer(&self) -> CacheAnswer {
+        self.answer
+    }
+
+    /// Seconds that getting the kernel took, from source or cache.
+    #[must_use]
+    pub fn compile_seconds(&self) -> f64 {
+        self.compile_seconds
+    }
+
+    /// Remarks of the compiler, for example host code that was skipped.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// JSON list of the passes with time and number of transformations.
+    #[must_use]
+    pub fn passes(&self) -> &str {
+        &self.passes
+    }
+
+    #[must_use]
+    pub fn device_info(&self) -> &DeviceInfo {
+        self.shared.info()
+    }
+
+    /// Check grid, block and shared memory against the limits of the device.
+    ///
+    /// # Errors
+    ///
+    /// `invalid-launch`, naming what is wrong and the limit.
+    pub fn check_shape(&self, shape: &LaunchShape) -> Result<LaunchConfig> {
+        let info = self.shared.info();
+        let refuse = |reason: String| Error::Launch {
+            kernel: self.facts.name.clone(),
+            reason,
+        };
+        let axis = |what: &str, values: [i64; 3], limits: [u32; 3]| -> Result<[u32; 3]> {
+            let mut checked = [1; 3];
+            for (index, (value, limit)) in values.into_iter().zip(limits).enumerate() {
+                checked[index] = u32::try_from(value)
+                    .ok()
+                    .filter(|value| (1..=limit).contains(value))
+                    .ok_or_else(|| {
+                        let name = ["x", "y", "z"][index];
+                        refuse(format!("{what}.{name} is {value}; {} allows 1 to {limit}", info.name))
+                    })?;
+            }
+            Ok(checked)
+        };
+        let config = LaunchConfig {
+            grid: axis("grid", shape.grid, info.max_grid)?,
+            block: axis("block", shape.block, info.max_block)?,
+            shared_bytes: u32::try_from(shape.shared_bytes)
+                .ok()
+                .filter(|bytes| u64::from(*bytes) <= info.shared_memory_per_block_bytes)
+                .ok_or_else(|| {
+                    refuse(format!(
+                        "shared memory is {} bytes; {} allows 0 to {}",
+                        shape.shared_bytes, info.name, info.shared_memory_per_block_bytes
+                    ))
+                })?,
+        };
+        let limit = self
+            .facts
+            .max_threads_per_block
+            .map_or(info.max_threads_per_block, |bound| bound.min(info.max_threads_per_block));
+        if config.threads_per_block() > u64::from(limit) {
+            let why = if limit < info.max_threads_per_block { "__launch_bounds__ allows" } else { "the limit is" };
+            return Err(refuse(format!("a block has {} threads; {why} {limit}", config.threads_per_block())));
+        }
+        if config.block_count().is_none() {
+            return Err(refuse("the grid has more than 2^64 blocks".to_owned()));
+        }
+        Ok(config)
+    }
+
+    /// Launch on the default stream and wait, or in `stream` and return at once.
+    ///
+    /// # Errors
+    ///
+    /// Arguments that do not fit the parameters, a closed device, or what the device reports.
+    ///
+    /// # Safety
+    ///
+    /// Every pointer argument must be valid for what the kernel does with it until the launch has run.
+    pub unsafe fn launch(
+        &self,
+        config: &LaunchConfig,
+        arguments: &[Argument],
+        stream: Option<&Arc<dyn Stream>>,
+    ) -> Result<LaunchTimes> {
+        self.shared.check_open()?;
+        let mut stack = [0_u8; STACK_ARGUMENT_BYTES];
+        let mut heap = Vec::new();
+        let needed = self.facts.argument_block_bytes;
+        let block = if needed <= STACK_ARGUMENT_BYTES {
+            &mut stack[..needed]
+        } else {
+            heap.resize(needed, 0);
+            &mut heap[..]
+        };
+        self.pack(arguments, block)?;
+        match stream {
+            // SAFETY: the block was packed to the kernel's own layout; pointers are the caller's promise.
+            None => unsafe { self.launch_and_wait(config, block) },
+            // SAFETY: as above.
+            Some(stream) => unsafe { self.launch_in(config, block, stream) },
+        }
+    }
+
+    fn pack(&self, arguments: &[Argument], block: &mut [u8]) -> Result<()> {
+        if arguments.len() != self.facts.parameters.len() {
+            return Err(Error::ArgumentCount {
+                signature: self.facts.signature.clone(),
+                expected: self.facts.parameters.len(),
+                given: arguments.len(),
+            });
+        }
+        for (index, (parameter, argument)) in self.facts.parameters.iter().zip(arguments).enumerate() {
+            pack(parameter, argument, block).map_err(|misfit| misfit.at(&self.facts.name, index, parameter))?;
+        }
+        Ok(())
+    }
+
+    unsafe fn launch_and_wait(&self, config: &LaunchConfig, block: &[u8]) -> Result<LaunchTimes> {
+        let stream = self.shared.device().default_stream();
+        let start_ns = now_ns();
+        // SAFETY: as `launch`; the wait below ends the use of the arguments.
+        unsafe { stream.launch(self.function.as_ref(), config, block)? };
+        stream.synchronize()?;
+        let duration_ns = now_ns() - start_ns;
+        self.meter.finish(stream.id() as u32, start_ns, duration_ns, config);
+        Ok(LaunchTimes { start_ns, duration_ns })
+    }
+
+    unsafe fn launch_in(&self, config: &LaunchConfig, block: &[u8], stream: &Arc<dyn Stream>) -> Result<LaunchTimes> {
+        let device = self.shared.device();
+        let (begin, end) = (device.create_event()?, device.create_event()?);
+        let submitted_ns = now_ns();
+        stream.record(&begin)?;
+        // SAFETY: as `launch`.
+        unsafe { stream.launch(self.function.as_ref(), config, block)? };
+        stream.record(&end)?;
+        let (meter, config, id) = (self.meter.clone(), *config, stream.id() as u32);
+        stream.call(Box::new(move || {
+            if let (Some(begin), Some(end)) = (begin.timestamp_ns(), end.timestamp_ns()) {
+                meter.finish(id, begin, end.saturating_sub(begin), &config);
+            }
+            Ok(())
+        }))?;
+        Ok(LaunchTimes {
+            start_ns: submitted_ns,
+            duration_ns: 0,
+        })
+    }
+
+    /// Wait for a stream, at most `limit`; tells whether it became idle.
+    ///
+    /// # Errors
+    ///
+    /// What the stream reports.
+    pub fn wait(stream: &dyn Stream, limit: Option<Duration>) -> Result<bool> {
+        let Some(limit) = limit else {
+            stream.synchronize()?;
+            return Ok(true);
+        };
+        let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        let start_ns = now_ns();
+        while !stream.is_idle()? {
+            if now_ns() - start_ns >= limit_ns {
+                return Ok(false);
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        stream.synchronize()?;
+        Ok(true)
+    }
+
+    /// A new event of the kernel's device.
+    ///
+    /// # Errors
+    ///
+    /// A closed device, or what the device reports.
+    pub fn create_event(&self) -> Result<Arc<dyn Event>> {
+        self.shared.check_open()?;
+        Ok(self.shared.device().create_event()?)
+    }
+
+    /// A new stream of the kernel's device.
+    ///
+    /// # Errors
+    ///
+    /// A closed device, or what the device reports.
+    pub fn create_stream(&self) -> Result<Arc<dyn Stream>> {
+        self.shared.check_open()?;
+        Ok(self.shared.device().create_stream()?)
+    }
+}
+
+/// `name(const float* a, int n)`, for messages.
+pub(crate) fn signature_text(name: &str, parameters: &[Parameter]) -> String {
+    let mut text = format!("{name}(");
+    for (index, parameter) in parameters.iter().enumerate() {
+        let separator = if index == 0 { "" } else { ", " };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{separator}{} {}", parameter.type_name, parameter.name);
+    }
+    text.push(')');
+    text
+}

@@ -1,0 +1,62 @@
+//! LLVM, reached through the Python package `llvmlite`.
+
+use std::sync::OnceLock;
+
+use amdgpu_abi::Language;
+use amdgpu_compiler::{CodeGenerator, CodegenRequest, Error};
+use amdgpu_telemetry::Boundary;
+use pyo3::exceptions::PyImportError;
+use pyo3::prelude::*;
+
+static GENERATE: Boundary = Boundary::new(Language::Rust, Language::Python, "codegen.generate");
+
+/// Calls `amdgpu.codegen`.
+pub struct PythonCodeGenerator;
+
+/// Asked for once: it goes into every cache key, also of processes that never load LLVM.
+static IDENTITY: OnceLock<String> = OnceLock::new();
+
+impl CodeGenerator for PythonCodeGenerator {
+    fn generate(&self, llvm_ir: &str, request: &CodegenRequest) -> Result<Vec<u8>, Error> {
+        let _crossing = GENERATE.enter();
+        Python::attach(|py| {
+            let module = py.import("amdgpu.codegen")?;
+            let (mut cpu, mut features) = (request.cpu.clone(), request.features.clone());
+            if request.is_host && cpu.is_empty() {
+                (_, cpu, features) = module.call_method0("host_target")?.extract::<(String, String, String)>()?;
+            }
+            module
+                .call_method1(
+                    "generate",
+                    (llvm_ir, &request.triple, cpu, features, request.optimization_level, request.emit.name()),
+                )?
+                .extract::<Vec<u8>>()
+        })
+        .map_err(|error| to_compiler_error(&error))
+    }
+
+    fn identity(&self) -> String {
+        IDENTITY
+            .get_or_init(|| {
+                Python::attach(|py| {
+                    py.import("amdgpu.codegen")
+                        .and_then(|module| module.call_method0("identity"))
+                        .and_then(|identity| identity.extract::<String>())
+                        // Without LLVM nothing can be compiled, and what is cached under this name is never found.
+                        .unwrap_or_else(|_| "none".to_owned())
+                })
+            })
+            .clone()
+    }
+}
+
+fn to_compiler_error(error: &PyErr) -> Error {
+    Python::attach(|py| {
+        let message = error.value(py).to_string();
+        if error.is_instance_of::<PyImportError>(py) {
+            Error::CodeGeneratorMissing { reason: message }
+        } else {
+            Error::CodeGeneration { reason: message }
+        }
+    })
+}

@@ -1,0 +1,261 @@
+//! `_native.Device`: an open device.
+
+use std::sync::Arc;
+
+use amdgpu_abi::{Dtype, ErrorCode, Language};
+use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType};
+use amdgpu_compiler::{CompileOptions, OptimizationLevel};
+use amdgpu_hal::registry::{self, DeviceSelector};
+use amdgpu_hal::{DeviceInfo, MemoryKind};
+use amdgpu_memory::{AllocatorOptions, StatValue};
+use amdgpu_telemetry::Boundary;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::array::Array;
+use crate::codegen::PythonCodeGenerator;
+use crate::errors::{IntoPyResult, raise};
+use crate::kernel::Kernel;
+use crate::stream::Stream;
+
+static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "Device.compile");
+
+#[pyclass(frozen, module = "amdgpu._native")]
+pub struct Device {
+    context: Arc<Context>,
+    level: OptimizationLevel,
+}
+
+fn parse_level(py: Python<'_>, name: &str) -> PyResult<OptimizationLevel> {
+    OptimizationLevel::from_name(name).ok_or_else(|| {
+        let message = format!("optimization_level is {name:?}; known are none, low, high, max");
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+    })
+}
+
+fn parse_selector(device: &Bound<'_, PyAny>) -> PyResult<DeviceSelector> {
+    if let Ok(index) = device.extract::<i64>() {
+        return Ok(DeviceSelector::Index(index));
+    }
+    if let Ok(name) = device.extract::<String>() {
+        return Ok(DeviceSelector::Name(name));
+    }
+    let message = format!("a device is an index or a name, not {}", device.get_type().name()?);
+    Err(raise(device.py(), ErrorCode::InvalidType, Language::Rust, &message))
+}
+
+#[pymethods]
+impl Device {
+    #[new]
+    #[pyo3(signature = (device, core_types, *, optimization_level="high", telemetry=true))]
+    fn new(
+        py: Python<'_>,
+        device: &Bound<'_, PyAny>,
+        core_types: Vec<String>,
+        optimization_level: &str,
+        telemetry: bool,
+    ) -> PyResult<Self> {
+        let level = parse_level(py, optimization_level)?;
+        let cores = core_types
+            .iter()
+            .map(|name| CoreType::from_name(name))
+            .collect::<Result<Vec<_>, _>>()
+            .into_py_result(py)?;
+        let selector = parse_selector(device)?;
+        let opened = py.detach(|| registry::open_device(selector)).into_py_result(py)?;
+        let listed = registry::list_devices().into_py_result(py)?;
+        // Devices that are reached by name only are numbered behind the listed ones.
+        let index = listed
+            .iter()
+            .position(|info| info.name == opened.info().name)
+            .unwrap_or(listed.len());
+        let options = ContextOptions {
+            cores,
+            memory: AllocatorOptions {
+                device_index: Some(index as u16),
+                ..AllocatorOptions::default()
+            },
+            records_launches: telemetry,
+        };
+        Ok(Self {
+            context: Arc::new(Context::open(opened, index as u16, options).into_py_result(py)?),
+            level,
+        })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.context.info().name
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.context.info().kind.name()
+    }
+
+    #[getter]
+    fn core_types(&self) -> Vec<&'static str> {
+        self.context.cores().iter().map(|core| core.name()).collect()
+    }
+
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.context.is_closed()
+    }
+
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let info = describe(py, self.context.info())?;
+        let memory = self
+            .context
+            .device()
+            .into_py_result(py)?
+            .memory_info()
+            .into_py_result(py)?;
+        info.set_item("free_memory_bytes", memory.free_bytes)?;
+        Ok(info)
+    }
+
+    fn memory_info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let memory = self
+            .context
+            .device()
+            .into_py_result(py)?
+            .memory_info()
+            .into_py_result(py)?;
+        let result = PyDict::new(py);
+        result.set_item("free_bytes", memory.free_bytes)?;
+        result.set_item("total_bytes", memory.total_bytes)?;
+        result.set_item("used_bytes", memory.used_bytes)?;
+        Ok(result)
+    }
+
+    fn memory_stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let result = PyDict::new(py);
+        for (key, value) in self.context.allocator().into_py_result(py)?.stats().entries() {
+            match value {
+                StatValue::Count(count) => result.set_item(key, count)?,
+                StatValue::Ratio(ratio) => result.set_item(key, ratio)?,
+            }
+        }
+        Ok(result)
+    }
+
+    fn empty_cache(&self, py: Python<'_>) -> PyResult<u64> {
+        let allocator = self.context.allocator().into_py_result(py)?;
+        Ok(py.detach(|| allocator.empty_cache()))
+    }
+
+    #[pyo3(signature = (shape, dtype, kind="device"))]
+    fn empty(&self, py: Python<'_>, shape: Vec<i64>, dtype: &str, kind: &str) -> PyResult<Array> {
+        let dtype = Dtype::from_name(dtype).ok_or_else(|| {
+            let known = Dtype::known_names().collect::<Vec<_>>().join(", ");
+            let message = format!("dtype {dtype} is not a type of device memory; supported: {known}");
+            raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message)
+        })?;
+        let kind = MemoryKind::ALL
+            .into_iter()
+            .find(|known| known.name() == kind)
+            .ok_or_else(|| {
+                let message = format!("kind is {kind:?}; known are device, pinned, unified");
+                raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+            })?;
+        Array::allocate(py, &self.context, shape, dtype, kind)
+    }
+
+    #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=Vec::new()))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+    fn compile(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        name: Option<&str>,
+        core_type: &str,
+        file_name: &str,
+        optimization_level: Option<&str>,
+        fast_math: bool,
+        defines: Vec<(String, String)>,
+    ) -> PyResult<Kernel> {
+        let _crossing = COMPILE.enter();
+        let level = match optimization_level {
+            Some(level) => parse_level(py, level)?,
+            None => self.level,
+        };
+        let options = CompileOptions {
+            name: file_name.to_owned(),
+            optimization_level: level,
+            fast_math,
+            defines,
+            ..CompileOptions::default()
+        };
+        let request = CompileRequest {
+            source,
+            kernel_name: name,
+            core: CoreType::from_name(core_type).into_py_result(py)?,
+            options,
+        };
+        let kernel = py
+            .detach(|| self.context.compile(&request, &PythonCodeGenerator))
+            .into_py_result(py)?;
+        Ok(Kernel::new(kernel))
+    }
+
+    fn kernel(&self, py: Python<'_>, handle: &str) -> PyResult<Kernel> {
+        self.context
+            .kernel(handle)
+            .map(Kernel::new)
+            .ok_or_else(|| {
+                let message = format!("{} has no kernel with the handle {handle:?}", self.name());
+                raise(py, ErrorCode::InvalidHandle, Language::Rust, &message)
+            })
+    }
+
+    fn create_stream(&self, py: Python<'_>) -> PyResult<Stream> {
+        Ok(Stream::new(self.context.create_stream().into_py_result(py)?, self.name()))
+    }
+
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        let device = self.context.device().into_py_result(py)?;
+        py.detach(|| device.synchronize()).into_py_result(py)
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.context.close()).into_py_result(py)
+    }
+}
+
+/// The devices of this machine, best first.
+#[pyfunction]
+pub fn list_devices(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let devices = py.detach(registry::list_devices).into_py_result(py)?;
+    let result = PyList::empty(py);
+    for info in &devices {
+        result.append(describe(py, info)?)?;
+    }
+    Ok(result)
+}
+
+fn describe<'py>(py: Python<'py>, info: &DeviceInfo) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("kind", info.kind.name())?;
+    result.set_item("ordinal", info.ordinal)?;
+    result.set_item("name", &info.name)?;
+    result.set_item("product_name", &info.product_name)?;
+    result.set_item("architecture", &info.architecture)?;
+    result.set_item("compute_units", info.compute_units)?;
+    result.set_item("physical_cores", info.physical_cores)?;
+    result.set_item("logical_cores", info.logical_cores)?;
+    result.set_item("warp_size", info.warp_size)?;
+    result.set_item("max_threads_per_block", info.max_threads_per_block)?;
+    result.set_item("max_block", info.max_block)?;
+    result.set_item("max_grid", info.max_grid)?;
+    result.set_item("shared_memory_per_block_bytes", info.shared_memory_per_block_bytes)?;
+    result.set_item("total_memory_bytes", info.total_memory_bytes)?;
+    result.set_item("level1_data_cache_bytes", info.caches.level1_data_bytes)?;
+    result.set_item("level2_cache_bytes", info.caches.level2_bytes)?;
+    result.set_item("level3_cache_bytes", info.caches.level3_bytes)?;
+    result.set_item("simd_width_bits", info.simd_width_bits)?;
+    result.set_item("clock_hertz", info.clock_hertz)?;
+    result.set_item("uuid", info.uuid.as_deref())?;
+    result.set_item("driver_version", info.driver_version.as_deref())?;
+    Ok(result)
+}

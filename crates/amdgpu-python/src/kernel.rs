@@ -1,0 +1,442 @@
+//! `_native.Kernel` and `_native.Launcher`: the launch path.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use amdgpu_abi::{Dtype, ErrorCode, Language};
+use amdgpu_aura as aura;
+use amdgpu_aura::{Argument, LaunchShape, LaunchTimes, ParameterKind};
+use amdgpu_hal::{DeviceKind, LaunchConfig};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
+
+use crate::array::Array;
+use crate::errors::{IntoPyResult, from_coded, raise};
+use crate::operand::{Operand, is_contiguous, numpy_dtype, numpy_memory};
+use crate::stream::Stream;
+
+#[pyclass(frozen, module = "amdgpu")]
+pub struct Kernel {
+    kernel: Arc<aura::Kernel>,
+}
+
+/// A kernel with its launch shape, checked once; calling it is the fast path.
+#[pyclass(frozen, module = "amdgpu")]
+pub struct Launcher {
+    kernel: Arc<aura::Kernel>,
+    config: LaunchConfig,
+    stream: Option<Py<Stream>>,
+}
+
+impl Kernel {
+    pub fn new(kernel: Arc<aura::Kernel>) -> Self {
+        Self { kernel }
+    }
+}
+
+/// Arguments of one launch with what keeps their memory in place.
+#[derive(Default)]
+struct Converted {
+    arguments: Vec<Argument>,
+    keep: Vec<Arc<dyn Send + Sync>>,
+    borrowed: Vec<Box<dyn Send>>,
+}
+
+fn convert(kernel: &aura::Kernel, args: &[Bound<'_, PyAny>]) -> PyResult<Converted> {
+    let mut converted = Converted {
+        arguments: Vec::with_capacity(args.len()),
+        ..Converted::default()
+    };
+    let parameters = &kernel.facts().parameters;
+    for (index, arg) in args.iter().enumerate() {
+        // Too many arguments are reported by the launch, with the signature.
+        let is_pointer = parameters
+            .get(index)
+            .is_some_and(|parameter| matches!(parameter.kind, ParameterKind::Pointer { .. }));
+        let argument = if is_pointer {
+            pointer(kernel, index, arg, &mut converted)?
+        } else {
+            scalar(kernel, index, arg)?
+        };
+        converted.arguments.push(argument);
+    }
+    Ok(converted)
+}
+
+fn misfit(kernel: &aura::Kernel, index: usize, py: Python<'_>, code: ErrorCode, reason: &str) -> PyErr {
+    let facts = kernel.facts();
+    let name = facts.parameters.get(index).map_or("?", |parameter| parameter.name.as_str());
+    raise(py, code, Language::Rust, &format!("argument {index} (`{name}`) of {}: {reason}", facts.name))
+}
+
+fn pointer(kernel: &aura::Kernel, index: usize, arg: &Bound<'_, PyAny>, converted: &mut Converted) -> PyResult<Argument> {
+    let py = arg.py();
+    if let Ok(array) = arg.cast::<PyUntypedArray>() {
+        let descr = array.dtype();
+        let dtype = numpy_dtype(&descr)?;
+        if !array.is_contiguous() {
+            return Err(not_contiguous(kernel, index, py));
+        }
+        check_host_device(kernel, index, py)?;
+        let (address, is_writable) = numpy_memory(array);
+        return Ok(memory(address as u64, Some(dtype), !is_writable));
+    }
+    if let Ok(array) = arg.cast::<Array>() {
+        let inner = array.get();
+        inner.check_alive(py)?;
+        if !is_contiguous(&inner.shape, &inner.strides) {
+            return Err(not_contiguous(kernel, index, py));
+        }
+        match inner.device_name() {
+            Some(device) if device != kernel.device_info().name => {
+                let reason = format!("the array is on {device}, the kernel on {}", kernel.device_info().name);
+                return Err(misfit(kernel, index, py, ErrorCode::WrongDevice, &reason));
+            }
+            Some(_) => {}
+            None => check_host_device(kernel, index, py)?,
+        }
+        converted.keep.push(inner.keep());
+        return Ok(memory(inner.data() as u64, Some(inner.dtype), inner.is_read_only));
+    }
+    match Operand::borrow(arg)? {
+        Some(operand) => {
+            if !operand.is_contiguous() {
+                return Err(not_contiguous(kernel, index, py));
+            }
+            check_host_device(kernel, index, py)?;
+            let argument = memory(operand.data as u64, Some(operand.dtype), !operand.is_writable);
+            converted.borrowed.push(operand.into_owner());
+            Ok(argument)
+        }
+        None => {
+            let type_name = kernel.facts().parameters[index].type_name.as_str();
+            let reason = format!("`{type_name}` needs an array, not {}", arg.get_type().name()?);
+            Err(misfit(kernel, index, py, ErrorCode::InvalidType, &reason))
+        }
+    }
+}
+
+fn memory(address: u64, dtype: Option<Dtype>, is_read_only: bool) -> Argument {
+    Argument::Pointer {
+        address,
+        dtype,
+        is_read_only,
+    }
+}
+
+fn not_contiguous(kernel: &aura::Kernel, index: usize, py: Python<'_>) -> PyErr {
+    misfit(kernel, index, py, ErrorCode::NotContiguous, "the array is not contiguous in row-major order")
+}
+
+/// Host memory fits kernels of the CPU, and of `null` devices, which touch no memory.
+fn check_host_device(kernel: &aura::Kernel, index: usize, py: Python<'_>) -> PyResult<()> {
+    let info = kernel.device_info();
+    if matches!(info.kind, DeviceKind::Cpu | DeviceKind::Null) {
+        return Ok(());
+    }
+    let reason = format!("the array is in host memory, the kernel on {}; copy it with amdgpu.array(x, device=...)", info.name);
+    Err(misfit(kernel, index, py, ErrorCode::WrongDevice, &reason))
+}
+
+fn scalar(kernel: &aura::Kernel, index: usize, arg: &Bound<'_, PyAny>) -> PyResult<Argument> {
+    let py = arg.py();
+    if arg.is_exact_instance_of::<PyInt>() {
+        return integer(kernel, index, arg);
+    }
+    if arg.is_exact_instance_of::<PyFloat>() {
+        return Ok(Argument::Float(arg.extract()?));
+    }
+    if arg.is_instance_of::<PyBool>() {
+        return Ok(Argument::Bool(arg.extract()?));
+    }
+    // NumPy scalars and 0-d arrays say what they are through their dtype; everything else through the number protocols.
+    if let Ok(dtype) = arg.getattr("dtype") {
+        if arg.getattr("ndim")?.extract::<usize>()? != 0 {
+            let reason = "an array was given where a number is expected";
+            return Err(misfit(kernel, index, py, ErrorCode::InvalidType, reason));
+        }
+        let kind = dtype.getattr("kind")?.extract::<String>()?;
+        let item = arg.call_method0("item")?;
+        return match kind.as_str() {
+            "b" => Ok(Argument::Bool(item.extract()?)),
+            "i" | "u" => integer(kernel, index, &item),
+            "f" => Ok(Argument::Float(item.extract()?)),
+            _ => Err(misfit(kernel, index, py, ErrorCode::InvalidType, "a number is expected")),
+        };
+    }
+    if let Ok(value) = arg.call_method0("__index__") {
+        return integer(kernel, index, &value);
+    }
+    arg.extract::<f64>().map(Argument::Float).map_err(|_| {
+        let type_name = arg.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        misfit(kernel, index, py, ErrorCode::InvalidType, &format!("a number is expected, not {type_name}"))
+    })
+}
+
+fn integer(kernel: &aura::Kernel, index: usize, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
+    if let Ok(small) = value.extract::<i64>() {
+        return Ok(Argument::Int(i128::from(small)));
+    }
+    value
+        .extract::<i128>()
+        .map(Argument::Int)
+        .map_err(|_| misfit(kernel, index, value.py(), ErrorCode::InvalidArgument, "the integer has more than 127 bits"))
+}
+
+/// Convert, launch, and for launches in a stream keep the arguments alive.
+fn launch(
+    py: Python<'_>,
+    kernel: &aura::Kernel,
+    config: &LaunchConfig,
+    args: &[Bound<'_, PyAny>],
+    stream: Option<&Stream>,
+) -> PyResult<LaunchTimes> {
+    let converted = convert(kernel, args)?;
+    let arguments = &converted.arguments;
+    let Some(stream) = stream else {
+        // SAFETY: the argument objects live in `args` until the launch, which waits, is over; `keep` holds blocks against `free()`.
+        return py
+            .detach(|| unsafe { kernel.launch(config, arguments, None) })
+            .map_err(|error| from_coded(py, &error));
+    };
+    if stream.device_name() != kernel.device_info().name {
+        let message = format!("the stream is of {}, the kernel of {}", stream.device_name(), kernel.device_info().name);
+        return Err(raise(py, ErrorCode::WrongDevice, Language::Rust, &message));
+    }
+    let event = kernel.create_event().into_py_result(py)?;
+    let mut kept: Vec<Py<PyAny>> = args.iter().map(|arg| arg.clone().unbind()).collect();
+    kept.push(Py::new(py, Held(converted.keep, SyncOwners(converted.borrowed)))?.into_any());
+    // SAFETY: `kept` goes into the stream, which holds it until the launch has run.
+    let launched = py.detach(|| unsafe { kernel.launch(config, arguments, Some(stream.inner())) });
+    stream.keep(event, kept).into_py_result(py)?;
+    launched.map_err(|error| from_coded(py, &error))
+}
+
+/// Owners of memory, as one Python object.
+#[pyclass(frozen)]
+struct Held(
+    #[allow(dead_code, reason = "held, not read")] Vec<Arc<dyn Send + Sync>>,
+    #[allow(dead_code, reason = "held, not read")] SyncOwners,
+);
+
+/// Never accessed, only dropped.
+struct SyncOwners(#[allow(dead_code, reason = "held, not read")] Vec<Box<dyn Send>>);
+
+// SAFETY: no method reads the content, so sharing a reference shares nothing.
+unsafe impl Sync for SyncOwners {}
+
+fn extents(what: &str, value: &Bound<'_, PyAny>) -> PyResult<[i64; 3]> {
+    let py = value.py();
+    let refuse = |reason: String| raise(py, ErrorCode::InvalidLaunch, Language::Rust, &reason);
+    if let Ok(single) = value.extract::<i64>() {
+        return Ok([single, 1, 1]);
+    }
+    let list = value
+        .extract::<Vec<i64>>()
+        .map_err(|_| refuse(format!("{what} is {}; pass 1 to 3 integers", value.repr().map_or_else(|_| "?".into(), |r| r.to_string()))))?;
+    if list.is_empty() || list.len() > 3 {
+        return Err(refuse(format!("{what} has {} extents; pass 1 to 3 integers", list.len())));
+    }
+    let mut shape = [1; 3];
+    shape[..list.len()].copy_from_slice(&list);
+    Ok(shape)
+}
+
+#[pymethods]
+impl Kernel {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.kernel.facts().name
+    }
+
+    #[getter]
+    fn handle(&self) -> &str {
+        self.kernel.handle()
+    }
+
+    #[getter]
+    fn signature(&self) -> &str {
+        &self.kernel.facts().signature
+    }
+
+    #[getter]
+    fn core_type(&self) -> &'static str {
+        self.kernel.core().name()
+    }
+
+    #[getter]
+    fn device(&self) -> &str {
+        &self.kernel.device_info().name
+    }
+
+    #[getter]
+    fn source(&self) -> &str {
+        self.kernel.source()
+    }
+
+    #[getter]
+    fn cache_answer(&self) -> &'static str {
+        self.kernel.cache_answer().name()
+    }
+
+    #[getter]
+    fn compile_seconds(&self) -> f64 {
+        self.kernel.compile_seconds()
+    }
+
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.kernel.notes().to_vec()
+    }
+
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let result = PyList::empty(py);
+        for parameter in &self.kernel.facts().parameters {
+            let (is_pointer, is_const, dtype) = match parameter.kind {
+                ParameterKind::Pointer { pointee, is_const } => (true, is_const, pointee),
+                ParameterKind::Scalar { dtype } => (false, true, Some(dtype)),
+                ParameterKind::Bytes => (false, true, None),
+            };
+            let entry = PyDict::new(py);
+            entry.set_item("name", &parameter.name)?;
+            entry.set_item("type", &parameter.type_name)?;
+            entry.set_item("is_pointer", is_pointer)?;
+            entry.set_item("is_const", is_const)?;
+            entry.set_item("dtype", dtype.and_then(Dtype::name))?;
+            entry.set_item("offset_bytes", parameter.offset_bytes)?;
+            entry.set_item("size_bytes", parameter.size_bytes)?;
+            result.append(entry)?;
+        }
+        Ok(result)
+    }
+
+    #[getter]
+    fn passes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("json")?.call_method1("loads", (self.kernel.passes(),))
+    }
+
+    /// `kernel[grid, block]`, `kernel[grid, block, shared_bytes]` or `kernel[grid, block, shared_bytes, stream]`.
+    fn __getitem__(&self, py: Python<'_>, shape: &Bound<'_, PyAny>) -> PyResult<Launcher> {
+        let refuse = || {
+            let message = "write kernel[grid, block](...), optionally kernel[grid, block, shared_bytes, stream](...)";
+            raise(py, ErrorCode::InvalidLaunch, Language::Rust, message)
+        };
+        let parts = shape.cast::<PyTuple>().map_err(|_| refuse())?;
+        if !(2..=4).contains(&parts.len()) {
+            return Err(refuse());
+        }
+        let shared_bytes = if parts.len() > 2 { parts.get_item(2)?.extract()? } else { 0 };
+        let stream = match parts.get_item(3) {
+            Ok(stream) if !stream.is_none() => Some(stream.cast_into::<Stream>()?.unbind()),
+            _ => None,
+        };
+        let launch_shape = LaunchShape {
+            grid: extents("grid", &parts.get_item(0)?)?,
+            block: extents("block", &parts.get_item(1)?)?,
+            shared_bytes,
+        };
+        Ok(Launcher {
+            config: self.kernel.check_shape(&launch_shape).into_py_result(py)?,
+            kernel: Arc::clone(&self.kernel),
+            stream,
+        })
+    }
+
+    /// Launch; returns start and duration in nanoseconds (the duration is 0 while a launch in a stream still runs).
+    #[pyo3(signature = (grid, block, args, *, shared_bytes=0, stream=None, timeout_ms=None))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+    fn launch(
+        &self,
+        py: Python<'_>,
+        grid: &Bound<'_, PyAny>,
+        block: &Bound<'_, PyAny>,
+        args: Vec<Bound<'_, PyAny>>,
+        shared_bytes: i64,
+        stream: Option<&Bound<'_, Stream>>,
+        timeout_ms: Option<u64>,
+    ) -> PyResult<(u64, u64)> {
+        let shape = LaunchShape {
+            grid: extents("grid", grid)?,
+            block: extents("block", block)?,
+            shared_bytes,
+        };
+        let config = self.kernel.check_shape(&shape).into_py_result(py)?;
+        let times = match (timeout_ms, stream) {
+            (Some(limit_ms), _) => self.launch_with_limit(py, &config, &args, stream, limit_ms)?,
+            (None, stream) => launch(py, &self.kernel, &config, &args, stream.map(Bound::get))?,
+        };
+        Ok((times.start_ns, times.duration_ns))
+    }
+
+    fn __str__(&self) -> &str {
+        self.kernel.handle()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<amdgpu.Kernel {} on {}>", self.kernel.facts().signature, self.device())
+    }
+}
+
+impl Kernel {
+    /// A limit needs a thread that can go on waiting for nothing: the launch runs in a stream of its own.
+    fn launch_with_limit(
+        &self,
+        py: Python<'_>,
+        config: &LaunchConfig,
+        args: &[Bound<'_, PyAny>],
+        stream: Option<&Bound<'_, Stream>>,
+        limit_ms: u64,
+    ) -> PyResult<LaunchTimes> {
+        let own;
+        let stream = match stream {
+            Some(stream) => stream,
+            None => {
+                let created = self.kernel.create_stream().into_py_result(py)?;
+                own = Bound::new(py, Stream::new(created, self.device()))?;
+                &own
+            }
+        };
+        let (begin, end) = (
+            self.kernel.create_event().into_py_result(py)?,
+            self.kernel.create_event().into_py_result(py)?,
+        );
+        let queue = stream.get().inner();
+        queue.record(&begin).into_py_result(py)?;
+        launch(py, &self.kernel, config, args, Some(stream.get()))?;
+        queue.record(&end).into_py_result(py)?;
+        let limit = Some(Duration::from_millis(limit_ms));
+        if !py.detach(|| aura::Kernel::wait(queue.as_ref(), limit)).into_py_result(py)? {
+            // The stream still owns the arguments; it must outlive this call without anybody waiting for it.
+            std::mem::forget(stream.clone().unbind());
+            return Err(from_coded(
+                py,
+                &aura::Error::Timeout {
+                    kernel: self.kernel.facts().name.clone(),
+                    limit_ms,
+                },
+            ));
+        }
+        let start_ns = begin.timestamp_ns().unwrap_or_default();
+        Ok(LaunchTimes {
+            start_ns,
+            duration_ns: end.timestamp_ns().unwrap_or(start_ns).saturating_sub(start_ns),
+        })
+    }
+}
+
+#[pymethods]
+impl Launcher {
+    #[pyo3(signature = (*args))]
+    fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
+        let stream = self.stream.as_ref().map(Py::get);
+        launch(py, &self.kernel, &self.config, &args, stream)?;
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<amdgpu.Launcher {} grid={:?} block={:?}>", self.kernel.facts().name, self.config.grid, self.config.block)
+    }
+}

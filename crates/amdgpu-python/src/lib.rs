@@ -1,0 +1,60 @@
+//! `amdgpu._native`: bindings only.
+//!
+//! Contract
+//! - Each function takes Python values, calls one core, and gives Python values back. Decisions live in the crates below or in the
+//!   Python modules above.
+//! - Work that can take long runs detached from the interpreter (the GIL is released).
+//! - Errors of every crate become the exceptions of `amdgpu._generated.errors`.
+//! - Importing the module opens no library and starts no thread: cores are loaded by the first call that needs them.
+//! - Arrays that a launch in a stream uses are kept alive by the stream until it has passed the launch.
+
+mod array;
+mod codegen;
+mod device;
+mod dlpack;
+mod errors;
+mod floats;
+mod kernel;
+mod libraries;
+mod math;
+mod network;
+mod operand;
+mod ops;
+mod stream;
+mod telemetry;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::array::Array;
+    #[pymodule_export]
+    use super::device::{Device, list_devices};
+    #[pymodule_export]
+    use super::kernel::{Kernel, Launcher};
+    #[pymodule_export]
+    use super::libraries::{from_dlpack, julia_source_path, libraries};
+    #[pymodule_export]
+    use super::math::{
+        math_activation, math_adaptive_learning_rate, math_adopt_table, math_availability, math_is_started,
+        math_momentum_update, math_softmax,
+    };
+    #[pymodule_export]
+    use super::network::Network;
+    #[pymodule_export]
+    use super::ops::matmul::matmul;
+    #[pymodule_export]
+    use super::stream::Stream;
+    #[pymodule_export]
+    use super::telemetry::{
+        Subscription, record_dispatch, record_fallback, telemetry_chrome_trace, telemetry_is_enabled,
+        telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,
+    };
+
+    #[pymodule_init]
+    fn init() {
+        super::libraries::register_own_directory();
+        super::telemetry::warn_about_fallbacks();
+    }
+}

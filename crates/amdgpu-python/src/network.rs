@@ -1,0 +1,153 @@
+//! `_native.Network`: a checked network plan with its weights.
+
+use std::path::PathBuf;
+
+use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_neuro as neuro;
+use amdgpu_neuro::{BuildOptions, DenseBackendKind};
+use amdgpu_telemetry::Boundary;
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::errors::{IntoPyResult, raise};
+use crate::floats::{to_f32, values};
+
+static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "Network.from_text");
+static FORWARD: Boundary = Boundary::new(Language::Python, Language::Rust, "Network.forward");
+
+#[pyclass(frozen, module = "amdgpu._native")]
+pub struct Network {
+    network: neuro::Network,
+    text: String,
+}
+
+#[pymethods]
+impl Network {
+    #[staticmethod]
+    #[pyo3(signature = (text, base_directory=None))]
+    fn from_text(py: Python<'_>, text: String, base_directory: Option<PathBuf>) -> PyResult<Self> {
+        let _crossing = COMPILE.enter();
+        let options = BuildOptions {
+            base_directory: base_directory.unwrap_or_default(),
+            ..BuildOptions::default()
+        };
+        let network = py
+            .detach(|| neuro::Network::from_text_with(&text, &options))
+            .into_py_result(py)?;
+        Ok(Self { network, text })
+    }
+
+    #[staticmethod]
+    fn from_config(py: Python<'_>, config_json: &str) -> PyResult<Self> {
+        let text = neuro::network_text_of_config(config_json).into_py_result(py)?;
+        let network = py
+            .detach(|| neuro::Network::from_config_json(config_json, &BuildOptions::default()))
+            .into_py_result(py)?;
+        Ok(Self { network, text })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.network.name()
+    }
+
+    #[getter]
+    fn plan_json(&self, py: Python<'_>) -> PyResult<String> {
+        self.network.plan_json().into_py_result(py)
+    }
+
+    #[getter]
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.network
+            .warnings()
+            .iter()
+            .map(|warning| format!("{}:{}: {} ({})", warning.line, warning.column, warning.message, warning.hint))
+            .collect()
+    }
+
+    #[getter]
+    fn input_size(&self) -> usize {
+        self.network.input_size()
+    }
+
+    #[getter]
+    fn output_size(&self) -> usize {
+        self.network.output_size()
+    }
+
+    fn connection_names(&self) -> Vec<String> {
+        self.network.connection_names().collect()
+    }
+
+    fn weights<'py>(&self, py: Python<'py>, connection: &str) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let (values, shape) = self.network.weights(connection).into_py_result(py)?;
+        to_array(py, values, &shape)
+    }
+
+    fn set_weights(&self, connection: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = values.py();
+        let (_, wanted) = self.network.weights(connection).into_py_result(py)?;
+        let given = to_f32("weights", values)?;
+        if given.shape() != wanted {
+            let message = format!("the weights of {connection} have shape {wanted:?}, {:?} was given", given.shape());
+            return Err(raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message));
+        }
+        // SAFETY: the array is only read, while the interpreter is held.
+        let slice = unsafe { crate::floats::values(&given) };
+        self.network.set_weights(connection, slice).into_py_result(py)
+    }
+
+    fn forward<'py>(&self, x: &Bound<'py, PyAny>, backend: &str) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        self.run(x, backend, |input, batch, backend| self.network.forward(input, batch, backend))
+    }
+
+    fn hebbian_step<'py>(&self, x: &Bound<'py, PyAny>, backend: &str) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        self.run(x, backend, |input, batch, backend| self.network.hebbian_step(input, batch, backend))
+    }
+}
+
+impl Network {
+    fn run<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        backend: &str,
+        step: impl FnOnce(&[f32], usize, &dyn neuro::DenseBackend) -> neuro::Result<Vec<f32>> + Send,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let py = x.py();
+        let _crossing = FORWARD.enter();
+        let kind = DenseBackendKind::from_name(backend).ok_or_else(|| {
+            let known = DenseBackendKind::ALL.map(DenseBackendKind::name).join(", ");
+            raise(py, ErrorCode::InvalidArgument, Language::Rust, &format!("backend is {backend:?}; known are {known}"))
+        })?;
+        let input = to_f32("x", x)?;
+        let inputs = self.input_size();
+        let (batch, mut shape) = match *input.shape() {
+            [columns] if columns == inputs => (1, vec![]),
+            [rows, columns] if columns == inputs => (rows, vec![rows]),
+            _ => {
+                let message = format!(
+                    "the network takes ({inputs},) or (batch, {inputs}); x has shape {:?}",
+                    input.shape()
+                );
+                return Err(raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message));
+            }
+        };
+        shape.push(self.output_size());
+        // SAFETY: the array is only read; it is kept alive by `input`.
+        let slice = unsafe { values(&input) };
+        let output = py
+            .detach(|| step(slice, batch, kind.open()?.as_ref()))
+            .into_py_result(py)?;
+        to_array(py, output, &shape)
+    }
+}
+
+fn to_array<'py>(py: Python<'py>, values: Vec<f32>, shape: &[usize]) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    let flat = numpy::PyArray1::from_vec(py, values);
+    flat.reshape(shape)
+}

@@ -1,0 +1,194 @@
+//! What Python calls an array: NumPy arrays, `amdgpu.Array`, anything with DLPack, nested sequences.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
+use amdgpu_abi::{Dtype, ErrorCode, Language};
+use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::array::Array;
+use crate::dlpack;
+use crate::errors::raise;
+
+/// Memory that an argument lends for the duration of a call. `owner` keeps it alive.
+pub struct Operand<'py> {
+    pub data: *mut c_void,
+    pub dtype: Dtype,
+    pub shape: Vec<i64>,
+    /// In elements.
+    pub strides: Vec<i64>,
+    pub is_writable: bool,
+    /// `None` for host memory.
+    pub device: Option<String>,
+    owner: Owner<'py>,
+}
+
+enum Owner<'py> {
+    Python(#[allow(dead_code, reason = "held, not read")] Bound<'py, PyAny>),
+    Array(#[allow(dead_code, reason = "held, not read")] Arc<dyn Send + Sync>),
+    Imported(#[allow(dead_code, reason = "held, not read")] dlpack::Imported),
+}
+
+impl<'py> Operand<'py> {
+    /// The memory of an array-like object; `None` when it is none (numbers, lists, text).
+    pub fn borrow(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        if let Ok(array) = object.cast::<Array>() {
+            return Self::of_array(array).map(Some);
+        }
+        if let Ok(array) = object.cast::<PyUntypedArray>() {
+            return Self::of_numpy(array).map(Some);
+        }
+        if object.hasattr("__dlpack__")? {
+            return Self::of_dlpack(object).map(Some);
+        }
+        Ok(None)
+    }
+
+    fn of_array(array: &Bound<'py, Array>) -> PyResult<Self> {
+        let inner = array.get();
+        inner.check_alive(array.py())?;
+        Ok(Self {
+            data: inner.data(),
+            dtype: inner.dtype,
+            shape: inner.shape.clone(),
+            strides: inner.strides.clone(),
+            is_writable: !inner.is_read_only,
+            device: inner.device_name().map(str::to_owned),
+            owner: Owner::Array(inner.keep()),
+        })
+    }
+
+    fn of_numpy(array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
+        let descr = array.dtype();
+        let dtype = numpy_dtype(&descr)?;
+        let item_bytes = dtype.size_bytes() as isize;
+        let strides = array.strides();
+        if strides.iter().any(|stride| stride % item_bytes != 0) {
+            return Err(raise(
+                array.py(),
+                ErrorCode::NotContiguous,
+                Language::Rust,
+                "the strides of the array are not multiples of its item size (a field of a structured array?)",
+            ));
+        }
+        let (data, is_writable) = numpy_memory(array);
+        Ok(Self {
+            data,
+            dtype,
+            shape: array.shape().iter().map(|extent| *extent as i64).collect(),
+            strides: strides.iter().map(|stride| (stride / item_bytes) as i64).collect(),
+            is_writable,
+            device: None,
+            owner: Owner::Python(array.clone().into_any()),
+        })
+    }
+
+    fn of_dlpack(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let imported = dlpack::import(object)?;
+        let tensor = imported.tensor;
+        let device = crate::array::device_of_dlpack(object.py(), tensor.device)?;
+        Ok(Self {
+            data: tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize).cast(),
+            dtype: tensor.dtype,
+            shape: imported.shape().to_vec(),
+            strides: imported.strides(),
+            is_writable: !imported.is_read_only,
+            device,
+            owner: Owner::Imported(imported),
+        })
+    }
+
+    /// The object that keeps the memory alive, for work that outlives the call.
+    pub fn into_owner(self) -> Box<dyn Send> {
+        match self.owner {
+            Owner::Python(object) => Box::new(object.unbind()),
+            Owner::Array(storage) => Box::new(storage),
+            Owner::Imported(imported) => Box::new(imported),
+        }
+    }
+
+    /// Whether elements follow each other in row-major order. Axes of extent 1 do not matter; empty arrays are contiguous.
+    pub fn is_contiguous(&self) -> bool {
+        is_contiguous(&self.shape, &self.strides)
+    }
+
+    pub fn len(&self) -> usize {
+        self.shape.iter().product::<i64>() as usize
+    }
+}
+
+pub fn is_contiguous(shape: &[i64], strides: &[i64]) -> bool {
+    if shape.contains(&0) {
+        return true;
+    }
+    let mut expected = 1;
+    for (extent, stride) in shape.iter().zip(strides).rev() {
+        if *extent != 1 && *stride != expected {
+            return false;
+        }
+        expected *= extent;
+    }
+    true
+}
+
+/// Address and writability of a NumPy array.
+pub fn numpy_memory(array: &Bound<'_, PyUntypedArray>) -> (*mut c_void, bool) {
+    let object = array.as_array_ptr();
+    // SAFETY: the cast to PyUntypedArray proved that this is an array object; both fields are set for its whole life.
+    let (data, flags) = unsafe {
+        let fields = npyffi::_PyArray_GET_ITEM_DATA(object);
+        ((*fields).data, (*fields).flags)
+    };
+    (data.cast(), flags & NPY_ARRAY_WRITEABLE != 0)
+}
+
+/// The dtype of a NumPy array.
+///
+/// # Errors
+///
+/// `unsupported-dtype` for objects, text, dates, structures and foreign byte order.
+pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
+    // Type numbers of numpy/ndarraytypes.h; LONG and LONGLONG are both 64 bits wide on the targets of this package.
+    let dtype = match descr.num() {
+        0 => Some(Dtype::new(DTYPE_BOOL, 8)),
+        1 => Some(Dtype::new(DTYPE_INT, 8)),
+        2 => Some(Dtype::new(DTYPE_UINT, 8)),
+        3 => Some(Dtype::new(DTYPE_INT, 16)),
+        4 => Some(Dtype::new(DTYPE_UINT, 16)),
+        5 => Some(Dtype::new(DTYPE_INT, 32)),
+        6 => Some(Dtype::new(DTYPE_UINT, 32)),
+        7 | 9 => Some(Dtype::new(DTYPE_INT, 64)),
+        8 | 10 => Some(Dtype::new(DTYPE_UINT, 64)),
+        11 => Some(Dtype::F32),
+        12 => Some(Dtype::F64),
+        14 => Some(Dtype::new(DTYPE_COMPLEX, 64)),
+        15 => Some(Dtype::new(DTYPE_COMPLEX, 128)),
+        23 => Some(Dtype::new(DTYPE_FLOAT, 16)),
+        _ => (descr.str()?.to_string() == "bfloat16").then_some(Dtype::new(DTYPE_BFLOAT, 16)),
+    };
+    let is_native = descr.is_native_byteorder() != Some(false);
+    dtype.filter(|_| is_native).ok_or_else(|| {
+        let why = if is_native { "is not a type of device memory" } else { "has foreign byte order" };
+        raise(
+            descr.py(),
+            ErrorCode::UnsupportedDtype,
+            Language::Rust,
+            &format!("dtype {descr} {why}; supported: {}", Dtype::known_names().collect::<Vec<_>>().join(", ")),
+        )
+    })
+}
+
+/// A NumPy dtype object; bfloat16 comes from `ml_dtypes`.
+pub fn to_numpy_dtype<'py>(py: Python<'py>, dtype: Dtype) -> PyResult<Bound<'py, PyArrayDescr>> {
+    let name = dtype.name().ok_or_else(|| {
+        raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &format!("dtype {dtype:?} has no NumPy equivalent"))
+    })?;
+    if name == "bfloat16" {
+        let type_object = py.import("ml_dtypes")?.getattr("bfloat16")?;
+        return PyArrayDescr::new(py, type_object);
+    }
+    PyArrayDescr::new(py, name)
+}

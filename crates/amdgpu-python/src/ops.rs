@@ -1,0 +1,3 @@
+//! Operations on arrays, one file each.
+
+pub mod matmul;

@@ -1,0 +1,116 @@
+//! `_native.Stream`: an ordered queue of work, and what its launches keep alive.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use amdgpu_aura::Kernel;
+use amdgpu_hal as hal;
+use pyo3::prelude::*;
+
+use crate::errors::IntoPyResult;
+
+#[pyclass(frozen, module = "amdgpu")]
+pub struct Stream {
+    stream: Arc<dyn hal::Stream>,
+    device: String,
+    kept: Mutex<Vec<Kept>>,
+}
+
+/// Arguments of a launch, until the event behind it is reached.
+struct Kept {
+    passed: Arc<dyn hal::Event>,
+    #[allow(dead_code, reason = "held, not read")]
+    arguments: Vec<Py<PyAny>>,
+}
+
+impl Stream {
+    pub fn new(stream: Arc<dyn hal::Stream>, device: &str) -> Self {
+        Self {
+            stream,
+            device: device.to_owned(),
+            kept: Mutex::new(Vec::new()),
+        }
+    }
+
+    pub fn inner(&self) -> &Arc<dyn hal::Stream> {
+        &self.stream
+    }
+
+    pub fn device_name(&self) -> &str {
+        &self.device
+    }
+
+    /// Hold `arguments` until the stream has passed everything submitted so far.
+    pub fn keep(&self, event: Arc<dyn hal::Event>, arguments: Vec<Py<PyAny>>) -> Result<(), hal::Error> {
+        self.stream.record(&event)?;
+        self.release_passed();
+        self.lock().push(Kept {
+            passed: event,
+            arguments,
+        });
+        Ok(())
+    }
+
+    fn release_passed(&self) {
+        // Taken out first: dropping Python objects can run Python code, which may come back here.
+        let passed: Vec<Kept> = {
+            let mut kept = self.lock();
+            let (passed, waiting) = kept.drain(..).partition(|entry| entry.passed.is_complete());
+            *kept = waiting;
+            passed
+        };
+        drop(passed);
+    }
+
+    /// The list holds whole entries whatever panicked.
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Stream {
+    #[getter]
+    fn id(&self) -> u64 {
+        self.stream.id()
+    }
+
+    #[getter]
+    fn device(&self) -> &str {
+        &self.device
+    }
+
+    #[getter]
+    fn is_idle(&self, py: Python<'_>) -> PyResult<bool> {
+        self.stream.is_idle().into_py_result(py)
+    }
+
+    /// Wait until everything submitted so far is done; raises the error that a command left.
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        let result = py.detach(|| self.stream.synchronize());
+        self.release_passed();
+        result.into_py_result(py)
+    }
+
+    /// Wait at most `timeout_ms` (None: for ever); tells whether the stream is idle.
+    #[pyo3(signature = (timeout_ms=None))]
+    fn wait(&self, py: Python<'_>, timeout_ms: Option<u64>) -> PyResult<bool> {
+        let limit = timeout_ms.map(Duration::from_millis);
+        let result = py.detach(|| Kernel::wait(self.stream.as_ref(), limit));
+        self.release_passed();
+        result.into_py_result(py)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<amdgpu.Stream {} of {}>", self.stream.id(), self.device)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // Arguments may go only when no command uses them; an error that sticks to the stream has nobody left to hear it.
+        Python::attach(|py| {
+            let _ = py.detach(|| self.stream.synchronize());
+        });
+    }
+}

@@ -1,0 +1,49 @@
+"""GPU computing on AMD, NVIDIA and CPU devices: kernels, matrices, networks, telemetry, from one import.
+
+`import amdgpu` opens no GPU library and starts no thread.
+"""
+
+from amdgpu import dispatch, errors, math, telemetry
+from amdgpu._generated.constants import PACKAGE_VERSION as __version__
+from amdgpu._native import Array, Kernel, Stream
+from amdgpu.array import array, empty, from_dlpack, zeros
+from amdgpu.benchmark import benchmark_operation
+from amdgpu.device import AMDGPUDevice, initialize_device, list_devices
+from amdgpu.doctor import doctor
+from amdgpu.errors import AmdgpuError
+from amdgpu.kernel import PendingKernel, RawKernel
+from amdgpu.memory import allocate_memory
+from amdgpu.network import Network, neural_network_forward
+from amdgpu.ops import matrix_multiply
+from amdgpu.telemetry import get_telemetry
+from amdgpu.types import DeviceInfo, KernelResult
+
+__all__ = [
+    "AMDGPUDevice",
+    "AmdgpuError",
+    "Array",
+    "DeviceInfo",
+    "Kernel",
+    "KernelResult",
+    "Network",
+    "PendingKernel",
+    "RawKernel",
+    "Stream",
+    "__version__",
+    "allocate_memory",
+    "array",
+    "benchmark_operation",
+    "dispatch",
+    "doctor",
+    "empty",
+    "errors",
+    "from_dlpack",
+    "get_telemetry",
+    "initialize_device",
+    "list_devices",
+    "math",
+    "matrix_multiply",
+    "neural_network_forward",
+    "telemetry",
+    "zeros",
+]

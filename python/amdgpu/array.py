@@ -1,0 +1,113 @@
+"""Arrays in device memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from amdgpu._native import Array
+from amdgpu.device import default_device
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["Array", "array", "empty", "from_dlpack", "zeros"]
+
+
+def empty(shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: int | str = 0) -> Array:
+    """An array in device memory whose contents are undefined.
+
+    Args:
+        shape: Extent of each axis; an integer means one axis.
+        dtype: A NumPy dtype or its name.
+        device: Index in `list_devices()` or a name such as `cpu:0`.
+
+    Returns:
+        A row-major array on the device.
+
+    Raises:
+        InvalidArgumentError: A negative extent.
+        UnsupportedDtypeError: A dtype that devices do not know (object, string, datetime, structured).
+        OutOfMemoryError: The device has no room.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.empty((2, 3)).shape
+        (2, 3)
+    """
+    return default_device(device).native.empty(_as_shape(shape), _dtype_name(dtype))
+
+
+def zeros(shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: int | str = 0) -> Array:
+    """An array of zeros in device memory; arguments and errors as for `empty`.
+
+    Example:
+        >>> import amdgpu
+        >>> float(amdgpu.zeros(4).numpy().sum())
+        0.0
+    """
+    result = empty(shape, dtype, device=device)
+    result.fill(0)
+    return result
+
+
+def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: int | str = 0) -> Array:
+    """Copy anything array-like into device memory.
+
+    Args:
+        source: A NumPy array, nested sequences, or an object with `__dlpack__`.
+        dtype: Converts on the way; None keeps the dtype of the source.
+        device: Index in `list_devices()` or a name.
+
+    Returns:
+        A row-major copy on the device.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.array([[1, 2], [3, 4]], "float32").numpy().tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+    """
+    import numpy as np
+
+    if not isinstance(source, np.ndarray) and hasattr(source, "__dlpack__"):
+        source = np.from_dlpack(source)
+    host = np.ascontiguousarray(source, dtype=dtype).reshape(np.shape(source))
+    result = empty(host.shape, host.dtype, device=device)
+    result.copy_from(host)
+    return result
+
+
+def from_dlpack(source: Any) -> Array:
+    """Take over the memory of any object with `__dlpack__`, without a copy.
+
+    Args:
+        source: An array of NumPy, PyTorch, JAX, CuPy or another library, in memory that an open device can reach.
+
+    Returns:
+        An array that shares the memory and keeps its owner alive.
+
+    Raises:
+        InvalidTypeError: The object has no `__dlpack__`.
+        WrongDeviceError: Its memory is on a device that amdgpu has no driver for.
+
+    Example:
+        >>> import amdgpu, numpy
+        >>> a = numpy.arange(3.0)
+        >>> amdgpu.from_dlpack(a).ptr == a.ctypes.data
+        True
+    """
+    from amdgpu import _native
+
+    return _native.from_dlpack(source)
+
+
+def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(int(extent) for extent in shape)
+
+
+def _dtype_name(dtype: npt.DTypeLike) -> str:
+    if isinstance(dtype, str):
+        return dtype
+    import numpy as np
+
+    return np.dtype(dtype).name

@@ -1,0 +1,343 @@
+"""Devices: list them, open them, compile and run kernels on them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from amdgpu import _native
+from amdgpu.errors import ClosedError, CoreNotEnabledError, InvalidArgumentError
+from amdgpu.types import CORE_TYPES, DeviceInfo, KernelResult, OptimizationLevel, TelemetryLevel
+
+if TYPE_CHECKING:
+    from amdgpu.kernel import PendingKernel
+
+OPTIMIZATION_LEVELS = ("none", "low", "high", "max")
+
+
+def list_devices() -> list[DeviceInfo]:
+    """The devices of this machine, best first: AMD GPUs, NVIDIA GPUs, the CPU. `AMDGPU_DEVICES` may restrict or reorder them.
+
+    Returns:
+        One entry per device; its position is the `device_id` of every other function.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.list_devices()[-1].kind
+        'cpu'
+    """
+    return [DeviceInfo.from_native(index, native) for index, native in enumerate(_native.list_devices())]
+
+
+class AMDGPUDevice:
+    """An open device: compiles and runs kernels, holds memory, reports what it does.
+
+    Args:
+        device_id: Index in `list_devices()`, or a name such as `cpu:0` or `null:gfx1100`.
+        core_types: Core types to enable, out of aura, matrix, neuromorphic; None enables all.
+        optimization_level: none, low, high or max; the default of `compile_kernel`.
+        telemetry: Whether launches of this device write telemetry records. Counters are kept either way.
+
+    Raises:
+        DeviceNotFoundError: No such device.
+        UnknownCoreTypeError: A core type that does not exist.
+
+    Example:
+        >>> import amdgpu
+        >>> with amdgpu.AMDGPUDevice("cpu:0", ["aura"]) as dev:
+        ...     info = dev.initialize()
+        >>> info.device
+        'cpu:0'
+    """
+
+    def __init__(
+        self,
+        device_id: int | str = 0,
+        core_types: Sequence[str] | None = None,
+        *,
+        optimization_level: OptimizationLevel = "high",
+        telemetry: bool = True,
+    ) -> None:
+        if isinstance(core_types, str):
+            core_types = [core_types]
+        if optimization_level not in OPTIMIZATION_LEVELS:
+            raise InvalidArgumentError(
+                f"optimization_level is {optimization_level!r}; known are {', '.join(OPTIMIZATION_LEVELS)}"
+            )
+        self.device_id = device_id
+        self.core_types: list[str] = list(CORE_TYPES if core_types is None else core_types)
+        self.optimization_level = optimization_level
+        self.telemetry = telemetry
+        self._native: _native.Device | None = None
+
+    def initialize(self) -> DeviceInfo:
+        """Open the device. Opening an open device changes nothing.
+
+        Returns:
+            What the device is.
+
+        Raises:
+            DeviceNotFoundError: No such device.
+            UnknownCoreTypeError: A core type that does not exist.
+        """
+        if self._native is None:
+            self._native = _native.Device(
+                self.device_id,
+                self.core_types,
+                optimization_level=self.optimization_level,
+                telemetry=self.telemetry,
+            )
+        return self.info()
+
+    @property
+    def native(self) -> _native.Device:
+        """The native device; opened on first use."""
+        if self._native is None:
+            self.initialize()
+        native = self._native
+        if native is None or native.is_closed:
+            raise ClosedError(f"device {self.device_id!r} is closed")
+        return native
+
+    @property
+    def name(self) -> str:
+        """Name to address the device by, for example `cpu:0`."""
+        return self.native.name
+
+    def info(self) -> DeviceInfo:
+        """What the device is, with the memory free now."""
+        native = self.native
+        names = [entry["name"] for entry in _native.list_devices()]
+        index = names.index(native.name) if native.name in names else -1
+        return DeviceInfo.from_native(index, native.info())
+
+    def require_core(self, core_type: str) -> None:
+        """Check that a core type was enabled.
+
+        Raises:
+            CoreNotEnabledError: It was not.
+        """
+        if core_type not in self.core_types:
+            raise CoreNotEnabledError(
+                f"device {self.device_id!r} was initialised with {self.core_types}, not with {core_type!r}"
+            )
+
+    def compile_kernel(
+        self,
+        source: str,
+        core_type: str = "aura",
+        optimization_level: OptimizationLevel | None = None,
+        *,
+        name: str | None = None,
+        fast_math: bool = False,
+        defines: dict[str, str] | None = None,
+        file_name: str = "kernel.hip",
+    ) -> _native.Kernel:
+        """Compile HIP-C source and load it.
+
+        Args:
+            source: Source text with at least one `__global__` function.
+            core_type: Core type that the kernel is counted for.
+            optimization_level: none, low, high or max; None takes the device's.
+            name: Which kernel, when the source has several.
+            fast_math: Lets the compiler reorder floating-point operations; results are then no longer the same on every device.
+            defines: Preprocessor macros.
+            file_name: Name that error messages show.
+
+        Returns:
+            The kernel; `str(kernel)` is its handle.
+
+        Raises:
+            CompileError: The source has errors; the message lists all of them with line, column and caret.
+            UnsupportedFeatureError: The source uses something that is not compiled yet.
+            KernelNotFoundError: No kernel of that name, or several and no name given.
+            CoreNotEnabledError: The device was initialised without the core type.
+
+        Example:
+            >>> import amdgpu
+            >>> dev = amdgpu.initialize_device("cpu:0", ["aura"])
+            >>> dev.compile_kernel("__global__ void f(float* x) { x[threadIdx.x] = 1; }").name
+            'f'
+        """
+        if not isinstance(source, str):
+            from amdgpu.errors import InvalidTypeError
+
+            raise InvalidTypeError(f"source is {type(source).__name__}; pass the text of the kernel as str")
+        native = self.native
+        self.require_core(core_type)
+        return native.compile(
+            source,
+            name,
+            core_type=core_type,
+            file_name=file_name,
+            optimization_level=optimization_level,
+            fast_math=fast_math,
+            defines=list((defines or {}).items()),
+        )
+
+    def execute(
+        self,
+        kernel_handle: _native.Kernel | str,
+        *args: Any,
+        grid: int | Sequence[int] | None = None,
+        block: int | Sequence[int] | None = None,
+        shared_bytes: int = 0,
+        stream: _native.Stream | None = None,
+        async_execution: bool = False,
+        timeout_ms: int | None = 10000,
+        telemetry_level: TelemetryLevel = "standard",
+    ) -> KernelResult | PendingKernel:
+        """Run a kernel and wait for it.
+
+        Args:
+            kernel_handle: What `compile_kernel` returned, or its handle as text.
+            args: One per parameter: NumPy arrays, `amdgpu.Array`, anything with DLPack, or numbers.
+            grid: Blocks in x, y, z. None covers the largest array with one thread per element.
+            block: Threads of a block in x, y, z. None means 256 in x.
+            shared_bytes: Dynamic shared memory of each block.
+            stream: Stream to run in; None uses one that belongs to this call.
+            async_execution: Return at once with a `PendingKernel`.
+            timeout_ms: Give up waiting after this many milliseconds; None waits for ever.
+            telemetry_level: off, standard or detailed: how much `performance_metrics` holds.
+
+        Returns:
+            The written array(s) and measurements, or a `PendingKernel` whose `result()` gives them.
+
+        Raises:
+            ArgumentCountError: Another number of arguments than parameters.
+            InvalidTypeError: An argument of the wrong type or dtype.
+            InvalidLaunchError: Grid or block outside the limits of the device.
+            KernelTimeoutError: The kernel did not end in time.
+            InvalidHandleError: A handle that this device does not know.
+
+        Example:
+            >>> import amdgpu, numpy
+            >>> dev = amdgpu.initialize_device("cpu:0", ["aura"])
+            >>> k = dev.compile_kernel("__global__ void twice(float* x, int n) {"
+            ...                        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }")
+            >>> dev.execute(k, numpy.ones(3, "float32"), 3).output.tolist()
+            [2.0, 2.0, 2.0]
+        """
+        from amdgpu.kernel import execute
+
+        return execute(
+            self,
+            kernel_handle,
+            args,
+            grid=grid,
+            block=block,
+            shared_bytes=shared_bytes,
+            stream=stream,
+            async_execution=async_execution,
+            timeout_ms=timeout_ms,
+            telemetry_level=telemetry_level,
+        )
+
+    def create_stream(self) -> _native.Stream:
+        """A new stream: an ordered queue of work that runs beside the others."""
+        return self.native.create_stream()
+
+    def synchronize(self) -> None:
+        """Wait until all work of the device is done; raises the first error that a stream kept."""
+        self.native.synchronize()
+
+    def memory_stats(self) -> dict[str, float]:
+        """Statistics of the caching allocator, with PyTorch's key names; bytes and counts."""
+        return self.native.memory_stats()
+
+    def empty_cache(self) -> int:
+        """Give cached blocks back to the device; returns how many bytes."""
+        return self.native.empty_cache()
+
+    def get_telemetry(self, core_type: str | None = None) -> dict[str, Any]:
+        """One sample of this device; see `amdgpu.get_telemetry`."""
+        from amdgpu.telemetry import sample
+
+        return sample(self, core_type)
+
+    async def get_telemetry_stream(
+        self, core_type: str | None = None, *, interval_seconds: float = 1 / 60
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Samples of this device, one every `interval_seconds`, until the device is closed or the loop is left.
+
+        Example:
+            >>> import amdgpu, asyncio
+            >>> async def first():
+            ...     async for sample in amdgpu.initialize_device("cpu:0").get_telemetry_stream():
+            ...         return sample["device"]
+            >>> asyncio.run(first())
+            'cpu:0'
+        """
+        import asyncio
+
+        if not interval_seconds > 0:
+            raise InvalidArgumentError(f"interval_seconds is {interval_seconds}; it must be positive")
+        while self._native is not None and not self._native.is_closed:
+            yield self.get_telemetry(core_type)
+            await asyncio.sleep(interval_seconds)
+
+    def close(self) -> None:
+        """Release kernels, streams and cached memory. Arrays that are still alive keep their memory until they are dropped."""
+        if self._native is not None:
+            self._native.close()
+
+    def __enter__(self) -> AMDGPUDevice:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "not initialised" if self._native is None else "closed" if self._native.is_closed else self._native.name
+        return f"<AMDGPUDevice {self.device_id!r} {state} cores={self.core_types}>"
+
+
+def initialize_device(
+    device_id: int | str = 0,
+    core_types: Sequence[str] | None = None,
+    *,
+    optimization_level: OptimizationLevel = "high",
+    telemetry: bool = True,
+) -> AMDGPUDevice:
+    """Open a device.
+
+    Args:
+        device_id: Index in `list_devices()`, or a name such as `cpu:0`.
+        core_types: Core types to enable; None enables all.
+        optimization_level: none, low, high or max.
+        telemetry: Whether launches write telemetry records.
+
+    Returns:
+        The open device.
+
+    Raises:
+        DeviceNotFoundError: No such device.
+        UnknownCoreTypeError: A core type that does not exist.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.initialize_device(0, ["aura", "matrix"]).core_types
+        ['aura', 'matrix']
+    """
+    device = AMDGPUDevice(device_id, core_types, optimization_level=optimization_level, telemetry=telemetry)
+    device.initialize()
+    return device
+
+
+_default_devices: dict[int | str, AMDGPUDevice] = {}
+
+
+def default_device(device_id: int | str = 0) -> AMDGPUDevice:
+    """The device that module-level functions share: opened once per process with all core types."""
+    device = _default_devices.get(device_id)
+    if device is None or device._native is None or device._native.is_closed:
+        device = _default_devices[device_id] = initialize_device(device_id)
+    return device
+
+
+# A child process must open its own devices: threads and queues do not survive a fork.
+os.register_at_fork(after_in_child=_default_devices.clear)

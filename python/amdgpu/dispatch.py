@@ -1,0 +1,153 @@
+"""Which implementation runs an operation: (operation, core type, device kind) -> function, with its language.
+
+The table starts with the package's own entries. Third parties add theirs through the entry-point group `amdgpu.cores`: an entry point
+names a function without parameters that calls `register` (it is called once, before the first decision). Among the entries that fit,
+the highest `priority` wins; every decision is recorded on the telemetry bus.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from amdgpu import _native
+from amdgpu.errors import NoImplementationError
+
+ENTRY_POINT_GROUP = "amdgpu.cores"
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """One way to run an operation.
+
+    Attributes:
+        operation: Name of the operation, for example `matrix_multiply`.
+        core_type: aura, matrix or neuromorphic.
+        device_kind: hip, cuda, cpu, sim or null.
+        language: Language the work is done in.
+        name: Name to ask for it by (`prefer`).
+        target: `module:attribute` of the function, imported on first use.
+        priority: The highest wins.
+    """
+
+    operation: str
+    core_type: str
+    device_kind: str
+    language: str
+    name: str
+    target: str
+    priority: int = 0
+
+    def load(self) -> Callable[..., Any]:
+        """Import the function."""
+        module, _, attribute = self.target.partition(":")
+        function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+        return function
+
+
+_table: list[Implementation] = [
+    Implementation("matrix_multiply", "matrix", "cpu", "zig", "zig", "amdgpu._native:matmul"),
+    Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.network:forward_matrix", 2),
+    Implementation("dense_forward", "neuromorphic", "cpu", "julia", "julia", "amdgpu.network:forward_julia", 1),
+    Implementation("dense_forward", "neuromorphic", "cpu", "nim", "nim", "amdgpu.network:forward_nim"),
+    Implementation("kernel", "aura", "cpu", "rust", "aura", "amdgpu.kernel:launch"),
+    Implementation("kernel", "aura", "null", "rust", "aura", "amdgpu.kernel:launch"),
+]
+_resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Implementation]] = {}
+_are_entry_points_loaded = False
+
+
+def register(implementation: Implementation) -> None:
+    """Add an implementation to the table.
+
+    Args:
+        implementation: The entry. A later entry with the same key, name and priority replaces the earlier one.
+    """
+    same = [
+        entry
+        for entry in _table
+        if (entry.operation, entry.core_type, entry.device_kind, entry.name)
+        == (implementation.operation, implementation.core_type, implementation.device_kind, implementation.name)
+    ]
+    for entry in same:
+        _table.remove(entry)
+    _table.append(implementation)
+    _resolved.clear()
+
+
+def unregister(implementation: Implementation) -> None:
+    """Take an implementation out of the table; one that is not in it is ignored."""
+    if implementation in _table:
+        _table.remove(implementation)
+        _resolved.clear()
+
+
+def table() -> list[Implementation]:
+    """Every registered implementation, best first within an operation."""
+    _load_entry_points()
+    return sorted(_table, key=lambda entry: (entry.operation, entry.core_type, entry.device_kind, -entry.priority))
+
+
+def resolve(
+    operation: str, core_type: str, device_kind: str, *, prefer: str | None = None
+) -> tuple[Callable[..., Any], Implementation]:
+    """Decide which implementation runs an operation, and record the decision.
+
+    Args:
+        operation: Name of the operation.
+        core_type: aura, matrix or neuromorphic.
+        device_kind: hip, cuda, cpu, sim or null.
+        prefer: Name of the implementation to use; None takes the one with the highest priority.
+
+    Returns:
+        The function and its table entry.
+
+    Raises:
+        NoImplementationError: Nothing is registered for the key, or not under the preferred name.
+    """
+    key = (operation, core_type, device_kind, prefer)
+    found = _resolved.get(key)
+    if found is None:
+        found = _resolved[key] = _search(operation, core_type, device_kind, prefer)
+    _native.record_dispatch(operation, core_type, device_kind, found[1].language)
+    return found
+
+
+def _search(
+    operation: str, core_type: str, device_kind: str, prefer: str | None
+) -> tuple[Callable[..., Any], Implementation]:
+    _load_entry_points()
+    fitting = [
+        entry
+        for entry in _table
+        if (entry.operation, entry.core_type, entry.device_kind) == (operation, core_type, device_kind)
+    ]
+    if prefer is not None:
+        names = ", ".join(sorted(entry.name for entry in fitting)) or "none"
+        fitting = [entry for entry in fitting if entry.name == prefer]
+        if not fitting:
+            raise NoImplementationError(
+                f"{operation} on {core_type} cores of a {device_kind} device has no implementation {prefer!r}; it has: {names}"
+            )
+    if not fitting:
+        raise NoImplementationError(f"nothing runs {operation} on {core_type} cores of a {device_kind} device")
+    best = max(fitting, key=lambda entry: entry.priority)
+    return best.load(), best
+
+
+def _load_entry_points() -> None:
+    global _are_entry_points_loaded
+    if _are_entry_points_loaded:
+        return
+    _are_entry_points_loaded = True
+    # Takes milliseconds, so it waits for the first decision.
+    from importlib.metadata import entry_points
+
+    for entry_point in entry_points(group=ENTRY_POINT_GROUP):
+        try:
+            entry_point.load()()
+        except Exception as error:
+            # A broken plug-in must not take the package down; it is counted and said once.
+            _native.record_fallback("dispatch", f"entry point {entry_point.name} failed: {error!r}")

@@ -1,0 +1,8 @@
+"""The exceptions of amdgpu; all inherit `AmdgpuError` and the fitting builtin. Listed in docs/errors.md."""
+
+from __future__ import annotations
+
+from amdgpu._generated.errors import *  # noqa: F403  (the generated module defines exactly the public exceptions)
+from amdgpu._generated.errors import BY_CODE, AmdgpuError
+
+__all__ = ["BY_CODE", "AmdgpuError", *(cls.__name__ for cls in BY_CODE.values())]  # noqa: PLE0604

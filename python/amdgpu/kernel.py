@@ -1,0 +1,213 @@
+"""Running kernels: results, pending results, and CuPy's `RawKernel`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from amdgpu import _native
+from amdgpu.errors import InvalidHandleError, InvalidTypeError, KernelTimeoutError
+from amdgpu.types import KernelResult
+
+if TYPE_CHECKING:
+    from amdgpu.device import AMDGPUDevice
+
+DEFAULT_BLOCK_THREADS = 256
+
+
+def launch(
+    kernel: _native.Kernel, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], **options: Any
+) -> tuple[int, int]:
+    """Run a kernel on its own device; the dispatcher's entry for AURA cores. Returns start and duration in nanoseconds."""
+    return kernel.launch(grid, block, args, **options)
+
+
+def execute(
+    device: AMDGPUDevice,
+    kernel_handle: _native.Kernel | str,
+    args: Sequence[Any],
+    *,
+    grid: int | Sequence[int] | None,
+    block: int | Sequence[int] | None,
+    shared_bytes: int,
+    stream: _native.Stream | None,
+    async_execution: bool,
+    timeout_ms: int | None,
+    telemetry_level: str,
+) -> KernelResult | PendingKernel:
+    """The body of `AMDGPUDevice.execute`."""
+    kernel = _kernel_of(device, kernel_handle)
+    block_shape = _as_shape("block", DEFAULT_BLOCK_THREADS if block is None else block)
+    grid_shape = _covering_grid(args, block_shape) if grid is None else _as_shape("grid", grid)
+    describe = _Measurement(kernel, args, grid_shape, block_shape, telemetry_level)
+    if async_execution:
+        queue = stream or device.create_stream()
+        kernel.launch(grid_shape, block_shape, args, shared_bytes=shared_bytes, stream=queue)
+        return PendingKernel(queue, describe, timeout_ms)
+    start_ns, duration_ns = kernel.launch(
+        grid_shape, block_shape, args, shared_bytes=shared_bytes, stream=stream, timeout_ms=timeout_ms
+    )
+    return describe.result(start_ns, duration_ns)
+
+
+class PendingKernel:
+    """A kernel that runs in the background; the answer of `execute(..., async_execution=True)`."""
+
+    def __init__(self, stream: _native.Stream, measurement: _Measurement, timeout_ms: int | None) -> None:
+        self._stream = stream
+        self._measurement = measurement
+        self._timeout_ms = timeout_ms
+        self._started_ns = time.monotonic_ns()
+        self._result: KernelResult | None = None
+
+    def done(self) -> bool:
+        """Whether the kernel has ended."""
+        return self._result is not None or self._stream.is_idle
+
+    def result(self) -> KernelResult:
+        """Wait for the kernel and return what it wrote.
+
+        Raises:
+            KernelTimeoutError: It did not end within the `timeout_ms` given to `execute`.
+        """
+        if self._result is None:
+            if not self._stream.wait(self._timeout_ms):
+                raise KernelTimeoutError(f"{self._measurement.kernel.name} did not end within {self._timeout_ms} ms")
+            self._result = self._measurement.result(self._started_ns, time.monotonic_ns() - self._started_ns)
+        return self._result
+
+
+class _Measurement:
+    """What is known of a launch before it runs, to make its result from."""
+
+    def __init__(
+        self,
+        kernel: _native.Kernel,
+        args: Sequence[Any],
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        telemetry_level: str,
+    ) -> None:
+        self.kernel = kernel
+        self._args = args
+        self._grid = grid
+        self._block = block
+        self._telemetry_level = telemetry_level
+
+    def result(self, start_ns: int, duration_ns: int) -> KernelResult:
+        parameters = self.kernel.parameters
+        written = [
+            arg
+            for arg, parameter in zip(self._args, parameters, strict=True)
+            if parameter["is_pointer"] and not parameter["is_const"] and hasattr(arg, "shape")
+        ]
+        used_bytes = sum(int(getattr(arg, "nbytes", 0)) for arg in self._args)
+        work_items = 1
+        for extent in (*self._grid, *self._block):
+            work_items *= extent
+        metrics: dict[str, Any] = {}
+        if self._telemetry_level != "off":
+            metrics = {
+                "start_ns": start_ns,
+                "duration_ns": duration_ns,
+                "grid": self._grid,
+                "block": self._block,
+                "work_items": work_items,
+                "work_items_per_second": work_items / duration_ns * 1e9 if duration_ns else None,
+                "bytes_per_second": used_bytes / duration_ns * 1e9 if duration_ns else None,
+            }
+        if self._telemetry_level == "detailed":
+            metrics |= {
+                "cache_answer": self.kernel.cache_answer,
+                "compile_seconds": self.kernel.compile_seconds,
+                "passes": self.kernel.passes,
+                "device": self.kernel.device,
+            }
+        output = None if not written else written[0] if len(written) == 1 else tuple(written)
+        return KernelResult(output, duration_ns / 1e9, used_bytes, metrics)
+
+
+class RawKernel:
+    """A kernel from source, with the signature of `cupy.RawKernel`.
+
+    Args:
+        code: HIP-C (or CUDA C) source.
+        name: Name of the kernel in it.
+        options: Compiler options; `-DNAME=VALUE` and `-DNAME` are understood, others are refused.
+        device: Device to run on; None means device 0.
+
+    Raises:
+        InvalidTypeError: An option that is not understood.
+
+    Example:
+        >>> import amdgpu, numpy
+        >>> add = amdgpu.RawKernel('extern "C" __global__ void add(const float* a, const float* b, float* c) {'
+        ...                        ' int i = blockIdx.x * blockDim.x + threadIdx.x; c[i] = a[i] + b[i]; }', "add")
+        >>> a = numpy.arange(4, dtype="float32"); c = numpy.empty_like(a)
+        >>> add((1,), (4,), (a, a, c))
+        >>> c.tolist()
+        [0.0, 2.0, 4.0, 6.0]
+    """
+
+    def __init__(
+        self, code: str, name: str, options: Sequence[str] = (), *, device: AMDGPUDevice | int | str | None = None
+    ) -> None:
+        self.code = code
+        self.name = name
+        self.options = tuple(options)
+        self._device = device
+        self._defines = dict(_parse_define(option) for option in self.options)
+        self._kernel: _native.Kernel | None = None
+
+    def compile(self) -> _native.Kernel:
+        """Compile now instead of at the first launch."""
+        if self._kernel is None:
+            from amdgpu.device import AMDGPUDevice, default_device
+
+            device = self._device if isinstance(self._device, AMDGPUDevice) else default_device(self._device or 0)
+            self._kernel = device.compile_kernel(self.code, name=self.name, defines=self._defines)
+        return self._kernel
+
+    def __call__(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Any],
+        *,
+        shared_mem: int = 0,
+        stream: _native.Stream | None = None,
+    ) -> None:
+        """Launch with `grid` blocks of `block` threads; returns when the kernel has run, or at once when a stream is given."""
+        self.compile().launch(_as_shape("grid", grid), _as_shape("block", block), args, shared_bytes=shared_mem, stream=stream)
+
+
+def _parse_define(option: str) -> tuple[str, str]:
+    if not option.startswith("-D") or len(option) == 2:
+        raise InvalidTypeError(f"compiler option {option!r} is not understood; known are -DNAME and -DNAME=VALUE")
+    name, _, value = option[2:].partition("=")
+    return name, value or "1"
+
+
+def _kernel_of(device: AMDGPUDevice, handle: _native.Kernel | str) -> _native.Kernel:
+    if isinstance(handle, _native.Kernel):
+        return handle
+    if isinstance(handle, str):
+        return device.native.kernel(handle)
+    raise InvalidHandleError(f"{handle!r} is no kernel; pass what compile_kernel() returned")
+
+
+def _as_shape(what: str, shape: int | Sequence[int]) -> tuple[int, ...]:
+    extents = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not all(hasattr(extent, "__index__") for extent in extents):
+        raise InvalidTypeError(f"{what} is {shape!r}; pass 1 to 3 integers")
+    return tuple(extent.__index__() for extent in extents)
+
+
+def _covering_grid(args: Sequence[Any], block: tuple[int, ...]) -> tuple[int, ...]:
+    """One thread per element of the largest array argument."""
+    threads = 1
+    for extent in block:
+        threads *= max(extent, 1)
+    elements = max((int(arg.size) for arg in args if hasattr(arg, "shape") and hasattr(arg, "size")), default=1)
+    return (max(1, -(-elements // threads)),)

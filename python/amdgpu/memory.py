@@ -1,0 +1,40 @@
+"""Raw device memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amdgpu.device import default_device
+from amdgpu.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from amdgpu._native import Array
+
+KINDS = ("device", "pinned", "unified")
+
+
+def allocate_memory(device_id: int | str = 0, size: int = 0, *, kind: str = "device") -> Array:
+    """Allocate bytes from the device's caching allocator.
+
+    Args:
+        device_id: Index in `list_devices()` or a name.
+        size: Bytes; 0 gives an empty array.
+        kind: device, pinned (host memory that the device reaches directly) or unified (one address on both sides).
+
+    Returns:
+        An array of `size` bytes (uint8). The block goes back to the allocator when the array is freed or dropped.
+
+    Raises:
+        InvalidArgumentError: A negative size or an unknown kind.
+        OutOfMemoryError: The device has no room.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.allocate_memory(0, 4096).nbytes
+        4096
+    """
+    if size < 0:
+        raise InvalidArgumentError(f"size is {size}; it counts bytes and cannot be negative")
+    if kind not in KINDS:
+        raise InvalidArgumentError(f"kind is {kind!r}; known are {', '.join(KINDS)}")
+    return default_device(device_id).native.empty((size,), "uint8", kind)

@@ -1,0 +1,221 @@
+"""Networks: text or configuration in, answers out. The language is described in docs/network_language.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from amdgpu import _native, dispatch
+from amdgpu.device import default_device
+from amdgpu.errors import InvalidTypeError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+OPERATION = "dense_forward"
+CORE = "neuromorphic"
+
+
+class Network:
+    """A checked network with its weights.
+
+    Args:
+        text: Network text (`neuralNetwork NAME: ...`), or a configuration dict as `neural_network_forward` takes it.
+        device: Index in `list_devices()` or a name.
+        base_directory: Where relative paths in `file("...")` start; None means the working directory.
+
+    Raises:
+        NetworkError: The text has errors; the message lists all of them with line and column.
+
+    Example:
+        >>> import amdgpu, numpy
+        >>> net = amdgpu.Network('''
+        ... neuralNetwork tiny:
+        ...   layer input(4, activation: identity)
+        ...   layer output(2, activation: softmax)
+        ...   connect input -> output (weight: random(-0.5, 0.5))
+        ... ''')
+        >>> net.forward(numpy.ones((3, 4), "float32")).shape
+        (3, 2)
+    """
+
+    def __init__(
+        self, text: str | Mapping[str, Any], *, device: int | str = 0, base_directory: str | Path | None = None
+    ) -> None:
+        if isinstance(text, str):
+            self._native = _native.Network.from_text(text, base_directory)
+        elif isinstance(text, Mapping):
+            self._native = _native.Network.from_config(_config_json(text))
+        else:
+            raise InvalidTypeError(f"a network is given as text or as a dict, not as {type(text).__name__}")
+        self._device = device
+        self.weights = Weights(self._native)
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: int | str = 0) -> Network:
+        """Read network text from a file.
+
+        Raises:
+            OSError: The file cannot be read.
+            NetworkError: The text has errors, or is not UTF-8.
+        """
+        raw = Path(path).read_bytes()
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            from amdgpu.errors import NetworkError
+
+            line = raw.count(b"\n", 0, error.start) + 1
+            raise NetworkError(f"{path}:{line}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
+        return cls(text, device=device, base_directory=Path(path).parent)
+
+    @property
+    def name(self) -> str:
+        """Name of the network."""
+        return self._native.name
+
+    @property
+    def source(self) -> str:
+        """The network as text."""
+        return self._native.text
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The checked plan (docs/plan_schema.md)."""
+        result: dict[str, Any] = json.loads(self._native.plan_json)
+        return result
+
+    @property
+    def warnings(self) -> list[str]:
+        """Findings that do not stop the network."""
+        return self._native.warnings
+
+    @property
+    def input_size(self) -> int:
+        """Values per input row."""
+        return self._native.input_size
+
+    @property
+    def output_size(self) -> int:
+        """Values per output row."""
+        return self._native.output_size
+
+    def forward(self, x: npt.ArrayLike, *, backend: str | None = None) -> npt.NDArray[np.float32]:
+        """Run the network forward.
+
+        Args:
+            x: Input of shape (batch, inputs), or (inputs,) for one row; converted to float32.
+            backend: matrix (Zig), julia or nim; None takes the best that is available.
+
+        Returns:
+            Output of shape (batch, outputs), or (outputs,); float32.
+
+        Raises:
+            ShapeMismatchError: The input has another number of values per row.
+            WeightsNotFiniteError: Input holds NaN or infinity.
+            JuliaMissingError: The Julia backend was asked for and there is no Julia.
+            NoImplementationError: An unknown backend.
+        """
+        kind = default_device(self._device).native.kind
+        function, _ = dispatch.resolve(OPERATION, CORE, kind, prefer=backend)
+        result: npt.NDArray[np.float32] = function(self._native, x)
+        return result
+
+    def hebbian_step(self, x: npt.ArrayLike, *, backend: str = "matrix") -> npt.NDArray[np.float32]:
+        """Run forward and apply the network's Hebbian rules once; returns the output before the update.
+
+        Raises:
+            InvalidArgumentError: The network has no plasticity.
+        """
+        return self._native.hebbian_step(x, backend)
+
+    def __repr__(self) -> str:
+        return f"<Network {self.name!r} {self.input_size} -> {self.output_size}>"
+
+
+class Weights:
+    """Weight matrices by connection name, for example `net.weights["input -> hidden"]`; copies out, checks in."""
+
+    def __init__(self, native: _native.Network) -> None:
+        self._native = native
+
+    def __getitem__(self, connection: str) -> npt.NDArray[np.float32]:
+        return self._native.weights(connection)
+
+    def __setitem__(self, connection: str, values: npt.ArrayLike) -> None:
+        self._native.set_weights(connection, values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._native.connection_names())
+
+    def __len__(self) -> int:
+        return len(self._native.connection_names())
+
+    def keys(self) -> list[str]:
+        """Names of the connections, in the order of the plan."""
+        return self._native.connection_names()
+
+
+def neural_network_forward(
+    network_config: Mapping[str, Any] | str | Network,
+    input_data: npt.ArrayLike,
+    device_id: int | str = 0,
+    *,
+    backend: str | None = None,
+) -> npt.NDArray[np.float32]:
+    """Run a network forward in one call.
+
+    Args:
+        network_config: A dict such as `{"architecture": [784, 256, 10], "activation": "relu", "output_activation": "softmax"}` or
+            `{"layers": [{"size": 784}, {"size": 10, "activation": "softmax"}], "seed": 1}`; or network text; or a `Network`.
+        input_data: Shape (batch, inputs) or (inputs,).
+        device_id: Index in `list_devices()` or a name.
+        backend: matrix (Zig), julia or nim; None takes the best that is available.
+
+    Returns:
+        Output of shape (batch, outputs) or (outputs,); float32.
+
+    Raises:
+        NetworkError: The configuration has errors.
+        ShapeMismatchError: The input does not fit the first layer.
+
+    Example:
+        >>> import amdgpu, numpy
+        >>> config = {"architecture": [4, 8, 3], "activation": "relu", "output_activation": "softmax"}
+        >>> float(amdgpu.neural_network_forward(config, numpy.ones(4)).sum().round(5))
+        1.0
+    """
+    network = network_config if isinstance(network_config, Network) else Network(network_config, device=device_id)
+    return network.forward(input_data, backend=backend)
+
+
+def forward_matrix(network: _native.Network, x: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    """Forward pass by the Matrix core (Zig)."""
+    return network.forward(x, "matrix")
+
+
+def forward_julia(network: _native.Network, x: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    """Forward pass by the Math core (Julia)."""
+    from amdgpu.math import use_juliacall_if_running
+
+    use_juliacall_if_running()
+    return network.forward(x, "julia")
+
+
+def forward_nim(network: _native.Network, x: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    """Forward pass by the reference implementation (Nim)."""
+    return network.forward(x, "nim")
+
+
+def _config_json(config: Mapping[str, Any]) -> str:
+    """The configuration as JSON; arrays become nested lists."""
+
+    def plain(value: Any) -> Any:
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        raise InvalidTypeError(f"a network configuration cannot hold {type(value).__name__}")
+
+    return json.dumps(config, default=plain)

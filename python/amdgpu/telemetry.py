@@ -1,0 +1,135 @@
+"""What the package is doing, live: samples, the event bus, Prometheus and Chrome-trace export."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from amdgpu import _native
+from amdgpu.errors import UnknownCoreTypeError
+from amdgpu.types import CORE_TYPES
+
+if TYPE_CHECKING:
+    from amdgpu.device import AMDGPUDevice
+
+SAMPLE_SCHEMA = "amdgpu.telemetry_sample/1"
+
+
+def get_telemetry(device: AMDGPUDevice | int | str = 0, core_type: str | None = None) -> dict[str, Any]:
+    """One sample of a device, or of one core type of it.
+
+    Args:
+        device: An open device, an index in `list_devices()`, or a name.
+        core_type: aura, matrix or neuromorphic; None counts all together.
+
+    Returns:
+        A dict with `schema`, `timestamp_ns` (nanoseconds since the epoch), `device`, `core_type`, `launches_total`, `operations_total`,
+        `memory` (allocator statistics, bytes), `kernels` (name, calls, seconds) and sensor values. What is not known is None, and `absent`
+        says why.
+
+    Raises:
+        UnknownCoreTypeError: A core type that does not exist.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.get_telemetry(0, "aura")["core_type"]
+        'aura'
+    """
+    from amdgpu.device import AMDGPUDevice, default_device
+
+    return sample(device if isinstance(device, AMDGPUDevice) else default_device(device), core_type)
+
+
+def sample(device: AMDGPUDevice, core_type: str | None) -> dict[str, Any]:
+    """The body of `get_telemetry`."""
+    if core_type is not None and core_type not in CORE_TYPES:
+        raise UnknownCoreTypeError(f"core_type is {core_type!r}; known are {', '.join(CORE_TYPES)}")
+    native = device.native
+    bus = snapshot()
+
+    def matches(labels: dict[str, str]) -> bool:
+        return labels.get("device") == native.name and (core_type is None or labels.get("core") == core_type)
+
+    def total(metric: str) -> int:
+        return sum(int(row["value"]) for row in bus["counters"] if row["metric"] == metric and matches(row["labels"]))
+
+    kernels = [
+        {"name": row["labels"].get("kernel"), "calls": row["count"], "seconds": row["sum_seconds"]}
+        for row in bus["histograms"]
+        if row["metric"] == "amdgpu_kernel_duration_seconds" and matches(row["labels"])
+    ]
+    absent = dict.fromkeys(
+        ("busy_ratio", "temperature_celsius", "power_watts"), "no sensor source for this device in this version"
+    )
+    return {
+        "schema": SAMPLE_SCHEMA,
+        "timestamp_ns": time.time_ns(),
+        "device": native.name,
+        "core_type": core_type,
+        "launches_total": total("amdgpu_kernel_launches_total"),
+        "operations_total": total("amdgpu_operations_total"),
+        "memory": native.memory_stats(),
+        "memory_info": native.memory_info(),
+        "kernels": kernels,
+        **dict.fromkeys(absent),
+        "absent": absent,
+    }
+
+
+def snapshot() -> dict[str, Any]:
+    """Everything the bus knows: counters, gauges, histograms, boundaries between languages, recent records.
+
+    Example:
+        >>> import amdgpu
+        >>> sorted(amdgpu.telemetry.snapshot())[:2]
+        ['boundaries', 'clock']
+    """
+    result: dict[str, Any] = json.loads(_native.telemetry_snapshot())
+    return result
+
+
+def boundaries() -> list[dict[str, Any]]:
+    """What crossed from one language into another: `from`, `to`, `name`, `count`, `total_seconds` and quantiles, a row per function."""
+    rows: list[dict[str, Any]] = snapshot()["boundaries"]
+    return rows
+
+
+def prometheus(*, open_metrics: bool = False) -> str:
+    """The metrics as a Prometheus text page (or OpenMetrics)."""
+    return _native.telemetry_prometheus(open_metrics)
+
+
+def write_chrome_trace(path: str | Path) -> int:
+    """Write recent records as a Chrome trace (opens in Perfetto and chrome://tracing); returns the number of bytes."""
+    text = _native.telemetry_chrome_trace()
+    Path(path).write_text(text, encoding="utf-8")
+    return len(text)
+
+
+def set_enabled(enabled: bool) -> None:  # noqa: FBT001  (the switch is the argument)
+    """Switch records and histograms on or off for the whole process. Launch and error counters stay on."""
+    _native.telemetry_set_enabled(enabled)
+
+
+def is_enabled() -> bool:
+    """Whether records are written."""
+    return _native.telemetry_is_enabled()
+
+
+def events(*, capacity: int = 4096, timeout_seconds: float | None = None) -> Iterator[dict[str, Any]]:
+    """Records as they happen. A reader slower than the program loses the oldest ones; nothing ever waits for it.
+
+    Args:
+        capacity: Records kept for this reader.
+        timeout_seconds: Stop after this long without a record; None waits for ever.
+    """
+    subscription = _native.Subscription(capacity)
+    while True:
+        lines = subscription.poll(timeout_seconds)
+        if not lines:
+            return
+        for line in lines.splitlines():
+            yield json.loads(line)

@@ -1,0 +1,61 @@
+"""Fixtures shared by all suites."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import amdgpu
+
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernel_cache_of_its_own(tmp_path_factory):
+    """Tests neither read nor fill the user's kernel cache."""
+    before = os.environ.get("AMDGPU_CACHE_DIR")
+    os.environ["AMDGPU_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    if before is None:
+        del os.environ["AMDGPU_CACHE_DIR"]
+    else:
+        os.environ["AMDGPU_CACHE_DIR"] = before
+
+
+@pytest.fixture
+def device():
+    """The CPU device with all cores enabled."""
+    with amdgpu.initialize_device("cpu:0") as opened:
+        yield opened
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20261121)
+
+
+@pytest.fixture(scope="session")
+def needs_julia():
+    """Skips where no Julia is installed."""
+    availability = amdgpu.math.availability()
+    if not availability["found"]:
+        pytest.skip(f"no Julia: {availability['reason']}")
+
+
+@pytest.fixture
+def run_python(tmp_path):
+    """Runs a program in a fresh interpreter and returns its result; the environment can be changed."""
+
+    def run(code, *, check=True, timeout=120, **environment):
+        env = os.environ | {"AMDGPU_CACHE_DIR": str(tmp_path / "cache")} | environment
+        env = {key: value for key, value in env.items() if value is not None}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=timeout, check=False
+        )
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    return run

@@ -1,0 +1,135 @@
+"""matrix_multiply against NumPy in float64."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tolerances import matmul_bound
+
+import amdgpu
+from amdgpu import errors
+
+SIZES = [(1, 1, 1), (2, 3, 4), (7, 1, 9), (64, 64, 64), (65, 67, 129), (1, 300, 1), (300, 1, 300), (128, 513, 31), (511, 257, 130)]
+PRECISIONS = {"fp32": np.float32, "fp64": np.float64, "tf32": np.float32}
+
+
+def check(a, b, result, dtype):
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    assert result.dtype == dtype
+    assert result.shape == exact.shape
+    assert (np.abs(result - exact) <= matmul_bound(a, b, dtype) * (1 + 1e-6) + 1e-12 * np.abs(exact) * (dtype == np.float64)).all()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("size", SIZES)
+def test_products_are_within_the_error_bound(size, precision, rng):
+    m, k, n = size
+    dtype = PRECISIONS[precision]
+    a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((m, k), (k, n)))
+    check(a, b, amdgpu.matrix_multiply(a, b, precision=precision), dtype)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.tuples(*[st.integers(0, 40)] * 3),
+    st.sampled_from(["C", "T", "step", "reversed"]),
+    st.sampled_from(["C", "T", "step", "reversed"]),
+    st.sampled_from(["fp32", "fp64"]),
+)
+def test_any_strides_give_the_product(size, layout_a, layout_b, precision):
+    m, k, n = size
+    dtype = PRECISIONS[precision]
+    rng = np.random.default_rng(m * 1681 + k * 41 + n)
+
+    def arrange(rows, columns, layout):
+        if layout == "T":
+            return rng.standard_normal((columns, rows)).astype(dtype).T
+        if layout == "step":
+            return rng.standard_normal((rows * 2, columns * 3)).astype(dtype)[::2, ::3]
+        if layout == "reversed":
+            return rng.standard_normal((rows, columns)).astype(dtype)[::-1, ::-1]
+        return rng.standard_normal((rows, columns)).astype(dtype)
+
+    a, b = arrange(m, k, layout_a), arrange(k, n, layout_b)
+    check(a, b, amdgpu.matrix_multiply(a, b, precision=precision), dtype)
+
+
+def test_out_is_written_in_place_and_returned(rng):
+    a, b = rng.random((2, 50, 50), dtype=np.float32)
+    out = np.full((50, 50), np.nan, np.float32)
+    assert amdgpu.matrix_multiply(a, b, out=out) is out
+    check(a, b, out, np.float32)
+
+
+def test_sequences_integers_and_device_arrays_are_accepted():
+    assert amdgpu.matrix_multiply([[1, 2]], [[3], [4]]).tolist() == [[11.0]]
+    a = amdgpu.array(np.eye(3, dtype="float32"))
+    b = np.arange(9).reshape(3, 3)
+    assert np.array_equal(amdgpu.matrix_multiply(a, b), b)
+
+
+def test_empty_dimensions_are_as_in_numpy():
+    for m, k, n in [(0, 3, 2), (2, 0, 3), (3, 2, 0), (0, 0, 0)]:
+        result = amdgpu.matrix_multiply(np.ones((m, k), "float32"), np.ones((k, n), "float32"))
+        assert np.array_equal(result, np.zeros((m, n)))
+
+
+def test_nan_and_infinity_propagate():
+    a = np.array([[1, np.inf], [np.nan, 0]], "float32")
+    b = np.array([[0, 1], [1, 2]], "float32")
+    result = amdgpu.matrix_multiply(a, b)
+    assert np.array_equal(result, a @ b, equal_nan=True)
+
+
+def test_threads_do_not_change_the_bits(run_python, rng):
+    code = (
+        "import numpy as np, amdgpu, hashlib\n"
+        "r = np.random.default_rng(5)\n"
+        "a, b = r.random((700, 611), dtype=np.float32), r.random((611, 503), dtype=np.float32)\n"
+        "print(hashlib.sha256(amdgpu.matrix_multiply(a, b).tobytes()).hexdigest())"
+    )
+    hashes = {run_python(code, AMDGPU_CPU_THREADS=threads).stdout for threads in ("1", "2", "3")}
+    assert len(hashes) == 1
+
+
+def test_mismatched_inner_dimensions_show_both_shapes():
+    with pytest.raises(errors.ShapeMismatchError, match=r"\(?\[?2, 3\]?\)?.*\(?\[?4, 5\]?\)?"):
+        amdgpu.matrix_multiply(np.ones((2, 3)), np.ones((4, 5)))
+
+
+@pytest.mark.parametrize("bad", [np.float32(1), np.ones(3, "float32"), np.ones((2, 3, 3), "float32")])
+def test_operands_that_are_no_matrices_are_refused(bad):
+    with pytest.raises(errors.ShapeMismatchError):
+        amdgpu.matrix_multiply(bad, np.ones((3, 3), "float32"))
+
+
+@pytest.mark.parametrize("bad", [np.ones((2, 2), complex), np.array([["a", "b"], ["c", "d"]]), np.array([[object()]])])
+def test_dtypes_that_have_no_product_are_refused(bad):
+    with pytest.raises(errors.UnsupportedDtypeError):
+        amdgpu.matrix_multiply(bad, bad)
+
+
+def test_unknown_precisions_list_the_known_ones():
+    with pytest.raises(errors.InvalidArgumentError, match="fp64, fp32"):
+        amdgpu.matrix_multiply(np.eye(2), np.eye(2), precision="fp33")
+    with pytest.raises(errors.UnsupportedFeatureError, match="fp32"):
+        amdgpu.matrix_multiply(np.eye(2), np.eye(2), precision="bf16")
+
+
+def test_out_is_checked(rng):
+    a = rng.random((4, 4), dtype=np.float32)
+    with pytest.raises(errors.ShapeMismatchError):
+        amdgpu.matrix_multiply(a, a, out=np.empty((4, 5), np.float32))
+    with pytest.raises(errors.UnsupportedDtypeError):
+        amdgpu.matrix_multiply(a, a, out=np.empty((4, 4)))
+    with pytest.raises(errors.InvalidArgumentError, match="overlap"):
+        amdgpu.matrix_multiply(a, a, out=a)
+    frozen = np.empty((4, 4), np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(errors.ReadOnlyError):
+        amdgpu.matrix_multiply(a, a, out=frozen)
+
+
+def test_an_unknown_device_is_refused():
+    with pytest.raises(errors.DeviceNotFoundError):
+        amdgpu.matrix_multiply(np.eye(2), np.eye(2), 99)
