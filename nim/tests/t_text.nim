@@ -67,6 +67,12 @@ suite "bounds of a text":
   test "more than the largest text is refused before it is read":
     check "16777217 bytes" in compiled(repeat('#', MaxTextBytes + 1)).errors
 
+  test "numbers beyond float64 and int64 are refused, long ones are read":
+    for number in ["1e309", "1e99999999999999999999", "1e-99999999999999999999", "9223372036854775808"]:
+      check "the number is" in compiled(wanted.replace("0.5", number)).errors
+    check sameAs(wanted.replace("0.5", "0.5" & repeat('0', 1000) & "e-0000000000000000000000"))
+    check sameAs(wanted.replace("0.5", "5_000e-0000000000000000000004"))
+
   test "deep brackets, signs and blocks end in a finding":
     check "nested too deeply" in compiled(wanted & "  dt = " & repeat('(', 5000) & "1" & repeat(')', 5000)).errors
     check "nested too deeply" in compiled(wanted & "  dt = " & repeat("- ", 100_000) & "1").errors

@@ -105,6 +105,7 @@ proc readDigits(lexer: var Lexer; digits: var string) =
 proc readNumber(lexer: var Lexer; report: var Report): Token =
   result = Token(kind: tkInt, span: lexer.here)
   var digits = ""
+  var isTooLarge = false
   lexer.readDigits(digits)
   if lexer.peek == '.' and lexer.peek(1) in Digits:
     result.kind = tkFloat
@@ -120,13 +121,18 @@ proc readNumber(lexer: var Lexer; report: var Report): Token =
       if signed:
         digits.add lexer.peek
         lexer.advance
-      lexer.readDigits(digits)
+      var exponent = ""
+      lexer.readDigits(exponent)
+      exponent = exponent.strip(chars = {'0'}, trailing = false)
+      # Nim's own reading of numbers wraps around at exponents of 19 digits.
+      isTooLarge = exponent.len > 5
+      digits.add(if isTooLarge or exponent.len == 0: "0" else: exponent)
   result.text = digits
   result.span.length = lexer.column - result.span.column
   if result.kind == tkFloat:
     discard parseBiggestFloat(digits, result.floatValue)
-    if result.floatValue > 1.7976931348623157e308:
-      report.error(result.span, "the number is too large", expected = "at most 1.8e308")
+    if isTooLarge or result.floatValue > 1.7976931348623157e308:
+      report.error(result.span, "the number is out of range", expected = "a number between 5e-324 and 1.8e308")
       result.floatValue = 0
   else:
     for digit in digits:

@@ -1,18 +1,17 @@
 ## Text to statements: recursive descent over logical lines, blocks by indentation as in Nim.
 ##
-## A statement with a syntax error is reported once and becomes `stBroken`; parsing goes on with the next line.
+## A statement with a syntax error is reported once and becomes `stBroken`; parsing goes on with the next line. Inside a statement a
+## failure is a state, not an exception: every step after it does nothing and gives nil.
 
 import ast, diagnostics, lexer, limits, vocabulary
 
 type
-  SyntaxFailure = object of CatchableError
-    ## Leaves a statement whose error was just reported.
-
   StatementParser = object
     ## Position in the tokens of one logical line.
     tokens: seq[Token]
     position: int
     depth: int
+    hasFailed: bool        ## the error was reported
 
   BlockParser = object
     lexer: Lexer
@@ -46,25 +45,29 @@ func found(token: Token): string =
   of tkString: "a text"
   else: shown(token.text)
 
-proc fail(report: var Report; token: Token; expected: string; hint = "") {.noreturn, raises: [SyntaxFailure].} =
-  if token.kind == tkEnd:
-    report.error(token.span, "the statement ends too early", expected, hint)
-  else:
-    report.error(token.span, "unexpected " & found(token), expected, hint)
-  raise newException(SyntaxFailure, "")
+proc fail(parser: var StatementParser; report: var Report; at: Span; message, expected: string) =
+  if not parser.hasFailed:
+    report.error(at, message, expected)
+  parser.hasFailed = true
 
-proc parseExpr(parser: var StatementParser; report: var Report; minPower = 1): Expr {.raises: [SyntaxFailure].}
+proc refuse(parser: var StatementParser; report: var Report; token: Token; expected: string) =
+  ## The token cannot stand here.
+  let message = if token.kind == tkEnd: "the statement ends too early" else: "unexpected " & found(token)
+  parser.fail(report, token.span, message, expected)
 
-proc enter(parser: var StatementParser; report: var Report) {.raises: [SyntaxFailure].} =
+proc parseExpr(parser: var StatementParser; report: var Report; minPower = 1): Expr
+
+proc enter(parser: var StatementParser; report: var Report) =
   inc parser.depth
   if parser.depth > MaxNesting:
-    report.error(parser.current.span, "the expression is nested too deeply",
-                 expected = "at most " & $MaxNesting & " levels")
-    raise newException(SyntaxFailure, "")
+    parser.fail(report, parser.current.span, "the expression is nested too deeply", "at most " & $MaxNesting & " levels")
 
-proc parseArgs(parser: var StatementParser; report: var Report; closing: string): seq[Arg] {.raises: [SyntaxFailure].} =
-  while true:
-    if parser.current.kind == tkClose and parser.current.text == closing:
+func isClosing(parser: StatementParser; bracket: string): bool =
+  parser.current.kind == tkClose and parser.current.text == bracket
+
+proc parseArgs(parser: var StatementParser; report: var Report; closing: string): seq[Arg] =
+  while not parser.hasFailed:
+    if parser.isClosing(closing):
       discard parser.take
       return
     var arg = Arg()
@@ -78,8 +81,8 @@ proc parseArgs(parser: var StatementParser; report: var Report; closing: string)
     result.add arg
     if parser.current.kind == tkComma:
       discard parser.take
-    elif not (parser.current.kind == tkClose and parser.current.text == closing):
-      fail(report, parser.current, "',' or '" & closing & "'")
+    elif not parser.isClosing(closing):
+      parser.refuse(report, parser.current, "',' or '" & closing & "'")
 
 proc parseNumber(parser: var StatementParser): Expr =
   ## A literal with the unit that may follow: `20`, `20ms`, `20.ms`.
@@ -97,7 +100,7 @@ proc parseNumber(parser: var StatementParser): Expr =
     discard parser.take
     result = Expr(kind: ekQuantity, number: result, unit: after.text, span: token.span)
 
-proc parsePrimary(parser: var StatementParser; report: var Report): Expr {.raises: [SyntaxFailure].} =
+proc parsePrimary(parser: var StatementParser; report: var Report): Expr =
   let token = parser.current
   case token.kind
   of tkInt, tkFloat:
@@ -114,20 +117,20 @@ proc parsePrimary(parser: var StatementParser; report: var Report): Expr {.raise
       result = Expr(kind: ekList, span: token.span)
       for arg in parser.parseArgs(report, "]"):
         if arg.name.len > 0:
-          report.error(arg.nameSpan, "a named value in a list", expected = "values only")
-          raise newException(SyntaxFailure, "")
+          parser.fail(report, arg.nameSpan, "a named value in a list", "values only")
         result.items.add arg.value
     else:
       result = parser.parseExpr(report)
-      if not (parser.current.kind == tkClose and parser.current.text == ")"):
-        fail(report, parser.current, "')'")
-      discard parser.take
+      if parser.isClosing(")"):
+        discard parser.take
+      else:
+        parser.refuse(report, parser.current, "')'")
   else:
-    fail(report, token, "a name, a number or '('")
+    parser.refuse(report, token, "a name, a number or '('")
 
-proc parsePostfix(parser: var StatementParser; report: var Report): Expr {.raises: [SyntaxFailure].} =
+proc parsePostfix(parser: var StatementParser; report: var Report): Expr =
   result = parser.parsePrimary(report)
-  while true:
+  while not parser.hasFailed:
     let token = parser.current
     if token.kind == tkOpen:
       discard parser.take
@@ -140,18 +143,20 @@ proc parsePostfix(parser: var StatementParser; report: var Report): Expr {.raise
       discard parser.take
       let member = parser.take
       if member.kind != tkName:
-        fail(report, member, "a name after '.'")
+        parser.refuse(report, member, "a name after '.'")
       result = Expr(kind: ekMember, base: result, member: member.text, span: result.span)
     else:
       return
 
-proc parseUnary(parser: var StatementParser; report: var Report): Expr {.raises: [SyntaxFailure].} =
+proc parseUnary(parser: var StatementParser; report: var Report): Expr =
   let token = parser.current
   if (token.kind == tkOperator and token.text in ["-", "+"]) or (token.kind == tkName and token.text == "not"):
     parser.enter(report)
     discard parser.take
-    let operand = parser.parseUnary(report)
+    let operand = if parser.hasFailed: nil else: parser.parseUnary(report)
     dec parser.depth
+    if parser.hasFailed:
+      return nil
     if token.text == "-":
       return negated(operand, token.span)
     if token.text == "+":
@@ -161,14 +166,17 @@ proc parseUnary(parser: var StatementParser; report: var Report): Expr {.raises:
 
 proc parseExpr(parser: var StatementParser; report: var Report; minPower = 1): Expr =
   parser.enter(report)
-  result = parser.parseUnary(report)
-  while true:
+  if not parser.hasFailed:
+    result = parser.parseUnary(report)
+  while not parser.hasFailed:
     let token = parser.current
     let power = if token.kind in {tkOperator, tkName}: binaryPower(token.text) else: 0
     if power < minPower:
       break
     discard parser.take
     let right = parser.parseExpr(report, power + 1)
+    if parser.hasFailed:
+      return nil
     result = Expr(kind: ekBinary, operator: token.text, left: result, right: right, span: result.span)
   dec parser.depth
 
@@ -180,7 +188,7 @@ func startsOperand(token: Token): bool =
   of tkOpen: token.text == "[" and token.spaceBefore
   else: false
 
-proc parseSimple(parser: var StatementParser; report: var Report): Statement {.raises: [SyntaxFailure].} =
+proc parseSimple(parser: var StatementParser; report: var Report): Statement =
   ## One statement without its indented block.
   let first = parser.current
   let second = parser.tokens[min(parser.position + 1, parser.tokens.high)]
@@ -193,9 +201,11 @@ proc parseSimple(parser: var StatementParser; report: var Report): Statement {.r
     result = Statement(kind: stCommand, keyword: first.text, span: first.span)
   elif first.kind == tkName and second.kind == tkEnd and first.text in CommandKeywords:
     discard parser.take
-    fail(report, second, "something after '" & first.text & "'")
+    parser.refuse(report, second, "something after '" & first.text & "'")
   else:
     let target = parser.parseExpr(report)
+    if parser.hasFailed:
+      return nil
     if parser.current.kind == tkAssign:
       let operator = parser.take.text
       let value = parser.parseExpr(report)
@@ -205,17 +215,23 @@ proc parseSimple(parser: var StatementParser; report: var Report): Statement {.r
     if first.kind == tkName:
       result.keyword = first.text
 
-proc parseTokens(parser: var StatementParser; report: var Report): Statement {.raises: [SyntaxFailure].} =
+proc parseTokens(parser: var StatementParser; report: var Report): Statement =
+  ## Not nil unless the parser has failed.
   result = parser.parseSimple(report)
+  if parser.hasFailed:
+    return nil
   if parser.current.kind == tkColon:
     discard parser.take
     result.hasBody = true
     if parser.current.kind != tkEnd:
       parser.enter(report)
-      result.body.add parser.parseTokens(report)
+      let inner = if parser.hasFailed: nil else: parser.parseTokens(report)
       dec parser.depth
+      if parser.hasFailed:
+        return nil
+      result.body.add inner
   if parser.current.kind != tkEnd:
-    fail(report, parser.current, if result.hasBody: "the end of the statement" else: "the end of the statement or ':'")
+    parser.refuse(report, parser.current, if result.hasBody: "the end of the statement" else: "the end of the statement or ':'")
 
 func brokenStatement(tokens: seq[Token]): Statement =
   ## Keeps the first word and the name after it, so that uses of the name are not reported as well.
@@ -230,9 +246,8 @@ proc parseStatement(line: LogicalLine; depth: int; report: var Report): Statemen
   if line.damaged:
     return brokenStatement(line.tokens)
   var parser = StatementParser(tokens: line.tokens, depth: depth)
-  try:
-    result = parser.parseTokens(report)
-  except SyntaxFailure:
+  result = parser.parseTokens(report)
+  if parser.hasFailed:
     result = brokenStatement(line.tokens)
 
 proc fetch(blocks: var BlockParser; report: var Report) =
