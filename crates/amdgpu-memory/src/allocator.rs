@@ -99,7 +99,7 @@ impl Allocator {
 
     /// Lets the peaks of all statistics begin again at their current values.
     pub fn reset_peak_stats(&self) {
-        for pool in self.inner.pools.iter() {
+        for pool in &self.inner.pools {
             pool.reset_peaks();
         }
     }
@@ -125,7 +125,7 @@ impl Allocator {
     #[expect(clippy::must_use_candidate, reason = "called for its effect")]
     pub fn trim(&self, bytes: u64) -> u64 {
         let mut freed = 0;
-        for pool in self.inner.pools.iter() {
+        for pool in &self.inner.pools {
             if freed >= bytes {
                 break;
             }
@@ -138,7 +138,7 @@ impl Allocator {
     /// when they are dropped. Closing again is allowed.
     pub fn close(&self) -> Result<CloseReport> {
         let mut report = CloseReport::default();
-        for pool in self.inner.pools.iter() {
+        for pool in &self.inner.pools {
             pool.close()?;
             let stats = pool.stats();
             report.live_blocks += stats.allocation.all.current;
