@@ -129,7 +129,10 @@ proc readNumber(lexer: var Lexer; report: var Report): Token =
       digits.add(if isTooLarge or exponent.len == 0: "0" else: exponent)
   result.text = digits
   result.span.length = lexer.column - result.span.column
-  if result.kind == tkFloat:
+  if digits.len > MaxNumberDigits:
+    report.error(result.span, "the number is written with " & count(digits.len, "character"),
+                 expected = "at most " & $MaxNumberDigits)
+  elif result.kind == tkFloat:
     discard parseBiggestFloat(digits, result.floatValue)
     if isTooLarge or result.floatValue > 1.7976931348623157e308:
       report.error(result.span, "the number is out of range", expected = "a number between 5e-324 and 1.8e308")

@@ -9,6 +9,8 @@ const
     ## Depth of brackets, operators and blocks; keeps the recursive parser far from the end of the stack.
   MaxNameBytes* = 128
     ## Names are repeated in messages, telemetry labels and generated kernels.
+  MaxNumberDigits* = 100
+    ## Seventeen determine a float64; Nim's own reading goes wrong beyond some hundreds.
   MaxStatementTokens* = 1_000_000
     ## One statement is held in memory as tokens; a list of every layer still fits.
   MaxStatements* = 200_000
