@@ -10,7 +10,7 @@ use amdgpu_hal::cpu::{CpuDevice, CpuOptions};
 use amdgpu_hal::{Device, MemoryKind, Stream, registry};
 use amdgpu_memory::{Allocator, AllocatorOptions, Block, BlockState, Error};
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the whole run follows from the seed.
+/// The generator `SplitMix64` (Steele, Lea, Flood 2014): the whole run follows from the seed.
 struct Random(u64);
 
 impl Random {
