@@ -4,12 +4,9 @@ import os
 import subprocess
 import sys
 
+import amdgpu
 import numpy as np
 import pytest
-
-import amdgpu
-
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,9 +5,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 import amdgpu
+import pytest
 from amdgpu import _native
 from amdgpu._generated import constants
 from amdgpu._generated.errors import BY_CODE
@@ -38,7 +37,9 @@ def test_header_compiles_and_has_the_layout_of_the_manifest(standard, tmp_path):
     program = tmp_path / "layout"
     flags = ["-Wall", "-Wextra", "-Werror", "-pedantic", f"-std={standard}", f"-I{INCLUDE}"]
     subprocess.run([compiler, *flags, str(source), "-o", str(program)], check=True)
-    assert subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout == constants.LAYOUT_MANIFEST
+    assert (
+        subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout == constants.LAYOUT_MANIFEST
+    )
 
 
 def test_every_library_reports_the_layout_of_the_header():
@@ -56,7 +57,8 @@ def test_every_error_code_has_one_python_class_with_its_builtin_and_hint():
     for cls in BY_CODE.values():
         assert issubclass(cls, amdgpu.AmdgpuError)
         assert cls.__mro__[2] is not Exception, f"{cls.__name__} has no builtin base"
-        assert cls.hint and cls.name
+        assert cls.hint
+        assert cls.name
 
 
 def test_errors_are_picklable_and_carry_their_facts():

@@ -2,13 +2,26 @@
 
 import gc
 
+import amdgpu
 import numpy as np
 import pytest
-
-import amdgpu
 from amdgpu import errors
 
-DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64"]
+DTYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -97,7 +110,7 @@ def test_freed_arrays_refuse_everything():
     array = amdgpu.zeros(4)
     array.free()
     assert array.is_freed
-    for use in (array.numpy, array.free, lambda: array.ptr, lambda: array.fill(0), lambda: array.__dlpack__()):
+    for use in (array.numpy, array.free, lambda: array.ptr, lambda: array.fill(0), array.__dlpack__):
         with pytest.raises(errors.UseAfterFreeError):
             use()
 

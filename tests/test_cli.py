@@ -14,10 +14,10 @@ EXAMPLE = Path(__file__).parents[1] / "tools" / "demo" / "test_network.nim"
 
 @pytest.fixture
 def cli(tmp_path):
-    def run(*arguments, input=None, **environment):
+    def run(*arguments, standard_input=None, **environment):
         return subprocess.run(
             [sys.executable, "-m", "amdgpu", *map(str, arguments)],
-            input=input,
+            input=standard_input,
             capture_output=True,
             text=True,
             timeout=120,
@@ -81,7 +81,7 @@ def test_net_runs_a_file_and_writes_the_answer(cli, tmp_path):
 
 
 def test_net_reads_standard_input(cli):
-    done = cli("net", "-", input=EXAMPLE.read_text())
+    done = cli("net", "-", standard_input=EXAMPLE.read_text())
     assert done.returncode == 0
 
 
@@ -107,6 +107,6 @@ def test_errors_of_a_network_file_show_every_finding(cli, tmp_path):
     (tmp_path / "bad.nim").write_text("neuralNetwork n:\n  layer a(0)\n  layer b(2, activation: rleu)\n")
     done = cli("net", "bad.nim")
     assert done.returncode == 1
-    assert "2:" in done.stderr
-    assert "3:" in done.stderr
+    assert "line 2" in done.stderr
+    assert "line 3" in done.stderr
     assert "Traceback" not in done.stderr

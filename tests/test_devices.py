@@ -3,9 +3,8 @@
 import os
 import pickle
 
-import pytest
-
 import amdgpu
+import pytest
 from amdgpu import errors
 
 

@@ -2,10 +2,9 @@
 
 import sys
 
+import amdgpu
 import numpy as np
 import pytest
-
-import amdgpu
 from amdgpu import dispatch, errors
 
 

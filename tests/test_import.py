@@ -2,7 +2,16 @@
 
 import json
 
-GPU_LIBRARIES = ("libamdhip64", "libcuda.so", "libnvidia-ml", "librocm", "libjulia", "libLLVM", "libllvmlite", "libagpu_")
+GPU_LIBRARIES = (
+    "libamdhip64",
+    "libcuda.so",
+    "libnvidia-ml",
+    "librocm",
+    "libjulia",
+    "libLLVM",
+    "libllvmlite",
+    "libagpu_",
+)
 
 
 def test_import_opens_no_gpu_library_and_starts_no_thread(run_python):
@@ -34,4 +43,4 @@ def test_version_is_that_of_the_workspace():
     import amdgpu
 
     manifest = (Path(__file__).parents[1] / "Cargo.toml").read_text()
-    assert amdgpu.__version__ == re.search(r'^version = "(.+)"$', manifest, re.M).group(1)
+    assert amdgpu.__version__ == re.search(r'^version = "(.+)"$', manifest, re.MULTILINE).group(1)

@@ -1,9 +1,8 @@
 """Kernels from Python: compile, launch, results, errors."""
 
+import amdgpu
 import numpy as np
 import pytest
-
-import amdgpu
 from amdgpu import errors
 
 VECTOR_ADD = """
@@ -119,7 +118,9 @@ def test_asynchronous_execution_gives_a_pending_result(device):
 
 
 def test_streams_keep_their_arguments_and_their_order(device):
-    kernel = device.compile_kernel("__global__ void inc(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }")
+    kernel = device.compile_kernel(
+        "__global__ void inc(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }"
+    )
     stream = device.create_stream()
     x = np.zeros(1000, "float32")
     for _ in range(200):
@@ -154,8 +155,10 @@ def test_raw_kernel_has_the_signature_of_cupy():
 
 
 def test_numbers_of_every_kind_are_scalars(device):
-    kernel = device.compile_kernel("__global__ void f(double* out, double d, float s, int i, unsigned char c, bool b, long long l) {"
-                                   " out[0] = d; out[1] = s; out[2] = i; out[3] = c; out[4] = b; out[5] = l; }")
+    kernel = device.compile_kernel(
+        "__global__ void f(double* out, double d, float s, int i, unsigned char c, bool b, long long l) {"
+        " out[0] = d; out[1] = s; out[2] = i; out[3] = c; out[4] = b; out[5] = l; }"
+    )
     out = np.zeros(6)
     kernel[1, 1](out, 0.1, np.float32(0.5), np.int64(-7), np.uint8(200), True, 1 << 40)
     assert out.tolist() == [0.1, 0.5, -7, 200, 1, float(1 << 40)]
@@ -167,7 +170,8 @@ def test_same_source_twice_comes_from_memory_and_a_new_process_from_disk(device,
     unique = VECTOR_ADD.replace("vector_add", "cached_add")
     first, second = device.compile_kernel(unique), device.compile_kernel(unique)
     assert (first.cache_answer, second.cache_answer) == ("miss", "memory")
-    code = f"import amdgpu, sys\nk = amdgpu.initialize_device('cpu:0').compile_kernel({unique!r})\nprint(k.cache_answer, 'llvmlite.binding' in sys.modules)"
+    code = f"import amdgpu, sys\nk = amdgpu.initialize_device('cpu:0').compile_kernel({unique!r})\n"
+    code += "print(k.cache_answer, 'llvmlite.binding' in sys.modules)"
     assert run_python(code).stdout.split() == ["miss", "True"]
     assert run_python(code).stdout.split() == ["disk", "False"]
 
@@ -288,7 +292,19 @@ class TestBadLaunches:
 
     @pytest.mark.parametrize(
         ("grid", "block"),
-        [(0, 32), (1, 0), (-1, 32), (1, 2000), ((1, 1, 1), (32, 32, 2)), ((), 32), ((1, 2, 3, 4), 32), (1 << 40, 32), ("1", 32), (1.5, 32), (None, 32)],
+        [
+            (0, 32),
+            (1, 0),
+            (-1, 32),
+            (1, 2000),
+            ((1, 1, 1), (32, 32, 2)),
+            ((), 32),
+            ((1, 2, 3, 4), 32),
+            (1 << 40, 32),
+            ("1", 32),
+            (1.5, 32),
+            (None, 32),
+        ],
     )
     def test_shapes_outside_the_limits_are_refused(self, kernel, good, grid, block):
         with pytest.raises((errors.InvalidLaunchError, errors.InvalidTypeError)):

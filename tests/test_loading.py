@@ -3,9 +3,8 @@
 import shutil
 from pathlib import Path
 
-import pytest
-
 import amdgpu
+import pytest
 
 LIBRARIES = Path(amdgpu.__file__).parent / "_lib"
 USE_EVERYTHING = """

@@ -5,12 +5,11 @@ import signal
 import subprocess
 import sys
 
+import amdgpu
 import numpy as np
 import pytest
-from tolerances import ACTIVATION
-
-import amdgpu
 from amdgpu import errors
+from tolerances import ACTIVATION
 
 
 @pytest.mark.usefixtures("needs_julia")
@@ -56,7 +55,9 @@ class TestKernels:
         with pytest.raises(errors.AmdgpuError, match="softmax"):
             amdgpu.math.activation([1.0], "softmax")
         with pytest.raises(errors.ShapeMismatchError):
-            amdgpu.math.momentum_update(np.ones(2, "float32"), [1.0], np.ones(2, "float32"), learning_rate=1, momentum=0)
+            amdgpu.math.momentum_update(
+                np.ones(2, "float32"), [1.0], np.ones(2, "float32"), learning_rate=1, momentum=0
+            )
         with pytest.raises(errors.UnsupportedDtypeError):
             amdgpu.math.momentum_update(np.ones(2), [1.0, 1.0], np.ones(2, "float32"), learning_rate=1, momentum=0)
         with pytest.raises(errors.ShapeMismatchError):
@@ -108,7 +109,8 @@ class TestKernels:
 STAND_IN_FOR_JULIACALL = r"""
 import ctypes, json, subprocess, sys, types
 facts = subprocess.run(["julia", "--startup-file=no", "-e",
-    'import Libdl; println(Libdl.dlpath("libjulia")); println(unsafe_string(Base.JLOptions().image_file)); println(Sys.BINDIR)'],
+    'import Libdl; println(first(filter(p -> occursin("libjulia.so", p), Libdl.dllist())));'
+    ' println(unsafe_string(Base.JLOptions().image_file)); println(Sys.BINDIR)'],
     capture_output=True, text=True, check=True).stdout.split("\n")
 library = ctypes.CDLL(facts[0], ctypes.RTLD_GLOBAL)
 start = getattr(library, "jl_init_with_image__threading", None) or library.jl_init_with_image
@@ -151,8 +153,5 @@ def test_without_julia_the_error_says_what_to_install_and_the_rest_works(run_pyt
 
 
 def test_availability_does_not_start_julia(run_python):
-    done = run_python(
-        "import amdgpu\namdgpu.math.availability()\nprint('libjulia' in open('/proc/self/maps').read())"
-    )
+    done = run_python("import amdgpu\namdgpu.math.availability()\nprint('libjulia' in open('/proc/self/maps').read())")
     assert done.stdout.strip() == "False"
-

@@ -1,15 +1,24 @@
 """matrix_multiply against NumPy in float64."""
 
+import amdgpu
 import numpy as np
 import pytest
+from amdgpu import errors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tolerances import matmul_bound
 
-import amdgpu
-from amdgpu import errors
-
-SIZES = [(1, 1, 1), (2, 3, 4), (7, 1, 9), (64, 64, 64), (65, 67, 129), (1, 300, 1), (300, 1, 300), (128, 513, 31), (511, 257, 130)]
+SIZES = [
+    (1, 1, 1),
+    (2, 3, 4),
+    (7, 1, 9),
+    (64, 64, 64),
+    (65, 67, 129),
+    (1, 300, 1),
+    (300, 1, 300),
+    (128, 513, 31),
+    (511, 257, 130),
+]
 PRECISIONS = {"fp32": np.float32, "fp64": np.float64, "tf32": np.float32}
 
 
@@ -17,7 +26,9 @@ def check(a, b, result, dtype):
     exact = a.astype(np.float64) @ b.astype(np.float64)
     assert result.dtype == dtype
     assert result.shape == exact.shape
-    assert (np.abs(result - exact) <= matmul_bound(a, b, dtype) * (1 + 1e-6) + 1e-12 * np.abs(exact) * (dtype == np.float64)).all()
+    assert (
+        np.abs(result - exact) <= matmul_bound(a, b, dtype) * (1 + 1e-6) + 1e-12 * np.abs(exact) * (dtype == np.float64)
+    ).all()
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -78,7 +89,9 @@ def test_nan_and_infinity_propagate():
     a = np.array([[1, np.inf], [np.nan, 0]], "float32")
     b = np.array([[0, 1], [1, 2]], "float32")
     result = amdgpu.matrix_multiply(a, b)
-    assert np.array_equal(result, a @ b, equal_nan=True)
+    with np.errstate(invalid="ignore"):
+        expected = a @ b
+    assert np.array_equal(result, expected, equal_nan=True)
 
 
 def test_threads_do_not_change_the_bits(run_python, rng):
@@ -122,7 +135,7 @@ def test_out_is_checked(rng):
         amdgpu.matrix_multiply(a, a, out=np.empty((4, 5), np.float32))
     with pytest.raises(errors.UnsupportedDtypeError):
         amdgpu.matrix_multiply(a, a, out=np.empty((4, 4)))
-    with pytest.raises(errors.InvalidArgumentError, match="overlap"):
+    with pytest.raises(errors.InvalidArgumentError, match="shares memory"):
         amdgpu.matrix_multiply(a, a, out=a)
     frozen = np.empty((4, 4), np.float32)
     frozen.flags.writeable = False

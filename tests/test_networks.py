@@ -3,12 +3,11 @@
 import json
 from pathlib import Path
 
+import amdgpu
 import numpy as np
 import pytest
-from tolerances import NETWORK_FORWARD, SOFTMAX_ROW_SUM
-
-import amdgpu
 from amdgpu import errors
+from tolerances import NETWORK_FORWARD, SOFTMAX_ROW_SUM
 
 EXAMPLE = (Path(__file__).parents[1] / "tools" / "demo" / "test_network.nim").read_text()
 ACTIVATIONS = {
@@ -21,7 +20,9 @@ ACTIVATIONS = {
     "silu": lambda z: z / (1 + np.exp(-z)),
     "softplus": lambda z: np.logaddexp(z, 0),
     "elu": lambda z: np.where(z > 0, z, np.expm1(z)),
-    "softmax": lambda z: np.exp(z - z.max(-1, keepdims=True)) / np.exp(z - z.max(-1, keepdims=True)).sum(-1, keepdims=True),
+    "softmax": lambda z: (
+        np.exp(z - z.max(-1, keepdims=True)) / np.exp(z - z.max(-1, keepdims=True)).sum(-1, keepdims=True)
+    ),
     "neuromorphic(1.2, 0.3)": lambda z: np.tanh(1.2 * z) + 0.3 * z * np.exp(-(z**2)),
 }
 
@@ -69,7 +70,8 @@ def test_weights_are_the_same_for_the_same_seed_and_within_their_range():
         assert np.array_equal(first.weights[name], second.weights[name])
     weights = first.weights["input -> hidden"]
     assert weights.shape == (784, 256)
-    assert -0.5 <= weights.min() < -0.49 and 0.49 < weights.max() <= 0.5
+    assert -0.5 <= weights.min() < -0.49
+    assert 0.49 < weights.max() <= 0.5
     assert abs(weights.mean()) < 0.005
     other = amdgpu.Network(EXAMPLE.replace("testNetwork:", "testNetwork:\n  seed = 7"))
     assert not np.array_equal(other.weights["input -> hidden"], weights)
@@ -117,25 +119,36 @@ def test_dict_configurations_are_checked_by_the_same_checker():
     assert np.allclose(y.sum(axis=1), 1)
     layers = {"layers": [{"size": 4}, {"size": 3, "activation": "tanh"}], "seed": 3}
     assert np.abs(amdgpu.neural_network_forward(layers, np.ones(4))).max() <= 1
-    for bad in ({}, {"architecture": [4]}, {"architecture": [4, -1]}, {"architecture": "x"}, {"architecture": [4, 3], "activation": "rleu"}):
+    for bad in ({}, {"architecture": [4, -1]}, {"architecture": "x"}, {"architecture": [4, 3], "activation": "rleu"}):
         with pytest.raises(errors.NetworkError):
             amdgpu.neural_network_forward(bad, np.ones(4))
 
 
 BAD_TEXTS = {
-    "unknown layer": ("neuralNetwork n:\n  layer a(3)\n  layer b(2)\n  connect a -> c (weight: 1.0)\n", ["4:", "c"]),
+    "unknown layer": (
+        "neuralNetwork n:\n  layer a(3)\n  layer b(2)\n  connect a -> c (weight: 1.0)\n",
+        ["line 4", "c"],
+    ),
     "cycle": (
-        "neuralNetwork n:\n  layer a(3)\n  layer b(3)\n  layer c(3)\n  connect a -> b (weight: 1.0)\n"
-        "  connect b -> c (weight: 1.0)\n  connect c -> b (weight: 1.0)\n",
+        (
+            "neuralNetwork n:\n  layer a(3)\n  layer b(3)\n  layer c(3)\n  connect a -> b (weight: 1.0)\n"
+            "  connect b -> c (weight: 1.0)\n  connect c -> b (weight: 1.0)\n"
+        ),
         ["b", "c"],
     ),
-    "wrong size": ("neuralNetwork n:\n  layer a(0)\n  layer b(-2)\n  connect a -> b (weight: 1.0)\n", ["2:", "3:"]),
-    "tabs": ("neuralNetwork n:\n\tlayer a(3)\n", ["2:1", "tab"]),
-    "unknown activation": ("neuralNetwork n:\n  layer a(3)\n  layer b(2, activation: rleu)\n  connect a -> b (weight: 1.0)\n", ["rleu", "relu"]),
-    "duplicate": ("neuralNetwork n:\n  layer a(3)\n  layer a(2)\n", ["3:", "a"]),
+    "wrong size": (
+        "neuralNetwork n:\n  layer a(0)\n  layer b(-2)\n  connect a -> b (weight: 1.0)\n",
+        ["line 2", "line 3"],
+    ),
+    "tabs": ("neuralNetwork n:\n\tlayer a(3)\n", ["line 2, column 1", "tab"]),
+    "unknown activation": (
+        "neuralNetwork n:\n  layer a(3)\n  layer b(2, activation: rleu)\n  connect a -> b (weight: 1.0)\n",
+        ["rleu", "relu"],
+    ),
+    "duplicate": ("neuralNetwork n:\n  layer a(3)\n  layer a(2)\n", ["line 3", "a"]),
     "empty": ("", []),
     "spiking": ("neuralNetwork n:\n  population exc(100, model: lif)\n", ["population"]),
-    "syntax": ("neuralNetwork n:\n  layer a(3\n  connect\n", ["2:"]),
+    "syntax": ("neuralNetwork n:\n  layer a(3\n  connect\n", ["line 2"]),
 }
 
 

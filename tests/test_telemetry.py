@@ -4,10 +4,9 @@ import asyncio
 import json
 import threading
 
+import amdgpu
 import numpy as np
 import pytest
-
-import amdgpu
 from amdgpu import errors
 
 KERNEL = "__global__ void telemetry_probe(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }"

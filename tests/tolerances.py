@@ -16,4 +16,6 @@ ACTIVATION = 2e-6
 def matmul_bound(a, b, dtype):
     """Elementwise bound for a @ b computed in `dtype`."""
     k = a.shape[1]
-    return k * EPS[np.dtype(dtype)] * (np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)) + np.finfo(dtype).tiny
+    return (
+        k * EPS[np.dtype(dtype)] * (np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)) + np.finfo(dtype).tiny
+    )

@@ -110,4 +110,5 @@ def _dtype_name(dtype: npt.DTypeLike) -> str:
         return dtype
     import numpy as np
 
-    return np.dtype(dtype).name
+    name: str = np.dtype(dtype).name
+    return name

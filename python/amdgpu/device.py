@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import Self
+
 from amdgpu import _native
 from amdgpu.errors import ClosedError, CoreNotEnabledError, InvalidArgumentError
 from amdgpu.types import CORE_TYPES, DeviceInfo, KernelResult, OptimizationLevel, TelemetryLevel
@@ -102,6 +104,11 @@ class AMDGPUDevice:
         return native
 
     @property
+    def is_open(self) -> bool:
+        """Whether the device was initialised and not closed."""
+        return self._native is not None and not self._native.is_closed
+
+    @property
     def name(self) -> str:
         """Name to address the device by, for example `cpu:0`."""
         return self.native.name
@@ -161,10 +168,6 @@ class AMDGPUDevice:
             >>> dev.compile_kernel("__global__ void f(float* x) { x[threadIdx.x] = 1; }").name
             'f'
         """
-        if not isinstance(source, str):
-            from amdgpu.errors import InvalidTypeError
-
-            raise InvalidTypeError(f"source is {type(source).__name__}; pass the text of the kernel as str")
         native = self.native
         self.require_core(core_type)
         return native.compile(
@@ -283,7 +286,7 @@ class AMDGPUDevice:
         if self._native is not None:
             self._native.close()
 
-    def __enter__(self) -> AMDGPUDevice:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -334,7 +337,7 @@ _default_devices: dict[int | str, AMDGPUDevice] = {}
 def default_device(device_id: int | str = 0) -> AMDGPUDevice:
     """The device that module-level functions share: opened once per process with all core types."""
     device = _default_devices.get(device_id)
-    if device is None or device._native is None or device._native.is_closed:
+    if device is None or not device.is_open:
         device = _default_devices[device_id] = initialize_device(device_id)
     return device
 

@@ -15,6 +15,8 @@ from typing import Any
 from amdgpu import _native
 from amdgpu.errors import NoImplementationError
 
+__all__ = ["ENTRY_POINT_GROUP", "Implementation", "register", "resolve", "table", "unregister"]
+
 ENTRY_POINT_GROUP = "amdgpu.cores"
 
 
@@ -148,6 +150,6 @@ def _load_entry_points() -> None:
     for entry_point in entry_points(group=ENTRY_POINT_GROUP):
         try:
             entry_point.load()()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  (whatever a plug-in raises)
             # A broken plug-in must not take the package down; it is counted and said once.
             _native.record_fallback("dispatch", f"entry point {entry_point.name} failed: {error!r}")

@@ -62,7 +62,9 @@ def doctor() -> list[Finding]:
             "" if julia["found"] else "install Julia 1.5 or newer and put it on PATH, or set AMDGPU_JULIA",
         )
     )
-    findings.append(_driver("AMD GPU driver", HIP_LIBRARIES, "install the HIP runtime (package amdgpu-lib or hip-runtime-amd)"))
+    findings.append(
+        _driver("AMD GPU driver", HIP_LIBRARIES, "install the HIP runtime (package amdgpu-lib or hip-runtime-amd)")
+    )
     findings.append(_driver("NVIDIA GPU driver", ("libcuda.so.1",), "install the NVIDIA driver"))
     for device in _native.list_devices():
         findings.append(Finding(device["name"], True, False, device["product_name"]))
@@ -86,7 +88,13 @@ def _driver(name: str, files: tuple[str, ...], fix: str) -> Finding:
     """Looks a driver up by file name; nothing is opened."""
     from pathlib import Path
 
-    folders = ("/opt/rocm/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/aarch64-linux-gnu", "/usr/local/lib")
+    folders = (
+        "/opt/rocm/lib",
+        "/usr/lib/x86_64-linux-gnu",
+        "/usr/lib64",
+        "/usr/lib/aarch64-linux-gnu",
+        "/usr/local/lib",
+    )
     for file in files:
         for folder in folders:
             if (Path(folder) / file).exists():

@@ -179,7 +179,9 @@ class RawKernel:
         stream: _native.Stream | None = None,
     ) -> None:
         """Launch with `grid` blocks of `block` threads; returns when the kernel has run, or at once when a stream is given."""
-        self.compile().launch(_as_shape("grid", grid), _as_shape("block", block), args, shared_bytes=shared_mem, stream=stream)
+        self.compile().launch(
+            _as_shape("grid", grid), _as_shape("block", block), args, shared_bytes=shared_mem, stream=stream
+        )
 
 
 def _parse_define(option: str) -> tuple[str, str]:

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
+__all__ = [
+    "activation",
+    "adaptive_learning_rate",
+    "availability",
+    "momentum_update",
+    "softmax",
+    "use_juliacall_if_running",
+]
+
+
 def availability() -> dict[str, Any]:
     """Whether a Julia runtime is there, without starting it: `found`, `version`, `path`, `reason`.
 

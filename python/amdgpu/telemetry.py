@@ -15,6 +15,18 @@ from amdgpu.types import CORE_TYPES
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
 
+__all__ = [
+    "boundaries",
+    "events",
+    "get_telemetry",
+    "is_enabled",
+    "prometheus",
+    "sample",
+    "set_enabled",
+    "snapshot",
+    "write_chrome_trace",
+]
+
 SAMPLE_SCHEMA = "amdgpu.telemetry_sample/1"
 
 
@@ -109,7 +121,7 @@ def write_chrome_trace(path: str | Path) -> int:
     return len(text)
 
 
-def set_enabled(enabled: bool) -> None:  # noqa: FBT001  (the switch is the argument)
+def set_enabled(enabled: bool) -> None:
     """Switch records and histograms on or off for the whole process. Launch and error counters stay on."""
     _native.telemetry_set_enabled(enabled)
 

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from digits import images
-
 import amdgpu
+import numpy as np
 from amdgpu.cli import info, output
+from digits import images
 
 HERE = Path(__file__).resolve().parent
 VECTOR_ELEMENTS = 10_000_000
@@ -39,7 +38,7 @@ class Demo:
         self.console = output.console()
         self.is_right = True
 
-    def check(self, what: str, is_right: bool) -> None:  # noqa: FBT001  (the verdict is the argument)
+    def check(self, what: str, is_right: bool) -> None:
         """Print a verdict."""
         self.is_right &= is_right
         verdict = "[green]ok[/]" if is_right else "[bold red]WRONG[/]"
@@ -62,7 +61,9 @@ class Demo:
         expected = np.empty_like(a)
         numpy_seconds = best_of(lambda: np.add(a, b, out=expected))
         gigabytes = 3 * a.nbytes / 1e9
-        self.console.print(f"  {kernel.signature} compiled in {kernel.compile_seconds * 1e3:.1f} ms ({kernel.cache_answer})")
+        self.console.print(
+            f"  {kernel.signature} compiled in {kernel.compile_seconds * 1e3:.1f} ms ({kernel.cache_answer})"
+        )
         self.console.print(
             f"  {VECTOR_ELEMENTS:,} elements: {seconds * 1e3:.2f} ms, {gigabytes / seconds:.1f} GB/s; "
             f"NumPy {numpy_seconds * 1e3:.2f} ms, {gigabytes / numpy_seconds:.1f} GB/s"
@@ -107,7 +108,9 @@ class Demo:
             difference = float(np.abs(answer - reference).max())
             self.check(f"{name}: rows sum to 1", bool(np.allclose(answer.sum(axis=1), 1, atol=1e-5)))
             if name != "zig":
-                self.check(f"{name} = zig within {NETWORK_TOLERANCE:g}: {difference:.1e}", difference <= NETWORK_TOLERANCE)
+                self.check(
+                    f"{name} = zig within {NETWORK_TOLERANCE:g}: {difference:.1e}", difference <= NETWORK_TOLERANCE
+                )
 
     def boundaries(self) -> None:
         """What crossed from language to language."""
@@ -115,7 +118,14 @@ class Demo:
         rows = sorted(amdgpu.telemetry.boundaries(), key=lambda row: (row["from"], row["to"], row["name"]))
         output.print_table(
             "",
-            [("from", "left"), ("to", "left"), ("function", "left"), ("calls", "right"), ("total", "right"), ("median", "right")],
+            [
+                ("from", "left"),
+                ("to", "left"),
+                ("function", "left"),
+                ("calls", "right"),
+                ("total", "right"),
+                ("median", "right"),
+            ],
             [
                 [
                     row["from"],

@@ -6,7 +6,12 @@ from typing import Any
 
 
 def emit_errors(errors: list[dict[str, Any]]) -> str:
-    lines = ["/* Generated from errors.toml by ./x generate. Do not edit. */", "#ifndef AGPU_ERRORS_H", "#define AGPU_ERRORS_H", ""]
+    lines = [
+        "/* Generated from errors.toml by ./x generate. Do not edit. */",
+        "#ifndef AGPU_ERRORS_H",
+        "#define AGPU_ERRORS_H",
+        "",
+    ]
     lines += ["#define AGPU_OK 0"]
     lines += [f"#define AGPU_ERROR_{row['name'].replace('-', '_').upper()} {row['code']}" for row in errors]
     lines += ["", "#endif", ""]

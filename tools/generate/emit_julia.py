@@ -30,7 +30,9 @@ def julia_type(header: Header, ctype: CType) -> str:
 
 def emit(header: Header, errors: list[dict[str, Any]], version: str) -> str:
     out = ["# Generated from agpu.h and errors.toml by ./x generate. Do not edit.\n\n"]
-    out.append(f"const PACKAGE_VERSION = \"{version}\"\nconst ABI_HASH = 0x{header.abi_hash():016x}\n\nconst OK = Int32(0)\n")
+    out.append(
+        f'const PACKAGE_VERSION = "{version}"\nconst ABI_HASH = 0x{header.abi_hash():016x}\n\nconst OK = Int32(0)\n'
+    )
     out += [f"const ERROR_{row['name'].replace('-', '_').upper()} = Int32({row['code']})\n" for row in errors]
     for name, value in header.constants:
         kind = "Int32" if name.startswith("AGPU_DEVICE") else "UInt8" if name.startswith("AGPU_DTYPE") else "UInt32"
@@ -41,13 +43,13 @@ def emit(header: Header, errors: list[dict[str, Any]], version: str) -> str:
         out += [f"    {m.name}::{julia_type(header, m.ctype)}\n" for m in struct.members]
         out.append("end\n")
     out.append("\nconst MANIFEST_ROWS = (\n")
-    out += [f"    (\"{s.name}\", {type_name(s.name)}),\n" for s in header.structs]
+    out += [f'    ("{s.name}", {type_name(s.name)}),\n' for s in header.structs]
     out.append(
-        ")\n\n\"Sizes and offsets as this module was compiled: one line per struct.\"\n"
+        ')\n\n"Sizes and offsets as this module was compiled: one line per struct."\n'
         "function layout_manifest()\n"
         "    io = IOBuffer()\n"
         "    for (name, type) in MANIFEST_ROWS\n"
-        "        print(io, name, \" size=\", sizeof(type))\n"
+        '        print(io, name, " size=", sizeof(type))\n'
         "        for index in 1:fieldcount(type)\n"
         "            print(io, ' ', fieldname(type, index), '@', Int(fieldoffset(type, index)))\n"
         "        end\n"

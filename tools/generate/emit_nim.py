@@ -44,23 +44,33 @@ def signature(header: Header, function: Function) -> str:
 def emit(header: Header, errors: list[dict[str, Any]], version: str) -> str:
     out = ["## Generated from agpu.h and errors.toml by ./x generate. Do not edit.\n\n"]
     out.append("import std/strutils\n\n")
-    out.append(f"const\n  packageVersion* = \"{version}\"\n  abiHash* = 0x{header.abi_hash():016x}'u64\n  statusOk* = 0'i32\n")
+    out.append(
+        f"const\n  packageVersion* = \"{version}\"\n  abiHash* = 0x{header.abi_hash():016x}'u64\n  statusOk* = 0'i32\n"
+    )
     out += [f"  error{camel(row['name'])}* = {row['code']}'i32 ## {row['meaning']}\n" for row in errors]
     for name, value in header.constants:
         kind = "i32" if name.startswith("AGPU_DEVICE") else "u8" if name.startswith("AGPU_DTYPE") else "u32"
         out.append(f"  {camel_lower(name.removeprefix('AGPU_').lower())}* = {value}'{kind}\n")
     out.append("\ntype\n  Status* = int32\n")
     out += [f"  {type_name(handle)}* = pointer\n" for handle in header.handles]
-    out += [f"  {type_name(c.name)}* = {signature(header, c)}\n" for c in header.callbacks if c.name in used_callbacks(header)]
+    out += [
+        f"  {type_name(c.name)}* = {signature(header, c)}\n"
+        for c in header.callbacks
+        if c.name in used_callbacks(header)
+    ]
     for struct in header.structs:
-        out.append(f"  {type_name(struct.name)}* {{.bycopy.}} = object ## `{struct.name}` {struct.comment}".rstrip() + "\n")
+        out.append(
+            f"  {type_name(struct.name)}* {{.bycopy.}} = object ## `{struct.name}` {struct.comment}".rstrip() + "\n"
+        )
         out += [f"    {ident(m.name)}*: {nim_type(header, m.ctype)}\n" for m in struct.members]
-    out.append("\nproc layoutManifest*(): string =\n  ## Sizes and offsets as this library was compiled: one line per struct.\n")
+    out.append(
+        "\nproc layoutManifest*(): string =\n  ## Sizes and offsets as this library was compiled: one line per struct.\n"
+    )
     for struct in header.structs:
-        pieces = ["\"" + f"{struct.name} size=" + "\"", f"$sizeof({type_name(struct.name)})"]
+        pieces = ['"' + f"{struct.name} size=" + '"', f"$sizeof({type_name(struct.name)})"]
         for member in struct.members:
-            pieces += [f"\" {member.name}@\"", f"$offsetOf({type_name(struct.name)}, {ident(member.name)})"]
-        out.append("  result.add [" + ", ".join(pieces) + "].join & \"\\n\"\n")
+            pieces += [f'" {member.name}@"', f"$offsetOf({type_name(struct.name)}, {ident(member.name)})"]
+        out.append("  result.add [" + ", ".join(pieces) + '].join & "\\n"\n')
     return "".join(out)
 
 

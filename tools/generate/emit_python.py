@@ -35,11 +35,14 @@ def emit_errors(errors: list[dict[str, Any]]) -> str:
         "            self.language = language\n\n"
         "    def __str__(self) -> str:\n"
         '        message = super().__str__() or (self.__doc__ or "").strip()\n'
-        '        return f"{message}\\n  hint: {self.hint}" if self.hint else message\n'
+        "        # Findings in a source bring hints of their own.\n"
+        '        return message if not self.hint or "hint:" in message else f"{message}\\n  hint: {self.hint}"\n'
     )
     for row in errors:
         out.append(f"\n\nclass {row['class']}(AmdgpuError, {row['builtin']}):\n    {docstring(row['meaning'])}\n\n")
-        out.append(f"    code = {row['code']}\n    name = {json.dumps(row['name'])}\n    hint = {json.dumps(row['hint'])}\n")
+        out.append(
+            f"    code = {row['code']}\n    name = {json.dumps(row['name'])}\n    hint = {json.dumps(row['hint'])}\n"
+        )
     out.append("\n\nBY_CODE: dict[int, type[AmdgpuError]] = {\n    cls.code: cls\n    for cls in (\n")
     out += [f"        {row['class']},\n" for row in errors]
     out.append("    )\n}\n")
@@ -60,8 +63,13 @@ def emit_constants(header: Header, version: str) -> str:
 
 
 def emit_environment(variables: list[dict[str, Any]]) -> str:
-    out = [f'"""Environment variables that amdgpu reads: name -> (default, meaning). {NOTE}"""\n\nfrom __future__ import annotations\n\n']
+    out = [
+        f'"""Environment variables that amdgpu reads: name -> (default, meaning). {NOTE}"""\n\nfrom __future__ import annotations\n\n'
+    ]
     out.append("VARIABLES: dict[str, tuple[str, str]] = {\n")
-    out += [f"    {json.dumps(r['name'])}: (\n        {json.dumps(r['default'])},\n        {json.dumps(r['meaning'])},\n    ),\n" for r in variables]
+    out += [
+        f"    {json.dumps(r['name'])}: (\n        {json.dumps(r['default'])},\n        {json.dumps(r['meaning'])},\n    ),\n"
+        for r in variables
+    ]
     out.append("}\n")
     return "".join(out)

@@ -36,23 +36,33 @@ def rust_type(header: Header, ctype: CType, *, nullable: bool = False) -> str:
 def signature(header: Header, function: Function) -> str:
     params = ", ".join(f"{m.name}: {rust_type(header, m.ctype)}" for m in function.parameters)
     returns = "" if function.returns == CType("void") else f" -> {rust_type(header, function.returns)}"
-    return f"unsafe extern \"C\" fn({params}){returns}"
+    return f'unsafe extern "C" fn({params}){returns}'
 
 
 def emit_layout(header: Header, version: str) -> str:
     out = [NOTE, "use std::ffi::{c_char, c_void};\n\n", "pub type Status = i32;\n"]
-    out.append(f"\n/// Version of the package, as every native library must report it.\npub const PACKAGE_VERSION: &str = \"{version}\";\n")
-    out.append(f"/// Hash over layouts, constants and prototypes of `agpu.h`.\npub const ABI_HASH: u64 = {rust_hex(header.abi_hash())};\n")
-    out.append(f"/// What every library must report of the structs it was built with.\npub const LAYOUT_MANIFEST: &str = {json.dumps(header.manifest())};\n\n")
+    out.append(
+        f'\n/// Version of the package, as every native library must report it.\npub const PACKAGE_VERSION: &str = "{version}";\n'
+    )
+    out.append(
+        f"/// Hash over layouts, constants and prototypes of `agpu.h`.\npub const ABI_HASH: u64 = {rust_hex(header.abi_hash())};\n"
+    )
+    out.append(
+        f"/// What every library must report of the structs it was built with.\npub const LAYOUT_MANIFEST: &str = {json.dumps(header.manifest())};\n\n"
+    )
     for name, value in header.constants:
         kind = "i32" if name.startswith("AGPU_DEVICE") else "u8" if name.startswith("AGPU_DTYPE") else "u32"
         out.append(f"pub const {name.removeprefix('AGPU_')}: {kind} = {value};\n")
     for handle in header.handles:
         out.append(f"\n/// Opaque handle `{handle}`.\npub type {type_name(handle)} = *mut c_void;\n")
     for callback in header.callbacks:
-        out.append(f"\n/// {callback.comment or 'See `agpu.h`.'}\npub type {type_name(callback.name)} = {signature(header, callback)};\n")
+        out.append(
+            f"\n/// {callback.comment or 'See `agpu.h`.'}\npub type {type_name(callback.name)} = {signature(header, callback)};\n"
+        )
     for struct in header.structs:
-        out.append(f"\n/// `{struct.name}`. {struct.comment}".rstrip() + "\n#[repr(C)]\n#[derive(Clone, Copy, Debug)]\n")
+        out.append(
+            f"\n/// `{struct.name}`. {struct.comment}".rstrip() + "\n#[repr(C)]\n#[derive(Clone, Copy, Debug)]\n"
+        )
         out.append(f"pub struct {type_name(struct.name)} {{\n")
         out += [f"    pub {m.name}: {rust_type(header, m.ctype, nullable=True)},\n" for m in struct.members]
         out.append("}\n")
@@ -62,32 +72,53 @@ def emit_layout(header: Header, version: str) -> str:
         name = type_name(struct.name)
         pieces = " ".join(f"{m.name}@{{}}" for m in struct.members)
         values = ", ".join(f"offset_of!({name}, {m.name})" for m in struct.members)
-        out.append(f"        format!(\"{struct.name} size={{}} {pieces}\\n\", size_of::<{name}>(), {values}),\n")
+        out.append(f'        format!("{struct.name} size={{}} {pieces}\\n", size_of::<{name}>(), {values}),\n')
     out.append("    ]\n    .concat()\n}\n")
     for library in ("matrix", "neuro"):
         functions = [f for f in header.functions if f.library == library]
         prefix = f"agpu_{library}_"
-        out.append(f"\n/// Entry points of `libagpu_{library}.so`.\n#[derive(Clone, Copy)]\npub struct {camel(library)}Symbols {{\n")
+        out.append(
+            f"\n/// Entry points of `libagpu_{library}.so`.\n#[derive(Clone, Copy)]\npub struct {camel(library)}Symbols {{\n"
+        )
         for function in functions:
-            out.append(f"    /// {function.comment or 'See `agpu.h`.'}\n    pub {function.name.removeprefix(prefix)}: {signature(header, function)},\n")
-        out.append(f"}}\n\nimpl {camel(library)}Symbols {{\n    /// Resolve every entry point.\n    ///\n    /// # Errors\n    ///\n")
-        out.append("    /// The name of the first symbol that `resolve` does not find.\n    ///\n    /// # Safety\n    ///\n")
+            out.append(
+                f"    /// {function.comment or 'See `agpu.h`.'}\n    pub {function.name.removeprefix(prefix)}: {signature(header, function)},\n"
+            )
+        out.append(
+            f"}}\n\nimpl {camel(library)}Symbols {{\n    /// Resolve every entry point.\n    ///\n    /// # Errors\n    ///\n"
+        )
+        out.append(
+            "    /// The name of the first symbol that `resolve` does not find.\n    ///\n    /// # Safety\n    ///\n"
+        )
         out.append("    /// `resolve` must return addresses of functions that have the prototypes of `agpu.h`.\n")
-        out.append("    pub unsafe fn resolve(\n        resolve: impl Fn(&'static str) -> Option<*const c_void>,\n    ) -> Result<Self, &'static str> {\n")
-        out.append("        // SAFETY: the caller vouches for the prototypes; each address is non-null because `resolve` found it.\n")
+        out.append(
+            "    pub unsafe fn resolve(\n        resolve: impl Fn(&'static str) -> Option<*const c_void>,\n    ) -> Result<Self, &'static str> {\n"
+        )
+        out.append(
+            "        // SAFETY: the caller vouches for the prototypes; each address is non-null because `resolve` found it.\n"
+        )
         out.append("        unsafe {\n            Ok(Self {\n")
         for function in functions:
             field = function.name.removeprefix(prefix)
-            out.append(f"                {field}: std::mem::transmute::<*const c_void, {signature(header, function)}>(\n")
-            out.append(f"                    resolve(\"{function.name}\").ok_or(\"{function.name}\")?,\n                ),\n")
+            out.append(
+                f"                {field}: std::mem::transmute::<*const c_void, {signature(header, function)}>(\n"
+            )
+            out.append(
+                f'                    resolve("{function.name}").ok_or("{function.name}")?,\n                ),\n'
+            )
         out.append("            })\n        }\n    }\n}\n")
     return "".join(out)
 
 
 def emit_errors(errors: list[dict[str, Any]]) -> str:
-    out = [NOTE, "/// One variant per kind of error in `errors.toml`.\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n#[repr(i32)]\npub enum ErrorCode {\n"]
+    out = [
+        NOTE,
+        "/// One variant per kind of error in `errors.toml`.\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n#[repr(i32)]\npub enum ErrorCode {\n",
+    ]
     out += [f"    /// {row['meaning']}\n    {camel(row['name'])} = {row['code']},\n" for row in errors]
-    out.append("}\n\nimpl ErrorCode {\n    /// Every kind, in the order of the codes.\n    pub const ALL: &'static [Self] = &[\n")
+    out.append(
+        "}\n\nimpl ErrorCode {\n    /// Every kind, in the order of the codes.\n    pub const ALL: &'static [Self] = &[\n"
+    )
     out += [f"        Self::{camel(row['name'])},\n" for row in errors]
     out.append("    ];\n")
     for method, column, doc in (
@@ -96,7 +127,9 @@ def emit_errors(errors: list[dict[str, Any]]) -> str:
         ("meaning", "meaning", "What it means, in one line."),
         ("hint", "hint", "What to do."),
     ):
-        out.append(f"\n    /// {doc}\n    #[must_use]\n    pub const fn {method}(self) -> &'static str {{\n        match self {{\n")
+        out.append(
+            f"\n    /// {doc}\n    #[must_use]\n    pub const fn {method}(self) -> &'static str {{\n        match self {{\n"
+        )
         out += [f"            Self::{camel(row['name'])} => {json.dumps(row[column])},\n" for row in errors]
         out.append("        }\n    }\n")
     out.append("}\n")
@@ -111,8 +144,12 @@ def emit_metrics(metrics: list[dict[str, Any]]) -> str:
     out.append("}\n\n/// The catalogue, indexed by `MetricId`.\npub const CATALOGUE: &[Metric] = &[\n")
     for row in metrics:
         labels = ", ".join(json.dumps(label) for label in row["labels"])
-        out.append(f"    Metric {{\n        id: MetricId::{camel(row['name'].removeprefix('amdgpu_'))},\n        name: \"{row['name']}\",\n")
-        out.append(f"        kind: MetricKind::{row['kind'].capitalize()},\n        labels: &[{labels}],\n        help: {json.dumps(row['meaning'])},\n    }},\n")
+        out.append(
+            f'    Metric {{\n        id: MetricId::{camel(row["name"].removeprefix("amdgpu_"))},\n        name: "{row["name"]}",\n'
+        )
+        out.append(
+            f"        kind: MetricKind::{row['kind'].capitalize()},\n        labels: &[{labels}],\n        help: {json.dumps(row['meaning'])},\n    }},\n"
+        )
     out.append("];\n")
     return "".join(out)
 
@@ -120,5 +157,7 @@ def emit_metrics(metrics: list[dict[str, Any]]) -> str:
 def emit_environment(variables: list[dict[str, Any]]) -> str:
     out = [NOTE]
     for row in variables:
-        out.append(f"\n/// {row['meaning']} Default: {row['default']}.\npub const {row['name'].removeprefix('AMDGPU_')}: &str = \"{row['name']}\";\n")
+        out.append(
+            f'\n/// {row["meaning"]} Default: {row["default"]}.\npub const {row["name"].removeprefix("AMDGPU_")}: &str = "{row["name"]}";\n'
+        )
     return "".join(out)

@@ -36,19 +36,29 @@ def signature(header: Header, function: Function) -> str:
 
 
 def emit(header: Header, errors: list[dict[str, Any]], version: str) -> str:
-    out = ["//! Generated from agpu.h and errors.toml by ./x generate. Do not edit.\n\nconst std = @import(\"std\");\n\n"]
-    out.append(f"pub const package_version = \"{version}\";\npub const abi_hash: u64 = {header.abi_hash():#018x};\n\npub const Status = i32;\n\n")
+    out = ['//! Generated from agpu.h and errors.toml by ./x generate. Do not edit.\n\nconst std = @import("std");\n\n']
+    out.append(
+        f'pub const package_version = "{version}";\npub const abi_hash: u64 = {header.abi_hash():#018x};\n\npub const Status = i32;\n\n'
+    )
     out.append("pub const ok: Status = 0;\npub const errors = struct {\n")
-    out += [f"    /// {row['meaning']}\n    pub const {row['name'].replace('-', '_')}: Status = {row['code']};\n" for row in errors]
+    out += [
+        f"    /// {row['meaning']}\n    pub const {row['name'].replace('-', '_')}: Status = {row['code']};\n"
+        for row in errors
+    ]
     out.append("};\n\n")
     for name, value in header.constants:
         kind = "i32" if name.startswith("AGPU_DEVICE") else "u8" if name.startswith("AGPU_DTYPE") else "u32"
         out.append(f"pub const {name.removeprefix('AGPU_').lower()}: {kind} = {value};\n")
     out += [f"\npub const {type_name(handle)} = ?*anyopaque;\n" for handle in header.handles]
     for callback in header.callbacks:
-        out.append(f"\n/// {callback.comment or 'See agpu.h.'}\npub const {type_name(callback.name)} = {signature(header, callback)};\n")
+        out.append(
+            f"\n/// {callback.comment or 'See agpu.h.'}\npub const {type_name(callback.name)} = {signature(header, callback)};\n"
+        )
     for struct in header.structs:
-        out.append(f"\n/// `{struct.name}`. {struct.comment}".rstrip() + f"\npub const {type_name(struct.name)} = extern struct {{\n")
+        out.append(
+            f"\n/// `{struct.name}`. {struct.comment}".rstrip()
+            + f"\npub const {type_name(struct.name)} = extern struct {{\n"
+        )
         out += [f"    {m.name}: {zig_type(header, m.ctype)},\n" for m in struct.members]
         out.append("};\n")
     out.append("\nconst manifest_rows = .{\n")
@@ -57,13 +67,13 @@ def emit(header: Header, errors: list[dict[str, Any]], version: str) -> str:
         "};\n\n/// Sizes and offsets as this library was compiled: one line per struct.\n"
         "pub const layout_manifest: []const u8 = blk: {\n"
         "    @setEvalBranchQuota(100_000);\n"
-        "    var text: []const u8 = \"\";\n"
+        '    var text: []const u8 = "";\n'
         "    for (manifest_rows) |row| {\n"
-        "        text = text ++ std.fmt.comptimePrint(\"{s} size={d}\", .{ row[0], @sizeOf(row[1]) });\n"
+        '        text = text ++ std.fmt.comptimePrint("{s} size={d}", .{ row[0], @sizeOf(row[1]) });\n'
         "        for (std.meta.fieldNames(row[1])) |name| {\n"
-        "            text = text ++ std.fmt.comptimePrint(\" {s}@{d}\", .{ name, @offsetOf(row[1], name) });\n"
+        '            text = text ++ std.fmt.comptimePrint(" {s}@{d}", .{ name, @offsetOf(row[1], name) });\n'
         "        }\n"
-        "        text = text ++ \"\\n\";\n"
+        '        text = text ++ "\\n";\n'
         "    }\n"
         "    break :blk text;\n"
         "};\n"

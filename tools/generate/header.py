@@ -96,7 +96,9 @@ class Header:
 
     def abi_hash(self) -> int:
         """64 bits over everything a stale library could disagree on."""
-        text = self.manifest() + repr(self.constants) + repr([(f.name, f.returns, f.parameters) for f in self.functions])
+        text = (
+            self.manifest() + repr(self.constants) + repr([(f.name, f.returns, f.parameters) for f in self.functions])
+        )
         text += repr([(f.name, f.returns, f.parameters) for f in self.callbacks])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
@@ -122,9 +124,9 @@ def parse(source: str) -> Header:
         SystemExit: a declaration has a form the generator does not know.
     """
     header = Header()
-    for name, value in re.findall(r"^#define (AGPU_\w+) (\d+)\s*$", source, re.M):
+    for name, value in re.findall(r"^#define (AGPU_\w+) (\d+)\s*$", source, re.MULTILINE):
         header.constants.append((name, int(value)))
-    body = re.sub(r"^#.*$|^extern \"C\" \{$|^\}$", "", source, flags=re.M)
+    body = re.sub(r"^#.*$|^extern \"C\" \{$|^\}$", "", source, flags=re.MULTILINE)
     token = re.compile(
         r"/\*(?P<comment>.*?)\*/"
         r"|typedef struct \{(?P<members>.*?)\} (?P<struct>\w+);"
@@ -134,7 +136,7 @@ def parse(source: str) -> Header:
         r"|AGPU_(?P<library>MATRIX|NEURO) (?P<fn_return>\w+) (?P<function>\w+)\((?P<fn_params>[^)]*)\);"
         r"|(?P<space>\s+)"
         r"|(?P<unknown>.)",
-        re.S,
+        re.DOTALL,
     )
     comment = ""
     for match in token.finditer(body):

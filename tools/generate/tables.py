@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
-BUILTINS = {"ValueError", "TypeError", "MemoryError", "TimeoutError", "OSError", "RuntimeError", "ImportError", "IndexError"}
+import tomllib
+
+BUILTINS = {
+    "ValueError",
+    "TypeError",
+    "MemoryError",
+    "TimeoutError",
+    "OSError",
+    "RuntimeError",
+    "ImportError",
+    "IndexError",
+}
 METRIC_KINDS = {"gauge", "counter", "histogram"}
 
 

@@ -36,8 +36,6 @@ pub enum ParameterKind {
     /// `pointee` is absent for `void*` and pointers to structs, which accept memory of any dtype.
     Pointer { pointee: Option<Dtype>, is_const: bool },
     Scalar { dtype: Dtype },
-    /// A struct by value: given as an array of its bytes is not supported; such kernels are refused at launch.
-    Bytes,
 }
 
 /// One parameter of a kernel.
@@ -114,10 +112,6 @@ pub(crate) fn pack(parameter: &Parameter, argument: &Argument, buffer: &mut [u8]
         (ParameterKind::Scalar { dtype }, Argument::Float(value)) if dtype.code == DTYPE_FLOAT => {
             pack_float(dtype, *value, parameter, place)
         }
-        (ParameterKind::Bytes, _) => Err(Misfit::Type(format!(
-            "parameters of type `{}` (structs by value) cannot be passed yet; pass a pointer",
-            parameter.type_name
-        ))),
         (_, given) => Err(Misfit::Type(format!(
             "`{}` cannot be made from {}",
             parameter.type_name,

@@ -15,6 +15,16 @@ use crate::context::{Context, CoreType};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Origin, facts_of};
 
+/// A code generator that also knows this machine.
+pub trait Toolchain: CodeGenerator {
+    /// The CPU that code for the CPU device is made for. Asked for only when something has to be compiled.
+    ///
+    /// # Errors
+    ///
+    /// The code generator is not installed.
+    fn host(&self) -> std::result::Result<Target, amdgpu_compiler::Error>;
+}
+
 /// Modules that stay loaded though no kernel of theirs is held.
 const MEMORY_CACHE_MODULES: usize = 1024;
 
@@ -66,12 +76,11 @@ impl Context {
     /// # Errors
     ///
     /// Errors in the source, an unknown kernel name, a code generator that fails, a closed device.
-    pub fn compile(&self, request: &CompileRequest<'_>, generator: &dyn CodeGenerator) -> Result<Arc<Kernel>> {
+    pub fn compile(&self, request: &CompileRequest<'_>, generator: &dyn Toolchain) -> Result<Arc<Kernel>> {
         self.device()?;
         let started = Instant::now();
-        let target = target_of(self.info())?;
-        let key = key_of(request, &target, self.info(), generator);
-        let (unit, answer) = self.find_or_build(request, &target, &key, generator)?;
+        let key = key_of(request, self.info(), generator);
+        let (unit, answer) = self.find_or_build(request, &key, generator)?;
         counter(MetricId::KernelCacheRequestsTotal, &[answer.name()]).increment();
         let signature = choose(&unit.facts.kernels, request.kernel_name)?;
         let function = unit.module.function(&signature.name)?;
@@ -92,9 +101,8 @@ impl Context {
     fn find_or_build(
         &self,
         request: &CompileRequest<'_>,
-        target: &Target,
         key: &CacheKey,
-        generator: &dyn CodeGenerator,
+        generator: &dyn Toolchain,
     ) -> Result<(LoadedUnit, CacheAnswer)> {
         if let Some(unit) = self.loaded().lock().get(key) {
             return Ok((unit, CacheAnswer::Memory));
@@ -102,7 +110,7 @@ impl Context {
         let disk = DiskCache::from_environment();
         let (unit, answer) = match self.load_from_disk(&disk, key) {
             Some(unit) => (unit, CacheAnswer::Disk),
-            None => (self.build(request, target, key, &disk, generator)?, CacheAnswer::Miss),
+            None => (self.build(request, key, &disk, generator)?, CacheAnswer::Miss),
         };
         self.loaded().lock().insert(key.clone(), unit.clone());
         Ok((unit, answer))
@@ -134,23 +142,29 @@ impl Context {
     fn build(
         &self,
         request: &CompileRequest<'_>,
-        target: &Target,
         key: &CacheKey,
         disk: &DiskCache,
-        generator: &dyn CodeGenerator,
+        generator: &dyn Toolchain,
     ) -> Result<LoadedUnit> {
-        let target_name = target.to_string();
+        let target = target_of(self.info(), generator)?;
+        let target_name = target.name.as_str();
         let mut compile_span =
-            span(Kind::Compile, intern(&request.options.name)).observe(&histogram(MetricId::CompileSeconds, &[&target_name]));
+            span(Kind::Compile, intern(&request.options.name)).observe(&histogram(MetricId::CompileSeconds, &[target_name]));
         compile_span.record.core = Core::Aura;
         compile_span.record.value = request.source.len() as u64;
-        let unit = Compiler::new().compile(request.source, &request.options, target)?;
+        let unit = Compiler::new().compile(request.source, &request.options, &target)?;
         for pass in &unit.telemetry.passes {
-            histogram(MetricId::PassSeconds, &[&target_name, &pass.name]).record_ns(pass.duration_ns);
+            histogram(MetricId::PassSeconds, &[target_name, &pass.name]).record_ns(pass.duration_ns);
         }
         let code = generator.generate(
             &unit.llvm_ir,
-            &CodegenRequest::new(target, request.options.optimization_level, Emit::Object),
+            &CodegenRequest {
+                triple: target.triple.clone(),
+                cpu: target.cpu.clone(),
+                features: target.features.clone(),
+                optimization_level: request.options.optimization_level.number(),
+                emit: Emit::Object,
+            },
         )?;
         let facts = UnitFacts {
             kernels: unit.kernels,
@@ -173,20 +187,23 @@ impl Context {
 }
 
 /// The compiler's target for a device.
-fn target_of(info: &DeviceInfo) -> Result<Target> {
-    let name = match info.kind {
-        DeviceKind::Cpu => std::env::consts::ARCH,
-        _ => info.architecture.as_str(),
-    };
-    Ok(Target::parse(name)?)
+fn target_of(info: &DeviceInfo, generator: &dyn Toolchain) -> Result<Target> {
+    if info.kind == DeviceKind::Cpu {
+        return Ok(generator.host()?);
+    }
+    Target::parse(&info.architecture).ok_or_else(|| Error::NoTarget {
+        device: info.name.clone(),
+        architecture: info.architecture.clone(),
+    })
 }
 
-fn key_of(request: &CompileRequest<'_>, target: &Target, info: &DeviceInfo, generator: &dyn CodeGenerator) -> CacheKey {
+fn key_of(request: &CompileRequest<'_>, info: &DeviceInfo, generator: &dyn Toolchain) -> CacheKey {
     let options = format!("{:?}", request.options);
     CacheKey::new(&[
         PACKAGE_VERSION,
+        Compiler::identity(),
         &generator.identity(),
-        &target.to_string(),
+        info.kind.name(),
         // The CPU that LLVM tunes for follows from these.
         &info.architecture,
         &info.features.join(","),

@@ -16,6 +16,8 @@ pub enum Error {
     UnknownCoreType { name: String },
     #[error("device {device} is closed")]
     Closed { device: String },
+    #[error("{device} has the architecture {architecture}, which the compiler has no target for")]
+    NoTarget { device: String, architecture: String },
     #[error("{reason}")]
     KernelNotFound { reason: String },
     #[error("{signature} takes {expected} arguments, {given} were given")]
@@ -52,6 +54,7 @@ impl Coded for Error {
             Self::Compiler(error) => error.code(),
             Self::UnknownCoreType { .. } => ErrorCode::UnknownCoreType,
             Self::Closed { .. } => ErrorCode::Closed,
+            Self::NoTarget { .. } => ErrorCode::UnsupportedFeature,
             Self::KernelNotFound { .. } => ErrorCode::KernelNotFound,
             Self::ArgumentCount { .. } => ErrorCode::ArgumentCount,
             Self::ArgumentType { .. } => ErrorCode::InvalidType,

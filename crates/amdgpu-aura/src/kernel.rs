@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use amdgpu_abi::{Language, MetricId};
+use amdgpu_abi::{Dtype, Language, MetricId};
+use amdgpu_compiler::KernelSignature;
 use amdgpu_hal::{DeviceInfo, Event, Function, LaunchConfig, Stream};
 use amdgpu_telemetry::{Core, Counter, KernelMeter, counter, now_ns};
 
-use crate::arguments::{Argument, Parameter, pack};
+use crate::arguments::{Argument, Parameter, ParameterKind, pack};
 use crate::cache::CacheAnswer;
 use crate::context::{CoreType, Shared};
 use crate::error::{Error, Result};
@@ -342,8 +343,37 @@ impl Kernel {
     }
 }
 
+/// A signature of the compiler, with what launches need at hand.
+pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
+    let dtype = |dtype: amdgpu_compiler::Dtype| Dtype::new(dtype.abi_code(), dtype.bits());
+    let parameters: Vec<Parameter> = signature
+        .parameters
+        .iter()
+        .map(|parameter| Parameter {
+            name: parameter.name.clone(),
+            type_name: parameter.type_name.clone(),
+            kind: match parameter.kind {
+                amdgpu_compiler::ParameterKind::Pointer { pointee, is_const, .. } => ParameterKind::Pointer {
+                    pointee: pointee.map(dtype),
+                    is_const,
+                },
+                amdgpu_compiler::ParameterKind::Scalar { dtype: scalar } => ParameterKind::Scalar { dtype: dtype(scalar) },
+            },
+            offset_bytes: parameter.offset_bytes as usize,
+            size_bytes: parameter.size_bytes as usize,
+        })
+        .collect();
+    KernelFacts {
+        name: signature.name.clone(),
+        signature: signature_text(&signature.name, &parameters),
+        parameters,
+        argument_block_bytes: signature.argument_buffer_bytes as usize,
+        max_threads_per_block: signature.launch_bounds.map(|bounds| bounds.max_threads),
+    }
+}
+
 /// `name(const float* a, int n)`, for messages.
-pub(crate) fn signature_text(name: &str, parameters: &[Parameter]) -> String {
+fn signature_text(name: &str, parameters: &[Parameter]) -> String {
     let mut text = format!("{name}(");
     for (index, parameter) in parameters.iter().enumerate() {
         let separator = if index == 0 { "" } else { ", " };

@@ -7,7 +7,7 @@
 //!   damaged cache entry is dropped, counted as a fallback and rebuilt.
 //! - [`Kernel::launch`] is the one place where a launch is validated: argument count and kinds, grid, block and shared memory against
 //!   the limits of the device. The hardware layer below trusts it.
-//! - LLVM is not linked here: the caller hands in a [`amdgpu_compiler::CodeGenerator`].
+//! - LLVM is not linked here: the caller hands in a [`Toolchain`].
 //! - Everything may be called from any thread. Compiling the same source twice at the same time compiles it twice and keeps one.
 
 mod arguments;
@@ -19,7 +19,7 @@ mod kernel;
 
 pub use arguments::{Argument, Parameter, ParameterKind};
 pub use cache::CacheAnswer;
-pub use compile::CompileRequest;
+pub use compile::{CompileRequest, Toolchain};
 pub use context::{Context, ContextOptions, CoreType};
 pub use error::{Error, Result};
 pub use kernel::{Kernel, KernelFacts, LaunchShape, LaunchTimes};

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use amdgpu_abi::Language;
-use amdgpu_compiler::{CodeGenerator, CodegenRequest, Error};
+use amdgpu_aura::Toolchain;
+use amdgpu_compiler::{CodeGenerator, CodegenRequest, Error, Target};
 use amdgpu_telemetry::Boundary;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
@@ -21,14 +22,17 @@ impl CodeGenerator for PythonCodeGenerator {
         let _crossing = GENERATE.enter();
         Python::attach(|py| {
             let module = py.import("amdgpu.codegen")?;
-            let (mut cpu, mut features) = (request.cpu.clone(), request.features.clone());
-            if request.is_host && cpu.is_empty() {
-                (_, cpu, features) = module.call_method0("host_target")?.extract::<(String, String, String)>()?;
-            }
             module
                 .call_method1(
                     "generate",
-                    (llvm_ir, &request.triple, cpu, features, request.optimization_level, request.emit.name()),
+                    (
+                        llvm_ir,
+                        &request.triple,
+                        &request.cpu,
+                        &request.features,
+                        request.optimization_level,
+                        request.emit.text(),
+                    ),
                 )?
                 .extract::<Vec<u8>>()
         })
@@ -50,13 +54,24 @@ impl CodeGenerator for PythonCodeGenerator {
     }
 }
 
+impl Toolchain for PythonCodeGenerator {
+    fn host(&self) -> Result<Target, Error> {
+        Python::attach(|py| {
+            let target = py.import("amdgpu.codegen")?.call_method0("host_target")?;
+            let (triple, cpu, features) = target.extract::<(String, String, String)>()?;
+            Ok(Target::host(&triple, &cpu, &features))
+        })
+        .map_err(|error: PyErr| to_compiler_error(&error))
+    }
+}
+
 fn to_compiler_error(error: &PyErr) -> Error {
     Python::attach(|py| {
         let message = error.value(py).to_string();
         if error.is_instance_of::<PyImportError>(py) {
-            Error::CodeGeneratorMissing { reason: message }
+            Error::CodeGeneratorMissing { message }
         } else {
-            Error::CodeGeneration { reason: message }
+            Error::CodeGenerationFailed { message }
         }
     })
 }

@@ -27,7 +27,7 @@ pub struct Device {
 }
 
 fn parse_level(py: Python<'_>, name: &str) -> PyResult<OptimizationLevel> {
-    OptimizationLevel::from_name(name).ok_or_else(|| {
+    OptimizationLevel::parse(name).ok_or_else(|| {
         let message = format!("optimization_level is {name:?}; known are none, low, high, max");
         raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
     })
@@ -167,7 +167,7 @@ impl Device {
     fn compile(
         &self,
         py: Python<'_>,
-        source: &str,
+        source: &Bound<'_, PyAny>,
         name: Option<&str>,
         core_type: &str,
         file_name: &str,
@@ -187,8 +187,9 @@ impl Device {
             defines,
             ..CompileOptions::default()
         };
+        let text = source_text(source)?;
         let request = CompileRequest {
-            source,
+            source: &text,
             kernel_name: name,
             core: CoreType::from_name(core_type).into_py_result(py)?,
             options,
@@ -221,6 +222,16 @@ impl Device {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.context.close()).into_py_result(py)
     }
+}
+
+/// The text of a kernel; text that has no UTF-8 form (lone surrogates) is refused too.
+fn source_text(source: &Bound<'_, PyAny>) -> PyResult<String> {
+    source.extract::<String>().map_err(|error| {
+        let py = source.py();
+        let name = source.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        let message = format!("source must be the text of a kernel (str), not {name}: {}", error.value(py));
+        raise(py, ErrorCode::InvalidType, Language::Rust, &message)
+    })
 }
 
 /// The devices of this machine, best first.

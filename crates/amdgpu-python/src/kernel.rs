@@ -16,6 +16,7 @@ use crate::errors::{IntoPyResult, from_coded, raise};
 use crate::operand::{Operand, is_contiguous, numpy_dtype, numpy_memory};
 use crate::stream::Stream;
 
+/// A compiled kernel on a device; `kernel[grid, block](*args)` launches it.
 #[pyclass(frozen, module = "amdgpu")]
 pub struct Kernel {
     kernel: Arc<aura::Kernel>,
@@ -297,7 +298,6 @@ impl Kernel {
             let (is_pointer, is_const, dtype) = match parameter.kind {
                 ParameterKind::Pointer { pointee, is_const } => (true, is_const, pointee),
                 ParameterKind::Scalar { dtype } => (false, true, Some(dtype)),
-                ParameterKind::Bytes => (false, true, None),
             };
             let entry = PyDict::new(py);
             entry.set_item("name", &parameter.name)?;

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::errors::IntoPyResult;
 
+/// An ordered queue of work on a device; queues run beside each other.
 #[pyclass(frozen, module = "amdgpu")]
 pub struct Stream {
     stream: Arc<dyn hal::Stream>,

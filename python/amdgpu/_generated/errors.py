@@ -25,7 +25,8 @@ class AmdgpuError(Exception):
 
     def __str__(self) -> str:
         message = super().__str__() or (self.__doc__ or "").strip()
-        return f"{message}\n  hint: {self.hint}" if self.hint else message
+        # Findings in a source bring hints of their own.
+        return message if not self.hint or "hint:" in message else f"{message}\n  hint: {self.hint}"
 
 
 class InvalidArgumentError(AmdgpuError, ValueError):

@@ -27,7 +27,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("file", help="network text, or - for standard input")
     parser.add_argument("--input", metavar="FILE.npy", help="input of shape (batch, inputs); default: random values")
     parser.add_argument("--output", metavar="FILE.npy", help="write the answer here")
-    parser.add_argument("--backend", choices=("matrix", "julia", "nim"), help="who computes; default: the best available")
+    parser.add_argument(
+        "--backend", choices=("matrix", "julia", "nim"), help="who computes; default: the best available"
+    )
     parser.add_argument("--batch", type=int, default=1, help="rows of random input (default 1)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random input (default 0)")
     parser.add_argument("--device", default="0", help="index or name of the device (default 0)")
@@ -43,10 +45,11 @@ def run(options: argparse.Namespace) -> int:
     import amdgpu
 
     device: int | str = int(options.device) if options.device.lstrip("-").isdigit() else options.device
-    if options.file == "-":
-        network = amdgpu.Network(sys.stdin.read(), device=device)
-    else:
-        network = amdgpu.Network.load(options.file, device=device)
+    network = (
+        amdgpu.Network(sys.stdin.read(), device=device)
+        if options.file == "-"
+        else amdgpu.Network.load(options.file, device=device)
+    )
     if options.plan:
         output.print_json("amdgpu.network_plan/1", {"plan": network.plan})
         return 0
