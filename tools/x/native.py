@@ -65,7 +65,7 @@ def nim_piece(root: Path, cache: Path, nim: str = "nim") -> Piece:
 def julia_piece(root: Path) -> Piece:
     """The Julia sources, copied as they are."""
     source = root / "julia" / "src"
-    return Piece("julia sources", source / "AgpuKernels.jl", (source,), library_folder(root) / "julia", None)
+    return Piece("julia sources", source / "AgpuKernels.jl", (source,), library_folder(root) / "julia" / "src", None)
 
 
 def library_folder(root: Path) -> Path:
