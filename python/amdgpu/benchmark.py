@@ -9,6 +9,13 @@ from typing import Any
 from amdgpu.errors import InvalidArgumentError
 
 WARM_UP_ITERATIONS = 3
+OPERATIONS = {
+    "matrix_multiply": "amdgpu.ops.matmul",
+    "neural_network_forward": "amdgpu.network",
+    "allocate_memory": "amdgpu.memory",
+    "activation": "amdgpu.math",
+    "softmax": "amdgpu.math",
+}
 
 
 def benchmark_operation(
@@ -17,7 +24,7 @@ def benchmark_operation(
     """Run an operation many times and say how long it took.
 
     Args:
-        operation: Name of a function of `amdgpu` (for example `matrix_multiply`), or any callable.
+        operation: Any callable, or one of the names in `OPERATIONS`, for example `matrix_multiply`.
         args: Its arguments.
         iterations: How often it is timed, after three runs to warm up.
         options: Its keyword arguments.
@@ -65,9 +72,11 @@ def benchmark_operation(
 def _find(operation: str | Callable[..., Any]) -> tuple[Callable[..., Any], str]:
     if callable(operation):
         return operation, getattr(operation, "__name__", repr(operation))
-    import amdgpu
+    module = OPERATIONS.get(operation)
+    if module is None:
+        raise InvalidArgumentError(
+            f"no operation is called {operation!r}; pass a function, or one of {', '.join(OPERATIONS)}"
+        )
+    from importlib import import_module
 
-    function = getattr(amdgpu, operation, None)
-    if operation.startswith("_") or not callable(function):
-        raise InvalidArgumentError(f"amdgpu has no operation {operation!r}; try 'matrix_multiply'")
-    return function, operation
+    return getattr(import_module(module), operation), operation

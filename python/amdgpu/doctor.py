@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes.util
-import importlib.util
-import platform
 import sys
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -35,6 +32,8 @@ def doctor() -> list[Finding]:
         >>> all(finding.is_ok for finding in amdgpu.doctor() if finding.is_required)
         True
     """
+    import platform
+
     from amdgpu import _native, math
 
     findings = [
@@ -77,7 +76,9 @@ def report() -> dict[str, Any]:
 
 
 def _package(name: str, fix: str, *, is_required: bool) -> Finding:
-    if importlib.util.find_spec(name) is None:
+    from importlib.util import find_spec
+
+    if find_spec(name) is None:
         return Finding(name, False, is_required, "not installed", fix)
     from importlib.metadata import version
 
@@ -86,6 +87,7 @@ def _package(name: str, fix: str, *, is_required: bool) -> Finding:
 
 def _driver(name: str, files: tuple[str, ...], fix: str) -> Finding:
     """Looks a driver up by file name; nothing is opened."""
+    from ctypes.util import find_library
     from pathlib import Path
 
     folders = (
@@ -100,7 +102,7 @@ def _driver(name: str, files: tuple[str, ...], fix: str) -> Finding:
             if (Path(folder) / file).exists():
                 return Finding(name, True, False, str(Path(folder) / file))
     stem = files[0].removeprefix("lib").split(".so")[0]
-    found = ctypes.util.find_library(stem)
+    found = find_library(stem)
     if found:
         return Finding(name, True, False, found)
     return Finding(name, False, False, "not found; the CPU device is used", fix)

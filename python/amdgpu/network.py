@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, dispatch
@@ -12,6 +10,8 @@ from amdgpu.device import default_device
 from amdgpu.errors import InvalidTypeError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import numpy.typing as npt
 
@@ -62,6 +62,8 @@ class Network:
             OSError: The file cannot be read.
             NetworkError: The text has errors, or is not UTF-8.
         """
+        from pathlib import Path
+
         raw = Path(path).read_bytes()
         try:
             text = raw.decode("utf-8")
@@ -85,6 +87,8 @@ class Network:
     @property
     def plan(self) -> dict[str, Any]:
         """The checked plan (docs/plan_schema.md)."""
+        import json
+
         result: dict[str, Any] = json.loads(self._native.plan_json)
         return result
 
@@ -212,6 +216,8 @@ def forward_nim(network: _native.Network, x: npt.ArrayLike) -> npt.NDArray[np.fl
 
 def _config_json(config: Mapping[str, Any]) -> str:
     """The configuration as JSON; arrays become nested lists."""
+
+    import json
 
     def plain(value: Any) -> Any:
         if hasattr(value, "tolist"):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
@@ -13,6 +11,8 @@ from amdgpu.errors import UnknownCoreTypeError
 from amdgpu.types import CORE_TYPES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from amdgpu.device import AMDGPUDevice
 
 __all__ = [
@@ -99,6 +99,8 @@ def snapshot() -> dict[str, Any]:
         >>> sorted(amdgpu.telemetry.snapshot())[:2]
         ['boundaries', 'clock']
     """
+    import json
+
     result: dict[str, Any] = json.loads(_native.telemetry_snapshot())
     return result
 
@@ -116,6 +118,8 @@ def prometheus(*, open_metrics: bool = False) -> str:
 
 def write_chrome_trace(path: str | Path) -> int:
     """Write recent records as a Chrome trace (opens in Perfetto and chrome://tracing); returns the number of bytes."""
+    from pathlib import Path
+
     text = _native.telemetry_chrome_trace()
     Path(path).write_text(text, encoding="utf-8")
     return len(text)
@@ -138,6 +142,8 @@ def events(*, capacity: int = 4096, timeout_seconds: float | None = None) -> Ite
         capacity: Records kept for this reader.
         timeout_seconds: Stop after this long without a record; None waits for ever.
     """
+    import json
+
     subscription = _native.Subscription(capacity)
     while True:
         lines = subscription.poll(timeout_seconds)

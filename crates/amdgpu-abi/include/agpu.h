@@ -175,7 +175,7 @@ typedef agpu_status (*agpu_dense_forward_fn)(const agpu_tensor *x, const agpu_te
                                              agpu_tensor *out, const agpu_activation *activation,
                                              const agpu_executor *executor);
 
-/* ---- Matrix core, libagpu_matrix.so (Zig) ---------------------------------------------------------------------------- */
+/* Matrix core, libagpu_matrix.so (Zig). */
 AGPU_MATRIX agpu_status agpu_matrix_describe(agpu_library_info *out);
 AGPU_MATRIX agpu_status agpu_matrix_last_error(agpu_error *out);
 /* a[m, k] @ b[k, n] into out[m, n]; f32 or f64, all three alike, any strides; out must not overlap a or b. */
@@ -196,7 +196,7 @@ AGPU_MATRIX agpu_status agpu_matrix_allocator_reset(agpu_allocator allocator);
 AGPU_MATRIX agpu_status agpu_matrix_allocator_get_stats(agpu_allocator allocator, agpu_allocator_stats *out);
 AGPU_MATRIX agpu_status agpu_matrix_allocator_destroy(agpu_allocator allocator);
 
-/* ---- Neuromorphic core, libagpu_neuro.so (Nim) ------------------------------------------------------------------------ */
+/* Neuromorphic core, libagpu_neuro.so (Nim). */
 AGPU_NEURO agpu_status agpu_neuro_describe(agpu_library_info *out);
 AGPU_NEURO agpu_status agpu_neuro_last_error(agpu_error *out);
 /* Parses and checks network text. On failure the message of last_error lists every finding with line, column and hint. */
@@ -212,7 +212,7 @@ AGPU_NEURO agpu_status agpu_neuro_dense_forward(const agpu_tensor *x, const agpu
 AGPU_NEURO agpu_status agpu_neuro_hebbian_update(agpu_tensor *weight, const agpu_tensor *pre, const agpu_tensor *post,
                                                  double learning_rate);
 
-/* ---- Math core (Julia): functions handed over as one table ------------------------------------------------------------ */
+/* Math core (Julia): functions handed over as one table. */
 /* y[i] = f(x[i]); x and y may be the same. Softmax is not elementwise and refused here. */
 typedef agpu_status (*agpu_math_activation_fn)(const float *x, float *y, uint64_t len, const agpu_activation *activation);
 /* Softmax over the last axis of x[rows, cols]. */

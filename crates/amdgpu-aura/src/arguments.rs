@@ -34,8 +34,13 @@ impl Argument {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterKind {
     /// `pointee` is absent for `void*` and pointers to structs, which accept memory of any dtype.
-    Pointer { pointee: Option<Dtype>, is_const: bool },
-    Scalar { dtype: Dtype },
+    Pointer {
+        pointee: Option<Dtype>,
+        is_const: bool,
+    },
+    Scalar {
+        dtype: Dtype,
+    },
 }
 
 /// One parameter of a kernel.
@@ -75,7 +80,11 @@ impl Misfit {
 }
 
 /// Write `argument` into its place in `buffer`, which is zeroed and as long as the argument block.
-pub(crate) fn pack(parameter: &Parameter, argument: &Argument, buffer: &mut [u8]) -> std::result::Result<(), Misfit> {
+pub(crate) fn pack(
+    parameter: &Parameter,
+    argument: &Argument,
+    buffer: &mut [u8],
+) -> std::result::Result<(), Misfit> {
     let place = &mut buffer[parameter.offset_bytes..parameter.offset_bytes + parameter.size_bytes];
     match (parameter.kind, argument) {
         (
@@ -105,7 +114,9 @@ pub(crate) fn pack(parameter: &Parameter, argument: &Argument, buffer: &mut [u8]
             place.copy_from_slice(&address.to_le_bytes());
             Ok(())
         }
-        (ParameterKind::Scalar { dtype }, Argument::Int(value)) => pack_integer(dtype, *value, parameter, place),
+        (ParameterKind::Scalar { dtype }, Argument::Int(value)) => {
+            pack_integer(dtype, *value, parameter, place)
+        }
         (ParameterKind::Scalar { dtype }, Argument::Bool(value)) => {
             pack_integer(dtype, i128::from(*value), parameter, place)
         }
@@ -149,13 +160,21 @@ fn pack_integer(
     Ok(())
 }
 
-fn pack_float(dtype: Dtype, value: f64, parameter: &Parameter, place: &mut [u8]) -> std::result::Result<(), Misfit> {
+fn pack_float(
+    dtype: Dtype,
+    value: f64,
+    parameter: &Parameter,
+    place: &mut [u8],
+) -> std::result::Result<(), Misfit> {
     match dtype.bits {
         64 => place.copy_from_slice(&value.to_le_bytes()),
         32 => {
             let narrow = value as f32;
             if narrow.is_infinite() && value.is_finite() {
-                return Err(Misfit::Value(format!("{value} does not fit into `{}`", parameter.type_name)));
+                return Err(Misfit::Value(format!(
+                    "{value} does not fit into `{}`",
+                    parameter.type_name
+                )));
             }
             place.copy_from_slice(&narrow.to_le_bytes());
         }
@@ -197,7 +216,10 @@ mod tests {
             },
             4,
         );
-        assert_eq!(packed(&int, &Argument::Int(-2)), Some((-2_i32).to_le_bytes().to_vec()));
+        assert_eq!(
+            packed(&int, &Argument::Int(-2)),
+            Some((-2_i32).to_le_bytes().to_vec())
+        );
         assert_eq!(packed(&int, &Argument::Int(1 << 31)), None);
         assert_eq!(packed(&int, &Argument::Float(1.0)), None);
         let unsigned = parameter(
@@ -206,14 +228,20 @@ mod tests {
             },
             8,
         );
-        assert_eq!(packed(&unsigned, &Argument::Int(i128::from(u64::MAX))), Some(vec![255; 8]));
+        assert_eq!(
+            packed(&unsigned, &Argument::Int(i128::from(u64::MAX))),
+            Some(vec![255; 8])
+        );
         assert_eq!(packed(&unsigned, &Argument::Int(-1)), None);
     }
 
     #[test]
     fn floats_accept_integers_and_refuse_overflow() {
         let float = parameter(ParameterKind::Scalar { dtype: Dtype::F32 }, 4);
-        assert_eq!(packed(&float, &Argument::Int(3)), Some(3.0_f32.to_le_bytes().to_vec()));
+        assert_eq!(
+            packed(&float, &Argument::Int(3)),
+            Some(3.0_f32.to_le_bytes().to_vec())
+        );
         assert_eq!(packed(&float, &Argument::Float(1e300)), None);
         assert!(packed(&float, &Argument::Float(f64::INFINITY)).is_some());
     }

@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use amdgpu_abi::layout::PACKAGE_VERSION;
 use amdgpu_abi::MetricId;
-use amdgpu_compiler::{CodeGenerator, CodegenRequest, CompileOptions, Compiler, Emit, KernelSignature, Target};
+use amdgpu_abi::layout::PACKAGE_VERSION;
+use amdgpu_compiler::{
+    CodeGenerator, CodegenRequest, CompileOptions, Compiler, Emit, KernelSignature, Target,
+};
 use amdgpu_hal::{DeviceInfo, DeviceKind, Module};
 use amdgpu_telemetry::{Core, Kind, counter, fallback, histogram, intern, span};
 use serde::{Deserialize, Serialize};
@@ -76,7 +78,11 @@ impl Context {
     /// # Errors
     ///
     /// Errors in the source, an unknown kernel name, a code generator that fails, a closed device.
-    pub fn compile(&self, request: &CompileRequest<'_>, generator: &dyn Toolchain) -> Result<Arc<Kernel>> {
+    pub fn compile(
+        &self,
+        request: &CompileRequest<'_>,
+        generator: &dyn Toolchain,
+    ) -> Result<Arc<Kernel>> {
         self.device()?;
         let started = Instant::now();
         let key = key_of(request, self.info(), generator);
@@ -93,7 +99,12 @@ impl Context {
             notes: unit.facts.notes.clone(),
             passes: Arc::from(unit.facts.passes.as_str()),
         };
-        let kernel = Arc::new(Kernel::new(Arc::clone(self.shared()), facts_of(signature), function, origin));
+        let kernel = Arc::new(Kernel::new(
+            Arc::clone(self.shared()),
+            facts_of(signature),
+            function,
+            origin,
+        ));
         self.keep(&kernel);
         Ok(kernel)
     }
@@ -110,7 +121,10 @@ impl Context {
         let disk = DiskCache::from_environment();
         let (unit, answer) = match self.load_from_disk(&disk, key) {
             Some(unit) => (unit, CacheAnswer::Disk),
-            None => (self.build(request, key, &disk, generator)?, CacheAnswer::Miss),
+            None => (
+                self.build(request, key, &disk, generator)?,
+                CacheAnswer::Miss,
+            ),
         };
         self.loaded().lock().insert(key.clone(), unit.clone());
         Ok((unit, answer))
@@ -128,14 +142,23 @@ impl Context {
         let loaded = serde_json::from_str::<UnitFacts>(&entry.metadata)
             .map_err(|error| error.to_string())
             .and_then(|facts| {
-                let module = self.shared().device().load_module(&entry.code).map_err(|error| error.to_string())?;
+                let module = self
+                    .shared()
+                    .device()
+                    .load_module(&entry.code)
+                    .map_err(|error| error.to_string())?;
                 Ok(LoadedUnit {
                     facts: Arc::new(facts),
                     module,
                 })
             });
         loaded
-            .map_err(|reason| fallback("kernel_cache", &format!("a cached kernel cannot be loaded: {reason}")))
+            .map_err(|reason| {
+                fallback(
+                    "kernel_cache",
+                    &format!("a cached kernel cannot be loaded: {reason}"),
+                )
+            })
             .ok()
     }
 
@@ -148,13 +171,14 @@ impl Context {
     ) -> Result<LoadedUnit> {
         let target = target_of(self.info(), generator)?;
         let target_name = target.name.as_str();
-        let mut compile_span =
-            span(Kind::Compile, intern(&request.options.name)).observe(&histogram(MetricId::CompileSeconds, &[target_name]));
+        let mut compile_span = span(Kind::Compile, intern(&request.options.name))
+            .observe(&histogram(MetricId::CompileSeconds, &[target_name]));
         compile_span.record.core = Core::Aura;
         compile_span.record.value = request.source.len() as u64;
         let unit = Compiler::new().compile(request.source, &request.options, &target)?;
         for pass in &unit.telemetry.passes {
-            histogram(MetricId::PassSeconds, &[target_name, &pass.name]).record_ns(pass.duration_ns);
+            histogram(MetricId::PassSeconds, &[target_name, &pass.name])
+                .record_ns(pass.duration_ns);
         }
         let code = generator.generate(
             &unit.llvm_ir,
@@ -177,7 +201,10 @@ impl Context {
             code,
         };
         if let Err(reason) = disk.put(key, &entry) {
-            fallback("kernel_cache", &format!("a compiled kernel cannot be kept: {reason}"));
+            fallback(
+                "kernel_cache",
+                &format!("a compiled kernel cannot be kept: {reason}"),
+            );
         }
         Ok(LoadedUnit {
             facts: Arc::new(facts),
@@ -213,7 +240,13 @@ fn key_of(request: &CompileRequest<'_>, info: &DeviceInfo, generator: &dyn Toolc
 }
 
 fn choose<'a>(kernels: &'a [KernelSignature], wanted: Option<&str>) -> Result<&'a KernelSignature> {
-    let names = || kernels.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ");
+    let names = || {
+        kernels
+            .iter()
+            .map(|kernel| kernel.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     match wanted {
         Some(name) => kernels
             .iter()
@@ -224,7 +257,11 @@ fn choose<'a>(kernels: &'a [KernelSignature], wanted: Option<&str>) -> Result<&'
         None => match kernels {
             [only] => Ok(only),
             _ => Err(Error::KernelNotFound {
-                reason: format!("the source has {} kernels; name one of: {}", kernels.len(), names()),
+                reason: format!(
+                    "the source has {} kernels; name one of: {}",
+                    kernels.len(),
+                    names()
+                ),
             }),
         },
     }

@@ -40,7 +40,9 @@ impl CoreType {
         Self::ALL
             .into_iter()
             .find(|core| core.name() == name)
-            .ok_or_else(|| Error::UnknownCoreType { name: name.to_owned() })
+            .ok_or_else(|| Error::UnknownCoreType {
+                name: name.to_owned(),
+            })
     }
 }
 

@@ -17,7 +17,10 @@ pub enum Error {
     #[error("device {device} is closed")]
     Closed { device: String },
     #[error("{device} has the architecture {architecture}, which the compiler has no target for")]
-    NoTarget { device: String, architecture: String },
+    NoTarget {
+        device: String,
+        architecture: String,
+    },
     #[error("{reason}")]
     KernelNotFound { reason: String },
     #[error("{signature} takes {expected} arguments, {given} were given")]
@@ -42,7 +45,9 @@ pub enum Error {
     },
     #[error("launch of {kernel}: {reason}")]
     Launch { kernel: String, reason: String },
-    #[error("{kernel} did not end within {limit_ms} ms; it goes on in the background and its results must not be used")]
+    #[error(
+        "{kernel} did not end within {limit_ms} ms; it goes on in the background and its results must not be used"
+    )]
     Timeout { kernel: String, limit_ms: u64 },
 }
 

@@ -92,14 +92,25 @@ pub struct LaunchTimes {
 }
 
 impl Kernel {
-    pub(crate) fn new(shared: Arc<Shared>, facts: KernelFacts, function: Arc<dyn Function>, origin: Origin<'_>) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        facts: KernelFacts,
+        function: Arc<dyn Function>,
+        origin: Origin<'_>,
+    ) -> Self {
         let core = match origin.core {
             CoreType::Aura => Core::Aura,
             CoreType::Matrix => Core::Matrix,
             CoreType::Neuromorphic => Core::Neuromorphic,
         };
         let meter = if shared.records_launches() {
-            Meter::Records(KernelMeter::new(shared.name(), shared.index(), core, Language::Rust, &facts.name))
+            Meter::Records(KernelMeter::new(
+                shared.name(),
+                shared.index(),
+                core,
+                Language::Rust,
+                &facts.name,
+            ))
         } else {
             let labels = [shared.name(), core.name(), Language::Rust.name()];
             Meter::Count(counter(MetricId::KernelLaunchesTotal, &labels))
@@ -188,7 +199,10 @@ impl Kernel {
                     .filter(|value| (1..=limit).contains(value))
                     .ok_or_else(|| {
                         let name = ["x", "y", "z"][index];
-                        refuse(format!("{what}.{name} is {value}; {} allows 1 to {limit}", info.name))
+                        refuse(format!(
+                            "{what}.{name} is {value}; {} allows 1 to {limit}",
+                            info.name
+                        ))
                     })?;
             }
             Ok(checked)
@@ -209,10 +223,19 @@ impl Kernel {
         let limit = self
             .facts
             .max_threads_per_block
-            .map_or(info.max_threads_per_block, |bound| bound.min(info.max_threads_per_block));
+            .map_or(info.max_threads_per_block, |bound| {
+                bound.min(info.max_threads_per_block)
+            });
         if config.threads_per_block() > u64::from(limit) {
-            let why = if limit < info.max_threads_per_block { "__launch_bounds__ allows" } else { "the limit is" };
-            return Err(refuse(format!("a block has {} threads; {why} {limit}", config.threads_per_block())));
+            let why = if limit < info.max_threads_per_block {
+                "__launch_bounds__ allows"
+            } else {
+                "the limit is"
+            };
+            return Err(refuse(format!(
+                "a block has {} threads; {why} {limit}",
+                config.threads_per_block()
+            )));
         }
         if config.block_count().is_none() {
             return Err(refuse("the grid has more than 2^64 blocks".to_owned()));
@@ -262,8 +285,11 @@ impl Kernel {
                 given: arguments.len(),
             });
         }
-        for (index, (parameter, argument)) in self.facts.parameters.iter().zip(arguments).enumerate() {
-            pack(parameter, argument, block).map_err(|misfit| misfit.at(&self.facts.name, index, parameter))?;
+        for (index, (parameter, argument)) in
+            self.facts.parameters.iter().zip(arguments).enumerate()
+        {
+            pack(parameter, argument, block)
+                .map_err(|misfit| misfit.at(&self.facts.name, index, parameter))?;
         }
         Ok(())
     }
@@ -275,11 +301,20 @@ impl Kernel {
         unsafe { stream.launch(self.function.as_ref(), config, block)? };
         stream.synchronize()?;
         let duration_ns = now_ns() - start_ns;
-        self.meter.finish(stream.id() as u32, start_ns, duration_ns, config);
-        Ok(LaunchTimes { start_ns, duration_ns })
+        self.meter
+            .finish(stream.id() as u32, start_ns, duration_ns, config);
+        Ok(LaunchTimes {
+            start_ns,
+            duration_ns,
+        })
     }
 
-    unsafe fn launch_in(&self, config: &LaunchConfig, block: &[u8], stream: &Arc<dyn Stream>) -> Result<LaunchTimes> {
+    unsafe fn launch_in(
+        &self,
+        config: &LaunchConfig,
+        block: &[u8],
+        stream: &Arc<dyn Stream>,
+    ) -> Result<LaunchTimes> {
         let device = self.shared.device();
         let (begin, end) = (device.create_event()?, device.create_event()?);
         let submitted_ns = now_ns();
@@ -353,11 +388,15 @@ pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
             name: parameter.name.clone(),
             type_name: parameter.type_name.clone(),
             kind: match parameter.kind {
-                amdgpu_compiler::ParameterKind::Pointer { pointee, is_const, .. } => ParameterKind::Pointer {
+                amdgpu_compiler::ParameterKind::Pointer {
+                    pointee, is_const, ..
+                } => ParameterKind::Pointer {
                     pointee: pointee.map(dtype),
                     is_const,
                 },
-                amdgpu_compiler::ParameterKind::Scalar { dtype: scalar } => ParameterKind::Scalar { dtype: dtype(scalar) },
+                amdgpu_compiler::ParameterKind::Scalar { dtype: scalar } => ParameterKind::Scalar {
+                    dtype: dtype(scalar),
+                },
             },
             offset_bytes: parameter.offset_bytes as usize,
             size_bytes: parameter.size_bytes as usize,
@@ -378,7 +417,11 @@ fn signature_text(name: &str, parameters: &[Parameter]) -> String {
     for (index, parameter) in parameters.iter().enumerate() {
         let separator = if index == 0 { "" } else { ", " };
         // Writing to a String cannot fail.
-        let _ = write!(text, "{separator}{} {}", parameter.type_name, parameter.name);
+        let _ = write!(
+            text,
+            "{separator}{} {}",
+            parameter.type_name, parameter.name
+        );
     }
     text.push(')');
     text

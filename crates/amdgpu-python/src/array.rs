@@ -80,7 +80,11 @@ impl Array {
 
     /// Memory of another library.
     pub fn adopt(operand: Operand<'_>) -> Self {
-        let (dtype, shape, strides) = (operand.dtype, operand.shape.clone(), operand.strides.clone());
+        let (dtype, shape, strides) = (
+            operand.dtype,
+            operand.shape.clone(),
+            operand.strides.clone(),
+        );
         let (address, is_read_only) = (operand.data, !operand.is_writable);
         Self {
             storage: Arc::new(Storage::Foreign {
@@ -120,7 +124,12 @@ impl Array {
     /// `use-after-free` once `free()` was called.
     pub fn check_alive(&self, py: Python<'_>) -> PyResult<()> {
         if self.is_freed.load(Ordering::Acquire) {
-            return Err(raise(py, ErrorCode::UseAfterFree, Language::Rust, "the array was freed"));
+            return Err(raise(
+                py,
+                ErrorCode::UseAfterFree,
+                Language::Rust,
+                "the array was freed",
+            ));
         }
         Ok(())
     }
@@ -141,7 +150,10 @@ impl Array {
     fn check_host(&self, py: Python<'_>, what: &str) -> PyResult<()> {
         self.check_alive(py)?;
         if self.device_kind() != DeviceKind::Cpu {
-            let message = format!("{what} needs host memory; this array is on {}: use .numpy()", self.device_name().unwrap_or("cpu:0"));
+            let message = format!(
+                "{what} needs host memory; this array is on {}: use .numpy()",
+                self.device_name().unwrap_or("cpu:0")
+            );
             return Err(raise(py, ErrorCode::WrongDevice, Language::Rust, &message));
         }
         Ok(())
@@ -164,7 +176,10 @@ impl Array {
             Storage::Block { context, .. } => context.info().ordinal as i32,
             Storage::Foreign { .. } => 0,
         };
-        DeviceRef { device_type, device_id }
+        DeviceRef {
+            device_type,
+            device_id,
+        }
     }
 
     /// Another view of the same memory.
@@ -283,18 +298,34 @@ impl Array {
     ) -> PyResult<Bound<'py, PyAny>> {
         self.check_alive(py)?;
         let own = self.dlpack_device();
-        if copy == Some(true) || dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id)) {
-            return Err(PyBufferError::new_err("the array is lent only where it is and without a copy; use .numpy()"));
+        if copy == Some(true)
+            || dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id))
+        {
+            return Err(PyBufferError::new_err(
+                "the array is lent only where it is and without a copy; use .numpy()",
+            ));
         }
         if own.device_type == DEVICE_CPU && stream.is_some_and(|stream| !stream.is_none()) {
-            return Err(PyBufferError::new_err("host memory takes no stream; pass stream=None"));
+            return Err(PyBufferError::new_err(
+                "host memory takes no stream; pass stream=None",
+            ));
         }
         let is_versioned = max_version.is_some_and(|(major, _)| major >= 1);
         if self.is_read_only && !is_versioned {
-            return Err(PyBufferError::new_err("the array is read-only, which only versioned DLPack can say"));
+            return Err(PyBufferError::new_err(
+                "the array is read-only, which only versioned DLPack can say",
+            ));
         }
         let owner = Box::new((Arc::clone(&self.storage), Arc::clone(&self.is_freed)));
-        dlpack::export(py, self.tensor(), &self.shape, &self.strides, self.is_read_only, is_versioned, owner)
+        dlpack::export(
+            py,
+            self.tensor(),
+            &self.shape,
+            &self.strides,
+            self.is_read_only,
+            is_versioned,
+            owner,
+        )
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {
@@ -305,30 +336,54 @@ impl Array {
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         match self.shape.first() {
             Some(extent) => Ok(*extent as usize),
-            None => Err(raise(py, ErrorCode::InvalidType, Language::Rust, "a 0-d array has no length")),
+            None => Err(raise(
+                py,
+                ErrorCode::InvalidType,
+                Language::Rust,
+                "a 0-d array has no length",
+            )),
         }
     }
 
     fn __repr__(&self) -> String {
         let state = if self.is_freed() { " freed" } else { "" };
         let dtype = self.dtype.name().unwrap_or("?");
-        format!("<amdgpu.Array shape={:?} dtype={dtype} device={}{state}>", self.shape, self.device())
+        format!(
+            "<amdgpu.Array shape={:?} dtype={dtype} device={}{state}>",
+            self.shape,
+            self.device()
+        )
     }
 
     /// A copy in host memory.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.check_alive(py)?;
         if !is_contiguous(&self.shape, &self.strides) {
-            let view = py.import("numpy")?.call_method1("from_dlpack", (Py::new(py, self.view(self.shape.clone(), self.strides.clone()))?,))?;
+            let view = py.import("numpy")?.call_method1(
+                "from_dlpack",
+                (Py::new(
+                    py,
+                    self.view(self.shape.clone(), self.strides.clone()),
+                )?,),
+            )?;
             return view.call_method0("copy");
         }
         let host = py
             .import("numpy")?
             .call_method1("empty", (self.shape(py)?, self.dtype(py)?))?;
         let Some(operand) = Operand::borrow(&host)? else {
-            return Err(raise(py, ErrorCode::Internal, Language::Rust, "numpy.empty made no array"));
+            return Err(raise(
+                py,
+                ErrorCode::Internal,
+                Language::Rust,
+                "numpy.empty made no array",
+            ));
         };
-        self.transfer(py, DevicePointer::from_host(operand.data.cast::<u8>()), CopyDirection::DeviceToHost)?;
+        self.transfer(
+            py,
+            DevicePointer::from_host(operand.data.cast::<u8>()),
+            CopyDirection::DeviceToHost,
+        )?;
         Ok(host)
     }
 
@@ -337,52 +392,105 @@ impl Array {
         let py = source.py();
         self.check_alive(py)?;
         if self.is_read_only {
-            return Err(raise(py, ErrorCode::ReadOnly, Language::Rust, "the array is read-only"));
+            return Err(raise(
+                py,
+                ErrorCode::ReadOnly,
+                Language::Rust,
+                "the array is read-only",
+            ));
         }
         let Some(operand) = Operand::borrow(source)? else {
-            let message = format!("copy_from needs an array, not {}", source.get_type().name()?);
+            let message = format!(
+                "copy_from needs an array, not {}",
+                source.get_type().name()?
+            );
             return Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message));
         };
         if operand.shape != self.shape {
-            let message = format!("cannot copy shape {:?} into shape {:?}", operand.shape, self.shape);
-            return Err(raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message));
+            let message = format!(
+                "cannot copy shape {:?} into shape {:?}",
+                operand.shape, self.shape
+            );
+            return Err(raise(
+                py,
+                ErrorCode::ShapeMismatch,
+                Language::Rust,
+                &message,
+            ));
         }
         if operand.dtype != self.dtype {
             let name = |dtype: Dtype| dtype.name().unwrap_or("?");
-            let message = format!("cannot copy {} into {}", name(operand.dtype), name(self.dtype));
-            return Err(raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message));
+            let message = format!(
+                "cannot copy {} into {}",
+                name(operand.dtype),
+                name(self.dtype)
+            );
+            return Err(raise(
+                py,
+                ErrorCode::UnsupportedDtype,
+                Language::Rust,
+                &message,
+            ));
         }
         if !operand.is_contiguous() || !is_contiguous(&self.shape, &self.strides) {
-            return Err(raise(py, ErrorCode::NotContiguous, Language::Rust, "copy_from needs contiguous arrays"));
+            return Err(raise(
+                py,
+                ErrorCode::NotContiguous,
+                Language::Rust,
+                "copy_from needs contiguous arrays",
+            ));
         }
-        self.transfer(py, DevicePointer::from_host(operand.data.cast::<u8>()), CopyDirection::HostToDevice)
+        self.transfer(
+            py,
+            DevicePointer::from_host(operand.data.cast::<u8>()),
+            CopyDirection::HostToDevice,
+        )
     }
 
     /// Set every byte to `value` (0 to 255).
     fn fill(&self, py: Python<'_>, value: i64) -> PyResult<()> {
         self.check_alive(py)?;
         if self.is_read_only {
-            return Err(raise(py, ErrorCode::ReadOnly, Language::Rust, "the array is read-only"));
+            return Err(raise(
+                py,
+                ErrorCode::ReadOnly,
+                Language::Rust,
+                "the array is read-only",
+            ));
         }
         let byte = u8::try_from(value).map_err(|_| {
-            raise(py, ErrorCode::InvalidArgument, Language::Rust, &format!("fill sets bytes; {value} is not in 0 to 255"))
+            raise(
+                py,
+                ErrorCode::InvalidArgument,
+                Language::Rust,
+                &format!("fill sets bytes; {value} is not in 0 to 255"),
+            )
         })?;
         let (bytes, target) = (self.bytes(), self.data());
         match &*self.storage {
-            Storage::Block { address, context, .. } => {
+            Storage::Block {
+                address, context, ..
+            } => {
                 let stream = context.device().into_py_result(py)?.default_stream();
                 // SAFETY: the block holds at least `bytes` bytes and lives until the wait is over.
-                py.detach(|| unsafe { stream.fill(*address, byte, bytes as u64) }.and_then(|()| stream.synchronize()))
-                    .into_py_result(py)
+                py.detach(|| {
+                    unsafe { stream.fill(*address, byte, bytes as u64) }
+                        .and_then(|()| stream.synchronize())
+                })
+                .into_py_result(py)
             }
             Storage::Foreign { .. } => {
-                // SAFETY: the owner lent `bytes` writable bytes (contiguity is checked below).
-                if is_contiguous(&self.shape, &self.strides) {
-                    unsafe { std::ptr::write_bytes(target.cast::<u8>(), byte, bytes) };
-                    Ok(())
-                } else {
-                    Err(raise(py, ErrorCode::NotContiguous, Language::Rust, "fill needs a contiguous array"))
+                if !is_contiguous(&self.shape, &self.strides) {
+                    return Err(raise(
+                        py,
+                        ErrorCode::NotContiguous,
+                        Language::Rust,
+                        "fill needs a contiguous array",
+                    ));
                 }
+                // SAFETY: the owner lent contiguous writable memory of this size.
+                unsafe { std::ptr::write_bytes(target.cast::<u8>(), byte, bytes) };
+                Ok(())
             }
         }
     }
@@ -401,12 +509,24 @@ impl Array {
                 }
             }
         }
-        if resolved.iter().any(|extent| *extent < 0) || resolved.iter().product::<i64>() != self.len() {
+        if resolved.iter().any(|extent| *extent < 0)
+            || resolved.iter().product::<i64>() != self.len()
+        {
             let message = format!("cannot see shape {:?} as {shape:?}", self.shape);
-            return Err(raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message));
+            return Err(raise(
+                py,
+                ErrorCode::ShapeMismatch,
+                Language::Rust,
+                &message,
+            ));
         }
         if !is_contiguous(&self.shape, &self.strides) {
-            return Err(raise(py, ErrorCode::NotContiguous, Language::Rust, "reshape needs a contiguous array"));
+            return Err(raise(
+                py,
+                ErrorCode::NotContiguous,
+                Language::Rust,
+                "reshape needs a contiguous array",
+            ));
         }
         let strides = row_major(&resolved);
         Ok(self.view(resolved, strides))
@@ -415,7 +535,12 @@ impl Array {
     /// Refuse all further use and give the memory back: at once, or when the last view or borrower is gone. Freeing twice is an error.
     fn free(&self, py: Python<'_>) -> PyResult<()> {
         if self.is_freed.swap(true, Ordering::AcqRel) {
-            return Err(raise(py, ErrorCode::UseAfterFree, Language::Rust, "the array was freed already"));
+            return Err(raise(
+                py,
+                ErrorCode::UseAfterFree,
+                Language::Rust,
+                "the array was freed already",
+            ));
         }
         if let Storage::Block { block, .. } = &*self.storage
             && Arc::strong_count(&self.storage) == 1
@@ -427,11 +552,20 @@ impl Array {
 }
 
 impl Array {
-    fn transfer(&self, py: Python<'_>, host: DevicePointer, direction: CopyDirection) -> PyResult<()> {
+    fn transfer(
+        &self,
+        py: Python<'_>,
+        host: DevicePointer,
+        direction: CopyDirection,
+    ) -> PyResult<()> {
         let bytes = self.bytes() as u64;
         let (own, device) = match &*self.storage {
-            Storage::Block { address, context, .. } => (*address, context.info().name.as_str()),
-            Storage::Foreign { address, .. } => (DevicePointer::from_host(address.cast::<u8>()), "cpu:0"),
+            Storage::Block {
+                address, context, ..
+            } => (*address, context.info().name.as_str()),
+            Storage::Foreign { address, .. } => {
+                (DevicePointer::from_host(address.cast::<u8>()), "cpu:0")
+            }
         };
         let (destination, source) = match direction {
             CopyDirection::HostToDevice => (own, host),
@@ -442,12 +576,21 @@ impl Array {
             Storage::Block { context, .. } => {
                 let stream = context.device().into_py_result(py)?.default_stream();
                 // SAFETY: both sides hold `bytes` bytes (shape and dtype were compared) and live until the wait is over.
-                py.detach(|| unsafe { stream.copy(destination, source, bytes, direction) }.and_then(|()| stream.synchronize()))
-                    .into_py_result(py)
+                py.detach(|| {
+                    unsafe { stream.copy(destination, source, bytes, direction) }
+                        .and_then(|()| stream.synchronize())
+                })
+                .into_py_result(py)
             }
             Storage::Foreign { .. } => {
                 // SAFETY: as above; both are host memory, and may be the same array.
-                unsafe { std::ptr::copy(source.as_mut_ptr::<u8>(), destination.as_mut_ptr::<u8>(), bytes as usize) };
+                unsafe {
+                    std::ptr::copy(
+                        source.as_mut_ptr::<u8>(),
+                        destination.as_mut_ptr::<u8>(),
+                        bytes as usize,
+                    )
+                };
                 Ok(())
             }
         }
@@ -458,11 +601,18 @@ impl Array {
 fn checked_bytes(py: Python<'_>, shape: &[i64], dtype: Dtype) -> PyResult<u64> {
     if let Some(extent) = shape.iter().find(|extent| **extent < 0) {
         let message = format!("shape {shape:?} has the negative extent {extent}");
-        return Err(raise(py, ErrorCode::InvalidArgument, Language::Rust, &message));
+        return Err(raise(
+            py,
+            ErrorCode::InvalidArgument,
+            Language::Rust,
+            &message,
+        ));
     }
     shape
         .iter()
-        .try_fold(dtype.size_bytes() as i64, |bytes, extent| bytes.checked_mul(*extent))
+        .try_fold(dtype.size_bytes() as i64, |bytes, extent| {
+            bytes.checked_mul(*extent)
+        })
         .map(|bytes| bytes as u64)
         .ok_or_else(|| {
             let message = format!("an array of shape {shape:?} is larger than any memory");

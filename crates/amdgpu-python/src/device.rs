@@ -40,8 +40,16 @@ fn parse_selector(device: &Bound<'_, PyAny>) -> PyResult<DeviceSelector> {
     if let Ok(name) = device.extract::<String>() {
         return Ok(DeviceSelector::Name(name));
     }
-    let message = format!("a device is an index or a name, not {}", device.get_type().name()?);
-    Err(raise(device.py(), ErrorCode::InvalidType, Language::Rust, &message))
+    let message = format!(
+        "a device is an index or a name, not {}",
+        device.get_type().name()?
+    );
+    Err(raise(
+        device.py(),
+        ErrorCode::InvalidType,
+        Language::Rust,
+        &message,
+    ))
 }
 
 #[pymethods]
@@ -62,7 +70,9 @@ impl Device {
             .collect::<Result<Vec<_>, _>>()
             .into_py_result(py)?;
         let selector = parse_selector(device)?;
-        let opened = py.detach(|| registry::open_device(selector)).into_py_result(py)?;
+        let opened = py
+            .detach(|| registry::open_device(selector))
+            .into_py_result(py)?;
         let listed = registry::list_devices().into_py_result(py)?;
         // Devices that are reached by name only are numbered behind the listed ones.
         let index = listed
@@ -95,7 +105,11 @@ impl Device {
 
     #[getter]
     fn core_types(&self) -> Vec<&'static str> {
-        self.context.cores().iter().map(|core| core.name()).collect()
+        self.context
+            .cores()
+            .iter()
+            .map(|core| core.name())
+            .collect()
     }
 
     #[getter]
@@ -131,7 +145,13 @@ impl Device {
 
     fn memory_stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let result = PyDict::new(py);
-        for (key, value) in self.context.allocator().into_py_result(py)?.stats().entries() {
+        for (key, value) in self
+            .context
+            .allocator()
+            .into_py_result(py)?
+            .stats()
+            .entries()
+        {
             match value {
                 StatValue::Count(count) => result.set_item(key, count)?,
                 StatValue::Ratio(ratio) => result.set_item(key, ratio)?,
@@ -149,7 +169,8 @@ impl Device {
     fn empty(&self, py: Python<'_>, shape: Vec<i64>, dtype: &str, kind: &str) -> PyResult<Array> {
         let dtype = Dtype::from_name(dtype).ok_or_else(|| {
             let known = Dtype::known_names().collect::<Vec<_>>().join(", ");
-            let message = format!("dtype {dtype} is not a type of device memory; supported: {known}");
+            let message =
+                format!("dtype {dtype} is not a type of device memory; supported: {known}");
             raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message)
         })?;
         let kind = MemoryKind::ALL
@@ -163,7 +184,10 @@ impl Device {
     }
 
     #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=Vec::new()))]
-    #[allow(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "keyword arguments of a Python function"
+    )]
     fn compile(
         &self,
         py: Python<'_>,
@@ -201,17 +225,17 @@ impl Device {
     }
 
     fn kernel(&self, py: Python<'_>, handle: &str) -> PyResult<Kernel> {
-        self.context
-            .kernel(handle)
-            .map(Kernel::new)
-            .ok_or_else(|| {
-                let message = format!("{} has no kernel with the handle {handle:?}", self.name());
-                raise(py, ErrorCode::InvalidHandle, Language::Rust, &message)
-            })
+        self.context.kernel(handle).map(Kernel::new).ok_or_else(|| {
+            let message = format!("{} has no kernel with the handle {handle:?}", self.name());
+            raise(py, ErrorCode::InvalidHandle, Language::Rust, &message)
+        })
     }
 
     fn create_stream(&self, py: Python<'_>) -> PyResult<Stream> {
-        Ok(Stream::new(self.context.create_stream().into_py_result(py)?, self.name()))
+        Ok(Stream::new(
+            self.context.create_stream().into_py_result(py)?,
+            self.name(),
+        ))
     }
 
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
@@ -228,8 +252,14 @@ impl Device {
 fn source_text(source: &Bound<'_, PyAny>) -> PyResult<String> {
     source.extract::<String>().map_err(|error| {
         let py = source.py();
-        let name = source.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-        let message = format!("source must be the text of a kernel (str), not {name}: {}", error.value(py));
+        let name = source
+            .get_type()
+            .name()
+            .map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        let message = format!(
+            "source must be the text of a kernel (str), not {name}: {}",
+            error.value(py)
+        );
         raise(py, ErrorCode::InvalidType, Language::Rust, &message)
     })
 }
@@ -259,7 +289,10 @@ fn describe<'py>(py: Python<'py>, info: &DeviceInfo) -> PyResult<Bound<'py, PyDi
     result.set_item("max_threads_per_block", info.max_threads_per_block)?;
     result.set_item("max_block", info.max_block)?;
     result.set_item("max_grid", info.max_grid)?;
-    result.set_item("shared_memory_per_block_bytes", info.shared_memory_per_block_bytes)?;
+    result.set_item(
+        "shared_memory_per_block_bytes",
+        info.shared_memory_per_block_bytes,
+    )?;
     result.set_item("total_memory_bytes", info.total_memory_bytes)?;
     result.set_item("level1_data_cache_bytes", info.caches.level1_data_bytes)?;
     result.set_item("level2_cache_bytes", info.caches.level2_bytes)?;

@@ -42,7 +42,12 @@ struct Exported {
 }
 
 impl Exported {
-    fn leak(tensor: &mut Tensor, shape: &[i64], strides: &[i64], owner: Box<dyn Send>) -> *mut c_void {
+    fn leak(
+        tensor: &mut Tensor,
+        shape: &[i64],
+        strides: &[i64],
+        owner: Box<dyn Send>,
+    ) -> *mut c_void {
         let exported = Box::new(Self {
             shape: shape.to_vec(),
             strides: strides.to_vec(),
@@ -120,7 +125,12 @@ pub fn export<'py>(
         (Box::into_raw(managed).cast::<c_void>(), LEGACY)
     };
     // SAFETY: pointer and name are valid; the destructor matches both.
-    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyCapsule_New(pointer, name.as_ptr(), Some(drop_capsule))) }
+    unsafe {
+        Bound::from_owned_ptr_or_err(
+            py,
+            ffi::PyCapsule_New(pointer, name.as_ptr(), Some(drop_capsule)),
+        )
+    }
 }
 
 /// A tensor that another library lent through DLPack; given back when dropped.
@@ -199,12 +209,18 @@ pub fn import(object: &Bound<'_, PyAny>) -> PyResult<Imported> {
     keywords.set_item("max_version", (VERSION[0], VERSION[1]))?;
     let capsule = match object.call_method("__dlpack__", (), Some(&keywords)) {
         // Producers older than the versioned protocol do not know the keyword.
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => object.call_method0("__dlpack__")?,
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => {
+            object.call_method0("__dlpack__")?
+        }
         other => other?,
     };
     let capsule = capsule.cast_into::<PyCapsule>()?;
     let is_versioned = capsule.is_valid_checked(Some(VERSIONED));
-    let (name, used) = if is_versioned { (VERSIONED, USED_VERSIONED) } else { (LEGACY, USED_LEGACY) };
+    let (name, used) = if is_versioned {
+        (VERSIONED, USED_VERSIONED)
+    } else {
+        (LEGACY, USED_LEGACY)
+    };
     let managed = capsule
         .pointer_checked(Some(name))
         .map_err(|_| {
@@ -220,8 +236,16 @@ pub fn import(object: &Bound<'_, PyAny>) -> PyResult<Imported> {
     unsafe {
         if is_versioned && (*managed.cast::<ManagedTensorVersioned>()).version[0] != VERSION[0] {
             let version = (*managed.cast::<ManagedTensorVersioned>()).version;
-            let message = format!("DLPack {}.{} is not understood; this build speaks {}.{}", version[0], version[1], VERSION[0], VERSION[1]);
-            return Err(raise(py, amdgpu_abi::ErrorCode::InvalidArgument, Language::Rust, &message));
+            let message = format!(
+                "DLPack {}.{} is not understood; this build speaks {}.{}",
+                version[0], version[1], VERSION[0], VERSION[1]
+            );
+            return Err(raise(
+                py,
+                amdgpu_abi::ErrorCode::InvalidArgument,
+                Language::Rust,
+                &message,
+            ));
         }
         if ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) != 0 {
             return Err(PyErr::fetch(py));

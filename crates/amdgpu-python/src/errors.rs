@@ -15,7 +15,11 @@ fn class_of(py: Python<'_>, code: ErrorCode) -> PyResult<Bound<'_, PyType>> {
         let classes = module.getattr("BY_CODE")?.cast_into::<PyDict>()?;
         Ok::<_, PyErr>(classes.unbind())
     })?;
-    Ok(classes.bind(py).as_any().get_item(code.code())?.cast_into::<PyType>()?)
+    Ok(classes
+        .bind(py)
+        .as_any()
+        .get_item(code.code())?
+        .cast_into::<PyType>()?)
 }
 
 /// An exception of the catalogue with this message.
@@ -28,7 +32,10 @@ pub fn raise(py: Python<'_>, code: ErrorCode, language: Language, message: &str)
         Ok(PyErr::from_value(value))
     };
     build().unwrap_or_else(|error| {
-        PyRuntimeError::new_err(format!("{message} (and the exception class of {} failed: {error})", code.name()))
+        PyRuntimeError::new_err(format!(
+            "{message} (and the exception class of {} failed: {error})",
+            code.name()
+        ))
     })
 }
 

@@ -8,7 +8,10 @@ use pyo3::types::PyDict;
 use crate::errors::raise;
 
 /// Anything array-like as a contiguous float32 array; the object itself when it is one already.
-pub fn to_f32<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+pub fn to_f32<'py>(
+    what: &str,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let py = object.py();
     if let Ok(array) = object.cast::<PyArrayDyn<f32>>()
         && array.is_c_contiguous()
@@ -17,14 +20,28 @@ pub fn to_f32<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     }
     let numpy = py.import("numpy")?;
     let refuse = |reason: String| {
-        raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &format!("{what} cannot be converted to float32: {reason}"))
+        raise(
+            py,
+            ErrorCode::UnsupportedDtype,
+            Language::Rust,
+            &format!("{what} cannot be converted to float32: {reason}"),
+        )
     };
     let source = numpy
         .call_method1("asarray", (object,))
         .map_err(|error| refuse(error.value(py).to_string()))?;
-    let kind = source.getattr("dtype")?.getattr("kind")?.extract::<String>()?;
+    let kind = source
+        .getattr("dtype")?
+        .getattr("kind")?
+        .extract::<String>()?;
     // Numbers, booleans and bfloat16 (kind V with a name); complex values, text and objects would lose their meaning.
-    let is_bfloat16 = || -> PyResult<bool> { Ok(source.getattr("dtype")?.getattr("name")?.extract::<String>()? == "bfloat16") };
+    let is_bfloat16 = || -> PyResult<bool> {
+        Ok(source
+            .getattr("dtype")?
+            .getattr("name")?
+            .extract::<String>()?
+            == "bfloat16")
+    };
     if !"biuf".contains(&kind) && !is_bfloat16()? {
         return Err(refuse(format!("its dtype is {}", source.getattr("dtype")?)));
     }
@@ -54,7 +71,10 @@ pub unsafe fn values<'a>(array: &'a Bound<'_, PyArrayDyn<f32>>) -> &'a [f32] {
 /// # Errors
 ///
 /// `unsupported-dtype`, `not-contiguous` or `read-only`: the array is written in place and so must be exactly that.
-pub fn writable<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+pub fn writable<'py>(
+    what: &str,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let py = object.py();
     let array = object.cast::<PyArrayDyn<f32>>().map_err(|_| {
         raise(
@@ -65,10 +85,20 @@ pub fn writable<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'
         )
     })?;
     if !array.is_c_contiguous() {
-        return Err(raise(py, ErrorCode::NotContiguous, Language::Rust, &format!("{what} is not contiguous")));
+        return Err(raise(
+            py,
+            ErrorCode::NotContiguous,
+            Language::Rust,
+            &format!("{what} is not contiguous"),
+        ));
     }
     if !crate::operand::numpy_memory(array.as_untyped()).1 {
-        return Err(raise(py, ErrorCode::ReadOnly, Language::Rust, &format!("{what} is read-only")));
+        return Err(raise(
+            py,
+            ErrorCode::ReadOnly,
+            Language::Rust,
+            &format!("{what} is read-only"),
+        ));
     }
     Ok(array.clone())
 }
@@ -78,7 +108,10 @@ pub fn writable<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'
 /// # Safety
 ///
 /// As [`values`], and no other reference to the memory is used meanwhile.
-#[allow(clippy::mut_from_ref, reason = "the memory belongs to the Python object, not to the reference")]
+#[allow(
+    clippy::mut_from_ref,
+    reason = "the memory belongs to the Python object, not to the reference"
+)]
 pub unsafe fn values_mut<'a>(array: &'a Bound<'_, PyArrayDyn<f32>>) -> &'a mut [f32] {
     if array.len() == 0 {
         return &mut [];

@@ -65,13 +65,32 @@ fn convert(kernel: &aura::Kernel, args: &[Bound<'_, PyAny>]) -> PyResult<Convert
     Ok(converted)
 }
 
-fn misfit(kernel: &aura::Kernel, index: usize, py: Python<'_>, code: ErrorCode, reason: &str) -> PyErr {
+fn misfit(
+    kernel: &aura::Kernel,
+    index: usize,
+    py: Python<'_>,
+    code: ErrorCode,
+    reason: &str,
+) -> PyErr {
     let facts = kernel.facts();
-    let name = facts.parameters.get(index).map_or("?", |parameter| parameter.name.as_str());
-    raise(py, code, Language::Rust, &format!("argument {index} (`{name}`) of {}: {reason}", facts.name))
+    let name = facts
+        .parameters
+        .get(index)
+        .map_or("?", |parameter| parameter.name.as_str());
+    raise(
+        py,
+        code,
+        Language::Rust,
+        &format!("argument {index} (`{name}`) of {}: {reason}", facts.name),
+    )
 }
 
-fn pointer(kernel: &aura::Kernel, index: usize, arg: &Bound<'_, PyAny>, converted: &mut Converted) -> PyResult<Argument> {
+fn pointer(
+    kernel: &aura::Kernel,
+    index: usize,
+    arg: &Bound<'_, PyAny>,
+    converted: &mut Converted,
+) -> PyResult<Argument> {
     let py = arg.py();
     if let Ok(array) = arg.cast::<PyUntypedArray>() {
         let descr = array.dtype();
@@ -91,14 +110,21 @@ fn pointer(kernel: &aura::Kernel, index: usize, arg: &Bound<'_, PyAny>, converte
         }
         match inner.device_name() {
             Some(device) if device != kernel.device_info().name => {
-                let reason = format!("the array is on {device}, the kernel on {}", kernel.device_info().name);
+                let reason = format!(
+                    "the array is on {device}, the kernel on {}",
+                    kernel.device_info().name
+                );
                 return Err(misfit(kernel, index, py, ErrorCode::WrongDevice, &reason));
             }
             Some(_) => {}
             None => check_host_device(kernel, index, py)?,
         }
         converted.keep.push(inner.keep());
-        return Ok(memory(inner.data() as u64, Some(inner.dtype), inner.is_read_only));
+        return Ok(memory(
+            inner.data() as u64,
+            Some(inner.dtype),
+            inner.is_read_only,
+        ));
     }
     match Operand::borrow(arg)? {
         Some(operand) => {
@@ -106,13 +132,20 @@ fn pointer(kernel: &aura::Kernel, index: usize, arg: &Bound<'_, PyAny>, converte
                 return Err(not_contiguous(kernel, index, py));
             }
             check_host_device(kernel, index, py)?;
-            let argument = memory(operand.data as u64, Some(operand.dtype), !operand.is_writable);
+            let argument = memory(
+                operand.data as u64,
+                Some(operand.dtype),
+                !operand.is_writable,
+            );
             converted.borrowed.push(operand.into_owner());
             Ok(argument)
         }
         None => {
             let type_name = kernel.facts().parameters[index].type_name.as_str();
-            let reason = format!("`{type_name}` needs an array, not {}", arg.get_type().name()?);
+            let reason = format!(
+                "`{type_name}` needs an array, not {}",
+                arg.get_type().name()?
+            );
             Err(misfit(kernel, index, py, ErrorCode::InvalidType, &reason))
         }
     }
@@ -127,7 +160,13 @@ fn memory(address: u64, dtype: Option<Dtype>, is_read_only: bool) -> Argument {
 }
 
 fn not_contiguous(kernel: &aura::Kernel, index: usize, py: Python<'_>) -> PyErr {
-    misfit(kernel, index, py, ErrorCode::NotContiguous, "the array is not contiguous in row-major order")
+    misfit(
+        kernel,
+        index,
+        py,
+        ErrorCode::NotContiguous,
+        "the array is not contiguous in row-major order",
+    )
 }
 
 /// Host memory fits kernels of the CPU, and of `null` devices, which touch no memory.
@@ -136,7 +175,10 @@ fn check_host_device(kernel: &aura::Kernel, index: usize, py: Python<'_>) -> PyR
     if matches!(info.kind, DeviceKind::Cpu | DeviceKind::Null) {
         return Ok(());
     }
-    let reason = format!("the array is in host memory, the kernel on {}; copy it with amdgpu.array(x, device=...)", info.name);
+    let reason = format!(
+        "the array is in host memory, the kernel on {}; copy it with amdgpu.array(x, device=...)",
+        info.name
+    );
     Err(misfit(kernel, index, py, ErrorCode::WrongDevice, &reason))
 }
 
@@ -163,15 +205,30 @@ fn scalar(kernel: &aura::Kernel, index: usize, arg: &Bound<'_, PyAny>) -> PyResu
             "b" => Ok(Argument::Bool(item.extract()?)),
             "i" | "u" => integer(kernel, index, &item),
             "f" => Ok(Argument::Float(item.extract()?)),
-            _ => Err(misfit(kernel, index, py, ErrorCode::InvalidType, "a number is expected")),
+            _ => Err(misfit(
+                kernel,
+                index,
+                py,
+                ErrorCode::InvalidType,
+                "a number is expected",
+            )),
         };
     }
     if let Ok(value) = arg.call_method0("__index__") {
         return integer(kernel, index, &value);
     }
     arg.extract::<f64>().map(Argument::Float).map_err(|_| {
-        let type_name = arg.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-        misfit(kernel, index, py, ErrorCode::InvalidType, &format!("a number is expected, not {type_name}"))
+        let type_name = arg
+            .get_type()
+            .name()
+            .map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        misfit(
+            kernel,
+            index,
+            py,
+            ErrorCode::InvalidType,
+            &format!("a number is expected, not {type_name}"),
+        )
     })
 }
 
@@ -179,10 +236,15 @@ fn integer(kernel: &aura::Kernel, index: usize, value: &Bound<'_, PyAny>) -> PyR
     if let Ok(small) = value.extract::<i64>() {
         return Ok(Argument::Int(i128::from(small)));
     }
-    value
-        .extract::<i128>()
-        .map(Argument::Int)
-        .map_err(|_| misfit(kernel, index, value.py(), ErrorCode::InvalidArgument, "the integer has more than 127 bits"))
+    value.extract::<i128>().map(Argument::Int).map_err(|_| {
+        misfit(
+            kernel,
+            index,
+            value.py(),
+            ErrorCode::InvalidArgument,
+            "the integer has more than 127 bits",
+        )
+    })
 }
 
 /// Convert, launch, and for launches in a stream keep the arguments alive.
@@ -202,7 +264,11 @@ fn launch(
             .map_err(|error| from_coded(py, &error));
     };
     if stream.device_name() != kernel.device_info().name {
-        let message = format!("the stream is of {}, the kernel of {}", stream.device_name(), kernel.device_info().name);
+        let message = format!(
+            "the stream is of {}, the kernel of {}",
+            stream.device_name(),
+            kernel.device_info().name
+        );
         return Err(raise(py, ErrorCode::WrongDevice, Language::Rust, &message));
     }
     let event = kernel.create_event().into_py_result(py)?;
@@ -233,11 +299,17 @@ fn extents(what: &str, value: &Bound<'_, PyAny>) -> PyResult<[i64; 3]> {
     if let Ok(single) = value.extract::<i64>() {
         return Ok([single, 1, 1]);
     }
-    let list = value
-        .extract::<Vec<i64>>()
-        .map_err(|_| refuse(format!("{what} is {}; pass 1 to 3 integers", value.repr().map_or_else(|_| "?".into(), |r| r.to_string()))))?;
+    let list = value.extract::<Vec<i64>>().map_err(|_| {
+        refuse(format!(
+            "{what} is {}; pass 1 to 3 integers",
+            value.repr().map_or_else(|_| "?".into(), |r| r.to_string())
+        ))
+    })?;
     if list.is_empty() || list.len() > 3 {
-        return Err(refuse(format!("{what} has {} extents; pass 1 to 3 integers", list.len())));
+        return Err(refuse(format!(
+            "{what} has {} extents; pass 1 to 3 integers",
+            list.len()
+        )));
     }
     let mut shape = [1; 3];
     shape[..list.len()].copy_from_slice(&list);
@@ -314,7 +386,8 @@ impl Kernel {
 
     #[getter]
     fn passes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("json")?.call_method1("loads", (self.kernel.passes(),))
+        py.import("json")?
+            .call_method1("loads", (self.kernel.passes(),))
     }
 
     /// `kernel[grid, block]`, `kernel[grid, block, shared_bytes]` or `kernel[grid, block, shared_bytes, stream]`.
@@ -327,7 +400,11 @@ impl Kernel {
         if !(2..=4).contains(&parts.len()) {
             return Err(refuse());
         }
-        let shared_bytes = if parts.len() > 2 { parts.get_item(2)?.extract()? } else { 0 };
+        let shared_bytes = if parts.len() > 2 {
+            parts.get_item(2)?.extract()?
+        } else {
+            0
+        };
         let stream = match parts.get_item(3) {
             Ok(stream) if !stream.is_none() => Some(stream.cast_into::<Stream>()?.unbind()),
             _ => None,
@@ -346,7 +423,10 @@ impl Kernel {
 
     /// Launch; returns start and duration in nanoseconds (the duration is 0 while a launch in a stream still runs).
     #[pyo3(signature = (grid, block, args, *, shared_bytes=0, stream=None, timeout_ms=None))]
-    #[allow(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "keyword arguments of a Python function"
+    )]
     fn launch(
         &self,
         py: Python<'_>,
@@ -375,7 +455,11 @@ impl Kernel {
     }
 
     fn __repr__(&self) -> String {
-        format!("<amdgpu.Kernel {} on {}>", self.kernel.facts().signature, self.device())
+        format!(
+            "<amdgpu.Kernel {} on {}>",
+            self.kernel.facts().signature,
+            self.device()
+        )
     }
 }
 
@@ -407,7 +491,10 @@ impl Kernel {
         launch(py, &self.kernel, config, args, Some(stream.get()))?;
         queue.record(&end).into_py_result(py)?;
         let limit = Some(Duration::from_millis(limit_ms));
-        if !py.detach(|| aura::Kernel::wait(queue.as_ref(), limit)).into_py_result(py)? {
+        if !py
+            .detach(|| aura::Kernel::wait(queue.as_ref(), limit))
+            .into_py_result(py)?
+        {
             // The stream still owns the arguments; it must outlive this call without anybody waiting for it.
             std::mem::forget(stream.clone().unbind());
             return Err(from_coded(
@@ -421,7 +508,10 @@ impl Kernel {
         let start_ns = begin.timestamp_ns().unwrap_or_default();
         Ok(LaunchTimes {
             start_ns,
-            duration_ns: end.timestamp_ns().unwrap_or(start_ns).saturating_sub(start_ns),
+            duration_ns: end
+                .timestamp_ns()
+                .unwrap_or(start_ns)
+                .saturating_sub(start_ns),
         })
     }
 }
@@ -437,6 +527,11 @@ impl Launcher {
     }
 
     fn __repr__(&self) -> String {
-        format!("<amdgpu.Launcher {} grid={:?} block={:?}>", self.kernel.facts().name, self.config.grid, self.config.block)
+        format!(
+            "<amdgpu.Launcher {} grid={:?} block={:?}>",
+            self.kernel.facts().name,
+            self.config.grid,
+            self.config.block
+        )
     }
 }

@@ -37,8 +37,8 @@ mod _native {
     use super::libraries::{from_dlpack, julia_source_path, libraries};
     #[pymodule_export]
     use super::math::{
-        math_activation, math_adaptive_learning_rate, math_adopt_table, math_availability, math_is_started,
-        math_momentum_update, math_softmax,
+        math_activation, math_adaptive_learning_rate, math_adopt_table, math_availability,
+        math_is_started, math_momentum_update, math_softmax,
     };
     #[pymodule_export]
     use super::network::Network;
@@ -48,8 +48,8 @@ mod _native {
     use super::stream::Stream;
     #[pymodule_export]
     use super::telemetry::{
-        Subscription, record_dispatch, record_fallback, telemetry_chrome_trace, telemetry_is_enabled,
-        telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,
+        Subscription, record_dispatch, record_fallback, telemetry_chrome_trace,
+        telemetry_is_enabled, telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,
     };
 
     #[pymodule_init]

@@ -24,7 +24,9 @@ pub fn register_own_directory() {
     // SAFETY: the address is that of a function of this library; `info` is a valid place for the answer, whose name lives as long as
     // the library is loaded.
     let path = unsafe {
-        if libc::dladdr(register_own_directory as *const libc::c_void, &raw mut info) == 0 || info.dli_fname.is_null() {
+        if libc::dladdr(register_own_directory as *const libc::c_void, &raw mut info) == 0
+            || info.dli_fname.is_null()
+        {
             return;
         }
         PathBuf::from(OsStr::from_bytes(CStr::from_ptr(info.dli_fname).to_bytes()))
@@ -78,8 +80,16 @@ pub fn julia_source_path(py: Python<'_>) -> PyResult<PathBuf> {
 pub fn from_dlpack(source: &Bound<'_, PyAny>) -> PyResult<Array> {
     let py = source.py();
     let operand = Operand::borrow(source)?.ok_or_else(|| {
-        let name = source.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-        raise(py, ErrorCode::InvalidType, Language::Rust, &format!("{name} has no __dlpack__"))
+        let name = source
+            .get_type()
+            .name()
+            .map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        raise(
+            py,
+            ErrorCode::InvalidType,
+            Language::Rust,
+            &format!("{name} has no __dlpack__"),
+        )
     })?;
     Ok(Array::adopt(operand))
 }

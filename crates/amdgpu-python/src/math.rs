@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use amdgpu_abi::layout::{
-    ACTIVATION_ELU, ACTIVATION_GELU, ACTIVATION_IDENTITY, ACTIVATION_LEAKY_RELU, ACTIVATION_NEUROMORPHIC,
-    ACTIVATION_RELU, ACTIVATION_SIGMOID, ACTIVATION_SILU, ACTIVATION_SOFTMAX, ACTIVATION_SOFTPLUS, ACTIVATION_TANH,
-    MathTable,
+    ACTIVATION_ELU, ACTIVATION_GELU, ACTIVATION_IDENTITY, ACTIVATION_LEAKY_RELU,
+    ACTIVATION_NEUROMORPHIC, ACTIVATION_RELU, ACTIVATION_SIGMOID, ACTIVATION_SILU,
+    ACTIVATION_SOFTMAX, ACTIVATION_SOFTPLUS, ACTIVATION_TANH, MathTable,
 };
 use amdgpu_abi::{Activation, ErrorCode, Language};
 use amdgpu_math::Math;
@@ -31,11 +31,24 @@ const ACTIVATIONS: [(&str, u32, f32, f32); 11] = [
     ("neuromorphic", ACTIVATION_NEUROMORPHIC, 1.2, 0.3),
 ];
 
-fn activation_of(py: Python<'_>, name: &str, alpha: Option<f32>, beta: Option<f32>) -> PyResult<Activation> {
-    let (_, kind, default_alpha, default_beta) =
-        ACTIVATIONS.iter().find(|(known, ..)| *known == name).copied().ok_or_else(|| {
+fn activation_of(
+    py: Python<'_>,
+    name: &str,
+    alpha: Option<f32>,
+    beta: Option<f32>,
+) -> PyResult<Activation> {
+    let (_, kind, default_alpha, default_beta) = ACTIVATIONS
+        .iter()
+        .find(|(known, ..)| *known == name)
+        .copied()
+        .ok_or_else(|| {
             let known = ACTIVATIONS.map(|(known, ..)| known).join(", ");
-            raise(py, ErrorCode::InvalidArgument, Language::Rust, &format!("activation is {name:?}; known are {known}"))
+            raise(
+                py,
+                ErrorCode::InvalidArgument,
+                Language::Rust,
+                &format!("activation is {name:?}; known are {known}"),
+            )
         })?;
     Ok(Activation {
         kind,
@@ -52,7 +65,10 @@ pub fn math_availability(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("found", availability.found)?;
     result.set_item("version", availability.version)?;
-    result.set_item("path", availability.path.map(|path| path.display().to_string()))?;
+    result.set_item(
+        "path",
+        availability.path.map(|path| path.display().to_string()),
+    )?;
     result.set_item("reason", availability.reason)?;
     Ok(result)
 }
@@ -65,7 +81,12 @@ pub fn math_is_started() -> bool {
 
 /// Use the Julia runtime that juliacall runs in this process.
 #[pyfunction]
-pub fn math_adopt_table(py: Python<'_>, pointer: usize, version: &str, source: PathBuf) -> PyResult<()> {
+pub fn math_adopt_table(
+    py: Python<'_>,
+    pointer: usize,
+    version: &str,
+    source: PathBuf,
+) -> PyResult<()> {
     let table = std::ptr::with_exposed_provenance::<MathTable>(pointer);
     // juliacall needs Julia 1.10, which adopts foreign threads that enter through a C function pointer: work runs where it is.
     let runner = Box::new(|task: amdgpu_math::Task| task());
@@ -99,7 +120,12 @@ pub fn math_softmax<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDy
     let py = x.py();
     let input = to_f32("x", x)?;
     let columns = *input.shape().last().ok_or_else(|| {
-        raise(py, ErrorCode::ShapeMismatch, Language::Rust, "softmax needs at least one axis; x is 0-d")
+        raise(
+            py,
+            ErrorCode::ShapeMismatch,
+            Language::Rust,
+            "softmax needs at least one axis; x is 0-d",
+        )
     })?;
     let rows = input.len().checked_div(columns).unwrap_or(0);
     let output = empty_like(&input);
@@ -122,7 +148,13 @@ pub fn math_adaptive_learning_rate<'py>(
     let momentum = writable("momentum", momentum)?;
     let rates = empty_like(&gradients);
     // SAFETY: three different arrays; momentum is the caller's to give.
-    let (from, state, to) = unsafe { (values(&gradients), values_mut(&momentum), values_mut(&rates)) };
+    let (from, state, to) = unsafe {
+        (
+            values(&gradients),
+            values_mut(&momentum),
+            values_mut(&rates),
+        )
+    };
     py.detach(|| Math::global()?.adaptive_learning_rate(from, state, to, learning_rate, decay))
         .into_py_result(py)?;
     Ok(rates)
@@ -142,10 +174,21 @@ pub fn math_momentum_update(
     let gradients = to_f32("gradients", gradients)?;
     if weights.is(&velocity) || weights.is(&gradients) || velocity.is(&gradients) {
         let message = "weights, gradients and velocity must be three different arrays";
-        return Err(raise(py, ErrorCode::InvalidArgument, Language::Rust, message));
+        return Err(raise(
+            py,
+            ErrorCode::InvalidArgument,
+            Language::Rust,
+            message,
+        ));
     }
     // SAFETY: three different arrays; two of them are the caller's to give.
-    let (to, from, state) = unsafe { (values_mut(&weights), values(&gradients), values_mut(&velocity)) };
+    let (to, from, state) = unsafe {
+        (
+            values_mut(&weights),
+            values(&gradients),
+            values_mut(&velocity),
+        )
+    };
     py.detach(|| Math::global()?.momentum_update(to, from, state, learning_rate, momentum))
         .into_py_result(py)
 }

@@ -66,7 +66,12 @@ impl Network {
         self.network
             .warnings()
             .iter()
-            .map(|warning| format!("{}:{}: {} ({})", warning.line, warning.column, warning.message, warning.hint))
+            .map(|warning| {
+                format!(
+                    "{}:{}: {} ({})",
+                    warning.line, warning.column, warning.message, warning.hint
+                )
+            })
             .collect()
     }
 
@@ -84,7 +89,11 @@ impl Network {
         self.network.connection_names().collect()
     }
 
-    fn weights<'py>(&self, py: Python<'py>, connection: &str) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    fn weights<'py>(
+        &self,
+        py: Python<'py>,
+        connection: &str,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         let (values, shape) = self.network.weights(connection).into_py_result(py)?;
         to_array(py, values, &shape)
     }
@@ -94,20 +103,42 @@ impl Network {
         let (_, wanted) = self.network.weights(connection).into_py_result(py)?;
         let given = to_f32("weights", values)?;
         if given.shape() != wanted {
-            let message = format!("the weights of {connection} have shape {wanted:?}, {:?} was given", given.shape());
-            return Err(raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message));
+            let message = format!(
+                "the weights of {connection} have shape {wanted:?}, {:?} was given",
+                given.shape()
+            );
+            return Err(raise(
+                py,
+                ErrorCode::ShapeMismatch,
+                Language::Rust,
+                &message,
+            ));
         }
         // SAFETY: the array is only read, while the interpreter is held.
         let slice = unsafe { crate::floats::values(&given) };
-        self.network.set_weights(connection, slice).into_py_result(py)
+        self.network
+            .set_weights(connection, slice)
+            .into_py_result(py)
     }
 
-    fn forward<'py>(&self, x: &Bound<'py, PyAny>, backend: &str) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        self.run(x, backend, |input, batch, backend| self.network.forward(input, batch, backend))
+    fn forward<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        backend: &str,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        self.run(x, backend, |input, batch, backend| {
+            self.network.forward(input, batch, backend)
+        })
     }
 
-    fn hebbian_step<'py>(&self, x: &Bound<'py, PyAny>, backend: &str) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        self.run(x, backend, |input, batch, backend| self.network.hebbian_step(input, batch, backend))
+    fn hebbian_step<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        backend: &str,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        self.run(x, backend, |input, batch, backend| {
+            self.network.hebbian_step(input, batch, backend)
+        })
     }
 }
 
@@ -122,7 +153,12 @@ impl Network {
         let _crossing = FORWARD.enter();
         let kind = DenseBackendKind::from_name(backend).ok_or_else(|| {
             let known = DenseBackendKind::ALL.map(DenseBackendKind::name).join(", ");
-            raise(py, ErrorCode::InvalidArgument, Language::Rust, &format!("backend is {backend:?}; known are {known}"))
+            raise(
+                py,
+                ErrorCode::InvalidArgument,
+                Language::Rust,
+                &format!("backend is {backend:?}; known are {known}"),
+            )
         })?;
         let input = to_f32("x", x)?;
         let inputs = self.input_size();
@@ -134,7 +170,12 @@ impl Network {
                     "the network takes ({inputs},) or (batch, {inputs}); x has shape {:?}",
                     input.shape()
                 );
-                return Err(raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message));
+                return Err(raise(
+                    py,
+                    ErrorCode::ShapeMismatch,
+                    Language::Rust,
+                    &message,
+                ));
             }
         };
         shape.push(self.output_size());
@@ -147,7 +188,11 @@ impl Network {
     }
 }
 
-fn to_array<'py>(py: Python<'py>, values: Vec<f32>, shape: &[usize]) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+fn to_array<'py>(
+    py: Python<'py>,
+    values: Vec<f32>,
+    shape: &[usize],
+) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let flat = numpy::PyArray1::from_vec(py, values);
     flat.reshape(shape)
 }

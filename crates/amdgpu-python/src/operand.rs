@@ -3,7 +3,9 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
+use amdgpu_abi::layout::{
+    DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT,
+};
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -79,7 +81,10 @@ impl<'py> Operand<'py> {
             data,
             dtype,
             shape: array.shape().iter().map(|extent| *extent as i64).collect(),
-            strides: strides.iter().map(|stride| (stride / item_bytes) as i64).collect(),
+            strides: strides
+                .iter()
+                .map(|stride| (stride / item_bytes) as i64)
+                .collect(),
             is_writable,
             device: None,
             owner: Owner::Python(array.clone().into_any()),
@@ -91,7 +96,11 @@ impl<'py> Operand<'py> {
         let tensor = imported.tensor;
         let device = crate::array::device_of_dlpack(object.py(), tensor.device)?;
         Ok(Self {
-            data: tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize).cast(),
+            data: tensor
+                .data
+                .cast::<u8>()
+                .wrapping_add(tensor.byte_offset as usize)
+                .cast(),
             dtype: tensor.dtype,
             shape: imported.shape().to_vec(),
             strides: imported.strides(),
@@ -171,12 +180,19 @@ pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
     };
     let is_native = descr.is_native_byteorder() != Some(false);
     dtype.filter(|_| is_native).ok_or_else(|| {
-        let why = if is_native { "is not a type of device memory" } else { "has foreign byte order" };
+        let why = if is_native {
+            "is not a type of device memory"
+        } else {
+            "has foreign byte order"
+        };
         raise(
             descr.py(),
             ErrorCode::UnsupportedDtype,
             Language::Rust,
-            &format!("dtype {descr} {why}; supported: {}", Dtype::known_names().collect::<Vec<_>>().join(", ")),
+            &format!(
+                "dtype {descr} {why}; supported: {}",
+                Dtype::known_names().collect::<Vec<_>>().join(", ")
+            ),
         )
     })
 }
@@ -184,7 +200,12 @@ pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
 /// A NumPy dtype object; bfloat16 comes from `ml_dtypes`.
 pub fn to_numpy_dtype<'py>(py: Python<'py>, dtype: Dtype) -> PyResult<Bound<'py, PyArrayDescr>> {
     let name = dtype.name().ok_or_else(|| {
-        raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &format!("dtype {dtype:?} has no NumPy equivalent"))
+        raise(
+            py,
+            ErrorCode::UnsupportedDtype,
+            Language::Rust,
+            &format!("dtype {dtype:?} has no NumPy equivalent"),
+        )
     })?;
     if name == "bfloat16" {
         let type_object = py.import("ml_dtypes")?.getattr("bfloat16")?;

@@ -42,7 +42,11 @@ impl Stream {
     }
 
     /// Hold `arguments` until the stream has passed everything submitted so far.
-    pub fn keep(&self, event: Arc<dyn hal::Event>, arguments: Vec<Py<PyAny>>) -> Result<(), hal::Error> {
+    pub fn keep(
+        &self,
+        event: Arc<dyn hal::Event>,
+        arguments: Vec<Py<PyAny>>,
+    ) -> Result<(), hal::Error> {
         self.stream.record(&event)?;
         self.release_passed();
         self.lock().push(Kept {

@@ -17,7 +17,14 @@ const POLL_SLICE: Duration = Duration::from_millis(100);
 #[pyfunction]
 pub fn telemetry_snapshot(py: Python<'_>) -> PyResult<String> {
     py.detach(|| serde_json::to_string(&amdgpu_telemetry::snapshot()))
-        .map_err(|error| raise(py, amdgpu_abi::ErrorCode::Internal, Language::Rust, &error.to_string()))
+        .map_err(|error| {
+            raise(
+                py,
+                amdgpu_abi::ErrorCode::Internal,
+                Language::Rust,
+                &error.to_string(),
+            )
+        })
 }
 
 /// The metrics as a Prometheus or OpenMetrics page.
@@ -121,7 +128,8 @@ impl Subscription {
     #[pyo3(signature = (timeout_seconds=None))]
     fn poll(&self, py: Python<'_>, timeout_seconds: Option<f64>) -> PyResult<String> {
         const BATCH: usize = 1024;
-        let mut left = timeout_seconds.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
+        let mut left =
+            timeout_seconds.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
         let mut records = Vec::new();
         loop {
             let slice = left.map_or(POLL_SLICE, |left| left.min(POLL_SLICE));

@@ -270,7 +270,7 @@ pub fn compiled_manifest() -> String {
 /// Entry points of `libagpu_matrix.so`.
 #[derive(Clone, Copy)]
 pub struct MatrixSymbols {
-    /// ---- Matrix core, libagpu_matrix.so (Zig) ----------------------------------------------------------------------------
+    /// Matrix core, libagpu_matrix.so (Zig).
     pub describe: unsafe extern "C" fn(out: *mut LibraryInfo) -> Status,
     /// See `agpu.h`.
     pub last_error: unsafe extern "C" fn(out: *mut LastError) -> Status,
@@ -419,7 +419,7 @@ impl MatrixSymbols {
 /// Entry points of `libagpu_neuro.so`.
 #[derive(Clone, Copy)]
 pub struct NeuroSymbols {
-    /// ---- Neuromorphic core, libagpu_neuro.so (Nim) ------------------------------------------------------------------------
+    /// Neuromorphic core, libagpu_neuro.so (Nim).
     pub describe: unsafe extern "C" fn(out: *mut LibraryInfo) -> Status,
     /// See `agpu.h`.
     pub last_error: unsafe extern "C" fn(out: *mut LastError) -> Status,

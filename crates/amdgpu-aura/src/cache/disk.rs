@@ -102,7 +102,12 @@ impl DiskCache {
     /// Two levels keep folders small.
     fn path(&self, key: &CacheKey) -> Option<PathBuf> {
         let (head, tail) = key.as_str().split_at(2);
-        Some(self.directory.as_ref()?.join(head).join(format!("{tail}.agpu")))
+        Some(
+            self.directory
+                .as_ref()?
+                .join(head)
+                .join(format!("{tail}.agpu")),
+        )
     }
 
     fn discard(path: &Path, reason: &str) -> Lookup {
@@ -132,7 +137,9 @@ fn checksum(length: &[u8], body: &[u8]) -> [u8; DIGEST_BYTES] {
 }
 
 fn decode(bytes: &[u8]) -> Result<Entry, &'static str> {
-    let (header, body) = bytes.split_at_checked(HEADER_BYTES).ok_or("the file is too short")?;
+    let (header, body) = bytes
+        .split_at_checked(HEADER_BYTES)
+        .ok_or("the file is too short")?;
     let (magic, rest) = header.split_at(MAGIC.len());
     let (length, digest) = rest.split_at(8);
     if magic != MAGIC {
@@ -157,7 +164,8 @@ mod tests {
     use super::*;
 
     fn cache(name: &str) -> DiskCache {
-        let directory = std::env::temp_dir().join(format!("agpu-cache-{}-{name}", std::process::id()));
+        let directory =
+            std::env::temp_dir().join(format!("agpu-cache-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         DiskCache {
             directory: Some(directory),
@@ -180,7 +188,10 @@ mod tests {
         let Lookup::Found(found) = cache.get(&key) else {
             panic!("not found")
         };
-        assert_eq!((found.metadata, found.code), (entry().metadata, entry().code));
+        assert_eq!(
+            (found.metadata, found.code),
+            (entry().metadata, entry().code)
+        );
     }
 
     #[test]
@@ -194,7 +205,10 @@ mod tests {
             let mut bytes = whole.clone();
             bytes[position] ^= 0x40;
             fs::write(&path, &bytes).unwrap();
-            assert!(matches!(cache.get(&key), Lookup::Damaged(_)), "damage at {position} was not noticed");
+            assert!(
+                matches!(cache.get(&key), Lookup::Damaged(_)),
+                "damage at {position} was not noticed"
+            );
             assert!(!path.exists());
         }
         for length in 0..whole.len() {

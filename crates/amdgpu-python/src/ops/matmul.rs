@@ -2,7 +2,7 @@
 
 use amdgpu_abi::layout::{DEVICE_CPU, DTYPE_COMPLEX};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
-use amdgpu_matrix::{Matrix, MatmulOptions, TensorView, TensorViewMut};
+use amdgpu_matrix::{MatmulOptions, Matrix, TensorView, TensorViewMut};
 use amdgpu_telemetry::Boundary;
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
@@ -19,7 +19,10 @@ const HOST: DeviceRef = DeviceRef {
 /// `a @ b` computed in `precision`, into `out` or a new NumPy array.
 #[pyfunction]
 #[pyo3(signature = (a, b, out=None, *, precision="fp32", alpha=1.0, beta=0.0, threads=None))]
-#[allow(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python function"
+)]
 pub fn matmul<'py>(
     py: Python<'py>,
     a: &Bound<'py, PyAny>,
@@ -31,7 +34,11 @@ pub fn matmul<'py>(
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = MATMUL.enter();
-    let dtype = if precision == "fp64" { Dtype::F64 } else { Dtype::F32 };
+    let dtype = if precision == "fp64" {
+        Dtype::F64
+    } else {
+        Dtype::F32
+    };
     let a = operand("a", a, dtype)?;
     let b = operand("b", b, dtype)?;
     check_shapes(py, &a, &b)?;
@@ -75,14 +82,24 @@ unsafe impl Send for View<'_> {}
 /// # Safety
 ///
 /// The memory of all operands is valid, and `target` writable.
-unsafe fn multiply(a: View<'_>, b: View<'_>, target: View<'_>, options: &MatmulOptions) -> Result<(), amdgpu_matrix::Error> {
+unsafe fn multiply(
+    a: View<'_>,
+    b: View<'_>,
+    target: View<'_>,
+    options: &MatmulOptions,
+) -> Result<(), amdgpu_matrix::Error> {
     let (a, b, target) = (a.0, b.0, target.0);
     // SAFETY: as the caller promises.
     unsafe {
         let a = TensorView::from_parts(a.data, a.dtype, HOST, &a.shape, Some(&a.strides))?;
         let b = TensorView::from_parts(b.data, b.dtype, HOST, &b.shape, Some(&b.strides))?;
-        let mut target =
-            TensorViewMut::from_parts(target.data, target.dtype, HOST, &target.shape, Some(&target.strides))?;
+        let mut target = TensorViewMut::from_parts(
+            target.data,
+            target.dtype,
+            HOST,
+            &target.shape,
+            Some(&target.strides),
+        )?;
         Matrix::global()?.matmul(&a, &b, &mut target, options)
     }
 }
@@ -95,25 +112,53 @@ fn operand<'py>(name: &str, object: &Bound<'py, PyAny>, dtype: Dtype) -> PyResul
         && operand.dtype.code == DTYPE_COMPLEX
     {
         let message = format!("{name} is complex; products are computed for real numbers");
-        return Err(raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message));
+        return Err(raise(
+            py,
+            ErrorCode::UnsupportedDtype,
+            Language::Rust,
+            &message,
+        ));
     }
     match borrowed {
         Some(operand) if operand.dtype == dtype => Ok(operand),
         _ => {
             let numpy = py.import("numpy")?;
             let refuse = |error: PyErr| {
-                let message = format!("{name} cannot be converted to {}: {}", dtype.name().unwrap_or("?"), error.value(py));
+                let message = format!(
+                    "{name} cannot be converted to {}: {}",
+                    dtype.name().unwrap_or("?"),
+                    error.value(py)
+                );
                 raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message)
             };
             let source = numpy.call_method1("asarray", (object,)).map_err(refuse)?;
-            let kind = source.getattr("dtype")?.getattr("kind")?.extract::<String>()?;
+            let kind = source
+                .getattr("dtype")?
+                .getattr("kind")?
+                .extract::<String>()?;
             if !"biufV".contains(&kind) {
-                let message = format!("{name} has dtype {}; products are computed for real numbers", source.getattr("dtype")?);
-                return Err(raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message));
+                let message = format!(
+                    "{name} has dtype {}; products are computed for real numbers",
+                    source.getattr("dtype")?
+                );
+                return Err(raise(
+                    py,
+                    ErrorCode::UnsupportedDtype,
+                    Language::Rust,
+                    &message,
+                ));
             }
-            let converted = source.call_method1("astype", (dtype.name(),)).map_err(refuse)?;
-            Operand::borrow(&converted)?
-                .ok_or_else(|| raise(py, ErrorCode::Internal, Language::Rust, "numpy.astype made no array"))
+            let converted = source
+                .call_method1("astype", (dtype.name(),))
+                .map_err(refuse)?;
+            Operand::borrow(&converted)?.ok_or_else(|| {
+                raise(
+                    py,
+                    ErrorCode::Internal,
+                    Language::Rust,
+                    "numpy.astype made no array",
+                )
+            })
         }
     }
 }
@@ -123,11 +168,24 @@ fn check_shapes(py: Python<'_>, a: &Operand<'_>, b: &Operand<'_>) -> PyResult<()
         ([_, inner], [other, _]) if inner == other => Ok(()),
         ([_, _], [_, _]) => {
             let message = format!("inner dimensions differ: {:?} @ {:?}", a.shape, b.shape);
-            Err(raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message))
+            Err(raise(
+                py,
+                ErrorCode::ShapeMismatch,
+                Language::Rust,
+                &message,
+            ))
         }
         _ => {
-            let message = format!("matrix_multiply takes matrices (two axes), not shapes {:?} and {:?}", a.shape, b.shape);
-            Err(raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message))
+            let message = format!(
+                "matrix_multiply takes matrices (two axes), not shapes {:?} and {:?}",
+                a.shape, b.shape
+            );
+            Err(raise(
+                py,
+                ErrorCode::ShapeMismatch,
+                Language::Rust,
+                &message,
+            ))
         }
     }
 }
@@ -135,15 +193,34 @@ fn check_shapes(py: Python<'_>, a: &Operand<'_>, b: &Operand<'_>) -> PyResult<()
 fn checked_out<'py>(out: &Bound<'py, PyAny>, dtype: Dtype) -> PyResult<Operand<'py>> {
     let py = out.py();
     let operand = Operand::borrow(out)?.ok_or_else(|| {
-        raise(py, ErrorCode::InvalidType, Language::Rust, "out must be an array to write to")
+        raise(
+            py,
+            ErrorCode::InvalidType,
+            Language::Rust,
+            "out must be an array to write to",
+        )
     })?;
     if operand.dtype != dtype {
         let name = |dtype: Dtype| dtype.name().unwrap_or("?");
-        let message = format!("out has dtype {}, the product {}", name(operand.dtype), name(dtype));
-        return Err(raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message));
+        let message = format!(
+            "out has dtype {}, the product {}",
+            name(operand.dtype),
+            name(dtype)
+        );
+        return Err(raise(
+            py,
+            ErrorCode::UnsupportedDtype,
+            Language::Rust,
+            &message,
+        ));
     }
     if !operand.is_writable {
-        return Err(raise(py, ErrorCode::ReadOnly, Language::Rust, "out is read-only"));
+        return Err(raise(
+            py,
+            ErrorCode::ReadOnly,
+            Language::Rust,
+            "out is read-only",
+        ));
     }
     Ok(operand)
 }
