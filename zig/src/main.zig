@@ -102,6 +102,7 @@ test {
     _ = allocator;
     _ = @import("lock.zig");
     _ = @import("matrix/cpu.zig");
+    _ = @import("matrix/blocking.zig");
     _ = @import("matrix/workspace.zig");
     _ = @import("matrix/overlap.zig");
     _ = @import("matrix/product_test.zig");

@@ -30,14 +30,18 @@ pub inline fn run(comptime T: type, comptime shape: table.Shape, comptime Tiles:
                 .beta = block.beta,
             };
             if (rows == tile_rows and block.out_row == 1) {
-                dispatchColumns(T, shape, Tiles, shape.vectors, .panels, columns, &tile);
+                dispatchColumns(T, shape, Tiles, shape.lanes, shape.vectors, .panels, columns, &tile);
             } else {
                 // Panels are padded with zeros: compute the whole tile aside and keep the part that exists.
                 var aside: [shape.columns * tile_rows]T align(64) = undefined;
                 tile.out = &aside;
                 tile.out_column = tile_rows;
                 tile.beta = 0;
-                dispatchColumns(T, shape, Tiles, shape.vectors, .panels, columns, &tile);
+                if (rows <= shape.lanes) {
+                    dispatchColumns(T, shape, Tiles, shape.lanes, 1, .panels, columns, &tile);
+                } else {
+                    dispatchColumns(T, shape, Tiles, shape.lanes, shape.vectors, .panels, columns, &tile);
+                }
                 keep(T, tile_rows, &aside, rows, columns, out, block);
             }
         }
@@ -85,14 +89,37 @@ pub inline fn runDirect(comptime T: type, comptime shape: table.Shape, comptime 
         if (columns <= wide_columns) row = sweep(T, shape, Tiles, wideVectors(shape), columns, row, job, &tile);
         row = sweep(T, shape, Tiles, shape.vectors, columns, row, job, &tile);
         row = sweep(T, shape, Tiles, 1, columns, row, job, &tile);
-        if (row < job.rows) {
-            row = job.rows - shape.lanes;
-            tile.left = job.left + row;
-            tile.out = micro_kernel.offset(T, job.out, @as(isize, @intCast(column)) * job.out_column) + row;
-            dispatchColumns(T, shape, Tiles, 1, .strided, columns, &tile);
+        const half = comptime shape.halfLanes();
+        while (row < job.rows) {
+            // Half a vector where it is enough: on CPUs that split wide vectors it takes half the time.
+            if (job.rows - row <= half or job.rows < shape.lanes) {
+                row = @min(row, job.rows - half);
+                last(T, shape, Tiles, half, columns, row, job, tile);
+                row += half;
+            } else {
+                row = job.rows - shape.lanes;
+                last(T, shape, Tiles, shape.lanes, columns, row, job, tile);
+                row += shape.lanes;
+            }
         }
         column += columns;
     }
+}
+
+inline fn last(
+    comptime T: type,
+    comptime shape: table.Shape,
+    comptime Tiles: type,
+    comptime lanes: comptime_int,
+    columns: usize,
+    row: usize,
+    job: *const table.Direct(T),
+    tile: table.Tile(T),
+) void {
+    var moved = tile;
+    moved.left = job.left + row;
+    moved.out = tile.out + row;
+    dispatchColumns(T, shape, Tiles, lanes, 1, .strided, columns, &moved);
 }
 
 /// Up to this many columns the wide tile is used.
@@ -126,7 +153,7 @@ inline fn sweep(
     while (row + height <= job.rows) : (row += height) {
         tile.left = job.left + row;
         tile.out = out + row;
-        dispatchColumns(T, shape, Tiles, vectors, .strided, columns, tile);
+        dispatchColumns(T, shape, Tiles, shape.lanes, vectors, .strided, columns, tile);
     }
     return row;
 }
@@ -135,6 +162,7 @@ inline fn dispatchColumns(
     comptime T: type,
     comptime shape: table.Shape,
     comptime Tiles: type,
+    comptime lanes: comptime_int,
     comptime vectors: comptime_int,
     comptime layout: micro_kernel.Layout,
     columns: usize,
@@ -142,7 +170,7 @@ inline fn dispatchColumns(
 ) void {
     const most = if (vectors > shape.vectors) wide_columns else shape.columns;
     switch (columns) {
-        inline 1...most => |count| Tiles.tile(vectors, count, layout, tile),
+        inline 1...most => |count| Tiles.tile(.{ .lanes = lanes, .vectors = vectors, .columns = count }, layout, tile),
         else => unreachable,
     }
 }

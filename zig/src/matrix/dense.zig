@@ -120,7 +120,7 @@ fn forward(operands: matmul.Operands, layer: *Layer, executor: ?*const abi.Execu
             layer.adjacent_bias = copy.ptr;
         }
     }
-    var problem = product.orient(f32, matmul.problemOf(f32, operands, 1, 0));
+    var problem = matmul.problemOf(f32, operands, 1, 0);
     if (layer.kind != .softmax) problem.finish = .{ .context = layer, .run = finishRegion };
     try product.multiply(f32, &problem, executor);
     if (layer.kind == .softmax) try softmaxRows(operands.out, layer, executor);

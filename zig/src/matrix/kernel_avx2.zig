@@ -11,10 +11,12 @@ pub fn Kernel(comptime T: type) type {
         pub const routines: table.Table(T) = .{
             .name = "avx2",
             .lanes = shape.lanes,
+            .half_lanes = shape.halfLanes(),
             .tile_rows = shape.tileRows(),
             .tile_columns = shape.columns,
             .block = block,
             .direct = direct,
+            .dots = dots,
             .pack_left = packLeft,
             .pack_right = packRight,
             .activate = if (T == f32) activate else {},
@@ -28,16 +30,16 @@ pub fn Kernel(comptime T: type) type {
             generic.block_loops.runDirect(T, shape, @This(), job);
         }
 
-        pub noinline fn tile(
-            comptime vectors: comptime_int,
-            comptime columns: comptime_int,
-            comptime layout: generic.micro_kernel.Layout,
-            job: *const table.Tile(T),
-        ) void {
+        fn dots(job: *const table.Dots(T)) void {
+            generic.dots.run(T, shape.lanes, true, job);
+        }
+
+        pub noinline fn tile(comptime size: table.TileSize, comptime layout: generic.micro_kernel.Layout, job: *const table.Tile(T)) void {
             generic.micro_kernel.compute(T, .{
                 .shape = shape,
-                .vectors = vectors,
-                .columns = columns,
+                .lanes = size.lanes,
+                .vectors = size.vectors,
+                .columns = size.columns,
                 .layout = layout,
                 .fused = true,
             }, job);

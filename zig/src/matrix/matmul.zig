@@ -80,7 +80,7 @@ pub fn problemOf(comptime T: type, operands: Operands, alpha: T, beta: T) produc
 }
 
 fn run(comptime T: type, operands: Operands, options: *const abi.MatmulOptions) abi.Status {
-    const problem = product.orient(T, problemOf(T, operands, @floatCast(options.alpha), @floatCast(options.beta)));
+    const problem = problemOf(T, operands, @floatCast(options.alpha), @floatCast(options.beta));
     product.multiply(T, &problem, options.executor) catch |failure| return report(failure);
     return abi.ok;
 }

@@ -20,7 +20,10 @@ pub inline fn multiplyAdd(comptime fused: bool, comptime V: type, a: V, b: V, c:
 }
 
 pub const Options = struct {
+    /// Of the panels that are read.
     shape: table.Shape,
+    /// Of this tile: the shape's, or half of them.
+    lanes: comptime_int,
     vectors: comptime_int,
     columns: comptime_int,
     layout: Layout,
@@ -28,7 +31,7 @@ pub const Options = struct {
 };
 
 pub inline fn compute(comptime T: type, comptime options: Options, tile: *const table.Tile(T)) void {
-    const lanes = options.shape.lanes;
+    const lanes = options.lanes;
     const vectors = options.vectors;
     const columns = options.columns;
     const V = @Vector(lanes, T);
@@ -94,12 +97,12 @@ pub inline fn compute(comptime T: type, comptime options: Options, tile: *const 
 inline fn accumulate(
     comptime T: type,
     comptime options: Options,
-    sums: *[options.columns][options.vectors]@Vector(options.shape.lanes, T),
+    sums: *[options.columns][options.vectors]@Vector(options.lanes, T),
     left: [*]const T,
     right: [*]const T,
     right_column: isize,
 ) void {
-    const lanes = options.shape.lanes;
+    const lanes = options.lanes;
     const V = @Vector(lanes, T);
     var rows: [options.vectors]V = undefined;
     inline for (0..options.vectors) |i| rows[i] = left[i * lanes ..][0..lanes].*;

@@ -6,16 +6,15 @@
 const std = @import("std");
 const generic = @import("generic");
 const abi = @import("../abi.zig");
-const cpu = @import("cpu.zig");
+const blocking = @import("blocking.zig");
 const kernels = @import("kernels.zig");
 const workspace = @import("workspace.zig");
 const parallel = @import("parallel.zig");
 
 const Table = generic.table.Table;
+const divideUp = blocking.divideUp;
+const roundUp = blocking.roundUp;
 const View = generic.table.View;
-
-/// Below this many multiply-adds packing costs more than it saves: measured, see `directIsFaster`.
-const direct_multiply_adds = 128 * 128 * 128;
 
 pub fn Problem(comptime T: type) type {
     return struct {
@@ -33,7 +32,7 @@ pub fn Problem(comptime T: type) type {
         out_column: isize,
         alpha: T,
         beta: T,
-        /// Whether `orient` exchanged rows and columns.
+        /// Whether rows and columns were exchanged an odd number of times.
         is_transposed: bool = false,
         /// Runs once over each finished part of `out`.
         finish: ?Finish = null,
@@ -86,17 +85,6 @@ fn atConst(comptime T: type, ptr: [*]const T, i: usize, i_stride: isize, j: usiz
     return generic.micro_kernel.offsetConst(T, ptr, @as(isize, @intCast(i)) * i_stride + @as(isize, @intCast(j)) * j_stride);
 }
 
-/// Turns the product so that the dimension whose elements of `out` are adjacent becomes the rows.
-pub fn orient(comptime T: type, problem: Problem(T)) Problem(T) {
-    var turned = problem;
-    // A dimension of one element has no step; give it the one that fits.
-    const columns_adjacent = problem.out_column == 1 and problem.columns > 1;
-    const rows_adjacent = problem.out_row == 1 and problem.rows > 1;
-    if (columns_adjacent or (problem.rows == 1 and !rows_adjacent)) turned = problem.transposed();
-    if (turned.rows == 1) turned.out_row = 1;
-    return turned;
-}
-
 pub fn multiply(comptime T: type, problem: *const Problem(T), executor: ?*const abi.Executor) Error!void {
     return multiplyWith(T, kernels.table(T), problem, executor);
 }
@@ -109,9 +97,11 @@ pub fn multiplyWith(
     executor: ?*const abi.Executor,
 ) Error!void {
     if (problem.rows == 0 or problem.columns == 0) return;
-    if (problem.depth == 0) return scale(T, problem);
-    if (directIsFaster(T, problem, table)) return multiplyDirect(T, problem, table, executor);
-    return multiplyPacked(T, problem, table, executor);
+    const turned = blocking.orient(T, table, problem);
+    if (turned.depth == 0) return scale(T, &turned);
+    if (blocking.directFits(T, table, &turned)) return multiplyDirect(T, &turned, table, executor);
+    if (blocking.dotsFit(T, &turned)) return multiplyDots(T, &turned, table, executor);
+    return multiplyPacked(T, &turned, table, executor);
 }
 
 /// No depth: out = beta * out.
@@ -127,12 +117,6 @@ fn scale(comptime T: type, problem: *const Problem(T)) void {
 
 fn finish(comptime T: type, problem: *const Problem(T), region: Region) void {
     if (problem.finish) |step| step.run(step.context, problem, region);
-}
-
-fn directIsFaster(comptime T: type, problem: *const Problem(T), table: *const Table(T)) bool {
-    if (problem.left_row != 1 or problem.out_row != 1 or problem.beta != 0 or problem.rows < table.lanes) return false;
-    if (problem.columns <= table.tile_columns) return true;
-    return problem.rows *| problem.columns *| problem.depth <= direct_multiply_adds;
 }
 
 fn multiplyDirect(comptime T: type, problem: *const Problem(T), table: *const Table(T), executor: ?*const abi.Executor) Error!void {
@@ -161,7 +145,7 @@ fn multiplyDirect(comptime T: type, problem: *const Problem(T), table: *const Ta
             finish(T, it, .{ .row = row, .rows = last - row, .column = 0, .columns = it.columns });
         }
     };
-    // The last piece must keep at least one vector of rows, as `direct` asks.
+    // The last piece must keep at least half a vector of rows, as `direct` asks.
     const pieces = @max(1, @min(parallel.threadCount(executor), problem.rows / (4 * table.tile_rows)));
     const rows_per_item = roundUp(divideUp(problem.rows, pieces), table.tile_rows);
     const items = divideUp(problem.rows, rows_per_item);
@@ -169,49 +153,43 @@ fn multiplyDirect(comptime T: type, problem: *const Problem(T), table: *const Ta
     const job: Job = .{
         .problem = problem,
         .table = table,
-        .rows_per_item = if (tail < table.lanes) problem.rows else rows_per_item,
+        .rows_per_item = if (tail < table.half_lanes) problem.rows else rows_per_item,
     };
     try parallel.run(executor, divideUp(problem.rows, job.rows_per_item), Job, &job);
 }
 
-/// How loops 5, 4 and 3 cut the product.
-const Blocking = struct {
-    depth: usize,
-    rows: usize,
-    columns: usize,
+fn multiplyDots(comptime T: type, problem: *const Problem(T), table: *const Table(T), executor: ?*const abi.Executor) Error!void {
+    const Job = struct {
+        problem: *const Problem(T),
+        table: *const Table(T),
 
-    fn choose(comptime T: type, table: *const Table(T), problem: *const Problem(T)) Blocking {
-        const caches = kernels.info().caches;
-        // A right panel takes three quarters of L1, a left block half of L2, the right block a quarter of L3.
-        const depth_limit = std.math.clamp(caches.level1_bytes * 3 / 4 / (table.tile_columns * @sizeOf(T)), 128, 512);
-        const depth = balanced(problem.depth, depth_limit, 4);
-        const step_bytes = depth * @sizeOf(T);
-        const rows_limit = @max(table.tile_rows, caches.level2_bytes / 2 / step_bytes);
-        const columns_limit = @max(table.tile_columns, caches.level3_bytes / 4 / step_bytes);
-        return .{
-            .depth = depth,
-            .rows = balanced(problem.rows, rows_limit, table.tile_rows),
-            .columns = balanced(problem.columns, columns_limit, table.tile_columns),
-        };
-    }
-};
+        /// Rows of an item: a multiple of the rows that the routine takes together.
+        const item_rows = 32;
 
-/// Cuts `total` into equal pieces of at most about `limit`, rounded up to `multiple`.
-fn balanced(total: usize, limit: usize, multiple: usize) usize {
-    const pieces = divideUp(total, @max(multiple, limit / multiple * multiple));
-    return roundUp(divideUp(total, pieces), multiple);
+        pub fn run(job: *const @This(), begin: usize, end: usize) void {
+            const it = job.problem;
+            const row = begin * item_rows;
+            const rows = @min(it.rows, end * item_rows) - row;
+            job.table.dots(&.{
+                .depth = it.depth,
+                .rows = rows,
+                .columns = it.columns,
+                .left = atConst(T, it.left, row, it.left_row, 0, 0),
+                .left_row = it.left_row,
+                .right = it.right,
+                .right_column = it.right_column,
+                .out = it.outAt(row, 0),
+                .out_row = it.out_row,
+                .out_column = it.out_column,
+                .alpha = it.alpha,
+                .beta = it.beta,
+            });
+            finish(T, it, .{ .row = row, .rows = rows, .column = 0, .columns = it.columns });
+        }
+    };
+    const job: Job = .{ .problem = problem, .table = table };
+    try parallel.run(executor, divideUp(problem.rows, Job.item_rows), Job, &job);
 }
-
-fn divideUp(value: usize, by: usize) usize {
-    return (value + by - 1) / by;
-}
-
-fn roundUp(value: usize, multiple: usize) usize {
-    return divideUp(value, multiple) * multiple;
-}
-
-/// Rows packed at once, over all blocks of loop 3: bounds the workspace (8192 rows of depth 512 in float32 are 16 MiB).
-const packed_rows_limit = 8192;
 
 fn multiplyPacked(
     comptime T: type,
@@ -219,12 +197,12 @@ fn multiplyPacked(
     table: *const Table(T),
     executor: ?*const abi.Executor,
 ) Error!void {
-    const blocking = Blocking.choose(T, table, problem);
-    const left_panel = generic.pack.panelElements(T, table.tile_rows, blocking.depth, table.lanes);
-    const right_panel = generic.pack.panelElements(T, table.tile_columns, blocking.depth, table.lanes);
-    const slab_rows = @min(roundUp(problem.rows, table.tile_rows), @max(1, packed_rows_limit / blocking.rows) * blocking.rows);
+    const blocks: blocking.Blocking = .choose(T, table, problem);
+    const left_panel = generic.pack.panelElements(T, table.tile_rows, blocks.depth, table.lanes);
+    const right_panel = generic.pack.panelElements(T, table.tile_columns, blocks.depth, table.lanes);
+    const slab_rows = blocks.slabRows(T, table, problem.rows);
     const left_len = left_panel * divideUp(slab_rows, table.tile_rows);
-    const right_len = right_panel * divideUp(@min(blocking.columns, problem.columns), table.tile_columns);
+    const right_len = right_panel * divideUp(@min(blocks.columns, problem.columns), table.tile_columns);
     const buffer = try workspace.acquire((left_len + right_len) * @sizeOf(T));
     defer workspace.release(buffer);
 
@@ -235,15 +213,15 @@ fn multiplyPacked(
         .right_panel = right_panel,
         .left = buffer.slice(T, 0, left_len).ptr,
         .right = buffer.slice(T, left_len * @sizeOf(T), right_len).ptr,
-        .block_rows = blocking.rows,
+        .block_rows = blocks.rows,
     };
     // Loop 5: columns, so that the packed right block stays in L3.
-    while (slab.column < problem.columns) : (slab.column += blocking.columns) {
-        slab.columns = @min(blocking.columns, problem.columns - slab.column);
+    while (slab.column < problem.columns) : (slab.column += blocks.columns) {
+        slab.columns = @min(blocks.columns, problem.columns - slab.column);
         slab.step = 0;
         // Loop 4: depth.
-        while (slab.step < problem.depth) : (slab.step += blocking.depth) {
-            slab.depth = @min(blocking.depth, problem.depth - slab.step);
+        while (slab.step < problem.depth) : (slab.step += blocks.depth) {
+            slab.depth = @min(blocks.depth, problem.depth - slab.step);
             slab.row = 0;
             while (slab.row < problem.rows) : (slab.row += slab_rows) {
                 slab.rows = @min(slab_rows, problem.rows - slab.row);

@@ -124,7 +124,7 @@ test "infinity and NaN pass through as IEEE 754 says" {
             var values: [3][64 * 64]f32 = @splat(@splat(1));
             values[0][0] = std.math.inf(f32);
             values[0][size * size - 1] = std.math.nan(f32);
-            const problem = product.orient(f32, .{
+            const problem: product.Problem(f32) = .{
                 .rows = size,
                 .columns = size,
                 .depth = size,
@@ -139,7 +139,7 @@ test "infinity and NaN pass through as IEEE 754 says" {
                 .out_column = 1,
                 .alpha = 1,
                 .beta = 0,
-            });
+            };
             try product.multiplyWith(f32, kernels.tableOf(f32, set), &problem, null);
             if (size > 1) try std.testing.expect(std.math.isPositiveInf(values[2][0]));
             try std.testing.expect(std.math.isNan(values[2][size * size - 1]));

@@ -12,10 +12,18 @@ pub const Shape = struct {
     vectors: comptime_int,
     columns: comptime_int,
 
+    /// Half a vector, for the last few rows; a vector of two elements or fewer is not halved.
+    pub fn halfLanes(comptime shape: Shape) comptime_int {
+        return if (shape.lanes > 2) shape.lanes / 2 else shape.lanes;
+    }
+
     pub fn tileRows(comptime shape: Shape) comptime_int {
         return shape.lanes * shape.vectors;
     }
 };
+
+/// One of the tiles compiled for a shape.
+pub const TileSize = struct { lanes: comptime_int, vectors: comptime_int, columns: comptime_int };
 
 /// A matrix addressed by two strides, counted in elements.
 pub fn View(comptime T: type) type {
@@ -62,7 +70,7 @@ pub fn Block(comptime T: type) type {
     };
 }
 
-/// A product small or thin enough to skip packing. Rows of `left` and `out` are adjacent, there are at least `lanes` of them, and
+/// A product small or thin enough to skip packing. Rows of `left` and `out` are adjacent, there are at least `half_lanes` of them, and
 /// `out` is overwritten.
 pub fn Direct(comptime T: type) type {
     return struct {
@@ -80,6 +88,24 @@ pub fn Direct(comptime T: type) type {
     };
 }
 
+/// A product of few columns whose operands are both adjacent along the depth: one dot product for each element of `out`.
+pub fn Dots(comptime T: type) type {
+    return struct {
+        depth: usize,
+        rows: usize,
+        columns: usize,
+        left: [*]const T,
+        left_row: isize,
+        right: [*]const T,
+        right_column: isize,
+        out: [*]T,
+        out_row: isize,
+        out_column: isize,
+        alpha: T,
+        beta: T,
+    };
+}
+
 /// One panel to be packed: `width` lines out of a view, over `depth`.
 pub fn Panel(comptime T: type) type {
     return struct {
@@ -94,10 +120,12 @@ pub fn Table(comptime T: type) type {
     return struct {
         name: []const u8,
         lanes: usize,
+        half_lanes: usize,
         tile_rows: usize,
         tile_columns: usize,
         block: *const fn (*const Block(T)) void,
         direct: *const fn (*const Direct(T)) void,
+        dots: *const fn (*const Dots(T)) void,
         pack_left: *const fn (*const Panel(T)) void,
         pack_right: *const fn (*const Panel(T)) void,
         activate: if (T == f32) *const fn (*const activation.Run) void else void,

@@ -110,7 +110,7 @@ pub fn RandomMatrix(comptime T: type) type {
 }
 
 pub fn problemOf(comptime T: type, a: RandomMatrix(T), b: RandomMatrix(T), out: RandomMatrix(T), alpha: T, beta: T) product.Problem(T) {
-    return product.orient(T, .{
+    return .{
         .rows = a.rows,
         .columns = b.columns,
         .depth = a.columns,
@@ -125,7 +125,7 @@ pub fn problemOf(comptime T: type, a: RandomMatrix(T), b: RandomMatrix(T), out: 
         .out_column = out.column_stride,
         .alpha = alpha,
         .beta = beta,
-    });
+    };
 }
 
 /// The scalar twin of every product: one element, summed in float64.

@@ -1,6 +1,6 @@
 //! Memory for packed panels, kept between calls: fresh pages cost more than packing does.
 //!
-//! A call takes a buffer for itself and gives it back. At most `kept_buffers` idle ones are kept, so that many threads calling at once
+//! A call takes a buffer for itself and gives it back. Idle ones are kept within `kept_bytes_limit`, so that many threads calling at once
 //! do not hold memory for ever. The cache is skipped, not waited for, while another thread is in it, so that a process forked at that
 //! moment still computes.
 
@@ -8,10 +8,12 @@ const std = @import("std");
 const builtin = @import("builtin");
 const Lock = @import("../lock.zig").Lock;
 
-/// Two callers at a time is the common case; four leaves room.
 const kept_buffers = 4;
-/// Two huge pages: smaller requests all share this size, so that a kept buffer fits the next call.
-const granularity_bytes = 4 << 20;
+/// Idle memory in total: within the 10 MB that the framework may cost a device, and one buffer of the largest size that product.zig asks
+/// for fits.
+const kept_bytes_limit = 9 << 20;
+/// One huge page: smaller requests all share this size, so that a kept buffer fits the next call.
+const granularity_bytes = 2 << 20;
 const alignment = std.mem.Alignment.fromByteUnits(2 << 20);
 
 pub const Buffer = struct {
@@ -52,21 +54,16 @@ pub fn release(buffer: Buffer) void {
     if (!keepIdle(buffer)) std.heap.page_allocator.rawFree(buffer.bytes, alignment, @returnAddress());
 }
 
-/// Keeps the largest buffers.
+/// Whether the buffer was kept.
 fn keepIdle(buffer: Buffer) bool {
-    var smallest = buffer;
-    defer if (smallest.bytes.ptr != buffer.bytes.ptr) std.heap.page_allocator.rawFree(smallest.bytes, alignment, @returnAddress());
     if (!lock.tryAcquire()) return false;
     defer lock.release();
-    if (idle_count < kept_buffers) {
-        idle[idle_count] = buffer;
-        idle_count += 1;
-        return true;
-    }
-    for (&idle) |*kept| {
-        if (kept.bytes.len < smallest.bytes.len) std.mem.swap(Buffer, kept, &smallest);
-    }
-    return smallest.bytes.ptr != buffer.bytes.ptr;
+    var kept_bytes = buffer.bytes.len;
+    for (idle[0..idle_count]) |kept| kept_bytes += kept.bytes.len;
+    if (idle_count == kept_buffers or kept_bytes > kept_bytes_limit) return false;
+    idle[idle_count] = buffer;
+    idle_count += 1;
+    return true;
 }
 
 test "a released buffer is used again" {

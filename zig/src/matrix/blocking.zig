@@ -1,0 +1,107 @@
+//! How a product is laid out and cut: which dimension is the rows, and the sizes of the blocks of loops 5, 4 and 3.
+
+const std = @import("std");
+const generic = @import("generic");
+const kernels = @import("kernels.zig");
+const product = @import("product.zig");
+
+const Table = generic.table.Table;
+
+/// Turns the product so that it is computed with the least work. Usually the rows become the dimension whose elements of `out` are
+/// adjacent; where those are so few that most of a vector would be idle, the other one.
+pub fn orient(comptime T: type, table: *const Table(T), problem: *const product.Problem(T)) product.Problem(T) {
+    // A dimension of one element has no step; give it the one that fits.
+    const columns_adjacent = problem.out_column == 1 and problem.columns > 1;
+    const rows_adjacent = problem.out_row == 1 and problem.rows > 1;
+    const is_usually_turned = columns_adjacent or (problem.rows == 1 and !rows_adjacent);
+    var usual = if (is_usually_turned) problem.transposed() else problem.*;
+    if (usual.rows == 1) usual.out_row = 1;
+    if (usual.rows >= 4 * table.tile_rows) return usual;
+    const other = usual.transposed();
+    return if (estimate(T, table, &other) < estimate(T, table, &usual)) other else usual;
+}
+
+/// Cycles a lane, very roughly: enough to tell a good layout from a bad one. Copying an element costs about half a cycle and storing one by
+/// itself two, measured on Zen 4 with 16 lanes.
+fn estimate(comptime T: type, table: *const Table(T), problem: *const product.Problem(T)) f64 {
+    const rows: f64 = @floatFromInt(problem.rows);
+    const columns: f64 = @floatFromInt(problem.columns);
+    const depth: f64 = @floatFromInt(problem.depth);
+    const lanes: f64 = @floatFromInt(table.lanes);
+    if (dotsFit(T, problem)) return rows * columns * depth / lanes;
+    const is_direct = directFits(T, table, problem);
+    const vectors = if (is_direct) rows / lanes + 0.25 else @ceil(rows / lanes);
+    const packing: f64 = if (is_direct) 0 else 0.5 * depth * (rows + columns);
+    const storing: f64 = if (problem.out_row == 1) 0 else 2 * rows * columns;
+    return vectors * columns * depth + packing + storing;
+}
+
+/// A few columns, adjacent along the depth, and rows that are not adjacent to each other.
+pub fn dotsFit(comptime T: type, problem: *const product.Problem(T)) bool {
+    return problem.columns <= generic.dots.max_columns and problem.left_depth == 1 and problem.right_depth == 1 and
+        problem.left_row != 1;
+}
+
+/// Below this many multiply-adds packing costs more than it saves (measured on Zen 4 between 64 and 256 cubed).
+const direct_multiply_adds = 128 * 128 * 128;
+
+/// Whether operands are read where they lie.
+pub fn directFits(comptime T: type, table: *const Table(T), problem: *const product.Problem(T)) bool {
+    if (problem.left_row != 1 or problem.out_row != 1 or problem.beta != 0 or problem.rows < table.half_lanes) return false;
+    if (problem.rows *| problem.columns *| problem.depth <= direct_multiply_adds) return true;
+    // With one tile of columns each element of `left` is used once, so a copy gains nothing; but out of cache, a narrow tile would walk
+    // `left` in strides that defeat the prefetcher (measured: twice as fast as packing up to half of L3, slower beyond).
+    if (problem.columns > table.tile_columns) return false;
+    return problem.columns <= 3 or problem.rows * problem.depth * @sizeOf(T) <= kernels.info().caches.level3_bytes / 2;
+}
+
+/// How loops 5, 4 and 3 cut the product.
+pub const Blocking = struct {
+    depth: usize,
+    rows: usize,
+    columns: usize,
+
+    pub fn choose(comptime T: type, table: *const Table(T), problem: *const product.Problem(T)) Blocking {
+        const caches = kernels.info().caches;
+        // A right panel takes three quarters of L1, a left block half of L2, the right block a part of L3.
+        const depth_limit = std.math.clamp(caches.level1_bytes * 3 / 4 / (table.tile_columns * @sizeOf(T)), 128, 512);
+        const depth = balanced(problem.depth, depth_limit, 4);
+        const step_bytes = depth * @sizeOf(T);
+        const rows_limit = @max(table.tile_rows, caches.level2_bytes / 2 / step_bytes);
+        const columns_limit = @max(table.tile_columns, @min(caches.level3_bytes / 4, packed_bytes_limit) / step_bytes);
+        return .{
+            .depth = depth,
+            .rows = balanced(problem.rows, rows_limit, table.tile_rows),
+            .columns = balanced(problem.columns, columns_limit, table.tile_columns),
+        };
+    }
+
+    /// Rows packed at once, over several blocks of loop 3.
+    pub fn slabRows(blocking: Blocking, comptime T: type, table: *const Table(T), rows: usize) usize {
+        const limit = packed_bytes_limit / (blocking.depth * @sizeOf(T));
+        return @min(roundUp(rows, table.tile_rows), @max(1, limit / blocking.rows) * blocking.rows);
+    }
+};
+
+/// Bytes of each of the two packed operands: together they stay below the memory that the workspace keeps.
+const packed_bytes_limit = 4 << 20;
+
+/// Cuts `total` into equal pieces of at most about `limit`, rounded up to `multiple`.
+fn balanced(total: usize, limit: usize, multiple: usize) usize {
+    const pieces = divideUp(total, @max(multiple, limit / multiple * multiple));
+    return roundUp(divideUp(total, pieces), multiple);
+}
+
+pub fn divideUp(value: usize, by: usize) usize {
+    return (value + by - 1) / by;
+}
+
+pub fn roundUp(value: usize, multiple: usize) usize {
+    return divideUp(value, multiple) * multiple;
+}
+
+test "pieces are even and within the limit" {
+    try std.testing.expectEqual(256, balanced(1024, 256, 4));
+    try std.testing.expectEqual(344, balanced(1030, 400, 4));
+    try std.testing.expectEqual(12, balanced(7, 100, 12));
+}

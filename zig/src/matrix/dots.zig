@@ -1,0 +1,66 @@
+//! Products with few columns, such as a matrix times a vector, as dot products along the depth. Reads `left` once, in order.
+
+const table = @import("table.zig");
+const micro_kernel = @import("micro_kernel.zig");
+
+/// Most columns taken; `product.zig` asks for no more.
+pub const max_columns = 4;
+/// Rows at a time: they share each load of `right`.
+const group_rows = 4;
+
+pub inline fn run(comptime T: type, comptime lanes: usize, comptime fused: bool, job: *const table.Dots(T)) void {
+    switch (job.columns) {
+        inline 1...max_columns => |columns| {
+            var row: usize = 0;
+            while (row + group_rows <= job.rows) : (row += group_rows) group(T, lanes, fused, group_rows, columns, row, job);
+            while (row < job.rows) : (row += 1) group(T, lanes, fused, 1, columns, row, job);
+        },
+        else => unreachable,
+    }
+}
+
+inline fn group(
+    comptime T: type,
+    comptime lanes: usize,
+    comptime fused: bool,
+    comptime rows: usize,
+    comptime columns: usize,
+    first_row: usize,
+    job: *const table.Dots(T),
+) void {
+    const V = @Vector(lanes, T);
+    // Sums of their own for neighbouring vectors hide the latency of the multiply-adds; the same number for every `rows`, so that a row's
+    // bits do not depend on its group.
+    const chains = max_columns / columns;
+    var sums: [rows][columns][chains]V = @splat(@splat(@splat(@splat(0))));
+    var left: [rows][*]const T = undefined;
+    inline for (0..rows) |i| {
+        left[i] = micro_kernel.offsetConst(T, job.left, @as(isize, @intCast(first_row + i)) * job.left_row);
+    }
+    var right: [columns][*]const T = undefined;
+    inline for (0..columns) |j| right[j] = micro_kernel.offsetConst(T, job.right, @as(isize, j) * job.right_column);
+
+    var step: usize = 0;
+    while (step + chains * lanes <= job.depth) : (step += chains * lanes) {
+        inline for (0..chains) |chain| {
+            inline for (0..columns) |j| {
+                const b: V = (right[j] + step + chain * lanes)[0..lanes].*;
+                inline for (0..rows) |i| {
+                    const a: V = (left[i] + step + chain * lanes)[0..lanes].*;
+                    sums[i][j][chain] = micro_kernel.multiplyAdd(fused, V, a, b, sums[i][j][chain]);
+                }
+            }
+        }
+    }
+    inline for (0..rows) |i| {
+        inline for (0..columns) |j| {
+            var total = sums[i][j][0];
+            inline for (1..chains) |chain| total += sums[i][j][chain];
+            var sum = @reduce(.Add, total);
+            for (step..job.depth) |rest| sum = micro_kernel.multiplyAdd(fused, T, left[i][rest], right[j][rest], sum);
+            const target = micro_kernel.offset(T, job.out, @as(isize, @intCast(first_row + i)) * job.out_row +
+                @as(isize, j) * job.out_column);
+            target[0] = if (job.beta == 0) job.alpha * sum else job.alpha * sum + job.beta * target[0];
+        }
+    }
+}
