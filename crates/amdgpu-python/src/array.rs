@@ -472,10 +472,10 @@ impl Array {
                 address, context, ..
             } => {
                 let stream = context.device().into_py_result(py)?.default_stream();
-                // SAFETY: the block holds at least `bytes` bytes and lives until the wait is over.
                 py.detach(|| {
-                    unsafe { stream.fill(*address, byte, bytes as u64) }
-                        .and_then(|()| stream.synchronize())
+                    // SAFETY: the block holds at least `bytes` bytes and lives until the wait is over.
+                    unsafe { stream.fill(*address, byte, bytes as u64) }?;
+                    stream.synchronize()
                 })
                 .into_py_result(py)
             }
@@ -575,10 +575,10 @@ impl Array {
         match &*self.storage {
             Storage::Block { context, .. } => {
                 let stream = context.device().into_py_result(py)?.default_stream();
-                // SAFETY: both sides hold `bytes` bytes (shape and dtype were compared) and live until the wait is over.
                 py.detach(|| {
-                    unsafe { stream.copy(destination, source, bytes, direction) }
-                        .and_then(|()| stream.synchronize())
+                    // SAFETY: both sides hold `bytes` bytes (shape and dtype were compared) and live until the wait is over.
+                    unsafe { stream.copy(destination, source, bytes, direction) }?;
+                    stream.synchronize()
                 })
                 .into_py_result(py)
             }

@@ -88,8 +88,9 @@ pub fn math_adopt_table(
     source: PathBuf,
 ) -> PyResult<()> {
     let table = std::ptr::with_exposed_provenance::<MathTable>(pointer);
-    // juliacall needs Julia 1.10, which adopts foreign threads that enter through a C function pointer: work runs where it is.
-    let runner = Box::new(|task: amdgpu_math::Task| task());
+    // juliacall needs Julia 1.10, which adopts threads that enter through a C function pointer. The interpreter is held meanwhile, as it
+    // is for every other call of juliacall: its garbage collector does not expect Julia code beside it.
+    let runner = Box::new(|task: amdgpu_math::Task| Python::attach(|_| task()));
     // SAFETY: the façade passes what `AgpuKernels.table()` returned in the running Julia; the table lives as long as the process.
     unsafe { Math::adopt(table, runner, version, &source) }
         .map(|_| ())
