@@ -1,0 +1,216 @@
+//! The syntax tree: what the source says, before names and types are looked up.
+
+use crate::interner::Symbol;
+use crate::source::Span;
+use crate::types::ScalarType;
+
+/// A type as written.
+#[derive(Clone, Debug)]
+pub struct TypeExpr {
+    pub kind: TypeKind,
+    pub is_const: bool,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum TypeKind {
+    Void,
+    Auto,
+    Scalar(ScalarType),
+    Named(Symbol),
+    Pointer { pointee: Box<TypeExpr>, is_restrict: bool },
+    Reference(Box<TypeExpr>),
+    Array { element: Box<TypeExpr>, length: Option<Box<Expr>> },
+}
+
+/// An expression; messages about it point at `span` (the operator, the called name, the literal).
+#[derive(Clone, Debug)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+    /// Height of the tree below; bounded by the parser, so that later phases may recurse.
+    pub height: u32,
+}
+
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    Integer { value: u64, ty: ScalarType },
+    Float { value: f64, ty: ScalarType },
+    Bool(bool),
+    Null,
+    String,
+    Name(Symbol),
+    Scoped(Symbol, Symbol),
+    Member { object: Box<Expr>, name: Symbol, is_arrow: bool },
+    Index(Box<Expr>, Box<Expr>),
+    Call(Box<Expr>, Vec<Expr>),
+    Cast { ty: Box<TypeExpr>, value: Box<Expr>, is_reinterpret: bool },
+    /// `float(x)`, `P{1, 2}`.
+    Construct { ty: Box<TypeExpr>, arguments: Vec<Expr> },
+    Unary(UnaryOp, Box<Expr>),
+    Step { object: Box<Expr>, is_increment: bool, is_prefix: bool },
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `=` without an operator, `+=` and so on with one.
+    Assign(Option<BinaryOp>, Box<Expr>, Box<Expr>),
+    Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
+    Comma(Box<Expr>, Box<Expr>),
+    SizeofType(Box<TypeExpr>),
+    SizeofValue(Box<Expr>),
+    /// `{a, b}` as an initialiser.
+    List(Vec<Expr>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnaryOp {
+    Plus,
+    Minus,
+    Not,
+    Complement,
+    AddressOf,
+    Dereference,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum BinaryOp {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    ShiftLeft,
+    ShiftRight,
+    And,
+    Or,
+    Xor,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+    LogicalAnd,
+    LogicalOr,
+}
+
+impl BinaryOp {
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+            Self::ShiftLeft => "<<",
+            Self::ShiftRight => ">>",
+            Self::And => "&",
+            Self::Or => "|",
+            Self::Xor => "^",
+            Self::Less => "<",
+            Self::LessEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterEqual => ">=",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::LogicalAnd => "&&",
+            Self::LogicalOr => "||",
+        }
+    }
+
+    pub fn is_comparison(self) -> bool {
+        matches!(self, Self::Less | Self::LessEqual | Self::Greater | Self::GreaterEqual | Self::Equal | Self::NotEqual)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    pub kind: StmtKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    Empty,
+    Expr(Expr),
+    Variables(Vec<Variable>),
+    /// Statements without a scope of their own: a declaration that defines a struct and variables.
+    Sequence(Vec<Stmt>),
+    Item(Box<Item>),
+    Block(Vec<Stmt>),
+    If { condition: Condition, then: Box<Stmt>, otherwise: Option<Box<Stmt>> },
+    For { start: Box<Stmt>, condition: Option<Expr>, step: Option<Expr>, body: Box<Stmt> },
+    While { condition: Expr, body: Box<Stmt> },
+    DoWhile { body: Box<Stmt>, condition: Expr },
+    Switch { value: Expr, body: Vec<Stmt> },
+    Case(Option<Expr>),
+    Break,
+    Continue,
+    Return(Option<Expr>),
+}
+
+/// The condition of an `if`, with the declaration it may hold (`if (int n = f())`, `if (int n = f(); n > 2)`).
+#[derive(Clone, Debug)]
+pub struct Condition {
+    pub start: Option<Box<Stmt>>,
+    pub value: Expr,
+}
+
+/// A declared variable.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    pub name: Symbol,
+    pub span: Span,
+    pub ty: TypeExpr,
+    pub start: Option<Expr>,
+    pub is_constexpr: bool,
+    pub is_static: bool,
+    pub is_constant_memory: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Item {
+    Function(Function),
+    Struct(Struct),
+    Enum(Enum),
+    Alias { name: Symbol, ty: TypeExpr },
+    Variable(Variable),
+    StaticAssert { condition: Expr, span: Span },
+}
+
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub name: Symbol,
+    pub span: Span,
+    pub is_kernel: bool,
+    pub launch_bounds: Option<(Expr, Option<Expr>)>,
+    pub return_type: TypeExpr,
+    pub parameters: Vec<Parameter>,
+    /// `None` for a declaration.
+    pub body: Option<Vec<Stmt>>,
+    pub is_never_inlined: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    pub name: Option<Symbol>,
+    pub span: Span,
+    pub ty: TypeExpr,
+}
+
+#[derive(Clone, Debug)]
+pub struct Struct {
+    pub name: Symbol,
+    pub span: Span,
+    pub fields: Vec<Variable>,
+    pub align: Option<Expr>,
+    /// `struct name;`
+    pub is_declaration: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Enum {
+    pub name: Option<Symbol>,
+    pub span: Span,
+    pub is_scoped: bool,
+    pub underlying: Option<TypeExpr>,
+    pub values: Vec<(Symbol, Span, Option<Expr>)>,
+}

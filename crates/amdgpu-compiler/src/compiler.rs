@@ -1,0 +1,174 @@
+//! The pipeline.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
+use crate::error::Error;
+use crate::library::Library;
+use crate::options::CompileOptions;
+use crate::parser::Parser;
+use crate::preprocessor::Preprocessor;
+use crate::sema::Sema;
+use crate::signature::{KernelSignature, signatures};
+use crate::source::Span;
+use crate::target::Target;
+use crate::telemetry::CompilerTelemetry;
+use crate::{ir, llvm, lower, passes};
+
+/// Largest source: far above any kernel file, small enough that positions fit into 32 bits after macro expansion.
+pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
+/// Stack of the thread a compile runs on. The parser bounds nesting (`MAX_NESTING`, `MAX_EXPRESSION_HEIGHT`); the deepest
+/// source it lets through needs about a quarter of this in a debug build.
+const STACK_BYTES: usize = 256 * 1024 * 1024;
+
+/// What a compile gives.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CompiledUnit {
+    pub llvm_ir: String,
+    pub kernels: Vec<KernelSignature>,
+    /// Warnings and notes.
+    pub notes: Vec<Diagnostic>,
+    pub telemetry: CompilerTelemetry,
+    /// With `dump_ir`: name of the stage and text of the IR after it.
+    pub dumps: Vec<(String, String)>,
+}
+
+/// The compiler. Cheap to make, may be used from many threads at once; has no state but the device library.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compiler;
+
+static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
+
+fn library() -> Result<&'static Library, Error> {
+    let library = LIBRARY.get_or_init(Library::load);
+    library.as_ref().map_err(|message| Error::Internal { message: format!("the device library does not compile: {message}") })
+}
+
+impl Compiler {
+    pub fn new() -> Self {
+        Self
+    }
+
+    /// Part of the key of cached code: changes whenever the same source could give other code.
+    pub fn identity() -> &'static str {
+        concat!("amdgpu-compiler ", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// Compiles a source to LLVM IR text for a target.
+    ///
+    /// ```
+    /// use amdgpu_compiler::{CompileOptions, Compiler, Target};
+    /// let source = "__global__ void add(float* c, const float* a, const float* b, int n) {
+    ///     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ///     if (i < n) c[i] = a[i] + b[i];
+    /// }";
+    /// let target = Target::parse("x86_64").unwrap();
+    /// let unit = Compiler::new().compile(source, &CompileOptions::default(), &target).unwrap();
+    /// assert_eq!(unit.kernels[0].name, "add");
+    /// assert_eq!(unit.kernels[0].argument_buffer_bytes, 28);
+    /// ```
+    #[allow(clippy::unused_self)] // An object, so that state may come without changing every caller.
+    pub fn compile(&self, source: &str, options: &CompileOptions, target: &Target) -> Result<CompiledUnit, Error> {
+        check_options(source, options)?;
+        let library = library()?;
+        std::thread::scope(|scope| {
+            let work = || pipeline(library, source, options, target);
+            let thread = std::thread::Builder::new().name("amdgpu-compile".to_owned()).stack_size(STACK_BYTES).spawn_scoped(scope, work);
+            let thread = thread.map_err(|error| Error::Internal { message: format!("no thread for the compiler: {error}") })?;
+            thread.join().unwrap_or_else(|_| Err(Error::Internal { message: "the compiler failed on this source".to_owned() }))
+        })
+    }
+}
+
+fn check_options(source: &str, options: &CompileOptions) -> Result<(), Error> {
+    if source.len() > MAX_SOURCE_BYTES {
+        return Err(Error::InvalidOption { message: format!("{}: the source has {} bytes; the limit is {MAX_SOURCE_BYTES}", options.name, source.len()) });
+    }
+    if source.trim().is_empty() {
+        return Err(Error::KernelNotFound { message: format!("{}: the source is empty; a kernel starts with __global__ void name(...)", options.name) });
+    }
+    for name in &options.disabled_passes {
+        if !passes::names().contains(&name.as_str()) {
+            return Err(Error::InvalidOption { message: format!("there is no pass '{name}'; there are {}", passes::names().join(", ")) });
+        }
+    }
+    for (name, value) in &options.defines {
+        let is_name = name.chars().enumerate().all(|(index, character)| character == '_' || character.is_ascii_alphabetic() || index > 0 && character.is_ascii_digit());
+        if name.is_empty() || !is_name || value.contains(['\n', '\r']) {
+            return Err(Error::InvalidOption { message: format!("'{name}' cannot be defined as '{value}': a name and one line of text are needed") });
+        }
+    }
+    Ok(())
+}
+
+fn nanoseconds(since: Instant) -> u64 {
+    since.elapsed().as_nanos() as u64
+}
+
+fn pipeline(library: &Library, source: &str, options: &CompileOptions, target: &Target) -> Result<CompiledUnit, Error> {
+    let start = Instant::now();
+    let mut telemetry = CompilerTelemetry { source_bytes: source.len() as u64, ..CompilerTelemetry::default() };
+    let mut sources = library.sources.clone();
+    let mut interner = library.interner.clone();
+    let mut diagnostics = Diagnostics::default();
+    let text: Arc<str> = source.into();
+
+    let mut preprocessor = Preprocessor::new(&mut sources, &mut interner, &mut diagnostics, library.macros.clone());
+    for (name, value) in &options.defines {
+        preprocessor.define_text(name, value);
+    }
+    let end = preprocessor.run(&options.name, &text, false);
+    let (tokens, _) = preprocessor.finish();
+    telemetry.tokens = tokens.len() as u64;
+    telemetry.preprocess_ns = nanoseconds(start);
+
+    let phase = Instant::now();
+    let parser = Parser::new(&tokens, Span { start: end, len: 0 }, &sources, &mut interner, &mut diagnostics, library.type_names.clone());
+    let (program, _) = parser.program();
+    telemetry.parse_ns = nanoseconds(phase);
+
+    let phase = Instant::now();
+    let (checked, types) = Sema::check(&library.program, &program, &interner, &sources, &mut diagnostics);
+    telemetry.check_ns = nanoseconds(phase);
+    let messages = diagnostics.resolve(&sources);
+    if diagnostics.has_errors() {
+        return Err(failure(messages, diagnostics.dropped()));
+    }
+    let kernels = signatures(&checked, &types, &sources);
+    if kernels.is_empty() {
+        let message = format!("{}: the source has no kernel; a kernel starts with __global__ void name(...)", options.name);
+        return Err(Error::KernelNotFound { message });
+    }
+
+    let phase = Instant::now();
+    let mut module = lower::lower(&checked, &types, &sources);
+    telemetry.lower_ns = nanoseconds(phase);
+    if cfg!(debug_assertions)
+        && let Err(message) = ir::verify(&module)
+    {
+        return Err(Error::Internal { message: format!("the compiler made malformed code: {message}") });
+    }
+    telemetry.functions = module.functions.len() as u64;
+    telemetry.instructions_before_passes = module.functions.iter().map(|function| function.instruction_count() as u64).sum();
+    let (metrics, dumps) = passes::run(&mut module, options);
+    telemetry.passes = metrics;
+    telemetry.instructions_after_passes = module.functions.iter().map(|function| function.instruction_count() as u64).sum();
+
+    let phase = Instant::now();
+    let llvm_ir = llvm::emit(&module, target, options);
+    telemetry.emit_ns = nanoseconds(phase);
+    telemetry.total_ns = nanoseconds(start);
+    Ok(CompiledUnit { llvm_ir, kernels, notes: messages, telemetry, dumps })
+}
+
+fn failure(diagnostics: Vec<Diagnostic>, not_shown: usize) -> Error {
+    let diagnostics: Vec<Diagnostic> = diagnostics.into_iter().filter(|message| message.severity == Severity::Error).collect();
+    if diagnostics.iter().all(|message| message.is_unsupported) {
+        Error::UnsupportedFeature { diagnostics, not_shown }
+    } else {
+        Error::CompileFailed { diagnostics, not_shown }
+    }
+}

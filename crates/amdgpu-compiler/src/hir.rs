@@ -1,0 +1,175 @@
+//! The typed tree: every name resolved, every conversion written out, every type known. What the checker produces and the
+//! lowering reads.
+
+use crate::ast::BinaryOp;
+use crate::ir::{Intrinsic, Special};
+use crate::source::Span;
+use crate::types::TypeId;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LocalId(pub u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FunctionId(pub u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct GlobalId(pub u32);
+
+/// A checked program: the functions that were asked for, and the constants they use.
+#[derive(Debug, Default)]
+pub struct Program {
+    pub functions: Vec<Function>,
+    pub globals: Vec<Global>,
+}
+
+/// A variable of a function, parameters included.
+#[derive(Clone, Debug)]
+pub struct Local {
+    pub name: String,
+    /// Of references: the type of what they refer to.
+    pub ty: TypeId,
+    /// Holds the address of its value.
+    pub is_reference: bool,
+    pub is_const: bool,
+    /// Has an address: arrays, structs, and scalars whose address is taken.
+    pub is_in_memory: bool,
+    /// Value known at compile time.
+    pub constant: Option<Constant>,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Constant {
+    Integer(i64),
+    Float(f64),
+}
+
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub name: String,
+    pub id: FunctionId,
+    pub is_kernel: bool,
+    pub is_never_inlined: bool,
+    pub parameters: Vec<Parameter>,
+    pub locals: Vec<Local>,
+    pub return_type: TypeId,
+    pub body: Vec<Stmt>,
+    pub launch_bounds: Option<LaunchBounds>,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchBounds {
+    pub max_threads: u32,
+    pub min_blocks: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    pub local: LocalId,
+    pub is_restrict: bool,
+}
+
+/// A constant in memory.
+#[derive(Clone, Debug)]
+pub struct Global {
+    pub name: String,
+    pub ty: TypeId,
+    pub bytes: Vec<u8>,
+    pub align: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub ty: TypeId,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    Integer(i64),
+    Float(f64),
+    /// Null pointer.
+    Null,
+    Load(Box<Place>),
+    /// A struct from its fields, in order.
+    Struct(Vec<Expr>),
+    /// Conversion to the type of the expression.
+    Cast(Box<Expr>),
+    Negate(Box<Expr>),
+    Complement(Box<Expr>),
+    Not(Box<Expr>),
+    /// Both sides have one type, shifts excepted.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
+    Assign(Box<Place>, Box<Expr>),
+    /// `place = (type of place)((compute)place op value)`; pointers: `op` is Add or Subtract of an index.
+    Compound { operation: BinaryOp, place: Box<Place>, value: Box<Expr>, compute: TypeId },
+    Step { place: Box<Place>, is_increment: bool, is_prefix: bool },
+    /// `pointer + index`, or minus.
+    Offset { pointer: Box<Expr>, index: Box<Expr>, is_negative: bool },
+    Distance(Box<Expr>, Box<Expr>),
+    AddressOf(Box<Place>),
+    Call(FunctionId, Vec<Expr>),
+    Intrinsic(Intrinsic, Vec<Expr>),
+    Special(Special),
+    Comma(Box<Expr>, Box<Expr>),
+}
+
+/// Something with an address, or a variable that could have one.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub kind: PlaceKind,
+    pub ty: TypeId,
+    pub is_const: bool,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum PlaceKind {
+    Local(LocalId),
+    Global(GlobalId),
+    Dereference(Expr),
+    Field(Box<Place>, u64),
+    /// The value of an expression that has no address of its own: a struct returned by a function.
+    Temporary(Expr),
+}
+
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    pub kind: StmtKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    Expr(Expr),
+    /// The life of a local begins: with a value, or zeroed when nothing is given.
+    Declare(LocalId, Initial),
+    Block(Vec<Stmt>),
+    If(Expr, Box<Stmt>, Option<Box<Stmt>>),
+    /// `for` and `while`.
+    Loop { condition: Option<Expr>, step: Option<Expr>, body: Box<Stmt> },
+    DoWhile { body: Box<Stmt>, condition: Expr },
+    Switch { value: Expr, groups: Vec<CaseGroup> },
+    Break,
+    Continue,
+    Return(Option<Expr>),
+}
+
+#[derive(Clone, Debug)]
+pub enum Initial {
+    None,
+    Value(Expr),
+    /// Of an aggregate: values at byte offsets; the rest is zero.
+    Parts(Vec<(u64, Expr)>),
+}
+
+/// Statements of a `switch` from one set of labels to the next; control falls through to the next group.
+#[derive(Clone, Debug)]
+pub struct CaseGroup {
+    pub values: Vec<i64>,
+    pub is_default: bool,
+    pub body: Vec<Stmt>,
+}

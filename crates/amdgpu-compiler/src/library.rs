@@ -1,0 +1,46 @@
+//! The device library: HIP-C source that comes with the compiler, read once and shared by all compiles.
+
+use std::sync::Arc;
+
+use crate::diagnostics::{Diagnostics, Severity};
+use crate::interner::Interner;
+use crate::parser::{Parser, Program, TypeNames};
+use crate::preprocessor::{MacroTable, Preprocessor};
+use crate::source::{SourceMap, Span};
+
+/// Files of the library, in the order they build on each other.
+const FILES: &[(&str, &str)] = &[
+    ("device_lib/types.hip", include_str!("../device_lib/types.hip")),
+    ("device_lib/limits.hip", include_str!("../device_lib/limits.hip")),
+    ("device_lib/basic.hip", include_str!("../device_lib/basic.hip")),
+    ("device_lib/exponential.hip", include_str!("../device_lib/exponential.hip")),
+    ("device_lib/trigonometric.hip", include_str!("../device_lib/trigonometric.hip")),
+];
+
+/// The library after parsing, with the state a user's source starts from.
+pub(crate) struct Library {
+    pub program: Program,
+    pub sources: SourceMap,
+    pub interner: Interner,
+    pub macros: MacroTable,
+    pub type_names: TypeNames,
+}
+
+impl Library {
+    /// Reads the library; the message is for us, since only our own mistakes can cause it.
+    pub fn load() -> Result<Self, String> {
+        let mut sources = SourceMap::default();
+        let mut interner = Interner::new();
+        let mut diagnostics = Diagnostics::default();
+        let mut preprocessor = Preprocessor::new(&mut sources, &mut interner, &mut diagnostics, MacroTable::new());
+        for (name, text) in FILES {
+            let text: Arc<str> = (*text).into();
+            preprocessor.run(name, &text, true);
+        }
+        let (tokens, macros) = preprocessor.finish();
+        let parser = Parser::new(&tokens, Span::default(), &sources, &mut interner, &mut diagnostics, TypeNames::new());
+        let (program, type_names) = parser.program();
+        let errors: Vec<String> = diagnostics.resolve(&sources).iter().filter(|message| message.severity == Severity::Error).map(ToString::to_string).collect();
+        if errors.is_empty() { Ok(Self { program, sources, interner, macros, type_names }) } else { Err(errors.join("\n")) }
+    }
+}

@@ -1,0 +1,168 @@
+//! The IR as LLVM IR text for one target.
+
+mod cpu;
+mod function;
+mod intrinsics;
+mod names;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use crate::ir::{AddressSpace, CastKind, Function, Module, Op, Type};
+use crate::options::CompileOptions;
+use crate::target::{Target, TargetKind};
+
+/// What emission of one module shares.
+pub(crate) struct Emitter<'a> {
+    module: &'a Module,
+    kind: TargetKind,
+    fast_math: bool,
+    /// Functions that read built-in variables, themselves or through calls; on the CPU they take them as parameters.
+    reads_specials: Vec<bool>,
+    /// No pointer to private memory hides behind a generic one, so every other access may run in parallel between work-items.
+    is_parallel: bool,
+    declarations: BTreeSet<String>,
+    out: String,
+}
+
+/// The module as text.
+pub fn emit(module: &Module, target: &Target, options: &CompileOptions) -> String {
+    let mut emitter = Emitter {
+        module,
+        kind: target.kind,
+        fast_math: options.fast_math,
+        reads_specials: reads_specials(module),
+        is_parallel: is_parallel(module),
+        declarations: BTreeSet::new(),
+        out: String::with_capacity(module.functions.iter().map(Function::instruction_count).sum::<usize>() * 48 + 1024),
+    };
+    emitter.line(&format!("source_filename = {:?}", names::ascii(&options.name)));
+    emitter.line(&format!("target triple = \"{}\"", target.triple));
+    emitter.line("");
+    for global in &module.globals {
+        emitter.global(global);
+    }
+    for index in 0..module.functions.len() {
+        emitter.function(index);
+        if module.functions[index].is_kernel && target.kind == TargetKind::Host {
+            emitter.cpu_entry(index);
+        }
+    }
+    let declarations: Vec<String> = std::mem::take(&mut emitter.declarations).into_iter().collect();
+    for declaration in declarations {
+        emitter.line(&declaration);
+    }
+    emitter.attributes(target);
+    emitter.out
+}
+
+impl Emitter<'_> {
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn global(&mut self, global: &crate::ir::Global) {
+        let mut bytes = String::with_capacity(global.bytes.len() * 3);
+        for byte in &global.bytes {
+            // Writing to a String cannot fail.
+            let _ = write!(bytes, "\\{byte:02X}");
+        }
+        let space = self.space_prefix(AddressSpace::Constant);
+        let text = format!("@{} = internal unnamed_addr {space}constant [{} x i8] c\"{bytes}\", align {}", names::quoted(&global.name), global.bytes.len(), global.align.max(1));
+        self.line(&text);
+    }
+
+    /// LLVM's number of an address space on this target.
+    fn space(&self, space: AddressSpace) -> u32 {
+        match (self.kind, space) {
+            (TargetKind::Host, _) | (_, AddressSpace::Generic) | (TargetKind::Nvidia, AddressSpace::Private) => 0,
+            (_, AddressSpace::Global) => 1,
+            (_, AddressSpace::Constant) => 4,
+            (TargetKind::Amd, AddressSpace::Private) => 5,
+        }
+    }
+
+    fn space_prefix(&self, space: AddressSpace) -> String {
+        match self.space(space) {
+            0 => String::new(),
+            number => format!("addrspace({number}) "),
+        }
+    }
+
+    fn type_text(&self, ty: Type) -> &'static str {
+        match ty {
+            Type::Void => "void",
+            Type::I1 => "i1",
+            Type::I8 => "i8",
+            Type::I16 => "i16",
+            Type::I32 => "i32",
+            Type::I64 => "i64",
+            Type::F32 => "float",
+            Type::F64 => "double",
+            Type::Pointer(space) => match self.space(space) {
+                1 => "ptr addrspace(1)",
+                4 => "ptr addrspace(4)",
+                5 => "ptr addrspace(5)",
+                _ => "ptr",
+            },
+        }
+    }
+
+    fn attributes(&mut self, target: &Target) {
+        let mut attributes = String::from("nounwind");
+        let mut add = |name: &str, value: &str| {
+            if !value.is_empty() {
+                let _ = write!(attributes, " \"{name}\"=\"{value}\"");
+            }
+        };
+        match target.kind {
+            TargetKind::Host => {
+                add("target-cpu", &target.cpu);
+                add("target-features", &target.features);
+                if target.features.contains("+avx512f") || target.cpu == "x86-64-v4" {
+                    add("prefer-vector-width", "512");
+                }
+            }
+            TargetKind::Amd => {
+                add("target-cpu", &target.cpu);
+                add("target-features", &target.features);
+                add("uniform-work-group-size", "true");
+            }
+            // A PTX processor in the text would override the version of PTX that goes with it.
+            TargetKind::Nvidia => {}
+        }
+        self.line(&format!("attributes #0 = {{ {attributes} }}"));
+        self.line("attributes #1 = { nocallback nofree nosync nounwind willreturn }");
+        if target.kind == TargetKind::Host && self.is_parallel {
+            self.line("");
+            self.line("!0 = distinct !{}");
+        }
+    }
+}
+
+fn reads_specials(module: &Module) -> Vec<bool> {
+    let mut reads: Vec<bool> = module.functions.iter().map(|function| function.values.iter().any(|instruction| matches!(instruction.op, Op::Special(_)))).collect();
+    let mut changed = true;
+    // At most as many rounds as functions: each round marks one more or ends.
+    while changed {
+        changed = false;
+        for (index, function) in module.functions.iter().enumerate() {
+            let calls_reader = function.values.iter().any(|instruction| matches!(instruction.op, Op::Call { function, .. } if reads[function as usize]));
+            if calls_reader && !reads[index] {
+                reads[index] = true;
+                changed = true;
+            }
+        }
+    }
+    reads
+}
+
+fn is_parallel(module: &Module) -> bool {
+    !module.functions.iter().any(|function| {
+        function.values.iter().any(|instruction| match instruction.op {
+            Op::Cast(CastKind::AddressSpace, inner) => function.ty(inner) == Type::Pointer(AddressSpace::Private),
+            _ => false,
+        })
+    })
+}

@@ -1,0 +1,113 @@
+//! The entry of a kernel on the CPU: a function that runs a range of blocks, every work-item of each.
+//!
+//! `void kernel(const uint8_t* arguments, const agpu_cpu_launch* launch, uint64_t block_begin, uint64_t block_end)`. The loop
+//! over x is innermost and marked parallel where no private memory is shared between its turns, so that LLVM's vectoriser
+//! makes lanes of work-items. Everything uniform is loaded once, before the loops.
+
+use std::fmt::Write;
+
+use super::intrinsics::{all_specials, parameter_name};
+use super::{Emitter, names};
+use crate::ir::{SpecialKind, Type};
+
+impl Emitter<'_> {
+    pub(super) fn cpu_entry(&mut self, index: usize) {
+        let function = &self.module.functions[index];
+        let mut text = format!("define void @{}(ptr noalias readonly %arguments, ptr noalias readonly %launch, i64 %begin, i64 %end) #0 {{\nentry:\n", names::quoted(&function.name));
+        // agpu_cpu_launch: u32 grid[3] at 0, u32 block[3] at 12.
+        for (name, base) in [(SpecialKind::GridSize, 0), (SpecialKind::BlockSize, 12)] {
+            for (axis, letter) in ["x", "y", "z"].iter().enumerate() {
+                let name = format!("{}.{letter}", name.text());
+                let _ = writeln!(text, "  %{name}.p = getelementptr inbounds i8, ptr %launch, i64 {}", base + 4 * axis);
+                let _ = writeln!(text, "  %{name} = load i32, ptr %{name}.p, align 4");
+            }
+        }
+        let mut arguments: Vec<String> = Vec::new();
+        let mut offset = 0u64;
+        for (number, parameter) in function.parameters.iter().enumerate() {
+            let size = parameter.ty.bytes();
+            let ty = self.type_text(parameter.ty);
+            offset = offset.next_multiple_of(size.max(1));
+            let _ = writeln!(text, "  %a{number}.p = getelementptr inbounds i8, ptr %arguments, i64 {offset}");
+            let _ = writeln!(text, "  %a{number} = load {ty}, ptr %a{number}.p, align {size}");
+            offset += size;
+            arguments.push(format!("{ty} %a{number}"));
+        }
+        debug_assert!(function.result == Type::Void);
+        arguments.extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
+        text.push_str(LOOPS_BEFORE_BODY);
+        let _ = writeln!(text, "  call void @{}({})", self.function_name(function), arguments.join(", "));
+        let metadata = if self.is_parallel { format!(", !llvm.loop !{}", self.loop_metadata(index)) } else { String::new() };
+        let _ = write!(text, "{}", LOOPS_AFTER_BODY.replace("LOOP_METADATA", &metadata));
+        self.line(&text);
+        if self.is_parallel {
+            let number = self.loop_metadata(index);
+            self.line(&format!("!{number} = distinct !{{!{number}, !{}}}", number + 1));
+            self.line(&format!("!{} = !{{!\"llvm.loop.parallel_accesses\", !0}}", number + 1));
+            self.line("");
+        }
+    }
+
+    fn loop_metadata(&self, index: usize) -> usize {
+        1 + 2 * index
+    }
+}
+
+/// Blocks in linear order, x fastest; the coordinates of the first are divided out, the rest counted on.
+const LOOPS_BEFORE_BODY: &str = "  %some = icmp ult i64 %begin, %end
+  br i1 %some, label %start, label %done
+start:
+  %grid.x64 = zext i32 %grid_size.x to i64
+  %grid.y64 = zext i32 %grid_size.y to i64
+  %first.x64 = urem i64 %begin, %grid.x64
+  %rows = udiv i64 %begin, %grid.x64
+  %first.y64 = urem i64 %rows, %grid.y64
+  %first.z64 = udiv i64 %rows, %grid.y64
+  %first.x = trunc i64 %first.x64 to i32
+  %first.y = trunc i64 %first.y64 to i32
+  %first.z = trunc i64 %first.z64 to i32
+  br label %block
+block:
+  %linear = phi i64 [ %begin, %start ], [ %linear.next, %block.end ]
+  %block_index.x = phi i32 [ %first.x, %start ], [ %block.x.next, %block.end ]
+  %block_index.y = phi i32 [ %first.y, %start ], [ %block.y.next, %block.end ]
+  %block_index.z = phi i32 [ %first.z, %start ], [ %block.z.next, %block.end ]
+  br label %plane
+plane:
+  %thread_index.z = phi i32 [ 0, %block ], [ %z.next, %plane.end ]
+  br label %row
+row:
+  %thread_index.y = phi i32 [ 0, %plane ], [ %y.next, %row.end ]
+  br label %item
+item:
+  %thread_index.x = phi i32 [ 0, %row ], [ %x.next, %item ]
+";
+
+const LOOPS_AFTER_BODY: &str = "  %x.next = add nuw nsw i32 %thread_index.x, 1
+  %x.more = icmp ult i32 %x.next, %block_size.x
+  br i1 %x.more, label %item, label %row.endLOOP_METADATA
+row.end:
+  %y.next = add nuw nsw i32 %thread_index.y, 1
+  %y.more = icmp ult i32 %y.next, %block_size.y
+  br i1 %y.more, label %row, label %plane.end
+plane.end:
+  %z.next = add nuw nsw i32 %thread_index.z, 1
+  %z.more = icmp ult i32 %z.next, %block_size.z
+  br i1 %z.more, label %plane, label %block.end
+block.end:
+  %linear.next = add nuw i64 %linear, 1
+  %block.x.plus = add nuw i32 %block_index.x, 1
+  %x.wraps = icmp eq i32 %block.x.plus, %grid_size.x
+  %block.x.next = select i1 %x.wraps, i32 0, i32 %block.x.plus
+  %carry.y = zext i1 %x.wraps to i32
+  %block.y.plus = add nuw i32 %block_index.y, %carry.y
+  %y.wraps = icmp eq i32 %block.y.plus, %grid_size.y
+  %block.y.next = select i1 %y.wraps, i32 0, i32 %block.y.plus
+  %carry.z = zext i1 %y.wraps to i32
+  %block.z.next = add nuw i32 %block_index.z, %carry.z
+  %more = icmp ult i64 %linear.next, %end
+  br i1 %more, label %block, label %done
+done:
+  ret void
+}
+";

@@ -1,0 +1,66 @@
+//! What the caller may choose.
+
+use serde::{Deserialize, Serialize};
+
+/// How much work goes into speed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OptimizationLevel {
+    None,
+    Low,
+    #[default]
+    High,
+    Max,
+}
+
+impl OptimizationLevel {
+    /// The level of this name: `none`, `low`, `high` or `max`.
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "none" => Self::None,
+            "low" => Self::Low,
+            "high" => Self::High,
+            "max" => Self::Max,
+            _ => return None,
+        })
+    }
+
+    /// The number the code generator takes, 0 to 3.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Low => 1,
+            Self::High => 2,
+            Self::Max => 3,
+        }
+    }
+}
+
+/// Options of one compile.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CompileOptions {
+    /// File name used in messages.
+    pub name: String,
+    pub optimization_level: OptimizationLevel,
+    /// Macros defined before the source is read, as with `-D name=value`.
+    pub defines: Vec<(String, String)>,
+    /// Allows reordering and approximation of float operations; results then differ between devices.
+    pub fast_math: bool,
+    /// Names of passes that do not run.
+    pub disabled_passes: Vec<String>,
+    /// Keeps the text of the IR before the passes and after each of them.
+    pub dump_ir: bool,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        Self {
+            name: "kernel.hip".to_owned(),
+            optimization_level: OptimizationLevel::default(),
+            defines: Vec::new(),
+            fast_math: false,
+            disabled_passes: Vec::new(),
+            dump_ir: false,
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Tokens to syntax tree. Recursive descent with a bound on nesting; after an error it goes on at the next statement or
+//! declaration, so that all errors of a source are found in one run.
+
+mod declarations;
+mod expressions;
+mod host;
+pub mod literals;
+mod statements;
+
+use std::collections::HashSet;
+
+use crate::ast::{Expr, Item};
+use crate::diagnostics::Diagnostics;
+use crate::interner::{Interner, Symbol};
+use crate::source::{SourceMap, Span};
+use crate::token::{Token, TokenKind};
+
+/// Nesting of statements, parentheses, initialisers and declarators. Stack use is measured against this in `compiler.rs`.
+pub const MAX_NESTING: usize = 500;
+/// Height of an expression tree: `a + b + c …` grows one level a term without nesting.
+pub const MAX_EXPRESSION_HEIGHT: u32 = 2000;
+
+/// The error was told; the caller recovers or passes it on.
+#[derive(Debug)]
+pub struct Failed;
+
+type Parse<T> = Result<T, Failed>;
+
+/// Names that stand for types where the parser is; the typedefs of the device library are there from the start.
+pub type TypeNames = HashSet<Symbol>;
+
+/// The syntax of a whole source.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    pub items: Vec<Item>,
+    /// Functions and variables of the host part, which was skipped.
+    pub host_names: HashSet<Symbol>,
+}
+
+/// The parser of one token list.
+pub struct Parser<'a> {
+    tokens: &'a [Token],
+    next: usize,
+    sources: &'a SourceMap,
+    interner: &'a mut Interner,
+    diagnostics: &'a mut Diagnostics,
+    type_names: TypeNames,
+    depth: usize,
+    /// Structs and enums defined inside of other declarations.
+    side_items: Vec<Item>,
+    host_names: HashSet<Symbol>,
+    host_span: Option<Span>,
+    end: Token,
+}
+
+impl<'a> Parser<'a> {
+    pub fn new(tokens: &'a [Token], end: Span, sources: &'a SourceMap, interner: &'a mut Interner, diagnostics: &'a mut Diagnostics, type_names: TypeNames) -> Self {
+        let end = Token {
+            kind: TokenKind::Eof,
+            starts_line: true,
+            after_space: true,
+            is_painted: false,
+            symbol: crate::lexer::NO_SYMBOL,
+            span: end,
+            site: end,
+        };
+        Self { tokens, next: 0, sources, interner, diagnostics, type_names, depth: 0, side_items: Vec::new(), host_names: HashSet::new(), host_span: None, end }
+    }
+
+    /// Parses everything.
+    pub fn program(mut self) -> (Program, TypeNames) {
+        let mut items = Vec::new();
+        while self.peek().kind != TokenKind::Eof && !self.diagnostics.is_full() {
+            let before = self.next;
+            if self.top_level(&mut items).is_err() {
+                self.recover_item(before);
+            }
+            if self.next == before {
+                self.next += 1;
+            }
+        }
+        if let Some(span) = self.host_span {
+            let names = self.host_names.len();
+            self.diagnostics.note(span, format!("host code is skipped ({names} function(s) or variable(s)); only kernels and __device__ code are compiled"));
+        }
+        (Program { items, host_names: self.host_names }, self.type_names)
+    }
+
+    fn peek(&self) -> &Token {
+        self.tokens.get(self.next).unwrap_or(&self.end)
+    }
+
+    fn peek_at(&self, ahead: usize) -> &Token {
+        self.tokens.get(self.next + ahead).unwrap_or(&self.end)
+    }
+
+    fn kind(&self) -> TokenKind {
+        self.peek().kind
+    }
+
+    fn bump(&mut self) -> Token {
+        let token = *self.peek();
+        if self.next < self.tokens.len() {
+            self.next += 1;
+        }
+        token
+    }
+
+    fn at(&self, kind: TokenKind) -> bool {
+        self.kind() == kind
+    }
+
+    fn at_word(&self, word: Symbol) -> bool {
+        self.peek().is_word(word)
+    }
+
+    fn accept(&mut self, kind: TokenKind) -> bool {
+        let found = self.at(kind);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    fn accept_word(&mut self, word: Symbol) -> bool {
+        let found = self.at_word(word);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// The token before the current one: where something that is missing should have been.
+    fn previous_span(&self) -> Span {
+        self.next.checked_sub(1).and_then(|index| self.tokens.get(index)).map_or(self.end.site, |token| token.site)
+    }
+
+    /// Takes a token of this kind or says what is missing.
+    fn expect(&mut self, kind: TokenKind, context: &str) -> Parse<Token> {
+        if self.at(kind) {
+            return Ok(self.bump());
+        }
+        let found = self.shown(self.peek());
+        let token = *self.peek();
+        // A missing `;` or `)` belongs to the end of what came before, not to the start of the next line.
+        if token.starts_line && self.next > 0 && matches!(kind, TokenKind::Semicolon | TokenKind::RightParen | TokenKind::RightBracket) {
+            let before = self.previous_span();
+            let span = Span { start: before.start + before.len.saturating_sub(1), len: 1 };
+            self.diagnostics.error(span, format!("expected '{}' {context}", kind.text()), Some(&format!("add '{}' here", kind.text())));
+        } else {
+            self.diagnostics.error(token.site, format!("expected '{}' {context}, found {found}", kind.text()), None);
+        }
+        Err(Failed)
+    }
+
+    fn shown(&self, token: &Token) -> String {
+        match token.kind {
+            TokenKind::Eof => "the end of the source".to_owned(),
+            TokenKind::Identifier | TokenKind::Number | TokenKind::Character | TokenKind::String => {
+                let text = self.sources.text(token.span);
+                let short: String = text.chars().take(40).collect();
+                format!("'{short}'")
+            }
+            kind => format!("'{}'", kind.text()),
+        }
+    }
+
+    fn fail<T>(&mut self, span: Span, message: impl Into<String>, hint: Option<&str>) -> Parse<T> {
+        self.diagnostics.error(span, message, hint);
+        Err(Failed)
+    }
+
+    fn refuse<T>(&mut self, span: Span, feature: &str, hint: Option<&str>) -> Parse<T> {
+        self.diagnostics.unsupported(span, format!("{feature} is not supported"), hint.or(Some("docs/language.md lists what is supported")));
+        Err(Failed)
+    }
+
+    /// Runs `parse` one nesting level deeper.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        if self.depth >= MAX_NESTING {
+            let span = self.peek().site;
+            let result = self.fail(span, format!("nested more than {MAX_NESTING} levels deep"), Some("split the expression or statement"));
+            // What follows is the rest of the same nest; its errors would be echoes.
+            self.next = self.tokens.len();
+            return result;
+        }
+        self.depth += 1;
+        let result = parse(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn text(&self, symbol: Symbol) -> &str {
+        self.interner.text_of(symbol)
+    }
+
+    fn make(&mut self, kind: crate::ast::ExprKind, span: Span, height: u32) -> Parse<Expr> {
+        if height > MAX_EXPRESSION_HEIGHT {
+            let result = self.fail(span, format!("this expression is more than {MAX_EXPRESSION_HEIGHT} operators deep"), Some("split it over several statements"));
+            self.skip_to_statement_end();
+            return result;
+        }
+        Ok(Expr { kind, span, height })
+    }
+
+    /// After an error inside a declaration: go to its end. `start` is where it began.
+    fn recover_item(&mut self, start: usize) {
+        // Whatever braces were open at the error are found again from the start of the declaration.
+        let reached = self.next;
+        self.next = start;
+        self.skip_declaration();
+        if self.next < reached {
+            self.next = reached;
+        }
+    }
+
+    /// Skips to after the `;` or the balanced `{…}` that ends the declaration here.
+    fn skip_declaration(&mut self) {
+        let mut parens = 0usize;
+        loop {
+            match self.kind() {
+                TokenKind::Eof => return,
+                TokenKind::LeftParen | TokenKind::LeftBracket => parens += 1,
+                TokenKind::RightParen | TokenKind::RightBracket => parens = parens.saturating_sub(1),
+                TokenKind::Semicolon if parens == 0 => {
+                    self.bump();
+                    return;
+                }
+                TokenKind::LeftBrace => {
+                    self.skip_braces();
+                    if parens == 0 && !matches!(self.kind(), TokenKind::Semicolon | TokenKind::Comma | TokenKind::Equal | TokenKind::Identifier) {
+                        return;
+                    }
+                    if parens == 0 {
+                        self.accept(TokenKind::Semicolon);
+                        return;
+                    }
+                    continue;
+                }
+                TokenKind::RightBrace if parens == 0 => {
+                    self.bump();
+                    return;
+                }
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    /// Skips a balanced `{…}`.
+    fn skip_braces(&mut self) {
+        let mut depth = 0usize;
+        loop {
+            match self.bump().kind {
+                TokenKind::LeftBrace => depth += 1,
+                TokenKind::RightBrace => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                TokenKind::Eof => return,
+                _ => {}
+            }
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    /// After an error inside a statement: go past its `;`, or to the `}` that ends the block.
+    fn skip_to_statement_end(&mut self) {
+        loop {
+            match self.kind() {
+                TokenKind::Eof | TokenKind::RightBrace => return,
+                TokenKind::Semicolon => {
+                    self.bump();
+                    return;
+                }
+                TokenKind::LeftBrace => {
+                    self.skip_braces();
+                    return;
+                }
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The top level of a source: which declarations are device code and are parsed, which are host code and are skipped.
+
+use super::{Parse, Parser};
+use crate::ast::Item;
+use crate::interner::{Symbol, words};
+use crate::source::Span;
+use crate::token::TokenKind;
+
+/// What the first tokens of a declaration show.
+#[derive(Default)]
+struct Head {
+    is_device: bool,
+    is_constant: bool,
+    is_operator: bool,
+    has_function_shape: bool,
+    ends_with_body: bool,
+    starts_value: bool,
+    mentions_std: bool,
+    name: Option<(Symbol, Span)>,
+}
+
+impl Parser<'_> {
+    pub(super) fn top_level(&mut self, items: &mut Vec<Item>) -> Parse<()> {
+        let first = *self.peek();
+        match first.kind {
+            TokenKind::Semicolon => {
+                self.bump();
+                return Ok(());
+            }
+            TokenKind::RightBrace => {
+                return self.fail(first.site, "this '}' closes nothing", Some("remove it, or look for a missing '{' above"));
+            }
+            _ => {}
+        }
+        match first.symbol {
+            words::EXTERN if self.peek_at(1).kind == TokenKind::String => {
+                self.bump();
+                self.bump();
+                if self.at(TokenKind::LeftBrace) { self.scope(items) } else { self.top_level(items) }
+            }
+            words::NAMESPACE => {
+                self.bump();
+                while matches!(self.kind(), TokenKind::Identifier | TokenKind::ColonColon) {
+                    self.bump();
+                }
+                if self.accept(TokenKind::Equal) {
+                    self.skip_declaration();
+                    return Ok(());
+                }
+                self.scope(items)
+            }
+            words::USING if self.peek_at(1).is_word(words::NAMESPACE) || self.peek_at(2).kind != TokenKind::Equal => {
+                self.skip_declaration();
+                Ok(())
+            }
+            words::TEMPLATE => self.template(),
+            words::STATIC_ASSERT | words::TYPEDEF | words::USING | words::ENUM => self.declaration(items),
+            words::STRUCT | words::CLASS | words::UNION => self.declaration(items),
+            _ => self.function_or_variable(items),
+        }
+    }
+
+    /// `{ … }` of a namespace or `extern "C"`: its declarations belong to the program.
+    fn scope(&mut self, items: &mut Vec<Item>) -> Parse<()> {
+        let open = self.expect(TokenKind::LeftBrace, "here")?;
+        self.nested(|parser| {
+            while !matches!(parser.kind(), TokenKind::RightBrace | TokenKind::Eof) {
+                let before = parser.next;
+                if parser.top_level(items).is_err() {
+                    parser.recover_item(before);
+                }
+                if parser.next == before {
+                    parser.bump();
+                }
+            }
+            Ok(())
+        })?;
+        if !self.accept(TokenKind::RightBrace) {
+            return self.fail(open.site, "this '{' is never closed", Some("add the missing '}'"));
+        }
+        Ok(())
+    }
+
+    fn template(&mut self) -> Parse<()> {
+        let word = *self.peek();
+        let head = self.head();
+        if head.is_device {
+            self.diagnostics.unsupported(word.site, "a template of kernels or __device__ functions is not supported", Some("write the function for the type you need, or use a macro"));
+        } else {
+            self.note_host(head.name, word.site);
+        }
+        self.skip_declaration();
+        Ok(())
+    }
+
+    fn function_or_variable(&mut self, items: &mut Vec<Item>) -> Parse<()> {
+        let head = self.head();
+        let start = self.peek().site;
+        if head.is_device && head.is_operator {
+            return self.refuse(start, "an overloaded operator", Some("write a named __device__ function"));
+        }
+        if head.is_device {
+            return self.declaration(items);
+        }
+        let is_host = head.has_function_shape || head.mentions_std || !head.is_constant;
+        if !is_host {
+            return self.declaration(items);
+        }
+        let looks_like_code = head.name.is_some() || head.has_function_shape || head.mentions_std;
+        if !looks_like_code {
+            let found = self.shown(self.peek());
+            return self.fail(start, format!("expected a declaration, found {found}"), Some("kernels start with __global__ void name(...)"));
+        }
+        self.note_host(head.name, start);
+        self.skip_declaration();
+        Ok(())
+    }
+
+    fn note_host(&mut self, name: Option<(Symbol, Span)>, start: Span) {
+        if let Some((name, _)) = name {
+            self.host_names.insert(name);
+        }
+        if self.host_span.is_none() {
+            self.host_span = Some(start);
+        }
+    }
+
+    /// Looks at the declaration here up to its body, its value or its end, without taking anything.
+    fn head(&self) -> Head {
+        let mut head = Head::default();
+        let mut parens = 0usize;
+        let mut index = 0;
+        let mut last_name = None;
+        loop {
+            let token = self.peek_at(index);
+            match token.kind {
+                TokenKind::Eof => break,
+                TokenKind::Semicolon if parens == 0 => break,
+                TokenKind::LeftBrace if parens == 0 => {
+                    head.ends_with_body = true;
+                    break;
+                }
+                TokenKind::Equal if parens == 0 && !head.is_operator => {
+                    head.starts_value = true;
+                    break;
+                }
+                TokenKind::LeftParen => {
+                    // `__launch_bounds__(256)` and `__attribute__((x))` have parentheses without being functions.
+                    let follows_attribute = index > 0 && is_attribute_word(self.peek_at(index - 1).symbol);
+                    if parens == 0 && !follows_attribute && !head.has_function_shape {
+                        head.has_function_shape = true;
+                        head.name = last_name;
+                    }
+                    parens += 1;
+                }
+                TokenKind::RightParen => parens = parens.saturating_sub(1),
+                TokenKind::Identifier => {
+                    match token.symbol {
+                        words::GLOBAL | words::DEVICE | words::CONSTANT | words::SHARED | words::MANAGED => head.is_device = true,
+                        words::CONSTEXPR => {
+                            head.is_constant = true;
+                            // A constexpr function may be called on the device.
+                            head.is_device |= self.is_function_ahead(index);
+                        }
+                        words::CONST => head.is_constant = true,
+                        words::OPERATOR => head.is_operator = true,
+                        words::STD if parens == 0 => head.mentions_std = true,
+                        _ => {}
+                    }
+                    if parens == 0 {
+                        last_name = Some((token.symbol, token.site));
+                    }
+                }
+                _ => {}
+            }
+            index += 1;
+        }
+        if head.name.is_none() {
+            head.name = last_name.filter(|_| index > 1);
+        }
+        head
+    }
+
+    /// Whether the declaration after token `index` has `name(` before any `=`, `;` or `{`.
+    fn is_function_ahead(&self, index: usize) -> bool {
+        let mut index = index;
+        loop {
+            match self.peek_at(index).kind {
+                TokenKind::LeftParen => return true,
+                TokenKind::Identifier | TokenKind::Star | TokenKind::Amp | TokenKind::ColonColon => index += 1,
+                _ => return false,
+            }
+        }
+    }
+}
+
+fn is_attribute_word(word: Symbol) -> bool {
+    matches!(word, words::LAUNCH_BOUNDS | words::ATTRIBUTE | words::ALIGN | words::ALIGNAS)
+}

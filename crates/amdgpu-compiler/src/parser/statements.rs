@@ -1,0 +1,255 @@
+//! Statements.
+
+use super::{Parse, Parser};
+use crate::ast::{Condition, Item, Stmt, StmtKind};
+use crate::interner::words;
+use crate::token::TokenKind;
+
+impl Parser<'_> {
+    /// `{ … }`: after an error in one statement the next one is tried.
+    pub(super) fn block(&mut self) -> Parse<Vec<Stmt>> {
+        let open = self.expect(TokenKind::LeftBrace, "here")?;
+        self.nested(|parser| {
+            let mut statements = Vec::new();
+            loop {
+                match parser.kind() {
+                    TokenKind::RightBrace => {
+                        parser.bump();
+                        return Ok(statements);
+                    }
+                    TokenKind::Eof => return parser.fail(open.site, "this '{' is never closed", Some("add the missing '}'")),
+                    _ => {}
+                }
+                let before = parser.next;
+                match parser.statement() {
+                    Ok(statement) => statements.push(statement),
+                    Err(failed) => {
+                        // A kernel starting here means that a '}' is missing above: let the top level go on with it.
+                        if parser.at_word(words::GLOBAL) {
+                            return Err(failed);
+                        }
+                        parser.skip_to_statement_end();
+                        if parser.next == before {
+                            parser.bump();
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    pub(super) fn statement(&mut self) -> Parse<Stmt> {
+        self.nested(Self::statement_inner)
+    }
+
+    fn statement_inner(&mut self) -> Parse<Stmt> {
+        let token = *self.peek();
+        let span = token.site;
+        let done = |kind| Ok(Stmt { kind, span });
+        match token.kind {
+            TokenKind::LeftBrace => {
+                let names = self.type_names.clone();
+                let body = self.block();
+                self.type_names = names;
+                return done(StmtKind::Block(body?));
+            }
+            TokenKind::Semicolon => {
+                self.bump();
+                return done(StmtKind::Empty);
+            }
+            TokenKind::Identifier => {}
+            _ => return self.expression_statement(),
+        }
+        match token.symbol {
+            words::IF => {
+                self.bump();
+                self.accept_word(words::CONSTEXPR);
+                self.if_statement(span)
+            }
+            words::FOR => {
+                self.bump();
+                self.for_statement(span)
+            }
+            words::WHILE => {
+                self.bump();
+                self.expect(TokenKind::LeftParen, "after 'while'")?;
+                let condition = self.expression()?;
+                self.expect(TokenKind::RightParen, "after the condition")?;
+                let body = Box::new(self.statement()?);
+                done(StmtKind::While { condition, body })
+            }
+            words::DO => {
+                self.bump();
+                let body = Box::new(self.statement()?);
+                if !self.accept_word(words::WHILE) {
+                    let found = self.shown(self.peek());
+                    return self.fail(self.peek().site, format!("expected 'while' after the body of 'do', found {found}"), None);
+                }
+                self.expect(TokenKind::LeftParen, "after 'while'")?;
+                let condition = self.expression()?;
+                self.expect(TokenKind::RightParen, "after the condition")?;
+                self.expect(TokenKind::Semicolon, "after 'do … while (…)'")?;
+                done(StmtKind::DoWhile { body, condition })
+            }
+            words::SWITCH => {
+                self.bump();
+                self.expect(TokenKind::LeftParen, "after 'switch'")?;
+                let value = self.expression()?;
+                self.expect(TokenKind::RightParen, "after the value")?;
+                let body = self.block()?;
+                done(StmtKind::Switch { value, body })
+            }
+            words::CASE => {
+                self.bump();
+                let value = self.conditional()?;
+                self.expect(TokenKind::Colon, "after the case")?;
+                done(StmtKind::Case(Some(value)))
+            }
+            words::DEFAULT => {
+                self.bump();
+                self.expect(TokenKind::Colon, "after 'default'")?;
+                done(StmtKind::Case(None))
+            }
+            words::BREAK => {
+                self.bump();
+                self.expect(TokenKind::Semicolon, "after 'break'")?;
+                done(StmtKind::Break)
+            }
+            words::CONTINUE => {
+                self.bump();
+                self.expect(TokenKind::Semicolon, "after 'continue'")?;
+                done(StmtKind::Continue)
+            }
+            words::RETURN => {
+                self.bump();
+                let value = if self.at(TokenKind::Semicolon) { None } else { Some(self.initialiser()?) };
+                self.expect(TokenKind::Semicolon, "after 'return'")?;
+                done(StmtKind::Return(value))
+            }
+            words::STATIC_ASSERT => {
+                let item = self.static_assert()?;
+                done(StmtKind::Item(Box::new(item)))
+            }
+            words::USING if self.peek_at(2).kind == TokenKind::Equal => {
+                let item = self.alias()?;
+                done(StmtKind::Item(Box::new(item)))
+            }
+            words::USING => {
+                self.skip_to_statement_end();
+                done(StmtKind::Empty)
+            }
+            words::GOTO => self.refuse(span, "goto", Some("use loops, break and flags")),
+            words::ASM | words::ASM2 => self.refuse(span, "inline assembly", None),
+            words::TRY | words::THROW => self.refuse(span, "an exception", None),
+            words::ELSE => self.fail(span, "'else' without 'if'", Some("a ';' or '}' may stand too early")),
+            words::GLOBAL => self.fail(span, "a kernel cannot be defined inside a function", Some("a '}' may be missing above")),
+            _ if self.at_type() => self.declaration_statement(),
+            _ => self.expression_statement(),
+        }
+    }
+
+    fn if_statement(&mut self, span: crate::source::Span) -> Parse<Stmt> {
+        self.expect(TokenKind::LeftParen, "after 'if'")?;
+        let mut start = None;
+        if self.at_type() {
+            let statement = self.declaration_list()?;
+            if self.accept(TokenKind::Semicolon) {
+                start = Some(Box::new(statement));
+            } else {
+                return self.refuse(span, "a declaration as condition", Some("declare the variable before the if"));
+            }
+        }
+        let value = self.expression()?;
+        self.expect(TokenKind::RightParen, "after the condition")?;
+        let then = Box::new(self.statement()?);
+        let otherwise = if self.accept_word(words::ELSE) { Some(Box::new(self.statement()?)) } else { None };
+        Ok(Stmt { kind: StmtKind::If { condition: Condition { start, value }, then, otherwise }, span })
+    }
+
+    fn for_statement(&mut self, span: crate::source::Span) -> Parse<Stmt> {
+        self.expect(TokenKind::LeftParen, "after 'for'")?;
+        let start = if self.at(TokenKind::Semicolon) {
+            Stmt { kind: StmtKind::Empty, span: self.peek().site }
+        } else if self.at_type() {
+            self.declaration_list()?
+        } else {
+            let value = self.expression()?;
+            Stmt { span: value.span, kind: StmtKind::Expr(value) }
+        };
+        if self.at(TokenKind::Colon) {
+            return self.refuse(self.peek().site, "a range-based for loop", Some("count with an index"));
+        }
+        self.expect(TokenKind::Semicolon, "after the start of 'for'")?;
+        let condition = if self.at(TokenKind::Semicolon) { None } else { Some(self.expression()?) };
+        self.expect(TokenKind::Semicolon, "after the condition of 'for'")?;
+        let step = if self.at(TokenKind::RightParen) { None } else { Some(self.expression()?) };
+        self.expect(TokenKind::RightParen, "after the step of 'for'")?;
+        let body = Box::new(self.statement()?);
+        Ok(Stmt { kind: StmtKind::For { start: Box::new(start), condition, step, body }, span })
+    }
+
+    fn declaration_statement(&mut self) -> Parse<Stmt> {
+        let statement = self.declaration_list()?;
+        if !matches!(statement.kind, StmtKind::Item(_)) || self.at(TokenKind::Semicolon) {
+            self.expect(TokenKind::Semicolon, "after the declaration")?;
+        }
+        Ok(statement)
+    }
+
+    /// A declaration without its `;`. Structs defined in it become statements of their own.
+    fn declaration_list(&mut self) -> Parse<Stmt> {
+        let span = self.peek().site;
+        let specifiers = self.specifiers(true)?;
+        if let Some(span) = specifiers.shared {
+            self.diagnostics.unsupported(span, "__shared__ memory is not supported", Some("docs/language.md lists what is supported"));
+        }
+        let mut statements: Vec<Stmt> = self.side_items.drain(..).map(|item| Stmt { kind: StmtKind::Item(Box::new(item)), span }).collect();
+        if !self.at(TokenKind::Semicolon) {
+            let Some(base) = specifiers.ty.clone() else {
+                let found = self.shown(self.peek());
+                return self.fail(self.peek().site, format!("expected a type, found {found}"), None);
+            };
+            let declared = self.declarator(base)?;
+            if self.at(TokenKind::LeftParen) && declared.name.is_some() && self.is_parameter_list() {
+                return self.refuse(declared.span, "a function declared inside a function", None);
+            }
+            if specifiers.is_typedef {
+                let Some(name) = declared.name else { return self.fail(declared.span, "a typedef needs a name", None) };
+                self.type_names.insert(name);
+                statements.push(Stmt { kind: StmtKind::Item(Box::new(Item::Alias { name, ty: declared.ty })), span });
+            } else {
+                let variables = self.variables(&specifiers, declared)?;
+                statements.push(Stmt { kind: StmtKind::Variables(variables), span });
+            }
+        }
+        match (statements.len(), statements.pop()) {
+            (1, Some(only)) => Ok(only),
+            (_, Some(last)) => {
+                statements.push(last);
+                // The names belong to the surrounding scope; `Items` is not a block.
+                Ok(Stmt { kind: StmtKind::Sequence(statements), span })
+            }
+            _ => Ok(Stmt { kind: StmtKind::Empty, span }),
+        }
+    }
+
+    fn is_parameter_list(&self) -> bool {
+        let next = self.peek_at(1);
+        next.kind == TokenKind::RightParen || (next.kind == TokenKind::Identifier && matches!(next.symbol, words::INT | words::FLOAT | words::VOID | words::CONST | words::DOUBLE | words::UNSIGNED))
+    }
+
+    fn expression_statement(&mut self) -> Parse<Stmt> {
+        let first = *self.peek();
+        let next = *self.peek_at(1);
+        if first.kind == TokenKind::Identifier && next.kind == TokenKind::Colon {
+            return self.refuse(first.site, "a label", Some("use loops, break and flags"));
+        }
+        // `vec3 a = …` with an unknown vec3, told as what it is.
+        if first.kind == TokenKind::Identifier && next.kind == TokenKind::Identifier && self.specifiers(true).is_err() {
+            return Err(super::Failed);
+        }
+        let value = self.expression()?;
+        self.expect(TokenKind::Semicolon, "after the statement")?;
+        Ok(Stmt { span: value.span, kind: StmtKind::Expr(value) })
+    }
+}

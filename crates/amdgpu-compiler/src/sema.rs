@@ -1,0 +1,171 @@
+//! The checker: names, types, conversions, overloads, constants. Syntax tree in, typed tree out; goes on after errors.
+//!
+//! User functions are all checked. Functions of the device library are checked when something calls them.
+
+mod builtins;
+mod calls;
+mod constants;
+mod conversions;
+mod expressions;
+mod functions;
+mod initialisers;
+mod operators;
+mod scope;
+mod statements;
+mod type_names;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::ast;
+use crate::diagnostics::Diagnostics;
+use crate::hir::{self, Constant, FunctionId, GlobalId, LocalId};
+use crate::interner::{Interner, Symbol};
+use crate::parser;
+use crate::source::{SourceMap, Span};
+use crate::types::{TypeId, TypeTable};
+use scope::Scopes;
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+enum Entity {
+    Local(LocalId),
+    Type(TypeId),
+    Constant(Constant, TypeId),
+    Global(GlobalId, bool),
+    /// Index into the overload sets.
+    Functions(usize),
+}
+
+/// A function as its declaration shows it.
+#[derive(Clone, Debug)]
+struct Signature<'a> {
+    name: Symbol,
+    span: Span,
+    is_kernel: bool,
+    is_library: bool,
+    parameters: Vec<ParameterType>,
+    return_type: TypeId,
+    definition: Option<&'a ast::Function>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct ParameterType {
+    ty: TypeId,
+    is_reference: bool,
+    is_const: bool,
+}
+
+/// State of the function being checked.
+#[derive(Debug, Default)]
+struct Current {
+    locals: Vec<hir::Local>,
+    return_type: Option<TypeId>,
+    loops: usize,
+    switches: usize,
+    is_kernel: bool,
+}
+
+/// The checker of one program.
+pub struct Sema<'a> {
+    interner: &'a Interner,
+    sources: &'a SourceMap,
+    diagnostics: &'a mut Diagnostics,
+    pub types: TypeTable,
+    scopes: Scopes,
+    overloads: Vec<Vec<FunctionId>>,
+    signatures: Vec<Signature<'a>>,
+    checked: HashMap<FunctionId, usize>,
+    wanted: VecDeque<FunctionId>,
+    program: hir::Program,
+    current: Current,
+    host_names: &'a HashSet<Symbol>,
+    enum_values: HashMap<(TypeId, Symbol), (Constant, TypeId)>,
+    declared_structs: HashSet<TypeId>,
+    in_library: bool,
+}
+
+impl<'a> Sema<'a> {
+    /// Checks `program` together with the device library.
+    pub fn check(
+        library: &'a parser::Program,
+        program: &'a parser::Program,
+        interner: &'a Interner,
+        sources: &'a SourceMap,
+        diagnostics: &'a mut Diagnostics,
+    ) -> (hir::Program, TypeTable) {
+        let mut sema = Sema {
+            interner,
+            sources,
+            diagnostics,
+            types: TypeTable::new(),
+            scopes: Scopes::new(interner.len()),
+            overloads: Vec::new(),
+            signatures: Vec::new(),
+            checked: HashMap::new(),
+            wanted: VecDeque::new(),
+            program: hir::Program::default(),
+            current: Current::default(),
+            host_names: &program.host_names,
+            enum_values: HashMap::new(),
+            declared_structs: HashSet::new(),
+            in_library: true,
+        };
+        for item in &library.items {
+            sema.item(item);
+        }
+        sema.in_library = false;
+        for item in &program.items {
+            sema.item(item);
+        }
+        for index in 0..sema.signatures.len() {
+            let signature = &sema.signatures[index];
+            if !signature.is_library && signature.definition.is_some() {
+                sema.want(FunctionId(index as u32));
+            }
+        }
+        while let Some(function) = sema.wanted.pop_front() {
+            if sema.diagnostics.is_full() {
+                break;
+            }
+            sema.function_body(function);
+        }
+        (sema.program, sema.types)
+    }
+
+    /// Asks for a function's body to be checked and compiled.
+    fn want(&mut self, function: FunctionId) {
+        if !self.checked.contains_key(&function) {
+            self.checked.insert(function, usize::MAX);
+            self.wanted.push_back(function);
+        }
+    }
+
+    fn item(&mut self, item: &'a ast::Item) {
+        match item {
+            ast::Item::Function(function) => self.declare_function(function),
+            ast::Item::Variable(variable) => self.global_variable(variable),
+            other => self.type_item(other),
+        }
+    }
+
+    fn text(&self, symbol: Symbol) -> &'a str {
+        self.interner.text_of(symbol)
+    }
+
+    fn error(&mut self, span: Span, message: impl Into<String>) {
+        self.diagnostics.error(span, message, None);
+    }
+
+    fn error_hint(&mut self, span: Span, message: impl Into<String>, hint: &str) {
+        self.diagnostics.error(span, message, Some(hint));
+    }
+
+    fn refuse(&mut self, span: Span, feature: &str) {
+        self.diagnostics.unsupported(span, format!("{feature} is not supported"), Some("docs/language.md lists what is supported"));
+    }
+
+    /// An expression in place of one that has an error.
+    fn bad(span: Span) -> hir::Expr {
+        hir::Expr { kind: hir::ExprKind::Integer(0), ty: TypeTable::ERROR, span }
+    }
+}

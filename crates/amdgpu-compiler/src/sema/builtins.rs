@@ -1,0 +1,57 @@
+//! Functions the compiler itself knows, and the names of those it knows it does not have.
+
+use crate::ir::Intrinsic;
+
+/// How the type of a built-in follows from its arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Shape {
+    /// All arguments and the result have the type of the first argument, which is float or double.
+    Float,
+    /// The same for integers.
+    Integer,
+    /// Integer to int.
+    Count,
+    /// Bits of the argument in the type named.
+    ToInt,
+    ToLong,
+    ToFloat,
+    ToDouble,
+}
+
+/// The built-in of this name, its number of arguments and its shape. The device library gives them their usual names.
+pub(super) fn builtin(name: &str) -> Option<(Intrinsic, usize, Shape)> {
+    Some(match name {
+        "__builtin_sqrt" => (Intrinsic::Sqrt, 1, Shape::Float),
+        "__builtin_floor" => (Intrinsic::Floor, 1, Shape::Float),
+        "__builtin_ceil" => (Intrinsic::Ceil, 1, Shape::Float),
+        "__builtin_trunc" => (Intrinsic::Truncate, 1, Shape::Float),
+        "__builtin_roundeven" => (Intrinsic::RoundEven, 1, Shape::Float),
+        "__builtin_fma" => (Intrinsic::FusedMultiplyAdd, 3, Shape::Float),
+        "__builtin_fabs" => (Intrinsic::Absolute, 1, Shape::Float),
+        "__builtin_copysign" => (Intrinsic::CopySign, 2, Shape::Float),
+        "__builtin_fmin" => (Intrinsic::Minimum, 2, Shape::Float),
+        "__builtin_fmax" => (Intrinsic::Maximum, 2, Shape::Float),
+        "__builtin_popcount" => (Intrinsic::PopulationCount, 1, Shape::Count),
+        "__builtin_leading_zeros" => (Intrinsic::LeadingZeros, 1, Shape::Count),
+        "__builtin_trailing_zeros" => (Intrinsic::TrailingZeros, 1, Shape::Count),
+        "__builtin_reverse_bits" => (Intrinsic::ReverseBits, 1, Shape::Integer),
+        "__builtin_multiply_high" => (Intrinsic::MultiplyHigh, 2, Shape::Integer),
+        "__builtin_bits_int" => (Intrinsic::Reinterpret, 1, Shape::ToInt),
+        "__builtin_bits_long" => (Intrinsic::Reinterpret, 1, Shape::ToLong),
+        "__builtin_bits_float" => (Intrinsic::Reinterpret, 1, Shape::ToFloat),
+        "__builtin_bits_double" => (Intrinsic::Reinterpret, 1, Shape::ToDouble),
+        _ => return None,
+    })
+}
+
+const UNSUPPORTED_PREFIXES: &[&str] = &[
+    "__syncthreads", "__syncwarp", "__shfl", "__ballot", "__any", "__all", "__activemask", "__match_", "__reduce_", "atomic", "__threadfence", "tex1D", "tex2D", "tex3D",
+    "surf1D", "surf2D", "__half", "__float2half", "__hadd", "__hmul", "__hfma", "cooperative_groups", "hiprand", "curand", "__nanosleep", "hipLaunch", "cudaLaunch",
+];
+
+const UNSUPPORTED: &[&str] = &["printf", "assert", "malloc", "free", "clock", "clock64", "wall_clock64", "memcpy", "memset", "__trap", "__assert_fail"];
+
+/// Whether HIP has this function and we do not.
+pub(super) fn is_unsupported(name: &str) -> bool {
+    UNSUPPORTED.contains(&name) || UNSUPPORTED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}

@@ -1,0 +1,146 @@
+//! Values known at compile time.
+
+use super::Sema;
+use crate::ast::{self, BinaryOp};
+use crate::hir::{Constant, Expr, ExprKind, PlaceKind};
+use crate::types::{ScalarType, TypeTable};
+
+impl<'a> Sema<'a> {
+    /// The value of an integer constant expression.
+    pub(super) fn constant_integer(&mut self, expr: &'a ast::Expr) -> Option<i64> {
+        let checked = self.value(expr);
+        match self.evaluate(&checked)? {
+            Constant::Integer(value) => Some(value),
+            Constant::Float(_) => None,
+        }
+    }
+
+    /// The value of an expression, if it is known. Integers are kept wrapped to their type.
+    pub(super) fn evaluate(&self, expr: &Expr) -> Option<Constant> {
+        match &expr.kind {
+            _ if expr.ty == TypeTable::ERROR => None,
+            ExprKind::Integer(value) => Some(Constant::Integer(*value)),
+            ExprKind::Float(value) => Some(Constant::Float(*value)),
+            ExprKind::Load(place) => match place.kind {
+                PlaceKind::Local(local) => self.current.locals[local.0 as usize].constant,
+                _ => None,
+            },
+            ExprKind::Cast(value) => {
+                let from = self.types.representation(value.ty)?;
+                let to = self.types.representation(expr.ty)?;
+                Some(convert_constant(self.evaluate(value)?, from, to))
+            }
+            ExprKind::Negate(value) => match self.evaluate(value)? {
+                Constant::Integer(number) => Some(self.wrapped(expr, number.wrapping_neg())),
+                Constant::Float(number) => Some(Constant::Float(-number)),
+            },
+            ExprKind::Complement(value) => match self.evaluate(value)? {
+                Constant::Integer(number) => Some(self.wrapped(expr, !number)),
+                Constant::Float(_) => None,
+            },
+            ExprKind::Not(value) => match self.evaluate(value)? {
+                Constant::Integer(number) => Some(Constant::Integer(i64::from(number == 0))),
+                Constant::Float(_) => None,
+            },
+            ExprKind::Binary(operation, left, right) => {
+                let ty = self.types.representation(left.ty)?;
+                binary(*operation, ty, self.evaluate(left)?, self.evaluate(right)?)
+            }
+            ExprKind::Conditional(condition, yes, no) => match self.evaluate(condition)? {
+                Constant::Integer(0) => self.evaluate(no),
+                _ => self.evaluate(yes),
+            },
+            _ => None,
+        }
+    }
+
+    fn wrapped(&self, expr: &Expr, value: i64) -> Constant {
+        let ty = self.types.representation(expr.ty).unwrap_or(ScalarType::LongLong);
+        Constant::Integer(ty.wrap(value))
+    }
+}
+
+fn round(ty: ScalarType, value: f64) -> f64 {
+    if ty == ScalarType::Float { f64::from(value as f32) } else { value }
+}
+
+pub(super) fn convert_constant(value: Constant, from: ScalarType, to: ScalarType) -> Constant {
+    match value {
+        Constant::Integer(value) if to.is_float() => {
+            // Straight to float where that is the target: through double it would be rounded twice.
+            let float = match (to, from.is_signed()) {
+                (ScalarType::Float, true) => f64::from(value as f32),
+                (ScalarType::Float, false) => f64::from(value as u64 as f32),
+                (_, true) => value as f64,
+                (_, false) => value as u64 as f64,
+            };
+            Constant::Float(float)
+        }
+        Constant::Integer(value) => Constant::Integer(to.wrap(value)),
+        Constant::Float(value) if to.is_float() => Constant::Float(round(to, value)),
+        Constant::Float(value) if to == ScalarType::Bool => Constant::Integer(i64::from(value != 0.0)),
+        // Saturating, as the conversion instructions of the language are defined; see docs/language.md.
+        Constant::Float(value) => Constant::Integer(match (to.bytes(), to.is_signed()) {
+            (8, true) => value as i64,
+            (8, false) => value as u64 as i64,
+            (4, false) => i64::from(value as u32),
+            (_, _) => to.wrap(i64::from(value as i32)),
+        }),
+    }
+}
+
+fn binary(operation: BinaryOp, ty: ScalarType, left: Constant, right: Constant) -> Option<Constant> {
+    use BinaryOp as B;
+    let truth = |value: bool| Some(Constant::Integer(i64::from(value)));
+    match (left, right) {
+        (Constant::Integer(left), Constant::Integer(right)) => {
+            let (unsigned_left, unsigned_right) = (left as u64, right as u64);
+            let bits = ty.bytes() * 8;
+            let value = match operation {
+                B::Add => left.wrapping_add(right),
+                B::Subtract => left.wrapping_sub(right),
+                B::Multiply => left.wrapping_mul(right),
+                B::Divide | B::Remainder if right == 0 => return None,
+                B::Divide if ty.is_signed() => left.wrapping_div(right),
+                B::Divide => (unsigned_left / unsigned_right) as i64,
+                B::Remainder if ty.is_signed() => left.wrapping_rem(right),
+                B::Remainder => (unsigned_left % unsigned_right) as i64,
+                B::ShiftLeft => left.wrapping_shl(right as u32 & (bits - 1)),
+                B::ShiftRight if ty.is_signed() => left.wrapping_shr(right as u32 & (bits - 1)),
+                B::ShiftRight => unsigned_left.wrapping_shr(right as u32 & (bits - 1)) as i64,
+                B::And => left & right,
+                B::Or => left | right,
+                B::Xor => left ^ right,
+                B::Equal => return truth(left == right),
+                B::NotEqual => return truth(left != right),
+                B::LogicalAnd => return truth(left != 0 && right != 0),
+                B::LogicalOr => return truth(left != 0 || right != 0),
+                B::Less => return truth(if ty.is_signed() { left < right } else { unsigned_left < unsigned_right }),
+                B::LessEqual => return truth(if ty.is_signed() { left <= right } else { unsigned_left <= unsigned_right }),
+                B::Greater => return truth(if ty.is_signed() { left > right } else { unsigned_left > unsigned_right }),
+                B::GreaterEqual => return truth(if ty.is_signed() { left >= right } else { unsigned_left >= unsigned_right }),
+            };
+            Some(Constant::Integer(ty.wrap(value)))
+        }
+        (Constant::Float(left), Constant::Float(right)) => {
+            let value = match operation {
+                B::Add => left + right,
+                B::Subtract => left - right,
+                B::Multiply => left * right,
+                B::Divide => left / right,
+                B::Less => return truth(left < right),
+                B::LessEqual => return truth(left <= right),
+                B::Greater => return truth(left > right),
+                B::GreaterEqual => return truth(left >= right),
+                #[allow(clippy::float_cmp)] // The language's own comparison.
+                B::Equal => return truth(left == right),
+                #[allow(clippy::float_cmp)]
+                B::NotEqual => return truth(left != right),
+                _ => return None,
+            };
+            // One rounding of an operation on floats done in double is the same as the operation in float.
+            Some(Constant::Float(round(ty, value)))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,454 @@
+//! Expressions: names, fields, indices, casts.
+
+use super::conversions::Context;
+use super::{Entity, Sema};
+use crate::ast::{self, ExprKind as A, UnaryOp};
+use crate::hir::{Expr, ExprKind, Place, PlaceKind};
+use crate::interner::{Symbol, words};
+use crate::ir::{Special, SpecialKind};
+use crate::source::Span;
+use crate::types::{Type, TypeId, TypeTable};
+
+/// What an expression is: a place, or a value.
+pub(super) enum Checked {
+    Place(Place),
+    Value(Expr),
+}
+
+impl<'a> Sema<'a> {
+    /// Checks an expression and loads its value.
+    pub(super) fn value(&mut self, expr: &'a ast::Expr) -> Expr {
+        match self.check_expr(expr) {
+            Checked::Place(place) => self.load(place),
+            Checked::Value(value) => value,
+        }
+    }
+
+    /// Checks an expression that must have an address or be a variable.
+    pub(super) fn place(&mut self, expr: &'a ast::Expr, purpose: &str) -> Option<Place> {
+        match self.check_expr(expr) {
+            Checked::Place(place) => Some(place),
+            Checked::Value(value) => {
+                if value.ty != TypeTable::ERROR {
+                    self.error_hint(expr.span, format!("this is a value and cannot be {purpose}"), "use a variable, p[i] or *p");
+                }
+                None
+            }
+        }
+    }
+
+    /// A place that may be written.
+    pub(super) fn writable(&mut self, expr: &'a ast::Expr, purpose: &str) -> Option<Place> {
+        let place = self.place(expr, purpose)?;
+        if place.ty == TypeTable::ERROR {
+            return None;
+        }
+        if place.is_const {
+            let what = match (&place.kind, &expr.kind) {
+                (PlaceKind::Local(_), A::Name(name)) => format!("'{}' is const", self.text(*name)),
+                _ => "this is const".to_owned(),
+            };
+            self.error_hint(expr.span, format!("{what} and cannot be {purpose}"), "remove const from its declaration if it is to change");
+            return None;
+        }
+        if matches!(self.types.get(place.ty), Type::Array { .. }) {
+            self.error_hint(expr.span, format!("an array cannot be {purpose} as a whole"), "write its elements one by one");
+            return None;
+        }
+        Some(place)
+    }
+
+    pub(super) fn check_expr(&mut self, expr: &'a ast::Expr) -> Checked {
+        let span = expr.span;
+        let value = |kind, ty| Checked::Value(Expr { kind, ty, span });
+        match &expr.kind {
+            A::Integer { value: number, ty } => {
+                let ty = self.types.scalar(*ty);
+                value(ExprKind::Integer(*number as i64), ty)
+            }
+            A::Float { value: number, ty } => {
+                let ty = self.types.scalar(*ty);
+                value(ExprKind::Float(*number), ty)
+            }
+            A::Bool(truth) => value(ExprKind::Integer(i64::from(*truth)), TypeTable::BOOL),
+            A::Null => value(ExprKind::Null, TypeTable::NULL),
+            A::String => {
+                self.refuse(span, "a string in device code");
+                Checked::Value(Self::bad(span))
+            }
+            A::Name(name) => self.name(*name, span),
+            A::Scoped(scope, name) => self.scoped(*scope, *name, span),
+            A::Member { object, name, is_arrow } => self.member(object, *name, *is_arrow, span),
+            A::Index(array, index) => self.index(array, index, span),
+            A::Call(function, arguments) => self.call(function, arguments, span),
+            A::Cast { ty, value: inner, is_reinterpret } => {
+                let target = self.resolve(ty);
+                let inner = self.value(inner);
+                let is_pointer = |ty: TypeId, sema: &Self| matches!(sema.types.get(ty), Type::Pointer { .. });
+                if *is_reinterpret && !is_pointer(target, self) && !is_pointer(inner.ty, self) && inner.ty != TypeTable::ERROR {
+                    self.error_hint(span, "reinterpret_cast is for pointers", "use __float_as_int(x) and its relatives for the bits of a number");
+                }
+                Checked::Value(self.explicit_cast(inner, target, span))
+            }
+            A::Construct { ty, arguments } => self.construct(ty, arguments, span),
+            A::Unary(operation, operand) => self.unary(*operation, operand, span),
+            A::Step { object, is_increment, is_prefix } => self.step(object, *is_increment, *is_prefix, span),
+            A::Binary(operation, left, right) => Checked::Value(self.binary(*operation, left, right, span)),
+            A::Assign(operation, target, source) => self.assign(*operation, target, source, span),
+            A::Conditional(condition, yes, no) => Checked::Value(self.conditional(condition, yes, no, span)),
+            A::Comma(first, second) => {
+                let first = self.value(first);
+                let second = self.value(second);
+                let ty = second.ty;
+                value(ExprKind::Comma(Box::new(first), Box::new(second)), ty)
+            }
+            A::SizeofType(ty) => {
+                let ty = self.resolve(ty);
+                self.size_of(ty, span)
+            }
+            A::SizeofValue(inner) => {
+                let ty = match self.check_expr(inner) {
+                    Checked::Place(place) => place.ty,
+                    Checked::Value(value) => value.ty,
+                };
+                self.size_of(ty, span)
+            }
+            A::List(_) => {
+                self.error_hint(span, "a list in braces cannot stand here", "name its type: float4{1, 2, 3, 4}");
+                Checked::Value(Self::bad(span))
+            }
+        }
+    }
+
+    fn size_of(&mut self, ty: TypeId, span: Span) -> Checked {
+        if matches!(self.types.get(ty), Type::Void) {
+            self.error(span, "void has no size");
+        }
+        Checked::Value(Expr { kind: ExprKind::Integer(self.types.bytes(ty) as i64), ty: TypeTable::UNSIGNED_LONG, span })
+    }
+
+    fn name(&mut self, name: Symbol, span: Span) -> Checked {
+        match self.scopes.find(name).cloned() {
+            Some(Entity::Local(local)) => {
+                let entry = &self.current.locals[local.0 as usize];
+                let (ty, is_const) = (entry.ty, entry.is_const);
+                if entry.is_reference {
+                    let pointer = self.types.pointer(ty, is_const);
+                    let holder = Place { kind: PlaceKind::Local(local), ty: pointer, is_const: true, span };
+                    let address = Expr { kind: ExprKind::Load(Box::new(holder)), ty: pointer, span };
+                    return Checked::Place(Place { kind: PlaceKind::Dereference(address), ty, is_const, span });
+                }
+                Checked::Place(Place { kind: PlaceKind::Local(local), ty, is_const, span })
+            }
+            Some(Entity::Constant(constant, ty)) => Checked::Value(Self::constant_expr(constant, ty, span)),
+            Some(Entity::Global(global, is_const)) => {
+                let ty = self.program.globals[global.0 as usize].ty;
+                Checked::Place(Place { kind: PlaceKind::Global(global), ty, is_const, span })
+            }
+            Some(Entity::Functions(_)) => {
+                self.refuse(span, "a function used as a value");
+                Checked::Value(Self::bad(span))
+            }
+            Some(Entity::Type(_)) => {
+                self.error(span, "a type cannot stand here; a value is needed");
+                Checked::Value(Self::bad(span))
+            }
+            None => {
+                if let Some(kind) = special_kind(name) {
+                    return Checked::Value(self.special_vector(kind, span));
+                }
+                self.unknown_name(name, span);
+                Checked::Value(Self::bad(span))
+            }
+        }
+    }
+
+    pub(super) fn constant_expr(constant: crate::hir::Constant, ty: TypeId, span: Span) -> Expr {
+        let kind = match constant {
+            crate::hir::Constant::Integer(value) => ExprKind::Integer(value),
+            crate::hir::Constant::Float(value) => ExprKind::Float(value),
+        };
+        Expr { kind, ty, span }
+    }
+
+    fn special_vector(&mut self, kind: SpecialKind, span: Span) -> Expr {
+        let fields = (0..3).map(|axis| Expr { kind: ExprKind::Special(Special { kind, axis }), ty: TypeTable::UNSIGNED_INT, span }).collect();
+        let uint3 = self.library_type("uint3").unwrap_or(TypeTable::ERROR);
+        Expr { kind: ExprKind::Struct(fields), ty: uint3, span }
+    }
+
+    /// A type of the device library by name.
+    fn library_type(&self, name: &str) -> Option<TypeId> {
+        self.types.structs.iter().position(|structure| structure.name == name).and_then(|index| {
+            let wanted = Type::Struct(crate::types::StructId(index as u32));
+            self.types.find(wanted)
+        })
+    }
+
+    fn unknown_name(&mut self, name: Symbol, span: Span) {
+        let text = self.text(name).to_owned();
+        if name == words::WARP_SIZE {
+            self.refuse(span, "'warpSize'");
+            return;
+        }
+        if self.host_names.contains(&name) {
+            self.error_hint(span, format!("'{text}' is host code, which kernels cannot use"), "mark functions __device__ and constants constexpr or __constant__");
+            return;
+        }
+        let hint = self.similar_name(&text).map(|similar| format!("did you mean '{similar}'?"));
+        self.error_hint(span, format!("'{text}' is not declared"), hint.as_deref().unwrap_or("declare it before this line"));
+    }
+
+    /// A visible name at edit distance one or two.
+    pub(super) fn similar_name(&self, text: &str) -> Option<String> {
+        let limit = if text.len() < 4 { 1 } else { 2 };
+        let mut best: Option<(usize, &str)> = None;
+        for name in self.scopes.names() {
+            let candidate = self.text(name);
+            let distance = edit_distance(text, candidate, limit);
+            if distance <= limit && distance < best.map_or(usize::MAX, |(distance, _)| distance) {
+                best = Some((distance, candidate));
+            }
+        }
+        best.map(|(_, name)| name.to_owned())
+    }
+
+    fn scoped(&mut self, scope: Symbol, name: Symbol, span: Span) -> Checked {
+        if let Some(Entity::Type(ty)) = self.scopes.find(scope).cloned() {
+            return match self.enum_values.get(&(ty, name)) {
+                Some(&(constant, ty)) => Checked::Value(Self::constant_expr(constant, ty, span)),
+                None => {
+                    let message = format!("'{}' has no value '{}'", self.text(scope), self.text(name));
+                    self.error(span, message);
+                    Checked::Value(Self::bad(span))
+                }
+            };
+        }
+        // Namespaces are transparent: their contents belong to the program.
+        self.name(name, span)
+    }
+
+    fn member(&mut self, object: &'a ast::Expr, name: Symbol, is_arrow: bool, span: Span) -> Checked {
+        if let A::Name(special) = &object.kind
+            && let (Some(kind), None) = (special_kind(*special), self.scopes.find(*special))
+        {
+            let axis = match name {
+                words::X => 0,
+                words::Y => 1,
+                words::Z => 2,
+                _ => {
+                    let message = format!("'{}' has no '{}'", self.text(*special), self.text(name));
+                    self.error_hint(span, message, "it has x, y and z");
+                    return Checked::Value(Self::bad(span));
+                }
+            };
+            return Checked::Value(Expr { kind: ExprKind::Special(Special { kind, axis }), ty: TypeTable::UNSIGNED_INT, span });
+        }
+        let place = if is_arrow {
+            let pointer = self.value(object);
+            match self.types.get(pointer.ty) {
+                Type::Pointer { pointee, is_const } => Place { kind: PlaceKind::Dereference(pointer), ty: pointee, is_const, span },
+                Type::Error => return Checked::Value(Self::bad(span)),
+                _ => {
+                    let message = format!("'->' needs a pointer, and this is '{}'", self.types.text(pointer.ty));
+                    self.error_hint(span, message, "use '.'");
+                    return Checked::Value(Self::bad(span));
+                }
+            }
+        } else {
+            match self.check_expr(object) {
+                Checked::Place(place) => place,
+                Checked::Value(value) => {
+                    let ty = value.ty;
+                    Place { kind: PlaceKind::Temporary(value), ty, is_const: true, span }
+                }
+            }
+        };
+        let Type::Struct(index) = self.types.get(place.ty) else {
+            if place.ty != TypeTable::ERROR {
+                let message = format!("'{}' has no fields", self.types.text(place.ty));
+                let is_pointer = matches!(self.types.get(place.ty), Type::Pointer { .. });
+                self.error_hint(span, message, if is_pointer { "use '->' through a pointer" } else { "fields belong to structs" });
+            }
+            return Checked::Value(Self::bad(span));
+        };
+        let structure = &self.types.structs[index.0 as usize];
+        let Some(field) = structure.fields.iter().find(|field| field.name == name) else {
+            let names: Vec<&str> = structure.fields.iter().map(|field| self.interner.text_of(field.name)).collect();
+            let message = format!("'{}' has no field '{}'", structure.name, self.text(name));
+            let hint = format!("it has {}", names.join(", "));
+            self.error_hint(span, message, &hint);
+            return Checked::Value(Self::bad(span));
+        };
+        let (ty, offset, is_const) = (field.ty, field.offset, place.is_const);
+        Checked::Place(Place { kind: PlaceKind::Field(Box::new(place), offset), ty, is_const, span })
+    }
+
+    fn index(&mut self, array: &'a ast::Expr, index: &'a ast::Expr, span: Span) -> Checked {
+        let mut pointer = self.value(array);
+        let mut index = self.value(index);
+        if self.types.as_scalar(pointer.ty).is_some() && matches!(self.types.get(index.ty), Type::Pointer { .. }) {
+            std::mem::swap(&mut pointer, &mut index);
+        }
+        let Type::Pointer { pointee, is_const } = self.types.get(pointer.ty) else {
+            if pointer.ty != TypeTable::ERROR {
+                let message = format!("'{}' cannot be indexed", self.types.text(pointer.ty));
+                self.error_hint(span, message, "pointers and arrays can");
+            }
+            return Checked::Value(Self::bad(span));
+        };
+        let Some(address) = self.offset(pointer, index, false, span) else { return Checked::Value(Self::bad(span)) };
+        Checked::Place(Place { kind: PlaceKind::Dereference(address), ty: pointee, is_const, span })
+    }
+
+    /// `pointer + index`.
+    pub(super) fn offset(&mut self, pointer: Expr, index: Expr, is_negative: bool, span: Span) -> Option<Expr> {
+        let Type::Pointer { pointee, .. } = self.types.get(pointer.ty) else { return None };
+        if pointee == TypeTable::VOID {
+            self.error_hint(span, "void* cannot be indexed or moved", "cast it to a pointer to what it points at");
+            return None;
+        }
+        let Some(scalar) = self.types.as_scalar(index.ty).filter(|scalar| !scalar.is_float()) else {
+            if index.ty != TypeTable::ERROR {
+                let message = format!("an index is an integer, and this is '{}'", self.types.text(index.ty));
+                self.error_hint(index.span, message, "convert it: (int)value");
+            }
+            return None;
+        };
+        // Widened by its own sign: an unsigned index is never negative.
+        let wide = if scalar.is_signed() { TypeTable::LONG } else { TypeTable::UNSIGNED_LONG };
+        let index = self.cast_to(index, wide);
+        let ty = pointer.ty;
+        Some(Expr { kind: ExprKind::Offset { pointer: Box::new(pointer), index: Box::new(index), is_negative }, ty, span })
+    }
+
+    fn construct(&mut self, ty: &'a ast::TypeExpr, arguments: &'a [ast::Expr], span: Span) -> Checked {
+        let target = self.resolve(ty);
+        if let Type::Struct(_) = self.types.get(target) {
+            if let [only] = arguments {
+                let value = self.value(only);
+                if value.ty == target {
+                    return Checked::Value(value);
+                }
+                return Checked::Value(self.struct_from(target, vec![value], span));
+            }
+            let values = arguments.iter().map(|argument| self.value(argument)).collect();
+            return Checked::Value(self.struct_from(target, values, span));
+        }
+        match arguments {
+            [] => Checked::Value(self.zero(target, span)),
+            [only] => {
+                let value = self.value(only);
+                Checked::Value(self.explicit_cast(value, target, span))
+            }
+            _ => {
+                let message = format!("'{}' is made from one value, not from {}", self.types.text(target), arguments.len());
+                self.error(span, message);
+                Checked::Value(Self::bad(span))
+            }
+        }
+    }
+
+    /// A struct value from values of its first fields; the rest is zero.
+    fn struct_from(&mut self, target: TypeId, values: Vec<Expr>, span: Span) -> Expr {
+        let Type::Struct(index) = self.types.get(target) else { return Self::bad(span) };
+        let types: Vec<TypeId> = self.types.structs[index.0 as usize].fields.iter().map(|field| field.ty).collect();
+        if values.len() > types.len() {
+            let message = format!("'{}' has {} field(s), and {} values are given", self.types.text(target), types.len(), values.len());
+            self.error(span, message);
+            return Self::bad(span);
+        }
+        let mut values = values.into_iter();
+        let fields = types
+            .into_iter()
+            .map(|ty| match values.next() {
+                Some(value) => self.convert(value, ty, Context::Initialisation),
+                None => self.zero(ty, span),
+            })
+            .collect();
+        Expr { kind: ExprKind::Struct(fields), ty: target, span }
+    }
+
+    /// Zero of a type.
+    pub(super) fn zero(&mut self, ty: TypeId, span: Span) -> Expr {
+        let kind = match self.types.get(ty) {
+            Type::Pointer { .. } | Type::Null => ExprKind::Null,
+            Type::Struct(_) => return self.struct_from(ty, Vec::new(), span),
+            Type::Scalar(scalar) if scalar.is_float() => ExprKind::Float(0.0),
+            Type::Array { .. } => {
+                self.refuse(span, "an array inside a struct value");
+                return Self::bad(span);
+            }
+            _ => ExprKind::Integer(0),
+        };
+        Expr { kind, ty, span }
+    }
+
+    fn unary(&mut self, operation: UnaryOp, operand: &'a ast::Expr, span: Span) -> Checked {
+        match operation {
+            UnaryOp::AddressOf => {
+                let Some(place) = self.place(operand, "given an address") else { return Checked::Value(Self::bad(span)) };
+                if place.ty == TypeTable::ERROR {
+                    return Checked::Value(Self::bad(span));
+                }
+                if let Type::Array { .. } = self.types.get(place.ty) {
+                    self.refuse(span, "a pointer to an array");
+                    return Checked::Value(Self::bad(span));
+                }
+                self.mark_in_memory(&place);
+                let ty = self.types.pointer(place.ty, place.is_const);
+                Checked::Value(Expr { kind: ExprKind::AddressOf(Box::new(place)), ty, span })
+            }
+            UnaryOp::Dereference => {
+                let pointer = self.value(operand);
+                match self.types.get(pointer.ty) {
+                    Type::Pointer { pointee, .. } if pointee == TypeTable::VOID => {
+                        self.error_hint(span, "void* cannot be followed", "cast it to a pointer to what it points at");
+                        Checked::Value(Self::bad(span))
+                    }
+                    Type::Pointer { pointee, is_const } => Checked::Place(Place { kind: PlaceKind::Dereference(pointer), ty: pointee, is_const, span }),
+                    Type::Error => Checked::Value(Self::bad(span)),
+                    _ => {
+                        let message = format!("'*' needs a pointer, and this is '{}'", self.types.text(pointer.ty));
+                        self.error(span, message);
+                        Checked::Value(Self::bad(span))
+                    }
+                }
+            }
+            _ => {
+                let value = self.value(operand);
+                Checked::Value(self.unary_value(operation, value, span))
+            }
+        }
+    }
+}
+
+/// The built-in variable of this name.
+fn special_kind(name: Symbol) -> Option<SpecialKind> {
+    Some(match name {
+        words::THREAD_IDX => SpecialKind::ThreadIndex,
+        words::BLOCK_IDX => SpecialKind::BlockIndex,
+        words::BLOCK_DIM => SpecialKind::BlockSize,
+        words::GRID_DIM => SpecialKind::GridSize,
+        _ => return None,
+    })
+}
+
+/// Edits between two names; anything above `limit` comes back as more than `limit`.
+fn edit_distance(left: &str, right: &str, limit: usize) -> usize {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    if left.len().abs_diff(right.len()) > limit || left.len() > 64 || right.is_empty() {
+        return limit + 1;
+    }
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, &a) in left.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &b) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[right.len()]
+}

@@ -1,0 +1,200 @@
+//! Functions: declared all, bodies checked when wanted.
+
+use super::{Current, Entity, ParameterType, Sema, Signature};
+use crate::ast::{self, TypeKind};
+use crate::hir::{Function, FunctionId, LaunchBounds, Parameter};
+use crate::source::Span;
+use crate::types::{Type, TypeId, TypeTable};
+
+/// Parameters of one kernel: what the 4 KiB argument segment of every device holds.
+const MAX_PARAMETERS: usize = 512;
+
+impl<'a> Sema<'a> {
+    pub(super) fn declare_function(&mut self, function: &'a ast::Function) {
+        if function.parameters.len() > MAX_PARAMETERS {
+            self.error(function.span, format!("a function has at most {MAX_PARAMETERS} parameters"));
+            return;
+        }
+        let parameters: Vec<ParameterType> = function.parameters.iter().map(|parameter| self.parameter_type(&parameter.ty)).collect();
+        let return_type = match &function.return_type.kind {
+            TypeKind::Reference(_) => {
+                self.refuse(function.return_type.span, "returning a reference");
+                TypeTable::ERROR
+            }
+            TypeKind::Auto => {
+                self.refuse(function.return_type.span, "a return type 'auto'");
+                TypeTable::ERROR
+            }
+            _ => self.resolve(&function.return_type),
+        };
+        if function.is_kernel {
+            self.check_kernel(function, &parameters, return_type);
+        }
+        let text = self.text(function.name);
+        let signature = Signature {
+            name: function.name,
+            span: function.span,
+            is_kernel: function.is_kernel,
+            is_library: self.in_library,
+            parameters,
+            return_type,
+            definition: function.body.as_ref().map(|_| function),
+        };
+        let set = match self.scopes.find(function.name) {
+            Some(Entity::Functions(set)) => *set,
+            Some(_) => {
+                self.error(function.span, format!("'{text}' is declared as something else already"));
+                return;
+            }
+            None => {
+                self.overloads.push(Vec::new());
+                let set = self.overloads.len() - 1;
+                self.scopes.bind(function.name, Entity::Functions(set));
+                set
+            }
+        };
+        let same = self.overloads[set].iter().copied().find(|&other| self.signatures[other.0 as usize].parameters == signature.parameters);
+        if let Some(other) = same {
+            self.declare_again(other, signature, function);
+            return;
+        }
+        let has_kernel = self.overloads[set].iter().any(|other| self.signatures[other.0 as usize].is_kernel);
+        if !self.overloads[set].is_empty() && (function.is_kernel || has_kernel) && !self.is_library_set(set) {
+            self.error_hint(function.span, format!("two kernels named '{text}'"), "kernels are found by name, so each needs its own");
+            return;
+        }
+        self.overloads[set].push(FunctionId(self.signatures.len() as u32));
+        self.signatures.push(signature);
+    }
+
+    fn is_library_set(&self, set: usize) -> bool {
+        self.overloads[set].iter().all(|function| self.signatures[function.0 as usize].is_library)
+    }
+
+    fn declare_again(&mut self, other: FunctionId, signature: Signature<'a>, function: &'a ast::Function) {
+        let text = self.text(function.name);
+        let existing = &mut self.signatures[other.0 as usize];
+        if existing.is_library && !signature.is_library {
+            // The user's own version of a library function wins.
+            *existing = signature;
+            return;
+        }
+        if existing.return_type != signature.return_type {
+            self.error_hint(function.span, format!("'{text}' is declared with two return types"), "overloads differ in their parameters");
+        } else if existing.definition.is_some() && signature.definition.is_some() {
+            let what = if function.is_kernel { "kernel" } else { "function" };
+            self.error_hint(function.span, format!("the {what} '{text}' is defined twice"), "remove or rename one of them");
+        } else if signature.definition.is_some() {
+            let is_kernel = existing.is_kernel || signature.is_kernel;
+            *existing = signature;
+            existing.is_kernel = is_kernel;
+        }
+    }
+
+    fn parameter_type(&mut self, ty: &'a ast::TypeExpr) -> ParameterType {
+        match &ty.kind {
+            TypeKind::Reference(target) => {
+                let id = self.resolve(target);
+                ParameterType { ty: id, is_reference: true, is_const: target.is_const }
+            }
+            // `float a[]` and `float a[16]` as a parameter are pointers.
+            TypeKind::Array { element, .. } => {
+                let id = self.resolve(element);
+                let ty = if id == TypeTable::ERROR { id } else { self.types.pointer(id, element.is_const) };
+                ParameterType { ty, is_reference: false, is_const: false }
+            }
+            _ => {
+                let id = self.resolve(ty);
+                if id == TypeTable::VOID {
+                    self.error(ty.span, "a parameter cannot be void");
+                    return ParameterType { ty: TypeTable::ERROR, is_reference: false, is_const: false };
+                }
+                // Top-level const of a parameter is the function's own business.
+                ParameterType { ty: id, is_reference: false, is_const: false }
+            }
+        }
+    }
+
+    fn check_kernel(&mut self, function: &'a ast::Function, parameters: &[ParameterType], return_type: TypeId) {
+        if return_type != TypeTable::VOID && return_type != TypeTable::ERROR {
+            let text = self.types.text(return_type);
+            self.error_hint(function.span, format!("a kernel returns void, and this one returns '{text}'"), "give results through a pointer parameter");
+        }
+        for (parameter, ty) in function.parameters.iter().zip(parameters) {
+            if ty.is_reference {
+                self.error_hint(parameter.span, "a kernel parameter cannot be a reference", "use a pointer, or pass the value");
+            } else if matches!(self.types.get(ty.ty), Type::Struct(_)) {
+                self.refuse(parameter.span, "a struct as kernel parameter");
+            }
+        }
+    }
+
+    pub(super) fn function_body(&mut self, id: FunctionId) {
+        let signature = self.signatures[id.0 as usize].clone();
+        let Some(function) = signature.definition else { return };
+        let Some(body) = &function.body else { return };
+        self.current = Current { return_type: Some(signature.return_type), is_kernel: signature.is_kernel, ..Current::default() };
+        self.scopes.enter();
+        let mut parameters = Vec::new();
+        for (parameter, ty) in function.parameters.iter().zip(&signature.parameters) {
+            let is_restrict = matches!(parameter.ty.kind, TypeKind::Pointer { is_restrict: true, .. });
+            let name = parameter.name;
+            let is_const = if ty.is_reference { ty.is_const } else { parameter.ty.is_const };
+            let local = match name {
+                Some(name) => self.declare_local(name, ty.ty, parameter.span, is_const),
+                None => self.unnamed_local(ty.ty, parameter.span),
+            };
+            if ty.is_reference {
+                let local = &mut self.current.locals[local.0 as usize];
+                local.is_reference = true;
+                local.is_in_memory = false;
+            }
+            parameters.push(Parameter { local, is_restrict });
+        }
+        let body = self.block(body);
+        self.scopes.leave();
+        let launch_bounds = function.launch_bounds.as_ref().and_then(|bounds| self.launch_bounds(bounds));
+        let current = std::mem::take(&mut self.current);
+        let name = self.text(signature.name).to_owned();
+        self.checked.insert(id, self.program.functions.len());
+        self.program.functions.push(Function {
+            name,
+            id,
+            is_kernel: signature.is_kernel,
+            is_never_inlined: function.is_never_inlined,
+            parameters,
+            locals: current.locals,
+            return_type: signature.return_type,
+            body,
+            launch_bounds,
+            span: signature.span,
+        });
+    }
+
+    fn unnamed_local(&mut self, ty: TypeId, span: Span) -> crate::hir::LocalId {
+        let local = crate::hir::LocalId(self.current.locals.len() as u32);
+        let is_in_memory = matches!(self.types.get(ty), Type::Struct(_));
+        self.current.locals.push(crate::hir::Local { name: String::new(), ty, is_reference: false, is_const: true, is_in_memory, constant: None, span });
+        local
+    }
+
+    fn launch_bounds(&mut self, bounds: &'a (ast::Expr, Option<ast::Expr>)) -> Option<LaunchBounds> {
+        let mut number = |expr: &'a ast::Expr| match self.constant_integer(expr) {
+            Some(value) if (1..=1024).contains(&value) => Some(value as u32),
+            Some(_) => {
+                self.error(expr.span, "launch bounds lie between 1 and 1024");
+                None
+            }
+            None => {
+                self.not_constant(expr.span, "a launch bound");
+                None
+            }
+        };
+        let max_threads = number(&bounds.0)?;
+        let min_blocks = match &bounds.1 {
+            Some(blocks) => number(blocks)?,
+            None => 1,
+        };
+        Some(LaunchBounds { max_threads, min_blocks })
+    }
+}

@@ -1,0 +1,232 @@
+//! Statements.
+
+use super::Sema;
+use super::conversions::Context;
+use crate::ast::{self, StmtKind as A};
+use crate::hir::{CaseGroup, Expr, ExprKind, Stmt, StmtKind};
+use crate::source::Span;
+use crate::types::{Type, TypeTable};
+
+impl<'a> Sema<'a> {
+    /// Statements of a block, in a scope of its own.
+    pub(super) fn block(&mut self, statements: &'a [ast::Stmt]) -> Vec<Stmt> {
+        self.scopes.enter();
+        let mut out = Vec::with_capacity(statements.len());
+        for statement in statements {
+            self.statement(statement, &mut out);
+        }
+        self.scopes.leave();
+        out
+    }
+
+    fn boxed(&mut self, statement: &'a ast::Stmt) -> Box<Stmt> {
+        self.scopes.enter();
+        let mut out = Vec::new();
+        self.statement(statement, &mut out);
+        self.scopes.leave();
+        Box::new(Stmt { kind: StmtKind::Block(out), span: statement.span })
+    }
+
+    fn loop_body(&mut self, statement: &'a ast::Stmt) -> Box<Stmt> {
+        self.current.loops += 1;
+        let body = self.boxed(statement);
+        self.current.loops -= 1;
+        body
+    }
+
+    fn condition_of(&mut self, expr: &'a ast::Expr) -> Expr {
+        let value = self.value(expr);
+        self.condition(value)
+    }
+
+    pub(super) fn statement(&mut self, statement: &'a ast::Stmt, out: &mut Vec<Stmt>) {
+        let span = statement.span;
+        let mut push = |kind| out.push(Stmt { kind, span });
+        match &statement.kind {
+            A::Empty => {}
+            A::Expr(expr) => {
+                let value = self.value(expr);
+                push(StmtKind::Expr(value));
+            }
+            A::Variables(variables) => {
+                for variable in variables {
+                    self.local_variable(variable, out);
+                }
+            }
+            A::Item(item) => self.type_item(item),
+            A::Sequence(statements) => {
+                for statement in statements {
+                    self.statement(statement, out);
+                }
+            }
+            A::Block(statements) => {
+                let inner = self.block(statements);
+                push(StmtKind::Block(inner));
+            }
+            A::If { condition, then, otherwise } => {
+                self.scopes.enter();
+                let mut inner = Vec::new();
+                if let Some(start) = &condition.start {
+                    self.statement(start, &mut inner);
+                }
+                let value = self.condition_of(&condition.value);
+                let then = self.boxed(then);
+                let otherwise = otherwise.as_ref().map(|otherwise| self.boxed(otherwise));
+                self.scopes.leave();
+                inner.push(Stmt { kind: StmtKind::If(value, then, otherwise), span });
+                out.append(&mut inner);
+            }
+            A::For { start, condition, step, body } => {
+                self.scopes.enter();
+                let mut inner = Vec::new();
+                self.statement(start, &mut inner);
+                let condition = condition.as_ref().map(|condition| self.condition_of(condition));
+                let step = step.as_ref().map(|step| self.value(step));
+                let body = self.loop_body(body);
+                self.scopes.leave();
+                inner.push(Stmt { kind: StmtKind::Loop { condition, step, body }, span });
+                push(StmtKind::Block(inner));
+            }
+            A::While { condition, body } => {
+                let condition = Some(self.condition_of(condition));
+                let body = self.loop_body(body);
+                push(StmtKind::Loop { condition, step: None, body });
+            }
+            A::DoWhile { body, condition } => {
+                let body = self.loop_body(body);
+                let condition = self.condition_of(condition);
+                push(StmtKind::DoWhile { body, condition });
+            }
+            A::Switch { value, body } => {
+                let kind = self.switch(value, body);
+                push(kind);
+            }
+            A::Case(_) => self.error_hint(span, "a case label outside of a switch", "labels stand directly in the braces of a switch"),
+            A::Break => {
+                if self.current.loops + self.current.switches == 0 {
+                    self.error(span, "'break' outside of a loop or switch");
+                }
+                push(StmtKind::Break);
+            }
+            A::Continue => {
+                if self.current.loops == 0 {
+                    self.error(span, "'continue' outside of a loop");
+                }
+                push(StmtKind::Continue);
+            }
+            A::Return(value) => {
+                let kind = self.return_statement(value.as_ref(), span);
+                push(kind);
+            }
+        }
+    }
+
+    fn return_statement(&mut self, value: Option<&'a ast::Expr>, span: Span) -> StmtKind {
+        let wanted = self.current.return_type.unwrap_or(TypeTable::VOID);
+        match value {
+            None => {
+                if wanted != TypeTable::VOID && wanted != TypeTable::ERROR {
+                    let message = format!("this function returns '{}'", self.types.text(wanted));
+                    self.error_hint(span, message, "write return value;");
+                }
+                StmtKind::Return(None)
+            }
+            Some(value) => {
+                let checked = match &value.kind {
+                    ast::ExprKind::List(values) => self.list_value(values, wanted, value.span),
+                    _ => self.value(value),
+                };
+                if wanted == TypeTable::VOID {
+                    if checked.ty != TypeTable::VOID && checked.ty != TypeTable::ERROR {
+                        let what = if self.current.is_kernel { "a kernel returns nothing" } else { "this function returns nothing" };
+                        self.error_hint(span, what, "write return; and give results through a pointer");
+                    }
+                    return StmtKind::Return(if checked.ty == TypeTable::VOID { Some(checked) } else { None });
+                }
+                StmtKind::Return(Some(self.convert(checked, wanted, Context::Return)))
+            }
+        }
+    }
+
+    fn switch(&mut self, value: &'a ast::Expr, body: &'a [ast::Stmt]) -> StmtKind {
+        let value = self.value(value);
+        let scalar = self.types.representation(value.ty).filter(|scalar| !scalar.is_float());
+        if scalar.is_none() && value.ty != TypeTable::ERROR {
+            let message = format!("'switch' needs an integer, and this is '{}'", self.types.text(value.ty));
+            self.error(value.span, message);
+        }
+        let ty = match self.types.get(value.ty) {
+            Type::Enum(_) => value.ty,
+            _ => self.types.scalar(scalar.map_or(crate::types::ScalarType::Int, crate::types::ScalarType::promoted)),
+        };
+        let value = if scalar.is_some() { self.cast_to(value, ty) } else { Self::bad(value.span) };
+        self.current.switches += 1;
+        self.scopes.enter();
+        let mut groups: Vec<CaseGroup> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        let mut has_default = false;
+        for statement in body {
+            if let A::Case(label) = &statement.kind {
+                if groups.last().is_none_or(|group| !group.body.is_empty()) {
+                    groups.push(CaseGroup { values: Vec::new(), is_default: false, body: Vec::new() });
+                }
+                let number = match label {
+                    None => {
+                        if std::mem::replace(&mut has_default, true) {
+                            self.error(statement.span, "a second 'default' in one switch");
+                        }
+                        None
+                    }
+                    Some(label) => {
+                        let checked = self.value(label);
+                        let checked = if scalar.is_some() { self.convert_label(checked, ty) } else { checked };
+                        match self.evaluate(&checked) {
+                            Some(crate::hir::Constant::Integer(number)) => {
+                                if !seen.insert(number) {
+                                    self.error(label.span, format!("the case {number} appears twice in one switch"));
+                                }
+                                Some(number)
+                            }
+                            _ => {
+                                self.not_constant(label.span, "a case");
+                                None
+                            }
+                        }
+                    }
+                };
+                if let Some(group) = groups.last_mut() {
+                    group.is_default |= label.is_none();
+                    group.values.extend(number);
+                }
+                continue;
+            }
+            let Some(mut group) = groups.pop() else {
+                if !matches!(statement.kind, A::Empty) {
+                    self.error_hint(statement.span, "a statement before the first case is never reached", "move it before the switch");
+                    groups.push(CaseGroup { values: Vec::new(), is_default: false, body: Vec::new() });
+                }
+                continue;
+            };
+            self.statement(statement, &mut group.body);
+            // A label after an empty statement still starts a new group.
+            if group.body.is_empty() && matches!(statement.kind, A::Empty) {
+                group.body.push(Stmt { kind: StmtKind::Block(Vec::new()), span: statement.span });
+            }
+            groups.push(group);
+        }
+        self.scopes.leave();
+        self.current.switches -= 1;
+        StmtKind::Switch { value, groups }
+    }
+
+    fn convert_label(&mut self, label: Expr, ty: crate::types::TypeId) -> Expr {
+        if label.ty == ty {
+            return label;
+        }
+        match self.types.get(ty) {
+            Type::Enum(_) => self.convert(label, ty, Context::Operand),
+            _ if matches!(label.kind, ExprKind::Integer(_)) || self.types.as_scalar(label.ty).is_some() => self.cast_to(label, ty),
+            _ => self.convert(label, ty, Context::Operand),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Types as written become types; structs get their layout (that of C), enums their values.
+
+use super::{Entity, Sema};
+use crate::ast::{self, TypeExpr, TypeKind};
+use crate::hir::Constant;
+use crate::interner::Symbol;
+use crate::source::Span;
+use crate::types::{EnumId, EnumType, Field, MAX_OBJECT_BYTES, ScalarType, StructId, StructType, Type, TypeId, TypeTable};
+
+impl<'a> Sema<'a> {
+    pub(super) fn type_item(&mut self, item: &'a ast::Item) {
+        match item {
+            ast::Item::Struct(structure) => self.structure(structure),
+            ast::Item::Enum(enumeration) => self.enumeration(enumeration),
+            ast::Item::Alias { name, ty } => {
+                let id = self.resolve(ty);
+                self.bind_type(*name, id, ty.span);
+            }
+            ast::Item::StaticAssert { condition, span } => match self.constant_integer(condition) {
+                Some(0) => self.error(*span, "this static_assert fails"),
+                Some(_) => {}
+                None => self.not_constant(condition.span, "the condition of static_assert"),
+            },
+            ast::Item::Function(_) | ast::Item::Variable(_) => {}
+        }
+    }
+
+    fn bind_type(&mut self, name: Symbol, ty: TypeId, span: Span) {
+        match self.scopes.find_here(name) {
+            Some(Entity::Type(existing)) if *existing == ty => {}
+            // The user's own float4 hides that of the library.
+            Some(Entity::Type(_)) if self.in_library || self.scopes_are_global() => self.scopes.bind(name, Entity::Type(ty)),
+            Some(_) => {
+                let text = self.text(name);
+                self.error(span, format!("'{text}' is declared twice in one scope"));
+            }
+            None => self.scopes.bind(name, Entity::Type(ty)),
+        }
+    }
+
+    fn scopes_are_global(&self) -> bool {
+        self.current.return_type.is_none()
+    }
+
+    pub(super) fn resolve(&mut self, ty: &'a TypeExpr) -> TypeId {
+        match &ty.kind {
+            TypeKind::Void => TypeTable::VOID,
+            TypeKind::Scalar(scalar) => self.types.scalar(*scalar),
+            TypeKind::Named(name) => match self.scopes.find(*name) {
+                Some(Entity::Type(id)) => *id,
+                _ => {
+                    let text = self.text(*name);
+                    self.error_hint(ty.span, format!("unknown type '{text}'"), "declare it before this line");
+                    TypeTable::ERROR
+                }
+            },
+            TypeKind::Pointer { pointee, .. } => {
+                let id = self.resolve(pointee);
+                if id == TypeTable::ERROR { id } else { self.types.pointer(id, pointee.is_const) }
+            }
+            TypeKind::Array { element, length } => self.array(element, length.as_deref(), ty.span),
+            TypeKind::Auto => {
+                self.error(ty.span, "'auto' needs an initial value to take its type from");
+                TypeTable::ERROR
+            }
+            TypeKind::Reference(_) => {
+                self.refuse(ty.span, "a reference here");
+                TypeTable::ERROR
+            }
+        }
+    }
+
+    fn array(&mut self, element: &'a TypeExpr, length: Option<&'a ast::Expr>, span: Span) -> TypeId {
+        let element = self.resolve(element);
+        let Some(length) = length else {
+            self.error_hint(span, "this array needs a length", "write name[N] with a constant N");
+            return TypeTable::ERROR;
+        };
+        if element == TypeTable::ERROR {
+            return element;
+        }
+        if element == TypeTable::VOID {
+            self.error(span, "an array of void has no elements");
+            return TypeTable::ERROR;
+        }
+        match self.constant_integer(length) {
+            Some(count) if count > 0 && (count as u64).saturating_mul(self.types.bytes(element)) <= MAX_OBJECT_BYTES => {
+                self.types.intern(Type::Array { element, length: count as u64 })
+            }
+            Some(count) if count <= 0 => {
+                self.error(length.span, format!("an array cannot have {count} elements"));
+                TypeTable::ERROR
+            }
+            Some(count) => {
+                self.error(length.span, format!("an array of {count} elements is larger than {MAX_OBJECT_BYTES} bytes"));
+                TypeTable::ERROR
+            }
+            None => {
+                self.not_constant(length.span, "the length of an array");
+                TypeTable::ERROR
+            }
+        }
+    }
+
+    pub(super) fn not_constant(&mut self, span: Span, what: &str) {
+        if !self.diagnostics.has_error_at(span) {
+            self.error_hint(span, format!("{what} must be known at compile time"), "use a literal, #define, enum or constexpr");
+        }
+    }
+
+    fn structure(&mut self, structure: &'a ast::Struct) {
+        let name = self.text(structure.name).to_owned();
+        let known = match self.scopes.find(structure.name) {
+            Some(Entity::Type(id)) if self.declared_structs.contains(id) => Some(*id),
+            _ => None,
+        };
+        let id = known.unwrap_or_else(|| {
+            let index = StructId(self.types.structs.len() as u32);
+            self.types.structs.push(StructType { name, fields: Vec::new(), bytes: 1, align: 1 });
+            let id = self.types.intern(Type::Struct(index));
+            self.declared_structs.insert(id);
+            self.scopes.bind(structure.name, Entity::Type(id));
+            id
+        });
+        if structure.is_declaration {
+            return;
+        }
+        let mut fields: Vec<Field> = Vec::new();
+        let mut offset = 0u64;
+        let mut align = 1u64;
+        for field in &structure.fields {
+            let ty = self.resolve(&field.ty);
+            if ty == id || ty == TypeTable::VOID {
+                self.error(field.span, "a field cannot have this type: it has no size yet");
+                continue;
+            }
+            if field.start.is_some() {
+                self.refuse(field.span, "an initial value of a field");
+            }
+            if fields.iter().any(|other| other.name == field.name) {
+                let text = self.text(field.name);
+                self.error(field.span, format!("the field '{text}' is declared twice"));
+                continue;
+            }
+            let field_align = self.types.align(ty);
+            offset = offset.next_multiple_of(field_align);
+            fields.push(Field { name: field.name, ty, offset });
+            offset = offset.saturating_add(self.types.bytes(ty)).min(MAX_OBJECT_BYTES * 2);
+            align = align.max(field_align);
+        }
+        if offset > MAX_OBJECT_BYTES {
+            self.error(structure.span, format!("this struct is larger than {MAX_OBJECT_BYTES} bytes"));
+            offset = 1;
+        }
+        if let Some(wanted) = &structure.align {
+            match self.constant_integer(wanted) {
+                Some(bytes) if (1..=256).contains(&bytes) && (bytes as u64).is_power_of_two() => align = align.max(bytes as u64),
+                _ => self.error(wanted.span, "an alignment is a power of two up to 256"),
+            }
+        }
+        self.declared_structs.remove(&id);
+        if let Type::Struct(index) = self.types.get(id) {
+            let entry = &mut self.types.structs[index.0 as usize];
+            entry.fields = fields;
+            entry.bytes = offset.max(1).next_multiple_of(align);
+            entry.align = align;
+        }
+    }
+
+    fn enumeration(&mut self, enumeration: &'a ast::Enum) {
+        let underlying = match &enumeration.underlying {
+            None => ScalarType::Int,
+            Some(ty) => {
+                let id = self.resolve(ty);
+                match self.types.as_scalar(id) {
+                    Some(scalar) if !scalar.is_float() => scalar,
+                    _ => {
+                        self.error(ty.span, "the values of an enum are integers");
+                        ScalarType::Int
+                    }
+                }
+            }
+        };
+        let name = enumeration.name.map_or_else(String::new, |name| self.text(name).to_owned());
+        let index = EnumId(self.types.enums.len() as u32);
+        self.types.enums.push(EnumType { name, underlying, is_scoped: enumeration.is_scoped });
+        let id = self.types.intern(Type::Enum(index));
+        if let Some(name) = enumeration.name {
+            self.bind_type(name, id, enumeration.span);
+        }
+        let mut next = 0i64;
+        for (name, span, number) in &enumeration.values {
+            if let Some(number) = number {
+                match self.constant_integer(number) {
+                    Some(value) => next = value,
+                    None => self.not_constant(number.span, "the value of an enum"),
+                }
+            }
+            let value = (Constant::Integer(underlying.wrap(next)), id);
+            self.enum_values.insert((id, *name), value);
+            if !enumeration.is_scoped {
+                if self.scopes.find_here(*name).is_some() && !self.scopes_are_global() {
+                    let text = self.text(*name);
+                    self.error(*span, format!("'{text}' is declared twice in one scope"));
+                }
+                self.scopes.bind(*name, Entity::Constant(value.0, id));
+            }
+            next = next.wrapping_add(1);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! How a kernel is called: its parameters and where each lies in the argument buffer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::hir;
+use crate::source::SourceMap;
+use crate::types::{ScalarType, Type, TypeId, TypeTable};
+
+/// Element types, in the terms of the C ABI (`agpu_dtype`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dtype {
+    Bool,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Uint8,
+    Uint16,
+    Uint32,
+    Uint64,
+    Float32,
+    Float64,
+}
+
+impl Dtype {
+    /// `AGPU_DTYPE_*` of the ABI.
+    pub fn abi_code(self) -> u8 {
+        match self {
+            Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 => 0,
+            Self::Uint8 | Self::Uint16 | Self::Uint32 | Self::Uint64 => 1,
+            Self::Float32 | Self::Float64 => 2,
+            Self::Bool => 6,
+        }
+    }
+
+    pub fn bits(self) -> u8 {
+        match self {
+            Self::Bool | Self::Int8 | Self::Uint8 => 8,
+            Self::Int16 | Self::Uint16 => 16,
+            Self::Int32 | Self::Uint32 | Self::Float32 => 32,
+            Self::Int64 | Self::Uint64 | Self::Float64 => 64,
+        }
+    }
+
+    /// NumPy's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::Int8 => "int8",
+            Self::Int16 => "int16",
+            Self::Int32 => "int32",
+            Self::Int64 => "int64",
+            Self::Uint8 => "uint8",
+            Self::Uint16 => "uint16",
+            Self::Uint32 => "uint32",
+            Self::Uint64 => "uint64",
+            Self::Float32 => "float32",
+            Self::Float64 => "float64",
+        }
+    }
+
+    fn of(scalar: ScalarType) -> Self {
+        match (scalar, scalar.is_signed(), scalar.bytes()) {
+            (ScalarType::Bool, _, _) => Self::Bool,
+            (ScalarType::Float, _, _) => Self::Float32,
+            (ScalarType::Double, _, _) => Self::Float64,
+            (_, true, 1) => Self::Int8,
+            (_, true, 2) => Self::Int16,
+            (_, true, 4) => Self::Int32,
+            (_, true, _) => Self::Int64,
+            (_, false, 1) => Self::Uint8,
+            (_, false, 2) => Self::Uint16,
+            (_, false, 4) => Self::Uint32,
+            (_, false, _) => Self::Uint64,
+        }
+    }
+}
+
+/// What an argument is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum ParameterKind {
+    /// `pointee` is absent for `void*`, pointers to pointers and pointers to structs.
+    Pointer { pointee: Option<Dtype>, is_const: bool, element_bytes: u64 },
+    Scalar { dtype: Dtype },
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Parameter {
+    pub name: String,
+    /// As the user wrote it, typedefs resolved.
+    pub type_name: String,
+    #[serde(flatten)]
+    pub kind: ParameterKind,
+    /// Where the argument lies in the argument buffer: every parameter at its natural alignment, in order.
+    pub offset_bytes: u32,
+    pub size_bytes: u32,
+}
+
+/// `__launch_bounds__`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LaunchBounds {
+    pub max_threads: u32,
+    pub min_blocks: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct KernelSignature {
+    pub name: String,
+    pub parameters: Vec<Parameter>,
+    pub argument_buffer_bytes: u32,
+    pub launch_bounds: Option<LaunchBounds>,
+    /// Line of the kernel's name, from 1.
+    pub source_line: u32,
+}
+
+/// Signatures of all kernels, in source order.
+pub(crate) fn signatures(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> Vec<KernelSignature> {
+    let mut kernels: Vec<&hir::Function> = program.functions.iter().filter(|function| function.is_kernel).collect();
+    kernels.sort_by_key(|function| function.span.start);
+    kernels.into_iter().map(|function| signature(function, types, sources)).collect()
+}
+
+fn signature(function: &hir::Function, types: &TypeTable, sources: &SourceMap) -> KernelSignature {
+    let mut offset = 0u32;
+    let mut parameters = Vec::new();
+    for (index, parameter) in function.parameters.iter().enumerate() {
+        let local = &function.locals[parameter.local.0 as usize];
+        let size_bytes = types.bytes(local.ty) as u32;
+        let offset_bytes = offset.next_multiple_of(size_bytes.max(1));
+        offset = offset_bytes + size_bytes;
+        let name = if local.name.is_empty() { format!("unnamed{index}") } else { local.name.clone() };
+        parameters.push(Parameter { name, type_name: types.text(local.ty), kind: kind(local.ty, types), offset_bytes, size_bytes });
+    }
+    KernelSignature {
+        name: function.name.clone(),
+        parameters,
+        argument_buffer_bytes: offset,
+        launch_bounds: function.launch_bounds.map(|bounds| LaunchBounds { max_threads: bounds.max_threads, min_blocks: bounds.min_blocks }),
+        source_line: sources.line(function.span.start),
+    }
+}
+
+fn kind(ty: TypeId, types: &TypeTable) -> ParameterKind {
+    match types.get(ty) {
+        Type::Pointer { pointee, is_const } => ParameterKind::Pointer { pointee: types.representation(pointee).map(Dtype::of), is_const, element_bytes: types.bytes(pointee) },
+        _ => ParameterKind::Scalar { dtype: types.representation(ty).map_or(Dtype::Int32, Dtype::of) },
+    }
+}

@@ -1,0 +1,73 @@
+//! What code is made for.
+
+use serde::{Deserialize, Serialize};
+
+/// Families of targets; each has its own way to enter a kernel and to find the index of a work-item.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum TargetKind {
+    /// A CPU: kernels become functions that run a range of blocks.
+    Host,
+    Amd,
+    Nvidia,
+}
+
+/// A target: instruction set, processor, features.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Target {
+    pub kind: TargetKind,
+    /// As the user writes it: `x86_64`, `gfx1100`, `sm_90`.
+    pub name: String,
+    pub triple: String,
+    /// Processor name as LLVM knows it; may be empty for CPUs.
+    pub cpu: String,
+    /// LLVM feature string: `+avx512f,+fma,…`.
+    pub features: String,
+}
+
+impl Target {
+    /// The target of this name: a CPU architecture (`x86_64`, `aarch64`), an AMD processor (`gfx1100`), or an NVIDIA
+    /// architecture (`sm_90`).
+    pub fn parse(text: &str) -> Option<Self> {
+        let make = |kind, triple: &str, cpu: &str, features: &str| {
+            Some(Self { kind, name: text.to_owned(), triple: triple.to_owned(), cpu: cpu.to_owned(), features: features.to_owned() })
+        };
+        match text {
+            // v3 is the oldest level with fused multiply-add, which the language's contraction rule needs.
+            "x86_64" | "x86-64-v3" => make(TargetKind::Host, "x86_64-unknown-linux-gnu", "x86-64-v3", ""),
+            "x86-64-v4" => make(TargetKind::Host, "x86_64-unknown-linux-gnu", "x86-64-v4", ""),
+            "aarch64" => make(TargetKind::Host, "aarch64-unknown-linux-gnu", "generic", ""),
+            _ if is_numbered(text, "gfx", 3, true) => make(TargetKind::Amd, "amdgcn-amd-amdhsa", text, ""),
+            _ if is_numbered(text, "sm_", 2, false) => make(TargetKind::Nvidia, "nvptx64-nvidia-cuda", text, ""),
+            _ => None,
+        }
+    }
+
+    /// A CPU as the code generator describes this machine.
+    pub fn host(triple: &str, cpu: &str, features: &str) -> Self {
+        let name = triple.split('-').next().unwrap_or(triple).to_owned();
+        Self { kind: TargetKind::Host, name, triple: triple.to_owned(), cpu: cpu.to_owned(), features: features.to_owned() }
+    }
+}
+
+fn is_numbered(text: &str, prefix: &str, digits: usize, is_hexadecimal: bool) -> bool {
+    text.strip_prefix(prefix).is_some_and(|rest| {
+        let rest = rest.strip_suffix('a').filter(|_| !is_hexadecimal).unwrap_or(rest);
+        (digits..=4).contains(&rest.len()) && rest.chars().all(|digit| if is_hexadecimal { digit.is_ascii_hexdigit() } else { digit.is_ascii_digit() })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_found_by_name() {
+        assert_eq!(Target::parse("gfx90a").map(|target| target.kind), Some(TargetKind::Amd));
+        assert_eq!(Target::parse("gfx1100").map(|target| target.triple), Some("amdgcn-amd-amdhsa".to_owned()));
+        assert_eq!(Target::parse("sm_90").map(|target| target.kind), Some(TargetKind::Nvidia));
+        assert_eq!(Target::parse("sm_90a").map(|target| target.kind), Some(TargetKind::Nvidia));
+        for wrong in ["", "gfx", "gfx1", "sm_", "riscv", "sm_ab"] {
+            assert_eq!(Target::parse(wrong), None, "{wrong}");
+        }
+    }
+}
