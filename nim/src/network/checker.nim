@@ -134,9 +134,15 @@ proc resolve(checker: var Checker; node: Expr; report: var Report; endpoints: va
     result = node.items.len > 0
     if node.items.len == 0:
       report.error(node.span, "an empty list of layers", expected = "at least one layer")
+    var named: HashSet[string]
     for item in node.items:
+      if report.isFull:
+        return false
       if item.kind == ekList:
         report.error(item.span, "a list inside a list", expected = "names of layers")
+        result = false
+      elif item.kind == ekName and named.containsOrIncl(item.text):
+        report.error(item.span, shown(item.text) & " is in the list twice", expected = "each layer once")
         result = false
       elif not checker.resolve(item, report, endpoints):
         result = false
@@ -204,7 +210,7 @@ proc checkConnect(checker: var Checker; statement: Statement; report: var Report
     return
   for source in sources:
     for target in targets:
-      if checker.plan.connections.len >= MaxConnections and not checker.isComplete:
+      if report.isFull or (checker.plan.connections.len >= MaxConnections and not checker.isComplete):
         return
       checker.addConnection(source, target, weight, report)
 
@@ -220,6 +226,8 @@ proc connectionsOn(checker: var Checker; node: Expr; report: var Report): seq[in
     return
   for source in sources:
     for target in targets:
+      if report.isFull:
+        return
       let id = checker.connectionIds.getOrDefault((source.layer, target.layer), -1)
       if id >= 0:
         result.add id
@@ -228,7 +236,30 @@ proc connectionsOn(checker: var Checker; node: Expr; report: var Report): seq[in
                      expected = "a connection that a connect statement makes",
                      hint = "connect " & source.name & " -> " & target.name)
 
+proc checkHebbian(checker: var Checker; args: seq[Arg]; at: Span; report: var Report; rule: var PlasticityPlan): bool =
+  let errorsBefore = report.errorCount
+  let options = matchArgs(args, HebbianOptions, [], "plasticity 'hebbian'", at, report)
+  let rate = options["learning_rate"]
+  if rate == nil:
+    if report.errorCount == errorsBefore:
+      report.error(at, "plasticity 'hebbian' needs 'learning_rate'", expected = PlasticityExample)
+    return false
+  if readNumber(rate, "'learning_rate'", report, rule.learningRate):
+    if rule.learningRate == 0:
+      report.warning(rate.span, "a learning rate of zero changes no weight")
+    elif rule.learningRate < 0:
+      report.warning(rate.span, "a negative learning rate is anti-Hebbian: it weakens what fires together")
+  if options["on"] != nil:
+    rule.connections = checker.connectionsOn(options["on"], report)
+    return true
+  for id in 0 ..< checker.plan.connections.len:
+    rule.connections.add id
+  if checker.plan.connections.len == 0 and checker.isComplete:
+    report.error(at, "there is no connection for the rule to change", expected = "a connect statement")
+  true
+
 proc checkPlasticity(checker: var Checker; statement: Statement; owners: var Table[int, int]; report: var Report) =
+  ## `owners` has the line of the rule that changes a connection.
   let node = statement.operand
   var name: string
   var args: seq[Arg]
@@ -244,26 +275,9 @@ proc checkPlasticity(checker: var Checker; statement: Statement; owners: var Tab
     report.error(node.span, "unknown plasticity rule " & shown(name), expected = "hebbian",
                  hint = nearestHint(name, PlasticityRules))
     return
-  let errorsBefore = report.errorCount
-  let options = matchArgs(args, HebbianOptions, [], "plasticity 'hebbian'", node.span, report)
   var rule = PlasticityPlan(rule: name, span: node.span)
-  let rate = options["learning_rate"]
-  if rate == nil:
-    if report.errorCount == errorsBefore:
-      report.error(node.span, "plasticity 'hebbian' needs 'learning_rate'", expected = PlasticityExample)
+  if not checker.checkHebbian(args, node.span, report, rule):
     return
-  if readNumber(rate, "'learning_rate'", report, rule.learningRate):
-    if rule.learningRate == 0:
-      report.warning(rate.span, "a learning rate of zero changes no weight")
-    elif rule.learningRate < 0:
-      report.warning(rate.span, "a negative learning rate is anti-Hebbian: it weakens what fires together")
-  if options["on"] != nil:
-    rule.connections = checker.connectionsOn(options["on"], report)
-  else:
-    for id in 0 ..< checker.plan.connections.len:
-      rule.connections.add id
-    if checker.plan.connections.len == 0 and checker.isComplete:
-      report.error(node.span, "there is no connection for the rule to change", expected = "a connect statement")
   for id in rule.connections:
     if id in owners:
       let connection = checker.plan.connections[id]

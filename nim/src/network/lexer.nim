@@ -227,14 +227,59 @@ func continues(token: Token): bool =
   ## A line that ends in such a token goes on in the next one.
   token.kind in {tkComma, tkAssign} or (token.kind == tkOperator and token.text != ".")
 
-proc finish(line: var LogicalLine; lexer: Lexer) =
-  line.tokens.add Token(kind: tkEnd, span: lexer.here)
-
 proc closeBrackets(open: var seq[Token]; line: var LogicalLine; report: var Report; why: string) =
   for bracket in open:
     report.error(bracket.span, shown(bracket.text) & " is not closed" & why)
     line.damaged = true
   open.setLen 0
+
+proc readPunctuation(lexer: var Lexer; open: var seq[Token]; report: var Report; token: var Token): bool =
+  ## Brackets, commas and colons; keeps account of the open brackets. False for a bracket that cannot be taken.
+  token = Token(span: lexer.here, text: $lexer.peek)
+  lexer.advance
+  result = true
+  case token.text[0]
+  of ',': token.kind = tkComma
+  of ':': token.kind = tkColon
+  of '(', '[':
+    token.kind = tkOpen
+    if open.len < MaxNesting:
+      open.add token
+    else:
+      report.error(token.span, "brackets are nested too deeply", expected = "at most " & $MaxNesting & " levels")
+      result = false
+  else:
+    token.kind = tkClose
+    let wanted = if token.text == ")": "(" else: "["
+    if open.len > 0 and open[^1].text == wanted:
+      open.setLen open.len - 1
+    else:
+      report.error(token.span, shown(token.text) & " closes nothing that is open")
+      result = false
+
+proc readToken(lexer: var Lexer; open: var seq[Token]; report: var Report; token: var Token): bool =
+  ## The next token of a line that has one; false when what stands there is none, which is reported.
+  result = true
+  case lexer.peek
+  of NameStart: token = lexer.readName(report)
+  of Digits: token = lexer.readNumber(report)
+  of '"': token = lexer.readString(report)
+  of '(', '[', ')', ']', ',', ':': result = lexer.readPunctuation(open, report, token)
+  of OperatorCharacters: result = lexer.readOperator(report, token)
+  else:
+    lexer.skipCharacter(report)
+    result = false
+
+proc endBeforeStatement(lexer: var Lexer; line: var LogicalLine; open: var seq[Token]; report: var Report) =
+  ## The line that was to go on is followed by a new statement: it ends here, and the lexer goes back to the start of its line.
+  if open.len > 0:
+    closeBrackets(open, line, report, " before the next statement")
+  else:
+    let last = line.tokens[^1]
+    report.error(last.span, "the statement ends after " & shown(last.text), expected = "a value after it")
+    line.damaged = true
+  lexer.position -= lexer.column - 1
+  lexer.column = 1
 
 proc nextLine*(lexer: var Lexer; line: var LogicalLine; report: var Report): bool =
   ## Reads the next statement's tokens; false at the end of the text.
@@ -250,63 +295,18 @@ proc nextLine*(lexer: var Lexer; line: var LogicalLine; report: var Report): boo
       closeBrackets(open, line, report, "")
       break
     if lexer.atLineEnd:
-      let ends = line.tokens.len > 0 and open.len == 0 and not line.tokens[^1].continues
-      if ends:
-        line.finish(lexer)
-        lexer.newLine
-        line.damaged = line.damaged or report.errorCount > errorsBefore
-        return true
       lexer.newLine
+      if line.tokens.len > 0 and open.len == 0 and not line.tokens[^1].continues:
+        break
       continue
     if line.tokens.len == 0:
       line.indent = lexer.column - 1
     elif line.tokens[^1].span.line != lexer.line and lexer.peek in NameStart and lexer.opensStatement:
-      let last = line.tokens[^1]
-      if open.len > 0:
-        closeBrackets(open, line, report, " before the next statement")
-      else:
-        report.error(last.span, "the statement ends after " & shown(last.text), expected = "a value after it")
-        line.damaged = true
-      line.finish(lexer)
-      lexer.position -= lexer.column - 1
-      lexer.column = 1
-      return true
+      lexer.endBeforeStatement(line, open, report)
+      break
     var token: Token
-    let character = lexer.peek
     let spaced = lexer.position > positionBefore
-    if character in NameStart:
-      token = lexer.readName(report)
-    elif character in Digits:
-      token = lexer.readNumber(report)
-    elif character == '"':
-      token = lexer.readString(report)
-    elif character in {'(', '[', ')', ']', ',', ':'}:
-      token = Token(span: lexer.here, text: $character)
-      case character
-      of '(', '[':
-        token.kind = tkOpen
-        if open.len >= MaxNesting:
-          report.error(token.span, "brackets are nested too deeply", expected = "at most " & $MaxNesting & " levels")
-          lexer.advance
-          continue
-        open.add token
-      of ')', ']':
-        token.kind = tkClose
-        let wanted = if character == ')': "(" else: "["
-        if open.len > 0 and open[^1].text == wanted:
-          open.setLen open.len - 1
-        else:
-          report.error(token.span, shown(token.text) & " closes nothing that is open")
-          lexer.advance
-          continue
-      of ',': token.kind = tkComma
-      else: token.kind = tkColon
-      lexer.advance
-    elif character in OperatorCharacters:
-      if not lexer.readOperator(report, token):
-        continue
-    else:
-      lexer.skipCharacter(report)
+    if not lexer.readToken(open, report, token):
       continue
     token.spaceBefore = spaced
     if line.tokens.len < MaxStatementTokens:
@@ -314,6 +314,7 @@ proc nextLine*(lexer: var Lexer; line: var LogicalLine; report: var Report): boo
     elif not line.damaged:
       report.error(token.span, "the statement is too long", expected = "at most " & $MaxStatementTokens & " words and signs")
       line.damaged = true
-  line.finish(lexer)
+  let last = line.tokens[^1].span
+  line.tokens.add Token(kind: tkEnd, span: span(last.line, last.column + last.length, 1))
   line.damaged = line.damaged or report.errorCount > errorsBefore
   true

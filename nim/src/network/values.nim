@@ -164,15 +164,58 @@ proc readPair(values: Values; names: array[2, string]; owner: string; at: Span; 
     if not readNumber(node, "'" & name & "' of " & owner, report, pair[idx]):
       result = false
 
+proc readConstant(args: seq[Arg]; at: Span; report: var Report; initializer: var Initializer): bool =
+  let errorsBefore = report.errorCount
+  let value = matchArgs(args, ["value"], [], "'constant'", at, report)["value"]
+  if value == nil:
+    if report.errorCount == errorsBefore:
+      report.error(at, "'constant' needs a value", expected = "constant(0.1)")
+    return false
+  initializer = Initializer(kind: inConstant)
+  readNumber(value, "the value of 'constant'", report, initializer.first)
+
+proc readRandom(args: seq[Arg]; at: Span; report: var Report; initializer: var Initializer): bool =
+  let errorsBefore = report.errorCount
+  let values = matchArgs(args, ["low", "high"], [], "'random'", at, report)
+  var pair: array[2, float]
+  if report.errorCount > errorsBefore or not readPair(values, ["low", "high"], "'random'", at, report, pair):
+    return false
+  if pair[0] > pair[1]:
+    report.error(at, "the range of 'random' is empty: " & floatText(pair[0]) & " to " & floatText(pair[1]),
+                 expected = "the lower bound first", hint = "random(" & floatText(pair[1]) & ", " & floatText(pair[0]) & ")")
+    return false
+  initializer = Initializer(kind: inRandom, first: pair[0], second: pair[1])
+  true
+
+proc readNormal(args: seq[Arg]; at: Span; report: var Report; initializer: var Initializer): bool =
+  let errorsBefore = report.errorCount
+  let values = matchArgs(args, ["mean", "sd"], [], "'normal'", at, report)
+  var pair: array[2, float]
+  if report.errorCount > errorsBefore or not readPair(values, ["mean", "sd"], "'normal'", at, report, pair):
+    return false
+  if pair[1] < 0:
+    report.error(values["sd"].span, "the standard deviation of 'normal' is negative: " & floatText(pair[1]),
+                 expected = "zero or more")
+    return false
+  initializer = Initializer(kind: inNormal, first: pair[0], second: pair[1])
+  true
+
+proc readFile(args: seq[Arg]; at: Span; report: var Report; initializer: var Initializer): bool =
+  let errorsBefore = report.errorCount
+  let path = matchArgs(args, ["path"], [], "'file'", at, report)["path"]
+  if path == nil or path.kind != ekString or path.text.len == 0 or '\0' in path.text:
+    if report.errorCount == errorsBefore:
+      report.error(at, "'file' needs the path of a .npy file", expected = "file(\"weights.npy\")")
+    return false
+  initializer = Initializer(kind: inFile, path: path.text)
+  report.errorCount == errorsBefore
+
 proc readInitializer*(node: Expr; what: string; accepted: openArray[string]; report: var Report;
                       initializer: var Initializer): bool =
   ## Initial values of weights or biases; a bare number is a constant.
-  var number: float
   if node.kind in {ekInt, ekFloat}:
-    if readNumber(node, what, report, number):
-      initializer = Initializer(kind: inConstant, first: number)
-      return true
-    return false
+    initializer = Initializer(kind: inConstant)
+    return readNumber(node, what, report, initializer.first)
   if node.kind notin {ekName, ekCall}:
     report.error(node.span, what & " is " & describe(node), expected = "a number or " & oneOf(accepted),
                  hint = (if node.kind in {ekUnary, ekBinary}: "expressions are not supported here in this version" else: ""))
@@ -185,47 +228,13 @@ proc readInitializer*(node: Expr; what: string; accepted: openArray[string]; rep
     report.error(node.span, what & " cannot start as " & shown(name), expected = "a number or " & oneOf(accepted),
                  hint = nearestHint(name, accepted))
     return false
-  let owner = "'" & name & "'"
-  let errorsBefore = report.errorCount
-  var pair: array[2, float]
   case name
-  of "constant":
-    let values = matchArgs(args, ["value"], [], owner, node.span, report)
-    if values["value"] == nil:
-      if report.errorCount == errorsBefore:
-        report.error(node.span, owner & " needs a value", expected = "constant(0.1)")
-      return false
-    if not readNumber(values["value"], "the value of " & owner, report, number):
-      return false
-    initializer = Initializer(kind: inConstant, first: number)
-  of "random":
-    let values = matchArgs(args, ["low", "high"], [], owner, node.span, report)
-    if report.errorCount > errorsBefore or not readPair(values, ["low", "high"], owner, node.span, report, pair):
-      return false
-    if pair[0] > pair[1]:
-      report.error(node.span, "the range of 'random' is empty: " & floatText(pair[0]) & " to " & floatText(pair[1]),
-                   expected = "the lower bound first",
-                   hint = "random(" & floatText(pair[1]) & ", " & floatText(pair[0]) & ")")
-      return false
-    initializer = Initializer(kind: inRandom, first: pair[0], second: pair[1])
-  of "normal":
-    let values = matchArgs(args, ["mean", "sd"], [], owner, node.span, report)
-    if report.errorCount > errorsBefore or not readPair(values, ["mean", "sd"], owner, node.span, report, pair):
-      return false
-    if pair[1] < 0:
-      report.error(values["sd"].span, "the standard deviation of 'normal' is negative: " & floatText(pair[1]),
-                   expected = "zero or more")
-      return false
-    initializer = Initializer(kind: inNormal, first: pair[0], second: pair[1])
-  of "file":
-    let values = matchArgs(args, ["path"], [], owner, node.span, report)
-    let path = values["path"]
-    if path == nil or path.kind != ekString or path.text.len == 0 or '\0' in path.text:
-      if report.errorCount == errorsBefore:
-        report.error(node.span, "'file' needs the path of a .npy file", expected = "file(\"weights.npy\")")
-      return false
-    initializer = Initializer(kind: inFile, path: path.text)
+  of "constant": readConstant(args, node.span, report, initializer)
+  of "random": readRandom(args, node.span, report, initializer)
+  of "normal": readNormal(args, node.span, report, initializer)
+  of "file": readFile(args, node.span, report, initializer)
   else:
-    discard matchArgs(args, [], [], owner, node.span, report)
+    let errorsBefore = report.errorCount
+    discard matchArgs(args, [], [], shown(name), node.span, report)
     initializer = Initializer(kind: if name == "he": inHe else: inXavier)
-  report.errorCount == errorsBefore
+    report.errorCount == errorsBefore
