@@ -23,6 +23,7 @@ FAILURE_TAIL_LINES = 40
 FAILURE_LINE_CHARACTERS = 300
 # The capacity of a Linux pipe (pipe(7)).
 PIPE_READ_BYTES = 1 << 16
+LIVE_LINE_WINDOW_BYTES = 4096
 # Colour codes would land in the log files and hide the summaries that the suites read.
 PLAIN_OUTPUT = {"NO_COLOR": "1", "CARGO_TERM_COLOR": "never", "PY_COLORS": "0", "CLICOLOR": "0", "TERM": "dumb"}
 
@@ -60,11 +61,14 @@ class _Reader(threading.Thread):
         self.last_line = ""
 
     def run(self) -> None:
+        recent = b""
         with self.pipe, self.log.open("wb", buffering=0) as log:
             while chunk := os.read(self.pipe.fileno(), PIPE_READ_BYTES):
                 self.chunks.append(chunk)
                 log.write(chunk)
-                self.last_line = last_readable_line(chunk.decode(errors="replace")) or self.last_line
+                # A line may arrive in several writes, so the newest bytes are looked at together.
+                recent = (recent + chunk)[-LIVE_LINE_WINDOW_BYTES:]
+                self.last_line = last_readable_line(recent.decode(errors="replace")) or self.last_line
 
 
 def last_readable_line(text: str) -> str:
