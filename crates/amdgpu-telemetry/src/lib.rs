@@ -1,8 +1,8 @@
 //! The one event bus of all languages.
 //!
 //! Contract
-//! - [`emit`] writes a 64-byte [`Record`] to the calling thread's ring: no lock, no allocation, no system call after the thread's first
-//!   record. A full ring overwrites its oldest record and the loss is counted; a producer never waits.
+//! - [`emit`] writes a 64-byte [`Record`] to the calling thread's ring: no lock, no allocation and, after the thread's first record, no
+//!   system call but the one that wakes a sleeping collector. A full ring overwrites its oldest record, counted; a producer never waits.
 //! - [`counter`], [`gauge`] and [`histogram`] hand out series of the metric catalogue (`metrics.toml`). Look them up once, keep the
 //!   handle. Values of labels are bounded; past the bound they read "other" and that is counted.
 //! - [`boundary`] times a call into another language; [`span`] times anything else; [`KernelMeter`] reports launches; [`fallback`]
@@ -13,7 +13,8 @@
 //!   gauges go on.
 //! - After fork the child's bus is empty and works; subscriptions of the parent are closed in it.
 //! - What is absent is absent: no sentinel is ever exported.
-//! - Everything may be called from any thread, but not from a signal handler. Nothing here fails or panics.
+//! - Everything may be called from any thread, but not from a signal handler. Nothing here fails; asking for a metric
+//!   with the wrong kind or number of labels stops debug builds and is counted in `names_refused` by release builds.
 
 mod boundary;
 mod clock;
