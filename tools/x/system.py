@@ -21,6 +21,8 @@ from x.steps import Reporter
 JULIA_RELEASE = "bullseye"
 JULIA_PIN_PRIORITY = 100
 JULIA_PACKAGES = ("julia", "libjulia1")
+# Julia 1.5.3 of Debian 11 is built against libunwind 1.3; with the 1.6 of Debian 12 every Julia exception ends the process.
+JULIA_RELEASE_PACKAGES = ("--allow-downgrades", *JULIA_PACKAGES, f"libunwind8/{JULIA_RELEASE}")
 JULIA_SOURCE_FILE = Path("/etc/apt/sources.list.d/amdgpu-bullseye.sources")
 JULIA_PIN_FILE = Path("/etc/apt/preferences.d/amdgpu-bullseye")
 # Waits for another apt-get of this machine instead of failing beside it.
@@ -174,8 +176,9 @@ def _install_julia(reporter: Reporter) -> None:
             refresh = [*prefix, *APT, "update"]
         done = reporter.run(refresh, environment=environment, log_name="apt-update-julia")
         done.require("apt-get could not read the package lists that hold Julia", fix=download)
+    packages = JULIA_RELEASE_PACKAGES if JULIA_SOURCE_FILE.exists() else JULIA_PACKAGES
     reporter.say(f"installing {', '.join(JULIA_PACKAGES)} with apt-get")
-    done = reporter.run([*prefix, *APT_INSTALL, *JULIA_PACKAGES], environment=environment, log_name="apt-julia")
+    done = reporter.run([*prefix, *APT_INSTALL, *packages], environment=environment, log_name="apt-julia")
     if done.exit_code:
         raise Failure("apt-get could not install julia", fix=download, detail=done.tail(8))
 
