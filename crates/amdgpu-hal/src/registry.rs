@@ -49,6 +49,24 @@ pub fn list_devices() -> Result<Vec<DeviceInfo>> {
 }
 
 /// Opens a device by its index in [`list_devices`] or by its name.
+///
+/// ```
+/// use amdgpu_hal::{CopyDirection, DevicePointer, MemoryKind, registry};
+///
+/// let device = registry::open_device("cpu:0")?;
+/// let stream = device.create_stream()?;
+/// let ptr = device.allocate(4, MemoryKind::Device)?;
+/// let mut result = [0_u8; 4];
+/// // SAFETY: both ranges have four bytes, and stay alive until the stream was waited for.
+/// unsafe {
+///     stream.fill(ptr, 7, 4)?;
+///     stream.copy(DevicePointer::from_host(result.as_mut_ptr()), ptr, 4, CopyDirection::DeviceToHost)?;
+///     stream.synchronize()?;
+///     device.free(ptr, 4, MemoryKind::Device)?;
+/// }
+/// assert_eq!(result, [7; 4]);
+/// # Ok::<(), amdgpu_hal::Error>(())
+/// ```
 pub fn open_device(selector: impl Into<DeviceSelector>) -> Result<Arc<dyn Device>> {
     match selector.into() {
         DeviceSelector::Index(index) => {

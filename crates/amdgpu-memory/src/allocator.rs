@@ -11,6 +11,21 @@ use crate::stats::MemoryStats;
 use crate::{AllocatorOptions, Result};
 
 /// The caching allocator of a device. Clones share one cache; blocks keep it alive.
+///
+/// ```
+/// use amdgpu_hal::registry;
+/// use amdgpu_memory::{Allocator, AllocatorOptions};
+///
+/// let allocator = Allocator::new(registry::open_device("cpu:0")?, AllocatorOptions::default())?;
+/// let block = allocator.allocate(1000, None)?;
+/// block.write_bytes(0, &[1; 1000], None)?;
+/// let ptr = block.ptr();
+/// drop(block);
+/// // The memory was kept: the next request of that size gets it at once.
+/// assert_eq!(allocator.allocate(1000, None)?.ptr(), ptr);
+/// assert_eq!(allocator.stats().cache_hits, 1);
+/// # Ok::<(), amdgpu_memory::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Allocator {
     inner: Arc<Inner>,

@@ -18,7 +18,15 @@ pub struct AllocatorOptions {
 }
 
 impl AllocatorOptions {
-    /// Reads PyTorch's notation: `max_split_size_mb:128,garbage_collection_threshold:0.8`.
+    /// Reads PyTorch's notation.
+    ///
+    /// ```
+    /// use amdgpu_memory::AllocatorOptions;
+    ///
+    /// let options = AllocatorOptions::parse("max_split_size_mb:128,garbage_collection_threshold:0.8")?;
+    /// assert_eq!(options.max_split_size_mb, Some(128));
+    /// # Ok::<(), amdgpu_memory::Error>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self> {
         let mut options = Self::default();
         for entry in text

@@ -57,7 +57,18 @@ fn load_symbols() -> Result<MatrixSymbols> {
         .map_err(|name| unusable(&library.lacks(name)))
 }
 
-/// A block divided by a strategy. Its pieces keep it alive.
+/// A block divided by a strategy. Its pieces keep it alive. Needs the Zig library (`libagpu_matrix.so`).
+///
+/// ```no_run
+/// use amdgpu_hal::registry;
+/// use amdgpu_memory::{Allocator, AllocatorOptions, Strategy, SubPool};
+///
+/// let allocator = Allocator::new(registry::open_device("cpu:0")?, AllocatorOptions::default())?;
+/// let pool = SubPool::new(allocator.allocate(1 << 20, None)?, Strategy::Buddy, 512)?;
+/// let piece = pool.allocate(3000, 256)?;
+/// assert!(piece.offset_bytes() + 3000 <= 1 << 20);
+/// # Ok::<(), amdgpu_memory::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SubPool {
     inner: Arc<Inner>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::{architecture, limits};
 use crate::{CacheSizes, DeviceInfo, DeviceKind};
@@ -17,8 +18,17 @@ const SHARED_MEMORY_PER_BLOCK_BYTES: u64 = 64 << 10;
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 
-/// Describes this machine as a device.
+/// Describes this machine as a device. The system is asked once: on large machines that takes milliseconds.
 pub(super) fn device_info(total_memory_bytes: u64) -> DeviceInfo {
+    static DESCRIPTION: OnceLock<DeviceInfo> = OnceLock::new();
+    DeviceInfo {
+        total_memory_bytes,
+        logical_cores: Some(limits::logical_cores()),
+        ..DESCRIPTION.get_or_init(describe).clone()
+    }
+}
+
+fn describe() -> DeviceInfo {
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let identity = Identity::parse(&processors);
     let logical_cores = limits::logical_cores();
@@ -40,7 +50,7 @@ pub(super) fn device_info(total_memory_bytes: u64) -> DeviceInfo {
         max_block: MAX_BLOCK,
         max_grid: MAX_GRID,
         shared_memory_per_block_bytes: SHARED_MEMORY_PER_BLOCK_BYTES,
-        total_memory_bytes,
+        total_memory_bytes: 0,
         caches: cache_sizes(Path::new("/sys/devices/system/cpu/cpu0/cache")),
         simd_width_bits: architecture::simd_width_bits(),
         features: identity.features,

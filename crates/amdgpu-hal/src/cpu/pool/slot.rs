@@ -19,8 +19,8 @@ const RESERVED: u32 = 1 << 30;
 const WAITING: u32 = 1 << 29;
 /// The low bits count attached workers.
 const ATTACHED: u32 = WAITING - 1;
-/// Checks of the attached count before the caller sleeps, about 10 µs.
-const CLOSE_SPINS: u32 = 2_000;
+/// Checks of the attached count before the caller sleeps: 10 to 20 µs.
+const CLOSE_SPINS: u32 = 500;
 
 /// A place for one job. Two cache lines wide, so that jobs of different callers do not slow each other down.
 #[repr(align(128))]
