@@ -50,7 +50,7 @@ proc allocateRow*(len: int): Row =
 proc freeRow*(row: Row) =
   cFree(row)
 
-# Where views were checked for overlap their extents were computed with overflow checks, so no position inside can overflow.
+# Strides were bounded when the view was made, so no position can overflow.
 {.push checks: off.}
 
 func accumulate*(row: Row; factor: float; source: MatrixView; sourceRow: int) =

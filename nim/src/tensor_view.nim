@@ -41,6 +41,12 @@ proc checkTensor(tensor: ptr Tensor; name: string; ndim: int) =
       raise newFailure(errorInvalidArgument, name & " has an impossible shape " & shapeText(tensor[]))
     isEmpty = isEmpty or shape[axis] == 0
     elements *= max(shape[axis], 1)
+  if tensor.strides != nil:
+    let strides = cast[ptr UncheckedArray[int64]](tensor.strides)
+    for axis in 0 ..< ndim:
+      # A sixteenth of the address space for each axis: no position computed from these can overflow.
+      if shape[axis] > 1 and (strides[axis] == low(int64) or abs(strides[axis]) > high(int64) div 16 div shape[axis]):
+        raise newFailure(errorInvalidArgument, name & " has an impossible stride " & $strides[axis])
   if tensor.data == nil and not isEmpty:
     raise newFailure(errorInvalidArgument, name & " has no data")
   if (cast[uint64](tensor.data) + tensor.byteOffset) mod uint64(sizeof(float32)) != 0:

@@ -1,6 +1,6 @@
 ## Dense layers and the Hebbian rule against numbers worked out by hand.
 
-import std/[math, unittest]
+import std/unittest
 import ../src/[agpu_abi, dense, plasticity, status]
 
 type
