@@ -174,5 +174,5 @@ def julia_is_usable() -> str | None:
 
 
 def libraries_environment() -> dict[str, str]:
-    """Points every test at the libraries of this working tree."""
+    """Points programs that are not the Python package at the libraries of this working tree."""
     return {"AMDGPU_LIBRARY_PATH": str(LIBRARIES)}

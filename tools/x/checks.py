@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from x import native, process, rust
-from x.build import julia_is_usable, libraries_environment
+from x.build import julia_is_usable
 from x.console import Console, seconds_text
 from x.failure import Failure
 from x.paths import EXTENSION, PACKAGE, PYTHON_SOURCES, ROOT, STATE, VENV_PYTHON, shown
@@ -146,7 +146,6 @@ def _verdict(console: Console, check: Check) -> tuple[str, str]:
             return "skipped", f"    {reason}"
     environment = {
         **rust.cargo_environment(),
-        **libraries_environment(),
         **native.zig_environment(STATE),
         "MYPYPATH": f"{PYTHON_SOURCES}:{ROOT / 'tools'}",
         "PYTHONPATH": str(ROOT / "tools"),

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from x import bench, checks, docs, doctor, suites
-from x.build import build_steps, libraries_environment
+from x.build import build_steps
 from x.console import Console, seconds_text
 from x.failure import Failure
 from x.lock import exclusive
@@ -122,7 +122,7 @@ def set_up(console: Console, *, build: bool) -> None:
 def _hand_over(command: Sequence[str]) -> int:
     """Runs the command that the user is after, on the user's own terminal."""
     sys.stdout.flush()
-    environment = {**os.environ, **cargo_environment(), **libraries_environment()}
+    environment = {**os.environ, **cargo_environment()}
     environment["PATH"] = os.pathsep.join([str(VENV / "bin"), environment["PATH"]])
     environment["VIRTUAL_ENV"] = str(VENV)
     return subprocess.run(list(command), cwd=ROOT, env=environment, check=False).returncode

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from x import api_reference, process
-from x.build import libraries_environment
 from x.console import Console
 from x.failure import Failure
-from x.paths import PACKAGE, PYTHON_SOURCES, ROOT, STATE, VENV_PYTHON, shown
+from x.paths import PACKAGE, ROOT, STATE, VENV_PYTHON, shown
 
 API_PAGE = ROOT / "docs" / "api.md"
 DEMANDED_COVERAGE = 0.95
@@ -87,9 +86,8 @@ def verify(console: Console) -> bool:
         script = STATE / "examples" / (shown(page).replace("/", "-") + ".py")
         script.parent.mkdir(parents=True, exist_ok=True)
         script.write_text(program(blocks))
-        environment = {**libraries_environment(), "PYTHONPATH": str(PYTHON_SOURCES)}
         command = [str(VENV_PYTHON), str(script)]
-        done = process.run(command, console=console, label=shown(page), log_name="examples", environment=environment)
+        done = process.run(command, console=console, label=shown(page), log_name="examples")
         verdict = "ok" if done.exit_code == 0 else "failed"
         console.line(f"{shown(page)}: {len(blocks)} examples {verdict}")
         if done.exit_code:

@@ -29,7 +29,7 @@ class Context:
 
     def run(self, command: Sequence[str], *, name: str, environment: dict[str, str] | None = None) -> process.Finished:
         """Runs a runner; its whole output is shown when it fails or when the user asked for it."""
-        variables = {**libraries_environment(), **rust.cargo_environment(), **(environment or {})}
+        variables = {**rust.cargo_environment(), **(environment or {})}
         done = process.run(
             command,
             console=self.console,
@@ -59,7 +59,8 @@ class Absent(Exception):
 
 def _rust(ctx: Context) -> Counts:
     scope = () if any(argument in ("-p", "--package") for argument in ctx.passed_on) else ("--workspace",)
-    done = ctx.run([rust.cargo_command(), "test", *scope, "--no-fail-fast", *ctx.passed_on], name="rust")
+    command = [rust.cargo_command(), "test", *scope, "--no-fail-fast", *ctx.passed_on]
+    done = ctx.run(command, name="rust", environment=libraries_environment())
     return summaries.read_cargo(done.output).settle(done.exit_code, "cargo test")
 
 
