@@ -203,9 +203,9 @@ def test_all_errors_of_a_source_are_reported_with_line_column_and_caret(device):
 @pytest.mark.parametrize(
     ("source", "kind"),
     [
-        ("", errors.CompileError),
-        ("   \n// nothing\n", errors.CompileError),
-        ("__device__ int f() { return 1; }", errors.CompileError),
+        ("", errors.KernelNotFoundError),
+        ("   \n// nothing\n", errors.KernelNotFoundError),
+        ("__device__ int f() { return 1; }", errors.KernelNotFoundError),
         ("__global__ void f(float* x) { x[0] = 1; ", errors.CompileError),
         ("__global__ void f(float* x) { /* never closed", errors.CompileError),
         ("@#$%", errors.CompileError),

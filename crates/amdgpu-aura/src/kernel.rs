@@ -277,14 +277,24 @@ impl Kernel {
         }
     }
 
-    fn pack(&self, arguments: &[Argument], block: &mut [u8]) -> Result<()> {
-        if arguments.len() != self.facts.parameters.len() {
-            return Err(Error::ArgumentCount {
-                signature: self.facts.signature.clone(),
-                expected: self.facts.parameters.len(),
-                given: arguments.len(),
-            });
+    /// Check that `given` arguments are as many as the kernel has parameters.
+    ///
+    /// # Errors
+    ///
+    /// `argument-count`, showing the signature.
+    pub fn check_argument_count(&self, given: usize) -> Result<()> {
+        if given == self.facts.parameters.len() {
+            return Ok(());
         }
+        Err(Error::ArgumentCount {
+            signature: self.facts.signature.clone(),
+            expected: self.facts.parameters.len(),
+            given,
+        })
+    }
+
+    fn pack(&self, arguments: &[Argument], block: &mut [u8]) -> Result<()> {
+        self.check_argument_count(arguments.len())?;
         for (index, (parameter, argument)) in
             self.facts.parameters.iter().zip(arguments).enumerate()
         {

@@ -45,17 +45,17 @@ struct Converted {
 }
 
 fn convert(kernel: &aura::Kernel, args: &[Bound<'_, PyAny>]) -> PyResult<Converted> {
+    if let Some(first) = args.first() {
+        kernel
+            .check_argument_count(args.len())
+            .into_py_result(first.py())?;
+    }
     let mut converted = Converted {
         arguments: Vec::with_capacity(args.len()),
         ..Converted::default()
     };
-    let parameters = &kernel.facts().parameters;
-    for (index, arg) in args.iter().enumerate() {
-        // Too many arguments are reported by the launch, with the signature.
-        let is_pointer = parameters
-            .get(index)
-            .is_some_and(|parameter| matches!(parameter.kind, ParameterKind::Pointer { .. }));
-        let argument = if is_pointer {
+    for (index, (arg, parameter)) in args.iter().zip(&kernel.facts().parameters).enumerate() {
+        let argument = if matches!(parameter.kind, ParameterKind::Pointer { .. }) {
             pointer(kernel, index, arg, &mut converted)?
         } else {
             scalar(kernel, index, arg)?

@@ -19,11 +19,14 @@ _MAX_LEVEL: Final = 3
 
 
 def identity() -> str:
-    """Name and version of the code generator; part of the key of cached kernels."""
+    """Name and version of the code generator; part of the key of cached kernels.
+
+    Does not load LLVM: a process that finds all its kernels in the cache never needs it, and a version of llvmlite belongs to one
+    version of LLVM.
+    """
     import llvmlite
 
-    version = ".".join(str(part) for part in binding().llvm_version_info)
-    return f"llvmlite {llvmlite.__version__} LLVM {version}"
+    return f"llvmlite {llvmlite.__version__}"
 
 
 def generate(llvm_ir: str, triple: str, cpu: str, features: str, optimization_level: int, emit: str) -> bytes:
