@@ -120,7 +120,7 @@ fn pipeline(library: &Library, source: &str, options: &CompileOptions, target: &
     for (name, value) in &options.defines {
         preprocessor.define_text(name, value);
     }
-    let end = preprocessor.run(&options.name, &text, false);
+    let end = preprocessor.run(&options.name, &text);
     let (tokens, _) = preprocessor.finish();
     telemetry.tokens = tokens.len() as u64;
     telemetry.preprocess_ns = nanoseconds(start);
@@ -131,7 +131,7 @@ fn pipeline(library: &Library, source: &str, options: &CompileOptions, target: &
     telemetry.parse_ns = nanoseconds(phase);
 
     let phase = Instant::now();
-    let (checked, types) = Sema::check(&library.program, &program, &interner, &sources, &mut diagnostics);
+    let (checked, types) = Sema::check(&library.program, &program, &interner, &mut diagnostics);
     telemetry.check_ns = nanoseconds(phase);
     let messages = diagnostics.resolve(&sources);
     if diagnostics.has_errors() {

@@ -35,7 +35,6 @@ pub struct Local {
     pub is_in_memory: bool,
     /// Value known at compile time.
     pub constant: Option<Constant>,
-    pub span: Span,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -113,11 +113,11 @@ words! {
     INLINE2 "__inline__" INLINE3 "__inline" NOEXCEPT "noexcept" NEW "new" DELETE "delete" THROW "throw" TRY "try" OPERATOR "operator"
     VIRTUAL "virtual" ASM "asm" ASM2 "__asm__" STATIC_ASSERT "static_assert" ALIGNOF "alignof" LAMBDA_THIS "this"
     THREAD_IDX "threadIdx" BLOCK_IDX "blockIdx" BLOCK_DIM "blockDim" GRID_DIM "gridDim" WARP_SIZE "warpSize"
-    X "x" Y "y" Z "z" STD "std" MAIN "main" PUBLIC "public" PRIVATE "private"
+    X "x" Y "y" Z "z" STD "std" PUBLIC "public" PRIVATE "private"
     DEFINE "define" UNDEF "undef" IFDEF "ifdef" IFNDEF "ifndef" ELIF "elif" ELIFDEF "elifdef" ELIFNDEF "elifndef"
     ENDIF "endif" INCLUDE "include" PRAGMA "pragma" ERROR "error" WARNING "warning" LINE "line"
     DEFINED "defined" VA_ARGS "__VA_ARGS__" FILE_MACRO "__FILE__" LINE_MACRO "__LINE__" COUNTER_MACRO "__COUNTER__"
-    HAS_INCLUDE "__has_include" UNROLL "unroll" ONCE "once"
+    HAS_INCLUDE "__has_include"
 }
 
 #[cfg(test)]
@@ -139,6 +139,6 @@ mod tests {
     fn words_have_their_constants() {
         let mut interner = Interner::new();
         assert_eq!(words::GLOBAL, interner.intern("__global__"));
-        assert_eq!(words::ONCE, interner.intern("once"));
+        assert_eq!(words::HAS_INCLUDE, interner.intern("__has_include"));
     }
 }

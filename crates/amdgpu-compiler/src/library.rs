@@ -35,7 +35,7 @@ impl Library {
         let mut preprocessor = Preprocessor::new(&mut sources, &mut interner, &mut diagnostics, MacroTable::new());
         for (name, text) in FILES {
             let text: Arc<str> = (*text).into();
-            preprocessor.run(name, &text, true);
+            preprocessor.run(name, &text);
         }
         let (tokens, macros) = preprocessor.finish();
         let parser = Parser::new(&tokens, Span::default(), &sources, &mut interner, &mut diagnostics, TypeNames::new());

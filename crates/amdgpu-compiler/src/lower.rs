@@ -20,9 +20,25 @@ const POINTER: Type = Type::Pointer(AddressSpace::Generic);
 /// Lowers a checked program without errors.
 pub fn lower(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> Module {
     let indices: HashMap<FunctionId, u32> = program.functions.iter().enumerate().map(|(index, function)| (function.id, index as u32)).collect();
-    let globals = program.globals.iter().enumerate().map(|(index, global)| Global { name: format!("{}.{index}", global.name), bytes: global.bytes.clone(), align: global.align }).collect();
-    let functions = program.functions.iter().map(|function| Lowering::new(program, types, sources, &indices, function).run(function)).collect();
+    let mut functions: Vec<Function> = program.functions.iter().map(|function| Lowering::new(types, sources, &indices, function).run(function)).collect();
+    let globals = used_globals(&program.globals, &mut functions);
     Module { globals, functions }
+}
+
+/// The globals that some function uses, numbered anew.
+fn used_globals(all: &[hir::Global], functions: &mut [Function]) -> Vec<Global> {
+    let mut numbers: HashMap<u32, u32> = HashMap::new();
+    let mut globals = Vec::new();
+    for instruction in functions.iter_mut().flat_map(|function| &mut function.values) {
+        if let Op::GlobalAddress(index) = &mut instruction.op {
+            let global = &all[*index as usize];
+            *index = *numbers.entry(*index).or_insert_with(|| {
+                globals.push(Global { name: format!("{}.{}", global.name, globals.len()), bytes: global.bytes.clone(), align: global.align });
+                globals.len() as u32 - 1
+            });
+        }
+    }
+    globals
 }
 
 /// Where a local lives.
@@ -40,7 +56,6 @@ struct Exits {
 }
 
 struct Lowering<'a> {
-    program: &'a hir::Program,
     types: &'a TypeTable,
     sources: &'a SourceMap,
     indices: &'a HashMap<FunctionId, u32>,
@@ -58,7 +73,7 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(program: &'a hir::Program, types: &'a TypeTable, sources: &'a SourceMap, indices: &'a HashMap<FunctionId, u32>, function: &hir::Function) -> Self {
+    fn new(types: &'a TypeTable, sources: &'a SourceMap, indices: &'a HashMap<FunctionId, u32>, function: &hir::Function) -> Self {
         let line = sources.line(function.span.start);
         let name = if function.is_kernel { function.name.clone() } else { format!("{}.{}", function.name, function.id.0) };
         let empty = Function {
@@ -73,7 +88,6 @@ impl<'a> Lowering<'a> {
             line,
         };
         Self {
-            program,
             types,
             sources,
             indices,

@@ -147,6 +147,13 @@ impl<'a> Parser<'a> {
             let before = self.previous_span();
             let span = Span { start: before.start + before.len.saturating_sub(1), len: 1 };
             self.diagnostics.error(span, format!("expected '{}' {context}", kind.text()), Some(&format!("add '{}' here", kind.text())));
+            if kind == TokenKind::Semicolon {
+                // Going on as if it were there saves what was declared from looking undeclared.
+                return Ok(token);
+            }
+        } else if kind == TokenKind::Semicolon && token.kind == TokenKind::RightBrace {
+            self.diagnostics.error(token.site, format!("expected ';' {context}, found '}}'"), Some("add ';' before it"));
+            return Ok(token);
         } else {
             self.diagnostics.error(token.site, format!("expected '{}' {context}, found {found}", kind.text()), None);
         }

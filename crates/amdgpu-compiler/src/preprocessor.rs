@@ -83,13 +83,13 @@ impl<'a> Preprocessor<'a> {
     /// Defines `name` as the text `value`, as `-D` does.
     pub fn define_text(&mut self, name: &str, value: &str) {
         let text: Arc<str> = format!("#define {name} {value}\n").into();
-        self.run("<defines>", &text, true);
+        self.run("<defines>", &text);
     }
 
     /// Preprocesses one text and appends its tokens (without `Eof`) to the output.
     /// Returns the position of the end of the text.
-    pub fn run(&mut self, file: &str, text: &Arc<str>, is_library: bool) -> u32 {
-        let base = self.sources.add(file, text.clone(), is_library);
+    pub fn run(&mut self, file: &str, text: &Arc<str>) -> u32 {
+        let base = self.sources.add(file, text.clone());
         self.output.reserve(text.len() / 4);
         let mut input = Input { frames: Vec::new(), bottom: Bottom::Lexer(Lexer::new(text, base)) };
         loop {

@@ -21,7 +21,7 @@ use crate::diagnostics::Diagnostics;
 use crate::hir::{self, Constant, FunctionId, GlobalId, LocalId};
 use crate::interner::{Interner, Symbol};
 use crate::parser;
-use crate::source::{SourceMap, Span};
+use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
 use scope::Scopes;
 
@@ -68,9 +68,8 @@ struct Current {
 /// The checker of one program.
 pub struct Sema<'a> {
     interner: &'a Interner,
-    sources: &'a SourceMap,
     diagnostics: &'a mut Diagnostics,
-    pub types: TypeTable,
+    types: TypeTable,
     scopes: Scopes,
     overloads: Vec<Vec<FunctionId>>,
     signatures: Vec<Signature<'a>>,
@@ -82,6 +81,8 @@ pub struct Sema<'a> {
     enum_values: HashMap<(TypeId, Symbol), (Constant, TypeId)>,
     declared_structs: HashSet<TypeId>,
     in_library: bool,
+    /// Names of the current function that were said to be unknown; once is enough.
+    unknown_names: HashSet<Symbol>,
 }
 
 impl<'a> Sema<'a> {
@@ -90,12 +91,10 @@ impl<'a> Sema<'a> {
         library: &'a parser::Program,
         program: &'a parser::Program,
         interner: &'a Interner,
-        sources: &'a SourceMap,
         diagnostics: &'a mut Diagnostics,
     ) -> (hir::Program, TypeTable) {
         let mut sema = Sema {
             interner,
-            sources,
             diagnostics,
             types: TypeTable::new(),
             scopes: Scopes::new(interner.len()),
@@ -109,6 +108,7 @@ impl<'a> Sema<'a> {
             enum_values: HashMap::new(),
             declared_structs: HashSet::new(),
             in_library: true,
+            unknown_names: HashSet::new(),
         };
         for item in &library.items {
             sema.item(item);

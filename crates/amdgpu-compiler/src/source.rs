@@ -39,7 +39,6 @@ struct SourceFile {
     name: String,
     text: Arc<str>,
     base: u32,
-    is_library: bool,
     line_starts: OnceLock<Vec<u32>>,
 }
 
@@ -54,9 +53,9 @@ const SHOWN_LINE_CHARACTERS: usize = 160;
 
 impl SourceMap {
     /// Adds a text and returns the position of its first byte.
-    pub fn add(&mut self, name: &str, text: Arc<str>, is_library: bool) -> u32 {
+    pub fn add(&mut self, name: &str, text: Arc<str>) -> u32 {
         let base = self.end();
-        self.files.push(SourceFile { name: name.to_owned(), text, base, is_library, line_starts: OnceLock::new() });
+        self.files.push(SourceFile { name: name.to_owned(), text, base, line_starts: OnceLock::new() });
         base
     }
 
@@ -65,11 +64,6 @@ impl SourceMap {
         let Some(file) = self.file_at(span.start) else { return "" };
         let start = (span.start - file.base) as usize;
         file.text.get(start..start + span.len as usize).unwrap_or("")
-    }
-
-    /// Whether the position lies in the device library and not in what the user wrote.
-    pub fn is_library(&self, position: u32) -> bool {
-        self.file_at(position).is_some_and(|file| file.is_library)
     }
 
     /// Line number (from 1) of a position.
@@ -133,19 +127,19 @@ mod tests {
     #[test]
     fn positions_become_lines_and_columns_in_characters() {
         let mut map = SourceMap::default();
-        map.add("lib", "x\n".into(), true);
-        let base = map.add("k.hip", "int a;\r\n\tünt b;\n".into(), false);
+        map.add("lib", "x\n".into());
+        let base = map.add("k.hip", "int a;\r\n\tünt b;\n".into());
         let location = map.location(base + 13);
         assert_eq!((location.line, location.column), (2, 5));
         assert_eq!(location.line_text, "\tünt b;");
-        assert!(map.is_library(0) && !map.is_library(base));
+        assert_eq!(map.line(0), 1);
     }
 
     #[test]
     fn of_a_very_long_line_only_the_part_around_the_column_is_kept() {
         let mut map = SourceMap::default();
         let text = "a".repeat(1_000_000);
-        map.add("long", text.as_str().into(), false);
+        map.add("long", text.as_str().into());
         let location = map.location(500_000);
         assert_eq!(location.line_text.len(), SHOWN_LINE_CHARACTERS);
         assert_eq!(location.caret as usize, SHOWN_LINE_CHARACTERS / 2);

@@ -191,12 +191,9 @@ impl TypeTable {
     pub const ERROR: TypeId = TypeId(0);
     pub const VOID: TypeId = TypeId(1);
     pub const BOOL: TypeId = TypeId(2);
-    pub const INT: TypeId = TypeId(3);
     pub const UNSIGNED_INT: TypeId = TypeId(4);
     pub const LONG: TypeId = TypeId(5);
     pub const UNSIGNED_LONG: TypeId = TypeId(6);
-    pub const FLOAT: TypeId = TypeId(7);
-    pub const DOUBLE: TypeId = TypeId(8);
     pub const NULL: TypeId = TypeId(9);
 
     pub fn new() -> Self {
@@ -325,7 +322,8 @@ mod tests {
     #[test]
     fn types_are_written_as_in_the_source() {
         let mut table = TypeTable::new();
-        let pointer = table.pointer(TypeTable::FLOAT, true);
+        let float = table.scalar(S::Float);
+        let pointer = table.pointer(float, true);
         let row = table.intern(Type::Array { element: pointer, length: 3 });
         let matrix = table.intern(Type::Array { element: row, length: 2 });
         assert_eq!(table.text(matrix), "const float*[2][3]");

@@ -295,6 +295,7 @@ impl Lowering<'_> {
                 _ => false,
             },
             ExprKind::Cast(inner) | ExprKind::Negate(inner) | ExprKind::Complement(inner) | ExprKind::Not(inner) => self.is_harmless_within(inner, budget),
+            ExprKind::Conditional(condition, yes, no) => [condition, yes, no].into_iter().all(|part| self.is_harmless_within(part, budget)),
             ExprKind::Binary(operation, left, right) => {
                 !matches!(operation, Operator::Divide | Operator::Remainder | Operator::LogicalAnd | Operator::LogicalOr) && self.is_harmless_within(left, budget) && self.is_harmless_within(right, budget)
             }

@@ -135,7 +135,7 @@ impl Preprocessor<'_> {
             return like;
         }
         self.expanded += text.len();
-        let start = self.sources.add("<macro>", text.into(), true);
+        let start = self.sources.add("<macro>", text.into());
         let symbol = if kind == TokenKind::Identifier { self.interner.intern(text) } else { NO_SYMBOL };
         Token { kind, symbol, span: Span { start, len: text.len() as u32 }, ..like }
     }

@@ -108,10 +108,21 @@ impl<'a> Sema<'a> {
             return Self::bad(span);
         }
         let viable: Vec<(FunctionId, Vec<Fit>)> = candidates.iter().filter_map(|&function| self.fits_of(function, &checked).map(|fits| (function, fits))).collect();
-        let best = viable.iter().find(|(_, fits)| viable.iter().all(|(_, other)| fits.iter().zip(other).all(|(one, two)| one <= two)));
-        if let Some((function, _)) = best {
-            let function = *function;
-            return self.call_of(function, checked, span);
+        let best: Vec<FunctionId> = viable
+            .iter()
+            .filter(|(_, fits)| viable.iter().all(|(_, other)| fits.iter().zip(other).all(|(one, two)| one <= two)))
+            .map(|(function, _)| *function)
+            .collect();
+        match best.as_slice() {
+            [only] => return self.call_of(*only, checked, span),
+            // sqrt(2) of the C++ library computes in double.
+            [_, _, ..] if self.is_library_set(set) => {
+                let is_double = |function: &FunctionId| self.signatures[function.0 as usize].parameters.iter().all(|parameter| self.types.as_scalar(parameter.ty) == Some(ScalarType::Double));
+                if let Some(function) = best.iter().copied().find(is_double) {
+                    return self.call_of(function, checked, span);
+                }
+            }
+            _ => {}
         }
         let text = self.text(name);
         let given: Vec<String> = checked.iter().map(|argument| self.types.text(self.type_of(argument))).collect();

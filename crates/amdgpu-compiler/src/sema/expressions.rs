@@ -186,6 +186,9 @@ impl<'a> Sema<'a> {
     }
 
     fn unknown_name(&mut self, name: Symbol, span: Span) {
+        if !self.unknown_names.insert(name) {
+            return;
+        }
         let text = self.text(name).to_owned();
         if name == words::WARP_SIZE {
             self.refuse(span, "'warpSize'");
@@ -201,7 +204,11 @@ impl<'a> Sema<'a> {
 
     /// A visible name at edit distance one or two.
     pub(super) fn similar_name(&self, text: &str) -> Option<String> {
-        let limit = if text.len() < 4 { 1 } else { 2 };
+        let limit = match text.len() {
+            0..=2 => return None,
+            3 => 1,
+            _ => 2,
+        };
         let mut best: Option<(usize, &str)> = None;
         for name in self.scopes.names() {
             let candidate = self.text(name);

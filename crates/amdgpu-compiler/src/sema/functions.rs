@@ -3,7 +3,6 @@
 use super::{Current, Entity, ParameterType, Sema, Signature};
 use crate::ast::{self, TypeKind};
 use crate::hir::{Function, FunctionId, LaunchBounds, Parameter};
-use crate::source::Span;
 use crate::types::{Type, TypeId, TypeTable};
 
 /// Parameters of one kernel: what the 4 KiB argument segment of every device holds.
@@ -67,7 +66,7 @@ impl<'a> Sema<'a> {
         self.signatures.push(signature);
     }
 
-    fn is_library_set(&self, set: usize) -> bool {
+    pub(super) fn is_library_set(&self, set: usize) -> bool {
         self.overloads[set].iter().all(|function| self.signatures[function.0 as usize].is_library)
     }
 
@@ -134,6 +133,7 @@ impl<'a> Sema<'a> {
         let Some(function) = signature.definition else { return };
         let Some(body) = &function.body else { return };
         self.current = Current { return_type: Some(signature.return_type), is_kernel: signature.is_kernel, ..Current::default() };
+        self.unknown_names.clear();
         self.scopes.enter();
         let mut parameters = Vec::new();
         for (parameter, ty) in function.parameters.iter().zip(&signature.parameters) {
@@ -142,7 +142,7 @@ impl<'a> Sema<'a> {
             let is_const = if ty.is_reference { ty.is_const } else { parameter.ty.is_const };
             let local = match name {
                 Some(name) => self.declare_local(name, ty.ty, parameter.span, is_const),
-                None => self.unnamed_local(ty.ty, parameter.span),
+                None => self.unnamed_local(ty.ty),
             };
             if ty.is_reference {
                 let local = &mut self.current.locals[local.0 as usize];
@@ -171,10 +171,10 @@ impl<'a> Sema<'a> {
         });
     }
 
-    fn unnamed_local(&mut self, ty: TypeId, span: Span) -> crate::hir::LocalId {
+    fn unnamed_local(&mut self, ty: TypeId) -> crate::hir::LocalId {
         let local = crate::hir::LocalId(self.current.locals.len() as u32);
         let is_in_memory = matches!(self.types.get(ty), Type::Struct(_));
-        self.current.locals.push(crate::hir::Local { name: String::new(), ty, is_reference: false, is_const: true, is_in_memory, constant: None, span });
+        self.current.locals.push(crate::hir::Local { name: String::new(), ty, is_reference: false, is_const: true, is_in_memory, constant: None });
         local
     }
 

@@ -80,7 +80,7 @@ impl<'a> Sema<'a> {
         }
         let local = LocalId(self.current.locals.len() as u32);
         let is_in_memory = matches!(self.types.get(ty), Type::Array { .. } | Type::Struct(_));
-        self.current.locals.push(Local { name: text.to_owned(), ty, is_reference: false, is_const, is_in_memory, constant: None, span });
+        self.current.locals.push(Local { name: text.to_owned(), ty, is_reference: false, is_const, is_in_memory, constant: None });
         self.scopes.bind(name, Entity::Local(local));
         local
     }
