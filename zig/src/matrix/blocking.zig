@@ -42,6 +42,13 @@ pub fn dotsFit(comptime T: type, problem: *const product.Problem(T)) bool {
         problem.left_row != 1;
 }
 
+/// Packing alone takes longer than this many scalar multiply-adds (about 150 ns on Zen 4).
+const tiny_multiply_adds = 256;
+
+pub fn isTiny(comptime T: type, problem: *const product.Problem(T)) bool {
+    return problem.rows *| problem.columns *| problem.depth <= tiny_multiply_adds;
+}
+
 /// Below this many multiply-adds packing costs more than it saves (measured on Zen 4 between 64 and 256 cubed).
 const direct_multiply_adds = 128 * 128 * 128;
 

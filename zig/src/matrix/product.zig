@@ -100,6 +100,7 @@ pub fn multiplyWith(
     const turned = blocking.orient(T, table, problem);
     if (turned.depth == 0) return scale(T, &turned);
     if (blocking.directFits(T, table, &turned)) return multiplyDirect(T, &turned, table, executor);
+    if (blocking.isTiny(T, &turned)) return multiplyScalar(T, &turned);
     if (blocking.dotsFit(T, &turned)) return multiplyDots(T, &turned, table, executor);
     return multiplyPacked(T, &turned, table, executor);
 }
@@ -117,6 +118,22 @@ fn scale(comptime T: type, problem: *const Problem(T)) void {
 
 fn finish(comptime T: type, problem: *const Problem(T), region: Region) void {
     if (problem.finish) |step| step.run(step.context, problem, region);
+}
+
+/// Plain loops: where a panel would hold mostly padding.
+fn multiplyScalar(comptime T: type, problem: *const Problem(T)) void {
+    for (0..problem.columns) |column| {
+        for (0..problem.rows) |row| {
+            var sum: T = 0;
+            for (0..problem.depth) |step| {
+                sum += atConst(T, problem.left, row, problem.left_row, step, problem.left_depth)[0] *
+                    atConst(T, problem.right, step, problem.right_depth, column, problem.right_column)[0];
+            }
+            const target = problem.outAt(row, column);
+            target[0] = problem.alpha * sum + if (problem.beta == 0) 0 else problem.beta * target[0];
+        }
+    }
+    finish(T, problem, .{ .row = 0, .rows = problem.rows, .column = 0, .columns = problem.columns });
 }
 
 fn multiplyDirect(comptime T: type, problem: *const Problem(T), table: *const Table(T), executor: ?*const abi.Executor) Error!void {
@@ -146,7 +163,7 @@ fn multiplyDirect(comptime T: type, problem: *const Problem(T), table: *const Ta
         }
     };
     // The last piece must keep at least half a vector of rows, as `direct` asks.
-    const pieces = @max(1, @min(parallel.threadCount(executor), problem.rows / (4 * table.tile_rows)));
+    const pieces = @max(1, @min(parallel.threadCount(executor), problem.rows / (2 * table.tile_rows)));
     const rows_per_item = roundUp(divideUp(problem.rows, pieces), table.tile_rows);
     const items = divideUp(problem.rows, rows_per_item);
     const tail = problem.rows - (items - 1) * rows_per_item;
