@@ -64,6 +64,26 @@ fn refuse(message: impl std::fmt::Display) -> Error {
     Error::InvalidDescription(format!("the network configuration {message}"))
 }
 
+/// Python writes NaN and infinity as words that JSON does not have: that is a wrong weight, not a wrong text.
+fn unreadable(json: &str, error: &serde_json::Error) -> Error {
+    let line = json
+        .lines()
+        .nth(error.line().saturating_sub(1))
+        .unwrap_or("");
+    let at = line.get(error.column().saturating_sub(1)..).unwrap_or("");
+    let before = line.get(..error.column()).unwrap_or("");
+    for (word, value) in [("NaN", f32::NAN), ("Infinity", f32::INFINITY)] {
+        if at.starts_with(word) || before.ends_with('-') && line[before.len()..].starts_with(word) {
+            return Error::NotFinite {
+                what: "the network configuration".to_owned(),
+                value,
+                place: format!("line {}, column {}", error.line(), error.column()),
+            };
+        }
+    }
+    refuse(format_args!("cannot be read: {error}"))
+}
+
 /// What JSON calls a value, for messages.
 fn describe(value: &Value) -> String {
     match value {
@@ -162,8 +182,7 @@ impl NetworkConfig {
     ///
     /// [`Error::InvalidDescription`] when it is no JSON object of one of the two forms.
     pub fn from_json(json: &str) -> Result<Self> {
-        let value: Value = serde_json::from_str(json)
-            .map_err(|error| refuse(format_args!("cannot be read: {error}")))?;
+        let value: Value = serde_json::from_str(json).map_err(|error| unreadable(json, &error))?;
         let Value::Object(object) = value else {
             return Err(refuse(format_args!(
                 "is {}, expected a dict",
@@ -442,6 +461,15 @@ mod tests {
     fn other_forms_are_refused_by_what_is_wrong_with_them() {
         let message = |json: &str| network_text_of_config(json).unwrap_err().to_string();
         assert!(message("nonsense").contains("cannot be read"));
+        for word in ["NaN", "Infinity", "-Infinity"] {
+            let text = message(&format!(
+                "{{\"architecture\": [1, 1],\n\"weights\": [[[{word}]]]}}"
+            ));
+            assert!(
+                text.contains("the network configuration holds") && text.contains("line 2"),
+                "{text}"
+            );
+        }
         assert!(message("[784, 10]").contains("a list, expected a dict"));
         assert!(message("{}").contains("'architecture'"));
         assert!(message(r#"{"architecture": 3}"#).contains("the number 3"));

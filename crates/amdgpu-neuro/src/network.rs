@@ -73,7 +73,16 @@ impl Network {
     /// [`Error::InvalidDescription`] for a dict of another form, otherwise as [`Network::from_text`].
     pub fn from_config_json(json: &str, options: &BuildOptions) -> Result<Self> {
         let config = config::NetworkConfig::from_json(json)?;
-        let network = Self::from_text_with(&config.to_network_text()?, options)?;
+        let network = Self::from_text_with(&config.to_network_text()?, options).map_err(
+            |error| match error {
+                Error::Invalid { findings } => Error::Invalid {
+                    findings: format!(
+                        "in the network text that the configuration stands for, {findings}"
+                    ),
+                },
+                other => other,
+            },
+        )?;
         config.apply_values(&network)?;
         Ok(network)
     }
@@ -90,14 +99,16 @@ impl Network {
         }
         let layout = Layout::of(&plan)?;
         let parameters = Parameters::initial(&plan, &layout, &options.base_directory)?;
+        let indices = plan.layer_indices();
         let index_of = |name: &String| {
-            plan.layer_index(name).ok_or_else(|| {
+            indices.get(name.as_str()).copied().ok_or_else(|| {
                 Error::InvalidDescription(format!("the network plan has no layer {name:?}"))
             })
         };
         let order = plan.order.iter().map(index_of).collect::<Result<_>>()?;
         let outputs = plan.outputs.iter().map(index_of).collect::<Result<_>>()?;
         let input = index_of(&plan.input)?;
+        drop(indices);
         let activations = plan
             .layers
             .iter()

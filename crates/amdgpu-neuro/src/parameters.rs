@@ -43,12 +43,7 @@ impl Layout {
     pub(crate) fn of(plan: &NetworkPlan) -> Result<Self> {
         let mut inputs = vec![LayerInputs::default(); plan.layers.len()];
         let mut ranges = Vec::with_capacity(plan.connections.len());
-        let index_of: std::collections::HashMap<&str, usize> = plan
-            .layers
-            .iter()
-            .enumerate()
-            .map(|(index, layer)| (layer.name.as_str(), index))
-            .collect();
+        let index_of = plan.layer_indices();
         for connection in &plan.connections {
             let (source, target) = (
                 index_of[connection.from.as_str()],

@@ -163,15 +163,32 @@ impl NetworkPlan {
         self.layers.iter().position(|layer| layer.name == name)
     }
 
+    /// Positions of all layers; of two with the same name the last one.
+    pub(crate) fn layer_indices(&self) -> HashMap<&str, usize> {
+        let numbered = self.layers.iter().enumerate();
+        numbered
+            .map(|(index, layer)| (layer.name.as_str(), index))
+            .collect()
+    }
+
     /// What building and stepping rely on. The language's rules are the checker's; this is about plans that did not come from it.
     fn check(&self) -> Result<()> {
-        let mut index_of = HashMap::new();
+        let index_of = self.layer_indices();
         for (index, layer) in self.layers.iter().enumerate() {
-            if index_of.insert(layer.name.as_str(), index).is_some() {
+            if index_of[layer.name.as_str()] != index {
                 return Err(refuse(format!("has two layers {:?}", layer.name)));
             }
             if layer.size == 0 {
                 return Err(refuse(format!("gives layer {:?} no size", layer.name)));
+            }
+            if ![layer.activation.alpha, layer.activation.beta]
+                .iter()
+                .all(|value| (*value as f32).is_finite())
+            {
+                return Err(refuse(format!(
+                    "gives layer {:?} an activation that float32 cannot hold",
+                    layer.name
+                )));
             }
             if layer.activation.to_abi().is_none() {
                 return Err(refuse(format!(
@@ -311,5 +328,6 @@ mod tests {
         assert!(refusal("\"outputs\": [\"b\"]", "\"outputs\": []").contains("no outputs"));
         assert!(refusal("\"connections\": [0]", "\"connections\": [1]").contains("connection"));
         assert!(refusal("hebbian", "stdp").contains("stdp"));
+        assert!(refusal("\"alpha\": 0.5", "\"alpha\": 1e300").contains("float32"));
     }
 }

@@ -3,7 +3,7 @@
 ## A logical line is one statement: it ends at a newline outside brackets and not after an operator or comma. Comments start with `#`.
 ## The lexer never fails: what it cannot read it reports and skips.
 
-import std/[parseutils, strutils]
+import std/[parseutils, strutils, unicode]
 import diagnostics, limits, vocabulary
 
 type
@@ -85,11 +85,23 @@ proc skipBlanks(lexer: var Lexer; report: var Report) =
     else:
       return
 
+func isLetterAt(lexer: Lexer; position: int): bool =
+  ## Beyond ASCII everything counts as a letter but controls, blanks, punctuation, arrows, symbols and private characters.
+  case int(lexer.text.runeAt(position))
+  of 0x80 .. 0xA9, 0xAB .. 0xB4, 0xB6 .. 0xB9, 0xBB .. 0xBF, 0xD7, 0xF7, 0x2000 .. 0x2BFF, 0x3000 .. 0x3004, 0x3008 .. 0x3020,
+     0xD800 .. 0xF8FF, 0xFE00 .. 0xFE0F, 0xFEFF, 0xFF00 .. 0xFF20, 0xFFF0 .. 0xFFFF, 0x1F000 .. 0x1FAFF, 0xE0000 .. 0x10FFFF:
+    false
+  else:
+    true
+
 proc readName(lexer: var Lexer; report: var Report): Token =
   let first = lexer.position
   result = Token(kind: tkName, span: lexer.here)
   while lexer.peek in NameRest and not lexer.atEnd:
-    lexer.advance
+    if lexer.peek >= '\x80' and not lexer.isLetterAt(lexer.position):
+      break
+    for _ in 1 .. lexer.text.runeLenAt(lexer.position):
+      lexer.advance
   result.text = lexer.text[first ..< lexer.position]
   result.span.length = lexer.column - result.span.column
   if result.text.len > MaxNameBytes:
@@ -196,20 +208,33 @@ proc readOperator(lexer: var Lexer; report: var Report; token: var Token): bool 
   lexer.advance
   report.error(at, "unexpected " & shown(text))
 
+func lookalike(character: Rune): string =
+  ## What a character was probably meant to be that word processors and web pages put into a text.
+  case int(character)
+  of 0xA0, 0x2000 .. 0x200B, 0x202F, 0x205F, 0x3000, 0xFEFF: "write an ordinary blank"
+  of 0x2010 .. 0x2015, 0x2212: "write '-'"
+  of 0x2018 .. 0x201F, 0x2032, 0x2033: "texts are written with \""
+  of 0x2190 .. 0x21FF: "write '->'"
+  else: ""
+
 proc skipCharacter(lexer: var Lexer; report: var Report) =
   let at = lexer.here
-  let character = lexer.peek
+  let character = lexer.text.runeAt(lexer.position)
   var hint = ""
   var name = shown($character)
-  case character
+  case lexer.peek
   of ';': hint = "one statement on each line"
   of '{', '}': hint = "blocks are written by indentation, lists with [ ]"
   of '\'', '`': hint = "texts are written with \""
+  of '\x80' .. '\xFF':
+    name = "character U+" & toHex(int(character), 4)
+    hint = lookalike(character)
   else:
-    if character < ' ' or character == '\x7F':
-      name = "the control character U+" & toHex(character.ord, 4)
+    if character.int < ord(' ') or character.int == 0x7F:
+      name = "control character U+" & toHex(int(character), 4)
   report.error(at, "unexpected " & name, hint = hint)
-  lexer.advance
+  for _ in 1 .. lexer.text.runeLenAt(lexer.position):
+    lexer.advance
 
 func opensStatement(lexer: Lexer): bool =
   ## At the first word of a line inside brackets: does it look like the next statement?
@@ -260,6 +285,9 @@ proc readPunctuation(lexer: var Lexer; open: var seq[Token]; report: var Report;
 proc readToken(lexer: var Lexer; open: var seq[Token]; report: var Report; token: var Token): bool =
   ## The next token of a line that has one; false when what stands there is none, which is reported.
   result = true
+  if lexer.peek >= '\x80' and not lexer.isLetterAt(lexer.position):
+    lexer.skipCharacter(report)
+    return false
   case lexer.peek
   of NameStart: token = lexer.readName(report)
   of Digits: token = lexer.readNumber(report)
