@@ -85,6 +85,10 @@ pub fn events_carry_the_error_to_their_waiters(backend: &Backend) {
     waiting.wait(&after).unwrap();
     assert_eq!(waiting.synchronize(), Err(fault("broken")));
     assert_eq!(failing.synchronize(), Err(fault("broken")));
+    // The first error is the one that is reported.
+    fail(&waiting, "own");
+    waiting.wait(&after).unwrap();
+    assert_eq!(waiting.synchronize(), Err(fault("own")));
 }
 
 pub fn the_device_reports_the_error_of_any_stream(backend: &Backend) {

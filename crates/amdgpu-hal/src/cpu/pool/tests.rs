@@ -70,6 +70,28 @@ fn several_threads_take_part() {
 }
 
 #[test]
+fn the_call_returns_after_the_last_piece() {
+    let pool = Pool::new(2);
+    for _ in 0..20 {
+        let barrier = Barrier::new(2);
+        let caller = std::thread::current().id();
+        let finished = AtomicU64::new(0);
+        pool.parallel_for(2, 1, &|_| {
+            // Both threads are inside; the caller leaves at once, the worker long after it.
+            barrier.wait();
+            if std::thread::current().id() != caller {
+                for round in 0..300_000_u64 {
+                    std::hint::black_box(round);
+                }
+                finished.store(1, Ordering::Relaxed);
+            }
+        })
+        .unwrap();
+        assert_eq!(finished.into_inner(), 1);
+    }
+}
+
+#[test]
 fn nested_calls_run_on_the_calling_thread() {
     let pool = Pool::new(4);
     let total = AtomicU64::new(0);
