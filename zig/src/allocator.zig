@@ -43,18 +43,22 @@ pub fn create(options: ?*const abi.AllocatorOptions, out: ?*abi.Allocator) abi.S
         });
     }
     if (given.min_block_bytes == 0 or given.capacity_bytes < given.min_block_bytes or given.capacity_bytes > max_capacity_bytes) {
-        return status.fail(abi.errors.invalid_argument, "capacity is {d} bytes with blocks of {d}; expected 1 <= block <= capacity <= {d}", .{
+        return status.fail(abi.errors.invalid_argument, "capacity is {d} bytes with blocks of {d}; " ++
+            "expected 1 <= block <= capacity <= {d}", .{
             given.capacity_bytes, given.min_block_bytes, @as(u64, max_capacity_bytes),
         });
     }
     const chosen = createStrategy(given) catch |failure| return switch (failure) {
-        error.UnknownKind => status.fail(abi.errors.invalid_argument, "allocator kind {d} is unknown; slab is {d}, buddy {d}, arena {d}", .{
+        error.UnknownKind => status.fail(abi.errors.invalid_argument, "allocator kind {d} is unknown; " ++
+            "slab is {d}, buddy {d}, arena {d}", .{
             given.kind, abi.allocator_slab, abi.allocator_buddy, abi.allocator_arena,
         }),
-        error.BlockNotPowerOfTwo => status.fail(abi.errors.invalid_argument, "a buddy allocator needs a power of two as smallest block, not {d}", .{
+        error.BlockNotPowerOfTwo => status.fail(abi.errors.invalid_argument, "a buddy allocator needs a power of two " ++
+            "as smallest block, not {d}", .{
             given.min_block_bytes,
         }),
-        error.TooManyBlocks => status.fail(abi.errors.invalid_argument, "{d} bytes in blocks of {d} are too many blocks; raise min_block_bytes", .{
+        error.TooManyBlocks => status.fail(abi.errors.invalid_argument, "{d} bytes in blocks of {d} are too many blocks; " ++
+            "raise min_block_bytes", .{
             given.capacity_bytes, given.min_block_bytes,
         }),
         error.OutOfMemory => noMetadata(),
@@ -113,7 +117,8 @@ pub fn allocate(handle: abi.Allocator, bytes: u64, align_bytes: u64, out_offset:
     const grant = attempt catch |failure| {
         allocator.failures_total += 1;
         return switch (failure) {
-            error.NoFit => status.fail(abi.errors.out_of_memory, "no {t} block of {d} bytes aligned to {d}: {d} of {d} bytes are in use, the largest free block has {d}", .{
+            error.NoFit => status.fail(abi.errors.out_of_memory, "no {t} block of {d} bytes aligned to {d}: " ++
+                "{d} of {d} bytes are in use, the largest free block has {d}", .{
                 allocator.strategy,       bytes,                  align_bytes, allocator.used_bytes,
                 allocator.capacity_bytes, largestFree(allocator),
             }),
@@ -142,7 +147,8 @@ pub fn free(handle: abi.Allocator, offset: u64) abi.Status {
         inline else => |*which| which.free(offset),
     };
     const freed_bytes = attempt catch {
-        return status.fail(abi.errors.use_after_free, "no live block starts at offset {d}: it was freed before or never given out", .{offset});
+        return status.fail(abi.errors.use_after_free, "no live block starts at offset {d}: " ++
+            "it was freed before or never given out", .{offset});
     };
     allocator.used_bytes -= freed_bytes;
     allocator.live_blocks -= 1;

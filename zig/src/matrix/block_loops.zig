@@ -1,6 +1,6 @@
 //! Loops 2 and 1 of the paper over register tiles, for packed panels (`run`) and for operands read in place (`runDirect`).
 //!
-//! `tile` is a function of the calling module, so that register tiles are compiled for its instruction set, once each.
+//! `Tiles` belongs to the calling module: its function `tile` is compiled for that module's instruction set, once for each size.
 
 const table = @import("table.zig");
 const micro_kernel = @import("micro_kernel.zig");
@@ -36,13 +36,14 @@ pub inline fn run(comptime T: type, comptime shape: table.Shape, comptime Tiles:
                 var aside: [shape.columns * tile_rows]T align(64) = undefined;
                 tile.out = &aside;
                 tile.out_column = tile_rows;
+                tile.alpha = 1;
                 tile.beta = 0;
                 if (rows <= shape.lanes) {
                     dispatchColumns(T, shape, Tiles, shape.lanes, 1, .panels, columns, &tile);
                 } else {
                     dispatchColumns(T, shape, Tiles, shape.lanes, shape.vectors, .panels, columns, &tile);
                 }
-                keep(T, tile_rows, &aside, rows, columns, out, block);
+                keep(T, tile_rows, Tiles.fused, &aside, rows, columns, out, block);
             }
         }
     }
@@ -51,6 +52,7 @@ pub inline fn run(comptime T: type, comptime shape: table.Shape, comptime Tiles:
 inline fn keep(
     comptime T: type,
     comptime tile_rows: usize,
+    comptime fused: bool,
     aside: [*]const T,
     rows: usize,
     columns: usize,
@@ -62,7 +64,10 @@ inline fn keep(
             const target = micro_kernel.offset(T, out, @as(isize, @intCast(i)) * block.out_row +
                 @as(isize, @intCast(j)) * block.out_column);
             const sum = aside[j * tile_rows + i];
-            target[0] = if (block.beta == 0) sum else sum + block.beta * target[0];
+            target[0] = if (block.beta == 0)
+                block.alpha * sum
+            else
+                micro_kernel.multiplyAdd(fused, T, block.alpha, sum, block.beta * target[0]);
         }
     }
 }

@@ -59,7 +59,7 @@ pub fn directFits(comptime T: type, table: *const Table(T), problem: *const prod
     // With one tile of columns each element of `left` is used once, so a copy gains nothing; but out of cache, a narrow tile would walk
     // `left` in strides that defeat the prefetcher (measured: twice as fast as packing up to half of L3, slower beyond).
     if (problem.columns > table.tile_columns) return false;
-    return problem.columns <= 3 or problem.rows * problem.depth * @sizeOf(T) <= kernels.info().caches.level3_bytes / 2;
+    return problem.columns <= 3 or problem.rows *| problem.depth *| @sizeOf(T) <= kernels.info().caches.level3_bytes / 2;
 }
 
 /// How loops 5, 4 and 3 cut the product.

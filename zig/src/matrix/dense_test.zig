@@ -5,7 +5,6 @@ const abi = @import("../abi.zig");
 const generic = @import("generic");
 const dense = @import("dense.zig");
 const kernels = @import("kernels.zig");
-const status = @import("../status.zig");
 const support = @import("test_support.zig");
 
 const activation = generic.activation;

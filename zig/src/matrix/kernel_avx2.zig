@@ -6,6 +6,7 @@ const table = generic.table;
 
 pub fn Kernel(comptime T: type) type {
     return struct {
+        pub const fused = true;
         const shape: table.Shape = .{ .lanes = 32 / @sizeOf(T), .vectors = 2, .columns = 6 };
 
         pub const routines: table.Table(T) = .{
@@ -31,7 +32,7 @@ pub fn Kernel(comptime T: type) type {
         }
 
         fn dots(job: *const table.Dots(T)) void {
-            generic.dots.run(T, shape.lanes, true, job);
+            generic.dots.run(T, shape.lanes, fused, job);
         }
 
         pub noinline fn tile(comptime size: table.TileSize, comptime layout: generic.micro_kernel.Layout, job: *const table.Tile(T)) void {
@@ -41,7 +42,7 @@ pub fn Kernel(comptime T: type) type {
                 .vectors = size.vectors,
                 .columns = size.columns,
                 .layout = layout,
-                .fused = true,
+                .fused = fused,
             }, job);
         }
 

@@ -5,13 +5,13 @@ const builtin = @import("builtin");
 const generic = @import("generic");
 const table = generic.table;
 
-/// The baseline of aarch64 fuses; that of x86-64 does not.
-const fused = builtin.cpu.arch == .aarch64;
 /// Vector registers: 32 on aarch64, 16 on x86-64.
 const tile_columns = if (builtin.cpu.arch == .aarch64) 12 else 6;
 
 pub fn Kernel(comptime T: type) type {
     return struct {
+        /// The baseline of aarch64 has fused multiply-adds; that of x86-64 does not.
+        pub const fused = builtin.cpu.arch == .aarch64;
         const shape: table.Shape = .{ .lanes = 16 / @sizeOf(T), .vectors = 2, .columns = tile_columns };
 
         pub const routines: table.Table(T) = .{

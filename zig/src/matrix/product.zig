@@ -14,7 +14,6 @@ const parallel = @import("parallel.zig");
 const Table = generic.table.Table;
 const divideUp = blocking.divideUp;
 const roundUp = blocking.roundUp;
-const View = generic.table.View;
 
 pub fn Problem(comptime T: type) type {
     return struct {
