@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 import zipfile
@@ -13,6 +15,7 @@ from x import (
     native,
 )
 from x.failure import Failure
+from x.paths import ROOT
 
 
 def test_pieces_are_built_beside_the_result_and_renamed(tmp_path: Path) -> None:
@@ -108,3 +111,29 @@ def test_backend_names_every_missing_tool_at_once(monkeypatch: pytest.MonkeyPatc
     assert "`cargo`" in text
     with pytest.raises(SystemExit, match="cannot be built here"):
         build_backend.build_wheel(str(tmp_path))
+
+
+def module_level_imports(tree: ast.Module) -> set[str]:
+    """Top-level packages that importing the module imports; what only a type checker reads does not count."""
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def test_package_imports_nothing_that_its_wheel_does_not_require() -> None:
+    project = (ROOT / "pyproject.toml").read_text()
+    requirements = re.search(r"^dependencies = \[(.*?)\]", project, re.MULTILINE | re.DOTALL)
+    assert requirements is not None
+    declared = set(re.findall(r'"([A-Za-z_]+)', requirements[1]))
+    allowed = declared | set(sys.stdlib_module_names) | {"amdgpu"}
+    surplus = {
+        (path.name, name)
+        for path in sorted((ROOT / "python" / "amdgpu").rglob("*.py"))
+        for name in module_level_imports(ast.parse(path.read_text()))
+        if name not in allowed
+    }
+    assert not surplus
