@@ -119,3 +119,32 @@ __device__ unsigned int __umulhi(unsigned int a, unsigned int b) { return __buil
 __device__ long long __mul64hi(long long a, long long b) { return __builtin_multiply_high(a, b); }
 __device__ unsigned long long __umul64hi(unsigned long long a, unsigned long long b) { return __builtin_multiply_high(a, b); }
 __device__ int __mul24(int a, int b) { return ((a << 8) >> 8) * ((b << 8) >> 8); }
+
+// Exact remainder by long division of the mantissas, one bit a step: at most 277 steps, as many as the exponents differ.
+__device__ float fmodf(float a, float b) {
+    int sign = __builtin_bits_int(a) & 0x80000000;
+    unsigned int x = __builtin_bits_int(a) & 0x7fffffff;
+    unsigned int y = __builtin_bits_int(b) & 0x7fffffff;
+    if (x >= 0x7f800000u || y > 0x7f800000u || y == 0u) return NAN;
+    if (x < y) return a;
+    // Mantissas of 24 bits with the top one set, denormals included.
+    unsigned int x_part = x >= 0x800000u ? (x & 0x7fffff) | 0x800000 : x;
+    unsigned int y_part = y >= 0x800000u ? (y & 0x7fffff) | 0x800000 : y;
+    int x_shift = __builtin_leading_zeros(x_part) - 8;
+    int y_shift = __builtin_leading_zeros(y_part) - 8;
+    int exponent = max((int)(x >> 23), 1) - x_shift;
+    int y_exponent = max((int)(y >> 23), 1) - y_shift;
+    x_part <<= x_shift;
+    y_part <<= y_shift;
+    for (; exponent > y_exponent; --exponent) {
+        if (x_part >= y_part) x_part -= y_part;
+        x_part <<= 1;
+    }
+    if (x_part >= y_part) x_part -= y_part;
+    if (x_part == 0) return __builtin_bits_float(sign);
+    int shift = __builtin_leading_zeros(x_part) - 8;
+    x_part <<= shift;
+    exponent -= shift;
+    int bits = exponent >= 1 ? (int)(x_part - 0x800000) | exponent << 23 : (int)(x_part >> (1 - exponent));
+    return __builtin_bits_float(sign | bits);
+}

@@ -190,7 +190,7 @@ named!(
 );
 
 /// What a value is computed by.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// Deleted.
     Nothing,

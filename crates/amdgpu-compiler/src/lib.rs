@@ -26,6 +26,7 @@ mod codegen;
 mod compiler;
 mod diagnostics;
 mod error;
+mod hashing;
 mod hir;
 mod interner;
 pub mod ir;

@@ -38,7 +38,7 @@ impl Library {
             preprocessor.run(name, &text);
         }
         let (tokens, macros) = preprocessor.finish();
-        let parser = Parser::new(&tokens, Span::default(), &sources, &mut interner, &mut diagnostics, TypeNames::new());
+        let parser = Parser::new(&tokens, Span::default(), &sources, &mut interner, &mut diagnostics, TypeNames::default());
         let (program, type_names) = parser.program();
         let errors: Vec<String> = diagnostics.resolve(&sources).iter().filter(|message| message.severity == Severity::Error).map(ToString::to_string).collect();
         if errors.is_empty() { Ok(Self { program, sources, interner, macros, type_names }) } else { Err(errors.join("\n")) }

@@ -6,8 +6,7 @@ mod places;
 mod ssa;
 mod statements;
 
-use std::collections::HashMap;
-
+use crate::hashing::WordMap;
 use crate::hir::{self, FunctionId, LocalId};
 use crate::ir::{AddressSpace, BlockId, Function, Global, LaunchBounds, Module, Op, Parameter, Terminator, Type, Value};
 use crate::source::{SourceMap, Span};
@@ -19,7 +18,7 @@ const POINTER: Type = Type::Pointer(AddressSpace::Generic);
 
 /// Lowers a checked program without errors.
 pub fn lower(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> Module {
-    let indices: HashMap<FunctionId, u32> = program.functions.iter().enumerate().map(|(index, function)| (function.id, index as u32)).collect();
+    let indices: WordMap<FunctionId, u32> = program.functions.iter().enumerate().map(|(index, function)| (function.id, index as u32)).collect();
     let mut functions: Vec<Function> = program.functions.iter().map(|function| Lowering::new(types, sources, &indices, function).run(function)).collect();
     let globals = used_globals(&program.globals, &mut functions);
     Module { globals, functions }
@@ -27,7 +26,7 @@ pub fn lower(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> 
 
 /// The globals that some function uses, numbered anew.
 fn used_globals(all: &[hir::Global], functions: &mut [Function]) -> Vec<Global> {
-    let mut numbers: HashMap<u32, u32> = HashMap::new();
+    let mut numbers: WordMap<u32, u32> = WordMap::default();
     let mut globals = Vec::new();
     for instruction in functions.iter_mut().flat_map(|function| &mut function.values) {
         if let Op::GlobalAddress(index) = &mut instruction.op {
@@ -58,13 +57,13 @@ struct Exits {
 struct Lowering<'a> {
     types: &'a TypeTable,
     sources: &'a SourceMap,
-    indices: &'a HashMap<FunctionId, u32>,
+    indices: &'a WordMap<FunctionId, u32>,
     function: Function,
     variables: Variables,
     homes: Vec<Option<Home>>,
     local_types: Vec<TypeId>,
     exits: Vec<Exits>,
-    constants: HashMap<(Type, u64), Value>,
+    constants: WordMap<(Type, u64), Value>,
     current: BlockId,
     line: u32,
     return_pointer: Option<Value>,
@@ -73,7 +72,7 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(types: &'a TypeTable, sources: &'a SourceMap, indices: &'a HashMap<FunctionId, u32>, function: &hir::Function) -> Self {
+    fn new(types: &'a TypeTable, sources: &'a SourceMap, indices: &'a WordMap<FunctionId, u32>, function: &hir::Function) -> Self {
         let line = sources.line(function.span.start);
         let name = if function.is_kernel { function.name.clone() } else { format!("{}.{}", function.name, function.id.0) };
         let empty = Function {
@@ -96,7 +95,7 @@ impl<'a> Lowering<'a> {
             homes: vec![None; function.locals.len()],
             local_types: function.locals.iter().map(|local| local.ty).collect(),
             exits: Vec::new(),
-            constants: HashMap::new(),
+            constants: WordMap::default(),
             current: BlockId(0),
             line,
             return_pointer: None,

@@ -7,10 +7,9 @@ mod host;
 pub mod literals;
 mod statements;
 
-use std::collections::HashSet;
-
 use crate::ast::{Expr, Item};
 use crate::diagnostics::Diagnostics;
+use crate::hashing::WordSet;
 use crate::interner::{Interner, Symbol};
 use crate::source::{SourceMap, Span};
 use crate::token::{Token, TokenKind};
@@ -27,14 +26,14 @@ pub struct Failed;
 type Parse<T> = Result<T, Failed>;
 
 /// Names that stand for types where the parser is; the typedefs of the device library are there from the start.
-pub type TypeNames = HashSet<Symbol>;
+pub type TypeNames = WordSet<Symbol>;
 
 /// The syntax of a whole source.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     pub items: Vec<Item>,
     /// Functions and variables of the host part, which was skipped.
-    pub host_names: HashSet<Symbol>,
+    pub host_names: WordSet<Symbol>,
 }
 
 /// The parser of one token list.
@@ -45,10 +44,12 @@ pub struct Parser<'a> {
     interner: &'a mut Interner,
     diagnostics: &'a mut Diagnostics,
     type_names: TypeNames,
+    /// Names added to (true) or taken from `type_names`, for leaving a scope.
+    type_changes: Vec<(Symbol, bool)>,
     depth: usize,
     /// Structs and enums defined inside of other declarations.
     side_items: Vec<Item>,
-    host_names: HashSet<Symbol>,
+    host_names: WordSet<Symbol>,
     host_span: Option<Span>,
     end: Token,
 }
@@ -64,7 +65,7 @@ impl<'a> Parser<'a> {
             span: end,
             site: end,
         };
-        Self { tokens, next: 0, sources, interner, diagnostics, type_names, depth: 0, side_items: Vec::new(), host_names: HashSet::new(), host_span: None, end }
+        Self { tokens, next: 0, sources, interner, diagnostics, type_names, type_changes: Vec::new(), depth: 0, side_items: Vec::new(), host_names: WordSet::default(), host_span: None, end }
     }
 
     /// Parses everything.
@@ -195,6 +196,20 @@ impl<'a> Parser<'a> {
         let result = parse(self);
         self.depth -= 1;
         result
+    }
+
+    /// From here on the name stands for a type.
+    fn add_type_name(&mut self, name: Symbol) {
+        if self.type_names.insert(name) {
+            self.type_changes.push((name, true));
+        }
+    }
+
+    /// From here on the name stands for a variable.
+    fn hide_type_name(&mut self, name: Symbol) {
+        if self.type_names.remove(&name) {
+            self.type_changes.push((name, false));
+        }
     }
 
     fn text(&self, symbol: Symbol) -> &str {

@@ -14,10 +14,11 @@ mod scope;
 mod statements;
 mod type_names;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use crate::ast;
 use crate::diagnostics::Diagnostics;
+use crate::hashing::{WordMap, WordSet};
 use crate::hir::{self, Constant, FunctionId, GlobalId, LocalId};
 use crate::interner::{Interner, Symbol};
 use crate::parser;
@@ -73,16 +74,16 @@ pub struct Sema<'a> {
     scopes: Scopes,
     overloads: Vec<Vec<FunctionId>>,
     signatures: Vec<Signature<'a>>,
-    checked: HashMap<FunctionId, usize>,
+    checked: WordMap<FunctionId, usize>,
     wanted: VecDeque<FunctionId>,
     program: hir::Program,
     current: Current,
-    host_names: &'a HashSet<Symbol>,
-    enum_values: HashMap<(TypeId, Symbol), (Constant, TypeId)>,
-    declared_structs: HashSet<TypeId>,
+    host_names: &'a WordSet<Symbol>,
+    enum_values: WordMap<(TypeId, Symbol), (Constant, TypeId)>,
+    declared_structs: WordSet<TypeId>,
     in_library: bool,
     /// Names of the current function that were said to be unknown; once is enough.
-    unknown_names: HashSet<Symbol>,
+    unknown_names: WordSet<Symbol>,
 }
 
 impl<'a> Sema<'a> {
@@ -100,15 +101,15 @@ impl<'a> Sema<'a> {
             scopes: Scopes::new(interner.len()),
             overloads: Vec::new(),
             signatures: Vec::new(),
-            checked: HashMap::new(),
+            checked: WordMap::default(),
             wanted: VecDeque::new(),
             program: hir::Program::default(),
             current: Current::default(),
             host_names: &program.host_names,
-            enum_values: HashMap::new(),
-            declared_structs: HashSet::new(),
+            enum_values: WordMap::default(),
+            declared_structs: WordSet::default(),
             in_library: true,
-            unknown_names: HashSet::new(),
+            unknown_names: WordSet::default(),
         };
         for item in &library.items {
             sema.item(item);

@@ -1,5 +1,6 @@
 //! Types of HIP-C, with the sizes every target shares (LP64, `char` is signed).
 
+use crate::hashing::WordMap;
 use crate::interner::Symbol;
 
 /// Arithmetic types. `char`, `signed char` and the 64-bit pairs are distinct types of equal representation, as in C++.
@@ -182,7 +183,7 @@ pub const MAX_OBJECT_BYTES: u64 = 1 << 31;
 #[derive(Clone, Debug)]
 pub struct TypeTable {
     types: Vec<Type>,
-    index: std::collections::HashMap<Type, TypeId>,
+    index: WordMap<Type, TypeId>,
     pub structs: Vec<StructType>,
     pub enums: Vec<EnumType>,
 }
@@ -197,7 +198,7 @@ impl TypeTable {
     pub const NULL: TypeId = TypeId(9);
 
     pub fn new() -> Self {
-        let mut table = Self { types: Vec::new(), index: std::collections::HashMap::new(), structs: Vec::new(), enums: Vec::new() };
+        let mut table = Self { types: Vec::new(), index: WordMap::default(), structs: Vec::new(), enums: Vec::new() };
         use ScalarType as S;
         for ty in [
             Type::Error,

@@ -3,8 +3,7 @@
 //! Braun, Buchwald, Hack, Leißa, Mallon, Zwinkau: "Simple and Efficient Construction of Static Single Assignment Form" (2013),
 //! with a worklist in place of the recursion, because sources may have a hundred thousand blocks in a row.
 
-use std::collections::HashMap;
-
+use crate::hashing::WordMap;
 use crate::ir::{BlockId, Function, Op, Type, Value, cfg::Cfg};
 
 #[derive(Debug, Default)]
@@ -18,9 +17,9 @@ struct BlockState {
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     types: Vec<Type>,
-    definitions: HashMap<(usize, BlockId), Value>,
+    definitions: WordMap<(usize, BlockId), Value>,
     blocks: Vec<BlockState>,
-    zeros: HashMap<Type, Value>,
+    zeros: WordMap<Type, Value>,
 }
 
 impl Variables {

@@ -93,7 +93,7 @@ impl Parser<'_> {
             if self.at(TokenKind::LeftParen) {
                 return self.refuse(declared.span, "a function type", None);
             }
-            self.type_names.insert(name);
+            self.add_type_name(name);
             items.push(Item::Alias { name, ty: declared.ty });
             if !self.accept(TokenKind::Comma) {
                 break;
@@ -111,7 +111,7 @@ impl Parser<'_> {
         self.expect(TokenKind::Equal, "after the new name")?;
         let ty = self.type_name()?;
         self.expect(TokenKind::Semicolon, "after the alias")?;
-        self.type_names.insert(name.symbol);
+        self.add_type_name(name.symbol);
         Ok(Item::Alias { name: name.symbol, ty })
     }
 
@@ -301,7 +301,7 @@ impl Parser<'_> {
                 self.interner.intern(&text)
             }
         };
-        self.type_names.insert(symbol);
+        self.add_type_name(symbol);
         if self.at(TokenKind::Colon) {
             return self.refuse(self.peek().site, "inheritance", None);
         }
@@ -369,7 +369,7 @@ impl Parser<'_> {
         let name = if self.at(TokenKind::Identifier) { Some(self.bump()) } else { None };
         let underlying = if self.accept(TokenKind::Colon) { self.specifiers(false)?.ty } else { None };
         if let Some(name) = name {
-            self.type_names.insert(name.symbol);
+            self.add_type_name(name.symbol);
         }
         let as_type = |name: Symbol| TypeKind::Named(name);
         if !self.at(TokenKind::LeftBrace) {
@@ -472,10 +472,8 @@ impl Parser<'_> {
                 let found = self.shown(self.peek());
                 return self.fail(declared.span, format!("expected a name, found {found}"), None);
             };
-            if self.type_names.contains(&name) && !specifiers.is_typedef {
-                // A variable may hide a type of the same name from here on.
-                self.type_names.remove(&name);
-            }
+            // A variable may hide a type of the same name from here on.
+            self.hide_type_name(name);
             let start = match self.kind() {
                 TokenKind::Equal => {
                     self.bump();
@@ -544,10 +542,7 @@ impl Parser<'_> {
         let body = if self.accept(TokenKind::Semicolon) {
             None
         } else if self.at(TokenKind::LeftBrace) {
-            let names = self.type_names.clone();
-            let body = self.block();
-            self.type_names = names;
-            Some(body?)
+            Some(self.scoped_block()?)
         } else {
             let found = self.shown(self.peek());
             return self.fail(self.peek().site, format!("expected '{{' or ';' after the parameters, found {found}"), None);

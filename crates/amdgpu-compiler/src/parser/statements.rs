@@ -6,6 +6,20 @@ use crate::interner::words;
 use crate::token::TokenKind;
 
 impl Parser<'_> {
+    /// A block after which the names of types are what they were before it.
+    pub(super) fn scoped_block(&mut self) -> Parse<Vec<Stmt>> {
+        let start = self.type_changes.len();
+        let body = self.block();
+        while self.type_changes.len() > start {
+            match self.type_changes.pop() {
+                Some((name, true)) => self.type_names.remove(&name),
+                Some((name, false)) => self.type_names.insert(name),
+                None => false,
+            };
+        }
+        body
+    }
+
     /// `{ … }`: after an error in one statement the next one is tried.
     pub(super) fn block(&mut self) -> Parse<Vec<Stmt>> {
         let open = self.expect(TokenKind::LeftBrace, "here")?;
@@ -48,10 +62,8 @@ impl Parser<'_> {
         let done = |kind| Ok(Stmt { kind, span });
         match token.kind {
             TokenKind::LeftBrace => {
-                let names = self.type_names.clone();
-                let body = self.block();
-                self.type_names = names;
-                return done(StmtKind::Block(body?));
+                let body = self.scoped_block()?;
+                return done(StmtKind::Block(body));
             }
             TokenKind::Semicolon => {
                 self.bump();
@@ -215,7 +227,7 @@ impl Parser<'_> {
             }
             if specifiers.is_typedef {
                 let Some(name) = declared.name else { return self.fail(declared.span, "a typedef needs a name", None) };
-                self.type_names.insert(name);
+                self.add_type_name(name);
                 statements.push(Stmt { kind: StmtKind::Item(Box::new(Item::Alias { name, ty: declared.ty })), span });
             } else {
                 let variables = self.variables(&specifiers, declared)?;

@@ -1,8 +1,7 @@
 //! Computes equal things once: a pure instruction is replaced by an equal one that dominates it.
 
-use std::collections::HashMap;
-
 use super::Pass;
+use crate::hashing::WordMap;
 use crate::ir::{BlockId, Function, Op, Type, Value, cfg::Cfg};
 
 pub struct CommonSubexpressions;
@@ -15,8 +14,8 @@ impl Pass for CommonSubexpressions {
     fn run(&self, function: &mut Function) -> u64 {
         let cfg = Cfg::new(function);
         let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
-        let mut known: HashMap<(String, Type), Vec<(BlockId, Value)>> = HashMap::new();
-        let mut constants: HashMap<(u64, Type), Value> = HashMap::new();
+        let mut known: WordMap<(Op, Type), Vec<(BlockId, Value)>> = WordMap::default();
+        let mut constants: WordMap<(u64, Type), Value> = WordMap::default();
         for index in 0..function.values.len() {
             if let Op::Constant(bits) = function.values[index].op {
                 let ty = function.values[index].ty;
@@ -42,7 +41,7 @@ impl Pass for CommonSubexpressions {
                 if !function.op(value).is_pure() {
                     continue;
                 }
-                let key = (function.op(value).to_string(), function.ty(value));
+                let key = (function.op(value).clone(), function.ty(value));
                 let candidates = known.entry(key).or_default();
                 // Recent ones first: they are the likely dominators. The bound keeps odd sources linear.
                 let found = candidates.iter().rev().take(8).find(|(home, _)| cfg.dominates(*home, block)).map(|(_, value)| *value);

@@ -175,11 +175,15 @@ impl<'a> Sema<'a> {
     }
 
     fn fits_of(&mut self, function: FunctionId, checked: &[Checked]) -> Option<Vec<Fit>> {
-        let parameters = self.signatures[function.0 as usize].parameters.clone();
-        if parameters.len() != checked.len() {
+        if self.signatures[function.0 as usize].parameters.len() != checked.len() {
             return None;
         }
-        checked.iter().zip(parameters).map(|(argument, parameter)| self.argument_fit(argument, parameter)).collect()
+        let mut fits = Vec::with_capacity(checked.len());
+        for (index, argument) in checked.iter().enumerate() {
+            let parameter = self.signatures[function.0 as usize].parameters[index];
+            fits.push(self.argument_fit(argument, parameter)?);
+        }
+        Some(fits)
     }
 
     fn argument_fit(&mut self, argument: &Checked, parameter: ParameterType) -> Option<Fit> {

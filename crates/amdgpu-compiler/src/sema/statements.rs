@@ -163,7 +163,7 @@ impl<'a> Sema<'a> {
         self.current.switches += 1;
         self.scopes.enter();
         let mut groups: Vec<CaseGroup> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = crate::hashing::WordSet::default();
         let mut has_default = false;
         for statement in body {
             if let A::Case(label) = &statement.kind {
