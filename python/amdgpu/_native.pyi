@@ -7,6 +7,35 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "Array",
+    "Device",
+    "Kernel",
+    "Launcher",
+    "Network",
+    "Stream",
+    "Subscription",
+    "from_dlpack",
+    "julia_source_path",
+    "libraries",
+    "list_devices",
+    "math_activation",
+    "math_adaptive_learning_rate",
+    "math_adopt_table",
+    "math_availability",
+    "math_is_started",
+    "math_momentum_update",
+    "math_softmax",
+    "matmul",
+    "record_dispatch",
+    "record_fallback",
+    "telemetry_chrome_trace",
+    "telemetry_is_enabled",
+    "telemetry_prometheus",
+    "telemetry_set_enabled",
+    "telemetry_snapshot",
+]
+
 def list_devices() -> list[dict[str, Any]]: ...
 def libraries() -> list[dict[str, Any]]: ...
 def julia_source_path() -> os.PathLike[str]: ...
@@ -85,7 +114,7 @@ class Device:
         file_name: str = "kernel.hip",
         optimization_level: str | None = None,
         fast_math: bool = False,
-        defines: Sequence[tuple[str, str]] = (),
+        defines: Sequence[tuple[str, str]] | None = None,
     ) -> Kernel: ...
     def kernel(self, handle: str) -> Kernel: ...
     def create_stream(self) -> Stream: ...
@@ -176,7 +205,7 @@ class Kernel:
     def parameters(self) -> list[dict[str, Any]]: ...
     @property
     def passes(self) -> list[dict[str, Any]]: ...
-    def __getitem__(self, shape: Any) -> Launcher: ...
+    def __getitem__(self, shape: Any, /) -> Launcher: ...
     def launch(
         self,
         grid: int | Sequence[int],

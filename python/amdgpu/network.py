@@ -216,7 +216,6 @@ def forward_nim(network: _native.Network, x: npt.ArrayLike) -> npt.NDArray[np.fl
 
 def _config_json(config: Mapping[str, Any]) -> str:
     """The configuration as JSON; arrays become nested lists."""
-
     import json
 
     def plain(value: Any) -> Any:

@@ -135,31 +135,23 @@ impl Context {
             Lookup::Found(entry) => entry,
             Lookup::Absent => return None,
             Lookup::Damaged(reason) => {
-                fallback("kernel_cache", &reason);
+                fallback("kernel_cache", reason);
                 return None;
             }
         };
-        let loaded = serde_json::from_str::<UnitFacts>(&entry.metadata)
-            .map_err(|error| error.to_string())
-            .and_then(|facts| {
-                let module = self
-                    .shared()
-                    .device()
-                    .load_module(&entry.code)
-                    .map_err(|error| error.to_string())?;
-                Ok(LoadedUnit {
-                    facts: Arc::new(facts),
-                    module,
-                })
-            });
-        loaded
-            .map_err(|reason| {
-                fallback(
-                    "kernel_cache",
-                    &format!("a cached kernel cannot be loaded: {reason}"),
-                )
+        let load = || -> Option<LoadedUnit> {
+            let facts = serde_json::from_str::<UnitFacts>(&entry.metadata).ok()?;
+            let module = self.shared().device().load_module(&entry.code).ok()?;
+            Some(LoadedUnit {
+                facts: Arc::new(facts),
+                module,
             })
-            .ok()
+        };
+        let loaded = load();
+        if loaded.is_none() {
+            fallback("kernel_cache", "a cached kernel cannot be loaded");
+        }
+        loaded
     }
 
     fn build(
@@ -200,11 +192,9 @@ impl Context {
             metadata: serde_json::to_string(&facts).unwrap_or_default(),
             code,
         };
-        if let Err(reason) = disk.put(key, &entry) {
-            fallback(
-                "kernel_cache",
-                &format!("a compiled kernel cannot be kept: {reason}"),
-            );
+        if let Err(error) = disk.put(key, &entry) {
+            let reason = format!("a compiled kernel cannot be kept: {}", error.kind());
+            fallback("kernel_cache", &reason);
         }
         Ok(LoadedUnit {
             facts: Arc::new(facts),

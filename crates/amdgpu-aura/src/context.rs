@@ -62,6 +62,8 @@ pub(crate) struct Shared {
     index: u16,
     records_launches: bool,
     is_closed: AtomicBool,
+    /// Streams of launches with a time limit, kept for the next one: a stream is a thread on some devices.
+    idle_streams: Mutex<Vec<Arc<dyn Stream>>>,
 }
 
 impl Shared {
@@ -83,6 +85,30 @@ impl Shared {
 
     pub fn records_launches(&self) -> bool {
         self.records_launches
+    }
+
+    /// A stream that nobody else uses: one given back earlier, or a new one.
+    pub fn take_stream(&self) -> Result<Arc<dyn Stream>> {
+        self.check_open()?;
+        let idle = self.lock_streams().pop();
+        match idle {
+            Some(stream) => Ok(stream),
+            None => Ok(self.device.create_stream()?),
+        }
+    }
+
+    /// Keep an idle stream for the next caller of [`Shared::take_stream`].
+    pub fn give_stream_back(&self, stream: Arc<dyn Stream>) {
+        if self.check_open().is_ok() {
+            self.lock_streams().push(stream);
+        }
+    }
+
+    /// The list holds whole entries whatever panicked.
+    fn lock_streams(&self) -> std::sync::MutexGuard<'_, Vec<Arc<dyn Stream>>> {
+        self.idle_streams
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn check_open(&self) -> Result<()> {
@@ -119,6 +145,7 @@ impl Context {
                 index,
                 records_launches: options.records_launches,
                 is_closed: AtomicBool::new(false),
+                idle_streams: Mutex::new(Vec::new()),
             }),
             cores: options.cores,
             kernels: Mutex::new(HashMap::new()),
@@ -202,6 +229,7 @@ impl Context {
         let waited = self.shared.device.synchronize();
         self.lock_kernels().clear();
         self.loaded.clear();
+        self.shared.lock_streams().clear();
         self.shared.allocator.empty_cache();
         Ok(waited?)
     }

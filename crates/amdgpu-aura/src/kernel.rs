@@ -16,7 +16,9 @@ use crate::error::{Error, Result};
 
 /// Argument blocks up to this size are packed on the stack; nearly all kernels have fewer than 32 parameters.
 const STACK_ARGUMENT_BYTES: usize = 256;
-/// How often a wait with a time limit looks: long enough to leave the core to the kernel, short beside any limit in milliseconds.
+/// A wait with a time limit first looks again and again for this long, since most kernels are short, ...
+const SPIN_NS: u64 = 50_000;
+/// ... and then at this interval: long enough to leave the core to the kernel, short beside any limit in milliseconds.
 const POLL_INTERVAL: Duration = Duration::from_micros(50);
 
 /// Grid, block and dynamic shared memory as the caller gave them; checked by [`Kernel::check_shape`].
@@ -358,10 +360,15 @@ impl Kernel {
         let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         let start_ns = now_ns();
         while !stream.is_idle()? {
-            if now_ns() - start_ns >= limit_ns {
+            let waited_ns = now_ns() - start_ns;
+            if waited_ns >= limit_ns {
                 return Ok(false);
             }
-            std::thread::sleep(POLL_INTERVAL);
+            if waited_ns < SPIN_NS {
+                std::thread::yield_now();
+            } else {
+                std::thread::sleep(POLL_INTERVAL);
+            }
         }
         stream.synchronize()?;
         Ok(true)
@@ -377,14 +384,18 @@ impl Kernel {
         Ok(self.shared.device().create_event()?)
     }
 
-    /// A new stream of the kernel's device.
+    /// A stream of the kernel's device that nobody else uses; give it back when it is idle.
     ///
     /// # Errors
     ///
     /// A closed device, or what the device reports.
-    pub fn create_stream(&self) -> Result<Arc<dyn Stream>> {
-        self.shared.check_open()?;
-        Ok(self.shared.device().create_stream()?)
+    pub fn take_stream(&self) -> Result<Arc<dyn Stream>> {
+        self.shared.take_stream()
+    }
+
+    /// Give back a stream of [`Kernel::take_stream`] that is idle.
+    pub fn give_stream_back(&self, stream: Arc<dyn Stream>) {
+        self.shared.give_stream_back(stream);
     }
 }
 

@@ -589,8 +589,8 @@ impl Array {
                         source.as_mut_ptr::<u8>(),
                         destination.as_mut_ptr::<u8>(),
                         bytes as usize,
-                    )
-                };
+                    );
+                }
                 Ok(())
             }
         }

@@ -183,7 +183,7 @@ impl Device {
         Array::allocate(py, &self.context, shape, dtype, kind)
     }
 
-    #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=Vec::new()))]
+    #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "keyword arguments of a Python function"
@@ -197,7 +197,7 @@ impl Device {
         file_name: &str,
         optimization_level: Option<&str>,
         fast_math: bool,
-        defines: Vec<(String, String)>,
+        defines: Option<Vec<(String, String)>>,
     ) -> PyResult<Kernel> {
         let _crossing = COMPILE.enter();
         let level = match optimization_level {
@@ -208,7 +208,7 @@ impl Device {
             name: file_name.to_owned(),
             optimization_level: level,
             fast_math,
-            defines,
+            defines: defines.unwrap_or_default(),
             ..CompileOptions::default()
         };
         let text = source_text(source)?;

@@ -126,29 +126,25 @@ fn pointer(
             inner.is_read_only,
         ));
     }
-    match Operand::borrow(arg)? {
-        Some(operand) => {
-            if !operand.is_contiguous() {
-                return Err(not_contiguous(kernel, index, py));
-            }
-            check_host_device(kernel, index, py)?;
-            let argument = memory(
-                operand.data as u64,
-                Some(operand.dtype),
-                !operand.is_writable,
-            );
-            converted.borrowed.push(operand.into_owner());
-            Ok(argument)
-        }
-        None => {
-            let type_name = kernel.facts().parameters[index].type_name.as_str();
-            let reason = format!(
-                "`{type_name}` needs an array, not {}",
-                arg.get_type().name()?
-            );
-            Err(misfit(kernel, index, py, ErrorCode::InvalidType, &reason))
-        }
+    let Some(operand) = Operand::borrow(arg)? else {
+        let type_name = kernel.facts().parameters[index].type_name.as_str();
+        let reason = format!(
+            "`{type_name}` needs an array, not {}",
+            arg.get_type().name()?
+        );
+        return Err(misfit(kernel, index, py, ErrorCode::InvalidType, &reason));
+    };
+    if !operand.is_contiguous() {
+        return Err(not_contiguous(kernel, index, py));
     }
+    check_host_device(kernel, index, py)?;
+    let argument = memory(
+        operand.data as u64,
+        Some(operand.dtype),
+        !operand.is_writable,
+    );
+    converted.borrowed.push(operand.into_owner());
+    Ok(argument)
 }
 
 fn memory(address: u64, dtype: Option<Dtype>, is_read_only: bool) -> Argument {
@@ -464,7 +460,7 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// A limit needs a thread that can go on waiting for nothing: the launch runs in a stream of its own.
+    /// A limit needs somebody who can stop waiting: the launch runs in a stream.
     fn launch_with_limit(
         &self,
         py: Python<'_>,
@@ -473,45 +469,50 @@ impl Kernel {
         stream: Option<&Bound<'_, Stream>>,
         limit_ms: u64,
     ) -> PyResult<LaunchTimes> {
-        let own;
-        let stream = match stream {
-            Some(stream) => stream,
-            None => {
-                let created = self.kernel.create_stream().into_py_result(py)?;
-                own = Bound::new(py, Stream::new(created, self.device()))?;
-                &own
-            }
-        };
+        if let Some(stream) = stream {
+            return self.launch_and_wait(py, config, args, stream.get(), limit_ms);
+        }
+        let queue = self.kernel.take_stream().into_py_result(py)?;
+        let own = Stream::new(Arc::clone(&queue), self.device());
+        let result = self.launch_and_wait(py, config, args, &own, limit_ms);
+        if queue.is_idle().unwrap_or(false) {
+            self.kernel.give_stream_back(queue);
+        } else {
+            // The kernel still runs. Its stream owns the arguments and must outlive this call without anybody waiting for it.
+            std::mem::forget(own);
+        }
+        result
+    }
+
+    fn launch_and_wait(
+        &self,
+        py: Python<'_>,
+        config: &LaunchConfig,
+        args: &[Bound<'_, PyAny>],
+        stream: &Stream,
+        limit_ms: u64,
+    ) -> PyResult<LaunchTimes> {
         let (begin, end) = (
             self.kernel.create_event().into_py_result(py)?,
             self.kernel.create_event().into_py_result(py)?,
         );
-        let queue = stream.get().inner();
+        let queue = stream.inner();
         queue.record(&begin).into_py_result(py)?;
-        launch(py, &self.kernel, config, args, Some(stream.get()))?;
+        launch(py, &self.kernel, config, args, Some(stream))?;
         queue.record(&end).into_py_result(py)?;
         let limit = Some(Duration::from_millis(limit_ms));
-        if !py
+        let is_done = py
             .detach(|| aura::Kernel::wait(queue.as_ref(), limit))
-            .into_py_result(py)?
-        {
-            // The stream still owns the arguments; it must outlive this call without anybody waiting for it.
-            std::mem::forget(stream.clone().unbind());
-            return Err(from_coded(
-                py,
-                &aura::Error::Timeout {
-                    kernel: self.kernel.facts().name.clone(),
-                    limit_ms,
-                },
-            ));
+            .into_py_result(py)?;
+        if !is_done {
+            let kernel = self.kernel.facts().name.clone();
+            return Err(from_coded(py, &aura::Error::Timeout { kernel, limit_ms }));
         }
         let start_ns = begin.timestamp_ns().unwrap_or_default();
+        let end_ns = end.timestamp_ns().unwrap_or(start_ns);
         Ok(LaunchTimes {
             start_ns,
-            duration_ns: end
-                .timestamp_ns()
-                .unwrap_or(start_ns)
-                .saturating_sub(start_ns),
+            duration_ns: end_ns.saturating_sub(start_ns),
         })
     }
 }

@@ -8,6 +8,9 @@
 //! - Importing the module opens no library and starts no thread: cores are loaded by the first call that needs them.
 //! - Arrays that a launch in a stream uses are kept alive by the stream until it has passed the launch.
 
+// Arguments of Python functions arrive by value.
+#![allow(clippy::needless_pass_by_value)]
+
 mod array;
 mod codegen;
 mod device;

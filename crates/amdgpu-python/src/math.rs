@@ -16,7 +16,7 @@ use pyo3::types::PyDict;
 use crate::errors::{IntoPyResult, raise};
 use crate::floats::{empty_like, to_f32, values, values_mut, writable};
 
-/// Names, numbers and default parameters (alpha, beta) of the activations, as in docs/network_language.md.
+/// Names, numbers and default parameters (alpha, beta) of the activations, as in `docs/network_language.md`.
 const ACTIVATIONS: [(&str, u32, f32, f32); 11] = [
     ("identity", ACTIVATION_IDENTITY, 0.0, 0.0),
     ("relu", ACTIVATION_RELU, 0.0, 0.0),

@@ -100,7 +100,7 @@ impl Network {
 
     fn set_weights(&self, connection: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = values.py();
-        let (_, wanted) = self.network.weights(connection).into_py_result(py)?;
+        let wanted = self.network.weight_shape(connection).into_py_result(py)?;
         let given = to_f32("weights", values)?;
         if given.shape() != wanted {
             let message = format!(

@@ -176,7 +176,7 @@ pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
         14 => Some(Dtype::new(DTYPE_COMPLEX, 64)),
         15 => Some(Dtype::new(DTYPE_COMPLEX, 128)),
         23 => Some(Dtype::new(DTYPE_FLOAT, 16)),
-        _ => (descr.str()?.to_string() == "bfloat16").then_some(Dtype::new(DTYPE_BFLOAT, 16)),
+        _ => (descr.str()? == "bfloat16").then_some(Dtype::new(DTYPE_BFLOAT, 16)),
     };
     let is_native = descr.is_native_byteorder() != Some(false);
     dtype.filter(|_| is_native).ok_or_else(|| {
@@ -198,7 +198,7 @@ pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
 }
 
 /// A NumPy dtype object; bfloat16 comes from `ml_dtypes`.
-pub fn to_numpy_dtype<'py>(py: Python<'py>, dtype: Dtype) -> PyResult<Bound<'py, PyArrayDescr>> {
+pub fn to_numpy_dtype(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyArrayDescr>> {
     let name = dtype.name().ok_or_else(|| {
         raise(
             py,

@@ -12,7 +12,7 @@ use crate::errors::IntoPyResult;
 /// An ordered queue of work on a device; queues run beside each other.
 #[pyclass(frozen, module = "amdgpu")]
 pub struct Stream {
-    stream: Arc<dyn hal::Stream>,
+    queue: Arc<dyn hal::Stream>,
     device: String,
     kept: Mutex<Vec<Kept>>,
 }
@@ -25,16 +25,16 @@ struct Kept {
 }
 
 impl Stream {
-    pub fn new(stream: Arc<dyn hal::Stream>, device: &str) -> Self {
+    pub fn new(queue: Arc<dyn hal::Stream>, device: &str) -> Self {
         Self {
-            stream,
+            queue,
             device: device.to_owned(),
             kept: Mutex::new(Vec::new()),
         }
     }
 
     pub fn inner(&self) -> &Arc<dyn hal::Stream> {
-        &self.stream
+        &self.queue
     }
 
     pub fn device_name(&self) -> &str {
@@ -47,7 +47,7 @@ impl Stream {
         event: Arc<dyn hal::Event>,
         arguments: Vec<Py<PyAny>>,
     ) -> Result<(), hal::Error> {
-        self.stream.record(&event)?;
+        self.queue.record(&event)?;
         self.release_passed();
         self.lock().push(Kept {
             passed: event,
@@ -77,7 +77,7 @@ impl Stream {
 impl Stream {
     #[getter]
     fn id(&self) -> u64 {
-        self.stream.id()
+        self.queue.id()
     }
 
     #[getter]
@@ -87,12 +87,12 @@ impl Stream {
 
     #[getter]
     fn is_idle(&self, py: Python<'_>) -> PyResult<bool> {
-        self.stream.is_idle().into_py_result(py)
+        self.queue.is_idle().into_py_result(py)
     }
 
     /// Wait until everything submitted so far is done; raises the error that a command left.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        let result = py.detach(|| self.stream.synchronize());
+        let result = py.detach(|| self.queue.synchronize());
         self.release_passed();
         result.into_py_result(py)
     }
@@ -101,13 +101,13 @@ impl Stream {
     #[pyo3(signature = (timeout_ms=None))]
     fn wait(&self, py: Python<'_>, timeout_ms: Option<u64>) -> PyResult<bool> {
         let limit = timeout_ms.map(Duration::from_millis);
-        let result = py.detach(|| Kernel::wait(self.stream.as_ref(), limit));
+        let result = py.detach(|| Kernel::wait(self.queue.as_ref(), limit));
         self.release_passed();
         result.into_py_result(py)
     }
 
     fn __repr__(&self) -> String {
-        format!("<amdgpu.Stream {} of {}>", self.stream.id(), self.device)
+        format!("<amdgpu.Stream {} of {}>", self.queue.id(), self.device)
     }
 }
 
@@ -115,7 +115,7 @@ impl Drop for Stream {
     fn drop(&mut self) {
         // Arguments may go only when no command uses them; an error that sticks to the stream has nobody left to hear it.
         Python::attach(|py| {
-            let _ = py.detach(|| self.stream.synchronize());
+            let _ = py.detach(|| self.queue.synchronize());
         });
     }
 }

@@ -22,7 +22,9 @@ def host_target() -> tuple[str, str, str]:
     architecture = llvm.get_process_triple().split("-", maxsplit=1)[0]
     triple = _HOST_TRIPLES.get(architecture)
     if triple is None:
-        raise RuntimeError(f"kernels cannot run on the architecture '{architecture}'; supported are {', '.join(_HOST_TRIPLES)}")
+        raise RuntimeError(
+            f"kernels cannot run on the architecture '{architecture}'; supported are {', '.join(_HOST_TRIPLES)}"
+        )
     features = llvm.get_host_cpu_features()
     if architecture == "x86_64" and not features.get("fma", False):
         raise RuntimeError("kernels need a processor with fused multiply-add (x86-64-v3, made since 2013)")

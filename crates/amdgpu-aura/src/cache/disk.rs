@@ -29,8 +29,8 @@ pub(crate) struct Entry {
 pub(crate) enum Lookup {
     Found(Entry),
     Absent,
-    /// The file was damaged and has been removed.
-    Damaged(String),
+    /// The file was damaged, says why, and has been removed.
+    Damaged(&'static str),
 }
 
 pub(crate) struct DiskCache {
@@ -54,10 +54,6 @@ impl DiskCache {
         }
     }
 
-    pub fn directory(&self) -> Option<&Path> {
-        self.directory.as_deref()
-    }
-
     pub fn get(&self, key: &CacheKey) -> Lookup {
         let Some(path) = self.path(key) else {
             return Lookup::Absent;
@@ -76,8 +72,12 @@ impl DiskCache {
         }
     }
 
-    /// Keep an entry; returns why it could not be kept.
-    pub fn put(&self, key: &CacheKey, entry: &Entry) -> Result<(), String> {
+    /// Keep an entry.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written; nothing of it stays.
+    pub fn put(&self, key: &CacheKey, entry: &Entry) -> std::io::Result<()> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let Some(path) = self.path(key) else {
             return Ok(());
@@ -92,10 +92,9 @@ impl DiskCache {
             file.write_all(&encode(entry))?;
             fs::rename(&temporary, &path)
         };
-        write().map_err(|error| {
+        write().inspect_err(|_| {
             // The entry is lost either way; what matters is that no half-written file stays.
             let _ = fs::remove_file(&temporary);
-            format!("{}: {error}", path.display())
         })
     }
 
@@ -110,10 +109,10 @@ impl DiskCache {
         )
     }
 
-    fn discard(path: &Path, reason: &str) -> Lookup {
+    fn discard(path: &Path, reason: &'static str) -> Lookup {
         // Whether or not it can be removed, the next put replaces it.
         let _ = fs::remove_file(path);
-        Lookup::Damaged(format!("{}: {reason}", path.display()))
+        Lookup::Damaged(reason)
     }
 }
 

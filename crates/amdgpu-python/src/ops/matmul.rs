@@ -42,22 +42,11 @@ pub fn matmul<'py>(
     let a = operand("a", a, dtype)?;
     let b = operand("b", b, dtype)?;
     check_shapes(py, &a, &b)?;
-    let (result, target) = match out {
-        Some(out) => (out.clone(), checked_out(out, dtype)?),
-        None => {
-            let shape = [a.shape[0] as usize, b.shape[1] as usize];
-            // SAFETY: every element is written below; with an empty inner dimension the product writes zeros.
-            let fresh = unsafe {
-                if dtype == Dtype::F64 {
-                    PyArrayDyn::<f64>::new(py, &shape[..], false).into_any()
-                } else {
-                    PyArrayDyn::<f32>::new(py, &shape[..], false).into_any()
-                }
-            };
-            let target = checked_out(&fresh, dtype)?;
-            (fresh, target)
-        }
+    let result = match out {
+        Some(out) => out.clone(),
+        None => empty(py, a.shape[0], b.shape[1], dtype),
     };
+    let target = checked_out(&result, dtype)?;
     let options = MatmulOptions {
         alpha,
         beta,
@@ -70,6 +59,19 @@ pub fn matmul<'py>(
     })
     .into_py_result(py)?;
     Ok(result)
+}
+
+/// A matrix whose elements are all written by the product; with an empty inner dimension it writes zeros.
+fn empty(py: Python<'_>, rows: i64, columns: i64, dtype: Dtype) -> Bound<'_, PyAny> {
+    let shape = [rows as usize, columns as usize];
+    // SAFETY: see above; a failed product drops the array unread.
+    unsafe {
+        if dtype == Dtype::F64 {
+            PyArrayDyn::<f64>::new(py, &shape[..], false).into_any()
+        } else {
+            PyArrayDyn::<f32>::new(py, &shape[..], false).into_any()
+        }
+    }
 }
 
 /// An operand on its way into the detached call.
