@@ -87,13 +87,25 @@ def number(value: float) -> str:
 
 
 def side_by_side(
-    ours: Callable[[], Any], peer: Callable[[], Any], *, rounds: int = ROUNDS, round_seconds: float = ROUND_SECONDS
+    ours: Callable[[], Any],
+    peer: Callable[[], Any],
+    *,
+    rounds: int = ROUNDS,
+    round_seconds: float = ROUND_SECONDS,
+    settle_seconds: float = 0.0,
 ) -> tuple[float, float]:
-    """Seconds per call of both: medians over alternating rounds, so that a slow phase of the machine meets both."""
+    """Seconds per call of both: medians over alternating rounds, so that a slow phase of the machine meets both.
+
+    With `settle_seconds` each round waits first, then calls once untimed: the idle threads of one side may spin on the
+    cores that the other side is about to use.
+    """
     calls = [_calls_per_round(function, round_seconds) for function in (ours, peer)]
     samples: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for function, count, collected in zip((ours, peer), calls, samples, strict=True):
+            if settle_seconds:
+                time.sleep(settle_seconds)
+                function()
             collected.append(_timed(function, count))
     return statistics.median(samples[0]), statistics.median(samples[1])
 

@@ -14,6 +14,8 @@ import sys
 from frame import Report, side_by_side
 
 PEER = "NumPy `a @ b` (its OpenBLAS)"
+# OpenBLAS's idle threads spin for 2^26 clock ticks before they sleep (its README, OPENBLAS_THREAD_TIMEOUT): about 30 ms.
+SETTLE_SECONDS = 0.06
 SIZES = (64, 128, 256, 512, 1024, 2048)
 DTYPES = {"float32": "fp32", "float64": "fp64"}
 
@@ -29,7 +31,7 @@ def run(report: Report, arguments: list[str]) -> None:
             "OPENBLAS_NUM_THREADS": str(threads),
             "OMP_NUM_THREADS": str(threads),
         }
-        command = [sys.executable, __file__, *map(str, sizes)]
+        command = [sys.executable, __file__, str(threads), *map(str, sizes)]
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None  # asked for with PIPE
             for line in child.stdout:
@@ -40,7 +42,7 @@ def run(report: Report, arguments: list[str]) -> None:
             raise SystemExit(f"the measuring process ended with exit code {child.returncode}")
 
 
-def measure(sizes: list[int]) -> None:
+def measure(threads: int, sizes: list[int]) -> None:
     """The measuring process: one JSON line per case."""
     import amdgpu
     import numpy as np
@@ -63,11 +65,11 @@ def measure(sizes: list[int]) -> None:
             bound = 2 * size * np.finfo(dtype).eps * (np.abs(a) @ np.abs(b))
             if not (np.abs(ours_out - peer_out) <= bound).all():
                 raise SystemExit(f"{dtype} {size}: the product is wrong, so its speed means nothing")
-            seconds_ours, seconds_peer = side_by_side(ours, peer)
+            seconds_ours, seconds_peer = side_by_side(ours, peer, settle_seconds=SETTLE_SECONDS if threads > 1 else 0.0)
             operations = 2 * size**3 / 1e9
             row = {"dtype": dtype, "size": size, "ours": operations / seconds_ours, "peer": operations / seconds_peer}
             print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":
-    measure([int(text) for text in sys.argv[1:]])
+    measure(int(sys.argv[1]), [int(text) for text in sys.argv[2:]])
