@@ -49,17 +49,22 @@ pub fn isTiny(comptime T: type, problem: *const product.Problem(T)) bool {
     return problem.rows *| problem.columns *| problem.depth <= tiny_multiply_adds;
 }
 
-/// Below this many multiply-adds packing costs more than it saves (measured on Zen 4 between 64 and 256 cubed).
-const direct_multiply_adds = 128 * 128 * 128;
-
-/// Whether operands are read where they lie.
+/// Whether operands are read where they lie: `left` must come from a cache all the time, because nothing arranges it for the prefetcher.
 pub fn directFits(comptime T: type, table: *const Table(T), problem: *const product.Problem(T)) bool {
     if (problem.left_row != 1 or problem.out_row != 1 or problem.beta != 0 or problem.rows < table.half_lanes) return false;
-    if (problem.rows *| problem.columns *| problem.depth <= direct_multiply_adds) return true;
-    // With one tile of columns each element of `left` is used once, so a copy gains nothing; but out of cache, a narrow tile would walk
-    // `left` in strides that defeat the prefetcher (measured: twice as fast as packing up to half of L3, slower beyond).
-    if (problem.columns > table.tile_columns) return false;
-    return problem.columns <= 3 or problem.rows *| problem.depth *| @sizeOf(T) <= kernels.info().caches.level3_bytes / 2;
+    const left_bytes = problem.rows *| problem.depth *| @sizeOf(T);
+    const caches = kernels.info().caches;
+    // Few columns use each element of `left` once or so: a copy gains nothing until `left` leaves L3. (Measured on Zen 4: reading in
+    // place is twice as fast up to half of L3 and slower beyond.)
+    if (problem.columns <= 3) return true;
+    if (problem.columns <= table.tile_columns) return left_bytes <= caches.level3_bytes / 2;
+    if (isAliased(T, problem.left_depth) and problem.depth > 64) return false;
+    return left_bytes <= caches.level2_bytes;
+}
+
+/// Steps of whole pages put all steps into the same few sets of L1, where they evict each other.
+fn isAliased(comptime T: type, stride: isize) bool {
+    return @abs(stride) * @sizeOf(T) % 4096 == 0;
 }
 
 /// How loops 5, 4 and 3 cut the product.

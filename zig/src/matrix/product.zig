@@ -136,42 +136,68 @@ fn multiplyScalar(comptime T: type, problem: *const Problem(T)) void {
 }
 
 fn multiplyDirect(comptime T: type, problem: *const Problem(T), table: *const Table(T), executor: ?*const abi.Executor) Error!void {
-    const Job = struct {
+    const grid: DirectGrid(T) = .choose(problem, table, parallel.threadCount(executor));
+    try parallel.run(executor, grid.row_items * grid.column_items, DirectGrid(T), &grid);
+}
+
+/// A product read in place, cut into rectangles of `out`.
+fn DirectGrid(comptime T: type) type {
+    return struct {
         problem: *const Problem(T),
         table: *const Table(T),
-        rows_per_item: usize,
+        item_rows: usize,
+        item_columns: usize,
+        row_items: usize,
+        column_items: usize,
 
-        pub fn run(job: *const @This(), begin: usize, end: usize) void {
-            const it = job.problem;
-            const row = begin * job.rows_per_item;
-            const last = @min(it.rows, end * job.rows_per_item);
-            job.table.direct(&.{
+        const Self = @This();
+
+        fn choose(problem: *const Problem(T), table: *const Table(T), thread_count: usize) Self {
+            // Four pieces a thread even out what else runs on the machine.
+            const wanted = if (thread_count == 1) 1 else 4 * thread_count;
+            const row_pieces = std.math.clamp(problem.rows / table.tile_rows, 1, wanted);
+            const item_rows = roundUp(divideUp(problem.rows, row_pieces), table.tile_rows);
+            const column_pieces = std.math.clamp(problem.columns / table.tile_columns, 1, divideUp(wanted, row_pieces));
+            const item_columns = roundUp(divideUp(problem.columns, column_pieces), table.tile_columns);
+            const row_items = divideUp(problem.rows, item_rows);
+            // `direct` asks for half a vector of rows: fewer at the end go with the item before.
+            const rest = problem.rows - (row_items - 1) * item_rows;
+            return .{
+                .problem = problem,
+                .table = table,
+                .item_rows = item_rows,
+                .item_columns = item_columns,
+                .row_items = if (row_items > 1 and rest < table.half_lanes) row_items - 1 else row_items,
+                .column_items = divideUp(problem.columns, item_columns),
+            };
+        }
+
+        pub fn run(grid: *const Self, begin: usize, end: usize) void {
+            for (begin..end) |item| grid.compute(item / grid.column_items, item % grid.column_items);
+        }
+
+        fn compute(grid: *const Self, row_item: usize, column_item: usize) void {
+            const it = grid.problem;
+            const row = row_item * grid.item_rows;
+            const rows = if (row_item + 1 == grid.row_items) it.rows - row else grid.item_rows;
+            const column = column_item * grid.item_columns;
+            const columns = @min(grid.item_columns, it.columns - column);
+            grid.table.direct(&.{
                 .depth = it.depth,
-                .rows = last - row,
-                .columns = it.columns,
+                .rows = rows,
+                .columns = columns,
                 .left = it.left + row,
                 .left_step = it.left_depth,
-                .right = it.right,
+                .right = atConst(T, it.right, 0, it.right_depth, column, it.right_column),
                 .right_step = it.right_depth,
                 .right_column = it.right_column,
-                .out = it.out + row,
+                .out = it.outAt(row, column),
                 .out_column = it.out_column,
                 .alpha = it.alpha,
             });
-            finish(T, it, .{ .row = row, .rows = last - row, .column = 0, .columns = it.columns });
+            finish(T, it, .{ .row = row, .rows = rows, .column = column, .columns = columns });
         }
     };
-    // The last piece must keep at least half a vector of rows, as `direct` asks.
-    const pieces = @max(1, @min(parallel.threadCount(executor), problem.rows / (2 * table.tile_rows)));
-    const rows_per_item = roundUp(divideUp(problem.rows, pieces), table.tile_rows);
-    const items = divideUp(problem.rows, rows_per_item);
-    const tail = problem.rows - (items - 1) * rows_per_item;
-    const job: Job = .{
-        .problem = problem,
-        .table = table,
-        .rows_per_item = if (tail < table.half_lanes) problem.rows else rows_per_item,
-    };
-    try parallel.run(executor, divideUp(problem.rows, job.rows_per_item), Job, &job);
 }
 
 fn multiplyDots(comptime T: type, problem: *const Problem(T), table: *const Table(T), executor: ?*const abi.Executor) Error!void {

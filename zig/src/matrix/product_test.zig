@@ -85,7 +85,7 @@ test "sizes around every edge of tiles and blocks agree with the scalar twin" {
 test "any number of threads gives the same bits" {
     var random: std.Random.DefaultPrng = .init(13);
     const rng = random.random();
-    for ([_][3]usize{ .{ 150, 170, 600 }, .{ 1000, 3, 40 }, .{ 3, 1000, 40 }, .{ 64, 64, 64 } }) |extents| {
+    for ([_][3]usize{ .{ 150, 170, 600 }, .{ 1000, 3, 40 }, .{ 3, 1000, 40 }, .{ 64, 64, 64 }, .{ 131, 101, 50 }, .{ 900, 800, 30 } }) |extents| {
         const a: RandomMatrix(f32) = try .init(rng, extents[0], extents[2], false);
         defer a.deinit();
         const b: RandomMatrix(f32) = try .init(rng, extents[2], extents[1], false);
@@ -94,15 +94,59 @@ test "any number of threads gives the same bits" {
         defer one.deinit();
         const initial = try one.copy();
         defer initial.deinit();
-        const problem = support.problemOf(f32, a, b, one, 1, 0.5);
-        try product.multiply(f32, &problem, null);
-        for ([_]u32{ 2, 3, 7 }) |thread_count| {
-            const many = try initial.copy();
-            defer many.deinit();
-            const threaded = support.problemOf(f32, a, b, many, 1, 0.5);
+        for ([_]f32{ 0, 0.5 }) |beta| {
+            @memcpy(one.buffer, initial.buffer);
+            const problem = support.problemOf(f32, a, b, one, 1, beta);
+            try product.multiply(f32, &problem, null);
+            for ([_]u32{ 2, 3, 7 }) |thread_count| {
+                const many = try initial.copy();
+                defer many.deinit();
+                const threaded = support.problemOf(f32, a, b, many, 1, beta);
+                const executor = support.executor(thread_count);
+                try product.multiply(f32, &threaded, &executor);
+                try std.testing.expectEqualSlices(u8, std.mem.sliceAsBytes(one.buffer), std.mem.sliceAsBytes(many.buffer));
+            }
+        }
+    }
+}
+
+test "row-major products of any number of threads give the same bits" {
+    var random: std.Random.DefaultPrng = .init(16);
+    const rng = random.random();
+    for ([_][3]usize{ .{ 131, 101, 50 }, .{ 64, 64, 64 }, .{ 5, 1030, 40 }, .{ 200, 37, 300 }, .{ 12, 129, 7 } }) |extents| {
+        const rows, const columns, const depth = extents;
+        const a = try std.testing.allocator.alloc(f32, rows * depth);
+        defer std.testing.allocator.free(a);
+        const b = try std.testing.allocator.alloc(f32, depth * columns);
+        defer std.testing.allocator.free(b);
+        for (a) |*value| value.* = rng.float(f32);
+        for (b) |*value| value.* = rng.float(f32);
+        var first: ?[]f32 = null;
+        defer if (first) |out| std.testing.allocator.free(out);
+        for ([_]u32{ 1, 2, 3, 7 }) |thread_count| {
+            const out = try std.testing.allocator.alloc(f32, rows * columns);
+            const problem: product.Problem(f32) = .{
+                .rows = rows,
+                .columns = columns,
+                .depth = depth,
+                .left = a.ptr,
+                .left_row = @intCast(depth),
+                .left_depth = 1,
+                .right = b.ptr,
+                .right_depth = @intCast(columns),
+                .right_column = 1,
+                .out = out.ptr,
+                .out_row = @intCast(columns),
+                .out_column = 1,
+                .alpha = 1,
+                .beta = 0,
+            };
             const executor = support.executor(thread_count);
-            try product.multiply(f32, &threaded, &executor);
-            try std.testing.expectEqualSlices(u8, std.mem.sliceAsBytes(one.buffer), std.mem.sliceAsBytes(many.buffer));
+            try product.multiply(f32, &problem, &executor);
+            if (first) |expected| {
+                defer std.testing.allocator.free(out);
+                try std.testing.expectEqualSlices(u8, std.mem.sliceAsBytes(expected), std.mem.sliceAsBytes(out));
+            } else first = out;
         }
     }
 }
