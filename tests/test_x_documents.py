@@ -80,7 +80,7 @@ def test_api_reference_lists_public_names_and_counts_bare_ones(tmp_path: Path) -
     modules = api_reference.read_package(tmp_path, "pkg")
     text = api_reference.render(modules, api_reference.exported_names(tmp_path / "__init__.py"))
     assert "def documented(a: int, *, b: str='x') -> float" in text
-    assert "- [`documented`](#pkgthings)" in text
+    assert "- [`documented`](#pkgthingsdocumented)" in text
     assert "async def wait(self) -> None" in text
     assert "_private" not in text
     documented, total, bare = api_reference.coverage(modules)
@@ -138,3 +138,6 @@ def test_names_exported_from_the_native_module_are_read_from_its_stub(tmp_path: 
     modules = api_reference.read_package(tmp_path, "pkg")
     assert [member.name for member in modules[0].members] == ["Array"]
     assert api_reference.coverage(modules)[2] == ["pkg.Array.free"]
+    modules = api_reference.read_package(tmp_path, "pkg", {"Array.free": "Gives the memory back."})
+    assert api_reference.coverage(modules)[2] == []
+    assert "Gives the memory back." in api_reference.render(modules, ["Array"])

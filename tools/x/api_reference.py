@@ -1,12 +1,13 @@
 """Builds docs/api.md from the docstrings of the Python package, and counts what has none.
 
-It reads sources with `ast` and imports nothing, so the page is the same on every machine.
+Sources are read with `ast`; nothing is imported. What the native module exports has its signatures in the stub and its
+text in Rust, which the caller hands in.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,10 +51,11 @@ def read_module(path: Path, dotted_name: str) -> Entry:
     return entry
 
 
-def read_package(folder: Path, name: str) -> list[Entry]:
+def read_package(folder: Path, name: str, native_texts: Mapping[str, str] | None = None) -> list[Entry]:
     """The public modules of a package, the package itself first.
 
-    What the package exports from its native module counts as the package's own; its text is that of the stub.
+    What the package exports from its native module counts as the package's own. `native_texts` holds the docstrings of
+    the native module by name (`Array`, `Array.reshape`); where it has none, that of the stub is taken.
     """
     modules = []
     for path in sorted(folder.rglob("*.py"), key=lambda path: (path.name != "__init__.py", str(path))):
@@ -68,7 +70,11 @@ def read_package(folder: Path, name: str) -> list[Entry]:
         known = {member.name for module in modules for member in module.members}
         known |= {module.name.rpartition(".")[2] for module in modules}
         wanted = set(exported_names(folder / "__init__.py")) - known
-        modules[0].members += [entry for entry in read_module(stub, name).members if entry.name in wanted]
+        for entry in read_module(stub, name).members:
+            if entry.name in wanted:
+                for dotted_name, part in entry.walk():
+                    part.docstring = (native_texts or {}).get(dotted_name) or part.docstring
+                modules[0].members.append(entry)
     return modules
 
 
@@ -121,22 +127,21 @@ def exported_names(init_file: Path) -> list[str]:
 def render(modules: list[Entry], exported: list[str]) -> str:
     """The page."""
     lines = [HEADING]
-    if exported:
-        homes = {member.name: module for module in modules for member in module.members}
-        lines += ["## amdgpu\n", modules[0].docstring + "\n" if modules else ""]
-        for name in exported:
-            home = homes.get(name)
-            lines.append(f"- [`{name}`](#{anchor(home.name)})" if home else f"- `{name}`")
-        lines.append("")
-        for member in modules[0].members if modules else ():
-            lines += _render_entry(member, 3)
-    for module in modules[1 if exported else 0 :]:
-        if not module.members:
+    homes = {member.name: module for module in modules for member in module.members}
+    for module in modules:
+        is_top = module is modules[0]
+        if not module.members and not is_top:
             continue
         lines += [f"## {module.name}\n", module.docstring + "\n"]
+        if is_top and exported:
+            lines += [_link(name, homes.get(name)) for name in exported] + [""]
         for member in module.members:
-            lines += _render_entry(member, 3)
+            lines += _render_entry(member, f"{module.name}.", 3)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _link(name: str, home: Entry | None) -> str:
+    return f"- [`{name}`](#{anchor(f'{home.name}.{name}')})" if home else f"- `{name}`"
 
 
 def anchor(heading: str) -> str:
@@ -144,12 +149,12 @@ def anchor(heading: str) -> str:
     return "".join(character for character in heading.lower() if character.isalnum() or character in "-_")
 
 
-def _render_entry(entry: Entry, level: int) -> list[str]:
-    lines = [f"{'#' * level} {entry.name}\n", f"```python\n{entry.signature}\n```\n"]
+def _render_entry(entry: Entry, prefix: str, level: int) -> list[str]:
+    lines = [f"{'#' * level} {prefix}{entry.name}\n", f"```python\n{entry.signature}\n```\n"]
     if entry.docstring:
         lines.append(entry.docstring + "\n")
     for member in entry.members:
-        lines += _render_entry(member, level + 1)
+        lines += _render_entry(member, f"{entry.name}.", level + 1)
     return lines
 
 

@@ -96,8 +96,13 @@ CHECKS = (
     Check("zig fmt", _module("ziglang", "fmt", "--check", "zig"), (ROOT / "zig" / "src" / "main.zig",)),
     Check("nim check", _nim_check, (ROOT / "nim" / "src" / "agpu_neuro.nim",)),
     Check("julia syntax", _julia_parse, (ROOT / "julia" / "src" / "AgpuKernels.jl",)),
-    Check("ruff format", lambda: [str(VENV_PYTHON), "-m", "ruff", "format", "--check", *python_folders()]),
-    Check("ruff lint", lambda: [str(VENV_PYTHON), "-m", "ruff", "check", *python_folders()]),
+    Check(
+        "ruff format",
+        lambda: [str(VENV_PYTHON), "-m", "ruff", "format", "--check", "--output-format", "concise", *python_folders()],
+    ),
+    Check(
+        "ruff lint", lambda: [str(VENV_PYTHON), "-m", "ruff", "check", "--output-format", "concise", *python_folders()]
+    ),
     Check("mypy", lambda: [str(VENV_PYTHON), "-m", "mypy", "--strict", *typed_sources()], (PACKAGE / "__init__.py",)),
     Check("stubtest", _stubtest, (EXTENSION, PACKAGE / "_native.pyi")),
     Check("docs", _module("x.docs"), (EXTENSION, ROOT / "docs" / "api.md")),

@@ -6,6 +6,7 @@ order, so a later one may use what an earlier one made; a block that should not 
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from dataclasses import dataclass
@@ -18,6 +19,17 @@ from x.paths import PACKAGE, ROOT, STATE, VENV_PYTHON, shown
 
 API_PAGE = ROOT / "docs" / "api.md"
 DEMANDED_COVERAGE = 0.95
+NATIVE_TEXTS = """
+import inspect, json
+from amdgpu import _native
+texts = {}
+for name, thing in vars(_native).items():
+    if inspect.isclass(thing):
+        texts[name] = inspect.getdoc(thing) or ""
+        for part, value in vars(thing).items():
+            texts[f"{name}.{part}"] = inspect.cleandoc(getattr(value, "__doc__", None) or "")
+print(json.dumps(texts))
+"""
 OPENING = re.compile(r"^```python run\s*$")
 
 
@@ -62,21 +74,38 @@ def pages() -> list[Path]:
     return [*top, *(path for path in sorted((ROOT / "docs").rglob("*.md")) if path != API_PAGE)]
 
 
+def native_texts() -> dict[str, str]:
+    """The docstrings of the built native module by dotted name; none when it is not built."""
+    answer = process.capture([str(VENV_PYTHON), "-c", NATIVE_TEXTS])
+    texts: dict[str, str] = json.loads(answer) if answer else {}
+    return texts
+
+
+def api_modules() -> list[api_reference.Entry]:
+    """The public surface of the package."""
+    return api_reference.read_package(PACKAGE, "amdgpu", native_texts())
+
+
+def api_page(modules: list[api_reference.Entry]) -> str:
+    """What docs/api.md should say."""
+    return api_reference.render(modules, api_reference.exported_names(PACKAGE / "__init__.py"))
+
+
 def run(console: Console) -> int:
     """Regenerates and verifies. The exit code is 1 when an example fails or too little is documented."""
     generate = ROOT / "tools" / "generate"
     if generate.exists():
         done = process.run([str(VENV_PYTHON), str(generate)], console=console, label="generate", log_name="generate")
         done.require("the generator failed")
-    modules = api_reference.read_package(PACKAGE, "amdgpu")
-    text = api_reference.render(modules, api_reference.exported_names(PACKAGE / "__init__.py"))
+    modules = api_modules()
+    text = api_page(modules)
     if not API_PAGE.exists() or API_PAGE.read_text() != text:
         API_PAGE.write_text(text)
         console.line(f"wrote {shown(API_PAGE)}")
-    return 0 if verify(console) else 1
+    return 0 if verify(console, modules) else 1
 
 
-def verify(console: Console) -> bool:
+def verify(console: Console, modules: list[api_reference.Entry]) -> bool:
     """Runs every example, and compares coverage with what is demanded."""
     good = True
     for page in pages():
@@ -93,7 +122,7 @@ def verify(console: Console) -> bool:
         if done.exit_code:
             console.line(done.tail())
             good = False
-    documented, total, bare = api_reference.coverage(api_reference.read_package(PACKAGE, "amdgpu"))
+    documented, total, bare = api_reference.coverage(modules)
     share = documented / total if total else 0.0
     console.line(
         f"documented public names: {documented} of {total} ({share:.1%}; more than {DEMANDED_COVERAGE:.0%} demanded)"
@@ -105,12 +134,11 @@ def verify(console: Console) -> bool:
 
 def check(console: Console) -> bool:
     """Like `run`, but changes nothing: a stale page is an error."""
-    modules = api_reference.read_package(PACKAGE, "amdgpu")
-    text = api_reference.render(modules, api_reference.exported_names(PACKAGE / "__init__.py"))
-    fresh = API_PAGE.exists() and API_PAGE.read_text() == text
+    modules = api_modules()
+    fresh = API_PAGE.exists() and API_PAGE.read_text() == api_page(modules)
     if not fresh:
         console.line(f"{shown(API_PAGE)} is stale: run ./x docs")
-    return verify(console) and fresh
+    return verify(console, modules) and fresh
 
 
 if __name__ == "__main__":
