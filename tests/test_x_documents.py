@@ -33,8 +33,8 @@ def test_benchmark_names_may_be_shortened_when_unique() -> None:
         bench.resolve("l", ["launch", "load"])
 
 
-def test_only_marked_blocks_are_examples_and_keep_their_lines() -> None:
-    page = "# t\n```python\nnot run\n```\n```python run\na = 1\n```\ntext\n```python run\nassert a == 1\n```\n"
+def test_python_blocks_are_examples_unless_marked_and_keep_their_lines() -> None:
+    page = "# t\n```python not-run\nnot run\n```\n```python\na = 1\n```\ntext\n```python\nassert a == 1\n```\n"
     blocks = docs.examples(page)
     assert [(block.line, block.code) for block in blocks] == [(6, "a = 1"), (10, "assert a == 1")]
     assert docs.program(blocks).splitlines()[9] == "assert a == 1"
@@ -42,7 +42,7 @@ def test_only_marked_blocks_are_examples_and_keep_their_lines() -> None:
 
 def test_block_that_never_ends_is_an_error() -> None:
     with pytest.raises(Failure, match="line 1 is never closed"):
-        docs.examples("```python run\na = 1\n")
+        docs.examples("```python\na = 1\n")
 
 
 SOURCE = '''"""Module."""

@@ -1,7 +1,7 @@
 """`./x docs`: regenerates the generated pages, runs the examples in the hand-written ones, demands documented names.
 
-An example is a fenced block whose opening line reads "```python run". The blocks of one page run in one process, in
-order, so a later one may use what an earlier one made; a block that should not run simply says "```python".
+An example is a fenced block that opens with "```python". The blocks of one page run in one process, in order, so a later
+one may use what an earlier one made; a block that cannot run where it is tested opens with "```python not-run".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ for name, thing in vars(_native).items():
             texts[f"{name}.{part}"] = inspect.cleandoc(getattr(value, "__doc__", None) or "")
 print(json.dumps(texts))
 """
-OPENING = re.compile(r"^```python run\s*$")
+OPENING = re.compile(r"^```python\s*$")
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def verify(console: Console, modules: list[api_reference.Entry]) -> bool:
         script.parent.mkdir(parents=True, exist_ok=True)
         script.write_text(program(blocks))
         command = [str(VENV_PYTHON), str(script)]
-        done = process.run(command, console=console, label=shown(page), log_name="examples")
+        done = process.run(command, console=console, label=shown(page), log_name="examples", cwd=script.parent)
         verdict = "ok" if done.exit_code == 0 else "failed"
         console.line(f"{shown(page)}: {len(blocks)} examples {verdict}")
         if done.exit_code:

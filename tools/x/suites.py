@@ -108,14 +108,14 @@ def _julia(ctx: Context) -> Counts:
 
 
 def tool_tests(root: Path = ROOT) -> list[Path]:
-    """The files of tests/ that test something of tools/: `test_x.py` and `test_x_setup.py` for `tools/x`, and so on."""
+    """What tests something of tools/: `tests/test_x.py` and `tests/test_x_setup.py` for `tools/x`, `tools/tidy/tests`, and so on."""
     names = [path.stem for path in (root / "tools").iterdir() if path.stem != "__pycache__"]
     found = []
     for path in sorted((root / "tests").glob("test_*.py")):
         subject = path.stem.removeprefix("test_")
         if any(subject == name or subject.startswith(f"{name}_") for name in names):
             found.append(path)
-    return found
+    return [*found, *sorted((root / "tools").glob("*/tests"))]
 
 
 def _pytest(ctx: Context, name: str, arguments: Sequence[str]) -> Counts:
