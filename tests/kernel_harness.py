@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from amdgpu import codegen
 from amdgpu.codegen.loader import binding
 
@@ -80,7 +79,9 @@ class Kernels:
         run(arguments_buffer, ctypes.byref(launch), 0, blocks // 3)
         run(arguments_buffer, ctypes.byref(launch), blocks // 3, blocks)
 
-    def prepare(self, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: Any) -> tuple[Any, Any, Launch]:
+    def prepare(
+        self, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: Any
+    ) -> tuple[Any, Any, Launch]:
         """The function, the packed arguments and the launch structure."""
         signature = self.signatures[name]
         buffer = bytearray(max(1, signature["argument_buffer_bytes"]))

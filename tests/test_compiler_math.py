@@ -25,7 +25,35 @@ BINARY(powf) BINARY(fminf) BINARY(fmaxf) BINARY(copysignf) BINARY(fmodf)
 """
 
 SPECIAL = np.array(
-    [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 1.5, 2.5, -1.5, -2.5, 3.0, -3.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1.1754944e-38, 3.4028235e38, -3.4028235e38, 88.72284, -103.97, 1e10, 16777216.0, 0.1],
+    [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        2.0,
+        -2.0,
+        0.5,
+        -0.5,
+        1.5,
+        2.5,
+        -1.5,
+        -2.5,
+        3.0,
+        -3.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        1e-45,
+        -1e-45,
+        1.1754944e-38,
+        3.4028235e38,
+        -3.4028235e38,
+        88.72284,
+        -103.97,
+        1e10,
+        16777216.0,
+        0.1,
+    ],
     dtype=np.float32,
 )
 
@@ -83,7 +111,9 @@ UNARY: list[tuple[str, Callable[[Any], Any], float, float, float]] = [
 
 
 @pytest.mark.parametrize(("name", "oracle", "low", "high", "bound"), UNARY)
-def test_functions_keep_their_error_bound(library: Kernels, name: str, oracle: Any, low: float, high: float, bound: float) -> None:
+def test_functions_keep_their_error_bound(
+    library: Kernels, name: str, oracle: Any, low: float, high: float, bound: float
+) -> None:
     x = samples(low, high)
     with np.errstate(all="ignore"):
         exact = oracle(x.astype(np.float64))
@@ -105,7 +135,11 @@ def test_powf_keeps_its_error_bound(library: Kernels, rng: np.random.Generator) 
     assert error[worst] <= 0.51, f"powf({x[worst]!r}, {y[worst]!r}) is off by {error[worst]} ulp"
 
 
-@pytest.mark.parametrize(("name", "oracle"), [(name, oracle) for name, oracle, *_ in UNARY if name not in ("tanf",)] + [("floorf", np.floor), ("ceilf", np.ceil), ("truncf", np.trunc), ("rintf", np.rint), ("fabsf", np.abs)])
+@pytest.mark.parametrize(
+    ("name", "oracle"),
+    [(name, oracle) for name, oracle, *_ in UNARY if name != "tanf"]
+    + [("floorf", np.floor), ("ceilf", np.ceil), ("truncf", np.trunc), ("rintf", np.rint), ("fabsf", np.abs)],
+)
 def test_special_values_are_those_of_the_standard(library: Kernels, name: str, oracle: Any) -> None:
     with np.errstate(all="ignore"):
         exact = oracle(SPECIAL.astype(np.float64))
@@ -115,7 +149,10 @@ def test_special_values_are_those_of_the_standard(library: Kernels, name: str, o
     assert np.array_equal(np.signbit(result[zero]), np.signbit(exact[zero]))
 
 
-@pytest.mark.parametrize(("name", "oracle"), [("powf", np.power), ("fminf", np.fmin), ("fmaxf", np.fmax), ("copysignf", np.copysign), ("fmodf", np.fmod)])
+@pytest.mark.parametrize(
+    ("name", "oracle"),
+    [("powf", np.power), ("fminf", np.fmin), ("fmaxf", np.fmax), ("copysignf", np.copysign), ("fmodf", np.fmod)],
+)
 def test_special_pairs_are_those_of_the_standard(library: Kernels, name: str, oracle: Any) -> None:
     a, b = (part.ravel() for part in np.meshgrid(SPECIAL, SPECIAL))
     with np.errstate(all="ignore"):
@@ -123,7 +160,9 @@ def test_special_pairs_are_those_of_the_standard(library: Kernels, name: str, or
     result = run(library, name, a, b)
     error = error_in_ulp(result, exact)
     wrong = error > 0.51
-    assert not wrong.any(), list(zip(a[wrong].tolist(), b[wrong].tolist(), result[wrong].tolist(), exact[wrong].tolist(), strict=True))[:5]
+    assert not wrong.any(), list(
+        zip(a[wrong].tolist(), b[wrong].tolist(), result[wrong].tolist(), exact[wrong].tolist(), strict=True)
+    )[:5]
     zero = (result == 0) & (exact == 0) & (name not in ("fminf", "fmaxf"))
     assert np.array_equal(np.signbit(result[zero]), np.signbit(exact[zero]))
 

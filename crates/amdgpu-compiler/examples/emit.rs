@@ -10,8 +10,12 @@ use amdgpu_compiler::{CompileOptions, Compiler, OptimizationLevel, Target};
 fn run() -> Result<String, String> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("a file is needed")?;
-    let mut options = CompileOptions { name: file.clone(), ..CompileOptions::default() };
-    let (mut target, mut triple, mut cpu, mut features) = ("x86_64".to_owned(), None, String::new(), String::new());
+    let mut options = CompileOptions {
+        name: file.clone(),
+        ..CompileOptions::default()
+    };
+    let (mut target, mut triple, mut cpu, mut features) =
+        ("x86_64".to_owned(), None, String::new(), String::new());
     while let Some(flag) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{flag} needs a value"));
         match flag.as_str() {
@@ -19,7 +23,10 @@ fn run() -> Result<String, String> {
             "--triple" => triple = Some(value()?),
             "--cpu" => cpu = value()?,
             "--features" => features = value()?,
-            "--level" => options.optimization_level = OptimizationLevel::parse(&value()?).ok_or("levels are none, low, high, max")?,
+            "--level" => {
+                options.optimization_level =
+                    OptimizationLevel::parse(&value()?).ok_or("levels are none, low, high, max")?
+            }
             "--disable" => options.disabled_passes.push(value()?),
             "--fast-math" => options.fast_math = true,
             "--dump" => options.dump_ir = true,
@@ -31,7 +38,9 @@ fn run() -> Result<String, String> {
         Some(triple) => Target::host(&triple, &cpu, &features),
         None => Target::parse(&target).ok_or(format!("unknown target {target}"))?,
     };
-    let unit = Compiler::new().compile(&source, &options, &target).map_err(|error| error.to_string())?;
+    let unit = Compiler::new()
+        .compile(&source, &options, &target)
+        .map_err(|error| error.to_string())?;
     serde_json::to_string(&unit).map_err(|error| error.to_string())
 }
 

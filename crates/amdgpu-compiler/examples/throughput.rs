@@ -5,7 +5,10 @@ use std::fmt::Write;
 use amdgpu_compiler::{CompileOptions, Compiler, Target};
 
 fn main() {
-    let megabytes: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10);
+    let megabytes: usize = std::env::args()
+        .nth(1)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(10);
     let mut source = String::from("#include <hip/hip_runtime.h>\n#define TWICE(x) ((x) + (x))\n");
     let mut index = 0;
     while source.len() < megabytes << 20 {
@@ -22,7 +25,8 @@ fn main() {
         match Compiler::new().compile(&source, &CompileOptions::default(), &target) {
             Ok(unit) => {
                 let telemetry = &unit.telemetry;
-                let rate = |nanoseconds: u64| source.len() as f64 / 1e6 / (nanoseconds as f64 / 1e9);
+                let rate =
+                    |nanoseconds: u64| source.len() as f64 / 1e6 / (nanoseconds as f64 / 1e9);
                 let front = telemetry.preprocess_ns + telemetry.parse_ns + telemetry.check_ns;
                 println!(
                     "{} bytes, {} kernels: preprocess {:.1} MB/s, parse {:.1}, check {:.1}, front end {:.1}; lower {:.1}, emit {:.1}, all {:.1} MB/s",

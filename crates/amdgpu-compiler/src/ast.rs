@@ -18,9 +18,15 @@ pub enum TypeKind {
     Auto,
     Scalar(ScalarType),
     Named(Symbol),
-    Pointer { pointee: Box<TypeExpr>, is_restrict: bool },
+    Pointer {
+        pointee: Box<TypeExpr>,
+        is_restrict: bool,
+    },
     Reference(Box<TypeExpr>),
-    Array { element: Box<TypeExpr>, length: Option<Box<Expr>> },
+    Array {
+        element: Box<TypeExpr>,
+        length: Option<Box<Expr>>,
+    },
 }
 
 /// An expression; messages about it point at `span` (the operator, the called name, the literal).
@@ -34,21 +40,42 @@ pub struct Expr {
 
 #[derive(Clone, Debug)]
 pub enum ExprKind {
-    Integer { value: u64, ty: ScalarType },
-    Float { value: f64, ty: ScalarType },
+    Integer {
+        value: u64,
+        ty: ScalarType,
+    },
+    Float {
+        value: f64,
+        ty: ScalarType,
+    },
     Bool(bool),
     Null,
     String,
     Name(Symbol),
     Scoped(Symbol, Symbol),
-    Member { object: Box<Expr>, name: Symbol, is_arrow: bool },
+    Member {
+        object: Box<Expr>,
+        name: Symbol,
+        is_arrow: bool,
+    },
     Index(Box<Expr>, Box<Expr>),
     Call(Box<Expr>, Vec<Expr>),
-    Cast { ty: Box<TypeExpr>, value: Box<Expr>, is_reinterpret: bool },
+    Cast {
+        ty: Box<TypeExpr>,
+        value: Box<Expr>,
+        is_reinterpret: bool,
+    },
     /// `float(x)`, `P{1, 2}`.
-    Construct { ty: Box<TypeExpr>, arguments: Vec<Expr> },
+    Construct {
+        ty: Box<TypeExpr>,
+        arguments: Vec<Expr>,
+    },
     Unary(UnaryOp, Box<Expr>),
-    Step { object: Box<Expr>, is_increment: bool, is_prefix: bool },
+    Step {
+        object: Box<Expr>,
+        is_increment: bool,
+        is_prefix: bool,
+    },
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     /// `=` without an operator, `+=` and so on with one.
     Assign(Option<BinaryOp>, Box<Expr>, Box<Expr>),
@@ -117,7 +144,15 @@ impl BinaryOp {
     }
 
     pub fn is_comparison(self) -> bool {
-        matches!(self, Self::Less | Self::LessEqual | Self::Greater | Self::GreaterEqual | Self::Equal | Self::NotEqual)
+        matches!(
+            self,
+            Self::Less
+                | Self::LessEqual
+                | Self::Greater
+                | Self::GreaterEqual
+                | Self::Equal
+                | Self::NotEqual
+        )
     }
 }
 
@@ -136,11 +171,29 @@ pub enum StmtKind {
     Sequence(Vec<Stmt>),
     Item(Box<Item>),
     Block(Vec<Stmt>),
-    If { condition: Condition, then: Box<Stmt>, otherwise: Option<Box<Stmt>> },
-    For { start: Box<Stmt>, condition: Option<Expr>, step: Option<Expr>, body: Box<Stmt> },
-    While { condition: Expr, body: Box<Stmt> },
-    DoWhile { body: Box<Stmt>, condition: Expr },
-    Switch { value: Expr, body: Vec<Stmt> },
+    If {
+        condition: Condition,
+        then: Box<Stmt>,
+        otherwise: Option<Box<Stmt>>,
+    },
+    For {
+        start: Box<Stmt>,
+        condition: Option<Expr>,
+        step: Option<Expr>,
+        body: Box<Stmt>,
+    },
+    While {
+        condition: Expr,
+        body: Box<Stmt>,
+    },
+    DoWhile {
+        body: Box<Stmt>,
+        condition: Expr,
+    },
+    Switch {
+        value: Expr,
+        body: Vec<Stmt>,
+    },
     Case(Option<Expr>),
     Break,
     Continue,

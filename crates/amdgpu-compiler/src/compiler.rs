@@ -44,7 +44,9 @@ static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
 
 fn library() -> Result<&'static Library, Error> {
     let library = LIBRARY.get_or_init(Library::load);
-    library.as_ref().map_err(|message| Error::Internal { message: format!("the device library does not compile: {message}") })
+    library.as_ref().map_err(|message| Error::Internal {
+        message: format!("the device library does not compile: {message}"),
+    })
 }
 
 impl Compiler {
@@ -71,34 +73,72 @@ impl Compiler {
     /// assert_eq!(unit.kernels[0].argument_buffer_bytes, 28);
     /// ```
     #[allow(clippy::unused_self)] // An object, so that state may come without changing every caller.
-    pub fn compile(&self, source: &str, options: &CompileOptions, target: &Target) -> Result<CompiledUnit, Error> {
+    pub fn compile(
+        &self,
+        source: &str,
+        options: &CompileOptions,
+        target: &Target,
+    ) -> Result<CompiledUnit, Error> {
         check_options(source, options)?;
         let library = library()?;
         std::thread::scope(|scope| {
             let work = || pipeline(library, source, options, target);
-            let thread = std::thread::Builder::new().name("amdgpu-compile".to_owned()).stack_size(STACK_BYTES).spawn_scoped(scope, work);
-            let thread = thread.map_err(|error| Error::Internal { message: format!("no thread for the compiler: {error}") })?;
-            thread.join().unwrap_or_else(|_| Err(Error::Internal { message: "the compiler failed on this source".to_owned() }))
+            let thread = std::thread::Builder::new()
+                .name("amdgpu-compile".to_owned())
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, work);
+            let thread = thread.map_err(|error| Error::Internal {
+                message: format!("no thread for the compiler: {error}"),
+            })?;
+            thread.join().unwrap_or_else(|_| {
+                Err(Error::Internal {
+                    message: "the compiler failed on this source".to_owned(),
+                })
+            })
         })
     }
 }
 
 fn check_options(source: &str, options: &CompileOptions) -> Result<(), Error> {
     if source.len() > MAX_SOURCE_BYTES {
-        return Err(Error::InvalidOption { message: format!("{}: the source has {} bytes; the limit is {MAX_SOURCE_BYTES}", options.name, source.len()) });
+        return Err(Error::InvalidOption {
+            message: format!(
+                "{}: the source has {} bytes; the limit is {MAX_SOURCE_BYTES}",
+                options.name,
+                source.len()
+            ),
+        });
     }
     if source.trim().is_empty() {
-        return Err(Error::KernelNotFound { message: format!("{}: the source is empty; a kernel starts with __global__ void name(...)", options.name) });
+        return Err(Error::KernelNotFound {
+            message: format!(
+                "{}: the source is empty; a kernel starts with __global__ void name(...)",
+                options.name
+            ),
+        });
     }
     for name in &options.disabled_passes {
         if !passes::names().contains(&name.as_str()) {
-            return Err(Error::InvalidOption { message: format!("there is no pass '{name}'; there are {}", passes::names().join(", ")) });
+            return Err(Error::InvalidOption {
+                message: format!(
+                    "there is no pass '{name}'; there are {}",
+                    passes::names().join(", ")
+                ),
+            });
         }
     }
     for (name, value) in &options.defines {
-        let is_name = name.chars().enumerate().all(|(index, character)| character == '_' || character.is_ascii_alphabetic() || index > 0 && character.is_ascii_digit());
+        let is_name = name.chars().enumerate().all(|(index, character)| {
+            character == '_'
+                || character.is_ascii_alphabetic()
+                || index > 0 && character.is_ascii_digit()
+        });
         if name.is_empty() || !is_name || value.contains(['\n', '\r']) {
-            return Err(Error::InvalidOption { message: format!("'{name}' cannot be defined as '{value}': a name and one line of text are needed") });
+            return Err(Error::InvalidOption {
+                message: format!(
+                    "'{name}' cannot be defined as '{value}': a name and one line of text are needed"
+                ),
+            });
         }
     }
     Ok(())
@@ -108,15 +148,28 @@ fn nanoseconds(since: Instant) -> u64 {
     since.elapsed().as_nanos() as u64
 }
 
-fn pipeline(library: &Library, source: &str, options: &CompileOptions, target: &Target) -> Result<CompiledUnit, Error> {
+fn pipeline(
+    library: &Library,
+    source: &str,
+    options: &CompileOptions,
+    target: &Target,
+) -> Result<CompiledUnit, Error> {
     let start = Instant::now();
-    let mut telemetry = CompilerTelemetry { source_bytes: source.len() as u64, ..CompilerTelemetry::default() };
+    let mut telemetry = CompilerTelemetry {
+        source_bytes: source.len() as u64,
+        ..CompilerTelemetry::default()
+    };
     let mut sources = library.sources.clone();
     let mut interner = library.interner.clone();
     let mut diagnostics = Diagnostics::default();
     let text: Arc<str> = source.into();
 
-    let mut preprocessor = Preprocessor::new(&mut sources, &mut interner, &mut diagnostics, library.macros.clone());
+    let mut preprocessor = Preprocessor::new(
+        &mut sources,
+        &mut interner,
+        &mut diagnostics,
+        library.macros.clone(),
+    );
     for (name, value) in &options.defines {
         preprocessor.define_text(name, value);
     }
@@ -126,7 +179,14 @@ fn pipeline(library: &Library, source: &str, options: &CompileOptions, target: &
     telemetry.preprocess_ns = nanoseconds(start);
 
     let phase = Instant::now();
-    let parser = Parser::new(&tokens, Span { start: end, len: 0 }, &sources, &mut interner, &mut diagnostics, library.type_names.clone());
+    let parser = Parser::new(
+        &tokens,
+        Span { start: end, len: 0 },
+        &sources,
+        &mut interner,
+        &mut diagnostics,
+        library.type_names.clone(),
+    );
     let (program, _) = parser.program();
     telemetry.parse_ns = nanoseconds(phase);
 
@@ -139,7 +199,10 @@ fn pipeline(library: &Library, source: &str, options: &CompileOptions, target: &
     }
     let kernels = signatures(&checked, &types, &sources);
     if kernels.is_empty() {
-        let message = format!("{}: the source has no kernel; a kernel starts with __global__ void name(...)", options.name);
+        let message = format!(
+            "{}: the source has no kernel; a kernel starts with __global__ void name(...)",
+            options.name
+        );
         return Err(Error::KernelNotFound { message });
     }
 
@@ -149,26 +212,51 @@ fn pipeline(library: &Library, source: &str, options: &CompileOptions, target: &
     if cfg!(debug_assertions)
         && let Err(message) = ir::verify(&module)
     {
-        return Err(Error::Internal { message: format!("the compiler made malformed code: {message}") });
+        return Err(Error::Internal {
+            message: format!("the compiler made malformed code: {message}"),
+        });
     }
     telemetry.functions = module.functions.len() as u64;
-    telemetry.instructions_before_passes = module.functions.iter().map(|function| function.instruction_count() as u64).sum();
+    telemetry.instructions_before_passes = module
+        .functions
+        .iter()
+        .map(|function| function.instruction_count() as u64)
+        .sum();
     let (metrics, dumps) = passes::run(&mut module, options);
     telemetry.passes = metrics;
-    telemetry.instructions_after_passes = module.functions.iter().map(|function| function.instruction_count() as u64).sum();
+    telemetry.instructions_after_passes = module
+        .functions
+        .iter()
+        .map(|function| function.instruction_count() as u64)
+        .sum();
 
     let phase = Instant::now();
     let llvm_ir = llvm::emit(&module, target, options);
     telemetry.emit_ns = nanoseconds(phase);
     telemetry.total_ns = nanoseconds(start);
-    Ok(CompiledUnit { llvm_ir, kernels, notes: messages, telemetry, dumps })
+    Ok(CompiledUnit {
+        llvm_ir,
+        kernels,
+        notes: messages,
+        telemetry,
+        dumps,
+    })
 }
 
 fn failure(diagnostics: Vec<Diagnostic>, not_shown: usize) -> Error {
-    let diagnostics: Vec<Diagnostic> = diagnostics.into_iter().filter(|message| message.severity == Severity::Error).collect();
+    let diagnostics: Vec<Diagnostic> = diagnostics
+        .into_iter()
+        .filter(|message| message.severity == Severity::Error)
+        .collect();
     if diagnostics.iter().all(|message| message.is_unsupported) {
-        Error::UnsupportedFeature { diagnostics, not_shown }
+        Error::UnsupportedFeature {
+            diagnostics,
+            not_shown,
+        }
     } else {
-        Error::CompileFailed { diagnostics, not_shown }
+        Error::CompileFailed {
+            diagnostics,
+            not_shown,
+        }
     }
 }

@@ -42,12 +42,19 @@ impl fmt::Display for Diagnostic {
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
-        write!(out, "{}:{}:{}: {severity}: {}", self.file, self.line, self.column, self.message)?;
+        write!(
+            out,
+            "{}:{}:{}: {severity}: {}",
+            self.file, self.line, self.column, self.message
+        )?;
         let text = &self.line_text;
         if !text.trim().is_empty() {
             // Tabs are repeated, so that the caret stands under its character whatever the width of a tab.
-            let blank: String =
-                text.chars().take(self.caret as usize).map(|character| if character == '\t' { '\t' } else { ' ' }).collect();
+            let blank: String = text
+                .chars()
+                .take(self.caret as usize)
+                .map(|character| if character == '\t' { '\t' } else { ' ' })
+                .collect();
             let tail = "~".repeat(self.caret_length.saturating_sub(1) as usize);
             write!(out, "\n    {text}\n    {blank}^{tail}")?;
         }
@@ -101,7 +108,9 @@ impl Diagnostics {
 
     /// Whether an error was told about this very place.
     pub fn has_error_at(&self, span: Span) -> bool {
-        self.messages.iter().any(|message| message.severity == Severity::Error && message.span == span)
+        self.messages
+            .iter()
+            .any(|message| message.severity == Severity::Error && message.span == span)
     }
 
     /// So many errors that going on is pointless.
@@ -118,18 +127,35 @@ impl Diagnostics {
     pub fn resolve(&self, sources: &SourceMap) -> Vec<Diagnostic> {
         let mut messages: Vec<&Message> = self.messages.iter().collect();
         messages.sort_by_key(|message| message.span.start);
-        messages.dedup_by(|one, other| one.span.start == other.span.start && one.text == other.text);
-        messages.into_iter().map(|message| resolve_one(message, sources)).collect()
+        messages
+            .dedup_by(|one, other| one.span.start == other.span.start && one.text == other.text);
+        messages
+            .into_iter()
+            .map(|message| resolve_one(message, sources))
+            .collect()
     }
 
-    fn push(&mut self, severity: Severity, span: Span, text: String, hint: Option<&str>, is_unsupported: bool) {
+    fn push(
+        &mut self,
+        severity: Severity,
+        span: Span,
+        text: String,
+        hint: Option<&str>,
+        is_unsupported: bool,
+    ) {
         if severity == Severity::Error {
             self.error_count += 1;
             if self.error_count > MAX_ERRORS {
                 return;
             }
         }
-        self.messages.push(Message { severity, span, text, hint: hint.map(str::to_owned), is_unsupported });
+        self.messages.push(Message {
+            severity,
+            span,
+            text,
+            hint: hint.map(str::to_owned),
+            is_unsupported,
+        });
     }
 }
 

@@ -8,10 +8,16 @@ use crate::diagnostics::Diagnostic;
 pub enum Error {
     /// The source has mistakes; every one is listed.
     #[error("{}", listing(diagnostics, *not_shown))]
-    CompileFailed { diagnostics: Vec<Diagnostic>, not_shown: usize },
+    CompileFailed {
+        diagnostics: Vec<Diagnostic>,
+        not_shown: usize,
+    },
     /// All that is wrong with the source is that it uses what this compiler does not have.
     #[error("{}", listing(diagnostics, *not_shown))]
-    UnsupportedFeature { diagnostics: Vec<Diagnostic>, not_shown: usize },
+    UnsupportedFeature {
+        diagnostics: Vec<Diagnostic>,
+        not_shown: usize,
+    },
     /// The source has no kernel, or not the one asked for.
     #[error("{message}")]
     KernelNotFound { message: String },
@@ -33,7 +39,8 @@ impl Error {
     /// The messages about the source, if that is what is wrong.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
-            Self::CompileFailed { diagnostics, .. } | Self::UnsupportedFeature { diagnostics, .. } => diagnostics,
+            Self::CompileFailed { diagnostics, .. }
+            | Self::UnsupportedFeature { diagnostics, .. } => diagnostics,
             _ => &[],
         }
     }

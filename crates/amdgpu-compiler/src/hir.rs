@@ -104,10 +104,23 @@ pub enum ExprKind {
     Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
     Assign(Box<Place>, Box<Expr>),
     /// `place = (type of place)((compute)place op value)`; pointers: `op` is Add or Subtract of an index.
-    Compound { operation: BinaryOp, place: Box<Place>, value: Box<Expr>, compute: TypeId },
-    Step { place: Box<Place>, is_increment: bool, is_prefix: bool },
+    Compound {
+        operation: BinaryOp,
+        place: Box<Place>,
+        value: Box<Expr>,
+        compute: TypeId,
+    },
+    Step {
+        place: Box<Place>,
+        is_increment: bool,
+        is_prefix: bool,
+    },
     /// `pointer + index`, or minus.
-    Offset { pointer: Box<Expr>, index: Box<Expr>, is_negative: bool },
+    Offset {
+        pointer: Box<Expr>,
+        index: Box<Expr>,
+        is_negative: bool,
+    },
     Distance(Box<Expr>, Box<Expr>),
     AddressOf(Box<Place>),
     Call(FunctionId, Vec<Expr>),
@@ -149,9 +162,19 @@ pub enum StmtKind {
     Block(Vec<Stmt>),
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
     /// `for` and `while`.
-    Loop { condition: Option<Expr>, step: Option<Expr>, body: Box<Stmt> },
-    DoWhile { body: Box<Stmt>, condition: Expr },
-    Switch { value: Expr, groups: Vec<CaseGroup> },
+    Loop {
+        condition: Option<Expr>,
+        step: Option<Expr>,
+        body: Box<Stmt>,
+    },
+    DoWhile {
+        body: Box<Stmt>,
+        condition: Expr,
+    },
+    Switch {
+        value: Expr,
+        groups: Vec<CaseGroup>,
+    },
     Break,
     Continue,
     Return(Option<Expr>),

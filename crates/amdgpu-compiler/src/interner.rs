@@ -27,7 +27,11 @@ fn hash(text: &str) -> usize {
 impl Interner {
     /// An interner that knows the words of the language.
     pub fn new() -> Self {
-        let mut interner = Self { text: String::new(), ranges: Vec::new(), slots: vec![EMPTY; 1024] };
+        let mut interner = Self {
+            text: String::new(),
+            ranges: Vec::new(),
+            slots: vec![EMPTY; 1024],
+        };
         for word in words::ALL {
             interner.intern(word);
         }
@@ -132,7 +136,10 @@ mod tests {
             interner.intern(&format!("name{index}"));
         }
         assert_eq!(first, interner.intern("alpha"));
-        assert_eq!("name4999", interner.text_of(Symbol(interner.len() as u32 - 1)));
+        assert_eq!(
+            "name4999",
+            interner.text_of(Symbol(interner.len() as u32 - 1))
+        );
     }
 
     #[test]

@@ -39,7 +39,10 @@ impl Type {
     }
 
     pub fn is_integer(self) -> bool {
-        matches!(self, Self::I1 | Self::I8 | Self::I16 | Self::I32 | Self::I64)
+        matches!(
+            self,
+            Self::I1 | Self::I8 | Self::I16 | Self::I32 | Self::I64
+        )
     }
 
     pub fn is_pointer(self) -> bool {
@@ -207,32 +210,67 @@ pub enum Op {
     Special(Special),
     Phi(Vec<(BlockId, Value)>),
     /// Private memory of the function, for its whole call.
-    Slot { bytes: u64, align: u64 },
+    Slot {
+        bytes: u64,
+        align: u64,
+    },
     /// `pointer + index * scale` bytes.
-    Offset { pointer: Value, index: Value, scale: u64 },
+    Offset {
+        pointer: Value,
+        index: Value,
+        scale: u64,
+    },
     Load(Value),
-    Store { pointer: Value, value: Value },
-    Copy { to: Value, from: Value, bytes: u64, align: u64 },
-    Clear { to: Value, bytes: u64, align: u64 },
-    Call { function: u32, arguments: Vec<Value> },
+    Store {
+        pointer: Value,
+        value: Value,
+    },
+    Copy {
+        to: Value,
+        from: Value,
+        bytes: u64,
+        align: u64,
+    },
+    Clear {
+        to: Value,
+        bytes: u64,
+        align: u64,
+    },
+    Call {
+        function: u32,
+        arguments: Vec<Value>,
+    },
 }
 
 impl Op {
     /// Parameters, constants and addresses of globals stand in no block.
     pub fn is_floating(&self) -> bool {
-        matches!(self, Self::Parameter(_) | Self::Constant(_) | Self::GlobalAddress(_))
+        matches!(
+            self,
+            Self::Parameter(_) | Self::Constant(_) | Self::GlobalAddress(_)
+        )
     }
 
     /// Must stay even when nobody uses its value.
     pub fn has_effect(&self) -> bool {
-        matches!(self, Self::Store { .. } | Self::Copy { .. } | Self::Clear { .. } | Self::Call { .. })
+        matches!(
+            self,
+            Self::Store { .. } | Self::Copy { .. } | Self::Clear { .. } | Self::Call { .. }
+        )
     }
 
     /// The same operands give the same value, wherever it stands.
     pub fn is_pure(&self) -> bool {
         matches!(
             self,
-            Self::Binary(..) | Self::Compare(..) | Self::Negate(_) | Self::Cast(..) | Self::Select(..) | Self::Intrinsic(..) | Self::Special(_) | Self::Offset { .. }
+            Self::Binary(..)
+                | Self::Compare(..)
+                | Self::Negate(_)
+                | Self::Cast(..)
+                | Self::Select(..)
+                | Self::Intrinsic(..)
+                | Self::Special(_)
+                | Self::Offset { .. }
         )
     }
 
@@ -242,11 +280,21 @@ impl Op {
 
     fn clone_operands(&self) -> Vec<Value> {
         match self {
-            Self::Nothing | Self::Parameter(_) | Self::Constant(_) | Self::GlobalAddress(_) | Self::Special(_) | Self::Slot { .. } => Vec::new(),
+            Self::Nothing
+            | Self::Parameter(_)
+            | Self::Constant(_)
+            | Self::GlobalAddress(_)
+            | Self::Special(_)
+            | Self::Slot { .. } => Vec::new(),
             Self::Binary(_, a, b) | Self::Compare(_, a, b) => vec![*a, *b],
-            Self::Negate(a) | Self::Cast(_, a) | Self::Load(a) | Self::Clear { to: a, .. } => vec![*a],
+            Self::Negate(a) | Self::Cast(_, a) | Self::Load(a) | Self::Clear { to: a, .. } => {
+                vec![*a]
+            }
             Self::Select(a, b, c) => vec![*a, *b, *c],
-            Self::Intrinsic(_, list) | Self::Call { arguments: list, .. } => list.clone(),
+            Self::Intrinsic(_, list)
+            | Self::Call {
+                arguments: list, ..
+            } => list.clone(),
             Self::Phi(inputs) => inputs.iter().map(|(_, value)| *value).collect(),
             Self::Offset { pointer, index, .. } => vec![*pointer, *index],
             Self::Store { pointer, value } => vec![*pointer, *value],
@@ -256,18 +304,28 @@ impl Op {
 
     pub fn for_each_operand_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
         match self {
-            Self::Nothing | Self::Parameter(_) | Self::Constant(_) | Self::GlobalAddress(_) | Self::Special(_) | Self::Slot { .. } => {}
+            Self::Nothing
+            | Self::Parameter(_)
+            | Self::Constant(_)
+            | Self::GlobalAddress(_)
+            | Self::Special(_)
+            | Self::Slot { .. } => {}
             Self::Binary(_, a, b) | Self::Compare(_, a, b) => {
                 visit(a);
                 visit(b);
             }
-            Self::Negate(a) | Self::Cast(_, a) | Self::Load(a) | Self::Clear { to: a, .. } => visit(a),
+            Self::Negate(a) | Self::Cast(_, a) | Self::Load(a) | Self::Clear { to: a, .. } => {
+                visit(a);
+            }
             Self::Select(a, b, c) => {
                 visit(a);
                 visit(b);
                 visit(c);
             }
-            Self::Intrinsic(_, list) | Self::Call { arguments: list, .. } => list.iter_mut().for_each(visit),
+            Self::Intrinsic(_, list)
+            | Self::Call {
+                arguments: list, ..
+            } => list.iter_mut().for_each(visit),
             Self::Phi(inputs) => inputs.iter_mut().for_each(|(_, value)| visit(value)),
             Self::Offset { pointer, index, .. } => {
                 visit(pointer);
@@ -297,8 +355,16 @@ pub struct Instruction {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Terminator {
     Jump(BlockId),
-    Branch { condition: Value, yes: BlockId, no: BlockId },
-    Switch { value: Value, cases: Vec<(u64, BlockId)>, default: BlockId },
+    Branch {
+        condition: Value,
+        yes: BlockId,
+        no: BlockId,
+    },
+    Switch {
+        value: Value,
+        cases: Vec<(u64, BlockId)>,
+        default: BlockId,
+    },
     Return(Option<Value>),
     Unreachable,
 }
@@ -312,7 +378,9 @@ impl Terminator {
                 visit(*no);
             }
             Self::Switch { cases, default, .. } => {
-                cases.iter().for_each(|(_, to)| visit(*to));
+                for (_, to) in cases {
+                    visit(*to);
+                }
                 visit(*default);
             }
             Self::Return(_) | Self::Unreachable => {}
@@ -405,7 +473,9 @@ impl Function {
             value
         };
         for instruction in &mut self.values {
-            instruction.op.for_each_operand_mut(|operand| *operand = find(*operand));
+            instruction
+                .op
+                .for_each_operand_mut(|operand| *operand = find(*operand));
         }
         for block in &mut self.blocks {
             if let Some(operand) = block.terminator.operand_mut() {
@@ -416,7 +486,10 @@ impl Function {
 
     /// Instructions in blocks.
     pub fn instruction_count(&self) -> usize {
-        self.blocks.iter().map(|block| block.instructions.len()).sum()
+        self.blocks
+            .iter()
+            .map(|block| block.instructions.len())
+            .sum()
     }
 }
 

@@ -23,7 +23,13 @@ impl<'a> Lexer<'a> {
     pub fn new(text: &'a str, base: u32) -> Self {
         // A byte-order mark is what some editors write; it has no meaning.
         let position = if text.starts_with('\u{feff}') { 3 } else { 0 };
-        Self { text, bytes: text.as_bytes(), position, base, at_line_start: true }
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            position,
+            base,
+            at_line_start: true,
+        }
     }
 
     /// The next token; `Eof` again and again at the end.
@@ -35,11 +41,16 @@ impl<'a> Lexer<'a> {
         let kind = match self.peek(0) {
             None => TokenKind::Eof,
             Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$') => {
-                while matches!(self.peek(0), Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | b'0'..=b'9')) {
+                while matches!(
+                    self.peek(0),
+                    Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | b'0'..=b'9')
+                ) {
                     self.position += 1;
                 }
                 match self.peek(0) {
-                    Some(b'"') if self.text[start..self.position].ends_with('R') => self.raw_string(diagnostics),
+                    Some(b'"') if self.text[start..self.position].ends_with('R') => {
+                        self.raw_string(diagnostics)
+                    }
                     _ => {
                         symbol = interner.intern(&self.text[start..self.position]);
                         TokenKind::Identifier
@@ -51,31 +62,45 @@ impl<'a> Lexer<'a> {
             Some(quote @ (b'"' | b'\'')) => self.quoted(quote, diagnostics),
             Some(byte) => self.punctuator(byte, diagnostics),
         };
-        let span = Span { start: self.base + start as u32, len: (self.position - start) as u32 };
-        Token { kind, starts_line, after_space, is_painted: false, symbol, span, site: span }
+        let span = Span {
+            start: self.base + start as u32,
+            len: (self.position - start) as u32,
+        };
+        Token {
+            kind,
+            starts_line,
+            after_space,
+            is_painted: false,
+            symbol,
+            span,
+            site: span,
+        }
     }
 
     /// Skips the rest of the line, for `#error` texts and skipped groups.
     pub fn rest_of_line(&mut self) -> Span {
         let start = self.position;
         loop {
-            match self.bytes[self.position..].iter().position(|&byte| byte == b'\n') {
-                Some(length) => {
-                    self.position += length;
-                    let line = &self.bytes[start..self.position];
-                    let spliced = line.ends_with(b"\\") || line.ends_with(b"\\\r");
-                    if !spliced {
-                        break;
-                    }
-                    self.position += 1;
-                }
-                None => {
-                    self.position = self.bytes.len();
+            if let Some(length) = self.bytes[self.position..]
+                .iter()
+                .position(|&byte| byte == b'\n')
+            {
+                self.position += length;
+                let line = &self.bytes[start..self.position];
+                let spliced = line.ends_with(b"\\") || line.ends_with(b"\\\r");
+                if !spliced {
                     break;
                 }
+                self.position += 1;
+            } else {
+                self.position = self.bytes.len();
+                break;
             }
         }
-        Span { start: self.base + start as u32, len: (self.position - start) as u32 }
+        Span {
+            start: self.base + start as u32,
+            len: (self.position - start) as u32,
+        }
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
@@ -104,13 +129,15 @@ impl<'a> Lexer<'a> {
 
     fn block_comment(&mut self, diagnostics: &mut Diagnostics) {
         let start = self.position;
-        match self.text[start + 2..].find("*/") {
-            Some(length) => self.position = start + 2 + length + 2,
-            None => {
-                let span = Span { start: self.base + start as u32, len: 2 };
-                diagnostics.error(span, "this comment is never closed", Some("end it with */"));
-                self.position = self.bytes.len();
-            }
+        if let Some(length) = self.text[start + 2..].find("*/") {
+            self.position = start + 2 + length + 2;
+        } else {
+            let span = Span {
+                start: self.base + start as u32,
+                len: 2,
+            };
+            diagnostics.error(span, "this comment is never closed", Some("end it with */"));
+            self.position = self.bytes.len();
         }
     }
 
@@ -130,7 +157,9 @@ impl<'a> Lexer<'a> {
             let is_exponent = matches!(self.bytes[self.position - 1], b'e' | b'E' | b'p' | b'P');
             match byte {
                 b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'.' => self.position += 1,
-                b'\'' if matches!(self.peek(1), Some(b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F')) => self.position += 2,
+                b'\'' if matches!(self.peek(1), Some(b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F')) => {
+                    self.position += 2;
+                }
                 b'+' | b'-' if is_exponent && !self.is_hexadecimal_integer() => self.position += 1,
                 _ => break,
             }
@@ -141,9 +170,15 @@ impl<'a> Lexer<'a> {
     /// `0xe+1` is three tokens to every reader; C's grammar makes it one. Readers win.
     fn is_hexadecimal_integer(&self) -> bool {
         let bytes = &self.bytes[..self.position];
-        let start = bytes.iter().rposition(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'.')).map_or(0, |index| index + 1);
+        let start = bytes
+            .iter()
+            .rposition(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'.'))
+            .map_or(0, |index| index + 1);
         let number = &bytes[start..];
-        number.len() > 2 && number[0] == b'0' && matches!(number[1], b'x' | b'X') && matches!(number.last(), Some(b'e' | b'E'))
+        number.len() > 2
+            && number[0] == b'0'
+            && matches!(number[1], b'x' | b'X')
+            && matches!(number.last(), Some(b'e' | b'E'))
     }
 
     fn quoted(&mut self, quote: u8, diagnostics: &mut Diagnostics) -> TokenKind {
@@ -158,9 +193,16 @@ impl<'a> Lexer<'a> {
                     break;
                 }
                 None | Some(b'\n') => {
-                    let span = Span { start: self.base + start as u32, len: 1 };
+                    let span = Span {
+                        start: self.base + start as u32,
+                        len: 1,
+                    };
                     let what = if quote == b'"' { "string" } else { "character" };
-                    diagnostics.error(span, format!("this {what} is not closed on its line"), Some("add the closing quote"));
+                    diagnostics.error(
+                        span,
+                        format!("this {what} is not closed on its line"),
+                        Some("add the closing quote"),
+                    );
                     break;
                 }
                 Some(_) => self.position += 1,
@@ -170,19 +212,31 @@ impl<'a> Lexer<'a> {
         while !self.text.is_char_boundary(self.position) {
             self.position += 1;
         }
-        if quote == b'"' { TokenKind::String } else { TokenKind::Character }
+        if quote == b'"' {
+            TokenKind::String
+        } else {
+            TokenKind::Character
+        }
     }
 
     fn raw_string(&mut self, diagnostics: &mut Diagnostics) -> TokenKind {
         let start = self.position;
-        let end = self.text[start + 1..].find('(').filter(|&length| length <= 16).and_then(|length| {
-            let close = format!("){}\"", &self.text[start + 1..start + 1 + length]);
-            self.text[start..].find(&close).map(|offset| start + offset + close.len())
-        });
+        let end = self.text[start + 1..]
+            .find('(')
+            .filter(|&length| length <= 16)
+            .and_then(|length| {
+                let close = format!("){}\"", &self.text[start + 1..start + 1 + length]);
+                self.text[start..]
+                    .find(&close)
+                    .map(|offset| start + offset + close.len())
+            });
         if let Some(end) = end {
             self.position = end;
         } else {
-            let span = Span { start: self.base + start as u32, len: 1 };
+            let span = Span {
+                start: self.base + start as u32,
+                len: 1,
+            };
             diagnostics.error(span, "this raw string is never closed", None);
             self.position = self.bytes.len();
         }
@@ -239,9 +293,16 @@ impl<'a> Lexer<'a> {
             }
             self.position += character.len_utf8();
         }
-        let span = Span { start: self.base + start as u32, len: (self.position - start) as u32 };
+        let span = Span {
+            start: self.base + start as u32,
+            len: (self.position - start) as u32,
+        };
         let shown = first.escape_debug();
-        diagnostics.error(span, format!("the character '{shown}' has no meaning in HIP-C"), Some("remove it; names are ASCII letters, digits and _"));
+        diagnostics.error(
+            span,
+            format!("the character '{shown}' has no meaning in HIP-C"),
+            Some("remove it; names are ASCII letters, digits and _"),
+        );
         TokenKind::Stray
     }
 }
@@ -299,24 +360,44 @@ mod tests {
     #[test]
     fn longest_punctuator_wins() {
         use TokenKind as K;
-        assert_eq!(kinds("a>>=b->c<<<d"), [K::Identifier, K::ShiftRightEqual, K::Identifier, K::Arrow, K::Identifier, K::TripleLess, K::Identifier]);
+        assert_eq!(
+            kinds("a>>=b->c<<<d"),
+            [
+                K::Identifier,
+                K::ShiftRightEqual,
+                K::Identifier,
+                K::Arrow,
+                K::Identifier,
+                K::TripleLess,
+                K::Identifier
+            ]
+        );
     }
 
     #[test]
     fn numbers_take_their_exponent_and_suffix() {
-        assert_eq!(kinds("1.5e-3f .5 0x1.8p+3 1'000ull"), [TokenKind::Number; 4]);
+        assert_eq!(
+            kinds("1.5e-3f .5 0x1.8p+3 1'000ull"),
+            [TokenKind::Number; 4]
+        );
         assert_eq!(kinds("0xe+1").len(), 3);
     }
 
     #[test]
     fn comments_and_spliced_lines_are_blank() {
-        assert_eq!(kinds("a // b \\\n c\n/* d */ e"), [TokenKind::Identifier; 2]);
+        assert_eq!(
+            kinds("a // b \\\n c\n/* d */ e"),
+            [TokenKind::Identifier; 2]
+        );
     }
 
     #[test]
     fn unclosed_things_end_at_the_end() {
         assert_eq!(kinds("/* abc"), []);
-        assert_eq!(kinds("\"abc\nx"), [TokenKind::String, TokenKind::Identifier]);
+        assert_eq!(
+            kinds("\"abc\nx"),
+            [TokenKind::String, TokenKind::Identifier]
+        );
         assert_eq!(kinds("R\"x(abc"), [TokenKind::String]);
     }
 }

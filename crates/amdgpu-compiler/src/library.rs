@@ -10,11 +10,26 @@ use crate::source::{SourceMap, Span};
 
 /// Files of the library, in the order they build on each other.
 const FILES: &[(&str, &str)] = &[
-    ("device_lib/types.hip", include_str!("../device_lib/types.hip")),
-    ("device_lib/limits.hip", include_str!("../device_lib/limits.hip")),
-    ("device_lib/basic.hip", include_str!("../device_lib/basic.hip")),
-    ("device_lib/exponential.hip", include_str!("../device_lib/exponential.hip")),
-    ("device_lib/trigonometric.hip", include_str!("../device_lib/trigonometric.hip")),
+    (
+        "device_lib/types.hip",
+        include_str!("../device_lib/types.hip"),
+    ),
+    (
+        "device_lib/limits.hip",
+        include_str!("../device_lib/limits.hip"),
+    ),
+    (
+        "device_lib/basic.hip",
+        include_str!("../device_lib/basic.hip"),
+    ),
+    (
+        "device_lib/exponential.hip",
+        include_str!("../device_lib/exponential.hip"),
+    ),
+    (
+        "device_lib/trigonometric.hip",
+        include_str!("../device_lib/trigonometric.hip"),
+    ),
 ];
 
 /// The library after parsing, with the state a user's source starts from.
@@ -32,15 +47,42 @@ impl Library {
         let mut sources = SourceMap::default();
         let mut interner = Interner::new();
         let mut diagnostics = Diagnostics::default();
-        let mut preprocessor = Preprocessor::new(&mut sources, &mut interner, &mut diagnostics, MacroTable::new());
+        let mut preprocessor = Preprocessor::new(
+            &mut sources,
+            &mut interner,
+            &mut diagnostics,
+            MacroTable::new(),
+        );
         for (name, text) in FILES {
             let text: Arc<str> = (*text).into();
             preprocessor.run(name, &text);
         }
         let (tokens, macros) = preprocessor.finish();
-        let parser = Parser::new(&tokens, Span::default(), &sources, &mut interner, &mut diagnostics, TypeNames::default());
+        let parser = Parser::new(
+            &tokens,
+            Span::default(),
+            &sources,
+            &mut interner,
+            &mut diagnostics,
+            TypeNames::default(),
+        );
         let (program, type_names) = parser.program();
-        let errors: Vec<String> = diagnostics.resolve(&sources).iter().filter(|message| message.severity == Severity::Error).map(ToString::to_string).collect();
-        if errors.is_empty() { Ok(Self { program, sources, interner, macros, type_names }) } else { Err(errors.join("\n")) }
+        let errors: Vec<String> = diagnostics
+            .resolve(&sources)
+            .iter()
+            .filter(|message| message.severity == Severity::Error)
+            .map(ToString::to_string)
+            .collect();
+        if errors.is_empty() {
+            Ok(Self {
+                program,
+                sources,
+                interner,
+                macros,
+                type_names,
+            })
+        } else {
+            Err(errors.join("\n"))
+        }
     }
 }

@@ -34,9 +34,20 @@ pub fn emit(module: &Module, target: &Target, options: &CompileOptions) -> Strin
         reads_specials: reads_specials(module),
         is_parallel: is_parallel(module),
         declarations: BTreeSet::new(),
-        out: String::with_capacity(module.functions.iter().map(Function::instruction_count).sum::<usize>() * 48 + 1024),
+        out: String::with_capacity(
+            module
+                .functions
+                .iter()
+                .map(Function::instruction_count)
+                .sum::<usize>()
+                * 48
+                + 1024,
+        ),
     };
-    emitter.line(&format!("source_filename = {:?}", names::ascii(&options.name)));
+    emitter.line(&format!(
+        "source_filename = {:?}",
+        names::ascii(&options.name)
+    ));
     emitter.line(&format!("target triple = \"{}\"", target.triple));
     emitter.line("");
     for global in &module.globals {
@@ -48,7 +59,9 @@ pub fn emit(module: &Module, target: &Target, options: &CompileOptions) -> Strin
             emitter.cpu_entry(index);
         }
     }
-    let declarations: Vec<String> = std::mem::take(&mut emitter.declarations).into_iter().collect();
+    let declarations: Vec<String> = std::mem::take(&mut emitter.declarations)
+        .into_iter()
+        .collect();
     for declaration in declarations {
         emitter.line(&declaration);
     }
@@ -69,14 +82,21 @@ impl Emitter<'_> {
             let _ = write!(bytes, "\\{byte:02X}");
         }
         let space = self.space_prefix(AddressSpace::Constant);
-        let text = format!("@{} = internal unnamed_addr {space}constant [{} x i8] c\"{bytes}\", align {}", names::quoted(&global.name), global.bytes.len(), global.align.max(1));
+        let text = format!(
+            "@{} = internal unnamed_addr {space}constant [{} x i8] c\"{bytes}\", align {}",
+            names::quoted(&global.name),
+            global.bytes.len(),
+            global.align.max(1)
+        );
         self.line(&text);
     }
 
     /// LLVM's number of an address space on this target.
     fn space(&self, space: AddressSpace) -> u32 {
         match (self.kind, space) {
-            (TargetKind::Host, _) | (_, AddressSpace::Generic) | (TargetKind::Nvidia, AddressSpace::Private) => 0,
+            (TargetKind::Host, _)
+            | (_, AddressSpace::Generic)
+            | (TargetKind::Nvidia, AddressSpace::Private) => 0,
             (_, AddressSpace::Global) => 1,
             (_, AddressSpace::Constant) => 4,
             (TargetKind::Amd, AddressSpace::Private) => 5,
@@ -142,7 +162,16 @@ impl Emitter<'_> {
 }
 
 fn reads_specials(module: &Module) -> Vec<bool> {
-    let mut reads: Vec<bool> = module.functions.iter().map(|function| function.values.iter().any(|instruction| matches!(instruction.op, Op::Special(_)))).collect();
+    let mut reads: Vec<bool> = module
+        .functions
+        .iter()
+        .map(|function| {
+            function
+                .values
+                .iter()
+                .any(|instruction| matches!(instruction.op, Op::Special(_)))
+        })
+        .collect();
     let mut changed = true;
     // At most as many rounds as functions: each round marks one more or ends.
     while changed {
@@ -160,9 +189,14 @@ fn reads_specials(module: &Module) -> Vec<bool> {
 
 fn is_parallel(module: &Module) -> bool {
     !module.functions.iter().any(|function| {
-        function.values.iter().any(|instruction| match instruction.op {
-            Op::Cast(CastKind::AddressSpace, inner) => function.ty(inner) == Type::Pointer(AddressSpace::Private),
-            _ => false,
-        })
+        function
+            .values
+            .iter()
+            .any(|instruction| match instruction.op {
+                Op::Cast(CastKind::AddressSpace, inner) => {
+                    function.ty(inner) == Type::Pointer(AddressSpace::Private)
+                }
+                _ => false,
+            })
     })
 }

@@ -8,7 +8,10 @@ mod statements;
 
 use crate::hashing::WordMap;
 use crate::hir::{self, FunctionId, LocalId};
-use crate::ir::{AddressSpace, BlockId, Function, Global, LaunchBounds, Module, Op, Parameter, Terminator, Type, Value};
+use crate::ir::{
+    AddressSpace, BlockId, Function, Global, LaunchBounds, Module, Op, Parameter, Terminator, Type,
+    Value,
+};
 use crate::source::{SourceMap, Span};
 use crate::types::{self, ScalarType, TypeId, TypeTable};
 use ssa::Variables;
@@ -18,8 +21,17 @@ const POINTER: Type = Type::Pointer(AddressSpace::Generic);
 
 /// Lowers a checked program without errors.
 pub fn lower(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> Module {
-    let indices: WordMap<FunctionId, u32> = program.functions.iter().enumerate().map(|(index, function)| (function.id, index as u32)).collect();
-    let mut functions: Vec<Function> = program.functions.iter().map(|function| Lowering::new(types, sources, &indices, function).run(function)).collect();
+    let indices: WordMap<FunctionId, u32> = program
+        .functions
+        .iter()
+        .enumerate()
+        .map(|(index, function)| (function.id, index as u32))
+        .collect();
+    let mut functions: Vec<Function> = program
+        .functions
+        .iter()
+        .map(|function| Lowering::new(types, sources, &indices, function).run(function))
+        .collect();
     let globals = used_globals(&program.globals, &mut functions);
     Module { globals, functions }
 }
@@ -28,11 +40,18 @@ pub fn lower(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> 
 fn used_globals(all: &[hir::Global], functions: &mut [Function]) -> Vec<Global> {
     let mut numbers: WordMap<u32, u32> = WordMap::default();
     let mut globals = Vec::new();
-    for instruction in functions.iter_mut().flat_map(|function| &mut function.values) {
+    for instruction in functions
+        .iter_mut()
+        .flat_map(|function| &mut function.values)
+    {
         if let Op::GlobalAddress(index) = &mut instruction.op {
             let global = &all[*index as usize];
             *index = *numbers.entry(*index).or_insert_with(|| {
-                globals.push(Global { name: format!("{}.{}", global.name, globals.len()), bytes: global.bytes.clone(), align: global.align });
+                globals.push(Global {
+                    name: format!("{}.{}", global.name, globals.len()),
+                    bytes: global.bytes.clone(),
+                    align: global.align,
+                });
                 globals.len() as u32 - 1
             });
         }
@@ -72,9 +91,18 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(types: &'a TypeTable, sources: &'a SourceMap, indices: &'a WordMap<FunctionId, u32>, function: &hir::Function) -> Self {
+    fn new(
+        types: &'a TypeTable,
+        sources: &'a SourceMap,
+        indices: &'a WordMap<FunctionId, u32>,
+        function: &hir::Function,
+    ) -> Self {
         let line = sources.line(function.span.start);
-        let name = if function.is_kernel { function.name.clone() } else { format!("{}.{}", function.name, function.id.0) };
+        let name = if function.is_kernel {
+            function.name.clone()
+        } else {
+            format!("{}.{}", function.name, function.id.0)
+        };
         let empty = Function {
             name,
             is_kernel: function.is_kernel,
@@ -83,7 +111,10 @@ impl<'a> Lowering<'a> {
             result: Type::Void,
             values: Vec::new(),
             blocks: Vec::new(),
-            launch_bounds: function.launch_bounds.map(|bounds| LaunchBounds { max_threads: bounds.max_threads, min_blocks: bounds.min_blocks }),
+            launch_bounds: function.launch_bounds.map(|bounds| LaunchBounds {
+                max_threads: bounds.max_threads,
+                min_blocks: bounds.min_blocks,
+            }),
             line,
         };
         Self {
@@ -122,19 +153,31 @@ impl<'a> Lowering<'a> {
         }
         self.statements(&function.body);
         // Falling off the end returns zero.
-        let end = if self.function.result == Type::Void { None } else { Some(self.constant(self.function.result, 0)) };
+        let end = if self.function.result == Type::Void {
+            None
+        } else {
+            Some(self.constant(self.function.result, 0))
+        };
         self.terminate(Terminator::Return(end));
         let entry = &mut self.function.blocks[0].instructions;
         entry.splice(0..0, self.slots.drain(..));
-        self.variables.finish(&mut self.function);
+        ssa::finish(&mut self.function);
         self.function
     }
 
     fn parameter(&mut self, function: &hir::Function, parameter: &hir::Parameter, index: usize) {
         let local = &function.locals[parameter.local.0 as usize];
-        let name = if local.name.is_empty() { format!("unnamed{index}") } else { local.name.clone() };
+        let name = if local.name.is_empty() {
+            format!("unnamed{index}")
+        } else {
+            local.name.clone()
+        };
         let is_indirect = local.is_reference || self.is_struct(local.ty);
-        let value_type = if is_indirect { POINTER } else { self.ir_type(local.ty) };
+        let value_type = if is_indirect {
+            POINTER
+        } else {
+            self.ir_type(local.ty)
+        };
         let ty = match value_type {
             Type::Pointer(_) if function.is_kernel => Type::Pointer(AddressSpace::Global),
             // In the argument buffer a bool is a byte.
@@ -148,7 +191,11 @@ impl<'a> Lowering<'a> {
                 _ => self.cast(crate::ir::CastKind::AddressSpace, value, value_type),
             };
         }
-        let home = if self.is_struct(local.ty) && !local.is_reference { Home::Memory(value) } else { self.home_of(local) };
+        let home = if self.is_struct(local.ty) && !local.is_reference {
+            Home::Memory(value)
+        } else {
+            self.home_of(local)
+        };
         self.homes[parameter.local.0 as usize] = Some(home);
         match home {
             Home::Variable(variable, _) => self.write_variable(variable, value),
@@ -159,7 +206,11 @@ impl<'a> Lowering<'a> {
 
     fn add_parameter(&mut self, name: &str, ty: Type, is_restrict: bool) -> Value {
         let index = self.function.parameters.len() as u32;
-        self.function.parameters.push(Parameter { name: name.to_owned(), ty, is_restrict });
+        self.function.parameters.push(Parameter {
+            name: name.to_owned(),
+            ty,
+            is_restrict,
+        });
         self.function.add_value(Op::Parameter(index), ty, 0)
     }
 
@@ -177,9 +228,20 @@ impl<'a> Lowering<'a> {
 
     /// Private memory, as a generic pointer.
     fn slot(&mut self, bytes: u64, align: u64) -> Value {
-        let slot = self.function.add_value(Op::Slot { bytes: bytes.max(1), align }, Type::Pointer(AddressSpace::Private), self.line);
+        let slot = self.function.add_value(
+            Op::Slot {
+                bytes: bytes.max(1),
+                align,
+            },
+            Type::Pointer(AddressSpace::Private),
+            self.line,
+        );
         self.slots.push(slot);
-        let cast = self.function.add_value(Op::Cast(crate::ir::CastKind::AddressSpace, slot), POINTER, self.line);
+        let cast = self.function.add_value(
+            Op::Cast(crate::ir::CastKind::AddressSpace, slot),
+            POINTER,
+            self.line,
+        );
         self.slots.push(cast);
         cast
     }
@@ -196,7 +258,10 @@ impl<'a> Lowering<'a> {
     fn ir_type(&self, ty: TypeId) -> Type {
         match self.types.get(ty) {
             types::Type::Void => Type::Void,
-            types::Type::Pointer { .. } | types::Type::Null | types::Type::Array { .. } | types::Type::Struct(_) => POINTER,
+            types::Type::Pointer { .. }
+            | types::Type::Null
+            | types::Type::Array { .. }
+            | types::Type::Struct(_) => POINTER,
             types::Type::Error => Type::I32,
             _ => self.types.representation(ty).map_or(Type::I32, scalar_type),
         }
@@ -207,7 +272,11 @@ impl<'a> Lowering<'a> {
     }
 
     fn new_block(&mut self) -> BlockId {
-        self.function.blocks.push(crate::ir::Block { instructions: Vec::new(), terminator: Terminator::Unreachable, line: self.line });
+        self.function.blocks.push(crate::ir::Block {
+            instructions: Vec::new(),
+            terminator: Terminator::Unreachable,
+            line: self.line,
+        });
         self.variables.add_block();
         BlockId(self.function.blocks.len() as u32 - 1)
     }
@@ -243,22 +312,35 @@ impl<'a> Lowering<'a> {
 
     fn emit(&mut self, op: Op, ty: Type) -> Value {
         let value = self.function.add_value(op, ty, self.line);
-        self.function.blocks[self.current.0 as usize].instructions.push(value);
+        self.function.blocks[self.current.0 as usize]
+            .instructions
+            .push(value);
         value
     }
 
     fn constant(&mut self, ty: Type, bits: u64) -> Value {
         let function = &mut self.function;
-        *self.constants.entry((ty, bits)).or_insert_with(|| function.add_value(Op::Constant(bits), ty, 0))
+        *self
+            .constants
+            .entry((ty, bits))
+            .or_insert_with(|| function.add_value(Op::Constant(bits), ty, 0))
     }
 
     fn integer(&mut self, ty: Type, value: i64) -> Value {
-        let mask = if ty.bits() >= 64 { u64::MAX } else { (1 << ty.bits()) - 1 };
+        let mask = if ty.bits() >= 64 {
+            u64::MAX
+        } else {
+            (1 << ty.bits()) - 1
+        };
         self.constant(ty, value as u64 & mask)
     }
 
     fn float(&mut self, ty: Type, value: f64) -> Value {
-        let bits = if ty == Type::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() };
+        let bits = if ty == Type::F32 {
+            u64::from((value as f32).to_bits())
+        } else {
+            value.to_bits()
+        };
         self.constant(ty, bits)
     }
 
@@ -269,12 +351,17 @@ impl<'a> Lowering<'a> {
     fn is_not_zero(&mut self, value: Value) -> Value {
         let ty = self.function.ty(value);
         let zero = self.constant(ty, 0);
-        let predicate = if ty.is_float() { crate::ir::Predicate::NotEqualFloat } else { crate::ir::Predicate::NotEqual };
+        let predicate = if ty.is_float() {
+            crate::ir::Predicate::NotEqualFloat
+        } else {
+            crate::ir::Predicate::NotEqual
+        };
         self.emit(Op::Compare(predicate, value, zero), Type::I1)
     }
 
     fn read_variable(&mut self, variable: usize) -> Value {
-        self.variables.read(variable, self.current, &mut self.function)
+        self.variables
+            .read(variable, self.current, &mut self.function)
     }
 
     fn write_variable(&mut self, variable: usize, value: Value) {
@@ -291,8 +378,18 @@ impl<'a> Lowering<'a> {
     }
 
     fn store(&mut self, address: Value, value: Value) {
-        let value = if self.function.ty(value) == Type::I1 { self.cast(crate::ir::CastKind::ExtendUnsigned, value, Type::I8) } else { value };
-        self.emit(Op::Store { pointer: address, value }, Type::Void);
+        let value = if self.function.ty(value) == Type::I1 {
+            self.cast(crate::ir::CastKind::ExtendUnsigned, value, Type::I8)
+        } else {
+            value
+        };
+        self.emit(
+            Op::Store {
+                pointer: address,
+                value,
+            },
+            Type::Void,
+        );
     }
 
     fn address_plus(&mut self, address: Value, bytes: u64) -> Value {
@@ -301,7 +398,14 @@ impl<'a> Lowering<'a> {
         }
         let index = self.constant(Type::I64, bytes);
         let ty = self.function.ty(address);
-        self.emit(Op::Offset { pointer: address, index, scale: 1 }, ty)
+        self.emit(
+            Op::Offset {
+                pointer: address,
+                index,
+                scale: 1,
+            },
+            ty,
+        )
     }
 }
 

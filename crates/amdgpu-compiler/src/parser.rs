@@ -1,10 +1,12 @@
 //! Tokens to syntax tree. Recursive descent with a bound on nesting; after an error it goes on at the next statement or
 //! declaration, so that all errors of a source are found in one run.
 
+mod aggregates;
 mod declarations;
 mod expressions;
 mod host;
 pub mod literals;
+mod specifiers;
 mod statements;
 
 use crate::ast::{Expr, Item};
@@ -55,7 +57,14 @@ pub struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub fn new(tokens: &'a [Token], end: Span, sources: &'a SourceMap, interner: &'a mut Interner, diagnostics: &'a mut Diagnostics, type_names: TypeNames) -> Self {
+    pub fn new(
+        tokens: &'a [Token],
+        end: Span,
+        sources: &'a SourceMap,
+        interner: &'a mut Interner,
+        diagnostics: &'a mut Diagnostics,
+        type_names: TypeNames,
+    ) -> Self {
         let end = Token {
             kind: TokenKind::Eof,
             starts_line: true,
@@ -65,7 +74,20 @@ impl<'a> Parser<'a> {
             span: end,
             site: end,
         };
-        Self { tokens, next: 0, sources, interner, diagnostics, type_names, type_changes: Vec::new(), depth: 0, side_items: Vec::new(), host_names: WordSet::default(), host_span: None, end }
+        Self {
+            tokens,
+            next: 0,
+            sources,
+            interner,
+            diagnostics,
+            type_names,
+            type_changes: Vec::new(),
+            depth: 0,
+            side_items: Vec::new(),
+            host_names: WordSet::default(),
+            host_span: None,
+            end,
+        }
     }
 
     /// Parses everything.
@@ -84,7 +106,13 @@ impl<'a> Parser<'a> {
             let names = self.host_names.len();
             self.diagnostics.note(span, format!("host code is skipped ({names} function(s) or variable(s)); only kernels and __device__ code are compiled"));
         }
-        (Program { items, host_names: self.host_names }, self.type_names)
+        (
+            Program {
+                items,
+                host_names: self.host_names,
+            },
+            self.type_names,
+        )
     }
 
     fn peek(&self) -> &Token {
@@ -133,7 +161,10 @@ impl<'a> Parser<'a> {
 
     /// The token before the current one: where something that is missing should have been.
     fn previous_span(&self) -> Span {
-        self.next.checked_sub(1).and_then(|index| self.tokens.get(index)).map_or(self.end.site, |token| token.site)
+        self.next
+            .checked_sub(1)
+            .and_then(|index| self.tokens.get(index))
+            .map_or(self.end.site, |token| token.site)
     }
 
     /// Takes a token of this kind or says what is missing.
@@ -144,19 +175,40 @@ impl<'a> Parser<'a> {
         let found = self.shown(self.peek());
         let token = *self.peek();
         // A missing `;` or `)` belongs to the end of what came before, not to the start of the next line.
-        if token.starts_line && self.next > 0 && matches!(kind, TokenKind::Semicolon | TokenKind::RightParen | TokenKind::RightBracket) {
+        if token.starts_line
+            && self.next > 0
+            && matches!(
+                kind,
+                TokenKind::Semicolon | TokenKind::RightParen | TokenKind::RightBracket
+            )
+        {
             let before = self.previous_span();
-            let span = Span { start: before.start + before.len.saturating_sub(1), len: 1 };
-            self.diagnostics.error(span, format!("expected '{}' {context}", kind.text()), Some(&format!("add '{}' here", kind.text())));
+            let span = Span {
+                start: before.start + before.len.saturating_sub(1),
+                len: 1,
+            };
+            self.diagnostics.error(
+                span,
+                format!("expected '{}' {context}", kind.text()),
+                Some(&format!("add '{}' here", kind.text())),
+            );
             if kind == TokenKind::Semicolon {
                 // Going on as if it were there saves what was declared from looking undeclared.
                 return Ok(token);
             }
         } else if kind == TokenKind::Semicolon && token.kind == TokenKind::RightBrace {
-            self.diagnostics.error(token.site, format!("expected ';' {context}, found '}}'"), Some("add ';' before it"));
+            self.diagnostics.error(
+                token.site,
+                format!("expected ';' {context}, found '}}'"),
+                Some("add ';' before it"),
+            );
             return Ok(token);
         } else {
-            self.diagnostics.error(token.site, format!("expected '{}' {context}, found {found}", kind.text()), None);
+            self.diagnostics.error(
+                token.site,
+                format!("expected '{}' {context}, found {found}", kind.text()),
+                None,
+            );
         }
         Err(Failed)
     }
@@ -164,7 +216,10 @@ impl<'a> Parser<'a> {
     fn shown(&self, token: &Token) -> String {
         match token.kind {
             TokenKind::Eof => "the end of the source".to_owned(),
-            TokenKind::Identifier | TokenKind::Number | TokenKind::Character | TokenKind::String => {
+            TokenKind::Identifier
+            | TokenKind::Number
+            | TokenKind::Character
+            | TokenKind::String => {
                 let text = self.sources.text(token.span);
                 let short: String = text.chars().take(40).collect();
                 format!("'{short}'")
@@ -179,7 +234,11 @@ impl<'a> Parser<'a> {
     }
 
     fn refuse<T>(&mut self, span: Span, feature: &str, hint: Option<&str>) -> Parse<T> {
-        self.diagnostics.unsupported(span, format!("{feature} is not supported"), hint.or(Some("docs/language.md lists what is supported")));
+        self.diagnostics.unsupported(
+            span,
+            format!("{feature} is not supported"),
+            hint.or(Some("docs/language.md lists what is supported")),
+        );
         Err(Failed)
     }
 
@@ -187,7 +246,11 @@ impl<'a> Parser<'a> {
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.depth >= MAX_NESTING {
             let span = self.peek().site;
-            let result = self.fail(span, format!("nested more than {MAX_NESTING} levels deep"), Some("split the expression or statement"));
+            let result = self.fail(
+                span,
+                format!("nested more than {MAX_NESTING} levels deep"),
+                Some("split the expression or statement"),
+            );
             // What follows is the rest of the same nest; its errors would be echoes.
             self.next = self.tokens.len();
             return result;
@@ -218,7 +281,11 @@ impl<'a> Parser<'a> {
 
     fn make(&mut self, kind: crate::ast::ExprKind, span: Span, height: u32) -> Parse<Expr> {
         if height > MAX_EXPRESSION_HEIGHT {
-            let result = self.fail(span, format!("this expression is more than {MAX_EXPRESSION_HEIGHT} operators deep"), Some("split it over several statements"));
+            let result = self.fail(
+                span,
+                format!("this expression is more than {MAX_EXPRESSION_HEIGHT} operators deep"),
+                Some("split it over several statements"),
+            );
             self.skip_to_statement_end();
             return result;
         }
@@ -243,14 +310,20 @@ impl<'a> Parser<'a> {
             match self.kind() {
                 TokenKind::Eof => return,
                 TokenKind::LeftParen | TokenKind::LeftBracket => parens += 1,
-                TokenKind::RightParen | TokenKind::RightBracket => parens = parens.saturating_sub(1),
-                TokenKind::Semicolon if parens == 0 => {
-                    self.bump();
-                    return;
+                TokenKind::RightParen | TokenKind::RightBracket => {
+                    parens = parens.saturating_sub(1);
                 }
                 TokenKind::LeftBrace => {
                     self.skip_braces();
-                    if parens == 0 && !matches!(self.kind(), TokenKind::Semicolon | TokenKind::Comma | TokenKind::Equal | TokenKind::Identifier) {
+                    if parens == 0
+                        && !matches!(
+                            self.kind(),
+                            TokenKind::Semicolon
+                                | TokenKind::Comma
+                                | TokenKind::Equal
+                                | TokenKind::Identifier
+                        )
+                    {
                         return;
                     }
                     if parens == 0 {
@@ -259,7 +332,7 @@ impl<'a> Parser<'a> {
                     }
                     continue;
                 }
-                TokenKind::RightBrace if parens == 0 => {
+                TokenKind::Semicolon | TokenKind::RightBrace if parens == 0 => {
                     self.bump();
                     return;
                 }

@@ -57,14 +57,30 @@ pub fn run(module: &mut Module, options: &CompileOptions) -> (Vec<PassMetrics>, 
     }
     for round in 0..rounds(options.optimization_level) {
         for pass in &passes {
-            if options.disabled_passes.iter().any(|name| name == pass.name()) {
+            if options
+                .disabled_passes
+                .iter()
+                .any(|name| name == pass.name())
+            {
                 continue;
             }
-            let before: usize = module.functions.iter().map(Function::instruction_count).sum();
+            let before: usize = module
+                .functions
+                .iter()
+                .map(Function::instruction_count)
+                .sum();
             let start = Instant::now();
-            let transformations: u64 = module.functions.iter_mut().map(|function| pass.run(function)).sum();
+            let transformations: u64 = module
+                .functions
+                .iter_mut()
+                .map(|function| pass.run(function))
+                .sum();
             let duration_ns = start.elapsed().as_nanos() as u64;
-            let after: usize = module.functions.iter().map(Function::instruction_count).sum();
+            let after: usize = module
+                .functions
+                .iter()
+                .map(Function::instruction_count)
+                .sum();
             if cfg!(debug_assertions)
                 && let Err(message) = ir::verify(module)
             {
@@ -77,7 +93,12 @@ pub fn run(module: &mut Module, options: &CompileOptions) -> (Vec<PassMetrics>, 
                     entry.transformations += transformations;
                     entry.instructions_removed += removed;
                 }
-                None => metrics.push(PassMetrics { name: pass.name().to_owned(), duration_ns, transformations, instructions_removed: removed }),
+                None => metrics.push(PassMetrics {
+                    name: pass.name().to_owned(),
+                    duration_ns,
+                    transformations,
+                    instructions_removed: removed,
+                }),
             }
             if options.dump_ir {
                 dumps.push((format!("{}.{round}", pass.name()), module.to_string()));

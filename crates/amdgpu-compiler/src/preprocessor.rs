@@ -65,7 +65,12 @@ struct Frame {
 }
 
 impl<'a> Preprocessor<'a> {
-    pub fn new(sources: &'a mut SourceMap, interner: &'a mut Interner, diagnostics: &'a mut Diagnostics, macros: MacroTable) -> Self {
+    pub fn new(
+        sources: &'a mut SourceMap,
+        interner: &'a mut Interner,
+        diagnostics: &'a mut Diagnostics,
+        macros: MacroTable,
+    ) -> Self {
         Self {
             sources,
             interner,
@@ -91,7 +96,10 @@ impl<'a> Preprocessor<'a> {
     pub fn run(&mut self, file: &str, text: &Arc<str>) -> u32 {
         let base = self.sources.add(file, text.clone());
         self.output.reserve(text.len() / 4);
-        let mut input = Input { frames: Vec::new(), bottom: Bottom::Lexer(Lexer::new(text, base)) };
+        let mut input = Input {
+            frames: Vec::new(),
+            bottom: Bottom::Lexer(Lexer::new(text, base)),
+        };
         loop {
             let token = self.read(&mut input);
             match token.kind {
@@ -114,7 +122,11 @@ impl<'a> Preprocessor<'a> {
             }
         }
         while let Some(group) = self.groups.pop() {
-            self.diagnostics.error(group.opened_at, "this #if is never closed", Some("add #endif"));
+            self.diagnostics.error(
+                group.opened_at,
+                "this #if is never closed",
+                Some("add #endif"),
+            );
         }
         self.active.iter_mut().for_each(|active| *active = false);
         base + text.len() as u32
@@ -138,7 +150,10 @@ impl<'a> Preprocessor<'a> {
         match &mut input.bottom {
             Bottom::Lexer(lexer) => lexer.next(self.interner, self.diagnostics),
             Bottom::Tokens(tokens, next) => {
-                let token = tokens.get(*next).copied().unwrap_or(end_token(Span::default()));
+                let token = tokens
+                    .get(*next)
+                    .copied()
+                    .unwrap_or(end_token(Span::default()));
                 *next += 1;
                 token
             }
@@ -162,7 +177,9 @@ impl<'a> Preprocessor<'a> {
                 let token = ahead.next(self.interner, &mut Diagnostics::default());
                 token.kind == TokenKind::LeftParen
             }
-            Bottom::Tokens(tokens, next) => tokens.get(*next).is_some_and(|token| token.kind == TokenKind::LeftParen),
+            Bottom::Tokens(tokens, next) => tokens
+                .get(*next)
+                .is_some_and(|token| token.kind == TokenKind::LeftParen),
         }
     }
 
@@ -207,9 +224,11 @@ impl<'a> Preprocessor<'a> {
                 let line = lexer.rest_of_line();
                 let text = self.sources.text(line).trim().to_owned();
                 if name.symbol == words::ERROR {
-                    self.diagnostics.error(name.span, format!("#error {text}"), None);
+                    self.diagnostics
+                        .error(name.span, format!("#error {text}"), None);
                 } else {
-                    self.diagnostics.warning(name.span, format!("#warning {text}"), None);
+                    self.diagnostics
+                        .warning(name.span, format!("#warning {text}"), None);
                 }
             }
             words::PRAGMA | words::LINE => {
@@ -228,15 +247,21 @@ impl<'a> Preprocessor<'a> {
                             *entry = None;
                         }
                     }
-                    _ => self.diagnostics.error(name.span, "#undef needs the name of a macro", None),
+                    _ => {
+                        self.diagnostics
+                            .error(name.span, "#undef needs the name of a macro", None);
+                    }
                 }
             }
             words::IF | words::IFDEF | words::IFNDEF => self.open_group(name, lexer),
-            words::ELIF | words::ELIFDEF | words::ELIFNDEF | words::ELSE => self.next_group(name, lexer),
+            words::ELIF | words::ELIFDEF | words::ELIFNDEF | words::ELSE => {
+                self.next_group(name, lexer);
+            }
             words::ENDIF => {
                 lexer.rest_of_line();
                 if self.groups.pop().is_none() {
-                    self.diagnostics.error(name.span, "#endif without #if", Some("remove it"));
+                    self.diagnostics
+                        .error(name.span, "#endif without #if", Some("remove it"));
                 }
             }
             _ => {
@@ -267,12 +292,20 @@ impl<'a> Preprocessor<'a> {
 
     fn open_group(&mut self, name: Token, lexer: &mut Lexer<'_>) {
         if self.groups.len() >= MAX_DEPTH {
-            self.diagnostics.error(name.span, format!("#if is nested more than {MAX_DEPTH} deep"), None);
+            self.diagnostics.error(
+                name.span,
+                format!("#if is nested more than {MAX_DEPTH} deep"),
+                None,
+            );
             self.is_over_limit = true;
             return;
         }
         let is_taken = self.group_condition(name, lexer);
-        self.groups.push(Group { opened_at: name.span, is_taken, has_else: false });
+        self.groups.push(Group {
+            opened_at: name.span,
+            is_taken,
+            has_else: false,
+        });
         if !is_taken {
             self.skip_group(lexer);
         }
@@ -283,7 +316,8 @@ impl<'a> Preprocessor<'a> {
         lexer.rest_of_line();
         let Some(group) = self.groups.last_mut() else {
             let text = self.interner.text_of(name.symbol).to_owned();
-            self.diagnostics.error(name.span, format!("#{text} without #if"), None);
+            self.diagnostics
+                .error(name.span, format!("#{text} without #if"), None);
             return;
         };
         group.is_taken = true;
@@ -326,7 +360,9 @@ impl<'a> Preprocessor<'a> {
                 }
                 words::ELSE if depth == 0 => {
                     lexer.rest_of_line();
-                    let Some(group) = self.groups.last_mut() else { return };
+                    let Some(group) = self.groups.last_mut() else {
+                        return;
+                    };
                     if group.has_else {
                         self.diagnostics.error(name.span, "a second #else", None);
                     }
@@ -337,7 +373,10 @@ impl<'a> Preprocessor<'a> {
                     continue;
                 }
                 words::ELIF | words::ELIFDEF | words::ELIFNDEF if depth == 0 => {
-                    let is_open = self.groups.last().is_some_and(|group| !group.is_taken && !group.has_else);
+                    let is_open = self
+                        .groups
+                        .last()
+                        .is_some_and(|group| !group.is_taken && !group.has_else);
                     if is_open && self.group_condition(name, lexer) {
                         if let Some(group) = self.groups.last_mut() {
                             group.is_taken = true;
@@ -361,10 +400,13 @@ impl<'a> Preprocessor<'a> {
         }
         let wants_defined = matches!(name.symbol, words::IFDEF | words::ELIFDEF);
         match line.first() {
-            Some(token) if token.kind == TokenKind::Identifier => self.macro_of(token.symbol).is_some() == wants_defined,
+            Some(token) if token.kind == TokenKind::Identifier => {
+                self.macro_of(token.symbol).is_some() == wants_defined
+            }
             _ => {
                 let text = self.interner.text_of(name.symbol).to_owned();
-                self.diagnostics.error(name.span, format!("#{text} needs a name"), None);
+                self.diagnostics
+                    .error(name.span, format!("#{text} needs a name"), None);
                 false
             }
         }
@@ -372,10 +414,20 @@ impl<'a> Preprocessor<'a> {
 
     fn include(&mut self, line: Span) {
         let text = self.sources.text(line).trim();
-        let name = text.strip_prefix('<').and_then(|rest| rest.split_once('>')).or_else(|| text.strip_prefix('"').and_then(|rest| rest.split_once('"')));
-        let span = Span { start: line.start + (self.sources.text(line).len() - self.sources.text(line).trim_start().len()) as u32, len: text.len() as u32 };
+        let name = text
+            .strip_prefix('<')
+            .and_then(|rest| rest.split_once('>'))
+            .or_else(|| text.strip_prefix('"').and_then(|rest| rest.split_once('"')));
+        let span = Span {
+            start: line.start
+                + (self.sources.text(line).len() - self.sources.text(line).trim_start().len())
+                    as u32,
+            len: text.len() as u32,
+        };
         match name {
-            None => self.diagnostics.error(span, "#include needs <name> or \"name\"", None),
+            None => self
+                .diagnostics
+                .error(span, "#include needs <name> or \"name\"", None),
             Some((name, _)) if headers::is_built_in(name) => {}
             Some((name, _)) => {
                 let message = format!("the header {name} is not known");
@@ -386,5 +438,13 @@ impl<'a> Preprocessor<'a> {
 }
 
 fn end_token(site: Span) -> Token {
-    Token { kind: TokenKind::Eof, starts_line: true, after_space: false, is_painted: false, symbol: NO_SYMBOL, span: site, site }
+    Token {
+        kind: TokenKind::Eof,
+        starts_line: true,
+        after_space: false,
+        is_painted: false,
+        symbol: NO_SYMBOL,
+        span: site,
+        site,
+    }
 }

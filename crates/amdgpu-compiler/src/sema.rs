@@ -135,8 +135,8 @@ impl<'a> Sema<'a> {
 
     /// Asks for a function's body to be checked and compiled.
     fn want(&mut self, function: FunctionId) {
-        if !self.checked.contains_key(&function) {
-            self.checked.insert(function, usize::MAX);
+        if let std::collections::hash_map::Entry::Vacant(e) = self.checked.entry(function) {
+            e.insert(usize::MAX);
             self.wanted.push_back(function);
         }
     }
@@ -162,11 +162,19 @@ impl<'a> Sema<'a> {
     }
 
     fn refuse(&mut self, span: Span, feature: &str) {
-        self.diagnostics.unsupported(span, format!("{feature} is not supported"), Some("docs/language.md lists what is supported"));
+        self.diagnostics.unsupported(
+            span,
+            format!("{feature} is not supported"),
+            Some("docs/language.md lists what is supported"),
+        );
     }
 
     /// An expression in place of one that has an error.
     fn bad(span: Span) -> hir::Expr {
-        hir::Expr { kind: hir::ExprKind::Integer(0), ty: TypeTable::ERROR, span }
+        hir::Expr {
+            kind: hir::ExprKind::Integer(0),
+            ty: TypeTable::ERROR,
+            span,
+        }
     }
 }

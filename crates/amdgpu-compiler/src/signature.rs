@@ -82,8 +82,14 @@ impl Dtype {
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ParameterKind {
     /// `pointee` is absent for `void*`, pointers to pointers and pointers to structs.
-    Pointer { pointee: Option<Dtype>, is_const: bool, element_bytes: u64 },
-    Scalar { dtype: Dtype },
+    Pointer {
+        pointee: Option<Dtype>,
+        is_const: bool,
+        element_bytes: u64,
+    },
+    Scalar {
+        dtype: Dtype,
+    },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -116,10 +122,21 @@ pub struct KernelSignature {
 }
 
 /// Signatures of all kernels, in source order.
-pub(crate) fn signatures(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> Vec<KernelSignature> {
-    let mut kernels: Vec<&hir::Function> = program.functions.iter().filter(|function| function.is_kernel).collect();
+pub(crate) fn signatures(
+    program: &hir::Program,
+    types: &TypeTable,
+    sources: &SourceMap,
+) -> Vec<KernelSignature> {
+    let mut kernels: Vec<&hir::Function> = program
+        .functions
+        .iter()
+        .filter(|function| function.is_kernel)
+        .collect();
     kernels.sort_by_key(|function| function.span.start);
-    kernels.into_iter().map(|function| signature(function, types, sources)).collect()
+    kernels
+        .into_iter()
+        .map(|function| signature(function, types, sources))
+        .collect()
 }
 
 fn signature(function: &hir::Function, types: &TypeTable, sources: &SourceMap) -> KernelSignature {
@@ -130,21 +147,40 @@ fn signature(function: &hir::Function, types: &TypeTable, sources: &SourceMap) -
         let size_bytes = types.bytes(local.ty) as u32;
         let offset_bytes = offset.next_multiple_of(size_bytes.max(1));
         offset = offset_bytes + size_bytes;
-        let name = if local.name.is_empty() { format!("unnamed{index}") } else { local.name.clone() };
-        parameters.push(Parameter { name, type_name: types.text(local.ty), kind: kind(local.ty, types), offset_bytes, size_bytes });
+        let name = if local.name.is_empty() {
+            format!("unnamed{index}")
+        } else {
+            local.name.clone()
+        };
+        parameters.push(Parameter {
+            name,
+            type_name: types.text(local.ty),
+            kind: kind(local.ty, types),
+            offset_bytes,
+            size_bytes,
+        });
     }
     KernelSignature {
         name: function.name.clone(),
         parameters,
         argument_buffer_bytes: offset,
-        launch_bounds: function.launch_bounds.map(|bounds| LaunchBounds { max_threads: bounds.max_threads, min_blocks: bounds.min_blocks }),
+        launch_bounds: function.launch_bounds.map(|bounds| LaunchBounds {
+            max_threads: bounds.max_threads,
+            min_blocks: bounds.min_blocks,
+        }),
         source_line: sources.line(function.span.start),
     }
 }
 
 fn kind(ty: TypeId, types: &TypeTable) -> ParameterKind {
     match types.get(ty) {
-        Type::Pointer { pointee, is_const } => ParameterKind::Pointer { pointee: types.representation(pointee).map(Dtype::of), is_const, element_bytes: types.bytes(pointee) },
-        _ => ParameterKind::Scalar { dtype: types.representation(ty).map_or(Dtype::Int32, Dtype::of) },
+        Type::Pointer { pointee, is_const } => ParameterKind::Pointer {
+            pointee: types.representation(pointee).map(Dtype::of),
+            is_const,
+            element_bytes: types.bytes(pointee),
+        },
+        _ => ParameterKind::Scalar {
+            dtype: types.representation(ty).map_or(Dtype::Int32, Dtype::of),
+        },
     }
 }

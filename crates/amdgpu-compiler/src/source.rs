@@ -1,8 +1,8 @@
 //! Source texts and positions in them. All texts of a compile (device library, user source, scratch text of pasted tokens)
 //! share one number line, so a position is four bytes.
 
-use std::sync::OnceLock;
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 /// A range of one source text: where it starts on the common number line, and its length in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -16,7 +16,14 @@ impl Span {
     #[must_use]
     pub fn to(self, last: Span) -> Span {
         let end = last.start.saturating_add(last.len);
-        if end > self.start { Span { start: self.start, len: end - self.start } } else { self }
+        if end > self.start {
+            Span {
+                start: self.start,
+                len: end - self.start,
+            }
+        } else {
+            self
+        }
     }
 }
 
@@ -55,31 +62,49 @@ impl SourceMap {
     /// Adds a text and returns the position of its first byte.
     pub fn add(&mut self, name: &str, text: Arc<str>) -> u32 {
         let base = self.end();
-        self.files.push(SourceFile { name: name.to_owned(), text, base, line_starts: OnceLock::new() });
+        self.files.push(SourceFile {
+            name: name.to_owned(),
+            text,
+            base,
+            line_starts: OnceLock::new(),
+        });
         base
     }
 
     /// The text at `span`; empty when it is outside of all texts.
     pub fn text(&self, span: Span) -> &str {
-        let Some(file) = self.file_at(span.start) else { return "" };
+        let Some(file) = self.file_at(span.start) else {
+            return "";
+        };
         let start = (span.start - file.base) as usize;
-        file.text.get(start..start + span.len as usize).unwrap_or("")
+        file.text
+            .get(start..start + span.len as usize)
+            .unwrap_or("")
     }
 
     /// Line number (from 1) of a position.
     pub fn line(&self, position: u32) -> u32 {
-        self.file_at(position).map_or(0, |file| file.line_index(position) as u32 + 1)
+        self.file_at(position)
+            .map_or(0, |file| file.line_index(position) as u32 + 1)
     }
 
     /// The position as file, line, column and text.
     pub fn location(&self, position: u32) -> Location {
         let Some(file) = self.file_at(position) else {
-            return Location { file: String::new(), line: 0, column: 0, line_text: String::new(), caret: 0 };
+            return Location {
+                file: String::new(),
+                line: 0,
+                column: 0,
+                line_text: String::new(),
+                caret: 0,
+            };
         };
         let line_index = file.line_index(position);
         let starts = file.line_starts();
         let start = starts[line_index] as usize;
-        let end = starts.get(line_index + 1).map_or(file.text.len(), |&next| next as usize);
+        let end = starts
+            .get(line_index + 1)
+            .map_or(file.text.len(), |&next| next as usize);
         let line = file.text[start..end].trim_end_matches(['\n', '\r']);
         let mut offset = ((position - file.base) as usize - start).min(line.len());
         while !line.is_char_boundary(offset) {
@@ -90,14 +115,28 @@ impl SourceMap {
         let (first, line_text) = if line.len() <= SHOWN_LINE_CHARACTERS {
             (0, line.to_owned())
         } else {
-            (first, line.chars().skip(first).take(SHOWN_LINE_CHARACTERS).collect())
+            (
+                first,
+                line.chars()
+                    .skip(first)
+                    .take(SHOWN_LINE_CHARACTERS)
+                    .collect(),
+            )
         };
-        Location { file: file.name.clone(), line: line_index as u32 + 1, column: column as u32 + 1, line_text, caret: (column - first) as u32 }
+        Location {
+            file: file.name.clone(),
+            line: line_index as u32 + 1,
+            column: column as u32 + 1,
+            line_text,
+            caret: (column - first) as u32,
+        }
     }
 
     fn end(&self) -> u32 {
         // One byte between texts, so that the end of one is not the start of the next.
-        self.files.last().map_or(0, |file| file.base + file.text.len() as u32 + 1)
+        self.files
+            .last()
+            .map_or(0, |file| file.base + file.text.len() as u32 + 1)
     }
 
     fn file_at(&self, position: u32) -> Option<&SourceFile> {
@@ -109,8 +148,14 @@ impl SourceMap {
 impl SourceFile {
     fn line_starts(&self) -> &[u32] {
         self.line_starts.get_or_init(|| {
-            let ends = self.text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
-            std::iter::once(0).chain(ends.map(|(index, _)| index as u32 + 1)).collect()
+            let ends = self
+                .text
+                .bytes()
+                .enumerate()
+                .filter(|&(_, byte)| byte == b'\n');
+            std::iter::once(0)
+                .chain(ends.map(|(index, _)| index as u32 + 1))
+                .collect()
         })
     }
 

@@ -29,15 +29,35 @@ impl Target {
     /// architecture (`sm_90`).
     pub fn parse(text: &str) -> Option<Self> {
         let make = |kind, triple: &str, cpu: &str, features: &str| {
-            Some(Self { kind, name: text.to_owned(), triple: triple.to_owned(), cpu: cpu.to_owned(), features: features.to_owned() })
+            Some(Self {
+                kind,
+                name: text.to_owned(),
+                triple: triple.to_owned(),
+                cpu: cpu.to_owned(),
+                features: features.to_owned(),
+            })
         };
         match text {
             // v3 is the oldest level with fused multiply-add, which the language's contraction rule needs.
-            "x86_64" | "x86-64-v3" => make(TargetKind::Host, "x86_64-unknown-linux-gnu", "x86-64-v3", ""),
-            "x86-64-v4" => make(TargetKind::Host, "x86_64-unknown-linux-gnu", "x86-64-v4", ""),
+            "x86_64" | "x86-64-v3" => make(
+                TargetKind::Host,
+                "x86_64-unknown-linux-gnu",
+                "x86-64-v3",
+                "",
+            ),
+            "x86-64-v4" => make(
+                TargetKind::Host,
+                "x86_64-unknown-linux-gnu",
+                "x86-64-v4",
+                "",
+            ),
             "aarch64" => make(TargetKind::Host, "aarch64-unknown-linux-gnu", "generic", ""),
-            _ if is_numbered(text, "gfx", 3, true) => make(TargetKind::Amd, "amdgcn-amd-amdhsa", text, ""),
-            _ if is_numbered(text, "sm_", 2, false) => make(TargetKind::Nvidia, "nvptx64-nvidia-cuda", text, ""),
+            _ if is_numbered(text, "gfx", 3, true) => {
+                make(TargetKind::Amd, "amdgcn-amd-amdhsa", text, "")
+            }
+            _ if is_numbered(text, "sm_", 2, false) => {
+                make(TargetKind::Nvidia, "nvptx64-nvidia-cuda", text, "")
+            }
             _ => None,
         }
     }
@@ -45,14 +65,30 @@ impl Target {
     /// A CPU as the code generator describes this machine.
     pub fn host(triple: &str, cpu: &str, features: &str) -> Self {
         let name = triple.split('-').next().unwrap_or(triple).to_owned();
-        Self { kind: TargetKind::Host, name, triple: triple.to_owned(), cpu: cpu.to_owned(), features: features.to_owned() }
+        Self {
+            kind: TargetKind::Host,
+            name,
+            triple: triple.to_owned(),
+            cpu: cpu.to_owned(),
+            features: features.to_owned(),
+        }
     }
 }
 
 fn is_numbered(text: &str, prefix: &str, digits: usize, is_hexadecimal: bool) -> bool {
     text.strip_prefix(prefix).is_some_and(|rest| {
-        let rest = rest.strip_suffix('a').filter(|_| !is_hexadecimal).unwrap_or(rest);
-        (digits..=4).contains(&rest.len()) && rest.chars().all(|digit| if is_hexadecimal { digit.is_ascii_hexdigit() } else { digit.is_ascii_digit() })
+        let rest = rest
+            .strip_suffix('a')
+            .filter(|_| !is_hexadecimal)
+            .unwrap_or(rest);
+        (digits..=4).contains(&rest.len())
+            && rest.chars().all(|digit| {
+                if is_hexadecimal {
+                    digit.is_ascii_hexdigit()
+                } else {
+                    digit.is_ascii_digit()
+                }
+            })
     })
 }
 
@@ -62,10 +98,22 @@ mod tests {
 
     #[test]
     fn targets_are_found_by_name() {
-        assert_eq!(Target::parse("gfx90a").map(|target| target.kind), Some(TargetKind::Amd));
-        assert_eq!(Target::parse("gfx1100").map(|target| target.triple), Some("amdgcn-amd-amdhsa".to_owned()));
-        assert_eq!(Target::parse("sm_90").map(|target| target.kind), Some(TargetKind::Nvidia));
-        assert_eq!(Target::parse("sm_90a").map(|target| target.kind), Some(TargetKind::Nvidia));
+        assert_eq!(
+            Target::parse("gfx90a").map(|target| target.kind),
+            Some(TargetKind::Amd)
+        );
+        assert_eq!(
+            Target::parse("gfx1100").map(|target| target.triple),
+            Some("amdgcn-amd-amdhsa".to_owned())
+        );
+        assert_eq!(
+            Target::parse("sm_90").map(|target| target.kind),
+            Some(TargetKind::Nvidia)
+        );
+        assert_eq!(
+            Target::parse("sm_90a").map(|target| target.kind),
+            Some(TargetKind::Nvidia)
+        );
         for wrong in ["", "gfx", "gfx1", "sm_", "riscv", "sm_ab"] {
             assert_eq!(Target::parse(wrong), None, "{wrong}");
         }

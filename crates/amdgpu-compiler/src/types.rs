@@ -28,7 +28,11 @@ impl ScalarType {
             Self::Bool | Self::Char | Self::SignedChar | Self::UnsignedChar => 1,
             Self::Short | Self::UnsignedShort => 2,
             Self::Int | Self::UnsignedInt | Self::Float => 4,
-            Self::Long | Self::UnsignedLong | Self::LongLong | Self::UnsignedLongLong | Self::Double => 8,
+            Self::Long
+            | Self::UnsignedLong
+            | Self::LongLong
+            | Self::UnsignedLongLong
+            | Self::Double => 8,
         }
     }
 
@@ -37,7 +41,10 @@ impl ScalarType {
     }
 
     pub fn is_signed(self) -> bool {
-        matches!(self, Self::Char | Self::SignedChar | Self::Short | Self::Int | Self::Long | Self::LongLong)
+        matches!(
+            self,
+            Self::Char | Self::SignedChar | Self::Short | Self::Int | Self::Long | Self::LongLong
+        )
     }
 
     /// C's conversion rank.
@@ -67,23 +74,39 @@ impl ScalarType {
 
     /// The integer promotions.
     pub fn promoted(self) -> Self {
-        if self.rank() < Self::Int.rank() { Self::Int } else { self }
+        if self.rank() < Self::Int.rank() {
+            Self::Int
+        } else {
+            self
+        }
     }
 
     /// The usual arithmetic conversions.
     pub fn common(self, other: Self) -> Self {
         if self.is_float() || other.is_float() {
-            return if self.rank() >= other.rank() { self } else { other };
+            return if self.rank() >= other.rank() {
+                self
+            } else {
+                other
+            };
         }
         let (left, right) = (self.promoted(), other.promoted());
         if left == right {
             return left;
         }
-        let (high, low) = if left.rank() >= right.rank() { (left, right) } else { (right, left) };
+        let (high, low) = if left.rank() >= right.rank() {
+            (left, right)
+        } else {
+            (right, left)
+        };
         if left.is_signed() == right.is_signed() {
             return high;
         }
-        let (signed, unsigned) = if left.is_signed() { (left, right) } else { (right, left) };
+        let (signed, unsigned) = if left.is_signed() {
+            (left, right)
+        } else {
+            (right, left)
+        };
         if unsigned.rank() >= signed.rank() {
             unsigned
         } else if signed.bytes() > unsigned.bytes() {
@@ -139,8 +162,14 @@ pub enum Type {
     Error,
     Void,
     Scalar(ScalarType),
-    Pointer { pointee: TypeId, is_const: bool },
-    Array { element: TypeId, length: u64 },
+    Pointer {
+        pointee: TypeId,
+        is_const: bool,
+    },
+    Array {
+        element: TypeId,
+        length: u64,
+    },
     Struct(StructId),
     Enum(EnumId),
     /// `nullptr`.
@@ -198,18 +227,22 @@ impl TypeTable {
     pub const NULL: TypeId = TypeId(9);
 
     pub fn new() -> Self {
-        let mut table = Self { types: Vec::new(), index: WordMap::default(), structs: Vec::new(), enums: Vec::new() };
-        use ScalarType as S;
+        let mut table = Self {
+            types: Vec::new(),
+            index: WordMap::default(),
+            structs: Vec::new(),
+            enums: Vec::new(),
+        };
         for ty in [
             Type::Error,
             Type::Void,
-            Type::Scalar(S::Bool),
-            Type::Scalar(S::Int),
-            Type::Scalar(S::UnsignedInt),
-            Type::Scalar(S::Long),
-            Type::Scalar(S::UnsignedLong),
-            Type::Scalar(S::Float),
-            Type::Scalar(S::Double),
+            Type::Scalar(ScalarType::Bool),
+            Type::Scalar(ScalarType::Int),
+            Type::Scalar(ScalarType::UnsignedInt),
+            Type::Scalar(ScalarType::Long),
+            Type::Scalar(ScalarType::UnsignedLong),
+            Type::Scalar(ScalarType::Float),
+            Type::Scalar(ScalarType::Double),
             Type::Null,
         ] {
             table.intern(ty);
@@ -248,7 +281,9 @@ impl TypeTable {
     pub fn as_scalar(&self, id: TypeId) -> Option<ScalarType> {
         match self.get(id) {
             Type::Scalar(scalar) => Some(scalar),
-            Type::Enum(index) if !self.enums[index.0 as usize].is_scoped => Some(self.enums[index.0 as usize].underlying),
+            Type::Enum(index) if !self.enums[index.0 as usize].is_scoped => {
+                Some(self.enums[index.0 as usize].underlying)
+            }
             _ => None,
         }
     }
@@ -286,13 +321,17 @@ impl TypeTable {
             Type::Error => "<error>".to_owned(),
             Type::Void => "void".to_owned(),
             Type::Scalar(scalar) => scalar.text().to_owned(),
-            Type::Pointer { pointee, is_const } => format!("{}{}*", if is_const { "const " } else { "" }, self.text(pointee)),
+            Type::Pointer { pointee, is_const } => format!(
+                "{}{}*",
+                if is_const { "const " } else { "" },
+                self.text(pointee)
+            ),
             Type::Array { element, length } => {
                 // `float a[2][3]` has the outer length first.
                 let mut lengths = format!("[{length}]");
                 let mut inner = element;
                 while let Type::Array { element, length } = self.get(inner) {
-                    lengths.push_str(&format!("[{length}]"));
+                    lengths = format!("{lengths}[{length}]");
                     inner = element;
                 }
                 format!("{}{lengths}", self.text(inner))
@@ -325,8 +364,14 @@ mod tests {
         let mut table = TypeTable::new();
         let float = table.scalar(S::Float);
         let pointer = table.pointer(float, true);
-        let row = table.intern(Type::Array { element: pointer, length: 3 });
-        let matrix = table.intern(Type::Array { element: row, length: 2 });
+        let row = table.intern(Type::Array {
+            element: pointer,
+            length: 3,
+        });
+        let matrix = table.intern(Type::Array {
+            element: row,
+            length: 2,
+        });
         assert_eq!(table.text(matrix), "const float*[2][3]");
         assert_eq!(table.bytes(matrix), 48);
     }

@@ -2,6 +2,8 @@
 //!
 //! `AMDGPU_BLESS=1 cargo test -p amdgpu-compiler` writes them anew.
 
+#![allow(clippy::expect_used)] // A test that cannot set up fails with that text.
+
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +12,15 @@ use amdgpu_abi::{Coded, ErrorCode};
 use amdgpu_compiler::{CompileOptions, Compiler, Error, MAX_ERRORS, MAX_SOURCE_BYTES, Target};
 
 fn compile_named(name: &str, source: &str) -> Result<amdgpu_compiler::CompiledUnit, Error> {
-    let options = CompileOptions { name: name.to_owned(), ..CompileOptions::default() };
-    Compiler::new().compile(source, &options, &Target::parse("x86_64").expect("a known target"))
+    let options = CompileOptions {
+        name: name.to_owned(),
+        ..CompileOptions::default()
+    };
+    Compiler::new().compile(
+        source,
+        &options,
+        &Target::parse("x86_64").expect("a known target"),
+    )
 }
 
 fn compile(source: &str) -> Result<amdgpu_compiler::CompiledUnit, Error> {
@@ -28,13 +37,21 @@ fn error_of(source: &str) -> String {
 #[test]
 fn messages_are_the_golden_ones() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
-    let mut sources: Vec<PathBuf> = fs::read_dir(&folder).expect("tests/errors exists").map(|entry| entry.expect("readable").path()).filter(|path| path.extension().is_some_and(|end| end == "hip")).collect();
+    let mut sources: Vec<PathBuf> = fs::read_dir(&folder)
+        .expect("tests/errors exists")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "hip"))
+        .collect();
     sources.sort();
     assert!(sources.len() >= 10, "golden sources are missing");
     let mut wrong = String::new();
     for path in sources {
         let source = fs::read_to_string(&path).expect("readable");
-        let name = path.file_name().expect("has a name").to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .expect("has a name")
+            .to_string_lossy()
+            .into_owned();
         let (message, code) = match compile_named(&name, &source) {
             Ok(_) => panic!("{name} compiles"),
             Err(error) => (error.to_string(), error.code()),
@@ -54,9 +71,17 @@ fn messages_are_the_golden_ones() {
 
 #[test]
 fn empty_sources_and_sources_without_kernels_say_what_is_missing() {
-    for source in ["", "   \n\t", "// nothing\n", "int main() { return 0; }", "__device__ float f(float x) { return x; }"] {
+    for source in [
+        "",
+        "   \n\t",
+        "// nothing\n",
+        "int main() { return 0; }",
+        "__device__ float f(float x) { return x; }",
+    ] {
         match compile(source) {
-            Err(error @ Error::KernelNotFound { .. }) => assert!(error.to_string().contains("__global__"), "{error}"),
+            Err(error @ Error::KernelNotFound { .. }) => {
+                assert!(error.to_string().contains("__global__"), "{error}");
+            }
             other => panic!("{source:?}: {other:?}"),
         }
     }
@@ -65,14 +90,21 @@ fn empty_sources_and_sources_without_kernels_say_what_is_missing() {
 #[test]
 fn codes_follow_the_catalogue() {
     let code = |source: &str| compile(source).expect_err("wrong").code();
-    assert_eq!(code("__global__ void k(int* p) { p[0] = q; }"), ErrorCode::CompileFailed);
-    assert_eq!(code("__global__ void k(int* p) { __syncthreads(); }"), ErrorCode::UnsupportedFeature);
+    assert_eq!(
+        code("__global__ void k(int* p) { p[0] = q; }"),
+        ErrorCode::CompileFailed
+    );
+    assert_eq!(
+        code("__global__ void k(int* p) { __syncthreads(); }"),
+        ErrorCode::UnsupportedFeature
+    );
     assert_eq!(code(""), ErrorCode::KernelNotFound);
 }
 
 #[test]
 fn a_mistake_beside_an_unsupported_feature_is_a_compile_error() {
-    let error = compile("__global__ void k(int* p) { __syncthreads(); p[0] = q; }").expect_err("wrong");
+    let error =
+        compile("__global__ void k(int* p) { __syncthreads(); p[0] = q; }").expect_err("wrong");
     assert_eq!(error.code(), ErrorCode::CompileFailed);
     assert_eq!(error.diagnostics().len(), 2);
 }
@@ -86,7 +118,8 @@ fn all_errors_are_reported_up_to_the_limit() {
     source.push_str("}\n");
     let error = compile(&source).expect_err("wrong");
     assert_eq!(error.diagnostics().len(), MAX_ERRORS);
-    let shown = "__global__ void k(int* p) { p[0] = a1; }\n__global__ void l(int* p) { p[0] = b2; }";
+    let shown =
+        "__global__ void k(int* p) { p[0] = a1; }\n__global__ void l(int* p) { p[0] = b2; }";
     assert_eq!(compile(shown).expect_err("wrong").diagnostics().len(), 2);
 }
 
@@ -96,7 +129,10 @@ fn features_that_are_missing_are_refused_by_name_at_their_line() {
         ("__shared__ float tile[256];", "__shared__ memory"),
         ("__syncthreads();", "__syncthreads"),
         ("atomicAdd(p, 1.0f);", "atomicAdd"),
-        ("p[0] = __shfl_down_sync(0xffffffff, p[0], 1);", "__shfl_down_sync"),
+        (
+            "p[0] = __shfl_down_sync(0xffffffff, p[0], 1);",
+            "__shfl_down_sync",
+        ),
         ("printf(\"x\");", "printf"),
         ("asm(\"nop\");", "inline assembly"),
         ("goto end;", "goto"),
@@ -110,29 +146,59 @@ fn features_that_are_missing_are_refused_by_name_at_their_line() {
         ("k<<<1, 1>>>(p);", "a kernel launch from device code"),
     ];
     for (statement, name) in cases {
-        let error = compile(&format!("__global__ void k(float* p) {{\n    {statement}\n}}")).expect_err(statement);
+        let error = compile(&format!(
+            "__global__ void k(float* p) {{\n    {statement}\n}}"
+        ))
+        .expect_err(statement);
         let first = &error.diagnostics()[0];
         assert!(first.message.contains(name), "{statement}: {error}");
         assert_eq!(first.line, 2, "{statement}: {error}");
-        assert_eq!(error.code(), ErrorCode::UnsupportedFeature, "{statement}: {error}");
+        assert_eq!(
+            error.code(),
+            ErrorCode::UnsupportedFeature,
+            "{statement}: {error}"
+        );
     }
-    let template = error_of("template <typename T> __global__ void k(T* p) { p[0] = 0; }\n__global__ void l(int* p) {}");
+    let template = error_of(
+        "template <typename T> __global__ void k(T* p) { p[0] = 0; }\n__global__ void l(int* p) {}",
+    );
     assert!(template.contains("a template"), "{template}");
 }
 
 #[test]
 fn bounds_hold_without_a_crash() {
-    let nested = format!("__global__ void k(int* p) {{ p[0] = {}1{}; }}", "(".repeat(10_000), ")".repeat(10_000));
+    let nested = format!(
+        "__global__ void k(int* p) {{ p[0] = {}1{}; }}",
+        "(".repeat(10_000),
+        ")".repeat(10_000)
+    );
     assert!(error_of(&nested).contains("nested more than"));
-    let negated = format!("__global__ void k(int* p) {{ p[0] = {}1; }}", "- ".repeat(100_000));
+    let negated = format!(
+        "__global__ void k(int* p) {{ p[0] = {}1; }}",
+        "- ".repeat(100_000)
+    );
     assert!(error_of(&negated).contains("nested more than"));
-    let blocks = format!("__global__ void k(int* p) {{ {} {} }}", "{".repeat(10_000), "}".repeat(10_000));
+    let blocks = format!(
+        "__global__ void k(int* p) {{ {} {} }}",
+        "{".repeat(10_000),
+        "}".repeat(10_000)
+    );
     assert!(error_of(&blocks).contains("nested more than"));
-    let chain = format!("__global__ void k(int* p) {{ p[0] = 1{}; }}", " + p[1]".repeat(50_000));
+    let chain = format!(
+        "__global__ void k(int* p) {{ p[0] = 1{}; }}",
+        " + p[1]".repeat(50_000)
+    );
     assert!(error_of(&chain).contains("operators deep"));
-    let doubling: String = (0..40).fold("#define A0 x x\n".to_owned(), |text, index| text + &format!("#define A{} A{index} A{index}\n", index + 1));
-    assert!(error_of(&format!("{doubling}__global__ void k(int* p) {{ A40 }}")).contains("macros expand to more than"));
-    let recursive = error_of("#define F(x) (F(x) + G(x))\n#define G(x) F(x)\n__global__ void k(int* p) { F(1); }");
+    let doubling: String = (0..40).fold("#define A0 x x\n".to_owned(), |text, index| {
+        text + &format!("#define A{} A{index} A{index}\n", index + 1)
+    });
+    assert!(
+        error_of(&format!("{doubling}__global__ void k(int* p) {{ A40 }}"))
+            .contains("macros expand to more than")
+    );
+    let recursive = error_of(
+        "#define F(x) (F(x) + G(x))\n#define G(x) F(x)\n__global__ void k(int* p) { F(1); }",
+    );
     assert!(recursive.contains("no function 'F'"), "{recursive}");
     let comment = error_of("__global__ void k(int* p) { /* never closed");
     assert!(comment.contains("never closed"), "{comment}");
@@ -142,20 +208,31 @@ fn bounds_hold_without_a_crash() {
 
 #[test]
 fn a_long_line_is_shown_around_the_mistake() {
-    let source = format!("__global__ void k(int* p) {{ {} p[0] = wrong; }}", "p[0] = 1; ".repeat(100_000));
+    let source = format!(
+        "__global__ void k(int* p) {{ {} p[0] = wrong; }}",
+        "p[0] = 1; ".repeat(100_000)
+    );
     let error = compile(&source).expect_err("wrong");
     let text = error.to_string();
-    assert!(text.len() < 1000 && text.contains("'wrong' is not declared"), "{text}");
+    assert!(
+        text.len() < 1000 && text.contains("'wrong' is not declared"),
+        "{text}"
+    );
 }
 
 #[test]
 fn tabs_line_ends_and_other_alphabets_do_not_shift_the_caret() {
-    let error = compile("__global__ void k(int* p) {\r\n\t/* größe */ p[0] = wrong;\r\n}\r\n").expect_err("wrong");
+    let error = compile("__global__ void k(int* p) {\r\n\t/* größe */ p[0] = wrong;\r\n}\r\n")
+        .expect_err("wrong");
     let text = error.to_string();
     assert!(text.contains("kernel.hip:2:21: error"), "{text}");
     let lines: Vec<&str> = text.lines().collect();
     let caret = lines[2].chars().position(|character| character == '^');
-    let place = lines[1].chars().collect::<Vec<_>>().windows(5).position(|window| window.iter().collect::<String>() == "wrong");
+    let place = lines[1]
+        .chars()
+        .collect::<Vec<_>>()
+        .windows(5)
+        .position(|window| window.iter().collect::<String>() == "wrong");
     assert_eq!(caret, place, "{text}");
     assert_eq!(lines[2].chars().nth(4), Some('\t'));
     assert!(error_of("__global__ void größe(int* p) {}").contains("has no meaning"));

@@ -1,11 +1,20 @@
 //! Any input ends in a result or an error, and what is compiled is the same with passes on and off in form.
 
+#![allow(clippy::expect_used)] // A test that cannot set up fails with that text.
+
 use amdgpu_compiler::{CompileOptions, Compiler, Error, OptimizationLevel, Target, ir, pass_names};
 use proptest::prelude::*;
 
 fn compile(source: &str) -> Result<amdgpu_compiler::CompiledUnit, Error> {
-    let options = CompileOptions { dump_ir: true, ..CompileOptions::default() };
-    Compiler::new().compile(source, &options, &Target::parse("x86_64").expect("a known target"))
+    let options = CompileOptions {
+        dump_ir: true,
+        ..CompileOptions::default()
+    };
+    Compiler::new().compile(
+        source,
+        &options,
+        &Target::parse("x86_64").expect("a known target"),
+    )
 }
 
 /// The compiler must not call a failure of its own an error of the source.
@@ -16,16 +25,137 @@ fn must_end(source: &str) {
 }
 
 const WORDS: &[&str] = &[
-    "__global__", "void", "k", "(", ")", "{", "}", "[", "]", ";", ",", "int", "float", "*", "&", "p", "i", "=", "+", "-", "/", "%", "<<", ">>", "<<<", ">>>", "<", ">", "==", "?", ":", "::", "if",
-    "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "return", "1", "0x1", "1.5f", "1e", "'a'", "\"s\"", "struct", "enum", "typedef", "const", "unsigned", "long", "++",
-    "--", "&&", "||", "!", "~", ".", "->", "threadIdx", ".x", "__device__", "auto", "sizeof", "static_cast", "#", "\n#define M(x) x\n", "M", "\n#if 1\n", "\n#endif\n", "\n#else\n", "\\\n", "/*", "*/",
-    "//", "template", "T", "float4", "make_float4", "sqrtf", "constexpr", "static", "__shared__", "__restrict__", "true", "nullptr", "=", "+=", "##", "using", "namespace", "extern", "\"C\"", "operator",
+    "__global__",
+    "void",
+    "k",
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    ";",
+    ",",
+    "int",
+    "float",
+    "*",
+    "&",
+    "p",
+    "i",
+    "=",
+    "+",
+    "-",
+    "/",
+    "%",
+    "<<",
+    ">>",
+    "<<<",
+    ">>>",
+    "<",
+    ">",
+    "==",
+    "?",
+    ":",
+    "::",
+    "if",
+    "else",
+    "for",
+    "while",
+    "do",
+    "switch",
+    "case",
+    "default",
+    "break",
+    "continue",
+    "return",
+    "1",
+    "0x1",
+    "1.5f",
+    "1e",
+    "'a'",
+    "\"s\"",
+    "struct",
+    "enum",
+    "typedef",
+    "const",
+    "unsigned",
+    "long",
+    "++",
+    "--",
+    "&&",
+    "||",
+    "!",
+    "~",
+    ".",
+    "->",
+    "threadIdx",
+    ".x",
+    "__device__",
+    "auto",
+    "sizeof",
+    "static_cast",
+    "#",
+    "\n#define M(x) x\n",
+    "M",
+    "\n#if 1\n",
+    "\n#endif\n",
+    "\n#else\n",
+    "\\\n",
+    "/*",
+    "*/",
+    "//",
+    "template",
+    "T",
+    "float4",
+    "make_float4",
+    "sqrtf",
+    "constexpr",
+    "static",
+    "__shared__",
+    "__restrict__",
+    "true",
+    "nullptr",
+    "=",
+    "+=",
+    "##",
+    "using",
+    "namespace",
+    "extern",
+    "\"C\"",
+    "operator",
 ];
 
 const LINES: &[&str] = &[
-    "int a = 1;", "float f = p[0];", "if (a) {", "}", "} else {", "for (int i = 0; i < 4; ++i) {", "while (a < 3) { ++a; }", "do { --a; } while (a);", "switch (a) { case 1: a = 2; break; default: a = 3; }", "p[a] = f;",
-    "f += a * f;", "float4 v = make_float4(1, 2, 3, 4);", "v.x += f;", "int t[4] = {1, 2};", "a = t[a & 3];", "return;", "break;", "continue;", "const int c = 5;", "p[c] = sinf(f) + powf(f, 2.0f);", "a = a / (a - 1) % 3;",
-    "float* q = p + a;", "*q++ = 1;", "bool b = a < 3 && f > 1 || !a;", "a = b ? a : c;", "unsigned u = a << 33;", "long long l = u * 3ll;", "p[0] = (char)l;", "double d = f; p[1] = d;", "int& r = a; r = 3;",
+    "int a = 1;",
+    "float f = p[0];",
+    "if (a) {",
+    "}",
+    "} else {",
+    "for (int i = 0; i < 4; ++i) {",
+    "while (a < 3) { ++a; }",
+    "do { --a; } while (a);",
+    "switch (a) { case 1: a = 2; break; default: a = 3; }",
+    "p[a] = f;",
+    "f += a * f;",
+    "float4 v = make_float4(1, 2, 3, 4);",
+    "v.x += f;",
+    "int t[4] = {1, 2};",
+    "a = t[a & 3];",
+    "return;",
+    "break;",
+    "continue;",
+    "const int c = 5;",
+    "p[c] = sinf(f) + powf(f, 2.0f);",
+    "a = a / (a - 1) % 3;",
+    "float* q = p + a;",
+    "*q++ = 1;",
+    "bool b = a < 3 && f > 1 || !a;",
+    "a = b ? a : c;",
+    "unsigned u = a << 33;",
+    "long long l = u * 3ll;",
+    "p[0] = (char)l;",
+    "double d = f; p[1] = d;",
+    "int& r = a; r = 3;",
 ];
 
 proptest! {
@@ -92,15 +222,58 @@ fn every_pass_can_be_switched_off_and_reports_what_it_did() {
     let target = Target::parse("x86_64").expect("a known target");
     let all = compile(source).expect("compiles");
     for name in pass_names() {
-        let entry = all.telemetry.passes.iter().find(|pass| pass.name == name).expect("reported");
-        assert!(entry.transformations > 0, "{name} did nothing on a source that uses the whole language");
-        let options = CompileOptions { disabled_passes: vec![name.to_owned()], dump_ir: true, ..CompileOptions::default() };
-        let without = Compiler::new().compile(source, &options, &target).expect("compiles");
-        assert!(without.telemetry.passes.iter().all(|pass| pass.name != name));
-        assert_ne!(without.dumps.last().map(|dump| &dump.1), all.dumps.last().map(|dump| &dump.1), "{name}");
+        let entry = all
+            .telemetry
+            .passes
+            .iter()
+            .find(|pass| pass.name == name)
+            .expect("reported");
+        assert!(
+            entry.transformations > 0,
+            "{name} did nothing on a source that uses the whole language"
+        );
+        let options = CompileOptions {
+            disabled_passes: vec![name.to_owned()],
+            dump_ir: true,
+            ..CompileOptions::default()
+        };
+        let without = Compiler::new()
+            .compile(source, &options, &target)
+            .expect("compiles");
+        assert!(
+            without
+                .telemetry
+                .passes
+                .iter()
+                .all(|pass| pass.name != name)
+        );
+        assert_ne!(
+            without.dumps.last().map(|dump| &dump.1),
+            all.dumps.last().map(|dump| &dump.1),
+            "{name}"
+        );
     }
-    let none = CompileOptions { optimization_level: OptimizationLevel::None, ..CompileOptions::default() };
-    assert!(Compiler::new().compile(source, &none, &target).expect("compiles").telemetry.passes.is_empty());
-    let wrong = CompileOptions { disabled_passes: vec!["sorcery".to_owned()], ..CompileOptions::default() };
-    assert!(Compiler::new().compile(source, &wrong, &target).expect_err("no such pass").to_string().contains("dead-code"));
+    let none = CompileOptions {
+        optimization_level: OptimizationLevel::None,
+        ..CompileOptions::default()
+    };
+    assert!(
+        Compiler::new()
+            .compile(source, &none, &target)
+            .expect("compiles")
+            .telemetry
+            .passes
+            .is_empty()
+    );
+    let wrong = CompileOptions {
+        disabled_passes: vec!["sorcery".to_owned()],
+        ..CompileOptions::default()
+    };
+    assert!(
+        Compiler::new()
+            .compile(source, &wrong, &target)
+            .expect_err("no such pass")
+            .to_string()
+            .contains("dead-code")
+    );
 }

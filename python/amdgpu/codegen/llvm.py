@@ -29,7 +29,9 @@ def identity() -> str:
     return f"llvmlite {llvmlite.__version__}"
 
 
-def generate(llvm_ir: str, triple: str, cpu: str, features: str, optimization_level: int, emit: str) -> bytes:
+def generate(  # noqa: PLR0917 the signature that the Rust side calls
+    llvm_ir: str, triple: str, cpu: str, features: str, optimization_level: int, emit: str
+) -> bytes:
     """Optimises a module and generates code for it.
 
     Args:
@@ -63,8 +65,10 @@ def generate(llvm_ir: str, triple: str, cpu: str, features: str, optimization_le
             module.verify()
             _optimise(llvm, machine, module, optimization_level)
             if emit == "assembly" or triple.startswith("nvptx"):
-                return machine.emit_assembly(module).encode()
-            return bytes(machine.emit_object(module))
+                text: str = machine.emit_assembly(module)
+                return text.encode()
+            code: bytes = machine.emit_object(module)
+            return code
     finally:
         module.close()
         context.close()

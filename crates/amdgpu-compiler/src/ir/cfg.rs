@@ -22,7 +22,9 @@ impl Cfg {
             block.terminator.for_each_target(|target| {
                 let list: &mut Vec<BlockId> = &mut predecessors[target.0 as usize];
                 // A switch may name one block twice; it is one predecessor.
-                if list.last() != Some(&BlockId(index as u32)) && !list.contains(&BlockId(index as u32)) {
+                if list.last() != Some(&BlockId(index as u32))
+                    && !list.contains(&BlockId(index as u32))
+                {
                     list.push(BlockId(index as u32));
                 }
             });
@@ -35,7 +37,12 @@ impl Cfg {
         for list in &mut predecessors {
             list.retain(|block| position[block.0 as usize].is_some());
         }
-        let mut cfg = Self { order, position, predecessors, dominator: vec![None; count] };
+        let mut cfg = Self {
+            order,
+            position,
+            predecessors,
+            dominator: vec![None; count],
+        };
         cfg.find_dominators();
         cfg
     }
@@ -52,7 +59,13 @@ impl Cfg {
                 return true;
             }
             match self.dominator[current.0 as usize] {
-                Some(next) if next != current && self.position[next.0 as usize] >= self.position[dominator.0 as usize] => current = next,
+                Some(next)
+                    if next != current
+                        && self.position[next.0 as usize]
+                            >= self.position[dominator.0 as usize] =>
+                {
+                    current = next;
+                }
                 _ => return false,
             }
         }
@@ -60,7 +73,9 @@ impl Cfg {
 
     /// Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm" (2001).
     fn find_dominators(&mut self) {
-        let Some(&entry) = self.order.first() else { return };
+        let Some(&entry) = self.order.first() else {
+            return;
+        };
         self.dominator[entry.0 as usize] = Some(entry);
         let mut changed = true;
         while changed {
@@ -104,7 +119,9 @@ fn reverse_postorder(function: &Function) -> Vec<BlockId> {
     }
     let targets = |block: BlockId| {
         let mut list = Vec::new();
-        function.blocks[block.0 as usize].terminator.for_each_target(|target| list.push(target));
+        function.blocks[block.0 as usize]
+            .terminator
+            .for_each_target(|target| list.push(target));
         list
     };
     let mut stack = vec![(BlockId(0), targets(BlockId(0)))];

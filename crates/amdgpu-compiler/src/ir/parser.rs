@@ -1,7 +1,8 @@
 //! Reads the text form of the IR.
 
 use super::{
-    AddressSpace, BinaryOp, Block, BlockId, CastKind, Function, Global, Instruction, Intrinsic, LaunchBounds, Module, Op, Parameter, Predicate, Special, SpecialKind, Terminator, Type, Value,
+    AddressSpace, BinaryOp, Block, BlockId, CastKind, Function, Global, Instruction, Intrinsic,
+    LaunchBounds, Module, Op, Parameter, Predicate, Special, SpecialKind, Terminator, Type, Value,
 };
 
 /// Values a function may have in text: keeps a wrong number from asking for all memory.
@@ -10,20 +11,29 @@ const MAX_VALUES: u32 = 1 << 24;
 /// Parses a module; the error names the line.
 pub fn parse(text: &str) -> Result<Module, String> {
     let mut module = Module::default();
-    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
     while let Some((index, line)) = lines.next() {
         let at = |message: String| format!("line {}: {message}", index + 1);
         if let Some(rest) = line.strip_prefix("global @") {
-            module.globals.push(global(rest).ok_or_else(|| at("malformed global".to_owned()))?);
+            module
+                .globals
+                .push(global(rest).ok_or_else(|| at("malformed global".to_owned()))?);
             continue;
         }
-        let mut function = header(line).ok_or_else(|| at("malformed function header".to_owned()))?;
+        let mut function =
+            header(line).ok_or_else(|| at("malformed function header".to_owned()))?;
         loop {
-            let Some((index, line)) = lines.next() else { return Err(at("the function does not end".to_owned())) };
+            let Some((index, line)) = lines.next() else {
+                return Err(at("the function does not end".to_owned()));
+            };
             if line == "}" {
                 break;
             }
-            body_line(&mut function, line.trim()).ok_or_else(|| format!("line {}: cannot read '{}'", index + 1, line.trim()))?;
+            body_line(&mut function, line.trim())
+                .ok_or_else(|| format!("line {}: cannot read '{}'", index + 1, line.trim()))?;
         }
         module.functions.push(function);
     }
@@ -33,8 +43,18 @@ pub fn parse(text: &str) -> Result<Module, String> {
 fn global(text: &str) -> Option<Global> {
     let (head, digits) = text.split_once(" = ")?;
     let (name, align) = head.split_once(" align ")?;
-    let bytes = (0..digits.len() / 2).map(|index| digits.get(index * 2..index * 2 + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok())).collect::<Option<Vec<u8>>>()?;
-    Some(Global { name: name.to_owned(), bytes, align: align.parse().ok()? })
+    let bytes = (0..digits.len() / 2)
+        .map(|index| {
+            digits
+                .get(index * 2..index * 2 + 2)
+                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+        })
+        .collect::<Option<Vec<u8>>>()?;
+    Some(Global {
+        name: name.to_owned(),
+        bytes,
+        align: align.parse().ok()?,
+    })
 }
 
 fn header(line: &str) -> Option<Function> {
@@ -58,15 +78,29 @@ fn header(line: &str) -> Option<Function> {
         launch_bounds: None,
         line: 0,
     };
-    for parameter in parameters.split(", ").filter(|parameter| !parameter.is_empty()) {
+    for parameter in parameters
+        .split(", ")
+        .filter(|parameter| !parameter.is_empty())
+    {
         let (name, rest) = parameter.split_once(": ")?;
-        let (ty_text, is_restrict) = rest.strip_suffix(" restrict").map_or((rest, false), |ty| (ty, true));
-        function.parameters.push(Parameter { name: name.to_owned(), ty: ty(ty_text)?, is_restrict });
+        let (ty_text, is_restrict) = rest
+            .strip_suffix(" restrict")
+            .map_or((rest, false), |ty| (ty, true));
+        function.parameters.push(Parameter {
+            name: name.to_owned(),
+            ty: ty(ty_text)?,
+            is_restrict,
+        });
     }
     while let Some(word) = words.next() {
         match word {
             "noinline" => function.is_never_inlined = true,
-            "bounds" => function.launch_bounds = Some(LaunchBounds { max_threads: words.next()?.parse().ok()?, min_blocks: words.next()?.parse().ok()? }),
+            "bounds" => {
+                function.launch_bounds = Some(LaunchBounds {
+                    max_threads: words.next()?.parse().ok()?,
+                    min_blocks: words.next()?.parse().ok()?,
+                });
+            }
             "line" => function.line = words.next()?.parse().ok()?,
             "{" => return Some(function),
             _ => return None,
@@ -79,10 +113,18 @@ fn body_line(function: &mut Function, line: &str) -> Option<()> {
     if let Some(label) = line.strip_suffix(':') {
         let id = block(label)?;
         (id.0 as usize == function.blocks.len()).then_some(())?;
-        function.blocks.push(Block { instructions: Vec::new(), terminator: Terminator::Unreachable, line: 0 });
+        function.blocks.push(Block {
+            instructions: Vec::new(),
+            terminator: Terminator::Unreachable,
+            line: 0,
+        });
         return Some(());
     }
-    let (text, line_number) = line.rsplit_once(" !").map_or((line, Some(0)), |(text, number)| (text, number.parse().ok()));
+    let (text, line_number) = line
+        .rsplit_once(" !")
+        .map_or((line, Some(0)), |(text, number)| {
+            (text, number.parse().ok())
+        });
     let line_number: u32 = line_number?;
     if let Some((name, rest)) = text.split_once(" = ") {
         let value = value(name)?;
@@ -92,10 +134,21 @@ fn body_line(function: &mut Function, line: &str) -> Option<()> {
         (value.0 < MAX_VALUES).then_some(())?;
         let index = value.0 as usize;
         if index >= function.values.len() {
-            function.values.resize(index + 1, Instruction { op: Op::Nothing, ty: Type::Void, line: 0 });
+            function.values.resize(
+                index + 1,
+                Instruction {
+                    op: Op::Nothing,
+                    ty: Type::Void,
+                    line: 0,
+                },
+            );
         }
         let is_floating = op.is_floating();
-        function.values[index] = Instruction { op, ty, line: line_number };
+        function.values[index] = Instruction {
+            op,
+            ty,
+            line: line_number,
+        };
         if !is_floating {
             function.blocks.last_mut()?.instructions.push(value);
         }
@@ -185,23 +238,36 @@ fn op(text: &str) -> Option<Op> {
         "special" => {
             let (kind, axis) = rest.split_once('.')?;
             let axis = ["x", "y", "z"].iter().position(|name| *name == axis)? as u8;
-            Op::Special(Special { kind: SpecialKind::from_text(kind)?, axis })
+            Op::Special(Special {
+                kind: SpecialKind::from_text(kind)?,
+                axis,
+            })
         }
         "phi" => {
-            let inputs = rest.split(", ").filter(|input| !input.is_empty()).map(|input| {
-                let (from, input) = input.split_once(' ')?;
-                Some((block(from)?, value(input)?))
-            });
+            let inputs = rest
+                .split(", ")
+                .filter(|input| !input.is_empty())
+                .map(|input| {
+                    let (from, input) = input.split_once(' ')?;
+                    Some((block(from)?, value(input)?))
+                });
             Op::Phi(inputs.collect::<Option<Vec<_>>>()?)
         }
         "slot" => {
             let (bytes, [align]) = sizes(rest, ["align"])?;
-            Op::Slot { bytes: bytes.parse().ok()?, align }
+            Op::Slot {
+                bytes: bytes.parse().ok()?,
+                align,
+            }
         }
         "offset" => {
             let (operands, [scale]) = sizes(rest, ["scale"])?;
             let (pointer, index) = two(operands)?;
-            Op::Offset { pointer, index, scale }
+            Op::Offset {
+                pointer,
+                index,
+                scale,
+            }
         }
         "load" => Op::Load(value(rest)?),
         "store" => {
@@ -211,16 +277,32 @@ fn op(text: &str) -> Option<Op> {
         "copy" => {
             let (operands, [bytes, align]) = sizes(rest, ["bytes", "align"])?;
             let (to, from) = two(operands)?;
-            Op::Copy { to, from, bytes, align }
+            Op::Copy {
+                to,
+                from,
+                bytes,
+                align,
+            }
         }
         "clear" => {
             let (operand, [bytes, align]) = sizes(rest, ["bytes", "align"])?;
-            Op::Clear { to: value(operand)?, bytes, align }
+            Op::Clear {
+                to: value(operand)?,
+                bytes,
+                align,
+            }
         }
         "call" => {
             let (function, arguments) = rest.split_once(' ').unwrap_or((rest, ""));
-            let arguments = if arguments.is_empty() { Vec::new() } else { values(arguments)? };
-            Op::Call { function: function.parse().ok()?, arguments }
+            let arguments = if arguments.is_empty() {
+                Vec::new()
+            } else {
+                values(arguments)?
+            };
+            Op::Call {
+                function: function.parse().ok()?,
+                arguments,
+            }
         }
         _ => {
             let (a, b) = two(rest)?;
@@ -235,14 +317,25 @@ fn terminator(text: &str) -> Option<Terminator> {
         "jump" => Terminator::Jump(block(rest)?),
         "branch" => {
             let mut parts = rest.split(", ");
-            Terminator::Branch { condition: value(parts.next()?)?, yes: block(parts.next()?)?, no: block(parts.next()?)? }
+            Terminator::Branch {
+                condition: value(parts.next()?)?,
+                yes: block(parts.next()?)?,
+                no: block(parts.next()?)?,
+            }
         }
         "switch" => {
             let mut parts = rest.split(", ");
             let value = value(parts.next()?)?;
             let default = block(parts.next()?)?;
-            let cases = parts.map(|part| part.split_once(' ').and_then(|(number, to)| Some((bits(number)?, block(to)?))));
-            Terminator::Switch { value, cases: cases.collect::<Option<Vec<_>>>()?, default }
+            let cases = parts.map(|part| {
+                part.split_once(' ')
+                    .and_then(|(number, to)| Some((bits(number)?, block(to)?)))
+            });
+            Terminator::Switch {
+                value,
+                cases: cases.collect::<Option<Vec<_>>>()?,
+                default,
+            }
         }
         "return" if rest.is_empty() => Terminator::Return(None),
         "return" => Terminator::Return(Some(value(rest)?)),

@@ -37,12 +37,21 @@ impl Display for BlockId {
 
 impl Display for Special {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        write!(out, "{}.{}", self.kind.text(), ["x", "y", "z"][usize::from(self.axis % 3)])
+        write!(
+            out,
+            "{}.{}",
+            self.kind.text(),
+            ["x", "y", "z"][usize::from(self.axis % 3)]
+        )
     }
 }
 
 fn list(values: &[Value]) -> String {
-    values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")
+    values
+        .iter()
+        .map(Value::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl Display for Op {
@@ -57,7 +66,9 @@ impl Display for Op {
             Self::Negate(a) => write!(out, "negate {a}"),
             Self::Cast(kind, a) => write!(out, "cast {} {a}", kind.text()),
             Self::Select(a, b, c) => write!(out, "select {a}, {b}, {c}"),
-            Self::Intrinsic(intrinsic, arguments) => write!(out, "intrinsic {} {}", intrinsic.text(), list(arguments)),
+            Self::Intrinsic(intrinsic, arguments) => {
+                write!(out, "intrinsic {} {}", intrinsic.text(), list(arguments))
+            }
             Self::Special(special) => write!(out, "special {special}"),
             Self::Phi(inputs) => {
                 out.write_str("phi")?;
@@ -67,14 +78,32 @@ impl Display for Op {
                 Ok(())
             }
             Self::Slot { bytes, align } => write!(out, "slot {bytes} align {align}"),
-            Self::Offset { pointer, index, scale } => write!(out, "offset {pointer}, {index} scale {scale}"),
+            Self::Offset {
+                pointer,
+                index,
+                scale,
+            } => write!(out, "offset {pointer}, {index} scale {scale}"),
             Self::Load(pointer) => write!(out, "load {pointer}"),
             Self::Store { pointer, value } => write!(out, "store {pointer}, {value}"),
-            Self::Copy { to, from, bytes, align } => write!(out, "copy {to}, {from} bytes {bytes} align {align}"),
-            Self::Clear { to, bytes, align } => write!(out, "clear {to} bytes {bytes} align {align}"),
-            Self::Call { function, arguments } => {
+            Self::Copy {
+                to,
+                from,
+                bytes,
+                align,
+            } => write!(out, "copy {to}, {from} bytes {bytes} align {align}"),
+            Self::Clear { to, bytes, align } => {
+                write!(out, "clear {to} bytes {bytes} align {align}")
+            }
+            Self::Call {
+                function,
+                arguments,
+            } => {
                 write!(out, "call {function}")?;
-                if arguments.is_empty() { Ok(()) } else { write!(out, " {}", list(arguments)) }
+                if arguments.is_empty() {
+                    Ok(())
+                } else {
+                    write!(out, " {}", list(arguments))
+                }
             }
         }
     }
@@ -85,7 +114,11 @@ impl Display for Terminator {
         match self {
             Self::Jump(to) => write!(out, "jump {to}"),
             Self::Branch { condition, yes, no } => write!(out, "branch {condition}, {yes}, {no}"),
-            Self::Switch { value, cases, default } => {
+            Self::Switch {
+                value,
+                cases,
+                default,
+            } => {
                 write!(out, "switch {value}, {default}")?;
                 for (bits, to) in cases {
                     write!(out, ", {bits:#x} {to}")?;
@@ -101,9 +134,30 @@ impl Display for Terminator {
 
 impl Display for Function {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let parameters: Vec<String> =
-            self.parameters.iter().map(|parameter| format!("{}: {}{}", parameter.name, parameter.ty, if parameter.is_restrict { " restrict" } else { "" })).collect();
-        write!(out, "{} @{}({}) -> {}", if self.is_kernel { "kernel" } else { "device" }, self.name, parameters.join(", "), self.result)?;
+        let parameters: Vec<String> = self
+            .parameters
+            .iter()
+            .map(|parameter| {
+                format!(
+                    "{}: {}{}",
+                    parameter.name,
+                    parameter.ty,
+                    if parameter.is_restrict {
+                        " restrict"
+                    } else {
+                        ""
+                    }
+                )
+            })
+            .collect();
+        write!(
+            out,
+            "{} @{}({}) -> {}",
+            if self.is_kernel { "kernel" } else { "device" },
+            self.name,
+            parameters.join(", "),
+            self.result
+        )?;
         if self.is_never_inlined {
             out.write_str(" noinline")?;
         }
@@ -137,7 +191,11 @@ impl Display for Module {
                 let _ = write!(text, "{byte:02x}");
                 text
             });
-            writeln!(out, "global @{} align {} = {bytes}", global.name, global.align)?;
+            writeln!(
+                out,
+                "global @{} align {} = {bytes}",
+                global.name, global.align
+            )?;
         }
         for (index, function) in self.functions.iter().enumerate() {
             if index > 0 || !self.globals.is_empty() {

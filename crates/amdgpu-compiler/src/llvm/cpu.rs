@@ -13,12 +13,19 @@ use crate::ir::{SpecialKind, Type};
 impl Emitter<'_> {
     pub(super) fn cpu_entry(&mut self, index: usize) {
         let function = &self.module.functions[index];
-        let mut text = format!("define void @{}(ptr noalias readonly %arguments, ptr noalias readonly %launch, i64 %begin, i64 %end) #0 {{\nentry:\n", names::quoted(&function.name));
+        let mut text = format!(
+            "define void @{}(ptr noalias readonly %arguments, ptr noalias readonly %launch, i64 %begin, i64 %end) #0 {{\nentry:\n",
+            names::quoted(&function.name)
+        );
         // agpu_cpu_launch: u32 grid[3] at 0, u32 block[3] at 12.
         for (name, base) in [(SpecialKind::GridSize, 0), (SpecialKind::BlockSize, 12)] {
             for (axis, letter) in ["x", "y", "z"].iter().enumerate() {
                 let name = format!("{}.{letter}", name.text());
-                let _ = writeln!(text, "  %{name}.p = getelementptr inbounds i8, ptr %launch, i64 {}", base + 4 * axis);
+                let _ = writeln!(
+                    text,
+                    "  %{name}.p = getelementptr inbounds i8, ptr %launch, i64 {}",
+                    base + 4 * axis
+                );
                 let _ = writeln!(text, "  %{name} = load i32, ptr %{name}.p, align 4");
             }
         }
@@ -28,29 +35,55 @@ impl Emitter<'_> {
             let size = parameter.ty.bytes();
             let ty = self.type_text(parameter.ty);
             offset = offset.next_multiple_of(size.max(1));
-            let _ = writeln!(text, "  %a{number}.p = getelementptr inbounds i8, ptr %arguments, i64 {offset}");
-            let _ = writeln!(text, "  %a{number} = load {ty}, ptr %a{number}.p, align {size}");
+            let _ = writeln!(
+                text,
+                "  %a{number}.p = getelementptr inbounds i8, ptr %arguments, i64 {offset}"
+            );
+            let _ = writeln!(
+                text,
+                "  %a{number} = load {ty}, ptr %a{number}.p, align {size}"
+            );
             offset += size;
             arguments.push(format!("{ty} %a{number}"));
         }
         debug_assert!(function.result == Type::Void);
         arguments.extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
         text.push_str(LOOPS_BEFORE_BODY);
-        let _ = writeln!(text, "  call void @{}({})", self.function_name(function), arguments.join(", "));
-        let metadata = if self.is_parallel { format!(", !llvm.loop !{}", self.loop_metadata(index)) } else { String::new() };
-        let _ = write!(text, "{}", LOOPS_AFTER_BODY.replace("LOOP_METADATA", &metadata));
+        let _ = writeln!(
+            text,
+            "  call void @{}({})",
+            self.function_name(function),
+            arguments.join(", ")
+        );
+        let metadata = if self.is_parallel {
+            format!(", !llvm.loop !{}", loop_metadata(index))
+        } else {
+            String::new()
+        };
+        let _ = write!(
+            text,
+            "{}",
+            LOOPS_AFTER_BODY.replace("LOOP_METADATA", &metadata)
+        );
         self.line(&text);
         if self.is_parallel {
-            let number = self.loop_metadata(index);
-            self.line(&format!("!{number} = distinct !{{!{number}, !{}}}", number + 1));
-            self.line(&format!("!{} = !{{!\"llvm.loop.parallel_accesses\", !0}}", number + 1));
+            let number = loop_metadata(index);
+            self.line(&format!(
+                "!{number} = distinct !{{!{number}, !{}}}",
+                number + 1
+            ));
+            self.line(&format!(
+                "!{} = !{{!\"llvm.loop.parallel_accesses\", !0}}",
+                number + 1
+            ));
             self.line("");
         }
     }
+}
 
-    fn loop_metadata(&self, index: usize) -> usize {
-        1 + 2 * index
-    }
+/// Number of the metadata node of a kernel's loop; 0 is the access group, and each loop has two nodes.
+fn loop_metadata(index: usize) -> usize {
+    1 + 2 * index
 }
 
 /// Blocks in linear order, x fastest; the coordinates of the first are divided out, the rest counted on.

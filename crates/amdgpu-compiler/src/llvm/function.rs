@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use super::intrinsics::{all_specials, parameter_name};
 use super::{Emitter, names};
-use crate::ir::{AddressSpace, BinaryOp, BlockId, CastKind, Function, Op, Predicate, Terminator, Type, Value};
+use crate::ir::{
+    AddressSpace, BinaryOp, BlockId, CastKind, Function, Op, Predicate, Terminator, Type, Value,
+};
 use crate::target::TargetKind;
 
 /// Texts by which the values of one function are used.
@@ -25,7 +27,10 @@ impl Emitter<'_> {
         self.header(index);
         let names = self.names(function);
         for (number, block) in function.blocks.iter().enumerate() {
-            if number > 0 && block.instructions.is_empty() && block.terminator == Terminator::Unreachable {
+            if number > 0
+                && block.instructions.is_empty()
+                && block.terminator == Terminator::Unreachable
+            {
                 continue;
             }
             self.line(&format!("b{number}:"));
@@ -41,12 +46,17 @@ impl Emitter<'_> {
 
     /// The name of a function in LLVM; on the CPU the kernel's own name belongs to the entry that runs blocks.
     pub(super) fn function_name(&self, function: &Function) -> String {
-        if function.is_kernel && self.kind == TargetKind::Host { names::quoted(&format!("{}.item", function.name)) } else { names::quoted(&function.name) }
+        if function.is_kernel && self.kind == TargetKind::Host {
+            names::quoted(&format!("{}.item", function.name))
+        } else {
+            names::quoted(&function.name)
+        }
     }
 
     /// Whether the CPU passes the built-in variables to this function.
     pub(super) fn takes_specials(&self, index: usize) -> bool {
-        self.kind == TargetKind::Host && (self.module.functions[index].is_kernel || self.reads_specials[index])
+        self.kind == TargetKind::Host
+            && (self.module.functions[index].is_kernel || self.reads_specials[index])
     }
 
     fn header(&mut self, index: usize) {
@@ -54,11 +64,16 @@ impl Emitter<'_> {
         let mut parameters: Vec<String> = Vec::new();
         for (number, parameter) in function.parameters.iter().enumerate() {
             let ty = self.type_text(parameter.ty);
-            let noalias = if parameter.is_restrict && parameter.ty.is_pointer() { " noalias" } else { "" };
+            let noalias = if parameter.is_restrict && parameter.ty.is_pointer() {
+                " noalias"
+            } else {
+                ""
+            };
             parameters.push(format!("{ty}{noalias} %p{number}"));
         }
         if self.takes_specials(index) {
-            parameters.extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
+            parameters
+                .extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
         }
         let convention = match (self.kind, function.is_kernel) {
             (TargetKind::Amd, true) => "amdgpu_kernel ",
@@ -76,16 +91,27 @@ impl Emitter<'_> {
         };
         let bounds = self.bounds_attribute(function);
         let result = self.type_text(function.result);
-        let text = format!("define {linkage}{convention}{result} @{}({}){inlining} #0{bounds} {{", self.function_name(function), parameters.join(", "));
+        let text = format!(
+            "define {linkage}{convention}{result} @{}({}){inlining} #0{bounds} {{",
+            self.function_name(function),
+            parameters.join(", ")
+        );
         self.line(&text);
     }
 
     fn bounds_attribute(&self, function: &Function) -> String {
-        let max_threads = function.launch_bounds.map_or(1024, |bounds| bounds.max_threads);
+        let max_threads = function
+            .launch_bounds
+            .map_or(1024, |bounds| bounds.max_threads);
         match (self.kind, function.is_kernel) {
-            (TargetKind::Amd, true) => format!(" \"amdgpu-flat-work-group-size\"=\"1,{max_threads}\""),
+            (TargetKind::Amd, true) => {
+                format!(" \"amdgpu-flat-work-group-size\"=\"1,{max_threads}\"")
+            }
             (TargetKind::Nvidia, true) => match function.launch_bounds {
-                Some(bounds) => format!(" \"nvvm.maxntid\"=\"{max_threads}\" \"nvvm.minctasm\"=\"{}\"", bounds.min_blocks),
+                Some(bounds) => format!(
+                    " \"nvvm.maxntid\"=\"{max_threads}\" \"nvvm.minctasm\"=\"{}\"",
+                    bounds.min_blocks
+                ),
                 None => String::new(),
             },
             _ => String::new(),
@@ -118,14 +144,21 @@ impl Emitter<'_> {
             texts.push(match &instruction.op {
                 Op::Parameter(number) => format!("%p{number}"),
                 Op::Constant(bits) => constant(instruction.ty, *bits),
-                Op::GlobalAddress(number) => format!("@{}", names::quoted(&self.module.globals[*number as usize].name)),
+                Op::GlobalAddress(number) => format!(
+                    "@{}",
+                    names::quoted(&self.module.globals[*number as usize].name)
+                ),
                 _ => format!("%v{index}"),
             });
         }
         // Casts that are nothing on this target are other names of their operand. Operands come before their uses in the
         // list of values except around loops, so chains are followed.
         let alias = |value: Value| match function.op(value) {
-            Op::Cast(CastKind::AddressSpace, inner) if self.type_text(function.ty(*inner)) == self.type_text(function.ty(value)) => Some(*inner),
+            Op::Cast(CastKind::AddressSpace, inner)
+                if self.type_text(function.ty(*inner)) == self.type_text(function.ty(value)) =>
+            {
+                Some(*inner)
+            }
             _ => None,
         };
         for index in 0..function.values.len() {
@@ -134,14 +167,19 @@ impl Emitter<'_> {
                 value = inner;
             }
             if value.0 as usize != index {
-                texts[index] = texts[value.0 as usize].clone();
+                let text = texts[value.0 as usize].clone();
+                texts[index] = text;
             }
         }
         Names { function, texts }
     }
 
     fn typed(&self, names: &Names<'_>, value: Value) -> String {
-        format!("{} {}", self.type_text(names.function.ty(value)), names.get(value))
+        format!(
+            "{} {}",
+            self.type_text(names.function.ty(value)),
+            names.get(value)
+        )
     }
 
     fn instruction(&mut self, function: &Function, names: &Names<'_>, value: Value) {
@@ -152,30 +190,61 @@ impl Emitter<'_> {
         let text = match function.op(value) {
             Op::Binary(operation, a, b) => {
                 let (a_text, b_text) = (names.get(*a).to_owned(), names.get(*b).to_owned());
-                return self.binary(&name, *operation, ty, &a_text, &b_text, function.constant(*b));
+                return self.binary(
+                    &name,
+                    *operation,
+                    ty,
+                    &a_text,
+                    &b_text,
+                    function.constant(*b),
+                );
             }
-            Op::Compare(predicate, a, b) => format!("{name} = {} {}, {}", comparison(*predicate, fast), self.typed(names, *a), names.get(*b)),
+            Op::Compare(predicate, a, b) => format!(
+                "{name} = {} {}, {}",
+                comparison(*predicate, fast),
+                self.typed(names, *a),
+                names.get(*b)
+            ),
             Op::Negate(a) => format!("{name} = fneg {fast}{ty_text} {}", names.get(*a)),
             Op::Cast(kind, a) => match self.cast(&name, *kind, *a, ty, names) {
                 Some(text) => text,
                 None => return,
             },
-            Op::Select(condition, a, b) => format!("{name} = select i1 {}, {}, {}", names.get(*condition), self.typed(names, *a), self.typed(names, *b)),
+            Op::Select(condition, a, b) => format!(
+                "{name} = select i1 {}, {}, {}",
+                names.get(*condition),
+                self.typed(names, *a),
+                self.typed(names, *b)
+            ),
             Op::Intrinsic(intrinsic, arguments) => {
-                let arguments: Vec<String> = arguments.iter().map(|argument| names.get(*argument).to_owned()).collect();
+                let arguments: Vec<String> = arguments
+                    .iter()
+                    .map(|argument| names.get(*argument).to_owned())
+                    .collect();
                 return self.intrinsic(&name, *intrinsic, ty, &arguments);
             }
             Op::Special(special) => return self.special(&name, *special),
             Op::Phi(inputs) => {
-                let inputs: Vec<String> = inputs.iter().map(|(from, input)| format!("[ {}, %b{} ]", names.get(*input), from.0)).collect();
+                let inputs: Vec<String> = inputs
+                    .iter()
+                    .map(|(from, input)| format!("[ {}, %b{} ]", names.get(*input), from.0))
+                    .collect();
                 format!("{name} = phi {ty_text} {}", inputs.join(", "))
             }
             Op::Slot { bytes, align } => {
                 let space = self.space(AddressSpace::Private);
-                let space = if space == 0 { String::new() } else { format!(", addrspace({space})") };
+                let space = if space == 0 {
+                    String::new()
+                } else {
+                    format!(", addrspace({space})")
+                };
                 format!("{name} = alloca [{bytes} x i8], align {align}{space}")
             }
-            Op::Offset { pointer, index, scale } => {
+            Op::Offset {
+                pointer,
+                index,
+                scale,
+            } => {
                 let element = match scale {
                     1 => "i8".to_owned(),
                     2 => "i16".to_owned(),
@@ -183,37 +252,84 @@ impl Emitter<'_> {
                     8 => "i64".to_owned(),
                     other => format!("[{other} x i8]"),
                 };
-                format!("{name} = getelementptr inbounds {element}, {}, i64 {}", self.typed(names, *pointer), names.get(*index))
+                format!(
+                    "{name} = getelementptr inbounds {element}, {}, i64 {}",
+                    self.typed(names, *pointer),
+                    names.get(*index)
+                )
             }
             Op::Load(pointer) => {
                 let group = self.access_group(function, *pointer);
-                format!("{name} = load {ty_text}, {}, align {}{group}", self.typed(names, *pointer), ty.bytes())
+                format!(
+                    "{name} = load {ty_text}, {}, align {}{group}",
+                    self.typed(names, *pointer),
+                    ty.bytes()
+                )
             }
-            Op::Store { pointer, value: stored } => {
+            Op::Store {
+                pointer,
+                value: stored,
+            } => {
                 let group = self.access_group(function, *pointer);
-                format!("store {}, {}, align {}{group}", self.typed(names, *stored), self.typed(names, *pointer), function.ty(*stored).bytes())
+                format!(
+                    "store {}, {}, align {}{group}",
+                    self.typed(names, *stored),
+                    self.typed(names, *pointer),
+                    function.ty(*stored).bytes()
+                )
             }
-            Op::Copy { to, from, bytes, align } => {
-                let (to_type, from_type) = (self.type_text(function.ty(*to)), self.type_text(function.ty(*from)));
+            Op::Copy {
+                to,
+                from,
+                bytes,
+                align,
+            } => {
+                let (to_type, from_type) = (
+                    self.type_text(function.ty(*to)),
+                    self.type_text(function.ty(*from)),
+                );
                 let suffix = format!("{}.{}", pointer_suffix(to_type), pointer_suffix(from_type));
-                self.declarations.insert(format!("declare void @llvm.memcpy.{suffix}.i64({to_type}, {from_type}, i64, i1)"));
-                format!("call void @llvm.memcpy.{suffix}.i64({to_type} align {align} {}, {from_type} align {align} {}, i64 {bytes}, i1 false)", names.get(*to), names.get(*from))
+                self.declarations.insert(format!(
+                    "declare void @llvm.memcpy.{suffix}.i64({to_type}, {from_type}, i64, i1)"
+                ));
+                format!(
+                    "call void @llvm.memcpy.{suffix}.i64({to_type} align {align} {}, {from_type} align {align} {}, i64 {bytes}, i1 false)",
+                    names.get(*to),
+                    names.get(*from)
+                )
             }
             Op::Clear { to, bytes, align } => {
                 let to_type = self.type_text(function.ty(*to));
                 let suffix = pointer_suffix(to_type);
-                self.declarations.insert(format!("declare void @llvm.memset.{suffix}.i64({to_type}, i8, i64, i1)"));
-                format!("call void @llvm.memset.{suffix}.i64({to_type} align {align} {}, i8 0, i64 {bytes}, i1 false)", names.get(*to))
+                self.declarations.insert(format!(
+                    "declare void @llvm.memset.{suffix}.i64({to_type}, i8, i64, i1)"
+                ));
+                format!(
+                    "call void @llvm.memset.{suffix}.i64({to_type} align {align} {}, i8 0, i64 {bytes}, i1 false)",
+                    names.get(*to)
+                )
             }
-            Op::Call { function: callee, arguments } => {
+            Op::Call {
+                function: callee,
+                arguments,
+            } => {
                 let index = *callee as usize;
                 let callee = &self.module.functions[index];
-                let mut list: Vec<String> = arguments.iter().map(|argument| self.typed(names, *argument)).collect();
+                let mut list: Vec<String> = arguments
+                    .iter()
+                    .map(|argument| self.typed(names, *argument))
+                    .collect();
                 if self.takes_specials(index) {
-                    list.extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
+                    list.extend(
+                        all_specials().map(|special| format!("i32 {}", parameter_name(special))),
+                    );
                 }
                 let target = self.function_name(callee);
-                let assign = if ty == Type::Void { String::new() } else { format!("{name} = ") };
+                let assign = if ty == Type::Void {
+                    String::new()
+                } else {
+                    format!("{name} = ")
+                };
                 format!("{assign}call {ty_text} @{target}({})", list.join(", "))
             }
             Op::Nothing | Op::Parameter(_) | Op::Constant(_) | Op::GlobalAddress(_) => return,
@@ -226,10 +342,22 @@ impl Emitter<'_> {
     /// Marks an access that work-items of a block make independently of each other.
     fn access_group(&self, function: &Function, pointer: Value) -> &'static str {
         let is_private = function.ty(pointer) == Type::Pointer(AddressSpace::Private);
-        if self.kind == TargetKind::Host && self.is_parallel && !is_private { ", !llvm.access.group !0" } else { "" }
+        if self.kind == TargetKind::Host && self.is_parallel && !is_private {
+            ", !llvm.access.group !0"
+        } else {
+            ""
+        }
     }
 
-    fn binary(&mut self, name: &str, operation: BinaryOp, ty: Type, a: &str, b: &str, constant: Option<u64>) {
+    fn binary(
+        &mut self,
+        name: &str,
+        operation: BinaryOp,
+        ty: Type,
+        a: &str,
+        b: &str,
+        constant: Option<u64>,
+    ) {
         use BinaryOp as B;
         let ty_text = self.type_text(ty);
         let fast = if self.fast_math { "fast " } else { "" };
@@ -256,12 +384,12 @@ impl Emitter<'_> {
                     B::ShiftRightSigned => "ashr",
                     _ => "lshr",
                 };
-                match constant {
-                    Some(count) => self.line(&format!("  {name} = {llvm} {ty_text} {a}, {}", count % u64::from(bits))),
-                    None => {
-                        self.line(&format!("  {name}.c = and {ty_text} {b}, {}", bits - 1));
-                        self.line(&format!("  {name} = {llvm} {ty_text} {a}, {name}.c"));
-                    }
+                if let Some(count) = constant {
+                    let count = count % u64::from(bits);
+                    self.line(&format!("  {name} = {llvm} {ty_text} {a}, {count}"));
+                } else {
+                    self.line(&format!("  {name}.c = and {ty_text} {b}, {}", bits - 1));
+                    self.line(&format!("  {name} = {llvm} {ty_text} {a}, {name}.c"));
                 }
                 return;
             }
@@ -270,7 +398,14 @@ impl Emitter<'_> {
         self.line(&format!("  {name} = {llvm} {fast}{ty_text} {a}, {b}"));
     }
 
-    fn cast(&mut self, name: &str, kind: CastKind, from: Value, ty: Type, names: &Names<'_>) -> Option<String> {
+    fn cast(
+        &mut self,
+        name: &str,
+        kind: CastKind,
+        from: Value,
+        ty: Type,
+        names: &Names<'_>,
+    ) -> Option<String> {
         let source = names.function.ty(from);
         let (from_text, to) = (self.typed(names, from), self.type_text(ty));
         let llvm = match kind {
@@ -291,9 +426,16 @@ impl Emitter<'_> {
                 "addrspacecast"
             }
             CastKind::FloatToSigned | CastKind::FloatToUnsigned => {
-                let sign = if kind == CastKind::FloatToSigned { "s" } else { "u" };
+                let sign = if kind == CastKind::FloatToSigned {
+                    "s"
+                } else {
+                    "u"
+                };
                 let intrinsic = format!("llvm.fpto{sign}i.sat.i{}.f{}", ty.bits(), source.bits());
-                let argument = (self.type_text(source).to_owned(), names.get(from).to_owned());
+                let argument = (
+                    self.type_text(source).to_owned(),
+                    names.get(from).to_owned(),
+                );
                 let call = self.call_text(to, &intrinsic, &[argument]);
                 return Some(format!("{name} = {call}"));
             }
@@ -301,16 +443,39 @@ impl Emitter<'_> {
         Some(format!("{name} = {llvm} {from_text} to {to}"))
     }
 
-    fn terminator(&self, function: &Function, names: &Names<'_>, terminator: &Terminator) -> String {
+    fn terminator(
+        &self,
+        function: &Function,
+        names: &Names<'_>,
+        terminator: &Terminator,
+    ) -> String {
         let label = |block: BlockId| format!("label %b{}", block.0);
         match terminator {
             Terminator::Jump(to) => format!("br {}", label(*to)),
-            Terminator::Branch { condition, yes, no } => format!("br i1 {}, {}, {}", names.get(*condition), label(*yes), label(*no)),
-            Terminator::Switch { value, cases, default } => {
+            Terminator::Branch { condition, yes, no } => format!(
+                "br i1 {}, {}, {}",
+                names.get(*condition),
+                label(*yes),
+                label(*no)
+            ),
+            Terminator::Switch {
+                value,
+                cases,
+                default,
+            } => {
                 let ty = self.type_text(function.ty(*value));
-                let mut text = format!("switch {}, {} [", self.typed(names, *value), label(*default));
+                let mut text = format!(
+                    "switch {}, {} [",
+                    self.typed(names, *value),
+                    label(*default)
+                );
                 for (bits, to) in cases {
-                    let _ = write!(text, " {ty} {}, {}", constant(function.ty(*value), *bits), label(*to));
+                    let _ = write!(
+                        text,
+                        " {ty} {}, {}",
+                        constant(function.ty(*value), *bits),
+                        label(*to)
+                    );
                 }
                 text.push_str(" ]");
                 text
@@ -351,7 +516,11 @@ fn comparison(predicate: Predicate, fast: &str) -> String {
         P::GreaterFloat => ("fcmp", "ogt"),
         P::GreaterEqualFloat => ("fcmp", "oge"),
     };
-    if kind == "fcmp" { format!("fcmp {fast}{name}") } else { format!("icmp {name}") }
+    if kind == "fcmp" {
+        format!("fcmp {fast}{name}")
+    } else {
+        format!("icmp {name}")
+    }
 }
 
 /// A constant as LLVM writes it; floats as the bits of the double of the same value.

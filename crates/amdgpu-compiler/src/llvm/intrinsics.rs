@@ -8,17 +8,40 @@ use crate::target::TargetKind;
 
 impl Emitter<'_> {
     /// Declares an intrinsic and returns the text of a call of it.
-    pub(super) fn call_text(&mut self, result: &str, name: &str, arguments: &[(String, String)]) -> String {
+    pub(super) fn call_text(
+        &mut self,
+        result: &str,
+        name: &str,
+        arguments: &[(String, String)],
+    ) -> String {
         let types: Vec<&str> = arguments.iter().map(|(ty, _)| ty.as_str()).collect();
-        self.declarations.insert(format!("declare {result} @{name}({}) #1", types.join(", ")));
-        let values: Vec<String> = arguments.iter().map(|(ty, value)| format!("{ty} {value}")).collect();
-        let flags = if self.fast_math && matches!(result, "float" | "double") { "fast " } else { "" };
+        self.declarations
+            .insert(format!("declare {result} @{name}({}) #1", types.join(", ")));
+        let values: Vec<String> = arguments
+            .iter()
+            .map(|(ty, value)| format!("{ty} {value}"))
+            .collect();
+        let flags = if self.fast_math && matches!(result, "float" | "double") {
+            "fast "
+        } else {
+            ""
+        };
         format!("call {flags}{result} @{name}({})", values.join(", "))
     }
 
-    pub(super) fn intrinsic(&mut self, name: &str, intrinsic: Intrinsic, ty: Type, arguments: &[String]) {
+    pub(super) fn intrinsic(
+        &mut self,
+        name: &str,
+        intrinsic: Intrinsic,
+        ty: Type,
+        arguments: &[String],
+    ) {
         let text = self.type_text(ty).to_owned();
-        let suffix = if ty.is_float() { format!("f{}", ty.bits()) } else { format!("i{}", ty.bits()) };
+        let suffix = if ty.is_float() {
+            format!("f{}", ty.bits())
+        } else {
+            format!("i{}", ty.bits())
+        };
         let llvm = match intrinsic {
             Intrinsic::Sqrt => "sqrt",
             Intrinsic::Floor => "floor",
@@ -35,11 +58,19 @@ impl Emitter<'_> {
             Intrinsic::TrailingZeros => "cttz",
             Intrinsic::ReverseBits => "bitreverse",
             Intrinsic::MultiplyHigh => return self.multiply_high(name, ty, arguments, "sext"),
-            Intrinsic::MultiplyHighUnsigned => return self.multiply_high(name, ty, arguments, "zext"),
+            Intrinsic::MultiplyHighUnsigned => {
+                return self.multiply_high(name, ty, arguments, "zext");
+            }
             Intrinsic::Reinterpret => return,
         };
-        let mut list: Vec<(String, String)> = arguments.iter().map(|argument| (text.clone(), argument.clone())).collect();
-        if matches!(intrinsic, Intrinsic::LeadingZeros | Intrinsic::TrailingZeros) {
+        let mut list: Vec<(String, String)> = arguments
+            .iter()
+            .map(|argument| (text.clone(), argument.clone()))
+            .collect();
+        if matches!(
+            intrinsic,
+            Intrinsic::LeadingZeros | Intrinsic::TrailingZeros
+        ) {
             list.push(("i1".to_owned(), "false".to_owned()));
         }
         let call = self.call_text(&text, &format!("llvm.{llvm}.{suffix}"), &list);
@@ -50,7 +81,9 @@ impl Emitter<'_> {
     fn multiply_high(&mut self, name: &str, ty: Type, arguments: &[String], extend: &str) {
         let (bits, wide) = (ty.bits(), ty.bits() * 2);
         for (index, argument) in arguments.iter().enumerate() {
-            self.line(&format!("  {name}.{index} = {extend} i{bits} {argument} to i{wide}"));
+            self.line(&format!(
+                "  {name}.{index} = {extend} i{bits} {argument} to i{wide}"
+            ));
         }
         self.line(&format!("  {name}.p = mul i{wide} {name}.0, {name}.1"));
         self.line(&format!("  {name}.h = lshr i{wide} {name}.p, {bits}"));
@@ -58,7 +91,15 @@ impl Emitter<'_> {
     }
 
     /// Division as the IR defines it: nothing traps. `divisor` is the constant divisor, if it is one.
-    pub(super) fn division(&mut self, name: &str, operation: BinaryOp, ty: &str, a: &str, b: &str, divisor: Option<i64>) {
+    pub(super) fn division(
+        &mut self,
+        name: &str,
+        operation: BinaryOp,
+        ty: &str,
+        a: &str,
+        b: &str,
+        divisor: Option<i64>,
+    ) {
         let (llvm, is_signed, is_remainder) = match operation {
             BinaryOp::DivideSigned => ("sdiv", true, false),
             BinaryOp::RemainderSigned => ("srem", true, true),
@@ -71,15 +112,24 @@ impl Emitter<'_> {
         }
         let mut text = format!("  {name}.z = icmp eq {ty} {b}, 0\n");
         if is_signed {
-            let _ = write!(text, "  {name}.m = icmp eq {ty} {b}, -1\n  {name}.s = or i1 {name}.z, {name}.m\n  {name}.d = select i1 {name}.s, {ty} 1, {ty} {b}\n");
+            let _ = write!(
+                text,
+                "  {name}.m = icmp eq {ty} {b}, -1\n  {name}.s = or i1 {name}.z, {name}.m\n  {name}.d = select i1 {name}.s, {ty} 1, {ty} {b}\n"
+            );
         } else {
             let _ = writeln!(text, "  {name}.d = select i1 {name}.z, {ty} 1, {ty} {b}");
         }
         let _ = writeln!(text, "  {name}.q = {llvm} {ty} {a}, {name}.d");
         if is_remainder {
-            let _ = write!(text, "  {name} = select i1 {name}.z, {ty} {a}, {ty} {name}.q");
+            let _ = write!(
+                text,
+                "  {name} = select i1 {name}.z, {ty} {a}, {ty} {name}.q"
+            );
         } else if is_signed {
-            let _ = write!(text, "  {name}.n = sub {ty} 0, {a}\n  {name}.r = select i1 {name}.m, {ty} {name}.n, {ty} {name}.q\n  {name} = select i1 {name}.z, {ty} 0, {ty} {name}.r");
+            let _ = write!(
+                text,
+                "  {name}.n = sub {ty} 0, {a}\n  {name}.r = select i1 {name}.m, {ty} {name}.n, {ty} {name}.q\n  {name} = select i1 {name}.z, {ty} 0, {ty} {name}.r"
+            );
         } else {
             let _ = write!(text, "  {name} = select i1 {name}.z, {ty} 0, {ty} {name}.q");
         }
@@ -92,7 +142,10 @@ impl Emitter<'_> {
         match self.kind {
             TargetKind::Host => {
                 // `add 0` gives the parameter the name of the value; LLVM removes it at once.
-                self.line(&format!("  {name} = add i32 {}, 0", parameter_name(special)));
+                self.line(&format!(
+                    "  {name} = add i32 {}, 0",
+                    parameter_name(special)
+                ));
             }
             TargetKind::Nvidia => {
                 let register = match special.kind {
@@ -101,7 +154,11 @@ impl Emitter<'_> {
                     SpecialKind::BlockSize => "ntid",
                     SpecialKind::GridSize => "nctaid",
                 };
-                let call = self.call_text("i32", &format!("llvm.nvvm.read.ptx.sreg.{register}.{axis}"), &[]);
+                let call = self.call_text(
+                    "i32",
+                    &format!("llvm.nvvm.read.ptx.sreg.{register}.{axis}"),
+                    &[],
+                );
                 self.line(&format!("  {name} = {call}"));
             }
             TargetKind::Amd => self.amd_special(name, special, axis),
@@ -113,7 +170,11 @@ impl Emitter<'_> {
     fn amd_special(&mut self, name: &str, special: Special, axis: &str) {
         match special.kind {
             SpecialKind::ThreadIndex | SpecialKind::BlockIndex => {
-                let register = if special.kind == SpecialKind::ThreadIndex { "workitem" } else { "workgroup" };
+                let register = if special.kind == SpecialKind::ThreadIndex {
+                    "workitem"
+                } else {
+                    "workgroup"
+                };
                 let call = self.call_text("i32", &format!("llvm.amdgcn.{register}.id.{axis}"), &[]);
                 self.line(&format!("  {name} = {call}"));
             }
@@ -121,13 +182,21 @@ impl Emitter<'_> {
                 let call = self.call_text("ptr addrspace(4)", "llvm.amdgcn.implicitarg.ptr", &[]);
                 self.line(&format!("  {name}.a = {call}"));
                 let is_block = special.kind == SpecialKind::BlockSize;
-                let offset = if is_block { 12 + 2 * u32::from(special.axis) } else { 4 * u32::from(special.axis) };
+                let offset = if is_block {
+                    12 + 2 * u32::from(special.axis)
+                } else {
+                    4 * u32::from(special.axis)
+                };
                 self.line(&format!("  {name}.p = getelementptr inbounds i8, ptr addrspace(4) {name}.a, i64 {offset}"));
                 if is_block {
-                    self.line(&format!("  {name}.w = load i16, ptr addrspace(4) {name}.p, align 2"));
+                    self.line(&format!(
+                        "  {name}.w = load i16, ptr addrspace(4) {name}.p, align 2"
+                    ));
                     self.line(&format!("  {name} = zext i16 {name}.w to i32"));
                 } else {
-                    self.line(&format!("  {name} = load i32, ptr addrspace(4) {name}.p, align 4"));
+                    self.line(&format!(
+                        "  {name} = load i32, ptr addrspace(4) {name}.p, align 4"
+                    ));
                 }
             }
         }
@@ -142,5 +211,7 @@ pub(super) fn parameter_name(special: Special) -> String {
 
 /// All built-in variables, in the order they are passed on the CPU.
 pub(super) fn all_specials() -> impl Iterator<Item = Special> {
-    SpecialKind::ALL.iter().flat_map(|&kind| (0..3).map(move |axis| Special { kind, axis }))
+    SpecialKind::ALL
+        .iter()
+        .flat_map(|&kind| (0..3).map(move |axis| Special { kind, axis }))
 }

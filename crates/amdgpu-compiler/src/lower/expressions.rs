@@ -25,7 +25,8 @@ impl Lowering<'_> {
         match &expr.kind {
             ExprKind::Integer(value) => self.integer(ty, *value),
             ExprKind::Float(value) => self.float(ty, *value),
-            ExprKind::Null => self.constant(POINTER, 0),
+            // Structs were handled above.
+            ExprKind::Null | ExprKind::Struct(_) => self.constant(POINTER, 0),
             ExprKind::Load(place) => self.read(place),
             ExprKind::AddressOf(place) => self.address(place),
             ExprKind::Cast(inner) => self.conversion(inner, expr.ty),
@@ -50,9 +51,22 @@ impl Lowering<'_> {
             ExprKind::Binary(operation, left, right) => self.binary(*operation, left, right, expr),
             ExprKind::Conditional(condition, yes, no) => self.conditional(condition, yes, no, ty),
             ExprKind::Assign(place, source) => self.assign(place, source),
-            ExprKind::Compound { operation, place, value, compute } => self.compound(*operation, place, value, *compute, expr),
-            ExprKind::Step { place, is_increment, is_prefix } => self.step(place, *is_increment, *is_prefix),
-            ExprKind::Offset { pointer, index, is_negative } => {
+            ExprKind::Compound {
+                operation,
+                place,
+                value,
+                compute,
+            } => self.compound(*operation, place, value, *compute, expr),
+            ExprKind::Step {
+                place,
+                is_increment,
+                is_prefix,
+            } => self.step(place, *is_increment, *is_prefix),
+            ExprKind::Offset {
+                pointer,
+                index,
+                is_negative,
+            } => {
                 let base = self.value(pointer);
                 let index = self.value(index);
                 self.at(expr.span);
@@ -63,14 +77,14 @@ impl Lowering<'_> {
                 self.at(expr.span);
                 self.call(*function, arguments, expr.ty, None)
             }
-            ExprKind::Intrinsic(intrinsic, arguments) => self.intrinsic(*intrinsic, arguments, ty, expr),
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                self.intrinsic(*intrinsic, arguments, ty, expr)
+            }
             ExprKind::Special(special) => self.emit(Op::Special(*special), Type::I32),
             ExprKind::Comma(first, second) => {
                 self.effect(first);
                 self.value(second)
             }
-            // Structs were handled above.
-            ExprKind::Struct(_) => self.constant(POINTER, 0),
         }
     }
 
@@ -101,14 +115,26 @@ impl Lowering<'_> {
         let target = self.ir_type(to);
         let is_signed = self.is_signed(from);
         if target == Type::I1 {
-            return if source == Type::I1 { value } else { self.is_not_zero(value) };
+            return if source == Type::I1 {
+                value
+            } else {
+                self.is_not_zero(value)
+            };
         }
         match (source.is_pointer(), target.is_pointer()) {
             (true, true) => return value,
             (true, false) => return self.cast(CastKind::PointerToInteger, value, target),
             (false, true) => {
-                let extend = if is_signed { CastKind::ExtendSigned } else { CastKind::ExtendUnsigned };
-                let wide = if source.bits() < 64 { self.cast(extend, value, Type::I64) } else { value };
+                let extend = if is_signed {
+                    CastKind::ExtendSigned
+                } else {
+                    CastKind::ExtendUnsigned
+                };
+                let wide = if source.bits() < 64 {
+                    self.cast(extend, value, Type::I64)
+                } else {
+                    value
+                };
                 return self.cast(CastKind::IntegerToPointer, wide, target);
             }
             (false, false) => {}
@@ -118,15 +144,41 @@ impl Lowering<'_> {
             (true, true) if source == target => value,
             (true, true) if source == Type::F32 => self.cast(CastKind::WidenFloat, value, target),
             (true, true) => self.cast(CastKind::NarrowFloat, value, target),
-            (false, true) => self.cast(if is_signed { CastKind::SignedToFloat } else { CastKind::UnsignedToFloat }, value, target),
+            (false, true) => self.cast(
+                if is_signed {
+                    CastKind::SignedToFloat
+                } else {
+                    CastKind::UnsignedToFloat
+                },
+                value,
+                target,
+            ),
             (true, false) if target.bits() < 32 => {
                 let word = self.cast(CastKind::FloatToSigned, value, Type::I32);
                 self.cast(CastKind::Truncate, word, target)
             }
-            (true, false) => self.cast(if to_signed { CastKind::FloatToSigned } else { CastKind::FloatToUnsigned }, value, target),
+            (true, false) => self.cast(
+                if to_signed {
+                    CastKind::FloatToSigned
+                } else {
+                    CastKind::FloatToUnsigned
+                },
+                value,
+                target,
+            ),
             (false, false) if source.bits() == target.bits() => value,
-            (false, false) if source.bits() > target.bits() => self.cast(CastKind::Truncate, value, target),
-            (false, false) => self.cast(if is_signed { CastKind::ExtendSigned } else { CastKind::ExtendUnsigned }, value, target),
+            (false, false) if source.bits() > target.bits() => {
+                self.cast(CastKind::Truncate, value, target)
+            }
+            (false, false) => self.cast(
+                if is_signed {
+                    CastKind::ExtendSigned
+                } else {
+                    CastKind::ExtendUnsigned
+                },
+                value,
+                target,
+            ),
         }
     }
 
@@ -174,7 +226,13 @@ impl Lowering<'_> {
 
     /// Float arithmetic, with C's contraction: a product that is an operand of `+` or `-` in the same expression is fused. Of
     /// two products the left one is, as clang does.
-    fn float_operation(&mut self, operation: Operator, left: Operand<'_>, right: &Expr, ty: Type) -> Value {
+    fn float_operation(
+        &mut self,
+        operation: Operator,
+        left: Operand<'_>,
+        right: &Expr,
+        ty: Type,
+    ) -> Value {
         if matches!(operation, Operator::Add | Operator::Subtract) {
             let negates_right = operation == Operator::Subtract;
             if let Operand::Expr(left_expr) = left
@@ -182,17 +240,35 @@ impl Lowering<'_> {
             {
                 let a = self.value(a);
                 let b = self.value(b);
-                let a = if is_negative { self.emit(Op::Negate(a), ty) } else { a };
+                let a = if is_negative {
+                    self.emit(Op::Negate(a), ty)
+                } else {
+                    a
+                };
                 let c = self.value(right);
-                let c = if negates_right { self.emit(Op::Negate(c), ty) } else { c };
-                return self.emit(Op::Intrinsic(Intrinsic::FusedMultiplyAdd, vec![a, b, c]), ty);
+                let c = if negates_right {
+                    self.emit(Op::Negate(c), ty)
+                } else {
+                    c
+                };
+                return self.emit(
+                    Op::Intrinsic(Intrinsic::FusedMultiplyAdd, vec![a, b, c]),
+                    ty,
+                );
             }
             if let Some((a, b, is_negative)) = product(right) {
                 let c = self.operand(left);
                 let a = self.value(a);
                 let b = self.value(b);
-                let a = if is_negative == negates_right { a } else { self.emit(Op::Negate(a), ty) };
-                return self.emit(Op::Intrinsic(Intrinsic::FusedMultiplyAdd, vec![a, b, c]), ty);
+                let a = if is_negative == negates_right {
+                    a
+                } else {
+                    self.emit(Op::Negate(a), ty)
+                };
+                return self.emit(
+                    Op::Intrinsic(Intrinsic::FusedMultiplyAdd, vec![a, b, c]),
+                    ty,
+                );
             }
         }
         let a = self.operand(left);
@@ -218,13 +294,41 @@ impl Lowering<'_> {
         let scalar = self.scalar(ty);
         let is_float = scalar.is_some_and(ScalarType::is_float);
         let is_signed = scalar.is_some_and(ScalarType::is_signed);
-        let choose = |float, signed, unsigned| if is_float { float } else if is_signed { signed } else { unsigned };
+        let choose = |float, signed, unsigned| {
+            if is_float {
+                float
+            } else if is_signed {
+                signed
+            } else {
+                unsigned
+            }
+        };
         match operation {
-            Operator::Less => choose(Predicate::LessFloat, Predicate::LessSigned, Predicate::LessUnsigned),
-            Operator::LessEqual => choose(Predicate::LessEqualFloat, Predicate::LessEqualSigned, Predicate::LessEqualUnsigned),
-            Operator::Greater => choose(Predicate::GreaterFloat, Predicate::GreaterSigned, Predicate::GreaterUnsigned),
-            Operator::GreaterEqual => choose(Predicate::GreaterEqualFloat, Predicate::GreaterEqualSigned, Predicate::GreaterEqualUnsigned),
-            Operator::NotEqual => choose(Predicate::NotEqualFloat, Predicate::NotEqual, Predicate::NotEqual),
+            Operator::Less => choose(
+                Predicate::LessFloat,
+                Predicate::LessSigned,
+                Predicate::LessUnsigned,
+            ),
+            Operator::LessEqual => choose(
+                Predicate::LessEqualFloat,
+                Predicate::LessEqualSigned,
+                Predicate::LessEqualUnsigned,
+            ),
+            Operator::Greater => choose(
+                Predicate::GreaterFloat,
+                Predicate::GreaterSigned,
+                Predicate::GreaterUnsigned,
+            ),
+            Operator::GreaterEqual => choose(
+                Predicate::GreaterEqualFloat,
+                Predicate::GreaterEqualSigned,
+                Predicate::GreaterEqualUnsigned,
+            ),
+            Operator::NotEqual => choose(
+                Predicate::NotEqualFloat,
+                Predicate::NotEqual,
+                Predicate::NotEqual,
+            ),
             _ => choose(Predicate::EqualFloat, Predicate::Equal, Predicate::Equal),
         }
     }
@@ -234,12 +338,19 @@ impl Lowering<'_> {
         if self.is_harmless(right) {
             let a = self.value(left);
             let b = self.value(right);
-            return self.emit(Op::Binary(if is_and { BinaryOp::And } else { BinaryOp::Or }, a, b), Type::I1);
+            return self.emit(
+                Op::Binary(if is_and { BinaryOp::And } else { BinaryOp::Or }, a, b),
+                Type::I1,
+            );
         }
         let (more, join) = (self.new_block(), self.new_block());
         let (yes, no) = if is_and { (more, join) } else { (join, more) };
         let first = self.value(left);
-        self.terminate(Terminator::Branch { condition: first, yes, no });
+        self.terminate(Terminator::Branch {
+            condition: first,
+            yes,
+            no,
+        });
         let result = self.variables.add(Type::I1);
         let known = self.constant(Type::I1, u64::from(!is_and));
         self.write_variable(result, known);
@@ -289,15 +400,31 @@ impl Lowering<'_> {
         }
         *budget -= 1;
         match &expr.kind {
-            ExprKind::Integer(_) | ExprKind::Float(_) | ExprKind::Null | ExprKind::Special(_) => true,
+            ExprKind::Integer(_) | ExprKind::Float(_) | ExprKind::Null | ExprKind::Special(_) => {
+                true
+            }
             ExprKind::Load(place) => match place.kind {
-                PlaceKind::Local(local) => matches!(self.home(local), Some(super::Home::Variable(..))),
+                PlaceKind::Local(local) => {
+                    matches!(self.home(local), Some(super::Home::Variable(..)))
+                }
                 _ => false,
             },
-            ExprKind::Cast(inner) | ExprKind::Negate(inner) | ExprKind::Complement(inner) | ExprKind::Not(inner) => self.is_harmless_within(inner, budget),
-            ExprKind::Conditional(condition, yes, no) => [condition, yes, no].into_iter().all(|part| self.is_harmless_within(part, budget)),
+            ExprKind::Cast(inner)
+            | ExprKind::Negate(inner)
+            | ExprKind::Complement(inner)
+            | ExprKind::Not(inner) => self.is_harmless_within(inner, budget),
+            ExprKind::Conditional(condition, yes, no) => [condition, yes, no]
+                .into_iter()
+                .all(|part| self.is_harmless_within(part, budget)),
             ExprKind::Binary(operation, left, right) => {
-                !matches!(operation, Operator::Divide | Operator::Remainder | Operator::LogicalAnd | Operator::LogicalOr) && self.is_harmless_within(left, budget) && self.is_harmless_within(right, budget)
+                !matches!(
+                    operation,
+                    Operator::Divide
+                        | Operator::Remainder
+                        | Operator::LogicalAnd
+                        | Operator::LogicalOr
+                ) && self.is_harmless_within(left, budget)
+                    && self.is_harmless_within(right, budget)
             }
             _ => false,
         }
@@ -307,7 +434,11 @@ impl Lowering<'_> {
     pub(super) fn branch_on(&mut self, condition: &Expr, yes: BlockId, no: BlockId) {
         match &condition.kind {
             ExprKind::Not(inner) => self.branch_on(inner, no, yes),
-            ExprKind::Binary(operation @ (Operator::LogicalAnd | Operator::LogicalOr), left, right) if !self.is_harmless(right) => {
+            ExprKind::Binary(
+                operation @ (Operator::LogicalAnd | Operator::LogicalOr),
+                left,
+                right,
+            ) if !self.is_harmless(right) => {
                 let more = self.new_block();
                 if *operation == Operator::LogicalAnd {
                     self.branch_on(left, more, no);
@@ -319,7 +450,11 @@ impl Lowering<'_> {
             }
             _ => {
                 let value = self.value(condition);
-                self.terminate(Terminator::Branch { condition: value, yes, no });
+                self.terminate(Terminator::Branch {
+                    condition: value,
+                    yes,
+                    no,
+                });
             }
         }
     }
@@ -332,7 +467,14 @@ impl Lowering<'_> {
         value
     }
 
-    fn compound(&mut self, operation: Operator, place: &Place, value: &Expr, compute: TypeId, expr: &Expr) -> Value {
+    fn compound(
+        &mut self,
+        operation: Operator,
+        place: &Place,
+        value: &Expr,
+        compute: TypeId,
+        expr: &Expr,
+    ) -> Value {
         let target = self.prepare(place);
         if let types::Type::Pointer { .. } = self.types.get(place.ty) {
             let index = self.value(value);
@@ -369,10 +511,32 @@ impl Lowering<'_> {
             self.offset(old, one, !is_increment, place.ty)
         } else if ty.is_float() {
             let one = self.float(ty, 1.0);
-            self.emit(Op::Binary(if is_increment { BinaryOp::AddFloat } else { BinaryOp::SubtractFloat }, old, one), ty)
+            self.emit(
+                Op::Binary(
+                    if is_increment {
+                        BinaryOp::AddFloat
+                    } else {
+                        BinaryOp::SubtractFloat
+                    },
+                    old,
+                    one,
+                ),
+                ty,
+            )
         } else {
             let one = self.constant(ty, 1);
-            self.emit(Op::Binary(if is_increment { BinaryOp::Add } else { BinaryOp::Subtract }, old, one), ty)
+            self.emit(
+                Op::Binary(
+                    if is_increment {
+                        BinaryOp::Add
+                    } else {
+                        BinaryOp::Subtract
+                    },
+                    old,
+                    one,
+                ),
+                ty,
+            )
         };
         self.write_prepared(target, new);
         if is_prefix { new } else { old }
@@ -393,7 +557,14 @@ impl Lowering<'_> {
         } else {
             index
         };
-        self.emit(Op::Offset { pointer, index, scale }, POINTER)
+        self.emit(
+            Op::Offset {
+                pointer,
+                index,
+                scale,
+            },
+            POINTER,
+        )
     }
 
     fn distance(&mut self, left: &Expr, right: &Expr) -> Value {
@@ -408,7 +579,13 @@ impl Lowering<'_> {
     }
 
     /// Calls a function; a struct result is written to `result`, or to a temporary whose address comes back.
-    pub(super) fn call(&mut self, function: FunctionId, arguments: &[Expr], ty: TypeId, result: Option<Value>) -> Value {
+    pub(super) fn call(
+        &mut self,
+        function: FunctionId,
+        arguments: &[Expr],
+        ty: TypeId,
+        result: Option<Value>,
+    ) -> Value {
         let line = self.line;
         let mut values = Vec::with_capacity(arguments.len() + 1);
         let is_struct = self.is_struct(ty);
@@ -425,19 +602,45 @@ impl Lowering<'_> {
         }
         self.line = line;
         let index = self.indices.get(&function).copied().unwrap_or(0);
-        let result_type = if is_struct { Type::Void } else { self.ir_type(ty) };
+        let result_type = if is_struct {
+            Type::Void
+        } else {
+            self.ir_type(ty)
+        };
         let first = values.first().copied();
-        let call = self.emit(Op::Call { function: index, arguments: values }, result_type);
-        if is_struct { first.unwrap_or(call) } else { call }
+        let call = self.emit(
+            Op::Call {
+                function: index,
+                arguments: values,
+            },
+            result_type,
+        );
+        if is_struct {
+            first.unwrap_or(call)
+        } else {
+            call
+        }
     }
 
-    fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: &[Expr], ty: Type, expr: &Expr) -> Value {
-        let values: Vec<Value> = arguments.iter().map(|argument| self.value(argument)).collect();
+    fn intrinsic(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &[Expr],
+        ty: Type,
+        expr: &Expr,
+    ) -> Value {
+        let values: Vec<Value> = arguments
+            .iter()
+            .map(|argument| self.value(argument))
+            .collect();
         self.at(expr.span);
         match (intrinsic, values.as_slice()) {
             (Intrinsic::Reinterpret, [only]) if self.function.ty(*only) == ty => *only,
             (Intrinsic::Reinterpret, [only]) => self.cast(CastKind::Reinterpret, *only, ty),
-            (Intrinsic::PopulationCount | Intrinsic::LeadingZeros | Intrinsic::TrailingZeros, [only]) => {
+            (
+                Intrinsic::PopulationCount | Intrinsic::LeadingZeros | Intrinsic::TrailingZeros,
+                [only],
+            ) => {
                 let source = self.function.ty(*only);
                 let count = self.emit(Op::Intrinsic(intrinsic, values.clone()), source);
                 match source.bits().cmp(&ty.bits()) {
@@ -446,7 +649,9 @@ impl Lowering<'_> {
                     std::cmp::Ordering::Equal => count,
                 }
             }
-            (Intrinsic::MultiplyHigh, _) if !self.is_signed(expr.ty) => self.emit(Op::Intrinsic(Intrinsic::MultiplyHighUnsigned, values), ty),
+            (Intrinsic::MultiplyHigh, _) if !self.is_signed(expr.ty) => {
+                self.emit(Op::Intrinsic(Intrinsic::MultiplyHighUnsigned, values), ty)
+            }
             _ => self.emit(Op::Intrinsic(intrinsic, values), ty),
         }
     }
@@ -478,7 +683,14 @@ mod tests {
 
     #[test]
     fn every_scalar_has_a_register_type_of_its_size() {
-        for scalar in [ScalarType::Char, ScalarType::Short, ScalarType::Int, ScalarType::Long, ScalarType::Float, ScalarType::Double] {
+        for scalar in [
+            ScalarType::Char,
+            ScalarType::Short,
+            ScalarType::Int,
+            ScalarType::Long,
+            ScalarType::Float,
+            ScalarType::Double,
+        ] {
             assert_eq!(u64::from(scalar.bytes()), scalar_type(scalar).bytes());
         }
     }

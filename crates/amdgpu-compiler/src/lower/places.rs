@@ -26,7 +26,11 @@ impl Lowering<'_> {
                 _ => self.constant(POINTER, 0),
             },
             PlaceKind::Global(global) => {
-                let address = self.function.add_value(Op::GlobalAddress(global.0), Type::Pointer(AddressSpace::Constant), 0);
+                let address = self.function.add_value(
+                    Op::GlobalAddress(global.0),
+                    Type::Pointer(AddressSpace::Constant),
+                    0,
+                );
                 self.cast(CastKind::AddressSpace, address, POINTER)
             }
             PlaceKind::Dereference(pointer) => self.value(pointer),
@@ -85,11 +89,25 @@ impl Lowering<'_> {
         match &value.kind {
             ExprKind::Load(place) => {
                 let from = self.address(place);
-                self.emit(Op::Copy { to, from, bytes, align }, Type::Void);
+                self.emit(
+                    Op::Copy {
+                        to,
+                        from,
+                        bytes,
+                        align,
+                    },
+                    Type::Void,
+                );
             }
             ExprKind::Struct(fields) => {
-                let types::Type::Struct(index) = self.types.get(value.ty) else { return };
-                let offsets: Vec<u64> = self.types.structs[index.0 as usize].fields.iter().map(|field| field.offset).collect();
+                let types::Type::Struct(index) = self.types.get(value.ty) else {
+                    return;
+                };
+                let offsets: Vec<u64> = self.types.structs[index.0 as usize]
+                    .fields
+                    .iter()
+                    .map(|field| field.offset)
+                    .collect();
                 for (field, offset) in fields.iter().zip(offsets) {
                     let address = self.address_plus(to, offset);
                     self.value_into(field, address);
@@ -99,7 +117,8 @@ impl Lowering<'_> {
                 self.call(*function, arguments, value.ty, Some(to));
             }
             ExprKind::Conditional(condition, yes, no) => {
-                let (then, otherwise, join) = (self.new_block(), self.new_block(), self.new_block());
+                let (then, otherwise, join) =
+                    (self.new_block(), self.new_block(), self.new_block());
                 self.branch_on(condition, then, otherwise);
                 self.continue_in(then);
                 self.value_into(yes, to);
@@ -114,8 +133,24 @@ impl Lowering<'_> {
                 let temporary = self.slot(bytes, align);
                 self.value_into(source, temporary);
                 let target = self.address(place);
-                self.emit(Op::Copy { to: target, from: temporary, bytes, align }, Type::Void);
-                self.emit(Op::Copy { to, from: temporary, bytes, align }, Type::Void);
+                self.emit(
+                    Op::Copy {
+                        to: target,
+                        from: temporary,
+                        bytes,
+                        align,
+                    },
+                    Type::Void,
+                );
+                self.emit(
+                    Op::Copy {
+                        to,
+                        from: temporary,
+                        bytes,
+                        align,
+                    },
+                    Type::Void,
+                );
             }
             ExprKind::Comma(first, second) => {
                 self.effect(first);
@@ -149,7 +184,10 @@ impl Lowering<'_> {
             (Home::Memory(address), Initial::Value(value)) => self.value_into(value, address),
             (Home::Memory(address), Initial::None) => {
                 // A scalar whose address is taken starts as zero like any other; arrays and structs are left as they are.
-                if let Some(ty) = ty.filter(|ty| self.types.representation(*ty).is_some() || matches!(self.types.get(*ty), types::Type::Pointer { .. })) {
+                if let Some(ty) = ty.filter(|ty| {
+                    self.types.representation(*ty).is_some()
+                        || matches!(self.types.get(*ty), types::Type::Pointer { .. })
+                }) {
                     let ir_type = self.ir_type(ty);
                     let zero = self.constant(ir_type, 0);
                     self.store(address, zero);
@@ -158,9 +196,19 @@ impl Lowering<'_> {
             (Home::Memory(address), Initial::Parts(parts)) => {
                 let Some(ty) = ty else { return };
                 let (bytes, align) = (self.types.bytes(ty), self.types.align(ty));
-                let covered: u64 = parts.iter().map(|(_, value)| self.types.bytes(value.ty)).sum();
+                let covered: u64 = parts
+                    .iter()
+                    .map(|(_, value)| self.types.bytes(value.ty))
+                    .sum();
                 if covered < bytes {
-                    self.emit(Op::Clear { to: address, bytes, align }, Type::Void);
+                    self.emit(
+                        Op::Clear {
+                            to: address,
+                            bytes,
+                            align,
+                        },
+                        Type::Void,
+                    );
                 }
                 for (offset, value) in parts {
                     let part = self.address_plus(address, *offset);

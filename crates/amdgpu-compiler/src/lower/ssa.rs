@@ -53,7 +53,10 @@ impl Variables {
     pub fn seal(&mut self, block: BlockId, function: &mut Function) {
         let state = &mut self.blocks[block.0 as usize];
         state.is_sealed = true;
-        let work = std::mem::take(&mut state.incomplete).into_iter().map(|(variable, phi)| (variable, block, phi)).collect();
+        let work = std::mem::take(&mut state.incomplete)
+            .into_iter()
+            .map(|(variable, phi)| (variable, block, phi))
+            .collect();
         self.complete(work, function);
     }
 
@@ -61,13 +64,27 @@ impl Variables {
     fn complete(&mut self, mut work: Vec<(usize, BlockId, Value)>, function: &mut Function) {
         while let Some((variable, block, phi)) = work.pop() {
             let predecessors = self.blocks[block.0 as usize].predecessors.clone();
-            let inputs = predecessors.into_iter().map(|predecessor| (predecessor, self.find(variable, predecessor, function, &mut work))).collect();
+            let inputs = predecessors
+                .into_iter()
+                .map(|predecessor| {
+                    (
+                        predecessor,
+                        self.find(variable, predecessor, function, &mut work),
+                    )
+                })
+                .collect();
             function.values[phi.0 as usize].op = Op::Phi(inputs);
         }
     }
 
     /// The definition that reaches the end of `block` as things stand.
-    fn find(&mut self, variable: usize, block: BlockId, function: &mut Function, work: &mut Vec<(usize, BlockId, Value)>) -> Value {
+    fn find(
+        &mut self,
+        variable: usize,
+        block: BlockId,
+        function: &mut Function,
+        work: &mut Vec<(usize, BlockId, Value)>,
+    ) -> Value {
         let mut path = Vec::new();
         let mut at = block;
         let value = loop {
@@ -104,61 +121,71 @@ impl Variables {
 
     /// What a variable holds that was never written.
     fn zero(&mut self, ty: Type, function: &mut Function) -> Value {
-        *self.zeros.entry(ty).or_insert_with(|| function.add_value(Op::Constant(0), ty, 0))
+        *self
+            .zeros
+            .entry(ty)
+            .or_insert_with(|| function.add_value(Op::Constant(0), ty, 0))
     }
+}
 
-    /// Drops unreachable blocks from phis and removes phis that choose between one value and themselves.
-    pub fn finish(&self, function: &mut Function) {
-        let cfg = Cfg::new(function);
-        let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
-        let find = |replacement: &[Option<Value>], mut value: Value| {
-            while let Some(next) = replacement[value.0 as usize] {
-                value = next;
+/// Drops unreachable blocks from phis and removes phis that choose between one value and themselves.
+pub(super) fn finish(function: &mut Function) {
+    let cfg = Cfg::new(function);
+    let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
+    let find = |replacement: &[Option<Value>], mut value: Value| {
+        while let Some(next) = replacement[value.0 as usize] {
+            value = next;
+        }
+        value
+    };
+    for index in 0..function.blocks.len() {
+        let block = BlockId(index as u32);
+        if !cfg.is_reachable(block) {
+            function.blocks[index].instructions.clear();
+            function.blocks[index].terminator = crate::ir::Terminator::Unreachable;
+            continue;
+        }
+        for position in 0..function.blocks[index].instructions.len() {
+            let value = function.blocks[index].instructions[position];
+            match &mut function.values[value.0 as usize].op {
+                Op::Phi(inputs) => inputs.retain(|(from, _)| cfg.is_reachable(*from)),
+                _ => break,
             }
-            value
-        };
-        for index in 0..function.blocks.len() {
-            let block = BlockId(index as u32);
-            if !cfg.is_reachable(block) {
-                function.blocks[index].instructions.clear();
-                function.blocks[index].terminator = crate::ir::Terminator::Unreachable;
-                continue;
-            }
-            for position in 0..function.blocks[index].instructions.len() {
-                let value = function.blocks[index].instructions[position];
-                match &mut function.values[value.0 as usize].op {
-                    Op::Phi(inputs) => inputs.retain(|(from, _)| cfg.is_reachable(*from)),
-                    _ => break,
+        }
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &block in &cfg.order {
+            for &phi in &function.blocks[block.0 as usize].instructions {
+                let Op::Phi(inputs) = function.op(phi) else {
+                    break;
+                };
+                if replacement[phi.0 as usize].is_some() {
+                    continue;
+                }
+                let mut inputs = inputs
+                    .iter()
+                    .map(|(_, input)| find(&replacement, *input))
+                    .filter(|input| *input != phi);
+                if let Some(first) = inputs.next()
+                    && inputs.all(|input| input == first)
+                {
+                    replacement[phi.0 as usize] = Some(first);
+                    changed = true;
                 }
             }
         }
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &block in &cfg.order {
-                for &phi in &function.blocks[block.0 as usize].instructions {
-                    let Op::Phi(inputs) = function.op(phi) else { break };
-                    if replacement[phi.0 as usize].is_some() {
-                        continue;
-                    }
-                    let mut inputs = inputs.iter().map(|(_, input)| find(&replacement, *input)).filter(|input| *input != phi);
-                    if let Some(first) = inputs.next()
-                        && inputs.all(|input| input == first)
-                    {
-                        replacement[phi.0 as usize] = Some(first);
-                        changed = true;
-                    }
-                }
-            }
-        }
-        function.replace_uses(&replacement);
-        for block in &mut function.blocks {
-            block.instructions.retain(|value| replacement[value.0 as usize].is_none());
-        }
-        for (value, replacement) in function.values.iter_mut().zip(&replacement) {
-            if replacement.is_some() {
-                value.op = Op::Nothing;
-            }
+    }
+    function.replace_uses(&replacement);
+    for block in &mut function.blocks {
+        block
+            .instructions
+            .retain(|value| replacement[value.0 as usize].is_none());
+    }
+    for (value, replacement) in function.values.iter_mut().zip(&replacement) {
+        if replacement.is_some() {
+            value.op = Op::Nothing;
         }
     }
 }

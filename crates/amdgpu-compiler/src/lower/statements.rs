@@ -20,8 +20,14 @@ impl Lowering<'_> {
                 self.declare(*local, ty, initial);
             }
             StmtKind::Block(inner) => self.statements(inner),
-            StmtKind::If(condition, then, otherwise) => self.if_statement(condition, then, otherwise.as_deref()),
-            StmtKind::Loop { condition, step, body } => self.loop_statement(condition.as_ref(), step.as_ref(), body),
+            StmtKind::If(condition, then, otherwise) => {
+                self.if_statement(condition, then, otherwise.as_deref());
+            }
+            StmtKind::Loop {
+                condition,
+                step,
+                body,
+            } => self.loop_statement(condition.as_ref(), step.as_ref(), body),
             StmtKind::DoWhile { body, condition } => self.do_while(body, condition),
             StmtKind::Switch { value, groups } => self.switch(value, groups),
             StmtKind::Break => {
@@ -46,7 +52,11 @@ impl Lowering<'_> {
 
     fn if_statement(&mut self, condition: &Expr, then: &Stmt, otherwise: Option<&Stmt>) {
         let (yes, join) = (self.new_block(), self.new_block());
-        let no = if otherwise.is_some() { self.new_block() } else { join };
+        let no = if otherwise.is_some() {
+            self.new_block()
+        } else {
+            join
+        };
         self.branch_on(condition, yes, no);
         self.continue_in(yes);
         self.statement(then);
@@ -60,7 +70,12 @@ impl Lowering<'_> {
     }
 
     fn loop_statement(&mut self, condition: Option<&Expr>, step: Option<&Expr>, body: &Stmt) {
-        let (header, inside, latch, exit) = (self.new_block(), self.new_block(), self.new_block(), self.new_block());
+        let (header, inside, latch, exit) = (
+            self.new_block(),
+            self.new_block(),
+            self.new_block(),
+            self.new_block(),
+        );
         self.jump(header);
         self.current = header;
         match condition {
@@ -68,7 +83,10 @@ impl Lowering<'_> {
             None => self.jump(inside),
         }
         self.continue_in(inside);
-        self.exits.push(Exits { on_break: exit, on_continue: Some(latch) });
+        self.exits.push(Exits {
+            on_break: exit,
+            on_continue: Some(latch),
+        });
         self.statement(body);
         self.exits.pop();
         self.jump(latch);
@@ -86,7 +104,10 @@ impl Lowering<'_> {
         let (inside, latch, exit) = (self.new_block(), self.new_block(), self.new_block());
         self.jump(inside);
         self.current = inside;
-        self.exits.push(Exits { on_break: exit, on_continue: Some(latch) });
+        self.exits.push(Exits {
+            on_break: exit,
+            on_continue: Some(latch),
+        });
         self.statement(body);
         self.exits.pop();
         self.jump(latch);
@@ -101,17 +122,33 @@ impl Lowering<'_> {
         let blocks: Vec<_> = groups.iter().map(|_| self.new_block()).collect();
         let value = self.value(value);
         let ty = self.function.ty(value);
-        let mask = if ty.bits() >= 64 { u64::MAX } else { (1 << ty.bits()) - 1 };
+        let mask = if ty.bits() >= 64 {
+            u64::MAX
+        } else {
+            (1 << ty.bits()) - 1
+        };
         let mut cases = Vec::new();
         let mut default = exit;
         for (group, &block) in groups.iter().zip(&blocks) {
-            cases.extend(group.values.iter().map(|number| (*number as u64 & mask, block)));
+            cases.extend(
+                group
+                    .values
+                    .iter()
+                    .map(|number| (*number as u64 & mask, block)),
+            );
             if group.is_default {
                 default = block;
             }
         }
-        self.terminate(Terminator::Switch { value, cases, default });
-        self.exits.push(Exits { on_break: exit, on_continue: None });
+        self.terminate(Terminator::Switch {
+            value,
+            cases,
+            default,
+        });
+        self.exits.push(Exits {
+            on_break: exit,
+            on_continue: None,
+        });
         for (index, (group, &block)) in groups.iter().zip(&blocks).enumerate() {
             // Two ways lead here: the label, and falling through from the group before.
             self.continue_in(block);

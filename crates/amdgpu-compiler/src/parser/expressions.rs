@@ -14,7 +14,11 @@ impl Parser<'_> {
             let span = self.bump().site;
             let right = self.assignment()?;
             let height = left.height.max(right.height) + 1;
-            left = self.make(ExprKind::Comma(Box::new(left), Box::new(right)), span, height)?;
+            left = self.make(
+                ExprKind::Comma(Box::new(left), Box::new(right)),
+                span,
+                height,
+            )?;
         }
         Ok(left)
     }
@@ -22,11 +26,17 @@ impl Parser<'_> {
     pub(super) fn assignment(&mut self) -> Parse<Expr> {
         self.nested(|parser| {
             let left = parser.conditional()?;
-            let Some(operation) = assignment_operator(parser.kind()) else { return Ok(left) };
+            let Some(operation) = assignment_operator(parser.kind()) else {
+                return Ok(left);
+            };
             let span = parser.bump().site;
             let right = parser.initialiser()?;
             let height = left.height.max(right.height) + 1;
-            parser.make(ExprKind::Assign(operation, Box::new(left), Box::new(right)), span, height)
+            parser.make(
+                ExprKind::Assign(operation, Box::new(left), Box::new(right)),
+                span,
+                height,
+            )
         })
     }
 
@@ -47,10 +57,18 @@ impl Parser<'_> {
             let mut values = Vec::new();
             while !parser.at(TokenKind::RightBrace) {
                 if parser.at(TokenKind::Eof) {
-                    return parser.fail(open.site, "this '{' is never closed", Some("add the missing '}'"));
+                    return parser.fail(
+                        open.site,
+                        "this '{' is never closed",
+                        Some("add the missing '}'"),
+                    );
                 }
                 if parser.at(TokenKind::Dot) {
-                    return parser.refuse(parser.peek().site, "a designated initialiser", Some("give the values in the order of the fields"));
+                    return parser.refuse(
+                        parser.peek().site,
+                        "a designated initialiser",
+                        Some("give the values in the order of the fields"),
+                    );
                 }
                 values.push(parser.initialiser()?);
                 if !parser.accept(TokenKind::Comma) {
@@ -73,7 +91,11 @@ impl Parser<'_> {
             parser.expect(TokenKind::Colon, "between the two values of '?'")?;
             let no = parser.assignment()?;
             let height = condition.height.max(yes.height).max(no.height) + 1;
-            parser.make(ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no)), span, height)
+            parser.make(
+                ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no)),
+                span,
+                height,
+            )
         })
     }
 
@@ -83,11 +105,19 @@ impl Parser<'_> {
             if self.at(TokenKind::TripleLess) {
                 return self.refuse(self.peek().site, "a kernel launch from device code", None);
             }
-            let Some((operation, precedence)) = binary_operator(self.kind()).filter(|&(_, precedence)| precedence > level) else { return Ok(left) };
+            let Some((operation, precedence)) =
+                binary_operator(self.kind()).filter(|&(_, precedence)| precedence > level)
+            else {
+                return Ok(left);
+            };
             let span = self.bump().site;
             let right = self.binary(precedence)?;
             let height = left.height.max(right.height) + 1;
-            left = self.make(ExprKind::Binary(operation, Box::new(left), Box::new(right)), span, height)?;
+            left = self.make(
+                ExprKind::Binary(operation, Box::new(left), Box::new(right)),
+                span,
+                height,
+            )?;
         }
     }
 
@@ -110,7 +140,11 @@ impl Parser<'_> {
             let height = value.height + 1;
             let kind = match operation {
                 Some(operation) => ExprKind::Unary(operation, Box::new(value)),
-                None => ExprKind::Step { object: Box::new(value), is_increment: token.kind == TokenKind::PlusPlus, is_prefix: true },
+                None => ExprKind::Step {
+                    object: Box::new(value),
+                    is_increment: token.kind == TokenKind::PlusPlus,
+                    is_prefix: true,
+                },
             };
             parser.make(kind, token.site, height)
         })
@@ -130,10 +164,27 @@ impl Parser<'_> {
         };
         let is_word = matches!(
             next.symbol,
-            words::VOID | words::BOOL | words::CHAR | words::SHORT | words::INT | words::LONG | words::FLOAT | words::DOUBLE | words::SIGNED | words::UNSIGNED | words::CONST | words::STRUCT | words::ENUM | words::VOLATILE
+            words::VOID
+                | words::BOOL
+                | words::CHAR
+                | words::SHORT
+                | words::INT
+                | words::LONG
+                | words::FLOAT
+                | words::DOUBLE
+                | words::SIGNED
+                | words::UNSIGNED
+                | words::CONST
+                | words::STRUCT
+                | words::ENUM
+                | words::VOLATILE
         );
         // `(float(x))` and `(P{1})` are values in parentheses.
-        (is_type || is_word) && !matches!(after, TokenKind::LeftParen | TokenKind::LeftBrace | TokenKind::ColonColon)
+        (is_type || is_word)
+            && !matches!(
+                after,
+                TokenKind::LeftParen | TokenKind::LeftBrace | TokenKind::ColonColon
+            )
     }
 
     fn cast(&mut self) -> Parse<Expr> {
@@ -144,11 +195,26 @@ impl Parser<'_> {
             if parser.at(TokenKind::LeftBrace) {
                 let arguments = parser.braced_list()?;
                 let height = tallest(&arguments) + 1;
-                return parser.make(ExprKind::Construct { ty: Box::new(ty), arguments }, open.site, height);
+                return parser.make(
+                    ExprKind::Construct {
+                        ty: Box::new(ty),
+                        arguments,
+                    },
+                    open.site,
+                    height,
+                );
             }
             let value = parser.unary()?;
             let height = value.height + 1;
-            parser.make(ExprKind::Cast { ty: Box::new(ty), value: Box::new(value), is_reinterpret: false }, open.site, height)
+            parser.make(
+                ExprKind::Cast {
+                    ty: Box::new(ty),
+                    value: Box::new(value),
+                    is_reinterpret: false,
+                },
+                open.site,
+                height,
+            )
         })
     }
 
@@ -163,7 +229,11 @@ impl Parser<'_> {
                     let index = self.expression()?;
                     self.expect(TokenKind::RightBracket, "after the index")?;
                     let height = height.max(index.height + 1);
-                    (ExprKind::Index(Box::new(value), Box::new(index)), token.site, height)
+                    (
+                        ExprKind::Index(Box::new(value), Box::new(index)),
+                        token.site,
+                        height,
+                    )
                 }
                 TokenKind::LeftParen => {
                     self.bump();
@@ -175,12 +245,28 @@ impl Parser<'_> {
                 TokenKind::Dot | TokenKind::Arrow => {
                     self.bump();
                     let name = self.expect(TokenKind::Identifier, "as the name of a field")?;
-                    (ExprKind::Member { object: Box::new(value), name: name.symbol, is_arrow: token.kind == TokenKind::Arrow }, name.site, height)
+                    (
+                        ExprKind::Member {
+                            object: Box::new(value),
+                            name: name.symbol,
+                            is_arrow: token.kind == TokenKind::Arrow,
+                        },
+                        name.site,
+                        height,
+                    )
                 }
                 TokenKind::PlusPlus | TokenKind::MinusMinus => {
                     self.bump();
                     let is_increment = token.kind == TokenKind::PlusPlus;
-                    (ExprKind::Step { object: Box::new(value), is_increment, is_prefix: false }, token.site, height)
+                    (
+                        ExprKind::Step {
+                            object: Box::new(value),
+                            is_increment,
+                            is_prefix: false,
+                        },
+                        token.site,
+                        height,
+                    )
                 }
                 _ => return Ok(value),
             };
@@ -207,16 +293,31 @@ impl Parser<'_> {
             TokenKind::Number => {
                 self.bump();
                 match literals::number(self.sources.text(token.span)) {
-                    Ok(literals::Number::Integer { value, ty }) => self.make(ExprKind::Integer { value, ty }, span, 1),
-                    Ok(literals::Number::Float { value, ty }) => self.make(ExprKind::Float { value, ty }, span, 1),
+                    Ok(literals::Number::Integer { value, ty }) => {
+                        self.make(ExprKind::Integer { value, ty }, span, 1)
+                    }
+                    Ok(literals::Number::Float { value, ty }) => {
+                        self.make(ExprKind::Float { value, ty }, span, 1)
+                    }
                     Err(message) => self.fail(span, message, None),
                 }
             }
             TokenKind::Character => {
                 self.bump();
                 match literals::character(self.sources.text(token.span)) {
-                    Some(value) => self.make(ExprKind::Integer { value: value as u64, ty: ScalarType::Char }, span, 1),
-                    None => self.fail(span, "this is not one ASCII character", Some("for example 'a', '\\n' or '\\x41'")),
+                    Some(value) => self.make(
+                        ExprKind::Integer {
+                            value: value as u64,
+                            ty: ScalarType::Char,
+                        },
+                        span,
+                        1,
+                    ),
+                    None => self.fail(
+                        span,
+                        "this is not one ASCII character",
+                        Some("for example 'a', '\\n' or '\\x41'"),
+                    ),
                 }
             }
             TokenKind::String => {
@@ -232,7 +333,9 @@ impl Parser<'_> {
                 value.height += 1;
                 Ok(value)
             }
-            TokenKind::LeftBracket => self.refuse(span, "a lambda", Some("write a __device__ function")),
+            TokenKind::LeftBracket => {
+                self.refuse(span, "a lambda", Some("write a __device__ function"))
+            }
             TokenKind::ColonColon => {
                 self.bump();
                 self.primary()
@@ -243,7 +346,11 @@ impl Parser<'_> {
                 let found = self.shown(&token);
                 if token.starts_line && self.next > 0 {
                     let before = self.previous_span();
-                    return self.fail(before, format!("an expression is missing after this, found {found}"), None);
+                    return self.fail(
+                        before,
+                        format!("an expression is missing after this, found {found}"),
+                        None,
+                    );
                 }
                 self.fail(span, format!("expected an expression, found {found}"), None)
             }
@@ -273,10 +380,24 @@ impl Parser<'_> {
                 self.expect(TokenKind::RightParen, "after the value of the cast")?;
                 let height = value.height + 1;
                 let is_reinterpret = token.symbol == words::REINTERPRET_CAST;
-                return self.make(ExprKind::Cast { ty: Box::new(ty), value: Box::new(value), is_reinterpret }, span, height);
+                return self.make(
+                    ExprKind::Cast {
+                        ty: Box::new(ty),
+                        value: Box::new(value),
+                        is_reinterpret,
+                    },
+                    span,
+                    height,
+                );
             }
             words::DYNAMIC_CAST => return self.refuse(span, "dynamic_cast", None),
-            words::NEW | words::DELETE => return self.refuse(span, "memory allocation in device code", Some("allocate on the host and pass a pointer")),
+            words::NEW | words::DELETE => {
+                return self.refuse(
+                    span,
+                    "memory allocation in device code",
+                    Some("allocate on the host and pass a pointer"),
+                );
+            }
             words::THROW => return self.refuse(span, "an exception", None),
             words::LAMBDA_THIS => return self.refuse(span, "a member function", None),
             words::STD if self.peek_at(1).kind == TokenKind::ColonColon => {
@@ -286,7 +407,19 @@ impl Parser<'_> {
             }
             _ => {}
         }
-        let is_type = self.type_names.contains(&token.symbol) || matches!(token.symbol, words::BOOL | words::CHAR | words::SHORT | words::INT | words::LONG | words::FLOAT | words::DOUBLE | words::SIGNED | words::UNSIGNED);
+        let is_type = self.type_names.contains(&token.symbol)
+            || matches!(
+                token.symbol,
+                words::BOOL
+                    | words::CHAR
+                    | words::SHORT
+                    | words::INT
+                    | words::LONG
+                    | words::FLOAT
+                    | words::DOUBLE
+                    | words::SIGNED
+                    | words::UNSIGNED
+            );
         if is_type && self.peek_at(1).kind != TokenKind::ColonColon {
             return self.construct(span);
         }
@@ -298,7 +431,11 @@ impl Parser<'_> {
         if self.at(TokenKind::ColonColon) && self.peek_at(1).kind == TokenKind::Identifier {
             self.bump();
             let member = self.bump();
-            return self.make(ExprKind::Scoped(token.symbol, member.symbol), member.site, 1);
+            return self.make(
+                ExprKind::Scoped(token.symbol, member.symbol),
+                member.site,
+                1,
+            );
         }
         self.make(ExprKind::Name(token.symbol), span, 1)
     }
@@ -316,10 +453,23 @@ impl Parser<'_> {
                 self.nested(Self::arguments)?
             }
             TokenKind::LeftBrace => self.braced_list()?,
-            _ => return self.fail(span, "a type cannot stand here; a value is needed", Some("a cast is written (type)value or type(value)")),
+            _ => {
+                return self.fail(
+                    span,
+                    "a type cannot stand here; a value is needed",
+                    Some("a cast is written (type)value or type(value)"),
+                );
+            }
         };
         let height = tallest(&arguments) + 1;
-        self.make(ExprKind::Construct { ty: Box::new(ty), arguments }, span, height)
+        self.make(
+            ExprKind::Construct {
+                ty: Box::new(ty),
+                arguments,
+            },
+            span,
+            height,
+        )
     }
 
     fn size_of(&mut self, span: Span) -> Parse<Expr> {
@@ -341,7 +491,8 @@ impl Parser<'_> {
     }
 
     fn is_type_in_parens(&self) -> bool {
-        self.type_names.contains(&self.peek_at(1).symbol) && self.peek_at(2).kind == TokenKind::RightParen
+        self.type_names.contains(&self.peek_at(1).symbol)
+            && self.peek_at(2).kind == TokenKind::RightParen
     }
 }
 

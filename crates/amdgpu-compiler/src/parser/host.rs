@@ -7,6 +7,7 @@ use crate::source::Span;
 use crate::token::TokenKind;
 
 /// What the first tokens of a declaration show.
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 #[derive(Default)]
 struct Head {
     is_device: bool,
@@ -28,7 +29,11 @@ impl Parser<'_> {
                 return Ok(());
             }
             TokenKind::RightBrace => {
-                return self.fail(first.site, "this '}' closes nothing", Some("remove it, or look for a missing '{' above"));
+                return self.fail(
+                    first.site,
+                    "this '}' closes nothing",
+                    Some("remove it, or look for a missing '{' above"),
+                );
             }
             _ => {}
         }
@@ -36,7 +41,11 @@ impl Parser<'_> {
             words::EXTERN if self.peek_at(1).kind == TokenKind::String => {
                 self.bump();
                 self.bump();
-                if self.at(TokenKind::LeftBrace) { self.scope(items) } else { self.top_level(items) }
+                if self.at(TokenKind::LeftBrace) {
+                    self.scope(items)
+                } else {
+                    self.top_level(items)
+                }
             }
             words::NAMESPACE => {
                 self.bump();
@@ -49,12 +58,20 @@ impl Parser<'_> {
                 }
                 self.scope(items)
             }
-            words::USING if self.peek_at(1).is_word(words::NAMESPACE) || self.peek_at(2).kind != TokenKind::Equal => {
+            words::USING
+                if self.peek_at(1).is_word(words::NAMESPACE)
+                    || self.peek_at(2).kind != TokenKind::Equal =>
+            {
                 self.skip_declaration();
                 Ok(())
             }
-            words::TEMPLATE => self.template(),
-            words::STATIC_ASSERT | words::TYPEDEF | words::USING | words::ENUM => self.declaration(items),
+            words::TEMPLATE => {
+                self.template();
+                Ok(())
+            }
+            words::STATIC_ASSERT | words::TYPEDEF | words::USING | words::ENUM => {
+                self.declaration(items)
+            }
             words::STRUCT | words::CLASS | words::UNION => self.declaration(items),
             _ => self.function_or_variable(items),
         }
@@ -76,28 +93,39 @@ impl Parser<'_> {
             Ok(())
         })?;
         if !self.accept(TokenKind::RightBrace) {
-            return self.fail(open.site, "this '{' is never closed", Some("add the missing '}'"));
+            return self.fail(
+                open.site,
+                "this '{' is never closed",
+                Some("add the missing '}'"),
+            );
         }
         Ok(())
     }
 
-    fn template(&mut self) -> Parse<()> {
+    fn template(&mut self) {
         let word = *self.peek();
         let head = self.head();
         if head.is_device {
-            self.diagnostics.unsupported(word.site, "a template of kernels or __device__ functions is not supported", Some("write the function for the type you need, or use a macro"));
+            self.diagnostics.unsupported(
+                word.site,
+                "a template of kernels or __device__ functions is not supported",
+                Some("write the function for the type you need, or use a macro"),
+            );
         } else {
             self.note_host(head.name, word.site);
         }
         self.skip_declaration();
-        Ok(())
     }
 
     fn function_or_variable(&mut self, items: &mut Vec<Item>) -> Parse<()> {
         let head = self.head();
         let start = self.peek().site;
         if head.is_device && head.is_operator {
-            return self.refuse(start, "an overloaded operator", Some("write a named __device__ function"));
+            return self.refuse(
+                start,
+                "an overloaded operator",
+                Some("write a named __device__ function"),
+            );
         }
         if head.is_device {
             return self.declaration(items);
@@ -109,7 +137,11 @@ impl Parser<'_> {
         let looks_like_code = head.name.is_some() || head.has_function_shape || head.mentions_std;
         if !looks_like_code {
             let found = self.shown(self.peek());
-            return self.fail(start, format!("expected a declaration, found {found}"), Some("kernels start with __global__ void name(...)"));
+            return self.fail(
+                start,
+                format!("expected a declaration, found {found}"),
+                Some("kernels start with __global__ void name(...)"),
+            );
         }
         self.note_host(head.name, start);
         self.skip_declaration();
@@ -146,7 +178,8 @@ impl Parser<'_> {
                 }
                 TokenKind::LeftParen => {
                     // `__launch_bounds__(256)` and `__attribute__((x))` have parentheses without being functions.
-                    let follows_attribute = index > 0 && is_attribute_word(self.peek_at(index - 1).symbol);
+                    let follows_attribute =
+                        index > 0 && is_attribute_word(self.peek_at(index - 1).symbol);
                     if parens == 0 && !follows_attribute && !head.has_function_shape {
                         head.has_function_shape = true;
                         head.name = last_name;
@@ -156,7 +189,11 @@ impl Parser<'_> {
                 TokenKind::RightParen => parens = parens.saturating_sub(1),
                 TokenKind::Identifier => {
                     match token.symbol {
-                        words::GLOBAL | words::DEVICE | words::CONSTANT | words::SHARED | words::MANAGED => head.is_device = true,
+                        words::GLOBAL
+                        | words::DEVICE
+                        | words::CONSTANT
+                        | words::SHARED
+                        | words::MANAGED => head.is_device = true,
                         words::CONSTEXPR => {
                             head.is_constant = true;
                             // A constexpr function may be called on the device.
@@ -187,7 +224,10 @@ impl Parser<'_> {
         loop {
             match self.peek_at(index).kind {
                 TokenKind::LeftParen => return true,
-                TokenKind::Identifier | TokenKind::Star | TokenKind::Amp | TokenKind::ColonColon => index += 1,
+                TokenKind::Identifier
+                | TokenKind::Star
+                | TokenKind::Amp
+                | TokenKind::ColonColon => index += 1,
                 _ => return false,
             }
         }
@@ -195,5 +235,8 @@ impl Parser<'_> {
 }
 
 fn is_attribute_word(word: Symbol) -> bool {
-    matches!(word, words::LAUNCH_BOUNDS | words::ATTRIBUTE | words::ALIGN | words::ALIGNAS)
+    matches!(
+        word,
+        words::LAUNCH_BOUNDS | words::ATTRIBUTE | words::ALIGN | words::ALIGNAS
+    )
 }

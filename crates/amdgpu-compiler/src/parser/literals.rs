@@ -1,6 +1,6 @@
 //! Values of numbers and characters.
 
-use crate::types::ScalarType;
+use crate::types::ScalarType::{self, self as S};
 
 /// A number's value and type.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -11,16 +11,30 @@ pub enum Number {
 
 /// Reads a preprocessing number; the error is a sentence.
 pub fn number(text: &str) -> Result<Number, String> {
-    let clean: String = text.chars().filter(|&character| character != '\'').collect();
+    let clean: String = text
+        .chars()
+        .filter(|&character| character != '\'')
+        .collect();
     let lower = clean.to_ascii_lowercase();
     let is_hexadecimal = lower.starts_with("0x");
-    let is_float = if is_hexadecimal { lower.contains(['.', 'p']) } else { !lower.starts_with("0b") && lower.contains(['.', 'e']) || lower.ends_with('f') && lower.len() > 1 };
-    if is_float { float(text, &lower, is_hexadecimal) } else { integer(text, &lower) }
+    let is_float = if is_hexadecimal {
+        lower.contains(['.', 'p'])
+    } else {
+        !lower.starts_with("0b") && lower.contains(['.', 'e'])
+            || lower.ends_with('f') && lower.len() > 1
+    };
+    if is_float {
+        float(text, &lower, is_hexadecimal)
+    } else {
+        integer(text, &lower)
+    }
 }
 
 fn float(text: &str, lower: &str, is_hexadecimal: bool) -> Result<Number, String> {
     let (digits, ty) = match lower.as_bytes().last() {
-        Some(b'f') if !is_hexadecimal || lower.contains('p') => (&lower[..lower.len() - 1], ScalarType::Float),
+        Some(b'f') if !is_hexadecimal || lower.contains('p') => {
+            (&lower[..lower.len() - 1], ScalarType::Float)
+        }
         Some(b'l') => (&lower[..lower.len() - 1], ScalarType::Double),
         _ => (lower, ScalarType::Double),
     };
@@ -32,13 +46,24 @@ fn float(text: &str, lower: &str, is_hexadecimal: bool) -> Result<Number, String
     } else {
         digits.parse::<f64>().ok()
     };
-    let value = value.map(|value| if ty == ScalarType::Float { f64::from(value as f32) } else { value });
-    value.map(|value| Number::Float { value, ty }).ok_or_else(|| format!("'{text}' is not a number"))
+    let value = value.map(|value| {
+        if ty == ScalarType::Float {
+            f64::from(value as f32)
+        } else {
+            value
+        }
+    });
+    value
+        .map(|value| Number::Float { value, ty })
+        .ok_or_else(|| format!("'{text}' is not a number"))
 }
 
 fn hexadecimal_float(digits: &str) -> Option<f64> {
     let (mantissa, exponent) = digits.split_once('p')?;
-    let mut exponent: i32 = exponent.parse().ok().filter(|exponent: &i32| exponent.abs() < 100_000)?;
+    let mut exponent: i32 = exponent
+        .parse()
+        .ok()
+        .filter(|exponent: &i32| exponent.abs() < 100_000)?;
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if whole.is_empty() && fraction.is_empty() {
         return None;
@@ -80,7 +105,9 @@ fn integer(text: &str, lower: &str) -> Result<Number, String> {
     };
     let value = match u64::from_str_radix(digits, radix) {
         Ok(value) => value,
-        Err(error) if *error.kind() == std::num::IntErrorKind::PosOverflow => return Err(format!("the number {text} does not fit into 64 bits")),
+        Err(error) if *error.kind() == std::num::IntErrorKind::PosOverflow => {
+            return Err(format!("the number {text} does not fit into 64 bits"));
+        }
         Err(_) => return Err(format!("'{text}' is not a number")),
     };
     let fits = |ty: ScalarType| match (ty.bytes(), ty.is_signed()) {
@@ -89,16 +116,24 @@ fn integer(text: &str, lower: &str) -> Result<Number, String> {
         (_, true) => i64::try_from(value).is_ok(),
         (_, false) => true,
     };
-    use ScalarType as S;
     let ladder: &[S] = match longs {
         0 => &[S::Int, S::UnsignedInt, S::Long, S::UnsignedLong],
         1 => &[S::Long, S::UnsignedLong],
         _ => &[S::LongLong, S::UnsignedLongLong],
     };
-    let allowed = |ty: S| if is_unsigned { !ty.is_signed() } else { ty.is_signed() || radix != 10 };
+    let allowed = |ty: S| {
+        if is_unsigned {
+            !ty.is_signed()
+        } else {
+            ty.is_signed() || radix != 10
+        }
+    };
     let ty = ladder.iter().copied().find(|&ty| allowed(ty) && fits(ty));
     // A decimal number too large for long is unsigned, as compilers do with a warning.
-    Ok(Number::Integer { value, ty: ty.unwrap_or(S::UnsignedLong) })
+    Ok(Number::Integer {
+        value,
+        ty: ty.unwrap_or(S::UnsignedLong),
+    })
 }
 
 /// The value of a character literal.
@@ -121,10 +156,16 @@ pub fn character(text: &str) -> Option<i64> {
         'f' => 12,
         'v' => 11,
         '\\' | '\'' | '"' | '?' => i64::from(u32::from(escape)),
-        'x' => return u8::from_str_radix(rest, 16).ok().map(|value| i64::from(value as i8)),
+        'x' => {
+            return u8::from_str_radix(rest, 16)
+                .ok()
+                .map(|value| i64::from(value as i8));
+        }
         '0'..='7' => {
             let digits = &inner[1..];
-            return u8::from_str_radix(digits, 8).ok().map(|value| i64::from(value as i8));
+            return u8::from_str_radix(digits, 8)
+                .ok()
+                .map(|value| i64::from(value as i8));
         }
         _ => return None,
     };
@@ -134,7 +175,6 @@ pub fn character(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ScalarType as S;
 
     #[test]
     fn integers_get_the_first_type_that_fits() {
@@ -148,18 +188,64 @@ mod tests {
         assert_eq!(ty("1u"), S::UnsignedInt);
         assert_eq!(ty("1ULL"), S::UnsignedLongLong);
         assert_eq!(ty("0xffffffffffffffff"), S::UnsignedLong);
-        assert_eq!(number("0b101"), Ok(Number::Integer { value: 5, ty: S::Int }));
-        assert_eq!(number("017"), Ok(Number::Integer { value: 15, ty: S::Int }));
-        assert!(number("99999999999999999999").is_err() && number("12abc").is_err() && number("08").is_err());
+        assert_eq!(
+            number("0b101"),
+            Ok(Number::Integer {
+                value: 5,
+                ty: S::Int
+            })
+        );
+        assert_eq!(
+            number("017"),
+            Ok(Number::Integer {
+                value: 15,
+                ty: S::Int
+            })
+        );
+        assert!(
+            number("99999999999999999999").is_err()
+                && number("12abc").is_err()
+                && number("08").is_err()
+        );
     }
 
     #[test]
     fn floats_are_rounded_once_to_their_type() {
-        assert_eq!(number("0.1f"), Ok(Number::Float { value: f64::from(0.1f32), ty: S::Float }));
-        assert_eq!(number("1e3"), Ok(Number::Float { value: 1000.0, ty: S::Double }));
-        assert_eq!(number("0x1.8p+1f"), Ok(Number::Float { value: 3.0, ty: S::Float }));
-        assert_eq!(number("0x1p-1074"), Ok(Number::Float { value: f64::from_bits(1), ty: S::Double }));
-        assert_eq!(number("1.f"), Ok(Number::Float { value: 1.0, ty: S::Float }));
+        assert_eq!(
+            number("0.1f"),
+            Ok(Number::Float {
+                value: f64::from(0.1f32),
+                ty: S::Float
+            })
+        );
+        assert_eq!(
+            number("1e3"),
+            Ok(Number::Float {
+                value: 1000.0,
+                ty: S::Double
+            })
+        );
+        assert_eq!(
+            number("0x1.8p+1f"),
+            Ok(Number::Float {
+                value: 3.0,
+                ty: S::Float
+            })
+        );
+        assert_eq!(
+            number("0x1p-1074"),
+            Ok(Number::Float {
+                value: f64::from_bits(1),
+                ty: S::Double
+            })
+        );
+        assert_eq!(
+            number("1.f"),
+            Ok(Number::Float {
+                value: 1.0,
+                ty: S::Float
+            })
+        );
     }
 
     #[test]

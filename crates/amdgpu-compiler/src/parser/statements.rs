@@ -31,7 +31,13 @@ impl Parser<'_> {
                         parser.bump();
                         return Ok(statements);
                     }
-                    TokenKind::Eof => return parser.fail(open.site, "this '{' is never closed", Some("add the missing '}'")),
+                    TokenKind::Eof => {
+                        return parser.fail(
+                            open.site,
+                            "this '{' is never closed",
+                            Some("add the missing '}'"),
+                        );
+                    }
                     _ => {}
                 }
                 let before = parser.next;
@@ -95,7 +101,11 @@ impl Parser<'_> {
                 let body = Box::new(self.statement()?);
                 if !self.accept_word(words::WHILE) {
                     let found = self.shown(self.peek());
-                    return self.fail(self.peek().site, format!("expected 'while' after the body of 'do', found {found}"), None);
+                    return self.fail(
+                        self.peek().site,
+                        format!("expected 'while' after the body of 'do', found {found}"),
+                        None,
+                    );
                 }
                 self.expect(TokenKind::LeftParen, "after 'while'")?;
                 let condition = self.expression()?;
@@ -134,7 +144,11 @@ impl Parser<'_> {
             }
             words::RETURN => {
                 self.bump();
-                let value = if self.at(TokenKind::Semicolon) { None } else { Some(self.initialiser()?) };
+                let value = if self.at(TokenKind::Semicolon) {
+                    None
+                } else {
+                    Some(self.initialiser()?)
+                };
                 self.expect(TokenKind::Semicolon, "after 'return'")?;
                 done(StmtKind::Return(value))
             }
@@ -153,8 +167,16 @@ impl Parser<'_> {
             words::GOTO => self.refuse(span, "goto", Some("use loops, break and flags")),
             words::ASM | words::ASM2 => self.refuse(span, "inline assembly", None),
             words::TRY | words::THROW => self.refuse(span, "an exception", None),
-            words::ELSE => self.fail(span, "'else' without 'if'", Some("a ';' or '}' may stand too early")),
-            words::GLOBAL => self.fail(span, "a kernel cannot be defined inside a function", Some("a '}' may be missing above")),
+            words::ELSE => self.fail(
+                span,
+                "'else' without 'if'",
+                Some("a ';' or '}' may stand too early"),
+            ),
+            words::GLOBAL => self.fail(
+                span,
+                "a kernel cannot be defined inside a function",
+                Some("a '}' may be missing above"),
+            ),
             _ if self.at_type() => self.declaration_statement(),
             _ => self.expression_statement(),
         }
@@ -168,36 +190,77 @@ impl Parser<'_> {
             if self.accept(TokenKind::Semicolon) {
                 start = Some(Box::new(statement));
             } else {
-                return self.refuse(span, "a declaration as condition", Some("declare the variable before the if"));
+                return self.refuse(
+                    span,
+                    "a declaration as condition",
+                    Some("declare the variable before the if"),
+                );
             }
         }
         let value = self.expression()?;
         self.expect(TokenKind::RightParen, "after the condition")?;
         let then = Box::new(self.statement()?);
-        let otherwise = if self.accept_word(words::ELSE) { Some(Box::new(self.statement()?)) } else { None };
-        Ok(Stmt { kind: StmtKind::If { condition: Condition { start, value }, then, otherwise }, span })
+        let otherwise = if self.accept_word(words::ELSE) {
+            Some(Box::new(self.statement()?))
+        } else {
+            None
+        };
+        Ok(Stmt {
+            kind: StmtKind::If {
+                condition: Condition { start, value },
+                then,
+                otherwise,
+            },
+            span,
+        })
     }
 
     fn for_statement(&mut self, span: crate::source::Span) -> Parse<Stmt> {
         self.expect(TokenKind::LeftParen, "after 'for'")?;
         let start = if self.at(TokenKind::Semicolon) {
-            Stmt { kind: StmtKind::Empty, span: self.peek().site }
+            Stmt {
+                kind: StmtKind::Empty,
+                span: self.peek().site,
+            }
         } else if self.at_type() {
             self.declaration_list()?
         } else {
             let value = self.expression()?;
-            Stmt { span: value.span, kind: StmtKind::Expr(value) }
+            Stmt {
+                span: value.span,
+                kind: StmtKind::Expr(value),
+            }
         };
         if self.at(TokenKind::Colon) {
-            return self.refuse(self.peek().site, "a range-based for loop", Some("count with an index"));
+            return self.refuse(
+                self.peek().site,
+                "a range-based for loop",
+                Some("count with an index"),
+            );
         }
         self.expect(TokenKind::Semicolon, "after the start of 'for'")?;
-        let condition = if self.at(TokenKind::Semicolon) { None } else { Some(self.expression()?) };
+        let condition = if self.at(TokenKind::Semicolon) {
+            None
+        } else {
+            Some(self.expression()?)
+        };
         self.expect(TokenKind::Semicolon, "after the condition of 'for'")?;
-        let step = if self.at(TokenKind::RightParen) { None } else { Some(self.expression()?) };
+        let step = if self.at(TokenKind::RightParen) {
+            None
+        } else {
+            Some(self.expression()?)
+        };
         self.expect(TokenKind::RightParen, "after the step of 'for'")?;
         let body = Box::new(self.statement()?);
-        Ok(Stmt { kind: StmtKind::For { start: Box::new(start), condition, step, body }, span })
+        Ok(Stmt {
+            kind: StmtKind::For {
+                start: Box::new(start),
+                condition,
+                step,
+                body,
+            },
+            span,
+        })
     }
 
     fn declaration_statement(&mut self) -> Parse<Stmt> {
@@ -213,25 +276,52 @@ impl Parser<'_> {
         let span = self.peek().site;
         let specifiers = self.specifiers(true)?;
         if let Some(span) = specifiers.shared {
-            self.diagnostics.unsupported(span, "__shared__ memory is not supported", Some("docs/language.md lists what is supported"));
+            self.diagnostics.unsupported(
+                span,
+                "__shared__ memory is not supported",
+                Some("docs/language.md lists what is supported"),
+            );
         }
-        let mut statements: Vec<Stmt> = self.side_items.drain(..).map(|item| Stmt { kind: StmtKind::Item(Box::new(item)), span }).collect();
+        let mut statements: Vec<Stmt> = self
+            .side_items
+            .drain(..)
+            .map(|item| Stmt {
+                kind: StmtKind::Item(Box::new(item)),
+                span,
+            })
+            .collect();
         if !self.at(TokenKind::Semicolon) {
             let Some(base) = specifiers.ty.clone() else {
                 let found = self.shown(self.peek());
-                return self.fail(self.peek().site, format!("expected a type, found {found}"), None);
+                return self.fail(
+                    self.peek().site,
+                    format!("expected a type, found {found}"),
+                    None,
+                );
             };
             let declared = self.declarator(base)?;
-            if self.at(TokenKind::LeftParen) && declared.name.is_some() && self.is_parameter_list() {
+            if self.at(TokenKind::LeftParen) && declared.name.is_some() && self.is_parameter_list()
+            {
                 return self.refuse(declared.span, "a function declared inside a function", None);
             }
             if specifiers.is_typedef {
-                let Some(name) = declared.name else { return self.fail(declared.span, "a typedef needs a name", None) };
+                let Some(name) = declared.name else {
+                    return self.fail(declared.span, "a typedef needs a name", None);
+                };
                 self.add_type_name(name);
-                statements.push(Stmt { kind: StmtKind::Item(Box::new(Item::Alias { name, ty: declared.ty })), span });
+                statements.push(Stmt {
+                    kind: StmtKind::Item(Box::new(Item::Alias {
+                        name,
+                        ty: declared.ty,
+                    })),
+                    span,
+                });
             } else {
                 let variables = self.variables(&specifiers, declared)?;
-                statements.push(Stmt { kind: StmtKind::Variables(variables), span });
+                statements.push(Stmt {
+                    kind: StmtKind::Variables(variables),
+                    span,
+                });
             }
         }
         match (statements.len(), statements.pop()) {
@@ -239,15 +329,31 @@ impl Parser<'_> {
             (_, Some(last)) => {
                 statements.push(last);
                 // The names belong to the surrounding scope; `Items` is not a block.
-                Ok(Stmt { kind: StmtKind::Sequence(statements), span })
+                Ok(Stmt {
+                    kind: StmtKind::Sequence(statements),
+                    span,
+                })
             }
-            _ => Ok(Stmt { kind: StmtKind::Empty, span }),
+            _ => Ok(Stmt {
+                kind: StmtKind::Empty,
+                span,
+            }),
         }
     }
 
     fn is_parameter_list(&self) -> bool {
         let next = self.peek_at(1);
-        next.kind == TokenKind::RightParen || (next.kind == TokenKind::Identifier && matches!(next.symbol, words::INT | words::FLOAT | words::VOID | words::CONST | words::DOUBLE | words::UNSIGNED))
+        next.kind == TokenKind::RightParen
+            || (next.kind == TokenKind::Identifier
+                && matches!(
+                    next.symbol,
+                    words::INT
+                        | words::FLOAT
+                        | words::VOID
+                        | words::CONST
+                        | words::DOUBLE
+                        | words::UNSIGNED
+                ))
     }
 
     fn expression_statement(&mut self) -> Parse<Stmt> {
@@ -257,11 +363,17 @@ impl Parser<'_> {
             return self.refuse(first.site, "a label", Some("use loops, break and flags"));
         }
         // `vec3 a = …` with an unknown vec3, told as what it is.
-        if first.kind == TokenKind::Identifier && next.kind == TokenKind::Identifier && self.specifiers(true).is_err() {
+        if first.kind == TokenKind::Identifier
+            && next.kind == TokenKind::Identifier
+            && self.specifiers(true).is_err()
+        {
             return Err(super::Failed);
         }
         let value = self.expression()?;
         self.expect(TokenKind::Semicolon, "after the statement")?;
-        Ok(Stmt { span: value.span, kind: StmtKind::Expr(value) })
+        Ok(Stmt {
+            span: value.span,
+            kind: StmtKind::Expr(value),
+        })
     }
 }

@@ -16,7 +16,7 @@ impl Pass for AddressSpaces {
             let mut index = 0;
             while index < function.blocks[block].instructions.len() {
                 let value = function.blocks[block].instructions[index];
-                changes += u64::from(self.instruction(function, block, &mut index, value));
+                changes += u64::from(rewrite(function, block, &mut index, value));
                 index += 1;
             }
         }
@@ -32,44 +32,83 @@ fn source(function: &Function, pointer: Value) -> Option<Value> {
     }
 }
 
-impl AddressSpaces {
-    fn instruction(&self, function: &mut Function, block: usize, index: &mut usize, value: Value) -> bool {
-        match function.op(value).clone() {
-            Op::Load(pointer) => {
-                let Some(inner) = source(function, pointer) else { return false };
-                function.values[value.0 as usize].op = Op::Load(inner);
-                true
-            }
-            Op::Store { pointer, value: stored } => {
-                let Some(inner) = source(function, pointer) else { return false };
-                function.values[value.0 as usize].op = Op::Store { pointer: inner, value: stored };
-                true
-            }
-            Op::Clear { to, bytes, align } => {
-                let Some(inner) = source(function, to) else { return false };
-                function.values[value.0 as usize].op = Op::Clear { to: inner, bytes, align };
-                true
-            }
-            Op::Copy { to, from, bytes, align } => {
-                let (new_to, new_from) = (source(function, to), source(function, from));
-                if new_to.is_none() && new_from.is_none() {
-                    return false;
-                }
-                function.values[value.0 as usize].op = Op::Copy { to: new_to.unwrap_or(to), from: new_from.unwrap_or(from), bytes, align };
-                true
-            }
-            Op::Offset { pointer, index: offset, scale } => {
-                let Some(inner) = source(function, pointer) else { return false };
-                // The offset moves below the cast: users of the offset find the cast in turn.
-                let ty: Type = function.ty(inner);
-                let line = function.values[value.0 as usize].line;
-                let moved = function.add_value(Op::Offset { pointer: inner, index: offset, scale }, ty, line);
-                function.blocks[block].instructions.insert(*index, moved);
-                *index += 1;
-                function.values[value.0 as usize].op = Op::Cast(CastKind::AddressSpace, moved);
-                true
-            }
-            _ => false,
+/// Rewrites one instruction; tells whether it did.
+fn rewrite(function: &mut Function, block: usize, index: &mut usize, value: Value) -> bool {
+    match function.op(value).clone() {
+        Op::Load(pointer) => {
+            let Some(inner) = source(function, pointer) else {
+                return false;
+            };
+            function.values[value.0 as usize].op = Op::Load(inner);
+            true
         }
+        Op::Store {
+            pointer,
+            value: stored,
+        } => {
+            let Some(inner) = source(function, pointer) else {
+                return false;
+            };
+            function.values[value.0 as usize].op = Op::Store {
+                pointer: inner,
+                value: stored,
+            };
+            true
+        }
+        Op::Clear { to, bytes, align } => {
+            let Some(inner) = source(function, to) else {
+                return false;
+            };
+            function.values[value.0 as usize].op = Op::Clear {
+                to: inner,
+                bytes,
+                align,
+            };
+            true
+        }
+        Op::Copy {
+            to,
+            from,
+            bytes,
+            align,
+        } => {
+            let (new_to, new_from) = (source(function, to), source(function, from));
+            if new_to.is_none() && new_from.is_none() {
+                return false;
+            }
+            function.values[value.0 as usize].op = Op::Copy {
+                to: new_to.unwrap_or(to),
+                from: new_from.unwrap_or(from),
+                bytes,
+                align,
+            };
+            true
+        }
+        Op::Offset {
+            pointer,
+            index: offset,
+            scale,
+        } => {
+            let Some(inner) = source(function, pointer) else {
+                return false;
+            };
+            // The offset moves below the cast: users of the offset find the cast in turn.
+            let ty: Type = function.ty(inner);
+            let line = function.values[value.0 as usize].line;
+            let moved = function.add_value(
+                Op::Offset {
+                    pointer: inner,
+                    index: offset,
+                    scale,
+                },
+                ty,
+                line,
+            );
+            function.blocks[block].instructions.insert(*index, moved);
+            *index += 1;
+            function.values[value.0 as usize].op = Op::Cast(CastKind::AddressSpace, moved);
+            true
+        }
+        _ => false,
     }
 }

@@ -16,11 +16,10 @@ impl Pass for CommonSubexpressions {
         let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
         let mut known: WordMap<(Op, Type), Vec<(BlockId, Value)>> = WordMap::default();
         let mut constants: WordMap<(u64, Type), Value> = WordMap::default();
-        for index in 0..function.values.len() {
-            if let Op::Constant(bits) = function.values[index].op {
-                let ty = function.values[index].ty;
+        for (index, instruction) in function.values.iter().enumerate() {
+            if let Op::Constant(bits) = instruction.op {
                 let value = Value(index as u32);
-                let first = *constants.entry((bits, ty)).or_insert(value);
+                let first = *constants.entry((bits, instruction.ty)).or_insert(value);
                 if first != value {
                     replacement[index] = Some(first);
                 }
@@ -37,14 +36,21 @@ impl Pass for CommonSubexpressions {
                     }
                     operand
                 };
-                function.values[value.0 as usize].op.for_each_operand_mut(|operand| *operand = find(*operand));
+                function.values[value.0 as usize]
+                    .op
+                    .for_each_operand_mut(|operand| *operand = find(*operand));
                 if !function.op(value).is_pure() {
                     continue;
                 }
                 let key = (function.op(value).clone(), function.ty(value));
                 let candidates = known.entry(key).or_default();
                 // Recent ones first: they are the likely dominators. The bound keeps odd sources linear.
-                let found = candidates.iter().rev().take(8).find(|(home, _)| cfg.dominates(*home, block)).map(|(_, value)| *value);
+                let found = candidates
+                    .iter()
+                    .rev()
+                    .take(8)
+                    .find(|(home, _)| cfg.dominates(*home, block))
+                    .map(|(_, value)| *value);
                 match found {
                     Some(earlier) => {
                         replacement[value.0 as usize] = Some(earlier);
@@ -56,7 +62,9 @@ impl Pass for CommonSubexpressions {
         }
         function.replace_uses(&replacement);
         for block in &mut function.blocks {
-            block.instructions.retain(|value| replacement[value.0 as usize].is_none());
+            block
+                .instructions
+                .retain(|value| replacement[value.0 as usize].is_none());
         }
         for (index, instruction) in function.values.iter_mut().enumerate() {
             if replacement[index].is_some() {

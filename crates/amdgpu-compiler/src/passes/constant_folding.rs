@@ -22,7 +22,9 @@ impl Pass for ConstantFolding {
                     }
                     operand
                 };
-                function.values[value.0 as usize].op.for_each_operand_mut(|operand| *operand = find(*operand));
+                function.values[value.0 as usize]
+                    .op
+                    .for_each_operand_mut(|operand| *operand = find(*operand));
                 let new = match fold(function, value) {
                     Some(Folded::Bits(bits)) => {
                         let ty = function.ty(value);
@@ -38,16 +40,24 @@ impl Pass for ConstantFolding {
             }
         }
         function.replace_uses(&replacement);
-        let replaced = |value: &Value| replacement.get(value.0 as usize).is_some_and(Option::is_some);
+        let replaced = |value: &Value| {
+            replacement
+                .get(value.0 as usize)
+                .is_some_and(Option::is_some)
+        };
         for block in &mut function.blocks {
             block.instructions.retain(|value| !replaced(value));
         }
-        for index in 0..replacement.len() {
-            if replacement[index].is_some() {
-                function.values[index].op = Op::Nothing;
+        for (instruction, replacement) in function.values.iter_mut().zip(&replacement) {
+            if replacement.is_some() {
+                instruction.op = Op::Nothing;
             }
         }
-        changes + branches(function)
+        let decided = branches(function);
+        if decided > 0 {
+            super::dead_code::unreachable_blocks(function);
+        }
+        changes + decided
     }
 }
 
@@ -66,7 +76,16 @@ fn branches(function: &mut Function) -> u64 {
                 None if yes == no => Some(*yes),
                 None => None,
             },
-            Terminator::Switch { value, cases, default } => function.constant(*value).map(|bits| cases.iter().find(|(case, _)| *case == bits).map_or(*default, |(_, to)| *to)),
+            Terminator::Switch {
+                value,
+                cases,
+                default,
+            } => function.constant(*value).map(|bits| {
+                cases
+                    .iter()
+                    .find(|(case, _)| *case == bits)
+                    .map_or(*default, |(_, to)| *to)
+            }),
             _ => None,
         };
         let Some(target) = target else { continue };
@@ -104,10 +123,19 @@ fn fold(function: &Function, value: Value) -> Option<Folded> {
         Op::Compare(predicate, a, b) => {
             let operand_type = function.ty(*a);
             match (known(*a), known(*b)) {
-                (Some(x), Some(y)) => Some(Folded::Bits(u64::from(compare(*predicate, operand_type, x, y)))),
+                (Some(x), Some(y)) => Some(Folded::Bits(u64::from(compare(
+                    *predicate,
+                    operand_type,
+                    x,
+                    y,
+                )))),
                 // A widened bool compared with zero is the bool.
                 (None, Some(0)) if *predicate == Predicate::NotEqual => match function.op(*a) {
-                    Op::Cast(CastKind::ExtendUnsigned, inner) if function.ty(*inner) == Type::I1 => Some(Folded::Value(*inner)),
+                    Op::Cast(CastKind::ExtendUnsigned, inner)
+                        if function.ty(*inner) == Type::I1 =>
+                    {
+                        Some(Folded::Value(*inner))
+                    }
                     _ => None,
                 },
                 _ => None,
@@ -120,21 +148,33 @@ fn fold(function: &Function, value: Value) -> Option<Folded> {
             None => (a == b).then_some(Folded::Value(*a)),
         },
         Op::Intrinsic(intrinsic, arguments) => {
-            let bits: Option<Vec<u64>> = arguments.iter().map(|argument| known(*argument)).collect();
+            let bits: Option<Vec<u64>> =
+                arguments.iter().map(|argument| known(*argument)).collect();
             intrinsic_value(*intrinsic, ty, &bits?).map(Folded::Bits)
         }
-        Op::Offset { pointer, index, .. } if known(*index) == Some(0) => Some(Folded::Value(*pointer)),
+        Op::Offset { pointer, index, .. } if known(*index) == Some(0) => {
+            Some(Folded::Value(*pointer))
+        }
         Op::Phi(inputs) => {
-            let mut others = inputs.iter().map(|(_, input)| *input).filter(|input| *input != value);
+            let mut others = inputs
+                .iter()
+                .map(|(_, input)| *input)
+                .filter(|input| *input != value);
             let first = others.next()?;
-            others.all(|other| other == first).then_some(Folded::Value(first))
+            others
+                .all(|other| other == first)
+                .then_some(Folded::Value(first))
         }
         _ => None,
     }
 }
 
 fn mask(ty: Type) -> u64 {
-    if ty.bits() >= 64 { u64::MAX } else { (1 << ty.bits()) - 1 }
+    if ty.bits() >= 64 {
+        u64::MAX
+    } else {
+        (1 << ty.bits()) - 1
+    }
 }
 
 fn signed(ty: Type, bits: u64) -> i64 {
@@ -142,10 +182,17 @@ fn signed(ty: Type, bits: u64) -> i64 {
     (bits << unused) as i64 >> unused
 }
 
+#[allow(clippy::match_same_arms)] // Integers and floats are told apart, whatever their bits.
 fn right_identity(operation: BinaryOp, ty: Type, bits: u64) -> bool {
     use BinaryOp as B;
     match operation {
-        B::Add | B::Subtract | B::Or | B::Xor | B::ShiftLeft | B::ShiftRightSigned | B::ShiftRightUnsigned => bits == 0,
+        B::Add
+        | B::Subtract
+        | B::Or
+        | B::Xor
+        | B::ShiftLeft
+        | B::ShiftRightSigned
+        | B::ShiftRightUnsigned => bits == 0,
         B::Multiply | B::DivideUnsigned => bits == 1,
         B::DivideSigned => bits == 1 && ty != Type::I1,
         B::And => bits == mask(ty),
@@ -170,7 +217,11 @@ fn left_identity(operation: BinaryOp, ty: Type, bits: u64) -> bool {
 }
 
 fn one(ty: Type) -> u64 {
-    if ty == Type::F32 { u64::from(1f32.to_bits()) } else { 1f64.to_bits() }
+    if ty == Type::F32 {
+        u64::from(1f32.to_bits())
+    } else {
+        1f64.to_bits()
+    }
 }
 
 /// The value of an operation on constants; total, as the IR defines it.
@@ -222,7 +273,13 @@ pub(super) fn binary(operation: BinaryOp, ty: Type, a: u64, b: u64) -> u64 {
 
 fn compare(predicate: Predicate, ty: Type, a: u64, b: u64) -> bool {
     use Predicate as P;
-    let float = |bits: u64| if ty == Type::F32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) };
+    let float = |bits: u64| {
+        if ty == Type::F32 {
+            f64::from(f32::from_bits(bits as u32))
+        } else {
+            f64::from_bits(bits)
+        }
+    };
     let (x, y) = (signed(ty, a), signed(ty, b));
     #[allow(clippy::float_cmp)] // The language's own comparison.
     match predicate {
@@ -255,13 +312,25 @@ fn cast(function: &Function, kind: CastKind, from: Value, ty: Type) -> Option<Fo
         };
     }
     let bits = function.constant(from)?;
-    let float = |value: f64| if ty == Type::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() };
-    let as_float = if source == Type::F32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) };
+    let float = |value: f64| {
+        if ty == Type::F32 {
+            u64::from((value as f32).to_bits())
+        } else {
+            value.to_bits()
+        }
+    };
+    let as_float = if source == Type::F32 {
+        f64::from(f32::from_bits(bits as u32))
+    } else {
+        f64::from_bits(bits)
+    };
     Some(Folded::Bits(match kind {
         CastKind::Truncate => bits & mask(ty),
         CastKind::ExtendUnsigned | CastKind::Reinterpret => bits,
         CastKind::ExtendSigned => signed(source, bits) as u64 & mask(ty),
-        CastKind::SignedToFloat if ty == Type::F32 => u64::from((signed(source, bits) as f32).to_bits()),
+        CastKind::SignedToFloat if ty == Type::F32 => {
+            u64::from((signed(source, bits) as f32).to_bits())
+        }
         CastKind::UnsignedToFloat if ty == Type::F32 => u64::from((bits as f32).to_bits()),
         CastKind::SignedToFloat => float(signed(source, bits) as f64),
         CastKind::UnsignedToFloat => float(bits as f64),
@@ -288,7 +357,16 @@ fn intrinsic_value(intrinsic: Intrinsic, ty: Type, bits: &[u64]) -> Option<u64> 
     }
     // The functions below are exact, so computing them in double and rounding to float once more changes nothing; the fused
     // operation is not, and has its own path.
-    let values: Vec<f64> = bits.iter().map(|&bits| if ty == Type::F32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }).collect();
+    let values: Vec<f64> = bits
+        .iter()
+        .map(|&bits| {
+            if ty == Type::F32 {
+                f64::from(f32::from_bits(bits as u32))
+            } else {
+                f64::from_bits(bits)
+            }
+        })
+        .collect();
     let result = match (intrinsic, values.as_slice()) {
         (Intrinsic::Floor, [x]) => x.floor(),
         (Intrinsic::Ceil, [x]) => x.ceil(),
@@ -296,7 +374,9 @@ fn intrinsic_value(intrinsic: Intrinsic, ty: Type, bits: &[u64]) -> Option<u64> 
         (Intrinsic::RoundEven, [x]) => x.round_ties_even(),
         (Intrinsic::Absolute, [x]) => x.abs(),
         (Intrinsic::CopySign, [x, y]) => x.copysign(*y),
-        (Intrinsic::Sqrt, [_]) if ty == Type::F32 => return Some(u64::from(f32::from_bits(bits[0] as u32).sqrt().to_bits())),
+        (Intrinsic::Sqrt, [_]) if ty == Type::F32 => {
+            return Some(u64::from(f32::from_bits(bits[0] as u32).sqrt().to_bits()));
+        }
         (Intrinsic::Sqrt, [x]) => x.sqrt(),
         (Intrinsic::FusedMultiplyAdd, [_, _, _]) if ty == Type::F32 => {
             let number = |index: usize| f32::from_bits(bits[index] as u32);
@@ -305,7 +385,11 @@ fn intrinsic_value(intrinsic: Intrinsic, ty: Type, bits: &[u64]) -> Option<u64> 
         (Intrinsic::FusedMultiplyAdd, [x, y, z]) => x.mul_add(*y, *z),
         _ => return None,
     };
-    Some(if ty == Type::F32 { u64::from((result as f32).to_bits()) } else { result.to_bits() })
+    Some(if ty == Type::F32 {
+        u64::from((result as f32).to_bits())
+    } else {
+        result.to_bits()
+    })
 }
 
 #[cfg(test)]
@@ -316,8 +400,19 @@ mod tests {
     fn integer_operations_are_total() {
         assert_eq!(binary(BinaryOp::DivideSigned, Type::I32, 7, 0), 0);
         assert_eq!(binary(BinaryOp::RemainderSigned, Type::I32, 7, 0), 7);
-        assert_eq!(binary(BinaryOp::DivideSigned, Type::I32, 0x8000_0000, 0xffff_ffff), 0x8000_0000);
-        assert_eq!(binary(BinaryOp::RemainderSigned, Type::I32, 0x8000_0000, 0xffff_ffff), 0);
+        assert_eq!(
+            binary(BinaryOp::DivideSigned, Type::I32, 0x8000_0000, 0xffff_ffff),
+            0x8000_0000
+        );
+        assert_eq!(
+            binary(
+                BinaryOp::RemainderSigned,
+                Type::I32,
+                0x8000_0000,
+                0xffff_ffff
+            ),
+            0
+        );
         assert_eq!(binary(BinaryOp::ShiftLeft, Type::I32, 1, 33), 2);
         assert_eq!(binary(BinaryOp::ShiftRightSigned, Type::I8, 0x80, 7), 0xff);
     }
@@ -325,6 +420,10 @@ mod tests {
     #[test]
     fn negative_zero_survives_identities() {
         assert!(!right_identity(BinaryOp::AddFloat, Type::F32, 0));
-        assert!(right_identity(BinaryOp::AddFloat, Type::F32, u64::from((-0f32).to_bits())));
+        assert!(right_identity(
+            BinaryOp::AddFloat,
+            Type::F32,
+            u64::from((-0f32).to_bits())
+        ));
     }
 }

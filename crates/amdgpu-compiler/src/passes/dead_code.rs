@@ -15,7 +15,8 @@ impl Pass for DeadCode {
     }
 }
 
-fn unreachable_blocks(function: &mut Function) -> u64 {
+/// Empties unreachable blocks and forgets the edges that came from them.
+pub(super) fn unreachable_blocks(function: &mut Function) -> u64 {
     let cfg = Cfg::new(function);
     let mut removed = 0;
     for index in 0..function.blocks.len() {
@@ -48,13 +49,21 @@ fn unused_instructions(function: &mut Function) -> u64 {
     let mut work: Vec<Value> = Vec::new();
     for block in &function.blocks {
         work.extend(block.terminator.operand());
-        work.extend(block.instructions.iter().copied().filter(|value| function.op(*value).has_effect()));
+        work.extend(
+            block
+                .instructions
+                .iter()
+                .copied()
+                .filter(|value| function.op(*value).has_effect()),
+        );
     }
     while let Some(value) = work.pop() {
         if std::mem::replace(&mut is_live[value.0 as usize], true) {
             continue;
         }
-        function.op(value).for_each_operand(|operand| work.push(operand));
+        function
+            .op(value)
+            .for_each_operand(|operand| work.push(operand));
     }
     let mut removed = 0;
     let values = &mut function.values;

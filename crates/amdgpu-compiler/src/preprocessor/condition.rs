@@ -14,7 +14,12 @@ impl Preprocessor<'_> {
         };
         let resolved = self.resolve_defined(line);
         let tokens = terminated(self.expand_all(&resolved, first, 0), at);
-        let mut reader = Reader { preprocessor: self, tokens: &tokens, next: 0, failure: None };
+        let mut reader = Reader {
+            preprocessor: self,
+            tokens: &tokens,
+            next: 0,
+            failure: None,
+        };
         let value = reader.ternary(0);
         if reader.failure.is_none() && reader.peek() != TokenKind::Eof {
             reader.fail("this does not belong into the condition");
@@ -22,7 +27,8 @@ impl Preprocessor<'_> {
         match reader.failure {
             None => value != 0,
             Some((span, message)) => {
-                self.diagnostics.error(span, format!("in the condition of #if: {message}"), None);
+                self.diagnostics
+                    .error(span, format!("in the condition of #if: {message}"), None);
                 false
             }
         }
@@ -36,14 +42,24 @@ impl Preprocessor<'_> {
             let token = line[index];
             index += 1;
             if token.is_word(words::DEFINED) {
-                let has_paren = line.get(index).is_some_and(|next| next.kind == TokenKind::LeftParen);
+                let has_paren = line
+                    .get(index)
+                    .is_some_and(|next| next.kind == TokenKind::LeftParen);
                 let name = line.get(index + usize::from(has_paren));
-                let value = name.is_some_and(|name| name.kind == TokenKind::Identifier && self.macro_of(name.symbol).is_some());
+                let value = name.is_some_and(|name| {
+                    name.kind == TokenKind::Identifier && self.macro_of(name.symbol).is_some()
+                });
                 index += if has_paren { 3 } else { 1 };
                 result.push(truth(value, token));
             } else if token.is_word(words::HAS_INCLUDE) {
-                let end = line[index..].iter().position(|next| next.kind == TokenKind::RightParen).map_or(line.len(), |length| index + length + 1);
-                let name: String = line[index..end].iter().map(|part| self.sources.text(part.span)).collect();
+                let end = line[index..]
+                    .iter()
+                    .position(|next| next.kind == TokenKind::RightParen)
+                    .map_or(line.len(), |length| index + length + 1);
+                let name: String = line[index..end]
+                    .iter()
+                    .map(|part| self.sources.text(part.span))
+                    .collect();
                 let name = name.trim_matches(['(', ')', '<', '>', '"']).to_owned();
                 index = end;
                 result.push(truth(headers::is_built_in(&name), token));
@@ -57,7 +73,12 @@ impl Preprocessor<'_> {
 
 /// `true` and `false` stand for the numbers.
 fn truth(value: bool, like: Token) -> Token {
-    Token { kind: TokenKind::Identifier, symbol: if value { words::TRUE } else { words::FALSE }, is_painted: true, ..like }
+    Token {
+        kind: TokenKind::Identifier,
+        symbol: if value { words::TRUE } else { words::FALSE },
+        is_painted: true,
+        ..like
+    }
 }
 
 struct Reader<'r, 'p> {
@@ -69,11 +90,17 @@ struct Reader<'r, 'p> {
 
 impl Reader<'_, '_> {
     fn peek(&self) -> TokenKind {
-        self.tokens.get(self.next).map_or(TokenKind::Eof, |token| token.kind)
+        self.tokens
+            .get(self.next)
+            .map_or(TokenKind::Eof, |token| token.kind)
     }
 
     fn fail(&mut self, message: &str) {
-        let span = self.tokens.get(self.next).or(self.tokens.last()).map_or(Span::default(), |token| token.site);
+        let span = self
+            .tokens
+            .get(self.next)
+            .or(self.tokens.last())
+            .map_or(Span::default(), |token| token.site);
         if self.failure.is_none() {
             self.failure = Some((span, message.to_owned()));
         }
@@ -104,19 +131,20 @@ impl Reader<'_, '_> {
         let mut left = self.unary(depth);
         while self.failure.is_none() {
             let kind = self.peek();
-            let Some(precedence) = precedence(kind).filter(|&precedence| precedence > level) else { break };
+            let Some(precedence) = precedence(kind).filter(|&precedence| precedence > level) else {
+                break;
+            };
             if depth > MAX_DEPTH {
                 self.fail("nested too deeply");
                 break;
             }
             self.next += 1;
             let right = self.binary(precedence, depth + 1);
-            left = match apply(kind, left, right) {
-                Some(value) => value,
-                None => {
-                    self.fail("division by zero");
-                    0
-                }
+            left = if let Some(value) = apply(kind, left, right) {
+                value
+            } else {
+                self.fail("division by zero");
+                0
             };
         }
         left
@@ -127,7 +155,9 @@ impl Reader<'_, '_> {
             self.fail("nested too deeply");
             return 0;
         }
-        let Some(&token) = self.tokens.get(self.next) else { return 0 };
+        let Some(&token) = self.tokens.get(self.next) else {
+            return 0;
+        };
         self.next += 1;
         match token.kind {
             TokenKind::Bang => i64::from(self.unary(depth + 1) == 0),
@@ -144,15 +174,20 @@ impl Reader<'_, '_> {
                 value
             }
             TokenKind::Identifier => i64::from(token.symbol == words::TRUE),
-            TokenKind::Character => literals::character(self.preprocessor.sources.text(token.span)).unwrap_or(0),
-            TokenKind::Number => match literals::number(self.preprocessor.sources.text(token.span)) {
-                Ok(literals::Number::Integer { value, .. }) => value as i64,
-                _ => {
+            TokenKind::Character => {
+                literals::character(self.preprocessor.sources.text(token.span)).unwrap_or(0)
+            }
+            TokenKind::Number => {
+                if let Ok(literals::Number::Integer { value, .. }) =
+                    literals::number(self.preprocessor.sources.text(token.span))
+                {
+                    value as i64
+                } else {
                     self.next -= 1;
                     self.fail("only integers can stand here");
                     0
                 }
-            },
+            }
             _ => {
                 self.next -= 1;
                 self.fail("expected a number or a name");

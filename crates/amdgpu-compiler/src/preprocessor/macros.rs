@@ -23,22 +23,32 @@ pub struct Macro {
 impl Preprocessor<'_> {
     /// `#define` with the tokens after it.
     pub(super) fn define(&mut self, at: Span, line: &[Token]) {
-        let Some((name, rest)) = line.split_first().filter(|(name, _)| name.kind == TokenKind::Identifier) else {
+        let Some((name, rest)) = line
+            .split_first()
+            .filter(|(name, _)| name.kind == TokenKind::Identifier)
+        else {
             self.diagnostics.error(at, "#define needs a name", None);
             return;
         };
         if name.symbol == words::DEFINED {
-            self.diagnostics.error(name.span, "'defined' cannot be a macro", None);
+            self.diagnostics
+                .error(name.span, "'defined' cannot be a macro", None);
             return;
         }
-        let is_function_like = rest.first().is_some_and(|token| token.kind == TokenKind::LeftParen && !token.after_space);
+        let is_function_like = rest
+            .first()
+            .is_some_and(|token| token.kind == TokenKind::LeftParen && !token.after_space);
         let definition = if is_function_like {
             match self.macro_parameters(name, &rest[1..]) {
                 Some(definition) => definition,
                 None => return,
             }
         } else {
-            Macro { parameters: None, is_variadic: false, body: rest.to_vec() }
+            Macro {
+                parameters: None,
+                is_variadic: false,
+                body: rest.to_vec(),
+            }
         };
         let index = name.symbol.0 as usize;
         if index >= self.macros.len() {
@@ -63,12 +73,20 @@ impl Preprocessor<'_> {
                 }
                 Some((TokenKind::Identifier, symbol)) if !is_variadic => parameters.push(symbol),
                 _ => {
-                    self.diagnostics.error(name.span, "the parameter list of this macro is malformed", Some("write #define NAME(a, b) body"));
+                    self.diagnostics.error(
+                        name.span,
+                        "the parameter list of this macro is malformed",
+                        Some("write #define NAME(a, b) body"),
+                    );
                     return None;
                 }
             }
         }
-        Some(Macro { parameters: Some(parameters), is_variadic, body: tokens[index..].to_vec() })
+        Some(Macro {
+            parameters: Some(parameters),
+            is_variadic,
+            body: tokens[index..].to_vec(),
+        })
     }
 
     /// Expands the macro named by `token`, if it names one that may be expanded here. The result is read next from `input`.
@@ -76,12 +94,21 @@ impl Preprocessor<'_> {
         if token.is_painted {
             return false;
         }
-        if matches!(token.symbol, words::LINE_MACRO | words::FILE_MACRO | words::COUNTER_MACRO) {
+        if matches!(
+            token.symbol,
+            words::LINE_MACRO | words::FILE_MACRO | words::COUNTER_MACRO
+        ) {
             let replacement = self.dynamic_macro(token);
-            input.frames.push(Frame { tokens: vec![replacement], next: 0, name: NO_SYMBOL });
+            input.frames.push(Frame {
+                tokens: vec![replacement],
+                next: 0,
+                name: NO_SYMBOL,
+            });
             return true;
         }
-        let Some(definition) = self.macro_of(token.symbol) else { return false };
+        let Some(definition) = self.macro_of(token.symbol) else {
+            return false;
+        };
         if self.is_active(token.symbol) {
             return false;
         }
@@ -92,7 +119,11 @@ impl Preprocessor<'_> {
                 if !self.next_is_paren(input) {
                     return false;
                 }
-                let Some(arguments) = self.arguments(token, input, parameters.len(), definition.is_variadic) else { return true };
+                let Some(arguments) =
+                    self.arguments(token, input, parameters.len(), definition.is_variadic)
+                else {
+                    return true;
+                };
                 self.substitute(&definition, &arguments, token, depth)
             }
         };
@@ -101,29 +132,46 @@ impl Preprocessor<'_> {
         }
         self.expanded += tokens.len();
         if self.expanded > MAX_EXPANDED_TOKENS {
-            self.over_limit(token.site, format!("macros expand to more than {MAX_EXPANDED_TOKENS} tokens"));
+            self.over_limit(
+                token.site,
+                format!("macros expand to more than {MAX_EXPANDED_TOKENS} tokens"),
+            );
             return true;
         }
         self.set_active(token.symbol, true);
-        input.frames.push(Frame { tokens, next: 0, name: token.symbol });
+        input.frames.push(Frame {
+            tokens,
+            next: 0,
+            name: token.symbol,
+        });
         true
     }
 
     fn over_limit(&mut self, site: Span, message: String) {
         if !self.is_over_limit {
-            self.diagnostics.error(site, message, Some("look for macros that double their argument"));
+            self.diagnostics.error(
+                site,
+                message,
+                Some("look for macros that double their argument"),
+            );
         }
         self.is_over_limit = true;
     }
 
     fn dynamic_macro(&mut self, token: Token) -> Token {
         let (kind, text) = match token.symbol {
-            words::LINE_MACRO => (TokenKind::Number, self.sources.line(token.site.start).to_string()),
+            words::LINE_MACRO => (
+                TokenKind::Number,
+                self.sources.line(token.site.start).to_string(),
+            ),
             words::COUNTER_MACRO => {
                 self.counter += 1;
                 (TokenKind::Number, (self.counter - 1).to_string())
             }
-            _ => (TokenKind::String, format!("{:?}", self.sources.location(token.site.start).file)),
+            _ => (
+                TokenKind::String,
+                format!("{:?}", self.sources.location(token.site.start).file),
+            ),
         };
         self.scratch(kind, &text, token)
     }
@@ -131,17 +179,38 @@ impl Preprocessor<'_> {
     /// A token whose spelling is nowhere in the source.
     fn scratch(&mut self, kind: TokenKind, text: &str, like: Token) -> Token {
         if text.len() > MAX_MADE_TOKEN_BYTES {
-            self.over_limit(like.site, format!("# or ## makes a token of more than {MAX_MADE_TOKEN_BYTES} bytes"));
+            self.over_limit(
+                like.site,
+                format!("# or ## makes a token of more than {MAX_MADE_TOKEN_BYTES} bytes"),
+            );
             return like;
         }
         self.expanded += text.len();
         let start = self.sources.add("<macro>", text.into());
-        let symbol = if kind == TokenKind::Identifier { self.interner.intern(text) } else { NO_SYMBOL };
-        Token { kind, symbol, span: Span { start, len: text.len() as u32 }, ..like }
+        let symbol = if kind == TokenKind::Identifier {
+            self.interner.intern(text)
+        } else {
+            NO_SYMBOL
+        };
+        Token {
+            kind,
+            symbol,
+            span: Span {
+                start,
+                len: text.len() as u32,
+            },
+            ..like
+        }
     }
 
     /// Reads the arguments of a macro call, `(` included.
-    fn arguments(&mut self, name: Token, input: &mut Input<'_>, wanted: usize, is_variadic: bool) -> Option<Vec<Vec<Token>>> {
+    fn arguments(
+        &mut self,
+        name: Token,
+        input: &mut Input<'_>,
+        wanted: usize,
+        is_variadic: bool,
+    ) -> Option<Vec<Vec<Token>>> {
         self.read(input);
         let mut arguments = vec![Vec::new()];
         let mut depth = 0usize;
@@ -150,7 +219,11 @@ impl Preprocessor<'_> {
             let splits = depth == 0 && !(is_variadic && arguments.len() == wanted);
             match token.kind {
                 TokenKind::Eof => {
-                    self.diagnostics.error(name.site, "this macro call is never closed", Some("add the missing )"));
+                    self.diagnostics.error(
+                        name.site,
+                        "this macro call is never closed",
+                        Some("add the missing )"),
+                    );
                     return None;
                 }
                 TokenKind::RightParen if depth == 0 => break,
@@ -175,7 +248,10 @@ impl Preprocessor<'_> {
         }
         if arguments.len() != wanted {
             let text = self.interner.text_of(name.symbol).to_owned();
-            let message = format!("the macro {text} takes {wanted} argument(s), and is given {}", arguments.len());
+            let message = format!(
+                "the macro {text} takes {wanted} argument(s), and is given {}",
+                arguments.len()
+            );
             self.diagnostics.error(name.site, message, None);
             return None;
         }
@@ -183,10 +259,18 @@ impl Preprocessor<'_> {
     }
 
     /// The body with its parameters replaced.
-    fn substitute(&mut self, definition: &Macro, arguments: &[Vec<Token>], call: Token, depth: usize) -> Vec<Token> {
+    fn substitute(
+        &mut self,
+        definition: &Macro,
+        arguments: &[Vec<Token>],
+        call: Token,
+        depth: usize,
+    ) -> Vec<Token> {
         let parameters = definition.parameters.as_deref().unwrap_or(&[]);
         let parameter_of = |token: &Token| match token.kind {
-            TokenKind::Identifier => parameters.iter().position(|&parameter| parameter == token.symbol),
+            TokenKind::Identifier => parameters
+                .iter()
+                .position(|&parameter| parameter == token.symbol),
             _ => None,
         };
         let mut expanded: Vec<Option<Vec<Token>>> = vec![None; arguments.len()];
@@ -195,15 +279,21 @@ impl Preprocessor<'_> {
         let mut index = 0;
         while index < body.len() {
             let token = body[index];
-            let pastes_next = body.get(index + 1).is_some_and(|next| next.kind == TokenKind::HashHash);
+            let pastes_next = body
+                .get(index + 1)
+                .is_some_and(|next| next.kind == TokenKind::HashHash);
             if token.kind == TokenKind::HashHash && index > 0 && index + 1 < body.len() {
                 let right = body[index + 1];
-                let right_tokens = parameter_of(&right).map_or_else(|| vec![right], |parameter| arguments[parameter].clone());
+                let right_tokens = parameter_of(&right)
+                    .map_or_else(|| vec![right], |parameter| arguments[parameter].clone());
                 self.paste(&mut result, right_tokens, call);
                 index += 2;
                 continue;
             }
-            let hash_parameter = body.get(index + 1).and_then(parameter_of).filter(|_| token.kind == TokenKind::Hash && definition.parameters.is_some());
+            let hash_parameter = body
+                .get(index + 1)
+                .and_then(parameter_of)
+                .filter(|_| token.kind == TokenKind::Hash && definition.parameters.is_some());
             if let Some(parameter) = hash_parameter {
                 let text = self.stringified(&arguments[parameter]);
                 let string = self.scratch(TokenKind::String, &text, call);
@@ -215,11 +305,15 @@ impl Preprocessor<'_> {
                 Some(parameter) if pastes_next => result.extend(&arguments[parameter]),
                 Some(parameter) => {
                     if expanded[parameter].is_none() {
-                        expanded[parameter] = Some(self.expand_all(&arguments[parameter], call, depth + 1));
+                        expanded[parameter] =
+                            Some(self.expand_all(&arguments[parameter], call, depth + 1));
                     }
                     let tokens = expanded[parameter].as_deref().unwrap_or(&[]);
                     if result.len() + tokens.len() > MAX_EXPANDED_TOKENS {
-                        self.over_limit(call.site, format!("macros expand to more than {MAX_EXPANDED_TOKENS} tokens"));
+                        self.over_limit(
+                            call.site,
+                            format!("macros expand to more than {MAX_EXPANDED_TOKENS} tokens"),
+                        );
                         return Vec::new();
                     }
                     result.extend(tokens);
@@ -237,15 +331,23 @@ impl Preprocessor<'_> {
 
     /// Expands a token list completely, on its own.
     pub(super) fn expand_all(&mut self, tokens: &[Token], call: Token, depth: usize) -> Vec<Token> {
-        let is_plain = tokens.iter().all(|token| token.kind != TokenKind::Identifier || self.macro_of(token.symbol).is_none());
+        let is_plain = tokens.iter().all(|token| {
+            token.kind != TokenKind::Identifier || self.macro_of(token.symbol).is_none()
+        });
         if is_plain {
             return tokens.to_vec();
         }
         if depth > MAX_DEPTH {
-            self.over_limit(call.site, format!("macro calls are nested more than {MAX_DEPTH} deep"));
+            self.over_limit(
+                call.site,
+                format!("macro calls are nested more than {MAX_DEPTH} deep"),
+            );
             return Vec::new();
         }
-        let mut input = Input { frames: Vec::new(), bottom: Bottom::Tokens(tokens.to_vec(), 0) };
+        let mut input = Input {
+            frames: Vec::new(),
+            bottom: Bottom::Tokens(tokens.to_vec(), 0),
+        };
         let mut result = Vec::with_capacity(tokens.len());
         loop {
             let token = self.read(&mut input);
@@ -269,7 +371,11 @@ impl Preprocessor<'_> {
             result.extend(right);
             return;
         };
-        let text = format!("{}{}", self.sources.text(left.span), self.sources.text(first.span));
+        let text = format!(
+            "{}{}",
+            self.sources.text(left.span),
+            self.sources.text(first.span)
+        );
         let mut lexer = Lexer::new(&text, 0);
         let mut silent = crate::diagnostics::Diagnostics::default();
         let joined = lexer.next(self.interner, &mut silent);
@@ -277,7 +383,11 @@ impl Preprocessor<'_> {
             let token = self.scratch(joined.kind, &text, call);
             result.push(token);
         } else {
-            self.diagnostics.error(call.site, format!("## makes '{text}', which is not one token"), None);
+            self.diagnostics.error(
+                call.site,
+                format!("## makes '{text}', which is not one token"),
+                None,
+            );
             result.push(left);
             result.push(first);
         }

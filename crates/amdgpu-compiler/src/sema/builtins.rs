@@ -45,13 +45,53 @@ pub(super) fn builtin(name: &str) -> Option<(Intrinsic, usize, Shape)> {
 }
 
 const UNSUPPORTED_PREFIXES: &[&str] = &[
-    "__syncthreads", "__syncwarp", "__shfl", "__ballot", "__any", "__all", "__activemask", "__match_", "__reduce_", "atomic", "__threadfence", "tex1D", "tex2D", "tex3D",
-    "surf1D", "surf2D", "__half", "__float2half", "__hadd", "__hmul", "__hfma", "cooperative_groups", "hiprand", "curand", "__nanosleep", "hipLaunch", "cudaLaunch",
+    "__syncthreads",
+    "__syncwarp",
+    "__shfl",
+    "__ballot",
+    "__any",
+    "__all",
+    "__activemask",
+    "__match_",
+    "__reduce_",
+    "atomic",
+    "__threadfence",
+    "tex1D",
+    "tex2D",
+    "tex3D",
+    "surf1D",
+    "surf2D",
+    "__half",
+    "__float2half",
+    "__hadd",
+    "__hmul",
+    "__hfma",
+    "cooperative_groups",
+    "hiprand",
+    "curand",
+    "__nanosleep",
+    "hipLaunch",
+    "cudaLaunch",
 ];
 
-const UNSUPPORTED: &[&str] = &["printf", "assert", "malloc", "free", "clock", "clock64", "wall_clock64", "memcpy", "memset", "__trap", "__assert_fail"];
+const UNSUPPORTED: &[&str] = &[
+    "printf",
+    "assert",
+    "malloc",
+    "free",
+    "clock",
+    "clock64",
+    "wall_clock64",
+    "memcpy",
+    "memset",
+    "__trap",
+    "__assert_fail",
+];
 
 /// Whether HIP has this function and we do not.
 pub(super) fn is_unsupported(name: &str) -> bool {
-    UNSUPPORTED.contains(&name) || UNSUPPORTED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    UNSUPPORTED.contains(&name)
+        || UNSUPPORTED_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
 }

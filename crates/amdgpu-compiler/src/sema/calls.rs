@@ -11,7 +11,12 @@ use crate::source::Span;
 use crate::types::{ScalarType, Type, TypeTable};
 
 impl<'a> Sema<'a> {
-    pub(super) fn call(&mut self, function: &'a ast::Expr, arguments: &'a [ast::Expr], span: Span) -> Checked {
+    pub(super) fn call(
+        &mut self,
+        function: &'a ast::Expr,
+        arguments: &'a [ast::Expr],
+        span: Span,
+    ) -> Checked {
         let (A::Name(name) | A::Scoped(_, name)) = function.kind else {
             for argument in arguments {
                 self.value(argument);
@@ -19,7 +24,10 @@ impl<'a> Sema<'a> {
             self.refuse(span, "a call of something that is not a named function");
             return Checked::Value(Self::bad(span));
         };
-        let checked: Vec<Checked> = arguments.iter().map(|argument| self.check_expr(argument)).collect();
+        let checked: Vec<Checked> = arguments
+            .iter()
+            .map(|argument| self.check_expr(argument))
+            .collect();
         let text = self.text(name);
         let set = match self.scopes.find(name) {
             Some(Entity::Functions(set)) => Some(*set),
@@ -41,19 +49,41 @@ impl<'a> Sema<'a> {
         if builtins::is_unsupported(text) {
             self.refuse(span, &format!("'{text}'"));
         } else if self.host_names.contains(&name) {
-            self.error_hint(span, format!("'{text}' is a host function, which kernels cannot call"), &format!("mark it __device__ where it is defined: __device__ … {text}(…)"));
+            self.error_hint(
+                span,
+                format!("'{text}' is a host function, which kernels cannot call"),
+                &format!("mark it __device__ where it is defined: __device__ … {text}(…)"),
+            );
         } else {
-            let hint = self.similar_name(text).map(|similar| format!("did you mean '{similar}'?"));
-            self.error_hint(span, format!("there is no function '{text}'"), hint.as_deref().unwrap_or("define it as __device__ before this line"));
+            let hint = self
+                .similar_name(text)
+                .map(|similar| format!("did you mean '{similar}'?"));
+            self.error_hint(
+                span,
+                format!("there is no function '{text}'"),
+                hint.as_deref()
+                    .unwrap_or("define it as __device__ before this line"),
+            );
         }
         Checked::Value(Self::bad(span))
     }
 
     /// `__ldg(p)`: a load through the read-only cache, which our targets choose themselves.
     fn load_global(&mut self, checked: Vec<Checked>, span: Span) -> Checked {
-        let Some(pointer) = checked.into_iter().next().map(|argument| self.loaded(argument)) else { return Checked::Value(Self::bad(span)) };
+        let Some(pointer) = checked
+            .into_iter()
+            .next()
+            .map(|argument| self.loaded(argument))
+        else {
+            return Checked::Value(Self::bad(span));
+        };
         match self.types.get(pointer.ty) {
-            Type::Pointer { pointee, .. } if pointee != TypeTable::VOID => Checked::Place(Place { kind: PlaceKind::Dereference(pointer), ty: pointee, is_const: true, span }),
+            Type::Pointer { pointee, .. } if pointee != TypeTable::VOID => Checked::Place(Place {
+                kind: PlaceKind::Dereference(pointer),
+                ty: pointee,
+                is_const: true,
+                span,
+            }),
             Type::Error => Checked::Value(Self::bad(span)),
             _ => {
                 self.error(span, "__ldg needs a pointer");
@@ -69,13 +99,32 @@ impl<'a> Sema<'a> {
         }
     }
 
-    fn builtin(&mut self, intrinsic: crate::ir::Intrinsic, count: usize, shape: Shape, checked: Vec<Checked>, span: Span) -> Expr {
-        let mut values: Vec<Expr> = checked.into_iter().map(|argument| self.loaded(argument)).collect();
+    fn builtin(
+        &mut self,
+        intrinsic: crate::ir::Intrinsic,
+        count: usize,
+        shape: Shape,
+        checked: Vec<Checked>,
+        span: Span,
+    ) -> Expr {
+        let mut values: Vec<Expr> = checked
+            .into_iter()
+            .map(|argument| self.loaded(argument))
+            .collect();
         if values.len() != count {
-            self.error(span, format!("this built-in takes {count} argument(s), and is given {}", values.len()));
+            self.error(
+                span,
+                format!(
+                    "this built-in takes {count} argument(s), and is given {}",
+                    values.len()
+                ),
+            );
             return Self::bad(span);
         }
-        let Some(first) = values.first().and_then(|value| self.types.as_scalar(value.ty)) else {
+        let Some(first) = values
+            .first()
+            .and_then(|value| self.types.as_scalar(value.ty))
+        else {
             if values.iter().all(|value| value.ty != TypeTable::ERROR) {
                 self.error(span, "this built-in works on numbers");
             }
@@ -96,28 +145,54 @@ impl<'a> Sema<'a> {
             return Self::bad(span);
         }
         let first_type = values[0].ty;
-        values = values.into_iter().map(|value| self.convert(value, first_type, Context::Argument)).collect();
+        values = values
+            .into_iter()
+            .map(|value| self.convert(value, first_type, Context::Argument))
+            .collect();
         let ty = self.types.scalar(result);
-        Expr { kind: ExprKind::Intrinsic(intrinsic, values), ty, span }
+        Expr {
+            kind: ExprKind::Intrinsic(intrinsic, values),
+            ty,
+            span,
+        }
     }
 
     fn overloaded(&mut self, name: Symbol, set: usize, checked: Vec<Checked>, span: Span) -> Expr {
         let candidates = self.overloads[set].clone();
-        let has_bad_argument = checked.iter().any(|argument| self.type_of(argument) == TypeTable::ERROR);
+        let has_bad_argument = checked
+            .iter()
+            .any(|argument| type_of(argument) == TypeTable::ERROR);
         if has_bad_argument {
             return Self::bad(span);
         }
-        let viable: Vec<(FunctionId, Vec<Fit>)> = candidates.iter().filter_map(|&function| self.fits_of(function, &checked).map(|fits| (function, fits))).collect();
+        let viable: Vec<(FunctionId, Vec<Fit>)> = candidates
+            .iter()
+            .filter_map(|&function| {
+                self.fits_of(function, &checked)
+                    .map(|fits| (function, fits))
+            })
+            .collect();
         let best: Vec<FunctionId> = viable
             .iter()
-            .filter(|(_, fits)| viable.iter().all(|(_, other)| fits.iter().zip(other).all(|(one, two)| one <= two)))
+            .filter(|(_, fits)| {
+                viable
+                    .iter()
+                    .all(|(_, other)| fits.iter().zip(other).all(|(one, two)| one <= two))
+            })
             .map(|(function, _)| *function)
             .collect();
         match best.as_slice() {
             [only] => return self.call_of(*only, checked, span),
             // sqrt(2) of the C++ library computes in double.
             [_, _, ..] if self.is_library_set(set) => {
-                let is_double = |function: &FunctionId| self.signatures[function.0 as usize].parameters.iter().all(|parameter| self.types.as_scalar(parameter.ty) == Some(ScalarType::Double));
+                let is_double = |function: &FunctionId| {
+                    self.signatures[function.0 as usize]
+                        .parameters
+                        .iter()
+                        .all(|parameter| {
+                            self.types.as_scalar(parameter.ty) == Some(ScalarType::Double)
+                        })
+                };
                 if let Some(function) = best.iter().copied().find(is_double) {
                     return self.call_of(function, checked, span);
                 }
@@ -125,8 +200,15 @@ impl<'a> Sema<'a> {
             _ => {}
         }
         let text = self.text(name);
-        let given: Vec<String> = checked.iter().map(|argument| self.types.text(self.type_of(argument))).collect();
-        let shown: Vec<String> = candidates.iter().take(6).map(|&function| self.signature_text(function)).collect();
+        let given: Vec<String> = checked
+            .iter()
+            .map(|argument| self.types.text(type_of(argument)))
+            .collect();
+        let shown: Vec<String> = candidates
+            .iter()
+            .take(6)
+            .map(|&function| self.signature_text(function))
+            .collect();
         let hint = format!("there is {}", shown.join("; "));
         match (candidates.as_slice(), viable.is_empty()) {
             ([only], true) => {
@@ -135,16 +217,40 @@ impl<'a> Sema<'a> {
                     let only = *only;
                     self.explain_argument(only, &checked, span, &hint);
                 } else {
-                    self.error_hint(span, format!("'{text}' takes {wanted} argument(s), and is given {}", checked.len()), &hint);
+                    self.error_hint(
+                        span,
+                        format!(
+                            "'{text}' takes {wanted} argument(s), and is given {}",
+                            checked.len()
+                        ),
+                        &hint,
+                    );
                 }
             }
-            (_, true) => self.error_hint(span, format!("no '{text}' takes ({})", given.join(", ")), &hint),
-            (_, false) => self.error_hint(span, format!("the call of '{text}' with ({}) could mean several functions", given.join(", ")), "cast the arguments to the type you mean"),
+            (_, true) => self.error_hint(
+                span,
+                format!("no '{text}' takes ({})", given.join(", ")),
+                &hint,
+            ),
+            (_, false) => self.error_hint(
+                span,
+                format!(
+                    "the call of '{text}' with ({}) could mean several functions",
+                    given.join(", ")
+                ),
+                "cast the arguments to the type you mean",
+            ),
         }
         Self::bad(span)
     }
 
-    fn explain_argument(&mut self, function: FunctionId, checked: &[Checked], span: Span, hint: &str) {
+    fn explain_argument(
+        &mut self,
+        function: FunctionId,
+        checked: &[Checked],
+        span: Span,
+        hint: &str,
+    ) {
         let parameters = self.signatures[function.0 as usize].parameters.clone();
         for (index, (argument, parameter)) in checked.iter().zip(parameters).enumerate() {
             if self.argument_fit(argument, parameter).is_some() {
@@ -154,24 +260,23 @@ impl<'a> Sema<'a> {
                 Checked::Place(place) => place.span,
                 Checked::Value(value) => value.span,
             };
-            let from = self.types.text(self.type_of(argument));
+            let from = self.types.text(type_of(argument));
             let to = self.types.text(parameter.ty);
             let message = if parameter.is_reference && from == to {
-                format!("argument {} must be a variable that may be written", index + 1)
+                format!(
+                    "argument {} must be a variable that may be written",
+                    index + 1
+                )
             } else {
-                format!("argument {} has type '{from}', which does not convert to '{to}'", index + 1)
+                format!(
+                    "argument {} has type '{from}', which does not convert to '{to}'",
+                    index + 1
+                )
             };
             self.error_hint(place, message, hint);
             return;
         }
         self.error_hint(span, "the arguments do not fit", hint);
-    }
-
-    fn type_of(&self, checked: &Checked) -> crate::types::TypeId {
-        match checked {
-            Checked::Place(place) => place.ty,
-            Checked::Value(value) => value.ty,
-        }
     }
 
     fn fits_of(&mut self, function: FunctionId, checked: &[Checked]) -> Option<Vec<Fit>> {
@@ -189,7 +294,9 @@ impl<'a> Sema<'a> {
     fn argument_fit(&mut self, argument: &Checked, parameter: ParameterType) -> Option<Fit> {
         if parameter.is_reference && !parameter.is_const {
             return match argument {
-                Checked::Place(place) if !place.is_const && place.ty == parameter.ty => Some(Fit::Exact),
+                Checked::Place(place) if !place.is_const && place.ty == parameter.ty => {
+                    Some(Fit::Exact)
+                }
                 _ => None,
             };
         }
@@ -211,8 +318,16 @@ impl<'a> Sema<'a> {
             .parameters
             .iter()
             .map(|parameter| {
-                let is_const = if parameter.is_const && parameter.is_reference { "const " } else { "" };
-                format!("{is_const}{}{}", self.types.text(parameter.ty), if parameter.is_reference { "&" } else { "" })
+                let is_const = if parameter.is_const && parameter.is_reference {
+                    "const "
+                } else {
+                    ""
+                };
+                format!(
+                    "{is_const}{}{}",
+                    self.types.text(parameter.ty),
+                    if parameter.is_reference { "&" } else { "" }
+                )
             })
             .collect();
         format!("{}({})", self.text(signature.name), parameters.join(", "))
@@ -226,7 +341,11 @@ impl<'a> Sema<'a> {
         }
         if signature.definition.is_none() {
             let text = self.text(signature.name);
-            self.error_hint(span, format!("'{text}' is declared but never defined"), "give it a body in this source");
+            self.error_hint(
+                span,
+                format!("'{text}' is declared but never defined"),
+                "give it a body in this source",
+            );
             return Self::bad(span);
         }
         self.want(function);
@@ -241,21 +360,46 @@ impl<'a> Sema<'a> {
                 self.convert(value, parameter.ty, Context::Argument)
             })
             .collect();
-        Expr { kind: ExprKind::Call(function, arguments), ty: signature.return_type, span }
+        Expr {
+            kind: ExprKind::Call(function, arguments),
+            ty: signature.return_type,
+            span,
+        }
     }
 
     /// The address handed over for a reference parameter.
-    pub(super) fn reference_to(&mut self, argument: Checked, parameter: ParameterType, span: Span) -> Expr {
+    pub(super) fn reference_to(
+        &mut self,
+        argument: Checked,
+        parameter: ParameterType,
+        span: Span,
+    ) -> Expr {
         let ty = self.types.pointer(parameter.ty, parameter.is_const);
         let place = match argument {
             Checked::Place(place) if place.ty == parameter.ty => place,
             other => {
                 let value = self.loaded(other);
                 let value = self.convert(value, parameter.ty, Context::Argument);
-                Place { kind: PlaceKind::Temporary(value), ty: parameter.ty, is_const: true, span }
+                Place {
+                    kind: PlaceKind::Temporary(value),
+                    ty: parameter.ty,
+                    is_const: true,
+                    span,
+                }
             }
         };
         self.mark_in_memory(&place);
-        Expr { kind: ExprKind::AddressOf(Box::new(place)), ty, span }
+        Expr {
+            kind: ExprKind::AddressOf(Box::new(place)),
+            ty,
+            span,
+        }
+    }
+}
+
+fn type_of(checked: &Checked) -> crate::types::TypeId {
+    match checked {
+        Checked::Place(place) => place.ty,
+        Checked::Value(value) => value.ty,
     }
 }

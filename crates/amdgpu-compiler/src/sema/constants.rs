@@ -55,13 +55,20 @@ impl<'a> Sema<'a> {
     }
 
     fn wrapped(&self, expr: &Expr, value: i64) -> Constant {
-        let ty = self.types.representation(expr.ty).unwrap_or(ScalarType::LongLong);
+        let ty = self
+            .types
+            .representation(expr.ty)
+            .unwrap_or(ScalarType::LongLong);
         Constant::Integer(ty.wrap(value))
     }
 }
 
 fn round(ty: ScalarType, value: f64) -> f64 {
-    if ty == ScalarType::Float { f64::from(value as f32) } else { value }
+    if ty == ScalarType::Float {
+        f64::from(value as f32)
+    } else {
+        value
+    }
 }
 
 pub(super) fn convert_constant(value: Constant, from: ScalarType, to: ScalarType) -> Constant {
@@ -78,7 +85,9 @@ pub(super) fn convert_constant(value: Constant, from: ScalarType, to: ScalarType
         }
         Constant::Integer(value) => Constant::Integer(to.wrap(value)),
         Constant::Float(value) if to.is_float() => Constant::Float(round(to, value)),
-        Constant::Float(value) if to == ScalarType::Bool => Constant::Integer(i64::from(value != 0.0)),
+        Constant::Float(value) if to == ScalarType::Bool => {
+            Constant::Integer(i64::from(value != 0.0))
+        }
         // Saturating, as the conversion instructions of the language are defined; see docs/language.md.
         Constant::Float(value) => Constant::Integer(match (to.bytes(), to.is_signed()) {
             (8, true) => value as i64,
@@ -89,7 +98,12 @@ pub(super) fn convert_constant(value: Constant, from: ScalarType, to: ScalarType
     }
 }
 
-fn binary(operation: BinaryOp, ty: ScalarType, left: Constant, right: Constant) -> Option<Constant> {
+fn binary(
+    operation: BinaryOp,
+    ty: ScalarType,
+    left: Constant,
+    right: Constant,
+) -> Option<Constant> {
     use BinaryOp as B;
     let truth = |value: bool| Some(Constant::Integer(i64::from(value)));
     match (left, right) {
@@ -115,10 +129,34 @@ fn binary(operation: BinaryOp, ty: ScalarType, left: Constant, right: Constant) 
                 B::NotEqual => return truth(left != right),
                 B::LogicalAnd => return truth(left != 0 && right != 0),
                 B::LogicalOr => return truth(left != 0 || right != 0),
-                B::Less => return truth(if ty.is_signed() { left < right } else { unsigned_left < unsigned_right }),
-                B::LessEqual => return truth(if ty.is_signed() { left <= right } else { unsigned_left <= unsigned_right }),
-                B::Greater => return truth(if ty.is_signed() { left > right } else { unsigned_left > unsigned_right }),
-                B::GreaterEqual => return truth(if ty.is_signed() { left >= right } else { unsigned_left >= unsigned_right }),
+                B::Less => {
+                    return truth(if ty.is_signed() {
+                        left < right
+                    } else {
+                        unsigned_left < unsigned_right
+                    });
+                }
+                B::LessEqual => {
+                    return truth(if ty.is_signed() {
+                        left <= right
+                    } else {
+                        unsigned_left <= unsigned_right
+                    });
+                }
+                B::Greater => {
+                    return truth(if ty.is_signed() {
+                        left > right
+                    } else {
+                        unsigned_left > unsigned_right
+                    });
+                }
+                B::GreaterEqual => {
+                    return truth(if ty.is_signed() {
+                        left >= right
+                    } else {
+                        unsigned_left >= unsigned_right
+                    });
+                }
             };
             Some(Constant::Integer(ty.wrap(value)))
         }

@@ -39,23 +39,40 @@ impl Sema<'_> {
     /// The value at a place: loaded, or for arrays the address of the first element.
     pub(super) fn load(&mut self, place: Place) -> Expr {
         let span = place.span;
-        match self.types.get(place.ty) {
-            Type::Array { element, .. } => {
-                let ty = self.types.pointer(element, place.is_const);
-                self.mark_in_memory(&place);
-                Expr { kind: ExprKind::AddressOf(Box::new(place)), ty, span }
+        if let Type::Array { element, .. } = self.types.get(place.ty) {
+            let ty = self.types.pointer(element, place.is_const);
+            self.mark_in_memory(&place);
+            Expr {
+                kind: ExprKind::AddressOf(Box::new(place)),
+                ty,
+                span,
             }
-            _ => {
-                let ty = place.ty;
-                if let PlaceKind::Local(local) = place.kind {
-                    let local = &self.current.locals[local.0 as usize];
-                    match local.constant {
-                        Some(Constant::Integer(value)) if !local.is_in_memory => return Expr { kind: ExprKind::Integer(value), ty, span },
-                        Some(Constant::Float(value)) if !local.is_in_memory => return Expr { kind: ExprKind::Float(value), ty, span },
-                        _ => {}
+        } else {
+            let ty = place.ty;
+            if let PlaceKind::Local(local) = place.kind {
+                let local = &self.current.locals[local.0 as usize];
+                match local.constant {
+                    Some(Constant::Integer(value)) if !local.is_in_memory => {
+                        return Expr {
+                            kind: ExprKind::Integer(value),
+                            ty,
+                            span,
+                        };
                     }
+                    Some(Constant::Float(value)) if !local.is_in_memory => {
+                        return Expr {
+                            kind: ExprKind::Float(value),
+                            ty,
+                            span,
+                        };
+                    }
+                    _ => {}
                 }
-                Expr { kind: ExprKind::Load(Box::new(place)), ty, span }
+            }
+            Expr {
+                kind: ExprKind::Load(Box::new(place)),
+                ty,
+                span,
             }
         }
     }
@@ -82,19 +99,41 @@ impl Sema<'_> {
         match (self.types.get(from), self.types.get(to)) {
             (Type::Scalar(_) | Type::Enum(_), Type::Scalar(target)) => {
                 let source = self.types.as_scalar(from)?;
-                let is_promotion = source.promoted() == target && !source.is_float() || (source, target) == (ScalarType::Float, ScalarType::Double);
-                Some(if is_promotion { Fit::Promotion } else { Fit::Conversion })
+                let is_promotion = source.promoted() == target && !source.is_float()
+                    || (source, target) == (ScalarType::Float, ScalarType::Double);
+                Some(if is_promotion {
+                    Fit::Promotion
+                } else {
+                    Fit::Conversion
+                })
             }
-            (Type::Pointer { pointee: source, is_const: source_const }, Type::Pointer { pointee: target, is_const: target_const }) => {
+            (
+                Type::Pointer {
+                    pointee: source,
+                    is_const: source_const,
+                },
+                Type::Pointer {
+                    pointee: target,
+                    is_const: target_const,
+                },
+            ) => {
                 let keeps_const = target_const || !source_const;
-                (keeps_const && (source == target || target == TypeTable::VOID)).then_some(if source == target { Fit::Promotion } else { Fit::Conversion })
+                (keeps_const && (source == target || target == TypeTable::VOID)).then_some(
+                    if source == target {
+                        Fit::Promotion
+                    } else {
+                        Fit::Conversion
+                    },
+                )
             }
             (Type::Null, Type::Pointer { .. }) => Some(Fit::Conversion),
             (Type::Scalar(source), Type::Pointer { .. }) => {
                 let is_zero = value.is_some_and(|value| matches!(value.kind, ExprKind::Integer(0)));
                 (is_zero && !source.is_float()).then_some(Fit::Conversion)
             }
-            (Type::Pointer { .. } | Type::Null, Type::Scalar(ScalarType::Bool)) => Some(Fit::Conversion),
+            (Type::Pointer { .. } | Type::Null, Type::Scalar(ScalarType::Bool)) => {
+                Some(Fit::Conversion)
+            }
             _ => None,
         }
     }
@@ -109,10 +148,21 @@ impl Sema<'_> {
         }
         let from_text = self.types.text(value.ty);
         let to_text = self.types.text(to);
-        let message = format!("'{from_text}' does not convert to '{to_text}' {}", context.text());
+        let message = format!(
+            "'{from_text}' does not convert to '{to_text}' {}",
+            context.text()
+        );
         let hint = match (self.types.get(value.ty), self.types.get(to)) {
-            (Type::Pointer { pointee: from, is_const: true }, Type::Pointer { pointee: to, .. }) if from == to => "the data is const; declare this one const as well".to_owned(),
-            (Type::Pointer { .. }, Type::Scalar(_)) => "did you forget an index, as in p[i], or a *?".to_owned(),
+            (
+                Type::Pointer {
+                    pointee: from,
+                    is_const: true,
+                },
+                Type::Pointer { pointee: to, .. },
+            ) if from == to => "the data is const; declare this one const as well".to_owned(),
+            (Type::Pointer { .. }, Type::Scalar(_)) => {
+                "did you forget an index, as in p[i], or a *?".to_owned()
+            }
             (Type::Void, _) => "the function returns nothing".to_owned(),
             _ => format!("if it is meant, cast: ({to_text})value"),
         };
@@ -127,7 +177,13 @@ impl Sema<'_> {
         }
         let span = value.span;
         match (&value.kind, self.types.get(to)) {
-            (ExprKind::Integer(0) | ExprKind::Null, Type::Pointer { .. }) => return Expr { kind: ExprKind::Null, ty: to, span },
+            (ExprKind::Integer(0) | ExprKind::Null, Type::Pointer { .. }) => {
+                return Expr {
+                    kind: ExprKind::Null,
+                    ty: to,
+                    span,
+                };
+            }
             (ExprKind::Integer(_) | ExprKind::Float(_), Type::Scalar(target)) => {
                 let from = self.types.representation(value.ty);
                 let constant = self.evaluate(&value);
@@ -141,7 +197,11 @@ impl Sema<'_> {
             }
             _ => {}
         }
-        Expr { kind: ExprKind::Cast(Box::new(value)), ty: to, span }
+        Expr {
+            kind: ExprKind::Cast(Box::new(value)),
+            ty: to,
+            span,
+        }
     }
 
     /// A cast the user wrote.
@@ -151,16 +211,22 @@ impl Sema<'_> {
         }
         let (from_type, to_type) = (self.types.get(value.ty), self.types.get(to));
         let is_allowed = match (from_type, to_type) {
-            (_, Type::Void) => true,
-            (Type::Scalar(_) | Type::Enum(_), Type::Scalar(_) | Type::Enum(_)) => true,
-            (Type::Pointer { .. } | Type::Null, Type::Pointer { .. }) => true,
+            (_, Type::Void)
+            | (Type::Scalar(_) | Type::Enum(_), Type::Scalar(_) | Type::Enum(_))
+            | (Type::Pointer { .. } | Type::Null, Type::Pointer { .. }) => true,
             (Type::Scalar(from), Type::Pointer { .. }) => !from.is_float(),
-            (Type::Pointer { .. }, Type::Scalar(target)) => target.bytes() == 8 && !target.is_float() || target == ScalarType::Bool,
+            (Type::Pointer { .. }, Type::Scalar(target)) => {
+                target.bytes() == 8 && !target.is_float() || target == ScalarType::Bool
+            }
             (Type::Struct(from), Type::Struct(target)) => from == target,
             _ => false,
         };
         if !is_allowed {
-            let message = format!("'{}' cannot be cast to '{}'", self.types.text(value.ty), self.types.text(to));
+            let message = format!(
+                "'{}' cannot be cast to '{}'",
+                self.types.text(value.ty),
+                self.types.text(to)
+            );
             self.error(span, message);
             return Self::bad(span);
         }
@@ -169,7 +235,8 @@ impl Sema<'_> {
 
     /// As the condition of `if`, `while`, `?`, `!`, `&&`, `||`.
     pub(super) fn condition(&mut self, value: Expr) -> Expr {
-        let is_scoped_enum = matches!(self.types.get(value.ty), Type::Enum(_)) && self.types.as_scalar(value.ty).is_none();
+        let is_scoped_enum = matches!(self.types.get(value.ty), Type::Enum(_))
+            && self.types.as_scalar(value.ty).is_none();
         if matches!(self.types.get(value.ty), Type::Struct(_) | Type::Void) || is_scoped_enum {
             let message = format!("'{}' cannot be a condition", self.types.text(value.ty));
             self.error_hint(value.span, message, "compare it with something");

@@ -30,7 +30,11 @@ impl<'a> Sema<'a> {
             Checked::Place(place) => Some(place),
             Checked::Value(value) => {
                 if value.ty != TypeTable::ERROR {
-                    self.error_hint(expr.span, format!("this is a value and cannot be {purpose}"), "use a variable, p[i] or *p");
+                    self.error_hint(
+                        expr.span,
+                        format!("this is a value and cannot be {purpose}"),
+                        "use a variable, p[i] or *p",
+                    );
                 }
                 None
             }
@@ -48,11 +52,19 @@ impl<'a> Sema<'a> {
                 (PlaceKind::Local(_), A::Name(name)) => format!("'{}' is const", self.text(*name)),
                 _ => "this is const".to_owned(),
             };
-            self.error_hint(expr.span, format!("{what} and cannot be {purpose}"), "remove const from its declaration if it is to change");
+            self.error_hint(
+                expr.span,
+                format!("{what} and cannot be {purpose}"),
+                "remove const from its declaration if it is to change",
+            );
             return None;
         }
         if matches!(self.types.get(place.ty), Type::Array { .. }) {
-            self.error_hint(expr.span, format!("an array cannot be {purpose} as a whole"), "write its elements one by one");
+            self.error_hint(
+                expr.span,
+                format!("an array cannot be {purpose} as a whole"),
+                "write its elements one by one",
+            );
             return None;
         }
         Some(place)
@@ -78,24 +90,49 @@ impl<'a> Sema<'a> {
             }
             A::Name(name) => self.name(*name, span),
             A::Scoped(scope, name) => self.scoped(*scope, *name, span),
-            A::Member { object, name, is_arrow } => self.member(object, *name, *is_arrow, span),
+            A::Member {
+                object,
+                name,
+                is_arrow,
+            } => self.member(object, *name, *is_arrow, span),
             A::Index(array, index) => self.index(array, index, span),
             A::Call(function, arguments) => self.call(function, arguments, span),
-            A::Cast { ty, value: inner, is_reinterpret } => {
+            A::Cast {
+                ty,
+                value: inner,
+                is_reinterpret,
+            } => {
                 let target = self.resolve(ty);
                 let inner = self.value(inner);
-                let is_pointer = |ty: TypeId, sema: &Self| matches!(sema.types.get(ty), Type::Pointer { .. });
-                if *is_reinterpret && !is_pointer(target, self) && !is_pointer(inner.ty, self) && inner.ty != TypeTable::ERROR {
-                    self.error_hint(span, "reinterpret_cast is for pointers", "use __float_as_int(x) and its relatives for the bits of a number");
+                let is_pointer =
+                    |ty: TypeId, sema: &Self| matches!(sema.types.get(ty), Type::Pointer { .. });
+                if *is_reinterpret
+                    && !is_pointer(target, self)
+                    && !is_pointer(inner.ty, self)
+                    && inner.ty != TypeTable::ERROR
+                {
+                    self.error_hint(
+                        span,
+                        "reinterpret_cast is for pointers",
+                        "use __float_as_int(x) and its relatives for the bits of a number",
+                    );
                 }
                 Checked::Value(self.explicit_cast(inner, target, span))
             }
             A::Construct { ty, arguments } => self.construct(ty, arguments, span),
             A::Unary(operation, operand) => self.unary(*operation, operand, span),
-            A::Step { object, is_increment, is_prefix } => self.step(object, *is_increment, *is_prefix, span),
-            A::Binary(operation, left, right) => Checked::Value(self.binary(*operation, left, right, span)),
+            A::Step {
+                object,
+                is_increment,
+                is_prefix,
+            } => self.step(object, *is_increment, *is_prefix, span),
+            A::Binary(operation, left, right) => {
+                Checked::Value(self.binary(*operation, left, right, span))
+            }
             A::Assign(operation, target, source) => self.assign(*operation, target, source, span),
-            A::Conditional(condition, yes, no) => Checked::Value(self.conditional(condition, yes, no, span)),
+            A::Conditional(condition, yes, no) => {
+                Checked::Value(self.conditional(condition, yes, no, span))
+            }
             A::Comma(first, second) => {
                 let first = self.value(first);
                 let second = self.value(second);
@@ -114,7 +151,11 @@ impl<'a> Sema<'a> {
                 self.size_of(ty, span)
             }
             A::List(_) => {
-                self.error_hint(span, "a list in braces cannot stand here", "name its type: float4{1, 2, 3, 4}");
+                self.error_hint(
+                    span,
+                    "a list in braces cannot stand here",
+                    "name its type: float4{1, 2, 3, 4}",
+                );
                 Checked::Value(Self::bad(span))
             }
         }
@@ -124,7 +165,11 @@ impl<'a> Sema<'a> {
         if matches!(self.types.get(ty), Type::Void) {
             self.error(span, "void has no size");
         }
-        Checked::Value(Expr { kind: ExprKind::Integer(self.types.bytes(ty) as i64), ty: TypeTable::UNSIGNED_LONG, span })
+        Checked::Value(Expr {
+            kind: ExprKind::Integer(self.types.bytes(ty) as i64),
+            ty: TypeTable::UNSIGNED_LONG,
+            span,
+        })
     }
 
     fn name(&mut self, name: Symbol, span: Span) -> Checked {
@@ -134,16 +179,42 @@ impl<'a> Sema<'a> {
                 let (ty, is_const) = (entry.ty, entry.is_const);
                 if entry.is_reference {
                     let pointer = self.types.pointer(ty, is_const);
-                    let holder = Place { kind: PlaceKind::Local(local), ty: pointer, is_const: true, span };
-                    let address = Expr { kind: ExprKind::Load(Box::new(holder)), ty: pointer, span };
-                    return Checked::Place(Place { kind: PlaceKind::Dereference(address), ty, is_const, span });
+                    let holder = Place {
+                        kind: PlaceKind::Local(local),
+                        ty: pointer,
+                        is_const: true,
+                        span,
+                    };
+                    let address = Expr {
+                        kind: ExprKind::Load(Box::new(holder)),
+                        ty: pointer,
+                        span,
+                    };
+                    return Checked::Place(Place {
+                        kind: PlaceKind::Dereference(address),
+                        ty,
+                        is_const,
+                        span,
+                    });
                 }
-                Checked::Place(Place { kind: PlaceKind::Local(local), ty, is_const, span })
+                Checked::Place(Place {
+                    kind: PlaceKind::Local(local),
+                    ty,
+                    is_const,
+                    span,
+                })
             }
-            Some(Entity::Constant(constant, ty)) => Checked::Value(Self::constant_expr(constant, ty, span)),
+            Some(Entity::Constant(constant, ty)) => {
+                Checked::Value(Self::constant_expr(constant, ty, span))
+            }
             Some(Entity::Global(global, is_const)) => {
                 let ty = self.program.globals[global.0 as usize].ty;
-                Checked::Place(Place { kind: PlaceKind::Global(global), ty, is_const, span })
+                Checked::Place(Place {
+                    kind: PlaceKind::Global(global),
+                    ty,
+                    is_const,
+                    span,
+                })
             }
             Some(Entity::Functions(_)) => {
                 self.refuse(span, "a function used as a value");
@@ -172,17 +243,31 @@ impl<'a> Sema<'a> {
     }
 
     fn special_vector(&mut self, kind: SpecialKind, span: Span) -> Expr {
-        let fields = (0..3).map(|axis| Expr { kind: ExprKind::Special(Special { kind, axis }), ty: TypeTable::UNSIGNED_INT, span }).collect();
+        let fields = (0..3)
+            .map(|axis| Expr {
+                kind: ExprKind::Special(Special { kind, axis }),
+                ty: TypeTable::UNSIGNED_INT,
+                span,
+            })
+            .collect();
         let uint3 = self.library_type("uint3").unwrap_or(TypeTable::ERROR);
-        Expr { kind: ExprKind::Struct(fields), ty: uint3, span }
+        Expr {
+            kind: ExprKind::Struct(fields),
+            ty: uint3,
+            span,
+        }
     }
 
     /// A type of the device library by name.
     fn library_type(&self, name: &str) -> Option<TypeId> {
-        self.types.structs.iter().position(|structure| structure.name == name).and_then(|index| {
-            let wanted = Type::Struct(crate::types::StructId(index as u32));
-            self.types.find(wanted)
-        })
+        self.types
+            .structs
+            .iter()
+            .position(|structure| structure.name == name)
+            .and_then(|index| {
+                let wanted = Type::Struct(crate::types::StructId(index as u32));
+                self.types.find(wanted)
+            })
     }
 
     fn unknown_name(&mut self, name: Symbol, span: Span) {
@@ -195,11 +280,21 @@ impl<'a> Sema<'a> {
             return;
         }
         if self.host_names.contains(&name) {
-            self.error_hint(span, format!("'{text}' is host code, which kernels cannot use"), "mark functions __device__ and constants constexpr or __constant__");
+            self.error_hint(
+                span,
+                format!("'{text}' is host code, which kernels cannot use"),
+                "mark functions __device__ and constants constexpr or __constant__",
+            );
             return;
         }
-        let hint = self.similar_name(&text).map(|similar| format!("did you mean '{similar}'?"));
-        self.error_hint(span, format!("'{text}' is not declared"), hint.as_deref().unwrap_or("declare it before this line"));
+        let hint = self
+            .similar_name(&text)
+            .map(|similar| format!("did you mean '{similar}'?"));
+        self.error_hint(
+            span,
+            format!("'{text}' is not declared"),
+            hint.as_deref().unwrap_or("declare it before this line"),
+        );
     }
 
     /// A visible name at edit distance one or two.
@@ -222,20 +317,25 @@ impl<'a> Sema<'a> {
 
     fn scoped(&mut self, scope: Symbol, name: Symbol, span: Span) -> Checked {
         if let Some(Entity::Type(ty)) = self.scopes.find(scope).cloned() {
-            return match self.enum_values.get(&(ty, name)) {
-                Some(&(constant, ty)) => Checked::Value(Self::constant_expr(constant, ty, span)),
-                None => {
-                    let message = format!("'{}' has no value '{}'", self.text(scope), self.text(name));
-                    self.error(span, message);
-                    Checked::Value(Self::bad(span))
-                }
+            return if let Some(&(constant, ty)) = self.enum_values.get(&(ty, name)) {
+                Checked::Value(Self::constant_expr(constant, ty, span))
+            } else {
+                let message = format!("'{}' has no value '{}'", self.text(scope), self.text(name));
+                self.error(span, message);
+                Checked::Value(Self::bad(span))
             };
         }
         // Namespaces are transparent: their contents belong to the program.
         self.name(name, span)
     }
 
-    fn member(&mut self, object: &'a ast::Expr, name: Symbol, is_arrow: bool, span: Span) -> Checked {
+    fn member(
+        &mut self,
+        object: &'a ast::Expr,
+        name: Symbol,
+        is_arrow: bool,
+        span: Span,
+    ) -> Checked {
         if let A::Name(special) = &object.kind
             && let (Some(kind), None) = (special_kind(*special), self.scopes.find(*special))
         {
@@ -249,15 +349,27 @@ impl<'a> Sema<'a> {
                     return Checked::Value(Self::bad(span));
                 }
             };
-            return Checked::Value(Expr { kind: ExprKind::Special(Special { kind, axis }), ty: TypeTable::UNSIGNED_INT, span });
+            return Checked::Value(Expr {
+                kind: ExprKind::Special(Special { kind, axis }),
+                ty: TypeTable::UNSIGNED_INT,
+                span,
+            });
         }
         let place = if is_arrow {
             let pointer = self.value(object);
             match self.types.get(pointer.ty) {
-                Type::Pointer { pointee, is_const } => Place { kind: PlaceKind::Dereference(pointer), ty: pointee, is_const, span },
+                Type::Pointer { pointee, is_const } => Place {
+                    kind: PlaceKind::Dereference(pointer),
+                    ty: pointee,
+                    is_const,
+                    span,
+                },
                 Type::Error => return Checked::Value(Self::bad(span)),
                 _ => {
-                    let message = format!("'->' needs a pointer, and this is '{}'", self.types.text(pointer.ty));
+                    let message = format!(
+                        "'->' needs a pointer, and this is '{}'",
+                        self.types.text(pointer.ty)
+                    );
                     self.error_hint(span, message, "use '.'");
                     return Checked::Value(Self::bad(span));
                 }
@@ -267,7 +379,12 @@ impl<'a> Sema<'a> {
                 Checked::Place(place) => place,
                 Checked::Value(value) => {
                     let ty = value.ty;
-                    Place { kind: PlaceKind::Temporary(value), ty, is_const: true, span }
+                    Place {
+                        kind: PlaceKind::Temporary(value),
+                        ty,
+                        is_const: true,
+                        span,
+                    }
                 }
             }
         };
@@ -275,26 +392,45 @@ impl<'a> Sema<'a> {
             if place.ty != TypeTable::ERROR {
                 let message = format!("'{}' has no fields", self.types.text(place.ty));
                 let is_pointer = matches!(self.types.get(place.ty), Type::Pointer { .. });
-                self.error_hint(span, message, if is_pointer { "use '->' through a pointer" } else { "fields belong to structs" });
+                self.error_hint(
+                    span,
+                    message,
+                    if is_pointer {
+                        "use '->' through a pointer"
+                    } else {
+                        "fields belong to structs"
+                    },
+                );
             }
             return Checked::Value(Self::bad(span));
         };
         let structure = &self.types.structs[index.0 as usize];
         let Some(field) = structure.fields.iter().find(|field| field.name == name) else {
-            let names: Vec<&str> = structure.fields.iter().map(|field| self.interner.text_of(field.name)).collect();
+            let names: Vec<&str> = structure
+                .fields
+                .iter()
+                .map(|field| self.interner.text_of(field.name))
+                .collect();
             let message = format!("'{}' has no field '{}'", structure.name, self.text(name));
             let hint = format!("it has {}", names.join(", "));
             self.error_hint(span, message, &hint);
             return Checked::Value(Self::bad(span));
         };
         let (ty, offset, is_const) = (field.ty, field.offset, place.is_const);
-        Checked::Place(Place { kind: PlaceKind::Field(Box::new(place), offset), ty, is_const, span })
+        Checked::Place(Place {
+            kind: PlaceKind::Field(Box::new(place), offset),
+            ty,
+            is_const,
+            span,
+        })
     }
 
     fn index(&mut self, array: &'a ast::Expr, index: &'a ast::Expr, span: Span) -> Checked {
         let mut pointer = self.value(array);
         let mut index = self.value(index);
-        if self.types.as_scalar(pointer.ty).is_some() && matches!(self.types.get(index.ty), Type::Pointer { .. }) {
+        if self.types.as_scalar(pointer.ty).is_some()
+            && matches!(self.types.get(index.ty), Type::Pointer { .. })
+        {
             std::mem::swap(&mut pointer, &mut index);
         }
         let Type::Pointer { pointee, is_const } = self.types.get(pointer.ty) else {
@@ -304,32 +440,75 @@ impl<'a> Sema<'a> {
             }
             return Checked::Value(Self::bad(span));
         };
-        let Some(address) = self.offset(pointer, index, false, span) else { return Checked::Value(Self::bad(span)) };
-        Checked::Place(Place { kind: PlaceKind::Dereference(address), ty: pointee, is_const, span })
+        let Some(address) = self.offset(pointer, index, false, span) else {
+            return Checked::Value(Self::bad(span));
+        };
+        Checked::Place(Place {
+            kind: PlaceKind::Dereference(address),
+            ty: pointee,
+            is_const,
+            span,
+        })
     }
 
     /// `pointer + index`.
-    pub(super) fn offset(&mut self, pointer: Expr, index: Expr, is_negative: bool, span: Span) -> Option<Expr> {
-        let Type::Pointer { pointee, .. } = self.types.get(pointer.ty) else { return None };
+    pub(super) fn offset(
+        &mut self,
+        pointer: Expr,
+        index: Expr,
+        is_negative: bool,
+        span: Span,
+    ) -> Option<Expr> {
+        let Type::Pointer { pointee, .. } = self.types.get(pointer.ty) else {
+            return None;
+        };
         if pointee == TypeTable::VOID {
-            self.error_hint(span, "void* cannot be indexed or moved", "cast it to a pointer to what it points at");
+            self.error_hint(
+                span,
+                "void* cannot be indexed or moved",
+                "cast it to a pointer to what it points at",
+            );
             return None;
         }
-        let Some(scalar) = self.types.as_scalar(index.ty).filter(|scalar| !scalar.is_float()) else {
+        let Some(scalar) = self
+            .types
+            .as_scalar(index.ty)
+            .filter(|scalar| !scalar.is_float())
+        else {
             if index.ty != TypeTable::ERROR {
-                let message = format!("an index is an integer, and this is '{}'", self.types.text(index.ty));
+                let message = format!(
+                    "an index is an integer, and this is '{}'",
+                    self.types.text(index.ty)
+                );
                 self.error_hint(index.span, message, "convert it: (int)value");
             }
             return None;
         };
         // Widened by its own sign: an unsigned index is never negative.
-        let wide = if scalar.is_signed() { TypeTable::LONG } else { TypeTable::UNSIGNED_LONG };
+        let wide = if scalar.is_signed() {
+            TypeTable::LONG
+        } else {
+            TypeTable::UNSIGNED_LONG
+        };
         let index = self.cast_to(index, wide);
         let ty = pointer.ty;
-        Some(Expr { kind: ExprKind::Offset { pointer: Box::new(pointer), index: Box::new(index), is_negative }, ty, span })
+        Some(Expr {
+            kind: ExprKind::Offset {
+                pointer: Box::new(pointer),
+                index: Box::new(index),
+                is_negative,
+            },
+            ty,
+            span,
+        })
     }
 
-    fn construct(&mut self, ty: &'a ast::TypeExpr, arguments: &'a [ast::Expr], span: Span) -> Checked {
+    fn construct(
+        &mut self,
+        ty: &'a ast::TypeExpr,
+        arguments: &'a [ast::Expr],
+        span: Span,
+    ) -> Checked {
         let target = self.resolve(ty);
         if let Type::Struct(_) = self.types.get(target) {
             if let [only] = arguments {
@@ -339,7 +518,10 @@ impl<'a> Sema<'a> {
                 }
                 return Checked::Value(self.struct_from(target, vec![value], span));
             }
-            let values = arguments.iter().map(|argument| self.value(argument)).collect();
+            let values = arguments
+                .iter()
+                .map(|argument| self.value(argument))
+                .collect();
             return Checked::Value(self.struct_from(target, values, span));
         }
         match arguments {
@@ -349,7 +531,11 @@ impl<'a> Sema<'a> {
                 Checked::Value(self.explicit_cast(value, target, span))
             }
             _ => {
-                let message = format!("'{}' is made from one value, not from {}", self.types.text(target), arguments.len());
+                let message = format!(
+                    "'{}' is made from one value, not from {}",
+                    self.types.text(target),
+                    arguments.len()
+                );
                 self.error(span, message);
                 Checked::Value(Self::bad(span))
             }
@@ -358,10 +544,21 @@ impl<'a> Sema<'a> {
 
     /// A struct value from values of its first fields; the rest is zero.
     fn struct_from(&mut self, target: TypeId, values: Vec<Expr>, span: Span) -> Expr {
-        let Type::Struct(index) = self.types.get(target) else { return Self::bad(span) };
-        let types: Vec<TypeId> = self.types.structs[index.0 as usize].fields.iter().map(|field| field.ty).collect();
+        let Type::Struct(index) = self.types.get(target) else {
+            return Self::bad(span);
+        };
+        let types: Vec<TypeId> = self.types.structs[index.0 as usize]
+            .fields
+            .iter()
+            .map(|field| field.ty)
+            .collect();
         if values.len() > types.len() {
-            let message = format!("'{}' has {} field(s), and {} values are given", self.types.text(target), types.len(), values.len());
+            let message = format!(
+                "'{}' has {} field(s), and {} values are given",
+                self.types.text(target),
+                types.len(),
+                values.len()
+            );
             self.error(span, message);
             return Self::bad(span);
         }
@@ -373,7 +570,11 @@ impl<'a> Sema<'a> {
                 None => self.zero(ty, span),
             })
             .collect();
-        Expr { kind: ExprKind::Struct(fields), ty: target, span }
+        Expr {
+            kind: ExprKind::Struct(fields),
+            ty: target,
+            span,
+        }
     }
 
     /// Zero of a type.
@@ -394,7 +595,9 @@ impl<'a> Sema<'a> {
     fn unary(&mut self, operation: UnaryOp, operand: &'a ast::Expr, span: Span) -> Checked {
         match operation {
             UnaryOp::AddressOf => {
-                let Some(place) = self.place(operand, "given an address") else { return Checked::Value(Self::bad(span)) };
+                let Some(place) = self.place(operand, "given an address") else {
+                    return Checked::Value(Self::bad(span));
+                };
                 if place.ty == TypeTable::ERROR {
                     return Checked::Value(Self::bad(span));
                 }
@@ -404,19 +607,35 @@ impl<'a> Sema<'a> {
                 }
                 self.mark_in_memory(&place);
                 let ty = self.types.pointer(place.ty, place.is_const);
-                Checked::Value(Expr { kind: ExprKind::AddressOf(Box::new(place)), ty, span })
+                Checked::Value(Expr {
+                    kind: ExprKind::AddressOf(Box::new(place)),
+                    ty,
+                    span,
+                })
             }
             UnaryOp::Dereference => {
                 let pointer = self.value(operand);
                 match self.types.get(pointer.ty) {
                     Type::Pointer { pointee, .. } if pointee == TypeTable::VOID => {
-                        self.error_hint(span, "void* cannot be followed", "cast it to a pointer to what it points at");
+                        self.error_hint(
+                            span,
+                            "void* cannot be followed",
+                            "cast it to a pointer to what it points at",
+                        );
                         Checked::Value(Self::bad(span))
                     }
-                    Type::Pointer { pointee, is_const } => Checked::Place(Place { kind: PlaceKind::Dereference(pointer), ty: pointee, is_const, span }),
+                    Type::Pointer { pointee, is_const } => Checked::Place(Place {
+                        kind: PlaceKind::Dereference(pointer),
+                        ty: pointee,
+                        is_const,
+                        span,
+                    }),
                     Type::Error => Checked::Value(Self::bad(span)),
                     _ => {
-                        let message = format!("'*' needs a pointer, and this is '{}'", self.types.text(pointer.ty));
+                        let message = format!(
+                            "'*' needs a pointer, and this is '{}'",
+                            self.types.text(pointer.ty)
+                        );
                         self.error(span, message);
                         Checked::Value(Self::bad(span))
                     }

@@ -11,10 +11,17 @@ const MAX_PARAMETERS: usize = 512;
 impl<'a> Sema<'a> {
     pub(super) fn declare_function(&mut self, function: &'a ast::Function) {
         if function.parameters.len() > MAX_PARAMETERS {
-            self.error(function.span, format!("a function has at most {MAX_PARAMETERS} parameters"));
+            self.error(
+                function.span,
+                format!("a function has at most {MAX_PARAMETERS} parameters"),
+            );
             return;
         }
-        let parameters: Vec<ParameterType> = function.parameters.iter().map(|parameter| self.parameter_type(&parameter.ty)).collect();
+        let parameters: Vec<ParameterType> = function
+            .parameters
+            .iter()
+            .map(|parameter| self.parameter_type(&parameter.ty))
+            .collect();
         let return_type = match &function.return_type.kind {
             TypeKind::Reference(_) => {
                 self.refuse(function.return_type.span, "returning a reference");
@@ -42,7 +49,10 @@ impl<'a> Sema<'a> {
         let set = match self.scopes.find(function.name) {
             Some(Entity::Functions(set)) => *set,
             Some(_) => {
-                self.error(function.span, format!("'{text}' is declared as something else already"));
+                self.error(
+                    function.span,
+                    format!("'{text}' is declared as something else already"),
+                );
                 return;
             }
             None => {
@@ -52,14 +62,26 @@ impl<'a> Sema<'a> {
                 set
             }
         };
-        let same = self.overloads[set].iter().copied().find(|&other| self.signatures[other.0 as usize].parameters == signature.parameters);
+        let same = self.overloads[set]
+            .iter()
+            .copied()
+            .find(|&other| self.signatures[other.0 as usize].parameters == signature.parameters);
         if let Some(other) = same {
             self.declare_again(other, signature, function);
             return;
         }
-        let has_kernel = self.overloads[set].iter().any(|other| self.signatures[other.0 as usize].is_kernel);
-        if !self.overloads[set].is_empty() && (function.is_kernel || has_kernel) && !self.is_library_set(set) {
-            self.error_hint(function.span, format!("two kernels named '{text}'"), "kernels are found by name, so each needs its own");
+        let has_kernel = self.overloads[set]
+            .iter()
+            .any(|other| self.signatures[other.0 as usize].is_kernel);
+        if !self.overloads[set].is_empty()
+            && (function.is_kernel || has_kernel)
+            && !self.is_library_set(set)
+        {
+            self.error_hint(
+                function.span,
+                format!("two kernels named '{text}'"),
+                "kernels are found by name, so each needs its own",
+            );
             return;
         }
         self.overloads[set].push(FunctionId(self.signatures.len() as u32));
@@ -67,10 +89,17 @@ impl<'a> Sema<'a> {
     }
 
     pub(super) fn is_library_set(&self, set: usize) -> bool {
-        self.overloads[set].iter().all(|function| self.signatures[function.0 as usize].is_library)
+        self.overloads[set]
+            .iter()
+            .all(|function| self.signatures[function.0 as usize].is_library)
     }
 
-    fn declare_again(&mut self, other: FunctionId, signature: Signature<'a>, function: &'a ast::Function) {
+    fn declare_again(
+        &mut self,
+        other: FunctionId,
+        signature: Signature<'a>,
+        function: &'a ast::Function,
+    ) {
         let text = self.text(function.name);
         let existing = &mut self.signatures[other.0 as usize];
         if existing.is_library && !signature.is_library {
@@ -79,10 +108,22 @@ impl<'a> Sema<'a> {
             return;
         }
         if existing.return_type != signature.return_type {
-            self.error_hint(function.span, format!("'{text}' is declared with two return types"), "overloads differ in their parameters");
+            self.error_hint(
+                function.span,
+                format!("'{text}' is declared with two return types"),
+                "overloads differ in their parameters",
+            );
         } else if existing.definition.is_some() && signature.definition.is_some() {
-            let what = if function.is_kernel { "kernel" } else { "function" };
-            self.error_hint(function.span, format!("the {what} '{text}' is defined twice"), "remove or rename one of them");
+            let what = if function.is_kernel {
+                "kernel"
+            } else {
+                "function"
+            };
+            self.error_hint(
+                function.span,
+                format!("the {what} '{text}' is defined twice"),
+                "remove or rename one of them",
+            );
         } else if signature.definition.is_some() {
             let is_kernel = existing.is_kernel || signature.is_kernel;
             *existing = signature;
@@ -94,34 +135,67 @@ impl<'a> Sema<'a> {
         match &ty.kind {
             TypeKind::Reference(target) => {
                 let id = self.resolve(target);
-                ParameterType { ty: id, is_reference: true, is_const: target.is_const }
+                ParameterType {
+                    ty: id,
+                    is_reference: true,
+                    is_const: target.is_const,
+                }
             }
             // `float a[]` and `float a[16]` as a parameter are pointers.
             TypeKind::Array { element, .. } => {
                 let id = self.resolve(element);
-                let ty = if id == TypeTable::ERROR { id } else { self.types.pointer(id, element.is_const) };
-                ParameterType { ty, is_reference: false, is_const: false }
+                let ty = if id == TypeTable::ERROR {
+                    id
+                } else {
+                    self.types.pointer(id, element.is_const)
+                };
+                ParameterType {
+                    ty,
+                    is_reference: false,
+                    is_const: false,
+                }
             }
             _ => {
                 let id = self.resolve(ty);
                 if id == TypeTable::VOID {
                     self.error(ty.span, "a parameter cannot be void");
-                    return ParameterType { ty: TypeTable::ERROR, is_reference: false, is_const: false };
+                    return ParameterType {
+                        ty: TypeTable::ERROR,
+                        is_reference: false,
+                        is_const: false,
+                    };
                 }
                 // Top-level const of a parameter is the function's own business.
-                ParameterType { ty: id, is_reference: false, is_const: false }
+                ParameterType {
+                    ty: id,
+                    is_reference: false,
+                    is_const: false,
+                }
             }
         }
     }
 
-    fn check_kernel(&mut self, function: &'a ast::Function, parameters: &[ParameterType], return_type: TypeId) {
+    fn check_kernel(
+        &mut self,
+        function: &'a ast::Function,
+        parameters: &[ParameterType],
+        return_type: TypeId,
+    ) {
         if return_type != TypeTable::VOID && return_type != TypeTable::ERROR {
             let text = self.types.text(return_type);
-            self.error_hint(function.span, format!("a kernel returns void, and this one returns '{text}'"), "give results through a pointer parameter");
+            self.error_hint(
+                function.span,
+                format!("a kernel returns void, and this one returns '{text}'"),
+                "give results through a pointer parameter",
+            );
         }
         for (parameter, ty) in function.parameters.iter().zip(parameters) {
             if ty.is_reference {
-                self.error_hint(parameter.span, "a kernel parameter cannot be a reference", "use a pointer, or pass the value");
+                self.error_hint(
+                    parameter.span,
+                    "a kernel parameter cannot be a reference",
+                    "use a pointer, or pass the value",
+                );
             } else if matches!(self.types.get(ty.ty), Type::Struct(_)) {
                 self.refuse(parameter.span, "a struct as kernel parameter");
             }
@@ -130,16 +204,32 @@ impl<'a> Sema<'a> {
 
     pub(super) fn function_body(&mut self, id: FunctionId) {
         let signature = self.signatures[id.0 as usize].clone();
-        let Some(function) = signature.definition else { return };
+        let Some(function) = signature.definition else {
+            return;
+        };
         let Some(body) = &function.body else { return };
-        self.current = Current { return_type: Some(signature.return_type), is_kernel: signature.is_kernel, ..Current::default() };
+        self.current = Current {
+            return_type: Some(signature.return_type),
+            is_kernel: signature.is_kernel,
+            ..Current::default()
+        };
         self.unknown_names.clear();
         self.scopes.enter();
         let mut parameters = Vec::new();
         for (parameter, ty) in function.parameters.iter().zip(&signature.parameters) {
-            let is_restrict = matches!(parameter.ty.kind, TypeKind::Pointer { is_restrict: true, .. });
+            let is_restrict = matches!(
+                parameter.ty.kind,
+                TypeKind::Pointer {
+                    is_restrict: true,
+                    ..
+                }
+            );
             let name = parameter.name;
-            let is_const = if ty.is_reference { ty.is_const } else { parameter.ty.is_const };
+            let is_const = if ty.is_reference {
+                ty.is_const
+            } else {
+                parameter.ty.is_const
+            };
             let local = match name {
                 Some(name) => self.declare_local(name, ty.ty, parameter.span, is_const),
                 None => self.unnamed_local(ty.ty),
@@ -153,7 +243,10 @@ impl<'a> Sema<'a> {
         }
         let body = self.block(body);
         self.scopes.leave();
-        let launch_bounds = function.launch_bounds.as_ref().and_then(|bounds| self.launch_bounds(bounds));
+        let launch_bounds = function
+            .launch_bounds
+            .as_ref()
+            .and_then(|bounds| self.launch_bounds(bounds));
         let current = std::mem::take(&mut self.current);
         let name = self.text(signature.name).to_owned();
         self.checked.insert(id, self.program.functions.len());
@@ -174,11 +267,21 @@ impl<'a> Sema<'a> {
     fn unnamed_local(&mut self, ty: TypeId) -> crate::hir::LocalId {
         let local = crate::hir::LocalId(self.current.locals.len() as u32);
         let is_in_memory = matches!(self.types.get(ty), Type::Struct(_));
-        self.current.locals.push(crate::hir::Local { name: String::new(), ty, is_reference: false, is_const: true, is_in_memory, constant: None });
+        self.current.locals.push(crate::hir::Local {
+            name: String::new(),
+            ty,
+            is_reference: false,
+            is_const: true,
+            is_in_memory,
+            constant: None,
+        });
         local
     }
 
-    fn launch_bounds(&mut self, bounds: &'a (ast::Expr, Option<ast::Expr>)) -> Option<LaunchBounds> {
+    fn launch_bounds(
+        &mut self,
+        bounds: &'a (ast::Expr, Option<ast::Expr>),
+    ) -> Option<LaunchBounds> {
         let mut number = |expr: &'a ast::Expr| match self.constant_integer(expr) {
             Some(value) if (1..=1024).contains(&value) => Some(value as u32),
             Some(_) => {
@@ -195,6 +298,9 @@ impl<'a> Sema<'a> {
             Some(blocks) => number(blocks)?,
             None => 1,
         };
-        Some(LaunchBounds { max_threads, min_blocks })
+        Some(LaunchBounds {
+            max_threads,
+            min_blocks,
+        })
     }
 }

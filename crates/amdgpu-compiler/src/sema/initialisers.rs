@@ -29,7 +29,10 @@ impl<'a> Sema<'a> {
         let (ty, initial) = self.typed_initial(variable);
         if ty == TypeTable::VOID {
             let text = self.text(variable.name);
-            self.error(variable.span, format!("the variable '{text}' cannot be void"));
+            self.error(
+                variable.span,
+                format!("the variable '{text}' cannot be void"),
+            );
         }
         let is_const = variable.ty.is_const || variable.is_constexpr;
         let local = self.declare_local(variable.name, ty, variable.span, is_const);
@@ -43,44 +46,102 @@ impl<'a> Sema<'a> {
             }
             if matches!(initial, Initial::None) && ty != TypeTable::ERROR {
                 let text = self.text(variable.name);
-                self.error_hint(variable.span, format!("'{text}' is const and needs an initial value"), "write = value");
+                self.error_hint(
+                    variable.span,
+                    format!("'{text}' is const and needs an initial value"),
+                    "write = value",
+                );
             }
             self.current.locals[local.0 as usize].constant = constant;
         }
-        out.push(Stmt { kind: StmtKind::Declare(local, initial), span: variable.span });
+        out.push(Stmt {
+            kind: StmtKind::Declare(local, initial),
+            span: variable.span,
+        });
     }
 
-    fn local_reference(&mut self, variable: &'a ast::Variable, target: &'a ast::TypeExpr, out: &mut Vec<Stmt>) {
+    fn local_reference(
+        &mut self,
+        variable: &'a ast::Variable,
+        target: &'a ast::TypeExpr,
+        out: &mut Vec<Stmt>,
+    ) {
         let Some(start) = &variable.start else {
-            self.error_hint(variable.span, "a reference needs something to refer to", "write type& name = variable");
+            self.error_hint(
+                variable.span,
+                "a reference needs something to refer to",
+                "write type& name = variable",
+            );
             return;
         };
-        let Some(place) = self.place(start, "referred to") else { return };
-        let ty = if matches!(target.kind, TypeKind::Auto) { place.ty } else { self.resolve(target) };
+        let Some(place) = self.place(start, "referred to") else {
+            return;
+        };
+        let ty = if matches!(target.kind, TypeKind::Auto) {
+            place.ty
+        } else {
+            self.resolve(target)
+        };
         if ty != place.ty && ty != TypeTable::ERROR && place.ty != TypeTable::ERROR {
-            let message = format!("a reference to '{}' cannot refer to '{}'", self.types.text(ty), self.types.text(place.ty));
+            let message = format!(
+                "a reference to '{}' cannot refer to '{}'",
+                self.types.text(ty),
+                self.types.text(place.ty)
+            );
             self.error(start.span, message);
             return;
         }
         if place.is_const && !target.is_const {
-            self.error_hint(start.span, "this is const, and the reference is not", "write const before the type");
+            self.error_hint(
+                start.span,
+                "this is const, and the reference is not",
+                "write const before the type",
+            );
         }
-        let parameter = ParameterType { ty, is_reference: true, is_const: target.is_const || place.is_const };
-        let address = self.reference_to(super::expressions::Checked::Place(place), parameter, variable.span);
+        let parameter = ParameterType {
+            ty,
+            is_reference: true,
+            is_const: target.is_const || place.is_const,
+        };
+        let address = self.reference_to(
+            super::expressions::Checked::Place(place),
+            parameter,
+            variable.span,
+        );
         let local = self.declare_local(variable.name, ty, variable.span, parameter.is_const);
         self.current.locals[local.0 as usize].is_reference = true;
         self.current.locals[local.0 as usize].is_in_memory = false;
-        out.push(Stmt { kind: StmtKind::Declare(local, Initial::Value(address)), span: variable.span });
+        out.push(Stmt {
+            kind: StmtKind::Declare(local, Initial::Value(address)),
+            span: variable.span,
+        });
     }
 
-    pub(super) fn declare_local(&mut self, name: crate::interner::Symbol, ty: TypeId, span: Span, is_const: bool) -> LocalId {
+    pub(super) fn declare_local(
+        &mut self,
+        name: crate::interner::Symbol,
+        ty: TypeId,
+        span: Span,
+        is_const: bool,
+    ) -> LocalId {
         let text = self.text(name);
         if self.scopes.find_here(name).is_some() {
-            self.error_hint(span, format!("'{text}' is declared twice in one scope"), "give one of them another name");
+            self.error_hint(
+                span,
+                format!("'{text}' is declared twice in one scope"),
+                "give one of them another name",
+            );
         }
         let local = LocalId(self.current.locals.len() as u32);
         let is_in_memory = matches!(self.types.get(ty), Type::Array { .. } | Type::Struct(_));
-        self.current.locals.push(Local { name: text.to_owned(), ty, is_reference: false, is_const, is_in_memory, constant: None });
+        self.current.locals.push(Local {
+            name: text.to_owned(),
+            ty,
+            is_reference: false,
+            is_const,
+            is_in_memory,
+            constant: None,
+        });
         self.scopes.bind(name, Entity::Local(local));
         local
     }
@@ -89,7 +150,10 @@ impl<'a> Sema<'a> {
     fn typed_initial(&mut self, variable: &'a ast::Variable) -> (TypeId, Initial) {
         if matches!(variable.ty.kind, TypeKind::Auto) {
             let Some(start) = &variable.start else {
-                self.error(variable.span, "'auto' needs an initial value to take its type from");
+                self.error(
+                    variable.span,
+                    "'auto' needs an initial value to take its type from",
+                );
                 return (TypeTable::ERROR, Initial::None);
             };
             let value = self.value(start);
@@ -100,17 +164,31 @@ impl<'a> Sema<'a> {
             return (value.ty, Initial::Value(value));
         }
         let ty = self.variable_type(variable);
-        let Some(start) = &variable.start else { return (ty, Initial::None) };
+        let Some(start) = &variable.start else {
+            return (ty, Initial::None);
+        };
         (ty, self.initial(start, ty))
     }
 
     fn variable_type(&mut self, variable: &'a ast::Variable) -> TypeId {
-        if let (TypeKind::Array { element, length: None }, Some(A::List(values))) = (&variable.ty.kind, variable.start.as_ref().map(|start| &start.kind)) {
+        if let (
+            TypeKind::Array {
+                element,
+                length: None,
+            },
+            Some(A::List(values)),
+        ) = (
+            &variable.ty.kind,
+            variable.start.as_ref().map(|start| &start.kind),
+        ) {
             let element = self.resolve(element);
             if element == TypeTable::ERROR || values.is_empty() {
                 return TypeTable::ERROR;
             }
-            return self.types.intern(Type::Array { element, length: values.len() as u64 });
+            return self.types.intern(Type::Array {
+                element,
+                length: values.len() as u64,
+            });
         }
         self.resolve(&variable.ty)
     }
@@ -125,7 +203,11 @@ impl<'a> Sema<'a> {
             (A::List(values), _) => Initial::Value(self.list_value(values, ty, start.span)),
             (_, Type::Array { .. }) => {
                 self.value(start);
-                self.error_hint(start.span, "an array needs a list of values", "write = {a, b, c}");
+                self.error_hint(
+                    start.span,
+                    "an array needs a list of values",
+                    "write = {a, b, c}",
+                );
                 Initial::None
             }
             _ => {
@@ -138,16 +220,29 @@ impl<'a> Sema<'a> {
     /// `{…}` where one value of a type is wanted.
     pub(super) fn list_value(&mut self, values: &'a [ast::Expr], ty: TypeId, span: Span) -> Expr {
         if let Type::Struct(index) = self.types.get(ty) {
-            let fields: Vec<TypeId> = self.types.structs[index.0 as usize].fields.iter().map(|field| field.ty).collect();
+            let fields: Vec<TypeId> = self.types.structs[index.0 as usize]
+                .fields
+                .iter()
+                .map(|field| field.ty)
+                .collect();
             if values.len() > fields.len() {
-                let message = format!("'{}' has {} field(s), and {} values are given", self.types.text(ty), fields.len(), values.len());
+                let message = format!(
+                    "'{}' has {} field(s), and {} values are given",
+                    self.types.text(ty),
+                    fields.len(),
+                    values.len()
+                );
                 self.error(span, message);
                 return Self::bad(span);
             }
             let mut parts = Vec::new();
             for (index, field) in fields.into_iter().enumerate() {
                 let part = match values.get(index) {
-                    Some(ast::Expr { kind: A::List(inner), span, .. }) => self.list_value(inner, field, *span),
+                    Some(ast::Expr {
+                        kind: A::List(inner),
+                        span,
+                        ..
+                    }) => self.list_value(inner, field, *span),
                     Some(value) => {
                         let value = self.value(value);
                         self.convert(value, field, Context::Initialisation)
@@ -156,7 +251,11 @@ impl<'a> Sema<'a> {
                 };
                 parts.push(part);
             }
-            return Expr { kind: crate::hir::ExprKind::Struct(parts), ty, span };
+            return Expr {
+                kind: crate::hir::ExprKind::Struct(parts),
+                ty,
+                span,
+            };
         }
         match values {
             [] => self.zero(ty, span),
@@ -171,17 +270,35 @@ impl<'a> Sema<'a> {
         }
     }
 
-    fn parts(&mut self, values: &'a [ast::Expr], ty: TypeId, base: u64, span: Span, parts: &mut Vec<(u64, Expr)>) {
+    fn parts(
+        &mut self,
+        values: &'a [ast::Expr],
+        ty: TypeId,
+        base: u64,
+        span: Span,
+        parts: &mut Vec<(u64, Expr)>,
+    ) {
         let slots: Vec<(u64, TypeId)> = match self.types.get(ty) {
             Type::Array { element, length } => {
                 let size = self.types.bytes(element);
-                (0..length.min(values.len() as u64)).map(|index| (index * size, element)).collect()
+                (0..length.min(values.len() as u64))
+                    .map(|index| (index * size, element))
+                    .collect()
             }
-            Type::Struct(index) => self.types.structs[index.0 as usize].fields.iter().map(|field| (field.offset, field.ty)).collect(),
+            Type::Struct(index) => self.types.structs[index.0 as usize]
+                .fields
+                .iter()
+                .map(|field| (field.offset, field.ty))
+                .collect(),
             _ => Vec::new(),
         };
         if values.len() > slots.len() {
-            let message = format!("'{}' holds {} value(s), and {} are given", self.types.text(ty), slots.len(), values.len());
+            let message = format!(
+                "'{}' holds {} value(s), and {} are given",
+                self.types.text(ty),
+                slots.len(),
+                values.len()
+            );
             self.error(span, message);
             return;
         }
@@ -191,8 +308,14 @@ impl<'a> Sema<'a> {
                 return;
             }
             match (&value.kind, self.types.get(ty)) {
-                (A::List(inner), Type::Array { .. } | Type::Struct(_)) => self.parts(inner, ty, base + offset, value.span, parts),
-                (_, Type::Array { .. }) => self.error_hint(value.span, "an array inside of this one needs its own braces", "write {{a, b}, {c, d}}"),
+                (A::List(inner), Type::Array { .. } | Type::Struct(_)) => {
+                    self.parts(inner, ty, base + offset, value.span, parts);
+                }
+                (_, Type::Array { .. }) => self.error_hint(
+                    value.span,
+                    "an array inside of this one needs its own braces",
+                    "write {{a, b}, {c, d}}",
+                ),
                 _ => {
                     let checked = self.value(value);
                     let checked = self.convert(checked, ty, Context::Initialisation);
@@ -214,7 +337,10 @@ impl<'a> Sema<'a> {
             return;
         }
         if variable.start.is_none() {
-            self.refuse(variable.span, "a constant without an initial value (filled from the host)");
+            self.refuse(
+                variable.span,
+                "a constant without an initial value (filled from the host)",
+            );
             return;
         }
         let (ty, initial) = self.typed_initial(variable);
@@ -224,7 +350,9 @@ impl<'a> Sema<'a> {
         let parts = match initial {
             Initial::Value(value) if self.types.as_scalar(ty).is_some() => {
                 match self.evaluate(&value) {
-                    Some(constant) => self.scopes.bind(variable.name, Entity::Constant(constant, ty)),
+                    Some(constant) => self
+                        .scopes
+                        .bind(variable.name, Entity::Constant(constant, ty)),
                     None => self.not_constant(variable.span, "a global constant"),
                 }
                 return;
@@ -243,19 +371,36 @@ impl<'a> Sema<'a> {
         let global = GlobalId(self.program.globals.len() as u32);
         let name = self.text(variable.name).to_owned();
         let align = self.types.align(ty);
-        self.program.globals.push(Global { name, ty, bytes, align });
-        self.scopes.bind(variable.name, Entity::Global(global, true));
+        self.program.globals.push(Global {
+            name,
+            ty,
+            bytes,
+            align,
+        });
+        self.scopes
+            .bind(variable.name, Entity::Global(global, true));
     }
 
     fn store_constant(&self, bytes: &mut [u8], offset: u64, value: &Expr) -> bool {
         if let crate::hir::ExprKind::Struct(fields) = &value.kind
             && let Type::Struct(index) = self.types.get(value.ty)
         {
-            let offsets: Vec<u64> = self.types.structs[index.0 as usize].fields.iter().map(|field| field.offset).collect();
-            return fields.iter().zip(offsets).all(|(field, inner)| self.store_constant(bytes, offset + inner, field));
+            let offsets: Vec<u64> = self.types.structs[index.0 as usize]
+                .fields
+                .iter()
+                .map(|field| field.offset)
+                .collect();
+            return fields
+                .iter()
+                .zip(offsets)
+                .all(|(field, inner)| self.store_constant(bytes, offset + inner, field));
         }
-        let Some(scalar) = self.types.representation(value.ty) else { return false };
-        let Some(constant) = self.evaluate(value) else { return false };
+        let Some(scalar) = self.types.representation(value.ty) else {
+            return false;
+        };
+        let Some(constant) = self.evaluate(value) else {
+            return false;
+        };
         let bits = match (constant, scalar) {
             (Constant::Float(value), ScalarType::Float) => u64::from((value as f32).to_bits()),
             (Constant::Float(value), _) => value.to_bits(),

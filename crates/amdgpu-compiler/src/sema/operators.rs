@@ -1,8 +1,8 @@
 //! Operators: arithmetic with the usual conversions, comparisons, pointers, assignments.
 
+use super::Sema;
 use super::conversions::Context;
 use super::expressions::Checked;
-use super::Sema;
 use crate::ast::{self, BinaryOp, UnaryOp};
 use crate::hir::{Expr, ExprKind, Place};
 use crate::source::Span;
@@ -15,9 +15,17 @@ impl<'a> Sema<'a> {
         }
         if operation == UnaryOp::Not {
             let value = self.condition(value);
-            return Expr { kind: ExprKind::Not(Box::new(value)), ty: TypeTable::BOOL, span };
+            return Expr {
+                kind: ExprKind::Not(Box::new(value)),
+                ty: TypeTable::BOOL,
+                span,
+            };
         }
-        let Some(scalar) = self.types.as_scalar(value.ty).filter(|scalar| operation != UnaryOp::Complement || !scalar.is_float()) else {
+        let Some(scalar) = self
+            .types
+            .as_scalar(value.ty)
+            .filter(|scalar| operation != UnaryOp::Complement || !scalar.is_float())
+        else {
             let sign = match operation {
                 UnaryOp::Plus => "+",
                 UnaryOp::Minus => "-",
@@ -31,7 +39,9 @@ impl<'a> Sema<'a> {
         let value = self.cast_to(value, ty);
         let kind = match (operation, &value.kind) {
             (UnaryOp::Plus, _) => return value,
-            (UnaryOp::Minus, ExprKind::Integer(number)) => ExprKind::Integer(scalar.promoted().wrap(number.wrapping_neg())),
+            (UnaryOp::Minus, ExprKind::Integer(number)) => {
+                ExprKind::Integer(scalar.promoted().wrap(number.wrapping_neg()))
+            }
             (UnaryOp::Minus, ExprKind::Float(number)) => ExprKind::Float(-number),
             (UnaryOp::Minus, _) => ExprKind::Negate(Box::new(value)),
             _ => ExprKind::Complement(Box::new(value)),
@@ -39,21 +49,48 @@ impl<'a> Sema<'a> {
         Expr { kind, ty, span }
     }
 
-    pub(super) fn step(&mut self, object: &'a ast::Expr, is_increment: bool, is_prefix: bool, span: Span) -> Checked {
-        let purpose = if is_increment { "incremented" } else { "decremented" };
-        let Some(place) = self.writable(object, purpose) else { return Checked::Value(Self::bad(span)) };
+    pub(super) fn step(
+        &mut self,
+        object: &'a ast::Expr,
+        is_increment: bool,
+        is_prefix: bool,
+        span: Span,
+    ) -> Checked {
+        let purpose = if is_increment {
+            "incremented"
+        } else {
+            "decremented"
+        };
+        let Some(place) = self.writable(object, purpose) else {
+            return Checked::Value(Self::bad(span));
+        };
         let is_pointer = matches!(self.types.get(place.ty), Type::Pointer { pointee, .. } if pointee != TypeTable::VOID);
-        let is_number = matches!(self.types.get(place.ty), Type::Scalar(_)) && place.ty != TypeTable::BOOL;
+        let is_number =
+            matches!(self.types.get(place.ty), Type::Scalar(_)) && place.ty != TypeTable::BOOL;
         if !is_pointer && !is_number {
             let message = format!("'{}' cannot be {purpose}", self.types.text(place.ty));
             self.error(span, message);
             return Checked::Value(Self::bad(span));
         }
         let ty = place.ty;
-        Checked::Value(Expr { kind: ExprKind::Step { place: Box::new(place), is_increment, is_prefix }, ty, span })
+        Checked::Value(Expr {
+            kind: ExprKind::Step {
+                place: Box::new(place),
+                is_increment,
+                is_prefix,
+            },
+            ty,
+            span,
+        })
     }
 
-    pub(super) fn binary(&mut self, operation: BinaryOp, left: &'a ast::Expr, right: &'a ast::Expr, span: Span) -> Expr {
+    pub(super) fn binary(
+        &mut self,
+        operation: BinaryOp,
+        left: &'a ast::Expr,
+        right: &'a ast::Expr,
+        span: Span,
+    ) -> Expr {
         let left = self.value(left);
         let right = self.value(right);
         self.binary_values(operation, left, right, span)
@@ -66,63 +103,128 @@ impl<'a> Sema<'a> {
         if matches!(operation, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) {
             let left = self.condition(left);
             let right = self.condition(right);
-            return Expr { kind: ExprKind::Binary(operation, Box::new(left), Box::new(right)), ty: TypeTable::BOOL, span };
+            return Expr {
+                kind: ExprKind::Binary(operation, Box::new(left), Box::new(right)),
+                ty: TypeTable::BOOL,
+                span,
+            };
         }
         if let Some(result) = self.pointer_operation(operation, &left, &right, span) {
             return result;
         }
-        if operation.is_comparison() && left.ty == right.ty && matches!(self.types.get(left.ty), Type::Enum(_)) {
-            return Expr { kind: ExprKind::Binary(operation, Box::new(left), Box::new(right)), ty: TypeTable::BOOL, span };
+        if operation.is_comparison()
+            && left.ty == right.ty
+            && matches!(self.types.get(left.ty), Type::Enum(_))
+        {
+            return Expr {
+                kind: ExprKind::Binary(operation, Box::new(left), Box::new(right)),
+                ty: TypeTable::BOOL,
+                span,
+            };
         }
-        let (Some(left_scalar), Some(right_scalar)) = (self.types.as_scalar(left.ty), self.types.as_scalar(right.ty)) else {
+        let (Some(left_scalar), Some(right_scalar)) = (
+            self.types.as_scalar(left.ty),
+            self.types.as_scalar(right.ty),
+        ) else {
             return self.no_operator(operation, &left, &right, span);
         };
-        let needs_integers = matches!(operation, BinaryOp::Remainder | BinaryOp::ShiftLeft | BinaryOp::ShiftRight | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+        let needs_integers = matches!(
+            operation,
+            BinaryOp::Remainder
+                | BinaryOp::ShiftLeft
+                | BinaryOp::ShiftRight
+                | BinaryOp::And
+                | BinaryOp::Or
+                | BinaryOp::Xor
+        );
         if needs_integers && (left_scalar.is_float() || right_scalar.is_float()) {
             if operation == BinaryOp::Remainder {
-                let message = format!("'%' does not apply to '{}' and '{}'", self.types.text(left.ty), self.types.text(right.ty));
+                let message = format!(
+                    "'%' does not apply to '{}' and '{}'",
+                    self.types.text(left.ty),
+                    self.types.text(right.ty)
+                );
                 self.error_hint(span, message, "for floating point use fmodf or fmod");
                 return Self::bad(span);
             }
             return self.no_operator(operation, &left, &right, span);
         }
         let is_shift = matches!(operation, BinaryOp::ShiftLeft | BinaryOp::ShiftRight);
-        let common = if is_shift { left_scalar.promoted() } else { left_scalar.common(right_scalar) };
+        let common = if is_shift {
+            left_scalar.promoted()
+        } else {
+            left_scalar.common(right_scalar)
+        };
         let ty = self.types.scalar(common);
         let left = self.cast_to(left, ty);
         // The count of a shift has a type of its own in C; its low bits are all that matters.
         let right = self.cast_to(right, ty);
-        if matches!(operation, BinaryOp::Divide | BinaryOp::Remainder) && matches!(right.kind, ExprKind::Integer(0)) {
-            self.diagnostics.error(span, "division by zero", Some("the divisor is the constant 0"));
+        if matches!(operation, BinaryOp::Divide | BinaryOp::Remainder)
+            && matches!(right.kind, ExprKind::Integer(0))
+        {
+            self.diagnostics.error(
+                span,
+                "division by zero",
+                Some("the divisor is the constant 0"),
+            );
             return Self::bad(span);
         }
-        let result = if operation.is_comparison() { TypeTable::BOOL } else { ty };
-        self.folded(Expr { kind: ExprKind::Binary(operation, Box::new(left), Box::new(right)), ty: result, span })
+        let result = if operation.is_comparison() {
+            TypeTable::BOOL
+        } else {
+            ty
+        };
+        self.folded(Expr {
+            kind: ExprKind::Binary(operation, Box::new(left), Box::new(right)),
+            ty: result,
+            span,
+        })
     }
 
-    /// Integer operations on literals become literals, so that sizes and indices made of macros stay constants.
+    /// Operations on literals become literals: sizes and indices made of macros stay constants, and a product of constants is
+    /// rounded by itself, as clang does, and not fused into a sum.
     fn folded(&self, expr: Expr) -> Expr {
-        let is_literal = match &expr.kind {
-            ExprKind::Binary(_, left, right) => matches!((&left.kind, &right.kind), (ExprKind::Integer(_), ExprKind::Integer(_))),
+        let is_literal =
+            |side: &Expr| matches!(side.kind, ExprKind::Integer(_) | ExprKind::Float(_));
+        let both = match &expr.kind {
+            ExprKind::Binary(_, left, right) => is_literal(left) && is_literal(right),
             _ => false,
         };
-        if !is_literal {
-            return expr;
-        }
-        match self.evaluate(&expr) {
+        match self.evaluate(&expr).filter(|_| both) {
             Some(constant) => Self::constant_expr(constant, expr.ty, expr.span),
             None => expr,
         }
     }
 
     fn no_operator(&mut self, operation: BinaryOp, left: &Expr, right: &Expr, span: Span) -> Expr {
-        let message = format!("'{}' does not apply to '{}' and '{}'", operation.text(), self.types.text(left.ty), self.types.text(right.ty));
-        let has_struct = [left, right].iter().any(|side| matches!(self.types.get(side.ty), Type::Struct(_)));
-        self.error_hint(span, message, if has_struct { "operators of structs are not supported yet; work on the fields" } else { "convert one side" });
+        let message = format!(
+            "'{}' does not apply to '{}' and '{}'",
+            operation.text(),
+            self.types.text(left.ty),
+            self.types.text(right.ty)
+        );
+        let has_struct = [left, right]
+            .iter()
+            .any(|side| matches!(self.types.get(side.ty), Type::Struct(_)));
+        self.error_hint(
+            span,
+            message,
+            if has_struct {
+                "operators of structs are not supported yet; work on the fields"
+            } else {
+                "convert one side"
+            },
+        );
         Self::bad(span)
     }
 
-    fn pointer_operation(&mut self, operation: BinaryOp, left: &Expr, right: &Expr, span: Span) -> Option<Expr> {
+    fn pointer_operation(
+        &mut self,
+        operation: BinaryOp,
+        left: &Expr,
+        right: &Expr,
+        span: Span,
+    ) -> Option<Expr> {
         let (left_type, right_type) = (self.types.get(left.ty), self.types.get(right.ty));
         let is_pointer = |ty: Type| matches!(ty, Type::Pointer { .. } | Type::Null);
         if !is_pointer(left_type) && !is_pointer(right_type) {
@@ -130,19 +232,39 @@ impl<'a> Sema<'a> {
         }
         let bad = Some(Self::bad(span));
         match (left_type, right_type, operation) {
-            (Type::Pointer { .. }, Type::Scalar(_) | Type::Enum(_), BinaryOp::Add | BinaryOp::Subtract) => {
+            (
+                Type::Pointer { .. },
+                Type::Scalar(_) | Type::Enum(_),
+                BinaryOp::Add | BinaryOp::Subtract,
+            ) => {
                 let is_negative = operation == BinaryOp::Subtract;
-                self.offset(left.clone(), right.clone(), is_negative, span).or(bad)
+                self.offset(left.clone(), right.clone(), is_negative, span)
+                    .or(bad)
             }
-            (Type::Scalar(_) | Type::Enum(_), Type::Pointer { .. }, BinaryOp::Add) => self.offset(right.clone(), left.clone(), false, span).or(bad),
-            (Type::Pointer { pointee: one, .. }, Type::Pointer { pointee: other, .. }, BinaryOp::Subtract) if one == other && one != TypeTable::VOID => {
-                Some(Expr { kind: ExprKind::Distance(Box::new(left.clone()), Box::new(right.clone())), ty: TypeTable::LONG, span })
-            }
+            (Type::Scalar(_) | Type::Enum(_), Type::Pointer { .. }, BinaryOp::Add) => self
+                .offset(right.clone(), left.clone(), false, span)
+                .or(bad),
+            (
+                Type::Pointer { pointee: one, .. },
+                Type::Pointer { pointee: other, .. },
+                BinaryOp::Subtract,
+            ) if one == other && one != TypeTable::VOID => Some(Expr {
+                kind: ExprKind::Distance(Box::new(left.clone()), Box::new(right.clone())),
+                ty: TypeTable::LONG,
+                span,
+            }),
             (_, _, comparison) if comparison.is_comparison() => {
-                let target = if matches!(left_type, Type::Pointer { .. }) { left.ty } else { right.ty };
-                let is_zero = |side: &Expr| matches!(side.kind, ExprKind::Integer(0) | ExprKind::Null);
+                let target = if matches!(left_type, Type::Pointer { .. }) {
+                    left.ty
+                } else {
+                    right.ty
+                };
+                let is_zero =
+                    |side: &Expr| matches!(side.kind, ExprKind::Integer(0) | ExprKind::Null);
                 let same = match (left_type, right_type) {
-                    (Type::Pointer { pointee: one, .. }, Type::Pointer { pointee: other, .. }) => one == other || one == TypeTable::VOID || other == TypeTable::VOID,
+                    (Type::Pointer { pointee: one, .. }, Type::Pointer { pointee: other, .. }) => {
+                        one == other || one == TypeTable::VOID || other == TypeTable::VOID
+                    }
                     _ => is_zero(left) || is_zero(right),
                 };
                 if !same {
@@ -150,13 +272,23 @@ impl<'a> Sema<'a> {
                 }
                 let left = self.cast_to(left.clone(), target);
                 let right = self.cast_to(right.clone(), target);
-                Some(Expr { kind: ExprKind::Binary(operation, Box::new(left), Box::new(right)), ty: TypeTable::BOOL, span })
+                Some(Expr {
+                    kind: ExprKind::Binary(operation, Box::new(left), Box::new(right)),
+                    ty: TypeTable::BOOL,
+                    span,
+                })
             }
             _ => Some(self.no_operator(operation, left, right, span)),
         }
     }
 
-    pub(super) fn assign(&mut self, operation: Option<BinaryOp>, target: &'a ast::Expr, source: &'a ast::Expr, span: Span) -> Checked {
+    pub(super) fn assign(
+        &mut self,
+        operation: Option<BinaryOp>,
+        target: &'a ast::Expr,
+        source: &'a ast::Expr,
+        span: Span,
+    ) -> Checked {
         let place = self.writable(target, "assigned to");
         let Some(operation) = operation else {
             let value = match (&source.kind, &place) {
@@ -166,13 +298,21 @@ impl<'a> Sema<'a> {
                 }
                 _ => self.value(source),
             };
-            let Some(place) = place else { return Checked::Value(Self::bad(span)) };
+            let Some(place) = place else {
+                return Checked::Value(Self::bad(span));
+            };
             let ty = place.ty;
             let value = self.convert(value, ty, Context::Assignment);
-            return Checked::Value(Expr { kind: ExprKind::Assign(Box::new(place), Box::new(value)), ty, span });
+            return Checked::Value(Expr {
+                kind: ExprKind::Assign(Box::new(place), Box::new(value)),
+                ty,
+                span,
+            });
         };
         let value = self.value(source);
-        let Some(place) = place else { return Checked::Value(Self::bad(span)) };
+        let Some(place) = place else {
+            return Checked::Value(Self::bad(span));
+        };
         Checked::Value(self.compound(operation, place, value, span))
     }
 
@@ -182,7 +322,11 @@ impl<'a> Sema<'a> {
             return Self::bad(span);
         }
         // The same checks and conversions as `place op value`, on a value that stands for the place.
-        let stand_in = Expr { kind: ExprKind::Load(Box::new(place.clone())), ty, span };
+        let stand_in = Expr {
+            kind: ExprKind::Load(Box::new(place.clone())),
+            ty,
+            span,
+        };
         let result = self.binary_values(operation, stand_in, value, span);
         let (compute, right) = match result.kind {
             ExprKind::Binary(_, left, right) => (left.ty, right),
@@ -195,10 +339,25 @@ impl<'a> Sema<'a> {
                 return Self::bad(span);
             }
         };
-        Expr { kind: ExprKind::Compound { operation, place: Box::new(place), value: right, compute }, ty, span }
+        Expr {
+            kind: ExprKind::Compound {
+                operation,
+                place: Box::new(place),
+                value: right,
+                compute,
+            },
+            ty,
+            span,
+        }
     }
 
-    pub(super) fn conditional(&mut self, condition: &'a ast::Expr, yes: &'a ast::Expr, no: &'a ast::Expr, span: Span) -> Expr {
+    pub(super) fn conditional(
+        &mut self,
+        condition: &'a ast::Expr,
+        yes: &'a ast::Expr,
+        no: &'a ast::Expr,
+        span: Span,
+    ) -> Expr {
         let condition = self.value(condition);
         let condition = self.condition(condition);
         let yes = self.value(yes);
@@ -207,20 +366,31 @@ impl<'a> Sema<'a> {
             return Self::bad(span);
         }
         let Some(ty) = self.common_type(&yes, &no) else {
-            let message = format!("the two values of '?' have the types '{}' and '{}'", self.types.text(yes.ty), self.types.text(no.ty));
+            let message = format!(
+                "the two values of '?' have the types '{}' and '{}'",
+                self.types.text(yes.ty),
+                self.types.text(no.ty)
+            );
             self.error_hint(span, message, "convert one of them");
             return Self::bad(span);
         };
         let yes = self.cast_to(yes, ty);
         let no = self.cast_to(no, ty);
-        Expr { kind: ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no)), ty, span }
+        Expr {
+            kind: ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no)),
+            ty,
+            span,
+        }
     }
 
     fn common_type(&mut self, left: &Expr, right: &Expr) -> Option<TypeId> {
         if left.ty == right.ty {
             return Some(left.ty);
         }
-        if let (Some(one), Some(other)) = (self.types.as_scalar(left.ty), self.types.as_scalar(right.ty)) {
+        if let (Some(one), Some(other)) = (
+            self.types.as_scalar(left.ty),
+            self.types.as_scalar(right.ty),
+        ) {
             return Some(self.types.scalar(one.common(other)));
         }
         if self.fit(left.ty, right.ty, Some(left)).is_some() {

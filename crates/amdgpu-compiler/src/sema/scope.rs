@@ -23,19 +23,28 @@ pub(super) struct Scopes {
 
 impl Scopes {
     pub fn new(symbols: usize) -> Self {
-        Self { bindings: Vec::new(), innermost: vec![UNBOUND; symbols], starts: vec![0] }
+        Self {
+            bindings: Vec::new(),
+            innermost: vec![UNBOUND; symbols],
+            starts: vec![0],
+        }
     }
 
     pub fn find(&self, name: Symbol) -> Option<&Entity> {
         let index = *self.innermost.get(name.0 as usize)?;
-        self.bindings.get(index as usize).map(|binding| &binding.entity)
+        self.bindings
+            .get(index as usize)
+            .map(|binding| &binding.entity)
     }
 
     /// What the name stands for in the innermost scope alone.
     pub fn find_here(&self, name: Symbol) -> Option<&Entity> {
         let index = *self.innermost.get(name.0 as usize)? as usize;
         let start = self.starts.last().copied().unwrap_or(0);
-        self.bindings.get(index).filter(|_| index >= start).map(|binding| &binding.entity)
+        self.bindings
+            .get(index)
+            .filter(|_| index >= start)
+            .map(|binding| &binding.entity)
     }
 
     pub fn bind(&mut self, name: Symbol, entity: Entity) {
@@ -44,7 +53,11 @@ impl Scopes {
             self.innermost.resize(index + 1, UNBOUND);
         }
         let hidden = std::mem::replace(&mut self.innermost[index], self.bindings.len() as u32);
-        self.bindings.push(Binding { name, entity, hidden });
+        self.bindings.push(Binding {
+            name,
+            entity,
+            hidden,
+        });
     }
 
     pub fn enter(&mut self) {

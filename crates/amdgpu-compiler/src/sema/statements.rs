@@ -19,14 +19,19 @@ impl<'a> Sema<'a> {
         out
     }
 
+    #[allow(clippy::unnecessary_box_returns)] // The tree holds boxes; making them here keeps its users short.
     fn boxed(&mut self, statement: &'a ast::Stmt) -> Box<Stmt> {
         self.scopes.enter();
         let mut out = Vec::new();
         self.statement(statement, &mut out);
         self.scopes.leave();
-        Box::new(Stmt { kind: StmtKind::Block(out), span: statement.span })
+        Box::new(Stmt {
+            kind: StmtKind::Block(out),
+            span: statement.span,
+        })
     }
 
+    #[allow(clippy::unnecessary_box_returns)]
     fn loop_body(&mut self, statement: &'a ast::Stmt) -> Box<Stmt> {
         self.current.loops += 1;
         let body = self.boxed(statement);
@@ -63,7 +68,11 @@ impl<'a> Sema<'a> {
                 let inner = self.block(statements);
                 push(StmtKind::Block(inner));
             }
-            A::If { condition, then, otherwise } => {
+            A::If {
+                condition,
+                then,
+                otherwise,
+            } => {
                 self.scopes.enter();
                 let mut inner = Vec::new();
                 if let Some(start) = &condition.start {
@@ -73,24 +82,45 @@ impl<'a> Sema<'a> {
                 let then = self.boxed(then);
                 let otherwise = otherwise.as_ref().map(|otherwise| self.boxed(otherwise));
                 self.scopes.leave();
-                inner.push(Stmt { kind: StmtKind::If(value, then, otherwise), span });
+                inner.push(Stmt {
+                    kind: StmtKind::If(value, then, otherwise),
+                    span,
+                });
                 out.append(&mut inner);
             }
-            A::For { start, condition, step, body } => {
+            A::For {
+                start,
+                condition,
+                step,
+                body,
+            } => {
                 self.scopes.enter();
                 let mut inner = Vec::new();
                 self.statement(start, &mut inner);
-                let condition = condition.as_ref().map(|condition| self.condition_of(condition));
+                let condition = condition
+                    .as_ref()
+                    .map(|condition| self.condition_of(condition));
                 let step = step.as_ref().map(|step| self.value(step));
                 let body = self.loop_body(body);
                 self.scopes.leave();
-                inner.push(Stmt { kind: StmtKind::Loop { condition, step, body }, span });
+                inner.push(Stmt {
+                    kind: StmtKind::Loop {
+                        condition,
+                        step,
+                        body,
+                    },
+                    span,
+                });
                 push(StmtKind::Block(inner));
             }
             A::While { condition, body } => {
                 let condition = Some(self.condition_of(condition));
                 let body = self.loop_body(body);
-                push(StmtKind::Loop { condition, step: None, body });
+                push(StmtKind::Loop {
+                    condition,
+                    step: None,
+                    body,
+                });
             }
             A::DoWhile { body, condition } => {
                 let body = self.loop_body(body);
@@ -101,7 +131,11 @@ impl<'a> Sema<'a> {
                 let kind = self.switch(value, body);
                 push(kind);
             }
-            A::Case(_) => self.error_hint(span, "a case label outside of a switch", "labels stand directly in the braces of a switch"),
+            A::Case(_) => self.error_hint(
+                span,
+                "a case label outside of a switch",
+                "labels stand directly in the braces of a switch",
+            ),
             A::Break => {
                 if self.current.loops + self.current.switches == 0 {
                     self.error(span, "'break' outside of a loop or switch");
@@ -138,10 +172,22 @@ impl<'a> Sema<'a> {
                 };
                 if wanted == TypeTable::VOID {
                     if checked.ty != TypeTable::VOID && checked.ty != TypeTable::ERROR {
-                        let what = if self.current.is_kernel { "a kernel returns nothing" } else { "this function returns nothing" };
-                        self.error_hint(span, what, "write return; and give results through a pointer");
+                        let what = if self.current.is_kernel {
+                            "a kernel returns nothing"
+                        } else {
+                            "this function returns nothing"
+                        };
+                        self.error_hint(
+                            span,
+                            what,
+                            "write return; and give results through a pointer",
+                        );
                     }
-                    return StmtKind::Return(if checked.ty == TypeTable::VOID { Some(checked) } else { None });
+                    return StmtKind::Return(if checked.ty == TypeTable::VOID {
+                        Some(checked)
+                    } else {
+                        None
+                    });
                 }
                 StmtKind::Return(Some(self.convert(checked, wanted, Context::Return)))
             }
@@ -150,16 +196,29 @@ impl<'a> Sema<'a> {
 
     fn switch(&mut self, value: &'a ast::Expr, body: &'a [ast::Stmt]) -> StmtKind {
         let value = self.value(value);
-        let scalar = self.types.representation(value.ty).filter(|scalar| !scalar.is_float());
+        let scalar = self
+            .types
+            .representation(value.ty)
+            .filter(|scalar| !scalar.is_float());
         if scalar.is_none() && value.ty != TypeTable::ERROR {
-            let message = format!("'switch' needs an integer, and this is '{}'", self.types.text(value.ty));
+            let message = format!(
+                "'switch' needs an integer, and this is '{}'",
+                self.types.text(value.ty)
+            );
             self.error(value.span, message);
         }
         let ty = match self.types.get(value.ty) {
             Type::Enum(_) => value.ty,
-            _ => self.types.scalar(scalar.map_or(crate::types::ScalarType::Int, crate::types::ScalarType::promoted)),
+            _ => self.types.scalar(scalar.map_or(
+                crate::types::ScalarType::Int,
+                crate::types::ScalarType::promoted,
+            )),
         };
-        let value = if scalar.is_some() { self.cast_to(value, ty) } else { Self::bad(value.span) };
+        let value = if scalar.is_some() {
+            self.cast_to(value, ty)
+        } else {
+            Self::bad(value.span)
+        };
         self.current.switches += 1;
         self.scopes.enter();
         let mut groups: Vec<CaseGroup> = Vec::new();
@@ -168,7 +227,11 @@ impl<'a> Sema<'a> {
         for statement in body {
             if let A::Case(label) = &statement.kind {
                 if groups.last().is_none_or(|group| !group.body.is_empty()) {
-                    groups.push(CaseGroup { values: Vec::new(), is_default: false, body: Vec::new() });
+                    groups.push(CaseGroup {
+                        values: Vec::new(),
+                        is_default: false,
+                        body: Vec::new(),
+                    });
                 }
                 let number = match label {
                     None => {
@@ -179,18 +242,23 @@ impl<'a> Sema<'a> {
                     }
                     Some(label) => {
                         let checked = self.value(label);
-                        let checked = if scalar.is_some() { self.convert_label(checked, ty) } else { checked };
-                        match self.evaluate(&checked) {
-                            Some(crate::hir::Constant::Integer(number)) => {
-                                if !seen.insert(number) {
-                                    self.error(label.span, format!("the case {number} appears twice in one switch"));
-                                }
-                                Some(number)
+                        let checked = if scalar.is_some() {
+                            self.convert_label(checked, ty)
+                        } else {
+                            checked
+                        };
+                        if let Some(crate::hir::Constant::Integer(number)) = self.evaluate(&checked)
+                        {
+                            if !seen.insert(number) {
+                                self.error(
+                                    label.span,
+                                    format!("the case {number} appears twice in one switch"),
+                                );
                             }
-                            _ => {
-                                self.not_constant(label.span, "a case");
-                                None
-                            }
+                            Some(number)
+                        } else {
+                            self.not_constant(label.span, "a case");
+                            None
                         }
                     }
                 };
@@ -202,15 +270,26 @@ impl<'a> Sema<'a> {
             }
             let Some(mut group) = groups.pop() else {
                 if !matches!(statement.kind, A::Empty) {
-                    self.error_hint(statement.span, "a statement before the first case is never reached", "move it before the switch");
-                    groups.push(CaseGroup { values: Vec::new(), is_default: false, body: Vec::new() });
+                    self.error_hint(
+                        statement.span,
+                        "a statement before the first case is never reached",
+                        "move it before the switch",
+                    );
+                    groups.push(CaseGroup {
+                        values: Vec::new(),
+                        is_default: false,
+                        body: Vec::new(),
+                    });
                 }
                 continue;
             };
             self.statement(statement, &mut group.body);
             // A label after an empty statement still starts a new group.
             if group.body.is_empty() && matches!(statement.kind, A::Empty) {
-                group.body.push(Stmt { kind: StmtKind::Block(Vec::new()), span: statement.span });
+                group.body.push(Stmt {
+                    kind: StmtKind::Block(Vec::new()),
+                    span: statement.span,
+                });
             }
             groups.push(group);
         }
@@ -225,7 +304,11 @@ impl<'a> Sema<'a> {
         }
         match self.types.get(ty) {
             Type::Enum(_) => self.convert(label, ty, Context::Operand),
-            _ if matches!(label.kind, ExprKind::Integer(_)) || self.types.as_scalar(label.ty).is_some() => self.cast_to(label, ty),
+            _ if matches!(label.kind, ExprKind::Integer(_))
+                || self.types.as_scalar(label.ty).is_some() =>
+            {
+                self.cast_to(label, ty)
+            }
             _ => self.convert(label, ty, Context::Operand),
         }
     }

@@ -5,7 +5,10 @@ use crate::ast::{self, TypeExpr, TypeKind};
 use crate::hir::Constant;
 use crate::interner::Symbol;
 use crate::source::Span;
-use crate::types::{EnumId, EnumType, Field, MAX_OBJECT_BYTES, ScalarType, StructId, StructType, Type, TypeId, TypeTable};
+use crate::types::{
+    EnumId, EnumType, Field, MAX_OBJECT_BYTES, ScalarType, StructId, StructType, Type, TypeId,
+    TypeTable,
+};
 
 impl<'a> Sema<'a> {
     pub(super) fn type_item(&mut self, item: &'a ast::Item) {
@@ -29,7 +32,9 @@ impl<'a> Sema<'a> {
         match self.scopes.find_here(name) {
             Some(Entity::Type(existing)) if *existing == ty => {}
             // The user's own float4 hides that of the library.
-            Some(Entity::Type(_)) if self.in_library || self.scopes_are_global() => self.scopes.bind(name, Entity::Type(ty)),
+            Some(Entity::Type(_)) if self.in_library || self.scopes_are_global() => {
+                self.scopes.bind(name, Entity::Type(ty));
+            }
             Some(_) => {
                 let text = self.text(name);
                 self.error(span, format!("'{text}' is declared twice in one scope"));
@@ -46,21 +51,33 @@ impl<'a> Sema<'a> {
         match &ty.kind {
             TypeKind::Void => TypeTable::VOID,
             TypeKind::Scalar(scalar) => self.types.scalar(*scalar),
-            TypeKind::Named(name) => match self.scopes.find(*name) {
-                Some(Entity::Type(id)) => *id,
-                _ => {
+            TypeKind::Named(name) => {
+                if let Some(Entity::Type(id)) = self.scopes.find(*name) {
+                    *id
+                } else {
                     let text = self.text(*name);
-                    self.error_hint(ty.span, format!("unknown type '{text}'"), "declare it before this line");
+                    self.error_hint(
+                        ty.span,
+                        format!("unknown type '{text}'"),
+                        "declare it before this line",
+                    );
                     TypeTable::ERROR
                 }
-            },
+            }
             TypeKind::Pointer { pointee, .. } => {
                 let id = self.resolve(pointee);
-                if id == TypeTable::ERROR { id } else { self.types.pointer(id, pointee.is_const) }
+                if id == TypeTable::ERROR {
+                    id
+                } else {
+                    self.types.pointer(id, pointee.is_const)
+                }
             }
             TypeKind::Array { element, length } => self.array(element, length.as_deref(), ty.span),
             TypeKind::Auto => {
-                self.error(ty.span, "'auto' needs an initial value to take its type from");
+                self.error(
+                    ty.span,
+                    "'auto' needs an initial value to take its type from",
+                );
                 TypeTable::ERROR
             }
             TypeKind::Reference(_) => {
@@ -70,10 +87,19 @@ impl<'a> Sema<'a> {
         }
     }
 
-    fn array(&mut self, element: &'a TypeExpr, length: Option<&'a ast::Expr>, span: Span) -> TypeId {
+    fn array(
+        &mut self,
+        element: &'a TypeExpr,
+        length: Option<&'a ast::Expr>,
+        span: Span,
+    ) -> TypeId {
         let element = self.resolve(element);
         let Some(length) = length else {
-            self.error_hint(span, "this array needs a length", "write name[N] with a constant N");
+            self.error_hint(
+                span,
+                "this array needs a length",
+                "write name[N] with a constant N",
+            );
             return TypeTable::ERROR;
         };
         if element == TypeTable::ERROR {
@@ -84,15 +110,28 @@ impl<'a> Sema<'a> {
             return TypeTable::ERROR;
         }
         match self.constant_integer(length) {
-            Some(count) if count > 0 && (count as u64).saturating_mul(self.types.bytes(element)) <= MAX_OBJECT_BYTES => {
-                self.types.intern(Type::Array { element, length: count as u64 })
+            Some(count)
+                if count > 0
+                    && (count as u64).saturating_mul(self.types.bytes(element))
+                        <= MAX_OBJECT_BYTES =>
+            {
+                self.types.intern(Type::Array {
+                    element,
+                    length: count as u64,
+                })
             }
             Some(count) if count <= 0 => {
-                self.error(length.span, format!("an array cannot have {count} elements"));
+                self.error(
+                    length.span,
+                    format!("an array cannot have {count} elements"),
+                );
                 TypeTable::ERROR
             }
             Some(count) => {
-                self.error(length.span, format!("an array of {count} elements is larger than {MAX_OBJECT_BYTES} bytes"));
+                self.error(
+                    length.span,
+                    format!("an array of {count} elements is larger than {MAX_OBJECT_BYTES} bytes"),
+                );
                 TypeTable::ERROR
             }
             None => {
@@ -104,7 +143,11 @@ impl<'a> Sema<'a> {
 
     pub(super) fn not_constant(&mut self, span: Span, what: &str) {
         if !self.diagnostics.has_error_at(span) {
-            self.error_hint(span, format!("{what} must be known at compile time"), "use a literal, #define, enum or constexpr");
+            self.error_hint(
+                span,
+                format!("{what} must be known at compile time"),
+                "use a literal, #define, enum or constexpr",
+            );
         }
     }
 
@@ -116,7 +159,12 @@ impl<'a> Sema<'a> {
         };
         let id = known.unwrap_or_else(|| {
             let index = StructId(self.types.structs.len() as u32);
-            self.types.structs.push(StructType { name, fields: Vec::new(), bytes: 1, align: 1 });
+            self.types.structs.push(StructType {
+                name,
+                fields: Vec::new(),
+                bytes: 1,
+                align: 1,
+            });
             let id = self.types.intern(Type::Struct(index));
             self.declared_structs.insert(id);
             self.scopes.bind(structure.name, Entity::Type(id));
@@ -131,7 +179,10 @@ impl<'a> Sema<'a> {
         for field in &structure.fields {
             let ty = self.resolve(&field.ty);
             if ty == id || ty == TypeTable::VOID {
-                self.error(field.span, "a field cannot have this type: it has no size yet");
+                self.error(
+                    field.span,
+                    "a field cannot have this type: it has no size yet",
+                );
                 continue;
             }
             if field.start.is_some() {
@@ -144,17 +195,28 @@ impl<'a> Sema<'a> {
             }
             let field_align = self.types.align(ty);
             offset = offset.next_multiple_of(field_align);
-            fields.push(Field { name: field.name, ty, offset });
-            offset = offset.saturating_add(self.types.bytes(ty)).min(MAX_OBJECT_BYTES * 2);
+            fields.push(Field {
+                name: field.name,
+                ty,
+                offset,
+            });
+            offset = offset
+                .saturating_add(self.types.bytes(ty))
+                .min(MAX_OBJECT_BYTES * 2);
             align = align.max(field_align);
         }
         if offset > MAX_OBJECT_BYTES {
-            self.error(structure.span, format!("this struct is larger than {MAX_OBJECT_BYTES} bytes"));
+            self.error(
+                structure.span,
+                format!("this struct is larger than {MAX_OBJECT_BYTES} bytes"),
+            );
             offset = 1;
         }
         if let Some(wanted) = &structure.align {
             match self.constant_integer(wanted) {
-                Some(bytes) if (1..=256).contains(&bytes) && (bytes as u64).is_power_of_two() => align = align.max(bytes as u64),
+                Some(bytes) if (1..=256).contains(&bytes) && (bytes as u64).is_power_of_two() => {
+                    align = align.max(bytes as u64);
+                }
                 _ => self.error(wanted.span, "an alignment is a power of two up to 256"),
             }
         }
@@ -181,9 +243,15 @@ impl<'a> Sema<'a> {
                 }
             }
         };
-        let name = enumeration.name.map_or_else(String::new, |name| self.text(name).to_owned());
+        let name = enumeration
+            .name
+            .map_or_else(String::new, |name| self.text(name).to_owned());
         let index = EnumId(self.types.enums.len() as u32);
-        self.types.enums.push(EnumType { name, underlying, is_scoped: enumeration.is_scoped });
+        self.types.enums.push(EnumType {
+            name,
+            underlying,
+            is_scoped: enumeration.is_scoped,
+        });
         let id = self.types.intern(Type::Enum(index));
         if let Some(name) = enumeration.name {
             self.bind_type(name, id, enumeration.span);

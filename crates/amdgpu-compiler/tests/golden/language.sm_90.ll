@@ -3,25 +3,25 @@ target triple = "nvptx64-nvidia-cuda"
 
 @weights.0 = internal unnamed_addr addrspace(4) constant [16 x i8] c"\00\00\80\3E\00\00\00\3F\00\00\40\3F\00\00\80\3F", align 4
 @__agpu_two_over_pi.1 = internal unnamed_addr addrspace(4) constant [40 x i8] c"\00\00\00\00\6E\83\F9\A2\29\15\44\4E\D1\57\27\FC\C0\DD\34\F5\99\95\62\DB\41\90\43\3C\AB\63\51\FE\61\C5\BB\DE\00\00\00\00", align 4
-define internal float @square.184(float %p0) alwaysinline #0 {
+define internal float @square.185(float %p0) alwaysinline #0 {
 b0:
   %v1 = fmul float %p0, %p0
   ret float %v1
 }
 
-define internal double @square.185(double %p0) alwaysinline #0 {
+define internal double @square.186(double %p0) alwaysinline #0 {
 b0:
   %v1 = fmul double %p0, %p0
   ret double %v1
 }
 
-define internal i32 @twice.186(i32 %p0) alwaysinline #0 {
+define internal i32 @twice.187(i32 %p0) alwaysinline #0 {
 b0:
   %v2 = mul i32 2, %p0
   ret i32 %v2
 }
 
-define internal void @exchange.187(ptr %p0, ptr %p1) alwaysinline #0 {
+define internal void @exchange.188(ptr %p0, ptr %p1) alwaysinline #0 {
 b0:
   %v2 = load float, ptr %p0, align 4
   %v3 = load float, ptr %p1, align 4
@@ -30,7 +30,7 @@ b0:
   ret void
 }
 
-define internal void @moved.188(ptr %p0, ptr %p1, float %p2) alwaysinline #0 {
+define internal void @moved.189(ptr %p0, ptr %p1, float %p2) alwaysinline #0 {
 b0:
   %v3 = load float, ptr %p1, align 4
   %v4 = fadd float %v3, %p2
@@ -43,7 +43,7 @@ b0:
   ret void
 }
 
-define internal i32 @factorial.189(i32 %p0) #0 {
+define internal i32 @factorial.190(i32 %p0) #0 {
 b0:
   %v2 = icmp sle i32 %p0, 1
   br i1 %v2, label %b1, label %b2
@@ -51,7 +51,7 @@ b1:
   br label %b3
 b2:
   %v3 = sub i32 %p0, 1
-  %v4 = call i32 @factorial.189(i32 %v3)
+  %v4 = call i32 @factorial.190(i32 %v3)
   %v5 = mul i32 %p0, %v4
   br label %b3
 b3:
@@ -59,7 +59,7 @@ b3:
   ret i32 %v6
 }
 
-define internal i32 @index.190() alwaysinline #0 {
+define internal i32 @index.191() alwaysinline #0 {
 b0:
   %v0 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %v1 = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
@@ -81,7 +81,7 @@ b0:
   %v78 = alloca [12 x i8], align 4
   %v3 = addrspacecast ptr addrspace(1) %p1 to ptr
   %v9 = icmp ne i8 %p4, 0
-  %v22 = call i32 @index.190()
+  %v22 = call i32 @index.191()
   %v23 = icmp uge i32 %v22, %p3
   br i1 %v23, label %b1, label %b2
 b1:
@@ -92,7 +92,7 @@ b2:
   %v30 = load float, ptr addrspace(1) %v316, align 4
   store float %v30, ptr %v12, align 4
   %v32 = load float, ptr %v12, align 4
-  %v33 = call float @square.184(float %v32)
+  %v33 = call float @square.185(float %v32)
   %v35 = fadd float %v33, 0x3FF0000000000000
   store float %v35, ptr %v14, align 4
   call void @llvm.memset.p0.i64(ptr align 4 %v16, i8 0, i64 16, i1 false)
@@ -115,7 +115,7 @@ b7:
   call void @llvm.memcpy.p0.p1.i64(ptr align 4 %v18, ptr addrspace(1) align 4 %v318, i64 12, i1 false)
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v78, ptr align 4 %v18, i64 12, i1 false)
   %v81 = load float, ptr %v14, align 4
-  call void @moved.188(ptr %v76, ptr %v78, float %v81)
+  call void @moved.189(ptr %v76, ptr %v78, float %v81)
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v18, ptr align 4 %v76, i64 12, i1 false)
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v74, ptr align 4 %v76, i64 12, i1 false)
   %v87 = load float, ptr %v18, align 4
@@ -150,7 +150,7 @@ b13:
   %v106 = load i32, ptr addrspace(1) %v325, align 4
   %v107 = xor i32 %v106, 90
   store i32 %v107, ptr addrspace(1) %v325, align 4
-  call void @exchange.187(ptr %v12, ptr %v14)
+  call void @exchange.188(ptr %v12, ptr %v14)
   br label %b14
 b14:
   %v111 = phi i32 [ 0, %b13 ], [ %v112, %b16 ]
@@ -235,7 +235,7 @@ b34:
   %v201 = and i32 %v199, 255
   %v202 = or i32 %v176, %v201
   %v203 = sext i32 %v202 to i64
-  %v204 = call i32 @twice.186(i32 3)
+  %v204 = call i32 @twice.187(i32 3)
   %v205 = sext i32 %v204 to i64
   %v206 = mul i64 %v203, %v205
   %v207 = trunc i64 %v206 to i16
@@ -263,15 +263,15 @@ b34:
   %v230 = fneg float %v229
   %v231 = load float, ptr %v12, align 4
   %v232 = fmul float %v230, %v231
-  %v233 = call float @expf.157(float %v232)
+  %v233 = call float @expf.158(float %v232)
   %v234 = fadd float %v228, %v233
   %v235 = load float, ptr %v14, align 4
-  %v236 = call float @sinf.177(float %v235)
+  %v236 = call float @sinf.178(float %v235)
   %v237 = fadd float %v234, %v236
-  %v238 = call i32 @factorial.189(i32 3)
+  %v238 = call i32 @factorial.190(i32 3)
   %v239 = sitofp i32 %v238 to float
   %v240 = fadd float %v237, %v239
-  %v258 = call double @square.185(double %p5)
+  %v258 = call double @square.186(double %p5)
   %v260 = fcmp ogt double %v258, 0x4000000000000000
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
@@ -341,7 +341,7 @@ b0:
   ret float %v2
 }
 
-define internal float @expf.157(float %p0) alwaysinline #0 {
+define internal float @expf.158(float %p0) alwaysinline #0 {
 b0:
   %v2 = fcmp ogt float %p0, 0x4056400000000000
   %v4 = fcmp olt float %p0, 0xC05A000000000000
@@ -372,14 +372,14 @@ b0:
   ret float %v40
 }
 
-define internal float @sinf.177(float %p0) alwaysinline #0 {
+define internal float @sinf.178(float %p0) alwaysinline #0 {
 b0:
   %v2 = fcmp oeq float %p0, 0x0000000000000000
   br i1 %v2, label %b1, label %b2
 b1:
   br label %b3
 b2:
-  %v4 = call float @__agpu_sine_or_cosine.176(float %p0, i32 0)
+  %v4 = call float @__agpu_sine_or_cosine.177(float %p0, i32 0)
   br label %b3
 b3:
   %v5 = phi float [ %p0, %b1 ], [ %v4, %b2 ]
@@ -411,7 +411,7 @@ b0:
   ret i32 %v1
 }
 
-define internal float @__agpu_sine_or_cosine.176(float %p0, i32 %p1) alwaysinline #0 {
+define internal float @__agpu_sine_or_cosine.177(float %p0, i32 %p1) alwaysinline #0 {
 b0:
   %v2 = alloca [8 x i8], align 4
   %v4 = call float @llvm.fabs.f32(float %p0)
@@ -420,7 +420,7 @@ b0:
 b1:
   ret float 0x7FF8000000000000
 b2:
-  call void @__agpu_reduce.173(ptr %v2, float %p0)
+  call void @__agpu_reduce.174(ptr %v2, float %p0)
   %v37 = getelementptr inbounds i8, ptr %v2, i64 4
   %v15 = load i32, ptr %v37, align 4
   %v18 = add i32 %v15, %p1
@@ -429,11 +429,11 @@ b2:
   br i1 %v22, label %b4, label %b5
 b4:
   %v23 = load float, ptr %v2, align 4
-  %v24 = call float @__agpu_cosine.175(float %v23)
+  %v24 = call float @__agpu_cosine.176(float %v23)
   br label %b6
 b5:
   %v25 = load float, ptr %v2, align 4
-  %v26 = call float @__agpu_sine.174(float %v25)
+  %v26 = call float @__agpu_sine.175(float %v25)
   br label %b6
 b6:
   %v27 = phi float [ %v24, %b4 ], [ %v26, %b5 ]
@@ -444,7 +444,7 @@ b6:
   ret float %v33
 }
 
-define internal void @__agpu_reduce.173(ptr %p0, float %p1) alwaysinline #0 {
+define internal void @__agpu_reduce.174(ptr %p0, float %p1) alwaysinline #0 {
 b0:
   %v2 = alloca [8 x i8], align 4
   %v4 = alloca [8 x i8], align 4
@@ -452,7 +452,7 @@ b0:
   %v8 = fcmp ogt float %v6, 0x40F0000000000000
   br i1 %v8, label %b1, label %b2
 b1:
-  call void @__agpu_reduce_large.172(ptr %v2, float %v6)
+  call void @__agpu_reduce_large.173(ptr %v2, float %v6)
   %v11 = fcmp olt float %p1, 0x0000000000000000
   br i1 %v11, label %b3, label %b4
 b2:
@@ -481,7 +481,7 @@ b4:
   ret void
 }
 
-define internal float @__agpu_cosine.175(float %p0) alwaysinline #0 {
+define internal float @__agpu_cosine.176(float %p0) alwaysinline #0 {
 b0:
   %v1 = fmul float %p0, %p0
   %v4 = call float @llvm.fma.f32(float 0xBE9241AB60000000, float %v1, float 0x3EFA010CC0000000)
@@ -493,7 +493,7 @@ b0:
   ret float %v13
 }
 
-define internal float @__agpu_sine.174(float %p0) alwaysinline #0 {
+define internal float @__agpu_sine.175(float %p0) alwaysinline #0 {
 b0:
   %v1 = fmul float %p0, %p0
   %v4 = call float @llvm.fma.f32(float 0x3EC6CCCC80000000, float %v1, float 0xBF2A00F6A0000000)
@@ -504,7 +504,7 @@ b0:
   ret float %v10
 }
 
-define internal void @__agpu_reduce_large.172(ptr %p0, float %p1) alwaysinline #0 {
+define internal void @__agpu_reduce_large.173(ptr %p0, float %p1) alwaysinline #0 {
 b0:
   %v2 = alloca [8 x i8], align 4
   %v4 = bitcast float %p1 to i32

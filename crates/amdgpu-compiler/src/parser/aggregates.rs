@@ -1,0 +1,204 @@
+//! Structs and enums.
+
+use super::specifiers::Specifiers;
+use super::{Parse, Parser};
+use crate::ast::{Enum, Item, Struct, TypeKind, Variable};
+use crate::interner::{Symbol, words};
+use crate::token::TokenKind;
+
+impl Parser<'_> {
+    /// `struct name`, `struct name { … }`, `struct { … }`.
+    pub(super) fn structure(
+        &mut self,
+        specifiers: &mut Specifiers,
+        allows_definition: bool,
+    ) -> Parse<TypeKind> {
+        let word = self.bump();
+        while matches!(
+            self.peek().symbol,
+            words::ALIGN | words::ALIGNAS | words::ATTRIBUTE
+        ) && self.at(TokenKind::Identifier)
+        {
+            if self.bump().symbol == words::ATTRIBUTE {
+                self.skip_parens()?;
+            } else {
+                self.expect(TokenKind::LeftParen, "after the alignment word")?;
+                specifiers.align = Some(self.assignment()?);
+                self.expect(TokenKind::RightParen, "after the alignment")?;
+            }
+        }
+        let name = if self.at(TokenKind::Identifier) {
+            Some(self.bump())
+        } else {
+            None
+        };
+        let span = name.map_or(word.site, |name| name.site);
+        let symbol = if let Some(name) = name {
+            name.symbol
+        } else {
+            let text = format!("(unnamed struct at {})", span.start);
+            self.interner.intern(&text)
+        };
+        self.add_type_name(symbol);
+        if self.at(TokenKind::Colon) {
+            return self.refuse(self.peek().site, "inheritance", None);
+        }
+        if !self.at(TokenKind::LeftBrace) {
+            if name.is_none() {
+                return self.fail(word.site, "a struct needs a name or a body", None);
+            }
+            if self.at(TokenKind::Semicolon) {
+                self.side_items.push(Item::Struct(Struct {
+                    name: symbol,
+                    span,
+                    fields: Vec::new(),
+                    align: None,
+                    is_declaration: true,
+                }));
+            }
+            return Ok(TypeKind::Named(symbol));
+        }
+        if word.symbol == words::UNION {
+            return self.refuse(
+                word.site,
+                "a union",
+                Some("use __float_as_int and its relatives, or two variables"),
+            );
+        }
+        if !allows_definition {
+            return self.fail(word.site, "a struct cannot be defined here", None);
+        }
+        let fields = self.nested(Self::fields)?;
+        let item = Item::Struct(Struct {
+            name: symbol,
+            span,
+            fields,
+            align: specifiers.align.take(),
+            is_declaration: false,
+        });
+        self.side_items.push(item);
+        Ok(TypeKind::Named(symbol))
+    }
+
+    fn fields(&mut self) -> Parse<Vec<Variable>> {
+        let open = self.bump();
+        let mut fields = Vec::new();
+        while !self.at(TokenKind::RightBrace) {
+            if self.at(TokenKind::Eof) {
+                return self.fail(
+                    open.site,
+                    "this '{' is never closed",
+                    Some("add the missing '}'"),
+                );
+            }
+            if matches!(self.peek().symbol, words::PUBLIC | words::PRIVATE)
+                && self.peek_at(1).kind == TokenKind::Colon
+            {
+                self.bump();
+                self.bump();
+                continue;
+            }
+            if matches!(
+                self.peek().symbol,
+                words::TEMPLATE | words::VIRTUAL | words::OPERATOR
+            ) && self.at(TokenKind::Identifier)
+            {
+                return self.refuse(
+                    self.peek().site,
+                    "a member function",
+                    Some("write a __device__ function that takes the struct"),
+                );
+            }
+            let specifiers = self.specifiers(true)?;
+            let Some(base) = specifiers.ty.clone() else {
+                let found = self.shown(self.peek());
+                return self.fail(
+                    self.peek().site,
+                    format!("expected the type of a field, found {found}"),
+                    None,
+                );
+            };
+            if self.at(TokenKind::LeftParen) {
+                return self.refuse(
+                    self.peek().site,
+                    "a constructor",
+                    Some("use P{a, b} to make a struct"),
+                );
+            }
+            let declared = self.declarator(base)?;
+            if self.at(TokenKind::LeftParen) {
+                return self.refuse(
+                    declared.span,
+                    "a member function",
+                    Some("write a __device__ function that takes the struct"),
+                );
+            }
+            if self.at(TokenKind::Colon) {
+                return self.refuse(
+                    self.peek().site,
+                    "a bit field",
+                    Some("use shifts and masks"),
+                );
+            }
+            fields.append(&mut self.variables(&specifiers, declared)?);
+            self.expect(TokenKind::Semicolon, "after the field")?;
+        }
+        self.bump();
+        Ok(fields)
+    }
+
+    pub(super) fn enumeration(&mut self) -> Parse<TypeKind> {
+        let word = self.bump();
+        let is_scoped = self.accept_word(words::CLASS) || self.accept_word(words::STRUCT);
+        let name = if self.at(TokenKind::Identifier) {
+            Some(self.bump())
+        } else {
+            None
+        };
+        let underlying = if self.accept(TokenKind::Colon) {
+            self.specifiers(false)?.ty
+        } else {
+            None
+        };
+        if let Some(name) = name {
+            self.add_type_name(name.symbol);
+        }
+        let as_type = |name: Symbol| TypeKind::Named(name);
+        if !self.at(TokenKind::LeftBrace) {
+            return match name {
+                Some(name) => Ok(as_type(name.symbol)),
+                None => self.fail(word.site, "an enum needs a name or a body", None),
+            };
+        }
+        self.bump();
+        let mut values = Vec::new();
+        while !self.at(TokenKind::RightBrace) {
+            let value = self.expect(TokenKind::Identifier, "as the name of an enum value")?;
+            let number = if self.accept(TokenKind::Equal) {
+                Some(self.conditional()?)
+            } else {
+                None
+            };
+            values.push((value.symbol, value.site, number));
+            if !self.accept(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.expect(TokenKind::RightBrace, "after the values of the enum")?;
+        let span = name.map_or(word.site, |name| name.site);
+        let symbol = if let Some(name) = name {
+            name.symbol
+        } else {
+            let text = format!("(unnamed enum at {})", span.start);
+            self.interner.intern(&text)
+        };
+        self.side_items.push(Item::Enum(Enum {
+            name: Some(symbol),
+            span,
+            is_scoped,
+            underlying,
+            values,
+        }));
+        Ok(as_type(symbol))
+    }
+}

@@ -1,0 +1,170 @@
+"""`amdgpu.codegen`: LLVM IR text to objects and assembly, errors, threads."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import llvmlite
+import pytest
+from amdgpu import codegen
+from amdgpu.codegen.loader import binding
+
+SUM = """
+define i64 @sum(ptr %values, i64 %count) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %total = phi i64 [ 0, %entry ], [ %more, %loop ]
+  %p = getelementptr inbounds i64, ptr %values, i64 %i
+  %value = load i64, ptr %p
+  %more = add i64 %total, %value
+  %next = add i64 %i, 1
+  %done = icmp eq i64 %next, %count
+  br i1 %done, label %end, label %loop
+end:
+  ret i64 %more
+}
+"""
+
+COPY = """
+define void @copy(ptr noalias %to, ptr noalias %from, i64 %bytes) nounwind {
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  ret void
+}
+@table = internal constant [4 x i32] [i32 1, i32 2, i32 3, i32 4]
+define i32 @pick(i64 %i) nounwind {
+  %p = getelementptr [4 x i32], ptr @table, i64 0, i64 %i
+  %v = load i32, ptr %p
+  ret i32 %v
+}
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+
+LOADABLE_RELOCATIONS = {
+    1: "R_X86_64_64",
+    2: "R_X86_64_PC32",
+    4: "R_X86_64_PLT32",
+    9: "R_X86_64_GOTPCREL",
+    41: "R_X86_64_GOTPCRELX",
+    42: "R_X86_64_REX_GOTPCRELX",
+}
+
+
+def host(ir: str, level: int = 3, emit: str = "object") -> bytes:
+    return codegen.generate(ir, *codegen.host_target(), level, emit)
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_generated_objects_compute(level: int) -> None:
+    llvm = binding()
+    code = host(SUM, level)
+    assert code.startswith(b"\x7fELF")
+    engine = llvm.create_mcjit_compiler(
+        llvm.parse_assembly(""), llvm.Target.from_triple(codegen.host_target()[0]).create_target_machine()
+    )
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(engine.get_function_address("sum"))
+    values = (ctypes.c_int64 * 100)(*range(100))
+    assert function(ctypes.addressof(values), 100) == 4950
+
+
+def test_loops_are_vectorised_from_level_two_on() -> None:
+    plain, fast = host(SUM, 1, "assembly").decode(), host(SUM, 3, "assembly").decode()
+    assert "vpaddq" not in plain
+    assert "vpaddq" in fast
+
+
+def test_assembly_is_text_and_has_the_symbol() -> None:
+    assert "sum:" in host(SUM, 2, "assembly").decode()
+
+
+def relocations(code: bytes) -> tuple[set[int], set[str]]:
+    """Types of all relocations that are not about debugging, and the names that are undefined."""
+
+    def number(offset: int, size: int) -> int:
+        return int.from_bytes(code[offset : offset + size], "little")
+
+    start, size, count = number(40, 8), number(58, 2), number(60, 2)
+    sections = [start + index * size for index in range(count)]
+    types: set[int] = set()
+    undefined: set[str] = set()
+    for section in sections:
+        kind, offset, length, link = (
+            number(section + 4, 4),
+            number(section + 24, 8),
+            number(section + 32, 8),
+            number(section + 40, 4),
+        )
+        if kind == 4:
+            types |= {number(offset + entry + 8, 4) for entry in range(0, length, 24)}
+        if kind == 2:
+            names = number(sections[link] + 24, 8)
+            for entry in range(24, length, 24):
+                name = names + number(offset + entry, 4)
+                if number(offset + entry + 6, 2) == 0:
+                    undefined.add(code[name : code.index(b"\0", name)].decode())
+    return types, undefined
+
+
+@pytest.mark.skipif(codegen.host_target()[0].split("-")[0] != "x86_64", reason="relocations of x86-64")
+def test_objects_need_only_what_the_loader_of_kernels_provides() -> None:
+    for ir in (SUM, COPY):
+        types, undefined = relocations(host(ir))
+        assert types <= set(LOADABLE_RELOCATIONS), types
+        assert undefined <= {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}, undefined
+
+
+def test_gpu_targets_give_objects_and_ptx() -> None:
+    kernel = (
+        "define amdgpu_kernel void @k(ptr addrspace(1) %p) {{ store i32 1, ptr addrspace(1) %p ret void }}".format()
+    )
+    assert codegen.generate(kernel, "amdgcn-amd-amdhsa", "gfx1100", "", 3, "object").startswith(b"\x7fELF")
+    ptx = codegen.generate(
+        kernel.replace("amdgpu_kernel", "ptx_kernel"), "nvptx64-nvidia-cuda", "sm_90", "", 3, "object"
+    ).decode()
+    assert ".target sm_90" in ptx
+    assert ".entry k(" in ptx
+
+
+@pytest.mark.parametrize(
+    "ir", ["this is no LLVM IR", "define i32 @f() { ret i64 1 }", "define void @f() { call void @missing() ret void }"]
+)
+def test_refused_code_raises_with_the_words_of_llvm(ir: str) -> None:
+    with pytest.raises(RuntimeError, match=r"(?s)LLVM IR parsing error.*error:"):
+        host(ir)
+    assert host(SUM).startswith(b"\x7fELF")
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(ValueError, match="emit is 'bitcode'"):
+        codegen.generate(SUM, *codegen.host_target(), 3, "bitcode")
+    with pytest.raises(ValueError, match="optimization_level is 4"):
+        codegen.generate(SUM, *codegen.host_target(), 4, "object")
+    with pytest.raises(RuntimeError, match="enochian"):
+        codegen.generate(SUM, "enochian-unknown-unknown", "", "", 3, "object")
+
+
+def test_identity_names_the_version_of_llvmlite() -> None:
+    assert codegen.identity() == f"llvmlite {llvmlite.__version__}"
+
+
+def test_host_target_describes_this_machine() -> None:
+    triple, cpu, features = codegen.host_target()
+    assert triple.endswith("-linux-gnu")
+    assert cpu
+    assert all(feature[0] in "+-" for feature in features.split(","))
+
+
+def test_code_is_the_same_from_many_threads() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        assert len({bytes(code) for code in pool.map(lambda _: host(SUM), range(64))}) == 1
+
+
+def test_llvm_is_loaded_on_first_use_only() -> None:
+    check = "import amdgpu.codegen, sys; sys.exit('llvmlite.binding' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
