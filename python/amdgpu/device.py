@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import Self
-
 from amdgpu import _native
 from amdgpu.errors import ClosedError, CoreNotEnabledError, InvalidArgumentError
 from amdgpu.types import CORE_TYPES, DeviceInfo, KernelResult, OptimizationLevel, TelemetryLevel
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from amdgpu.kernel import PendingKernel
 
 OPTIMIZATION_LEVELS = ("none", "low", "high", "max")
