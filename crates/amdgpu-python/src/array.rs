@@ -197,6 +197,7 @@ impl Array {
 
 #[pymethods]
 impl Array {
+    /// Extent of each axis.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.shape)
@@ -209,52 +210,62 @@ impl Array {
         PyTuple::new(py, self.strides.iter().map(|stride| stride * item_bytes))
     }
 
+    /// The NumPy dtype of the elements.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(to_numpy_dtype(py, self.dtype)?.into_any())
     }
 
+    /// Number of axes.
     #[getter]
     fn ndim(&self) -> usize {
         self.shape.len()
     }
 
+    /// Number of elements.
     #[getter]
     fn size(&self) -> i64 {
         self.len()
     }
 
+    /// Bytes of one element.
     #[getter]
     fn itemsize(&self) -> usize {
         self.dtype.size_bytes()
     }
 
+    /// Bytes of all elements.
     #[getter]
     fn nbytes(&self) -> usize {
         self.bytes()
     }
 
+    /// Name of the device, for example `cpu:0`.
     #[getter]
     fn device(&self) -> &str {
         self.device_name().unwrap_or("cpu:0")
     }
 
+    /// Address of the first element on its device.
     #[getter]
     fn ptr(&self, py: Python<'_>) -> PyResult<usize> {
         self.check_alive(py)?;
         Ok(self.data() as usize)
     }
 
+    /// Whether `free()` was called.
     #[getter]
     fn is_freed(&self) -> bool {
         self.is_freed.load(Ordering::Acquire)
     }
 
+    /// Whether writing is refused.
     #[getter]
     fn is_read_only(&self) -> bool {
         self.is_read_only
     }
 
+    /// NumPy's array interface, version 3; for host memory only.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.check_host(py, "__array_interface__")?;

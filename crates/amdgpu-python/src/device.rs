@@ -93,16 +93,19 @@ impl Device {
         })
     }
 
+    /// Name to address the device by, for example `cpu:0`.
     #[getter]
     fn name(&self) -> &str {
         &self.context.info().name
     }
 
+    /// hip, cuda, cpu, sim or null.
     #[getter]
     fn kind(&self) -> &'static str {
         self.context.info().kind.name()
     }
 
+    /// Core types that were enabled.
     #[getter]
     fn core_types(&self) -> Vec<&'static str> {
         self.context
@@ -112,6 +115,7 @@ impl Device {
             .collect()
     }
 
+    /// Whether `close()` was called.
     #[getter]
     fn is_closed(&self) -> bool {
         self.context.is_closed()

@@ -314,51 +314,61 @@ fn extents(what: &str, value: &Bound<'_, PyAny>) -> PyResult<[i64; 3]> {
 
 #[pymethods]
 impl Kernel {
+    /// Name of the `__global__` function.
     #[getter]
     fn name(&self) -> &str {
         &self.kernel.facts().name
     }
 
+    /// Text that names the kernel on its device; `execute` takes it.
     #[getter]
     fn handle(&self) -> &str {
         self.kernel.handle()
     }
 
+    /// The kernel as it is declared, for messages.
     #[getter]
     fn signature(&self) -> &str {
         &self.kernel.facts().signature
     }
 
+    /// Core type that launches are counted for.
     #[getter]
     fn core_type(&self) -> &'static str {
         self.kernel.core().name()
     }
 
+    /// Name of the device, for example `cpu:0`.
     #[getter]
     fn device(&self) -> &str {
         &self.kernel.device_info().name
     }
 
+    /// The source text it was compiled from.
     #[getter]
     fn source(&self) -> &str {
         self.kernel.source()
     }
 
+    /// Where it came from: memory, disk or miss (compiled).
     #[getter]
     fn cache_answer(&self) -> &'static str {
         self.kernel.cache_answer().name()
     }
 
+    /// Seconds that getting it took, from source or cache.
     #[getter]
     fn compile_seconds(&self) -> f64 {
         self.kernel.compile_seconds()
     }
 
+    /// Remarks of the compiler, for example host code that was skipped.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.kernel.notes().to_vec()
     }
 
+    /// One dict per parameter: name, type, is_pointer, is_const, dtype, offset_bytes, size_bytes.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let result = PyList::empty(py);
@@ -380,6 +390,7 @@ impl Kernel {
         Ok(result)
     }
 
+    /// One dict per compiler pass: name, duration_ns, transformations.
     #[getter]
     fn passes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("json")?

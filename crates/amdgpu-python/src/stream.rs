@@ -75,16 +75,19 @@ impl Stream {
 
 #[pymethods]
 impl Stream {
+    /// Number of the stream, unique in the process.
     #[getter]
     fn id(&self) -> u64 {
         self.queue.id()
     }
 
+    /// Name of the device, for example `cpu:0`.
     #[getter]
     fn device(&self) -> &str {
         &self.device
     }
 
+    /// Whether everything submitted so far is done.
     #[getter]
     fn is_idle(&self, py: Python<'_>) -> PyResult<bool> {
         self.queue.is_idle().into_py_result(py)
