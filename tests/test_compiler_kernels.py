@@ -178,7 +178,7 @@ def test_undefined_corners_of_c_have_the_documented_results() -> None:
 def test_uninitialised_scalars_read_as_zero_and_missing_returns_give_zero() -> None:
     source = """
     __device__ int nothing(int x) { if (x > 100) return 5; }
-    __global__ void k(int* out) { int a; float b; int* p; 
+    __global__ void k(int* out) { int a; float b; int* p;
         out[0] = a + (int)b + nothing(1) + (p == nullptr ? 1 : 9);
         out[1] = nothing(101);
     }
@@ -214,7 +214,7 @@ def test_struct_arguments_and_results_are_copies() -> None:
         Pair q = swapped(p);
         p = swapped(swapped(q));
         Pair table[3] = {{10, 20}, q};
-        out[0] = p.a; out[1] = p.b; out[2] = q.a; out[3] = sum(swapped(table[0])); 
+        out[0] = p.a; out[1] = p.b; out[2] = q.a; out[3] = sum(swapped(table[0]));
         out[4] = table[1].b; out[5] = table[2].a; out[6] = sizeof(Pair);
     }
     """

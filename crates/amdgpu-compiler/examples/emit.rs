@@ -24,8 +24,8 @@ fn run() -> Result<String, String> {
             "--cpu" => cpu = value()?,
             "--features" => features = value()?,
             "--level" => {
-                options.optimization_level =
-                    OptimizationLevel::parse(&value()?).ok_or("levels are none, low, high, max")?
+                let level = OptimizationLevel::parse(&value()?);
+                options.optimization_level = level.ok_or("levels are none, low, high, max")?;
             }
             "--disable" => options.disabled_passes.push(value()?),
             "--fast-math" => options.fast_math = true,

@@ -52,6 +52,8 @@ pub struct Parser<'a> {
     /// Structs and enums defined inside of other declarations.
     side_items: Vec<Item>,
     host_names: WordSet<Symbol>,
+    /// Structs of the host part.
+    host_types: WordSet<Symbol>,
     host_span: Option<Span>,
     end: Token,
 }
@@ -85,6 +87,7 @@ impl<'a> Parser<'a> {
             depth: 0,
             side_items: Vec::new(),
             host_names: WordSet::default(),
+            host_types: WordSet::default(),
             host_span: None,
             end,
         }

@@ -207,6 +207,17 @@ fn bounds_hold_without_a_crash() {
 }
 
 #[test]
+fn a_source_of_ten_megabytes_compiles_or_says_what_is_wrong() {
+    let filler = "// A line that says nothing at all, over and over.\n".repeat(200_000);
+    let good = format!("{filler}__global__ void k(int* p) {{ p[0] = __LINE__; }}\n");
+    let unit = compile(&good).expect("compiles");
+    assert_eq!(unit.kernels[0].source_line, 200_001);
+    let wrong = format!("{filler}__global__ void k(int* p) {{ p[0] = q; }}\n");
+    let error = compile(&wrong).expect_err("wrong");
+    assert_eq!(error.diagnostics()[0].line, 200_001);
+}
+
+#[test]
 fn a_long_line_is_shown_around_the_mistake() {
     let source = format!(
         "__global__ void k(int* p) {{ {} p[0] = wrong; }}",

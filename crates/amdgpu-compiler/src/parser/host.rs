@@ -72,7 +72,13 @@ impl Parser<'_> {
             words::STATIC_ASSERT | words::TYPEDEF | words::USING | words::ENUM => {
                 self.declaration(items)
             }
-            words::STRUCT | words::CLASS | words::UNION => self.declaration(items),
+            words::STRUCT | words::CLASS | words::UNION => {
+                if self.is_host_struct() {
+                    self.skip_host_struct();
+                    return Ok(());
+                }
+                self.declaration(items)
+            }
             _ => self.function_or_variable(items),
         }
     }
@@ -146,6 +152,53 @@ impl Parser<'_> {
         self.note_host(head.name, start);
         self.skip_declaration();
         Ok(())
+    }
+
+    /// Whether the struct here has parts that only host code can use: member functions, the standard library, bases. With
+    /// `__device__` in it, it is meant for kernels, and is refused where it is parsed.
+    fn is_host_struct(&self) -> bool {
+        let mut index = 1;
+        let mut depth = 0usize;
+        let mut brackets = 0usize;
+        let mut is_host = false;
+        loop {
+            let token = self.peek_at(index);
+            match token.kind {
+                TokenKind::Eof => return false,
+                TokenKind::Semicolon if depth == 0 => return false,
+                TokenKind::LeftBrace => depth += 1,
+                TokenKind::RightBrace => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        return is_host;
+                    }
+                }
+                TokenKind::LeftBracket => brackets += 1,
+                TokenKind::RightBracket => brackets = brackets.saturating_sub(1),
+                TokenKind::LeftParen if depth > 0 && brackets == 0 => {
+                    is_host |= !is_attribute_word(self.peek_at(index - 1).symbol);
+                }
+                TokenKind::Colon if depth == 0 => is_host = true,
+                TokenKind::Identifier => match token.symbol {
+                    words::DEVICE | words::HOST => return false,
+                    words::STD | words::TEMPLATE | words::VIRTUAL | words::OPERATOR => {
+                        is_host = true;
+                    }
+                    _ => {}
+                },
+                _ => {}
+            }
+            index += 1;
+        }
+    }
+
+    fn skip_host_struct(&mut self) {
+        let name = *self.peek_at(1);
+        if name.kind == TokenKind::Identifier {
+            self.host_types.insert(name.symbol);
+            self.note_host(Some((name.symbol, name.site)), name.site);
+        }
+        self.skip_declaration();
     }
 
     fn note_host(&mut self, name: Option<(Symbol, Span)>, start: Span) {

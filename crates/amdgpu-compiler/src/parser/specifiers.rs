@@ -130,6 +130,13 @@ impl Parser<'_> {
                     }
                     if !self.type_names.contains(&symbol) {
                         let name = self.text(symbol).to_owned();
+                        if self.host_types.contains(&symbol) {
+                            return self.refuse(
+                                token.site,
+                                "a struct with member functions, bases or types of the standard library",
+                                Some("use a plain struct and __device__ functions that take it"),
+                            );
+                        }
                         let hint = known_foreign_type(&name);
                         if hint.is_some()
                             || matches!(
