@@ -5,13 +5,9 @@
 __constant__ unsigned int __agpu_two_over_pi[10] = {0u,          0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u,
                                                     0xdb629599u, 0x3c439041u, 0xfe5163abu, 0xdebbc561u, 0u};
 
-struct __agpu_angle {
-    float rest;    // -pi/4 to pi/4
-    int quadrant;  // multiples of pi/2 taken off
-};
-
-// Payne and Hanek: the product of the mantissa with the bits of 2/pi that matter. For x of at least 2^16.
-__device__ __agpu_angle __agpu_reduce_large(float size) {
+// Payne and Hanek: the product of the mantissa with the bits of 2/pi that matter, as quarter turns: two bits of quadrant, 62 of
+// fraction. For x of at least 2^16.
+__device__ unsigned long __agpu_quarter_turns(float size) {
     int bits = __builtin_bits_int(size);
     unsigned long mantissa = (bits & 0x7fffff) | 0x800000;
     int position = (bits >> 23) - 150 + 30;
@@ -22,35 +18,7 @@ __device__ __agpu_angle __agpu_reduce_large(float size) {
     unsigned long c = ((unsigned long)__agpu_two_over_pi[word + 2] << 32 | __agpu_two_over_pi[word + 3]) << shift >> 32;
     unsigned long low = (mantissa * c >> 32) + mantissa * b;
     unsigned long high = (low >> 32) + mantissa * a;
-    unsigned long turns = high << 32 | (low & 0xffffffffu);
-    // Two bits of quadrant, 62 of fraction; the nearest multiple is taken off.
-    unsigned long rounded = turns + 0x2000000000000000ul;
-    __agpu_angle angle;
-    angle.quadrant = (int)(rounded >> 62);
-    long fraction = (long)(turns - (rounded >> 62 << 62));
-    angle.rest = (float)((double)fraction * 0x1.921fb54442d18p-62);
-    return angle;
-}
-
-// Cody and Waite with pi/2 in three parts; fused multiply-add keeps the products exact.
-__device__ __agpu_angle __agpu_reduce(float x) {
-    float size = __builtin_fabs(x);
-    if (size > 65536.0f) {
-        __agpu_angle angle = __agpu_reduce_large(size);
-        if (x < 0.0f) {
-            angle.rest = -angle.rest;
-            angle.quadrant = -angle.quadrant;
-        }
-        return angle;
-    }
-    float n = __builtin_roundeven(x * 0x1.45f306p-1f);
-    float r = __builtin_fma(n, -0x1.921fb6p+0f, x);
-    r = __builtin_fma(n, 0x1.777a5cp-25f, r);
-    r = __builtin_fma(n, 0x1.ee59dap-50f, r);
-    __agpu_angle angle;
-    angle.rest = r;
-    angle.quadrant = (int)n;
-    return angle;
+    return high << 32 | (low & 0xffffffffu);
 }
 
 __device__ float __agpu_sine(float x) {
@@ -72,11 +40,31 @@ __device__ float __agpu_cosine(float x) {
 }
 
 __device__ float __agpu_sine_or_cosine(float x, int shift) {
+    float size = __builtin_fabs(x);
     // Infinity and NaN give NaN.
-    if (!(__builtin_fabs(x) < INFINITY)) return NAN;
-    __agpu_angle angle = __agpu_reduce(x);
-    int quadrant = angle.quadrant + shift;
-    float value = (quadrant & 1) != 0 ? __agpu_cosine(angle.rest) : __agpu_sine(angle.rest);
+    if (!(size < INFINITY)) return NAN;
+    float rest;
+    int quadrant;
+    if (size > 65536.0f) {
+        unsigned long turns = __agpu_quarter_turns(size);
+        // The nearest multiple of pi/2 is taken off.
+        unsigned long nearest = turns + 0x2000000000000000ul >> 62;
+        rest = (float)((double)(long)(turns - (nearest << 62)) * 0x1.921fb54442d18p-62);
+        quadrant = (int)nearest;
+        rest = x < 0.0f ? -rest : rest;
+        quadrant = x < 0.0f ? -quadrant : quadrant;
+    } else {
+        // Cody and Waite with pi/2 in three parts; fused multiply-add keeps the products exact.
+        float n = __builtin_roundeven(x * 0x1.45f306p-1f);
+        rest = __builtin_fma(n, -0x1.921fb6p+0f, x);
+        rest = __builtin_fma(n, 0x1.777a5cp-25f, rest);
+        rest = __builtin_fma(n, 0x1.ee59dap-50f, rest);
+        quadrant = (int)n;
+    }
+    quadrant += shift;
+    float sine = __agpu_sine(rest);
+    float cosine = __agpu_cosine(rest);
+    float value = (quadrant & 1) != 0 ? cosine : sine;
     return (quadrant & 2) != 0 ? -value : value;
 }
 

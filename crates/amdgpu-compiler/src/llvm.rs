@@ -19,8 +19,9 @@ pub(crate) struct Emitter<'a> {
     fast_math: bool,
     /// Functions that read built-in variables, themselves or through calls; on the CPU they take them as parameters.
     reads_specials: Vec<bool>,
-    /// No pointer to private memory hides behind a generic one, so every other access may run in parallel between work-items.
-    is_parallel: bool,
+    /// Functions below which no pointer to private memory hides behind a generic one, so that every access that is not private may
+    /// run in parallel between work-items.
+    is_parallel: Vec<bool>,
     declarations: BTreeSet<String>,
     out: String,
 }
@@ -154,49 +155,48 @@ impl Emitter<'_> {
         }
         self.line(&format!("attributes #0 = {{ {attributes} }}"));
         self.line("attributes #1 = { nocallback nofree nosync nounwind willreturn }");
-        if target.kind == TargetKind::Host && self.is_parallel {
+        if target.kind == TargetKind::Host {
             self.line("");
             self.line("!0 = distinct !{}");
         }
     }
 }
 
-fn reads_specials(module: &Module) -> Vec<bool> {
-    let mut reads: Vec<bool> = module
-        .functions
-        .iter()
-        .map(|function| {
-            function
-                .values
-                .iter()
-                .any(|instruction| matches!(instruction.op, Op::Special(_)))
-        })
-        .collect();
+/// Functions that have a property themselves or through calls.
+fn reaching(module: &Module, has: impl Fn(&Function) -> bool) -> Vec<bool> {
+    let mut reaches: Vec<bool> = module.functions.iter().map(has).collect();
     let mut changed = true;
     // At most as many rounds as functions: each round marks one more or ends.
     while changed {
         changed = false;
         for (index, function) in module.functions.iter().enumerate() {
-            let calls_reader = function.values.iter().any(|instruction| matches!(instruction.op, Op::Call { function, .. } if reads[function as usize]));
-            if calls_reader && !reads[index] {
-                reads[index] = true;
+            let mut values = function.values.iter();
+            if !reaches[index]
+                && values.any(|value| matches!(value.op, Op::Call { function, .. } if reaches[function as usize]))
+            {
+                reaches[index] = true;
                 changed = true;
             }
         }
     }
-    reads
+    reaches
 }
 
-fn is_parallel(module: &Module) -> bool {
-    !module.functions.iter().any(|function| {
-        function
-            .values
-            .iter()
-            .any(|instruction| match instruction.op {
-                Op::Cast(CastKind::AddressSpace, inner) => {
-                    function.ty(inner) == Type::Pointer(AddressSpace::Private)
-                }
-                _ => false,
-            })
+fn reads_specials(module: &Module) -> Vec<bool> {
+    reaching(module, |function| {
+        let mut values = function.values.iter();
+        values.any(|value| matches!(value.op, Op::Special(_)))
     })
+}
+
+fn is_parallel(module: &Module) -> Vec<bool> {
+    let hides_private = reaching(module, |function| {
+        function.values.iter().any(|value| match value.op {
+            Op::Cast(CastKind::AddressSpace, inner) => {
+                function.ty(inner) == Type::Pointer(AddressSpace::Private)
+            }
+            _ => false,
+        })
+    });
+    hides_private.into_iter().map(|hides| !hides).collect()
 }

@@ -159,8 +159,6 @@ const LINES: &[&str] = &[
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
-
     #[test]
     fn random_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
         must_end(&String::from_utf8_lossy(&bytes));

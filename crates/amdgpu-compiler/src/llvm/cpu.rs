@@ -55,7 +55,7 @@ impl Emitter<'_> {
             self.function_name(function),
             arguments.join(", ")
         );
-        let metadata = if self.is_parallel {
+        let metadata = if self.is_parallel[index] {
             format!(", !llvm.loop !{}", loop_metadata(index))
         } else {
             String::new()
@@ -66,7 +66,7 @@ impl Emitter<'_> {
             LOOPS_AFTER_BODY.replace("LOOP_METADATA", &metadata)
         );
         self.line(&text);
-        if self.is_parallel {
+        if self.is_parallel[index] {
             let number = loop_metadata(index);
             self.line(&format!(
                 "!{number} = distinct !{{!{number}, !{}}}",

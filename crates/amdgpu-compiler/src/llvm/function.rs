@@ -342,7 +342,7 @@ impl Emitter<'_> {
     /// Marks an access that work-items of a block make independently of each other.
     fn access_group(&self, function: &Function, pointer: Value) -> &'static str {
         let is_private = function.ty(pointer) == Type::Pointer(AddressSpace::Private);
-        if self.kind == TargetKind::Host && self.is_parallel && !is_private {
+        if self.kind == TargetKind::Host && !is_private {
             ", !llvm.access.group !0"
         } else {
             ""

@@ -3,25 +3,25 @@ target triple = "amdgcn-amd-amdhsa"
 
 @weights.0 = internal unnamed_addr addrspace(4) constant [16 x i8] c"\00\00\80\3E\00\00\00\3F\00\00\40\3F\00\00\80\3F", align 4
 @__agpu_two_over_pi.1 = internal unnamed_addr addrspace(4) constant [40 x i8] c"\00\00\00\00\6E\83\F9\A2\29\15\44\4E\D1\57\27\FC\C0\DD\34\F5\99\95\62\DB\41\90\43\3C\AB\63\51\FE\61\C5\BB\DE\00\00\00\00", align 4
-define internal float @square.185(float %p0) alwaysinline #0 {
+define internal float @square.184(float %p0) alwaysinline #0 {
 b0:
   %v1 = fmul float %p0, %p0
   ret float %v1
 }
 
-define internal double @square.186(double %p0) alwaysinline #0 {
+define internal double @square.185(double %p0) alwaysinline #0 {
 b0:
   %v1 = fmul double %p0, %p0
   ret double %v1
 }
 
-define internal i32 @twice.187(i32 %p0) alwaysinline #0 {
+define internal i32 @twice.186(i32 %p0) alwaysinline #0 {
 b0:
   %v2 = mul i32 2, %p0
   ret i32 %v2
 }
 
-define internal void @exchange.188(ptr %p0, ptr %p1) alwaysinline #0 {
+define internal void @exchange.187(ptr %p0, ptr %p1) alwaysinline #0 {
 b0:
   %v2 = load float, ptr %p0, align 4
   %v3 = load float, ptr %p1, align 4
@@ -30,7 +30,7 @@ b0:
   ret void
 }
 
-define internal void @moved.189(ptr %p0, ptr %p1, float %p2) alwaysinline #0 {
+define internal void @moved.188(ptr %p0, ptr %p1, float %p2) alwaysinline #0 {
 b0:
   %v3 = load float, ptr %p1, align 4
   %v4 = fadd float %v3, %p2
@@ -43,7 +43,7 @@ b0:
   ret void
 }
 
-define internal i32 @factorial.190(i32 %p0) #0 {
+define internal i32 @factorial.189(i32 %p0) #0 {
 b0:
   %v2 = icmp sle i32 %p0, 1
   br i1 %v2, label %b1, label %b2
@@ -51,7 +51,7 @@ b1:
   br label %b3
 b2:
   %v3 = sub i32 %p0, 1
-  %v4 = call i32 @factorial.190(i32 %v3)
+  %v4 = call i32 @factorial.189(i32 %v3)
   %v5 = mul i32 %p0, %v4
   br label %b3
 b3:
@@ -59,7 +59,7 @@ b3:
   ret i32 %v6
 }
 
-define internal i32 @index.191() alwaysinline #0 {
+define internal i32 @index.190() alwaysinline #0 {
 b0:
   %v0 = call i32 @llvm.amdgcn.workgroup.id.x()
   %v1.a = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
@@ -89,7 +89,7 @@ b0:
   %v79 = addrspacecast ptr addrspace(5) %v78 to ptr
   %v3 = addrspacecast ptr addrspace(1) %p1 to ptr
   %v9 = icmp ne i8 %p4, 0
-  %v22 = call i32 @index.191()
+  %v22 = call i32 @index.190()
   %v23 = icmp uge i32 %v22, %p3
   br i1 %v23, label %b1, label %b2
 b1:
@@ -100,7 +100,7 @@ b2:
   %v30 = load float, ptr addrspace(1) %v316, align 4
   store float %v30, ptr addrspace(5) %v12, align 4
   %v32 = load float, ptr addrspace(5) %v12, align 4
-  %v33 = call float @square.185(float %v32)
+  %v33 = call float @square.184(float %v32)
   %v35 = fadd float %v33, 0x3FF0000000000000
   store float %v35, ptr addrspace(5) %v14, align 4
   call void @llvm.memset.p5.i64(ptr addrspace(5) align 4 %v16, i8 0, i64 16, i1 false)
@@ -123,7 +123,7 @@ b7:
   call void @llvm.memcpy.p5.p1.i64(ptr addrspace(5) align 4 %v18, ptr addrspace(1) align 4 %v318, i64 12, i1 false)
   call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) align 4 %v78, ptr addrspace(5) align 4 %v18, i64 12, i1 false)
   %v81 = load float, ptr addrspace(5) %v14, align 4
-  call void @moved.189(ptr %v77, ptr %v79, float %v81)
+  call void @moved.188(ptr %v77, ptr %v79, float %v81)
   call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) align 4 %v18, ptr addrspace(5) align 4 %v76, i64 12, i1 false)
   call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) align 4 %v74, ptr addrspace(5) align 4 %v76, i64 12, i1 false)
   %v87 = load float, ptr addrspace(5) %v18, align 4
@@ -158,7 +158,7 @@ b13:
   %v106 = load i32, ptr addrspace(1) %v325, align 4
   %v107 = xor i32 %v106, 90
   store i32 %v107, ptr addrspace(1) %v325, align 4
-  call void @exchange.188(ptr %v13, ptr %v15)
+  call void @exchange.187(ptr %v13, ptr %v15)
   br label %b14
 b14:
   %v111 = phi i32 [ 0, %b13 ], [ %v112, %b16 ]
@@ -243,7 +243,7 @@ b34:
   %v201 = and i32 %v199, 255
   %v202 = or i32 %v176, %v201
   %v203 = sext i32 %v202 to i64
-  %v204 = call i32 @twice.187(i32 3)
+  %v204 = call i32 @twice.186(i32 3)
   %v205 = sext i32 %v204 to i64
   %v206 = mul i64 %v203, %v205
   %v207 = trunc i64 %v206 to i16
@@ -274,12 +274,12 @@ b34:
   %v233 = call float @expf.158(float %v232)
   %v234 = fadd float %v228, %v233
   %v235 = load float, ptr addrspace(5) %v14, align 4
-  %v236 = call float @sinf.178(float %v235)
+  %v236 = call float @sinf.177(float %v235)
   %v237 = fadd float %v234, %v236
-  %v238 = call i32 @factorial.190(i32 3)
+  %v238 = call i32 @factorial.189(i32 3)
   %v239 = sitofp i32 %v238 to float
   %v240 = fadd float %v237, %v239
-  %v258 = call double @square.186(double %p5)
+  %v258 = call double @square.185(double %p5)
   %v260 = fcmp ogt double %v258, 0x4000000000000000
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
@@ -380,14 +380,14 @@ b0:
   ret float %v40
 }
 
-define internal float @sinf.178(float %p0) alwaysinline #0 {
+define internal float @sinf.177(float %p0) alwaysinline #0 {
 b0:
   %v2 = fcmp oeq float %p0, 0x0000000000000000
   br i1 %v2, label %b1, label %b2
 b1:
   br label %b3
 b2:
-  %v4 = call float @__agpu_sine_or_cosine.177(float %p0, i32 0)
+  %v4 = call float @__agpu_sine_or_cosine.176(float %p0, i32 0)
   br label %b3
 b3:
   %v5 = phi float [ %p0, %b1 ], [ %v4, %b2 ]
@@ -419,91 +419,122 @@ b0:
   ret i32 %v1
 }
 
-define internal float @__agpu_sine_or_cosine.177(float %p0, i32 %p1) alwaysinline #0 {
+define internal float @__agpu_sine_or_cosine.176(float %p0, i32 %p1) alwaysinline #0 {
 b0:
-  %v2 = alloca [8 x i8], align 4, addrspace(5)
-  %v3 = addrspacecast ptr addrspace(5) %v2 to ptr
-  %v4 = call float @llvm.fabs.f32(float %p0)
-  %v7 = fcmp olt float %v4, 0x7FF0000000000000
-  br i1 %v7, label %b2, label %b1
+  %v2 = call float @llvm.fabs.f32(float %p0)
+  %v5 = fcmp olt float %v2, 0x7FF0000000000000
+  br i1 %v5, label %b2, label %b1
 b1:
   ret float 0x7FF8000000000000
 b2:
-  call void @__agpu_reduce.174(ptr %v3, float %p0)
-  %v37 = getelementptr inbounds i8, ptr addrspace(5) %v2, i64 4
-  %v15 = load i32, ptr addrspace(5) %v37, align 4
-  %v18 = add i32 %v15, %p1
-  %v20 = and i32 %v18, 1
-  %v22 = icmp ne i32 %v20, 0
-  br i1 %v22, label %b4, label %b5
+  %v13 = fcmp ogt float %v2, 0x40F0000000000000
+  br i1 %v13, label %b4, label %b6
 b4:
-  %v23 = load float, ptr addrspace(5) %v2, align 4
-  %v24 = call float @__agpu_cosine.176(float %v23)
-  br label %b6
+  %v14 = call i64 @__agpu_quarter_turns.173(float %v2)
+  %v16 = add i64 %v14, 2305843009213693952
+  %v18 = lshr i64 %v16, 62
+  %v19 = shl i64 %v18, 62
+  %v20 = sub i64 %v14, %v19
+  %v21 = sitofp i64 %v20 to double
+  %v23 = fmul double %v21, 0x3C1921FB54442D18
+  %v24 = fptrunc double %v23 to float
+  %v25 = trunc i64 %v18 to i32
+  %v27 = fcmp olt float %p0, 0x0000000000000000
+  %v28 = fneg float %v24
+  %v29 = select i1 %v27, float %v28, float %v24
+  %v31 = sub i32 0, %v25
+  %v32 = select i1 %v27, i32 %v31, i32 %v25
+  br label %b5
 b5:
-  %v25 = load float, ptr addrspace(5) %v2, align 4
-  %v26 = call float @__agpu_sine.175(float %v25)
-  br label %b6
+  %v48 = phi float [ %v29, %b4 ], [ %v41, %b6 ]
+  %v46 = phi i32 [ %v32, %b4 ], [ %v42, %b6 ]
+  %v47 = add i32 %v46, %p1
+  %v49 = call float @__agpu_sine.174(float %v48)
+  %v50 = call float @__agpu_cosine.175(float %v48)
+  %v52 = and i32 %v47, 1
+  %v53 = icmp ne i32 %v52, 0
+  %v54 = select i1 %v53, float %v50, float %v49
+  %v56 = and i32 %v47, 2
+  %v57 = icmp ne i32 %v56, 0
+  %v58 = fneg float %v54
+  %v59 = select i1 %v57, float %v58, float %v54
+  ret float %v59
 b6:
-  %v27 = phi float [ %v24, %b4 ], [ %v26, %b5 ]
-  %v30 = and i32 %v18, 2
-  %v31 = icmp ne i32 %v30, 0
-  %v32 = fneg float %v27
-  %v33 = select i1 %v31, float %v32, float %v27
-  ret float %v33
+  %v34 = fmul float %p0, 0x3FE45F3060000000
+  %v35 = call float @llvm.roundeven.f32(float %v34)
+  %v37 = call float @llvm.fma.f32(float %v35, float 0xBFF921FB60000000, float %p0)
+  %v39 = call float @llvm.fma.f32(float %v35, float 0x3E6777A5C0000000, float %v37)
+  %v41 = call float @llvm.fma.f32(float %v35, float 0x3CDEE59DA0000000, float %v39)
+  %v42 = call i32 @llvm.fptosi.sat.i32.f32(float %v35)
+  br label %b5
 }
 
-define internal void @__agpu_reduce.174(ptr %p0, float %p1) alwaysinline #0 {
+define internal i64 @__agpu_quarter_turns.173(float %p0) alwaysinline #0 {
 b0:
-  %v2 = alloca [8 x i8], align 4, addrspace(5)
-  %v3 = addrspacecast ptr addrspace(5) %v2 to ptr
-  %v4 = alloca [8 x i8], align 4, addrspace(5)
-  %v6 = call float @llvm.fabs.f32(float %p1)
-  %v8 = fcmp ogt float %v6, 0x40F0000000000000
-  br i1 %v8, label %b1, label %b2
-b1:
-  call void @__agpu_reduce_large.173(ptr %v3, float %v6)
-  %v11 = fcmp olt float %p1, 0x0000000000000000
-  br i1 %v11, label %b3, label %b4
-b2:
-  %v26 = fmul float %p1, 0x3FE45F3060000000
-  %v27 = call float @llvm.roundeven.f32(float %v26)
-  %v29 = call float @llvm.fma.f32(float %v27, float 0xBFF921FB60000000, float %p1)
-  %v31 = call float @llvm.fma.f32(float %v27, float 0x3E6777A5C0000000, float %v29)
-  %v33 = call float @llvm.fma.f32(float %v27, float 0x3CDEE59DA0000000, float %v31)
-  store float %v33, ptr addrspace(5) %v4, align 4
-  %v35 = call i32 @llvm.fptosi.sat.i32.f32(float %v27)
-  %v39 = getelementptr inbounds i8, ptr addrspace(5) %v4, i64 4
-  store i32 %v35, ptr addrspace(5) %v39, align 4
-  call void @llvm.memcpy.p0.p5.i64(ptr align 4 %p0, ptr addrspace(5) align 4 %v4, i64 8, i1 false)
-  ret void
-b3:
-  %v12 = load float, ptr addrspace(5) %v2, align 4
-  %v13 = fneg float %v12
-  store float %v13, ptr addrspace(5) %v2, align 4
-  %v40 = getelementptr inbounds i8, ptr addrspace(5) %v2, i64 4
-  %v17 = load i32, ptr addrspace(5) %v40, align 4
-  %v19 = sub i32 0, %v17
-  store i32 %v19, ptr addrspace(5) %v40, align 4
-  br label %b4
-b4:
-  call void @llvm.memcpy.p0.p5.i64(ptr align 4 %p0, ptr addrspace(5) align 4 %v2, i64 8, i1 false)
-  ret void
+  %v1 = bitcast float %p0 to i32
+  %v3 = and i32 %v1, 8388607
+  %v5 = or i32 %v3, 8388608
+  %v6 = sext i32 %v5 to i64
+  %v8 = ashr i32 %v1, 23
+  %v10 = sub i32 %v8, 150
+  %v12 = add i32 %v10, 30
+  %v14 = ashr i32 %v12, 5
+  %v16 = and i32 %v12, 31
+  %v19 = sext i32 %v14 to i64
+  %v89 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v19
+  %v21 = load i32, ptr addrspace(4) %v89, align 4
+  %v22 = zext i32 %v21 to i64
+  %v24 = shl i64 %v22, 32
+  %v28 = add i32 %v14, 1
+  %v29 = sext i32 %v28 to i64
+  %v90 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v29
+  %v31 = load i32, ptr addrspace(4) %v90, align 4
+  %v32 = zext i32 %v31 to i64
+  %v33 = or i64 %v24, %v32
+  %v34 = sext i32 %v16 to i64
+  %v35.c = and i64 %v34, 63
+  %v35 = shl i64 %v33, %v35.c
+  %v36 = lshr i64 %v35, 32
+  %v91 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v29
+  %v42 = load i32, ptr addrspace(4) %v91, align 4
+  %v43 = zext i32 %v42 to i64
+  %v44 = shl i64 %v43, 32
+  %v48 = add i32 %v14, 2
+  %v49 = sext i32 %v48 to i64
+  %v92 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v49
+  %v51 = load i32, ptr addrspace(4) %v92, align 4
+  %v52 = zext i32 %v51 to i64
+  %v53 = or i64 %v44, %v52
+  %v55.c = and i64 %v34, 63
+  %v55 = shl i64 %v53, %v55.c
+  %v56 = lshr i64 %v55, 32
+  %v93 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v49
+  %v62 = load i32, ptr addrspace(4) %v93, align 4
+  %v63 = zext i32 %v62 to i64
+  %v64 = shl i64 %v63, 32
+  %v68 = add i32 %v14, 3
+  %v69 = sext i32 %v68 to i64
+  %v94 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v69
+  %v71 = load i32, ptr addrspace(4) %v94, align 4
+  %v72 = zext i32 %v71 to i64
+  %v73 = or i64 %v64, %v72
+  %v75.c = and i64 %v34, 63
+  %v75 = shl i64 %v73, %v75.c
+  %v76 = lshr i64 %v75, 32
+  %v77 = mul i64 %v6, %v76
+  %v78 = lshr i64 %v77, 32
+  %v79 = mul i64 %v6, %v56
+  %v80 = add i64 %v78, %v79
+  %v81 = lshr i64 %v80, 32
+  %v82 = mul i64 %v6, %v36
+  %v83 = add i64 %v81, %v82
+  %v84 = shl i64 %v83, 32
+  %v86 = and i64 %v80, 4294967295
+  %v87 = or i64 %v84, %v86
+  ret i64 %v87
 }
 
-define internal float @__agpu_cosine.176(float %p0) alwaysinline #0 {
-b0:
-  %v1 = fmul float %p0, %p0
-  %v4 = call float @llvm.fma.f32(float 0xBE9241AB60000000, float %v1, float 0x3EFA010CC0000000)
-  %v6 = call float @llvm.fma.f32(float %v4, float %v1, float 0xBF56C16B80000000)
-  %v8 = call float @llvm.fma.f32(float %v6, float %v1, float 0x3FA5555560000000)
-  %v9 = fmul float %v1, %v1
-  %v12 = call float @llvm.fma.f32(float %v1, float 0xBFE0000000000000, float 0x3FF0000000000000)
-  %v13 = call float @llvm.fma.f32(float %v9, float %v8, float %v12)
-  ret float %v13
-}
-
-define internal float @__agpu_sine.175(float %p0) alwaysinline #0 {
+define internal float @__agpu_sine.174(float %p0) alwaysinline #0 {
 b0:
   %v1 = fmul float %p0, %p0
   %v4 = call float @llvm.fma.f32(float 0x3EC6CCCC80000000, float %v1, float 0xBF2A00F6A0000000)
@@ -514,82 +545,16 @@ b0:
   ret float %v10
 }
 
-define internal void @__agpu_reduce_large.173(ptr %p0, float %p1) alwaysinline #0 {
+define internal float @__agpu_cosine.175(float %p0) alwaysinline #0 {
 b0:
-  %v2 = alloca [8 x i8], align 4, addrspace(5)
-  %v4 = bitcast float %p1 to i32
-  %v6 = and i32 %v4, 8388607
-  %v8 = or i32 %v6, 8388608
-  %v9 = sext i32 %v8 to i64
-  %v11 = ashr i32 %v4, 23
-  %v13 = sub i32 %v11, 150
-  %v15 = add i32 %v13, 30
-  %v17 = ashr i32 %v15, 5
-  %v19 = and i32 %v15, 31
-  %v22 = sext i32 %v17 to i64
-  %v108 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v22
-  %v24 = load i32, ptr addrspace(4) %v108, align 4
-  %v25 = zext i32 %v24 to i64
-  %v27 = shl i64 %v25, 32
-  %v31 = add i32 %v17, 1
-  %v32 = sext i32 %v31 to i64
-  %v109 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v32
-  %v34 = load i32, ptr addrspace(4) %v109, align 4
-  %v35 = zext i32 %v34 to i64
-  %v36 = or i64 %v27, %v35
-  %v37 = sext i32 %v19 to i64
-  %v38.c = and i64 %v37, 63
-  %v38 = shl i64 %v36, %v38.c
-  %v39 = lshr i64 %v38, 32
-  %v110 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v32
-  %v45 = load i32, ptr addrspace(4) %v110, align 4
-  %v46 = zext i32 %v45 to i64
-  %v47 = shl i64 %v46, 32
-  %v51 = add i32 %v17, 2
-  %v52 = sext i32 %v51 to i64
-  %v111 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v52
-  %v54 = load i32, ptr addrspace(4) %v111, align 4
-  %v55 = zext i32 %v54 to i64
-  %v56 = or i64 %v47, %v55
-  %v58.c = and i64 %v37, 63
-  %v58 = shl i64 %v56, %v58.c
-  %v59 = lshr i64 %v58, 32
-  %v112 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v52
-  %v65 = load i32, ptr addrspace(4) %v112, align 4
-  %v66 = zext i32 %v65 to i64
-  %v67 = shl i64 %v66, 32
-  %v71 = add i32 %v17, 3
-  %v72 = sext i32 %v71 to i64
-  %v113 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v72
-  %v74 = load i32, ptr addrspace(4) %v113, align 4
-  %v75 = zext i32 %v74 to i64
-  %v76 = or i64 %v67, %v75
-  %v78.c = and i64 %v37, 63
-  %v78 = shl i64 %v76, %v78.c
-  %v79 = lshr i64 %v78, 32
-  %v80 = mul i64 %v9, %v79
-  %v81 = lshr i64 %v80, 32
-  %v82 = mul i64 %v9, %v59
-  %v83 = add i64 %v81, %v82
-  %v84 = lshr i64 %v83, 32
-  %v85 = mul i64 %v9, %v39
-  %v86 = add i64 %v84, %v85
-  %v87 = shl i64 %v86, 32
-  %v89 = and i64 %v83, 4294967295
-  %v90 = or i64 %v87, %v89
-  %v92 = add i64 %v90, 2305843009213693952
-  %v94 = lshr i64 %v92, 62
-  %v95 = trunc i64 %v94 to i32
-  %v114 = getelementptr inbounds i8, ptr addrspace(5) %v2, i64 4
-  store i32 %v95, ptr addrspace(5) %v114, align 4
-  %v100 = shl i64 %v94, 62
-  %v101 = sub i64 %v90, %v100
-  %v102 = sitofp i64 %v101 to double
-  %v104 = fmul double %v102, 0x3C1921FB54442D18
-  %v105 = fptrunc double %v104 to float
-  store float %v105, ptr addrspace(5) %v2, align 4
-  call void @llvm.memcpy.p0.p5.i64(ptr align 4 %p0, ptr addrspace(5) align 4 %v2, i64 8, i1 false)
-  ret void
+  %v1 = fmul float %p0, %p0
+  %v4 = call float @llvm.fma.f32(float 0xBE9241AB60000000, float %v1, float 0x3EFA010CC0000000)
+  %v6 = call float @llvm.fma.f32(float %v4, float %v1, float 0xBF56C16B80000000)
+  %v8 = call float @llvm.fma.f32(float %v6, float %v1, float 0x3FA5555560000000)
+  %v9 = fmul float %v1, %v1
+  %v12 = call float @llvm.fma.f32(float %v1, float 0xBFE0000000000000, float 0x3FF0000000000000)
+  %v13 = call float @llvm.fma.f32(float %v9, float %v8, float %v12)
+  ret float %v13
 }
 
 declare float @llvm.fabs.f32(float) #1
@@ -603,7 +568,6 @@ declare i32 @llvm.ctpop.i32(i32) #1
 declare i32 @llvm.fptosi.sat.i32.f32(float) #1
 declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr() #1
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @llvm.memcpy.p0.p5.i64(ptr, ptr addrspace(5), i64, i1)
 declare void @llvm.memcpy.p5.p1.i64(ptr addrspace(5), ptr addrspace(1), i64, i1)
 declare void @llvm.memcpy.p5.p5.i64(ptr addrspace(5), ptr addrspace(5), i64, i1)
 declare void @llvm.memset.p5.i64(ptr addrspace(5), i8, i64, i1)
