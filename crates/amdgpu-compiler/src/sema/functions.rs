@@ -3,10 +3,14 @@
 use super::{Current, Entity, ParameterType, Sema, Signature};
 use crate::ast::{self, TypeKind};
 use crate::hir::{Function, FunctionId, LaunchBounds, Parameter};
+use crate::source::Span;
 use crate::types::{Type, TypeId, TypeTable};
 
 /// Parameters of one kernel: what the 4 KiB argument segment of every device holds.
 const MAX_PARAMETERS: usize = 512;
+
+/// Memory for the variables of one function: half of what CUDA allows a work-item, since on the CPU they lie on a thread's stack.
+const MAX_LOCAL_BYTES: u64 = 256 * 1024;
 
 impl<'a> Sema<'a> {
     pub(super) fn declare_function(&mut self, function: &'a ast::Function) {
@@ -247,6 +251,7 @@ impl<'a> Sema<'a> {
             .launch_bounds
             .as_ref()
             .and_then(|bounds| self.launch_bounds(bounds));
+        self.check_local_memory(signature.span);
         let current = std::mem::take(&mut self.current);
         let name = self.text(signature.name).to_owned();
         self.checked.insert(id, self.program.functions.len());
@@ -262,6 +267,25 @@ impl<'a> Sema<'a> {
             launch_bounds,
             span: signature.span,
         });
+    }
+
+    fn check_local_memory(&mut self, span: Span) {
+        let locals = self
+            .current
+            .locals
+            .iter()
+            .filter(|local| local.is_in_memory);
+        let bytes: u64 = locals.map(|local| self.types.bytes(local.ty)).sum();
+        if bytes > MAX_LOCAL_BYTES {
+            let message = format!(
+                "the variables of this function take {bytes} bytes; the limit is {MAX_LOCAL_BYTES}"
+            );
+            self.error_hint(
+                span,
+                message,
+                "pass a pointer to memory that the host allocates",
+            );
+        }
     }
 
     fn unnamed_local(&mut self, ty: TypeId) -> crate::hir::LocalId {
