@@ -147,6 +147,9 @@ def test_foreign_byte_order_is_refused():
 def test_bad_sizes_are_refused():
     with pytest.raises(errors.InvalidArgumentError, match="negative"):
         amdgpu.empty((2, -1))
+    for bad in ("x", 1.5, (2, "y"), (2, 1.5)):
+        with pytest.raises(errors.InvalidTypeError, match="integer"):
+            amdgpu.empty(bad)
     with pytest.raises(errors.InvalidArgumentError, match="negative"):
         amdgpu.allocate_memory(0, -5)
     with pytest.raises(errors.InvalidArgumentError, match="pinned"):

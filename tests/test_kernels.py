@@ -105,6 +105,8 @@ def test_a_handle_is_text_that_finds_the_kernel_again(device):
     assert (c == 2).all()
     with pytest.raises(errors.InvalidHandleError, match="nonsense"):
         device.execute("nonsense", a)
+    with pytest.raises(errors.InvalidArgumentError, match="timeout_ms is -1"):
+        device.execute(kernel, a, a, c, 10, timeout_ms=-1)
 
 
 def test_asynchronous_execution_gives_a_pending_result(device):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from amdgpu._native import Array
 from amdgpu.device import default_device
+from amdgpu.errors import InvalidTypeError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -26,6 +27,7 @@ def empty(shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, devic
         A row-major array on the device.
 
     Raises:
+        InvalidTypeError: The shape is not made of integers.
         InvalidArgumentError: A negative extent.
         UnsupportedDtypeError: A dtype that devices do not know (object, string, datetime, structured).
         OutOfMemoryError: The device has no room.
@@ -102,7 +104,15 @@ def from_dlpack(source: Any) -> Array:
 
 
 def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(int(extent) for extent in shape)
+    if hasattr(shape, "__index__"):
+        return (shape.__index__(),)
+    if (
+        not isinstance(shape, Iterable)
+        or isinstance(shape, (str, bytes))
+        or not all(hasattr(extent, "__index__") for extent in shape)
+    ):
+        raise InvalidTypeError(f"shape is {shape!r}; pass an integer or a sequence of integers")
+    return tuple(extent.__index__() for extent in shape)
 
 
 def _dtype_name(dtype: npt.DTypeLike) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
-from amdgpu.errors import InvalidHandleError, InvalidTypeError, KernelTimeoutError
+from amdgpu.errors import InvalidArgumentError, InvalidHandleError, InvalidTypeError, KernelTimeoutError
 from amdgpu.types import KernelResult
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def execute(
     telemetry_level: str,
 ) -> KernelResult | PendingKernel:
     """The body of `AMDGPUDevice.execute`."""
+    if timeout_ms is not None and timeout_ms < 0:
+        raise InvalidArgumentError(f"timeout_ms is {timeout_ms}; it counts milliseconds, None waits for ever")
     kernel = _kernel_of(device, kernel_handle)
     block_shape = _as_shape("block", DEFAULT_BLOCK_THREADS if block is None else block)
     grid_shape = _covering_grid(args, block_shape) if grid is None else _as_shape("grid", grid)
