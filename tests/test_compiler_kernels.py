@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from amdgpu import codegen
 from kernel_harness import CompileFailed, Kernels, emit
+from test_codegen import LOADABLE_RELOCATIONS, relocations
 
 KERNELS = Path(__file__).resolve().parent / "kernels"
 
@@ -282,3 +283,15 @@ def test_vector_add_and_saxpy_use_the_widest_vectors_of_this_machine() -> None:
         text = codegen.generate(unit["llvm_ir"], triple, cpu, features, 3, "assembly").decode()
         arithmetic = [line for line in text.splitlines() if "zmm" in line and ("vaddps" in line or "vfmadd" in line)]
         assert arithmetic, name
+
+
+@pytest.mark.skipif(codegen.host_target()[0].split("-")[0] != "x86_64", reason="relocations of x86-64")
+@pytest.mark.parametrize("level", [0, 3])
+def test_objects_of_kernels_need_only_what_the_loader_provides(level: int) -> None:
+    triple, cpu, features = codegen.host_target()
+    language = KERNELS.parent.parent / "crates/amdgpu-compiler/tests/golden/language.hip"
+    for path in [*KERNELS.glob("*.hip"), language]:
+        unit = emit(path.read_text(), "--triple", triple, "--cpu", cpu, "--features", features)
+        types, undefined = relocations(codegen.generate(unit["llvm_ir"], triple, cpu, features, level, "object"))
+        assert types <= set(LOADABLE_RELOCATIONS), path
+        assert undefined <= {"memcpy", "memset", "memmove"}, path
