@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use amdgpu_abi::library::NativeLibrary;
 use amdgpu_abi::{MatrixSymbols, Tensor};
-use amdgpu_matrix::{Dtype, MatmulOptions, Matrix, TensorView, TensorViewMut};
+use amdgpu_matrix::{Dtype, Element, MatmulOptions, Matrix, TensorView, TensorViewMut};
 
 /// Fastest of several runs, in nanoseconds per call.
 fn best_ns(calls: u32, mut call: impl FnMut()) -> f64 {
@@ -49,8 +49,8 @@ fn rested_ns(matrix: &Matrix, size: usize, threads: u32) -> f64 {
     times[times.len() / 2] as f64
 }
 
-fn wrapped_ns(matrix: &Matrix, size: usize, threads: u32) -> f64 {
-    let (a, mut out) = (vec![0.5_f32; size * size], vec![0.0_f32; size * size]);
+fn wrapped_ns<T: Element>(matrix: &Matrix, value: T, size: usize, threads: u32) -> f64 {
+    let (a, mut out) = (vec![value; size * size], vec![value; size * size]);
     let shape = [size as i64; 2];
     let options = MatmulOptions {
         thread_limit: Some(threads),
@@ -104,12 +104,12 @@ fn main() {
     println!(
         "call overhead, 1 x 1 float32: {:.0} ns bare, {:.0} ns wrapped",
         bare_ns(&symbols, 1),
-        wrapped_ns(matrix, 1, 1)
+        wrapped_ns(matrix, 0.5_f32, 1, 1)
     );
     amdgpu_telemetry::set_enabled(false);
     println!(
         "telemetry off:                {:.0} ns wrapped",
-        wrapped_ns(matrix, 1, 1)
+        wrapped_ns(matrix, 0.5_f32, 1, 1)
     );
     amdgpu_telemetry::set_enabled(true);
     let threads = amdgpu_hal::cpu::pool::global().thread_count();
@@ -117,8 +117,8 @@ fn main() {
         32, 48, 64, 80, 96, 112, 128, 160, 192, 256, 384, 512, 1024, 2048,
     ] {
         let (one, all) = (
-            wrapped_ns(matrix, size, 1),
-            wrapped_ns(matrix, size, threads),
+            wrapped_ns(matrix, 0.5_f32, size, 1),
+            wrapped_ns(matrix, 0.5_f32, size, threads),
         );
         let operations = 2.0 * (size as f64).powi(3);
         println!(
@@ -136,5 +136,16 @@ fn main() {
                 one / all
             );
         }
+    }
+    for size in [64, 128, 256, 512, 1024, 2048] {
+        let one = wrapped_ns(matrix, 0.5_f64, size, 1);
+        let all = wrapped_ns(matrix, 0.5_f64, size, threads);
+        let operations = 2.0 * (size as f64).powi(3);
+        println!(
+            "{size:5}: {:6.1} GFLOP/s in float64 on 1 thread, {:6.1} on {threads}, speed-up {:.2}",
+            operations / one,
+            operations / all,
+            one / all
+        );
     }
 }
