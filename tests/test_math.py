@@ -73,8 +73,7 @@ class TestKernels:
         code = (
             "import amdgpu, time\n"
             "amdgpu.math.activation([1.0], 'relu')\n"
-            "print('ready', flush=True)\n"
-            "try:\n    time.sleep(60)\n"
+            "try:\n    print('ready', flush=True)\n    time.sleep(60)\n"
             "except KeyboardInterrupt:\n    print('interrupted', float(amdgpu.math.activation([-1.0], 'relu')[0]))\n"
         )
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -89,8 +88,7 @@ class TestKernels:
             "import amdgpu, numpy as np\n"
             "x = np.ones(100, 'float32')\n"
             "amdgpu.math.activation(x, 'tanh')\n"
-            "print('ready', flush=True)\n"
-            "try:\n    while True:\n        amdgpu.math.activation(x, 'tanh')\n"
+            "try:\n    print('ready', flush=True)\n    while True:\n        amdgpu.math.activation(x, 'tanh')\n"
             "except KeyboardInterrupt:\n    print('interrupted')\n"
         )
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

@@ -368,7 +368,7 @@ impl Kernel {
         self.kernel.notes().to_vec()
     }
 
-    /// One dict per parameter: name, type, is_pointer, is_const, dtype, offset_bytes, size_bytes.
+    /// One dict per parameter: `name`, `type`, `is_pointer`, `is_const`, `dtype`, `offset_bytes`, `size_bytes`.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let result = PyList::empty(py);
@@ -390,7 +390,7 @@ impl Kernel {
         Ok(result)
     }
 
-    /// One dict per compiler pass: name, duration_ns, transformations.
+    /// One dict per compiler pass: `name`, `duration_ns`, `transformations` and more.
     #[getter]
     fn passes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("json")?
