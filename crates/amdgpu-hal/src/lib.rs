@@ -19,10 +19,13 @@
 //! Kernel arguments are one packed block of bytes laid out like the C struct of the parameters (what AMD calls the kernarg segment),
 //! the same for every backend.
 //!
-//! Backends: [`cpu`] executes on this machine's cores; [`null`] keeps accounts and checks, and executes nothing.
+//! Backends: [`hip`] and [`cuda`] drive GPUs through their vendor's driver, opened when first needed; [`cpu`] executes on this machine's
+//! cores; [`null`] keeps accounts and checks, and executes nothing.
 
 pub mod clock;
 pub mod cpu;
+pub mod cuda;
+pub mod hip;
 pub mod null;
 pub mod registry;
 
@@ -32,6 +35,7 @@ mod elf;
 mod error;
 mod event;
 mod fork;
+mod gpu;
 mod info;
 mod module;
 mod stream;

@@ -5,18 +5,26 @@
 mod conformance {
     pub mod backend;
     pub mod errors;
+    pub mod gpu;
     pub mod memory;
     pub mod modules;
     pub mod streams;
 }
 
 use conformance::backend::{Backend, Need};
-use conformance::{errors, memory, modules, streams};
+use conformance::{errors, gpu, memory, modules, streams};
 
 fn run(backend: &Backend, need: Need, case: fn(&Backend)) {
     match backend.lacks(need) {
         Some(reason) => println!("skipped on {}: {reason}", backend.name),
         None => case(backend),
+    }
+}
+
+fn run_on_gpu(backend: Result<Backend, String>, need: Need, case: fn(&Backend)) {
+    match backend {
+        Ok(backend) => run(&backend, need, case),
+        Err(reason) => println!("skipped: {reason}"),
     }
 }
 
@@ -29,6 +37,14 @@ macro_rules! suite {
         mod null {
             use super::*;
             $(#[test] fn $case() { run(&Backend::null(), Need::$need, $module::$case); })*
+        }
+        mod cuda {
+            use super::*;
+            $(#[test] fn $case() { run_on_gpu(Backend::cuda(), Need::$need, $module::$case); })*
+        }
+        mod hip {
+            use super::*;
+            $(#[test] fn $case() { run_on_gpu(Backend::hip(), Need::$need, $module::$case); })*
         }
     };
 }
@@ -43,7 +59,7 @@ suite! {
     streams::commands_of_one_stream_run_in_order needs Nothing;
     streams::streams_have_identities_of_their_own needs Nothing;
     streams::an_explicit_stream_does_not_hold_its_submitter needs Asynchrony;
-    streams::an_idle_default_stream_runs_on_the_calling_thread needs Nothing;
+    streams::an_idle_default_stream_runs_on_the_calling_thread needs CallingThread;
     streams::a_busy_default_stream_does_not_hold_its_submitter needs Asynchrony;
     streams::a_command_may_submit_to_its_own_stream needs Nothing;
     streams::waiting_orders_two_streams needs Asynchrony;
@@ -67,4 +83,9 @@ suite! {
     modules::arguments_may_be_reused_after_the_call needs Execution;
     modules::blocks_have_shared_memory_of_their_own needs Execution;
     modules::launching_is_accepted_and_does_nothing needs NoResults;
+    gpu::a_module_with_errors_shows_what_the_driver_says needs Gpu;
+    gpu::shared_memory_beyond_the_plain_limit_is_asked_for needs Gpu;
+    gpu::event_times_measure_the_work_between_them needs Gpu;
+    gpu::launches_the_driver_refuses_name_the_kernel needs Gpu;
+    gpu::devices_of_one_gpu_share_memory_and_not_streams needs Gpu;
 }

@@ -28,7 +28,7 @@ fn environment_variables_are_obeyed_or_refused_by_name() {
     let error = registry::open_device("cpu:0").unwrap_err();
     assert_eq!(error.code(), ErrorCode::DeviceNotFound);
     assert!(error.to_string().contains(DEVICES), "{error}");
-    set(DEVICES, "hip");
+    set(DEVICES, "hip:99");
     assert!(names().is_empty());
     assert!(
         registry::open_device(0)

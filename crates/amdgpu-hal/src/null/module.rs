@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use super::target::Target;
 use crate::elf::{self, Object};
+use crate::gpu::image::kernel_descriptors;
 use crate::{Error, Function, Module, Result};
 
-/// Ending of the symbol that holds a kernel's descriptor.
-const DESCRIPTOR_SUFFIX: &str = ".kd";
 /// `EF_AMDGPU_MACH`: the bits of the flags that name the processor.
 const MACHINE_FLAG_MASK: u32 = 0xff;
 
@@ -49,24 +48,7 @@ fn kernels(image: &[u8], target: &Target) -> std::result::Result<BTreeSet<String
             target.name, target.elf_machine_flag
         ));
     }
-    let mut kernels = BTreeSet::new();
-    for section in &object.sections {
-        if section.kind != elf::SECTION_SYMBOLS && section.kind != elf::SECTION_DYNAMIC_SYMBOLS {
-            continue;
-        }
-        for symbol in object.symbols(section)? {
-            let defined =
-                symbol.kind == elf::SYMBOL_OBJECT && symbol.section != elf::INDEX_UNDEFINED;
-            if let Some(name) = symbol
-                .name
-                .strip_suffix(DESCRIPTOR_SUFFIX)
-                .filter(|_| defined)
-            {
-                kernels.insert(name.to_string());
-            }
-        }
-    }
-    Ok(kernels)
+    kernel_descriptors(&object)
 }
 
 impl Module for NullModule {

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use amdgpu_hal::{Device, registry};
+use amdgpu_hal::{Device, MemoryKind, registry};
 
 /// What a case needs from its backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,10 @@ pub enum Need {
     NoResults,
     /// Streams run behind their submitter.
     Asynchrony,
+    /// An idle default stream runs its command on the calling thread.
+    CallingThread,
+    /// A GPU, for what only its driver does.
+    Gpu,
     /// An object file to load.
     Module,
     /// An object file, and kernels that run.
@@ -27,14 +31,47 @@ pub struct Backend {
     /// An object with the kernels `index` and `shared`, if there is one.
     pub image: Option<Vec<u8>>,
     executes: bool,
+    is_gpu: bool,
 }
 
 impl Backend {
+    /// The first NVIDIA GPU; the error says why there is none.
+    pub fn cuda() -> Result<Self, String> {
+        Self::gpu("cuda:0", Some(include_bytes!("kernels.ptx").to_vec()))
+    }
+
+    /// The first AMD GPU, without kernels: nothing here makes a linked code object.
+    pub fn hip() -> Result<Self, String> {
+        Self::gpu("hip:0", None)
+    }
+
+    fn gpu(name: &'static str, image: Option<Vec<u8>>) -> Result<Self, String> {
+        registry::open_device(name)
+            .map(|_| Self {
+                name,
+                image,
+                executes: true,
+                is_gpu: true,
+            })
+            .map_err(|error| error.to_string())
+    }
+
+    /// The kinds of memory to try. Managed memory is left out on GPUs: a program that uses too much of it can hang the GPU for everybody
+    /// who shares it.
+    pub fn memory_kinds(&self) -> &'static [MemoryKind] {
+        if self.is_gpu {
+            &[MemoryKind::Device, MemoryKind::PinnedHost]
+        } else {
+            &MemoryKind::ALL
+        }
+    }
+
     pub fn cpu() -> Self {
         Self {
             name: "cpu:0",
             image: cpu_image(),
             executes: true,
+            is_gpu: false,
         }
     }
 
@@ -43,6 +80,7 @@ impl Backend {
             name: "null:gfx1100",
             image: Some(amd_image()),
             executes: false,
+            is_gpu: false,
         }
     }
 
@@ -55,14 +93,20 @@ impl Backend {
         let no_image = self
             .image
             .is_none()
-            .then_some("no C compiler to make an object with");
+            .then_some("nothing here makes an object for it");
         match need {
             Need::Results if !self.executes => Some("the backend keeps no data"),
             Need::NoResults if self.executes => Some("the backend keeps data"),
             Need::Asynchrony if !self.executes => Some("the backend finishes commands at once"),
             Need::Execution if !self.executes => Some("the backend runs nothing"),
-            Need::Module | Need::Execution => no_image,
-            Need::Nothing | Need::Results | Need::NoResults | Need::Asynchrony => None,
+            Need::CallingThread if self.is_gpu => Some("its default stream is asynchronous"),
+            Need::Gpu if !self.is_gpu => Some("it is no GPU"),
+            Need::Gpu | Need::Module | Need::Execution => no_image,
+            Need::Nothing
+            | Need::Results
+            | Need::NoResults
+            | Need::Asynchrony
+            | Need::CallingThread => None,
         }
     }
 }

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Coded, ErrorCode};
-use amdgpu_hal::{Device, Error, Function, LaunchConfig, MemoryKind};
+use amdgpu_hal::{CopyDirection, Device, DevicePointer, Error, Function, LaunchConfig, MemoryKind};
 
 use super::backend::Backend;
 use super::streams::block;
 
-fn kernel(device: &Arc<dyn Device>, backend: &Backend, name: &str) -> Arc<dyn Function> {
+pub fn kernel(device: &Arc<dyn Device>, backend: &Backend, name: &str) -> Arc<dyn Function> {
     // The module is dropped here; the function keeps the code.
     device
         .load_module(backend.image.as_ref().unwrap())
@@ -15,8 +15,28 @@ fn kernel(device: &Arc<dyn Device>, backend: &Backend, name: &str) -> Arc<dyn Fu
         .unwrap()
 }
 
-fn pack(words: &[u64]) -> Vec<u8> {
+pub fn pack(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// The first `count` words of device memory, once everything submitted is done.
+pub fn read(device: &Arc<dyn Device>, ptr: DevicePointer, count: u64) -> Vec<u64> {
+    let mut words = vec![0_u64; count as usize];
+    let stream = device.default_stream();
+    device.wait_idle().unwrap();
+    // SAFETY: both ranges hold `count` words and outlive the synchronisation.
+    unsafe {
+        stream
+            .copy(
+                DevicePointer::from_host(words.as_mut_ptr()),
+                ptr,
+                count * 8,
+                CopyDirection::DeviceToHost,
+            )
+            .unwrap();
+    }
+    stream.synchronize().unwrap();
+    words
 }
 
 pub fn a_module_lists_its_kernels(backend: &Backend) {
@@ -73,9 +93,7 @@ pub fn launches_cover_the_grid_once(backend: &Backend) {
                 stream.launch(&*function, &config, &arguments).unwrap();
             }
             stream.synchronize().unwrap();
-            // SAFETY: CPU memory is host memory, filled and no longer written.
-            let words =
-                unsafe { std::slice::from_raw_parts(ptr.as_mut_ptr::<u64>(), count as usize) };
+            let words = read(&device, ptr, count);
             assert!(
                 words
                     .iter()
@@ -108,11 +126,7 @@ pub fn arguments_may_be_reused_after_the_call(backend: &Backend) {
     buffer.fill(0xff);
     release.send(()).unwrap();
     stream.synchronize().unwrap();
-    for number in 0..100 {
-        // SAFETY: written above and no longer changed.
-        let word = unsafe { *ptr.offset(number * 8).as_mut_ptr::<u64>() };
-        assert_eq!(word, number);
-    }
+    assert!(read(&device, ptr, 100).into_iter().eq(0..100));
     // SAFETY: no longer used.
     unsafe { device.free(ptr, 800, MemoryKind::Device) }.unwrap();
 }
@@ -130,12 +144,8 @@ pub fn blocks_have_shared_memory_of_their_own(backend: &Backend) {
     // SAFETY: the kernel writes one word for each block.
     unsafe { stream.launch(&*function, &config, &pack(&[ptr.address()])) }.unwrap();
     stream.synchronize().unwrap();
-    for number in 0..blocks {
-        let expected = 50 * (300 * number + 299 * 300 / 2);
-        // SAFETY: written above and no longer changed.
-        let word = unsafe { *ptr.offset(number * 8).as_mut_ptr::<u64>() };
-        assert_eq!(word, expected);
-    }
+    let expected = (0..blocks).map(|number| 50 * (300 * number + 299 * 300 / 2));
+    assert!(read(&device, ptr, blocks).into_iter().eq(expected));
     // SAFETY: no longer used.
     unsafe { device.free(ptr, blocks * 8, MemoryKind::Device) }.unwrap();
 }

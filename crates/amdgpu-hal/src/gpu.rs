@@ -1,0 +1,76 @@
+//! GPUs through their vendor's driver: one implementation over a table of driver functions, which `cuda` and `hip` fill with their names.
+//!
+//! - The CUDA driver interface and HIP are near twins: [`functions`] lists each function once with both names and one signature. What
+//!   differs (library, attribute numbers, a marker of the launch block, how the architecture is asked for) is data in a [`vendor::Vendor`].
+//! - The library is opened when a device is first listed or opened, never before, and stays open: drivers do not survive being unloaded.
+//!   Listing initialises the driver and makes no context. An open device retains the primary context, which PyTorch and others share.
+//! - Every stream is a non-blocking one of our own. A host function runs on a thread of ours while the driver's callback waits for it, so
+//!   that it may submit work, which callbacks may not. Drivers run callbacks one at a time, so every wait for a stream or for an event that
+//!   is still to come is refused inside a host function.
+//! - An error of a host function sticks to its stream: host functions behind it are skipped, and submitting is refused until the error has
+//!   been reported. Copies and kernels that the driver already has are run all the same. A fault of the device ends its context:
+//!   everything afterwards answers that the device is lost.
+//! - Timestamps: elapsed time since a reference event whose time on the host's clock was measured around it.
+
+pub(crate) mod functions;
+pub(crate) mod image;
+pub(crate) mod vendor;
+
+mod api;
+mod context;
+mod describe;
+mod device;
+mod epoch;
+mod event;
+mod host_call;
+mod library;
+mod memory;
+mod module;
+mod reference;
+mod stream;
+
+use std::sync::Arc;
+
+use crate::{Device, DeviceInfo, Error, Result};
+
+pub(crate) use api::Api;
+pub(crate) use describe::attribute;
+use vendor::Vendor;
+
+/// The devices of a vendor, in the driver's order; none on a machine without the driver or without its devices.
+pub(crate) fn enumerate(vendor: &'static Vendor) -> Result<Vec<DeviceInfo>> {
+    match Api::of(vendor)? {
+        Ok(api) => (0..api.device_count()?)
+            .map(|ordinal| describe::describe(api, ordinal))
+            .collect(),
+        Err(_reason) => Ok(Vec::new()),
+    }
+}
+
+/// Opens a device by its number.
+pub(crate) fn open(vendor: &'static Vendor, selector: &str) -> Result<Arc<dyn Device>> {
+    let not_found = |reason: String| Error::DeviceNotFound {
+        name: format!("{}:{selector}", vendor.kind),
+        reason,
+    };
+    let api = Api::of(vendor)?.map_err(not_found)?;
+    let count = api.device_count()?;
+    let ordinal = selector
+        .parse::<i32>()
+        .ok()
+        .filter(|ordinal| (0..count).contains(ordinal))
+        .ok_or_else(|| {
+            not_found(match count {
+                0 => format!("the {} driver finds no device", vendor.name),
+                1 => format!(
+                    "the {} driver finds one device, {}:0",
+                    vendor.name, vendor.kind
+                ),
+                _ => format!(
+                    "the {} driver finds {count} devices, numbered from 0",
+                    vendor.name
+                ),
+            })
+        })?;
+    Ok(Arc::new(device::GpuDevice::open(api, ordinal)?))
+}

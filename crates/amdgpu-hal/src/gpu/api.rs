@@ -1,0 +1,185 @@
+//! An initialised driver.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_void};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::context::Context;
+use super::functions::{Functions, Handle, NO_DEVICE, SUCCESS, Status};
+use super::library::DriverLibrary;
+use super::vendor::Vendor;
+use crate::fork::ForkMark;
+use crate::{Error, Result};
+
+/// `cuFuncSetAttribute`: function, attribute, value.
+type SetFunctionAttribute = unsafe extern "C" fn(Handle, i32, i32) -> Status;
+/// `hipGetDeviceProperties`: record, device.
+type DeviceProperties = unsafe extern "C" fn(*mut c_void, i32) -> Status;
+
+/// The outcome of opening a driver, kept for the life of the process.
+pub(crate) struct Loaded {
+    outcome: std::result::Result<Api, Failure>,
+    mark: ForkMark,
+}
+
+enum Failure {
+    /// There is nothing to drive; the text says why.
+    Absent(String),
+    /// The driver is there and refuses to work.
+    Broken(Error),
+}
+
+/// The functions of an initialised driver.
+pub(crate) struct Api {
+    pub vendor: &'static Vendor,
+    pub functions: Functions,
+    pub set_function_attribute: Option<SetFunctionAttribute>,
+    pub device_properties: Option<DeviceProperties>,
+    /// Contexts in use, by device.
+    contexts: Mutex<HashMap<i32, Weak<Context>>>,
+}
+
+impl fmt::Debug for Api {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.vendor.name)
+    }
+}
+
+impl Api {
+    /// The driver of a vendor, opened and initialised by the first call. The inner error says why there is none.
+    pub fn of(vendor: &'static Vendor) -> Result<std::result::Result<&'static Self, String>> {
+        let loaded = vendor.loaded.get_or_init(|| Loaded {
+            outcome: Self::load(vendor),
+            mark: ForkMark::current(),
+        });
+        match &loaded.outcome {
+            Ok(api) => {
+                // A driver cannot be used in a child of the process that initialised it; neither vendor supports that.
+                loaded.mark.check(vendor.driver)?;
+                Ok(Ok(api))
+            }
+            Err(Failure::Absent(reason)) => Ok(Err(reason.clone())),
+            Err(Failure::Broken(error)) => Err(error.clone()),
+        }
+    }
+
+    fn load(vendor: &'static Vendor) -> std::result::Result<Self, Failure> {
+        let library = DriverLibrary::open(vendor).map_err(Failure::Absent)?;
+        // SAFETY: the library is the vendor's driver, which speaks the vendor's dialect.
+        let functions = unsafe { Functions::load(vendor.dialect, |name| library.find(name)) };
+        let functions = functions.map_err(|missing| {
+            Failure::Absent(format!(
+                "the {} driver is too old: it lacks {}",
+                vendor.name,
+                missing.to_string_lossy()
+            ))
+        })?;
+        let set_function_attribute = vendor
+            .set_function_attribute
+            .and_then(|name| library.find(name))
+            // SAFETY: the signature is that of `cuFuncSetAttribute`, the only function that is ever named there.
+            .map(|address| unsafe {
+                std::mem::transmute::<*mut c_void, SetFunctionAttribute>(address)
+            });
+        let device_properties = vendor
+            .properties
+            .iter()
+            .find_map(|name| library.find(name))
+            // SAFETY: the signature is that of `hipGetDeviceProperties`, the only function that is ever named there.
+            .map(|address| unsafe {
+                std::mem::transmute::<*mut c_void, DeviceProperties>(address)
+            });
+        library.keep();
+        let api = Self {
+            vendor,
+            functions,
+            set_function_attribute,
+            device_properties,
+            contexts: Mutex::new(HashMap::new()),
+        };
+        // SAFETY: the flags have to be 0.
+        match unsafe { (functions.initialize)(0) } {
+            NO_DEVICE => Err(Failure::Absent(format!(
+                "the {} driver finds no device",
+                vendor.name
+            ))),
+            status => api
+                .check(vendor.name, "initialising the driver", status)
+                .map(|()| api)
+                .map_err(Failure::Broken),
+        }
+    }
+
+    /// Devices that the driver lets this process see.
+    pub fn device_count(&self) -> Result<i32> {
+        let mut count = 0;
+        // SAFETY: `count` is a valid place for the result.
+        match unsafe { (self.functions.device_count)(&raw mut count) } {
+            NO_DEVICE => Ok(0),
+            status => self
+                .check(self.vendor.name, "counting the devices", status)
+                .map(|()| count.max(0)),
+        }
+    }
+
+    /// The context of a device: the one in use, or a new one.
+    pub fn context(&'static self, ordinal: i32) -> Result<Arc<Context>> {
+        let mut contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(context) = contexts.get(&ordinal).and_then(Weak::upgrade) {
+            return Ok(context);
+        }
+        let context = Arc::new(Context::retain(self, ordinal)?);
+        contexts.insert(ordinal, Arc::downgrade(&context));
+        Ok(context)
+    }
+
+    /// Turns a status into a result. `operation` completes "… failed".
+    pub fn check(&self, device: &str, operation: &'static str, status: Status) -> Result<()> {
+        if status == SUCCESS {
+            return Ok(());
+        }
+        Err(self.error(device, operation, status))
+    }
+
+    /// The error of a status that is not success.
+    #[cold]
+    pub fn error(&self, device: &str, operation: &'static str, status: Status) -> Error {
+        let reason = self.describe(status);
+        if self.vendor.lost_statuses.contains(&status) {
+            Error::DeviceLost {
+                device: device.to_string(),
+                reason: format!("{operation} failed: {reason}"),
+            }
+        } else {
+            Error::DriverFault {
+                device: device.to_string(),
+                operation,
+                reason,
+            }
+        }
+    }
+
+    /// The driver's own name and text of a status.
+    pub fn describe(&self, status: Status) -> String {
+        let ask = |function: unsafe extern "C" fn(Status, *mut *const c_char) -> Status| {
+            let mut text: *const c_char = std::ptr::null();
+            // SAFETY: `text` is a valid place for a pointer to a constant of the driver.
+            let answer = unsafe { function(status, &raw mut text) };
+            if answer != SUCCESS || text.is_null() {
+                return None;
+            }
+            // SAFETY: the driver gave a zero-terminated text that it never frees.
+            let text = unsafe { CStr::from_ptr(text) };
+            Some(text.to_string_lossy().into_owned())
+        };
+        match (
+            ask(self.functions.error_name),
+            ask(self.functions.error_text),
+        ) {
+            (Some(name), Some(text)) if name != text => format!("{name} ({status}): {text}"),
+            (Some(name), _) => format!("{name} ({status})"),
+            _ => format!("status {status}"),
+        }
+    }
+}

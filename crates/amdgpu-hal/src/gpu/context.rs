@@ -1,0 +1,148 @@
+//! The primary context of a device, and making it current.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::api::Api;
+use super::functions::{Functions, Handle, Status};
+use super::reference::Reference;
+use crate::fork::ForkMark;
+use crate::{Result, clock};
+
+/// A reference event older than this is replaced: elapsed times come as 32-bit floats of milliseconds, which after a second still tell
+/// 60 ns apart, and the clocks of host and device drift.
+const REFERENCE_LIFE_NS: u64 = 1_000_000_000;
+
+/// A retained primary context. All devices opened for one ordinal share it.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub api: &'static Api,
+    pub ordinal: i32,
+    /// `cuda:0`.
+    pub name: String,
+    pub total_memory_bytes: u64,
+    /// Bytes that live allocations of ours hold, of all kinds.
+    used_bytes: AtomicU64,
+    handle: Handle,
+    mark: ForkMark,
+    reference: Mutex<Option<Arc<Reference>>>,
+}
+
+/// The context is current on this thread; the one that was before comes back at the end.
+#[must_use]
+pub(crate) struct Entered<'a> {
+    context: &'a Context,
+    before: Handle,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        if self.before != 0 {
+            // Another library's context must not be changed behind its back. A failure would show in that library's next call.
+            // SAFETY: the driver itself named this context a moment ago.
+            unsafe { (self.context.api.functions.context_set_current)(self.before) };
+        }
+    }
+}
+
+impl Context {
+    pub fn retain(api: &'static Api, ordinal: i32) -> Result<Self> {
+        let name = format!("{}:{ordinal}", api.vendor.kind);
+        let (mut device, mut handle, mut bytes) = (0, 0, 0_usize);
+        // SAFETY: each result has a valid place; the device is the one the driver just named.
+        unsafe {
+            let functions = &api.functions;
+            let found = (functions.device_at)(&raw mut device, ordinal);
+            api.check(&name, "finding the device", found)?;
+            let memory = (functions.device_memory_bytes)(&raw mut bytes, device);
+            api.check(&name, "asking for the size of memory", memory)?;
+            let retained = (functions.context_retain)(&raw mut handle, device);
+            api.check(&name, "making a context", retained)?;
+        }
+        Ok(Self {
+            api,
+            ordinal: device,
+            name,
+            total_memory_bytes: bytes as u64,
+            used_bytes: AtomicU64::new(0),
+            handle,
+            mark: ForkMark::current(),
+            reference: Mutex::new(None),
+        })
+    }
+
+    /// Whether this is still the process that opened the device.
+    pub fn is_own_process(&self) -> bool {
+        self.mark.is_current()
+    }
+
+    /// Makes the context current on this thread for as long as the guard lives.
+    ///
+    /// The driver is asked each time rather than a note of ours: other libraries change the current context too, and an allocation in the
+    /// wrong one would succeed. When it is current already, that is one cheap call.
+    pub fn enter(&self) -> Result<Entered<'_>> {
+        self.mark.check(self.api.vendor.driver)?;
+        let mut current = 0;
+        // SAFETY: `current` is a valid place for the result.
+        let status = unsafe { (self.functions().context_current)(&raw mut current) };
+        self.check("asking for the current context", status)?;
+        let before = if current == self.handle { 0 } else { current };
+        if current != self.handle {
+            // SAFETY: the context is retained until `self` is dropped.
+            let status = unsafe { (self.functions().context_set_current)(self.handle) };
+            self.check("making the context current", status)?;
+        }
+        Ok(Entered {
+            context: self,
+            before,
+        })
+    }
+
+    pub fn functions(&self) -> &'static Functions {
+        &self.api.functions
+    }
+
+    pub fn check(&self, operation: &'static str, status: Status) -> Result<()> {
+        self.api.check(&self.name, operation, status)
+    }
+
+    pub fn used_bytes(&self) -> u64 {
+        self.used_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn count_allocated(&self, bytes: u64) {
+        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub fn count_freed(&self, bytes: u64) {
+        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// A reference event that lies before everything submitted from now on.
+    pub fn reference(self: &Arc<Self>) -> Result<Arc<Reference>> {
+        let mut latest = self
+            .reference
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(reference) = &*latest
+            && clock::now_ns().saturating_sub(reference.host_ns) < REFERENCE_LIFE_NS
+        {
+            return Ok(Arc::clone(reference));
+        }
+        let reference = Arc::new(Reference::take(self)?);
+        *latest = Some(Arc::clone(&reference));
+        Ok(reference)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if !self.is_own_process() {
+            return;
+        }
+        // The reference's event belongs to the context and goes with it. At the end of the process the driver may be gone already, which
+        // it answers with an error that concerns nobody any more.
+        // SAFETY: gives back what `retain` took, once.
+        unsafe { (self.functions().context_release)(self.ordinal) };
+    }
+}

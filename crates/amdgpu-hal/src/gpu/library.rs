@@ -1,0 +1,52 @@
+//! Opens the driver's library.
+
+use std::ffi::{CStr, c_void};
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
+
+use super::vendor::Vendor;
+
+/// An open library, for good.
+pub(super) struct DriverLibrary(Library);
+
+impl DriverLibrary {
+    /// Opens the first of the vendor's libraries that can be opened; the error names what was tried.
+    pub fn open(vendor: &Vendor) -> Result<Self, String> {
+        let mut failures = Vec::new();
+        for path in (vendor.libraries)() {
+            // SAFETY: the vendor's driver runs its initialisers when it is loaded, as in every program that uses it.
+            match unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) } {
+                Ok(library) => return Ok(Self(library)),
+                Err(error) => failures.push(reason(&path.to_string_lossy(), &error)),
+            }
+        }
+        Err(format!(
+            "the {} driver cannot be opened ({})",
+            vendor.name,
+            failures.join("; ")
+        ))
+    }
+
+    pub fn find(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: the symbol is only taken as an address here; whoever calls it vouches for its signature.
+        unsafe { self.0.get::<*mut c_void>(name.to_bytes_with_nul()) }
+            .ok()
+            .map(Symbol::as_raw_ptr)
+    }
+
+    /// Leaves the library open: drivers keep threads and exit handlers that must not lose their code.
+    pub fn keep(self) {
+        std::mem::forget(self.0);
+    }
+}
+
+/// The loader's own sentence, which names the file in most cases but not in all.
+fn reason(path: &str, error: &libloading::Error) -> String {
+    let text =
+        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    if text.contains(path) {
+        text
+    } else {
+        format!("{path}: {text}")
+    }
+}
