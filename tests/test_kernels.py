@@ -134,6 +134,31 @@ def test_streams_keep_their_arguments_and_their_order(device):
     assert stream.is_idle
 
 
+def test_a_prepared_launch_repeats_with_its_arguments(device):
+    kernel = device.compile_kernel(VECTOR_ADD)
+    a = np.ones(100, "float32")
+    c = np.zeros_like(a)
+    prepared = kernel.prepare(1, 128, a, a, c, 100)
+    prepared()
+    assert (c == 2).all()
+    a[:] = 3
+    prepared()
+    assert (c == 6).all()
+    stream = device.create_stream()
+    # Nobody else holds the input: the prepared launch does.
+    in_stream = kernel.prepare(1, 128, np.full(100, 5, "float32"), a, c, 100, stream=stream)
+    in_stream()
+    stream.synchronize()
+    assert (c == 8).all()
+    with pytest.raises(errors.ArgumentCountError):
+        kernel.prepare(1, 128, a, a, c)
+    with pytest.raises(errors.InvalidLaunchError):
+        kernel.prepare(0, 128, a, a, c, 100)
+    device.close()
+    with pytest.raises(errors.ClosedError):
+        prepared()
+
+
 def test_device_arrays_and_dlpack_objects_are_arguments(device):
     kernel = device.compile_kernel(VECTOR_ADD)
     a = device.native.empty((100,), "float32")

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, Never, final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ __all__ = [
     "Kernel",
     "Launcher",
     "Network",
+    "PreparedLaunch",
     "Stream",
     "Subscription",
     "from_dlpack",
@@ -206,6 +207,14 @@ class Kernel:
     @property
     def passes(self) -> list[dict[str, Any]]: ...
     def __getitem__(self, shape: Any, /) -> Launcher: ...
+    def prepare(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        *args: Any,
+        shared_bytes: int = 0,
+        stream: Stream | None = None,
+    ) -> PreparedLaunch: ...
     def launch(
         self,
         grid: int | Sequence[int],
@@ -216,6 +225,12 @@ class Kernel:
         stream: Stream | None = None,
         timeout_ms: int | None = None,
     ) -> tuple[int, int]: ...
+
+@final
+class PreparedLaunch:
+    """A kernel with grid, block and arguments fixed; call it, without arguments, to launch."""
+
+    def __call__(self, *args: Never) -> None: ...
 
 @final
 class Launcher:

@@ -29,6 +29,10 @@ pub struct LaunchShape {
     pub shared_bytes: i64,
 }
 
+/// The argument block of a kernel, checked and packed.
+#[derive(Clone, Debug)]
+pub struct PackedArguments(Box<[u8]>);
+
 /// Facts about a kernel that its module was compiled to.
 #[derive(Clone, Debug)]
 pub struct KernelFacts {
@@ -271,8 +275,49 @@ impl Kernel {
             &mut heap[..]
         };
         self.pack(arguments, block)?;
+        // SAFETY: the block was packed to the kernel's own layout; pointers are the caller's promise.
+        unsafe { self.submit(config, block, stream) }
+    }
+
+    /// Check and pack arguments once, for launches that repeat.
+    ///
+    /// # Errors
+    ///
+    /// Arguments that do not fit the parameters.
+    pub fn pack_arguments(&self, arguments: &[Argument]) -> Result<PackedArguments> {
+        let mut block = vec![0; self.facts.argument_block_bytes];
+        self.pack(arguments, &mut block)?;
+        Ok(PackedArguments(block.into_boxed_slice()))
+    }
+
+    /// Like [`Kernel::launch`], with arguments that this kernel packed before.
+    ///
+    /// # Errors
+    ///
+    /// A closed device, or what the device reports.
+    ///
+    /// # Safety
+    ///
+    /// `arguments` came from [`Kernel::pack_arguments`] of this kernel, and its pointers are still valid until the launch has run.
+    pub unsafe fn launch_packed(
+        &self,
+        config: &LaunchConfig,
+        arguments: &PackedArguments,
+        stream: Option<&Arc<dyn Stream>>,
+    ) -> Result<LaunchTimes> {
+        self.shared.check_open()?;
+        // SAFETY: as the caller promises.
+        unsafe { self.submit(config, &arguments.0, stream) }
+    }
+
+    unsafe fn submit(
+        &self,
+        config: &LaunchConfig,
+        block: &[u8],
+        stream: Option<&Arc<dyn Stream>>,
+    ) -> Result<LaunchTimes> {
         match stream {
-            // SAFETY: the block was packed to the kernel's own layout; pointers are the caller's promise.
+            // SAFETY: as the callers promise.
             None => unsafe { self.launch_and_wait(config, block) },
             // SAFETY: as above.
             Some(stream) => unsafe { self.launch_in(config, block, stream) },

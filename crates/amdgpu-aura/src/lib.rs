@@ -22,4 +22,4 @@ pub use cache::CacheAnswer;
 pub use compile::{CompileRequest, Toolchain};
 pub use context::{Context, ContextOptions, CoreType};
 pub use error::{Error, Result};
-pub use kernel::{Kernel, KernelFacts, LaunchShape, LaunchTimes};
+pub use kernel::{Kernel, KernelFacts, LaunchShape, LaunchTimes, PackedArguments};

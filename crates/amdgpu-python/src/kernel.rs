@@ -14,6 +14,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
 use crate::array::Array;
 use crate::errors::{IntoPyResult, from_coded, raise};
 use crate::operand::{Operand, is_contiguous, numpy_dtype, numpy_memory};
+use crate::prepared::PreparedLaunch;
 use crate::stream::Stream;
 
 /// A compiled kernel on a device; `kernel[grid, block](*args)` launches it.
@@ -38,13 +39,26 @@ impl Kernel {
 
 /// Arguments of one launch with what keeps their memory in place.
 #[derive(Default)]
-struct Converted {
-    arguments: Vec<Argument>,
+pub(crate) struct Converted {
+    pub arguments: Vec<Argument>,
     keep: Vec<Arc<dyn Send + Sync>>,
     borrowed: Vec<Box<dyn Send>>,
 }
 
-fn convert(kernel: &aura::Kernel, args: &[Bound<'_, PyAny>]) -> PyResult<Converted> {
+impl Converted {
+    /// What keeps the memory of the arguments in place, together with the argument objects themselves.
+    pub fn into_owners(
+        self,
+        py: Python<'_>,
+        args: &[Bound<'_, PyAny>],
+    ) -> PyResult<Vec<Py<PyAny>>> {
+        let mut owners: Vec<Py<PyAny>> = args.iter().map(|arg| arg.clone().unbind()).collect();
+        owners.push(Py::new(py, Held(self.keep, SyncOwners(self.borrowed)))?.into_any());
+        Ok(owners)
+    }
+}
+
+pub(crate) fn convert(kernel: &aura::Kernel, args: &[Bound<'_, PyAny>]) -> PyResult<Converted> {
     if let Some(first) = args.first() {
         kernel
             .check_argument_count(args.len())
@@ -259,21 +273,26 @@ fn launch(
             .detach(|| unsafe { kernel.launch(config, arguments, None) })
             .map_err(|error| from_coded(py, &error));
     };
-    if stream.device_name() != kernel.device_info().name {
-        let message = format!(
-            "the stream is of {}, the kernel of {}",
-            stream.device_name(),
-            kernel.device_info().name
-        );
-        return Err(raise(py, ErrorCode::WrongDevice, Language::Rust, &message));
-    }
+    check_stream(py, kernel, stream)?;
     let event = kernel.create_event().into_py_result(py)?;
-    let mut kept: Vec<Py<PyAny>> = args.iter().map(|arg| arg.clone().unbind()).collect();
-    kept.push(Py::new(py, Held(converted.keep, SyncOwners(converted.borrowed)))?.into_any());
-    // SAFETY: `kept` goes into the stream, which holds it until the launch has run.
+    // SAFETY: the owners go into the stream, which holds them until the launch has run.
     let launched = py.detach(|| unsafe { kernel.launch(config, arguments, Some(stream.inner())) });
-    stream.keep(event, kept).into_py_result(py)?;
+    let owners = converted.into_owners(py, args)?;
+    stream.keep(event, owners).into_py_result(py)?;
     launched.map_err(|error| from_coded(py, &error))
+}
+
+/// Refuses a stream of another device than the kernel's.
+pub(crate) fn check_stream(py: Python<'_>, kernel: &aura::Kernel, stream: &Stream) -> PyResult<()> {
+    if stream.device_name() == kernel.device_info().name {
+        return Ok(());
+    }
+    let message = format!(
+        "the stream is of {}, the kernel of {}",
+        stream.device_name(),
+        kernel.device_info().name
+    );
+    Err(raise(py, ErrorCode::WrongDevice, Language::Rust, &message))
 }
 
 /// Owners of memory, as one Python object.
@@ -455,6 +474,27 @@ impl Kernel {
             (None, stream) => launch(py, &self.kernel, &config, &args, stream.map(Bound::get))?,
         };
         Ok((times.start_ns, times.duration_ns))
+    }
+
+    /// Check shape and arguments once; the result launches with them each time it is called.
+    #[pyo3(signature = (grid, block, *args, shared_bytes=0, stream=None))]
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        grid: &Bound<'_, PyAny>,
+        block: &Bound<'_, PyAny>,
+        args: &Bound<'_, PyTuple>,
+        shared_bytes: i64,
+        stream: Option<&Bound<'_, Stream>>,
+    ) -> PyResult<PreparedLaunch> {
+        let shape = LaunchShape {
+            grid: extents("grid", grid)?,
+            block: extents("block", block)?,
+            shared_bytes,
+        };
+        let config = self.kernel.check_shape(&shape).into_py_result(py)?;
+        let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
+        PreparedLaunch::new(py, &self.kernel, config, &args, stream)
     }
 
     fn __str__(&self) -> &str {

@@ -23,6 +23,7 @@ mod math;
 mod network;
 mod operand;
 mod ops;
+mod prepared;
 mod stream;
 mod telemetry;
 
@@ -47,6 +48,8 @@ mod _native {
     use super::network::Network;
     #[pymodule_export]
     use super::ops::matmul::matmul;
+    #[pymodule_export]
+    use super::prepared::PreparedLaunch;
     #[pymodule_export]
     use super::stream::Stream;
     #[pymodule_export]
