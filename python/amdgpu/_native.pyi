@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, NoReturn, final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -230,7 +230,7 @@ class Kernel:
 class PreparedLaunch:
     """A kernel with grid, block and arguments fixed; call it, without arguments, to launch."""
 
-    def __call__(self, *args: NoReturn) -> None: ...
+    def __call__(self, *args: Any) -> None: ...
 
 @final
 class Launcher:
