@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use amdgpu_hal::{CopyDirection, DevicePointer, LaunchConfig, MemoryKind, Result, registry};
+use amdgpu_hal::{
+    CopyDirection, Device, DevicePointer, Function, LaunchConfig, MemoryKind, Result, Stream,
+    registry,
+};
 
 const REPEATS: u32 = 7;
 /// Below what drivers queue before a submission waits, about a thousand commands.
@@ -61,8 +64,20 @@ fn main() -> Result<()> {
         .collect();
     let config = LaunchConfig::linear(1, 32);
     let stream = device.create_stream()?;
+    launches(&device, &stream, &*function, &config, &arguments)?;
+    copies(&device, &stream)
+}
+
+/// Submitting and waiting.
+fn launches(
+    device: &Arc<dyn Device>,
+    stream: &Arc<dyn Stream>,
+    function: &dyn Function,
+    config: &LaunchConfig,
+    arguments: &[u8],
+) -> Result<()> {
     // SAFETY: the kernel changes 32 words of live memory.
-    let launch = || unsafe { stream.launch(&*function, &config, &arguments) };
+    let launch = || unsafe { stream.launch(function, config, arguments) };
     let wait = || stream.synchronize();
     report("launch, queued", BURST, launch, wait)?;
     report(
@@ -75,7 +90,10 @@ fn main() -> Result<()> {
     report(
         "depth of an idle stream",
         2000,
-        || Ok(drop(stream.depth())),
+        || {
+            std::hint::black_box(stream.depth());
+            Ok(())
+        },
         wait,
     )?;
     report(
@@ -107,10 +125,9 @@ fn main() -> Result<()> {
         "event: time, first time",
         BURST,
         || {
-            stream
-                .record(&event)
-                .and_then(|()| wait())
-                .map(|()| drop(event.timestamp_ns()))
+            stream.record(&event).and_then(|()| wait()).map(|()| {
+                std::hint::black_box(event.timestamp_ns());
+            })
         },
         wait,
     )?;
@@ -132,6 +149,11 @@ fn main() -> Result<()> {
             wait,
         )?;
     }
+    Ok(())
+}
+
+/// Bandwidth between host and device.
+fn copies(device: &Arc<dyn Device>, stream: &Arc<dyn Stream>) -> Result<()> {
     let bytes = 256 << 20;
     let (on_device, pinned) = (
         device.allocate(bytes, MemoryKind::Device)?,
@@ -151,6 +173,5 @@ fn main() -> Result<()> {
             bytes as f64 / begin.elapsed().as_nanos() as f64
         );
     }
-    println!("{:?}", Arc::strong_count(&device));
     Ok(())
 }

@@ -4,11 +4,9 @@
 //!   differs (library, attribute numbers, a marker of the launch block, how the architecture is asked for) is data in a [`vendor::Vendor`].
 //! - The library is opened when a device is first listed or opened, never before, and stays open: drivers do not survive being unloaded.
 //!   Listing initialises the driver and makes no context. An open device retains the primary context, which PyTorch and others share.
-//! - Every stream is a non-blocking one of our own. A host function runs on a thread of ours while the driver's callback waits for it, so
-//!   that it may submit work, which callbacks may not. Drivers run callbacks one at a time, so every wait for a stream or for an event that
-//!   is still to come is refused inside a host function.
-//! - An error of a host function sticks to its stream: host functions behind it are skipped, and submitting is refused until the error has
-//!   been reported. Copies and kernels that the driver already has are run all the same. A fault of the device ends its context:
+//! - Every stream is a non-blocking one of our own. Host functions run on a thread of the stream, and what is submitted behind one is held
+//!   on our side until it has run: see `queue`, which says why the driver's own host functions cannot be used.
+//! - An error of a host function sticks to its stream, and commands behind it are skipped. A fault of the device ends its context:
 //!   everything afterwards answers that the device is lost.
 //! - Timestamps: elapsed time since a reference event whose time on the host's clock was measured around it.
 
@@ -20,14 +18,15 @@ mod api;
 mod context;
 mod describe;
 mod device;
-mod epoch;
 mod event;
-mod host_call;
 mod library;
 mod memory;
 mod module;
+mod queue;
+mod recording;
 mod reference;
 mod stream;
+mod watcher;
 
 use std::sync::Arc;
 

@@ -47,4 +47,4 @@ pub use event::Event;
 pub use fork::ForkMark;
 pub use info::{CacheSizes, DeviceInfo, DeviceKind};
 pub use module::{Function, Module};
-pub use stream::{CopyDirection, HostFunction, LaunchConfig, Stream};
+pub use stream::{CopyDirection, HostFunction, LaunchConfig, Notification, Stream};

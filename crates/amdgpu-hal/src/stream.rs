@@ -16,6 +16,9 @@ pub(crate) fn next_id() -> u64 {
 /// Host code that runs as a command of a stream. An error it returns sticks to the stream.
 pub type HostFunction = Box<dyn FnOnce() -> Result<()> + Send>;
 
+/// Host code that only looks: it runs beside the streams, and nothing waits for it.
+pub type Notification = Box<dyn FnOnce() + Send>;
+
 /// Which sides a copy connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CopyDirection {
@@ -120,6 +123,17 @@ pub trait Stream: Debug + Send + Sync {
 
     /// Runs host code in the order of the stream. It may submit to any stream, but not wait for this one.
     fn call(&self, function: HostFunction) -> Result<()>;
+
+    /// Runs host code some time after `event`, recorded in this stream, was reached: for statistics. Unlike [`Self::call`] it need not hold
+    /// later commands back, and on a GPU it runs also when the stream has failed.
+    fn notify(&self, event: &Arc<dyn Event>, notification: Notification) -> Result<()> {
+        // Where streams are threads of ours, a command costs no more than watching the event would.
+        let _ = event;
+        self.call(Box::new(move || {
+            notification();
+            Ok(())
+        }))
+    }
 
     /// Waits until everything submitted so far is done; returns and clears the error that sticks to the stream.
     fn synchronize(&self) -> Result<()>;

@@ -66,6 +66,7 @@ suite! {
     streams::recording_again_does_not_move_earlier_waits needs Asynchrony;
     streams::an_event_never_recorded_is_complete needs Nothing;
     streams::event_times_follow_the_order_of_the_stream needs Nothing;
+    streams::notifications_come_after_their_event needs Nothing;
     streams::dropping_a_stream_drains_it needs Nothing;
     streams::a_stream_may_be_dropped_by_its_own_command needs Nothing;
     streams::the_device_waits_for_all_its_streams needs Nothing;
@@ -87,5 +88,7 @@ suite! {
     gpu::shared_memory_beyond_the_plain_limit_is_asked_for needs Gpu;
     gpu::event_times_measure_the_work_between_them needs Gpu;
     gpu::launches_the_driver_refuses_name_the_kernel needs Gpu;
+    gpu::calls_about_the_whole_device_do_not_wait_for_host_functions needs Gpu;
+    gpu::commands_behind_a_host_function_see_what_it_did needs Gpu;
     gpu::devices_of_one_gpu_share_memory_and_not_streams needs Gpu;
 }

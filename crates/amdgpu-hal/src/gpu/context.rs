@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::api::Api;
 use super::functions::{Functions, Handle, Status};
+use super::recording::Recording;
 use super::reference::Reference;
+use super::watcher::Watcher;
 use crate::fork::ForkMark;
-use crate::{Result, clock};
+use crate::{Notification, Result, clock};
 
 /// A reference event older than this is replaced: elapsed times come as 32-bit floats of milliseconds, which after a second still tell
 /// 60 ns apart, and the clocks of host and device drift.
@@ -26,6 +28,7 @@ pub(crate) struct Context {
     handle: Handle,
     mark: ForkMark,
     reference: Mutex<Option<Arc<Reference>>>,
+    watcher: Mutex<Option<Watcher>>,
 }
 
 /// The context is current on this thread; the one that was before comes back at the end.
@@ -68,6 +71,7 @@ impl Context {
             handle,
             mark: ForkMark::current(),
             reference: Mutex::new(None),
+            watcher: Mutex::new(None),
         })
     }
 
@@ -76,12 +80,17 @@ impl Context {
         self.mark.is_current()
     }
 
+    /// An error in a forked child: a driver does not survive `fork()`.
+    pub fn check_process(&self) -> Result<()> {
+        self.mark.check(self.api.vendor.driver)
+    }
+
     /// Makes the context current on this thread for as long as the guard lives.
     ///
     /// The driver is asked each time rather than a note of ours: other libraries change the current context too, and an allocation in the
     /// wrong one would succeed. When it is current already, that is one cheap call.
     pub fn enter(&self) -> Result<Entered<'_>> {
-        self.mark.check(self.api.vendor.driver)?;
+        self.check_process()?;
         let mut current = 0;
         // SAFETY: `current` is a valid place for the result.
         let status = unsafe { (self.functions().context_current)(&raw mut current) };
@@ -96,6 +105,23 @@ impl Context {
             context: self,
             before,
         })
+    }
+
+    /// Runs `notification` some time after `recording` was reached.
+    pub(super) fn watch(
+        &self,
+        recording: Arc<Recording>,
+        notification: Notification,
+    ) -> Result<()> {
+        self.check_process()?;
+        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        if watcher.is_none() {
+            *watcher = Some(Watcher::start(&self.name)?);
+        }
+        if let Some(watcher) = &*watcher {
+            watcher.watch(recording, notification);
+        }
+        Ok(())
     }
 
     pub fn functions(&self) -> &'static Functions {

@@ -6,7 +6,8 @@ use super::api::Api;
 use super::context::Context;
 use super::event::GpuEvent;
 use super::module::GpuModule;
-use super::stream::{GpuStream, Queue};
+use super::queue::Queue;
+use super::stream::GpuStream;
 use super::{describe, memory};
 use crate::{
     Device, DeviceInfo, DevicePointer, Event, MemoryInfo, MemoryKind, Module, Result, Stream,
@@ -42,7 +43,7 @@ impl GpuDevice {
 
     /// Fails in a forked child.
     fn check(&self) -> Result<()> {
-        self.context.enter().map(drop)
+        self.context.check_process()
     }
 }
 
@@ -81,7 +82,8 @@ impl Device for GpuDevice {
     }
 
     fn create_event(&self) -> Result<Arc<dyn Event>> {
-        Ok(Arc::new(GpuEvent::new(&self.context)?))
+        self.check()?;
+        Ok(Arc::new(GpuEvent::new(&self.context)))
     }
 
     fn load_module(&self, image: &[u8]) -> Result<Arc<dyn Module>> {

@@ -12,8 +12,6 @@ pub(crate) type Status = i32;
 pub(crate) type Handle = usize;
 /// `CUdeviceptr`, or `void *` in HIP.
 pub(crate) type Address = u64;
-/// What the driver calls in the order of a stream.
-pub(crate) type HostCallback = unsafe extern "C" fn(*mut c_void);
 
 pub(crate) const SUCCESS: Status = 0;
 pub(crate) const OUT_OF_MEMORY: Status = 2;
@@ -100,7 +98,6 @@ functions! {
     stream_synchronize(Handle) = c"cuStreamSynchronize", c"hipStreamSynchronize";
     stream_query(Handle) = c"cuStreamQuery", c"hipStreamQuery";
     stream_wait_event(Handle, Handle, u32) = c"cuStreamWaitEvent", c"hipStreamWaitEvent";
-    stream_call(Handle, HostCallback, *mut c_void) = c"cuLaunchHostFunc", c"hipLaunchHostFunc";
 
     event_create(*mut Handle, u32) = c"cuEventCreate", c"hipEventCreateWithFlags";
     event_destroy(Handle) = c"cuEventDestroy_v2", c"hipEventDestroy";

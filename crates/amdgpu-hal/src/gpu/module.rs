@@ -128,13 +128,13 @@ impl Module for GpuModule {
             )
         };
         context.check("loading a kernel", status)?;
-        Ok(Arc::new(GpuFunction {
+        Ok(Arc::new(GpuFunction(Arc::new(Kernel {
             name: name.to_string(),
             handle,
             max_threads_per_block: max_threads.max(0) as u32,
             dynamic_shared_bytes: AtomicU32::new(DYNAMIC_SHARED_WITHOUT_ASKING_BYTES),
             loaded: Arc::clone(&self.loaded),
-        }))
+        }))))
     }
 
     fn function_names(&self) -> Vec<String> {
@@ -142,9 +142,12 @@ impl Module for GpuModule {
     }
 }
 
-/// One kernel.
+/// One kernel; its clones are the same.
+#[derive(Clone, Debug)]
+pub struct GpuFunction(Arc<Kernel>);
+
 #[derive(Debug)]
-pub struct GpuFunction {
+struct Kernel {
     name: String,
     handle: Handle,
     /// What the registers of the kernel leave room for.
@@ -156,7 +159,7 @@ pub struct GpuFunction {
 
 impl GpuFunction {
     pub(super) fn context(&self) -> &Arc<Context> {
-        &self.loaded.context
+        &self.0.loaded.context
     }
 
     /// Launches in a stream of the context, which is current.
@@ -169,10 +172,10 @@ impl GpuFunction {
         config: &LaunchConfig,
         arguments: &[u8],
     ) -> Result<()> {
-        if config.shared_bytes > self.dynamic_shared_bytes.load(Ordering::Relaxed) {
+        if config.shared_bytes > self.0.dynamic_shared_bytes.load(Ordering::Relaxed) {
             self.allow_dynamic_shared(config.shared_bytes)?;
         }
-        let context = &*self.loaded.context;
+        let context = &*self.0.loaded.context;
         let mut len = arguments.len();
         let mut list = [
             std::ptr::without_provenance_mut::<c_void>(LAUNCH_BUFFER_POINTER),
@@ -191,7 +194,7 @@ impl GpuFunction {
         // vouches for the rest.
         let status = unsafe {
             (context.functions().launch)(
-                self.handle,
+                self.0.handle,
                 grid_x,
                 grid_y,
                 grid_z,
@@ -212,21 +215,22 @@ impl GpuFunction {
 
     #[cold]
     fn allow_dynamic_shared(&self, bytes: u32) -> Result<()> {
-        let context = &*self.loaded.context;
+        let context = &*self.0.loaded.context;
         let Some(set) = context.api.set_function_attribute else {
             return Ok(());
         };
         // SAFETY: the function is live and the attribute takes a number of bytes.
-        let status = unsafe { set(self.handle, FUNCTION_MAX_DYNAMIC_SHARED, bytes as i32) };
+        let status = unsafe { set(self.0.handle, FUNCTION_MAX_DYNAMIC_SHARED, bytes as i32) };
         context.check("allowing dynamic shared memory", status)?;
-        self.dynamic_shared_bytes
+        self.0
+            .dynamic_shared_bytes
             .fetch_max(bytes, Ordering::Relaxed);
         Ok(())
     }
 
     #[cold]
     fn refused(&self, status: Status, config: &LaunchConfig) -> Error {
-        let context = &*self.loaded.context;
+        let context = &*self.0.loaded.context;
         let mut error = context
             .api
             .error(&context.name, "launching a kernel", status);
@@ -235,9 +239,9 @@ impl GpuFunction {
         {
             *reason = format!(
                 "{reason}; `{}` was launched with {} threads per block and its registers leave room for {}",
-                self.name,
+                self.0.name,
                 config.threads_per_block(),
-                self.max_threads_per_block
+                self.0.max_threads_per_block
             );
         }
         error
@@ -246,7 +250,7 @@ impl GpuFunction {
 
 impl Function for GpuFunction {
     fn name(&self) -> &str {
-        &self.name
+        &self.0.name
     }
 
     fn as_any(&self) -> &dyn Any {

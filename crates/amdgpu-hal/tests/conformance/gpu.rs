@@ -7,6 +7,7 @@ use amdgpu_hal::{Device, Error, LaunchConfig, MemoryKind, Stream};
 
 use super::backend::Backend;
 use super::modules::{kernel, pack, read};
+use super::streams::block;
 
 pub fn a_module_with_errors_shows_what_the_driver_says(backend: &Backend) {
     let device = backend.open();
@@ -103,5 +104,52 @@ pub fn devices_of_one_gpu_share_memory_and_not_streams(backend: &Backend) {
     drop(first);
     let device: &Arc<dyn Device> = &second;
     // SAFETY: devices of one GPU may free for each other; the memory is no longer used.
+    unsafe { device.free(ptr, 8, MemoryKind::Device) }.unwrap();
+}
+
+pub fn calls_about_the_whole_device_do_not_wait_for_host_functions(backend: &Backend) {
+    let device = backend.open();
+    let stream = device.create_stream().unwrap();
+    let release = block(&stream);
+    // Each of these makes drivers wait for all work they have, and the host function goes on only afterwards.
+    let ptr = device.allocate(64 << 20, MemoryKind::Device).unwrap();
+    // SAFETY: live, unused and freed once.
+    unsafe { device.free(ptr, 64 << 20, MemoryKind::Device) }.unwrap();
+    let function = kernel(&device, backend, "index");
+    device.default_stream().synchronize().unwrap();
+    drop(function);
+    release.send(()).unwrap();
+    stream.synchronize().unwrap();
+}
+
+pub fn commands_behind_a_host_function_see_what_it_did(backend: &Backend) {
+    let device = backend.open();
+    let (stream, other) = (
+        device.create_stream().unwrap(),
+        device.create_stream().unwrap(),
+    );
+    let ptr = device.allocate(8, MemoryKind::Device).unwrap();
+    let address = ptr.address();
+    // SAFETY: the range is the allocation.
+    unsafe { stream.fill(ptr, 1, 8) }.unwrap();
+    let filler = Arc::clone(&other);
+    stream
+        .call(Box::new(move || {
+            // SAFETY: the memory lives until the stream is done; another stream may be waited for inside a host function.
+            unsafe { filler.fill(amdgpu_hal::DevicePointer(address), 2, 4) }?;
+            filler.synchronize()
+        }))
+        .unwrap();
+    // SAFETY: as above.
+    unsafe { stream.fill(ptr.offset(2), 3, 1) }.unwrap();
+    let event = device.create_event().unwrap();
+    stream.record(&event).unwrap();
+    other.wait(&event).unwrap();
+    // SAFETY: as above.
+    unsafe { other.fill(ptr, 4, 1) }.unwrap();
+    other.synchronize().unwrap();
+    assert!(event.is_complete());
+    assert_eq!(read(&device, ptr, 1), [0x0101_0101_0203_0204]);
+    // SAFETY: no longer used.
     unsafe { device.free(ptr, 8, MemoryKind::Device) }.unwrap();
 }

@@ -318,3 +318,24 @@ pub fn many_threads_share_one_stream(backend: &Backend) {
         assert_eq!(count.load(Ordering::Relaxed), 4000);
     }
 }
+
+pub fn notifications_come_after_their_event(backend: &Backend) {
+    let device = backend.open();
+    for stream in both_streams(&device) {
+        let event = device.create_event().unwrap();
+        stream.record(&event).unwrap();
+        let (sender, receiver) = mpsc::channel();
+        let reached = Arc::clone(&event);
+        let notification = Box::new(move || {
+            sender
+                .send((reached.is_complete(), reached.timestamp_ns()))
+                .unwrap();
+        });
+        stream.notify(&event, notification).unwrap();
+        let (is_complete, timestamp_ns) = receiver.recv().unwrap();
+        assert!(is_complete);
+        assert_eq!(timestamp_ns, event.timestamp_ns());
+        assert!(timestamp_ns.is_some());
+        stream.synchronize().unwrap();
+    }
+}
