@@ -380,12 +380,15 @@ impl Kernel {
         unsafe { stream.launch(self.function.as_ref(), config, block)? };
         stream.record(&end)?;
         let (meter, config, id) = (self.meter.clone(), *config, stream.id() as u32);
-        stream.call(Box::new(move || {
-            if let (Some(begin), Some(end)) = (begin.timestamp_ns(), end.timestamp_ns()) {
-                meter.finish(id, begin, end.saturating_sub(begin), &config);
-            }
-            Ok(())
-        }))?;
+        let reached = Arc::clone(&end);
+        stream.notify(
+            &end,
+            Box::new(move || {
+                if let (Some(begin), Some(end)) = (begin.timestamp_ns(), reached.timestamp_ns()) {
+                    meter.finish(id, begin, end.saturating_sub(begin), &config);
+                }
+            }),
+        )?;
         Ok(LaunchTimes {
             start_ns: submitted_ns,
             duration_ns: 0,
