@@ -2,7 +2,8 @@
 
 The table starts with the package's own entries. Third parties add theirs through the entry-point group `amdgpu.cores`: an entry point
 names a function without parameters that calls `register` (it is called once, before the first decision). Among the entries that fit,
-the highest `priority` wins; every decision is recorded on the telemetry bus.
+the highest `priority` wins; every decision is recorded on the telemetry bus. What no entry runs on a GPU is computed by the CPU, and the
+fallback is counted and said once.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from amdgpu.errors import NoImplementationError
 __all__ = ["ENTRY_POINT_GROUP", "Implementation", "register", "resolve", "table", "unregister"]
 
 ENTRY_POINT_GROUP = "amdgpu.cores"
+_GPU_KINDS = ("hip", "cuda")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ _table: list[Implementation] = [
     Implementation("dense_forward", "neuromorphic", "cpu", "julia", "julia", "amdgpu.network:forward_julia", 1),
     Implementation("dense_forward", "neuromorphic", "cpu", "nim", "nim", "amdgpu.network:forward_nim"),
     Implementation("kernel", "aura", "cpu", "rust", "aura", "amdgpu.kernel:launch"),
+    Implementation("kernel", "aura", "cuda", "rust", "aura", "amdgpu.kernel:launch"),
+    Implementation("kernel", "aura", "hip", "rust", "aura", "amdgpu.kernel:launch"),
     Implementation("kernel", "aura", "null", "rust", "aura", "amdgpu.kernel:launch"),
 ]
 _resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Implementation]] = {}
@@ -121,11 +125,11 @@ def _search(
     operation: str, core_type: str, device_kind: str, prefer: str | None
 ) -> tuple[Callable[..., Any], Implementation]:
     _load_entry_points()
-    fitting = [
-        entry
-        for entry in _table
-        if (entry.operation, entry.core_type, entry.device_kind) == (operation, core_type, device_kind)
-    ]
+    fitting = _entries(operation, core_type, device_kind)
+    if not fitting and device_kind in _GPU_KINDS and (fitting := _entries(operation, core_type, "cpu")):
+        _native.record_fallback(
+            "dispatch", f"{operation} does not run on {device_kind} devices yet: the CPU computes it"
+        )
     if prefer is not None:
         names = ", ".join(sorted(entry.name for entry in fitting)) or "none"
         fitting = [entry for entry in fitting if entry.name == prefer]
@@ -137,6 +141,11 @@ def _search(
         raise NoImplementationError(f"nothing runs {operation} on {core_type} cores of a {device_kind} device")
     best = max(fitting, key=lambda entry: entry.priority)
     return best.load(), best
+
+
+def _entries(operation: str, core_type: str, device_kind: str) -> list[Implementation]:
+    key = (operation, core_type, device_kind)
+    return [entry for entry in _table if (entry.operation, entry.core_type, entry.device_kind) == key]
 
 
 def _load_entry_points() -> None:

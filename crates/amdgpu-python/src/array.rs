@@ -410,7 +410,7 @@ impl Array {
                 "the array is read-only",
             ));
         }
-        let Some(operand) = Operand::borrow(source)? else {
+        let Some(operand) = Operand::borrow_host(source)? else {
             let message = format!(
                 "copy_from needs an array, not {}",
                 source.get_type().name()?

@@ -79,7 +79,7 @@ pub fn julia_source_path(py: Python<'_>) -> PyResult<PathBuf> {
 #[pyfunction]
 pub fn from_dlpack(source: &Bound<'_, PyAny>) -> PyResult<Array> {
     let py = source.py();
-    let operand = Operand::borrow(source)?.ok_or_else(|| {
+    let operand = Operand::borrow_host(source)?.ok_or_else(|| {
         let name = source
             .get_type()
             .name()

@@ -49,6 +49,25 @@ impl<'py> Operand<'py> {
         Ok(None)
     }
 
+    /// As [`Self::borrow`], for work that the host does: `wrong-device` for memory that only a GPU can read.
+    pub fn borrow_host(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        let operand = Self::borrow(object)?;
+        let device = operand
+            .as_ref()
+            .and_then(|operand| operand.device.as_deref());
+        if let Some(device) = device.filter(|name| !name.starts_with("cpu:")) {
+            let message =
+                format!("the array is on {device} and the work is done by the host: use .numpy()");
+            return Err(raise(
+                object.py(),
+                ErrorCode::WrongDevice,
+                Language::Rust,
+                &message,
+            ));
+        }
+        Ok(operand)
+    }
+
     fn of_array(array: &Bound<'py, Array>) -> PyResult<Self> {
         let inner = array.get();
         inner.check_alive(array.py())?;

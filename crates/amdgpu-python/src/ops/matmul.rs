@@ -109,7 +109,7 @@ unsafe fn multiply(
 /// The memory of an operand in `dtype`; converted through NumPy when it has another one.
 fn operand<'py>(name: &str, object: &Bound<'py, PyAny>, dtype: Dtype) -> PyResult<Operand<'py>> {
     let py = object.py();
-    let borrowed = Operand::borrow(object)?;
+    let borrowed = Operand::borrow_host(object)?;
     if let Some(operand) = &borrowed
         && operand.dtype.code == DTYPE_COMPLEX
     {
@@ -194,7 +194,7 @@ fn check_shapes(py: Python<'_>, a: &Operand<'_>, b: &Operand<'_>) -> PyResult<()
 
 fn checked_out<'py>(out: &Bound<'py, PyAny>, dtype: Dtype) -> PyResult<Operand<'py>> {
     let py = out.py();
-    let operand = Operand::borrow(out)?.ok_or_else(|| {
+    let operand = Operand::borrow_host(out)?.ok_or_else(|| {
         raise(
             py,
             ErrorCode::InvalidType,
