@@ -280,6 +280,26 @@ def test_host_arrays_and_impossible_launches_are_refused(gpu):
 
 
 @pytest.mark.gpu
+def test_work_of_the_host_refuses_arrays_of_the_gpu(gpu):
+    array = amdgpu.zeros((4, 4), device=gpu.name)
+    for attempt in (
+        lambda: amdgpu.matrix_multiply(array, np.eye(4, dtype="float32"), device_id="cpu:0"),
+        lambda: amdgpu.zeros((4, 4), device="cpu:0").copy_from(array),
+        lambda: amdgpu.from_dlpack(array),
+    ):
+        with pytest.raises(errors.WrongDeviceError, match=gpu.name):
+            attempt()
+
+
+@pytest.mark.gpu
+def test_what_no_gpu_computes_yet_falls_back_to_the_cpu_aloud(gpu, run_python):
+    program = f"import amdgpu; print(amdgpu.matrix_multiply([[2.0]], [[3.0]], {gpu.name!r}))"
+    done = run_python(program)
+    assert done.stdout.strip() == "[[6.]]"
+    assert "the CPU computes it" in done.stderr
+
+
+@pytest.mark.gpu
 def test_a_second_process_takes_the_compiled_kernel_from_disk(gpu, run_python):
     program = f"import amdgpu; k = amdgpu.initialize_device({gpu.name!r}).compile_kernel({INCREMENT!r}); print(k.cache_answer)"
     assert [run_python(program).stdout.strip() for _ in range(2)] == ["miss", "disk"]
