@@ -97,6 +97,6 @@ class Kernels:
         launch.grid[:] = (*grid, 1, 1)[:3]
         launch.block[:] = (*block, 1, 1)[:3]
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)
-        function = prototype(self._engine.get_function_address(name))
+        function = prototype(self._engine.get_function_address(signature["symbol"]))
         packed = (ctypes.c_char * len(buffer)).from_buffer(buffer)
         return function, packed, launch

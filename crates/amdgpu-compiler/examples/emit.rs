@@ -1,7 +1,7 @@
 //! Compiles a file and writes one JSON object: the compiled unit, or `{"error": "..."}` with exit status 1.
 //!
 //! `cargo run -p amdgpu-compiler --example emit -- FILE [--target NAME] [--cpu NAME --features LIST --triple TRIPLE]
-//! [--level LEVEL] [--disable PASS] [--dump]`
+//! [--level LEVEL] [--disable PASS] [--kernel 'NAME<ARGUMENTS>'] [--dump]`
 
 use std::process::ExitCode;
 
@@ -28,6 +28,7 @@ fn run() -> Result<String, String> {
                 options.optimization_level = level.ok_or("levels are none, low, high, max")?;
             }
             "--disable" => options.disabled_passes.push(value()?),
+            "--kernel" => options.name_expressions.push(value()?),
             "--fast-math" => options.fast_math = true,
             "--dump" => options.dump_ir = true,
             other => return Err(format!("unknown argument {other}")),

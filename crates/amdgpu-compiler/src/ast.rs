@@ -18,6 +18,16 @@ pub enum TypeKind {
     Auto,
     Scalar(ScalarType),
     Named(Symbol),
+    /// `Matrix<float, 4>`.
+    Template {
+        name: Symbol,
+        arguments: Vec<TemplateArgument>,
+    },
+    /// `typename Traits<T>::type`.
+    Member {
+        scope: Box<TypeExpr>,
+        name: Symbol,
+    },
     Pointer {
         pointee: Box<TypeExpr>,
         is_restrict: bool,
@@ -27,6 +37,70 @@ pub enum TypeKind {
         element: Box<TypeExpr>,
         length: Option<Box<Expr>>,
     },
+}
+
+/// An argument of a template, as written.
+#[derive(Clone, Debug)]
+pub enum TemplateArgument {
+    Type(TypeExpr),
+    Value(Expr),
+}
+
+/// A parameter of a template.
+#[derive(Clone, Debug)]
+pub struct TemplateParameter {
+    pub name: Option<Symbol>,
+    pub kind: TemplateParameterKind,
+}
+
+#[derive(Clone, Debug)]
+pub enum TemplateParameterKind {
+    Type {
+        default: Option<TypeExpr>,
+    },
+    Value {
+        ty: TypeExpr,
+        default: Option<Expr>,
+    },
+}
+
+/// `template <…>` before a function, struct or alias.
+#[derive(Clone, Debug)]
+pub struct Template {
+    pub parameters: Vec<TemplateParameter>,
+    /// `template <> struct Name<arguments>`: the arguments of a full specialisation.
+    pub specialisation: Option<Vec<TemplateArgument>>,
+    pub item: Item,
+    pub span: Span,
+}
+
+/// A lambda.
+#[derive(Clone, Debug)]
+pub struct Lambda {
+    /// What stands for everything that is used and not named: `[=]` or `[&]`.
+    pub default_capture: Option<CaptureKind>,
+    pub captures: Vec<Capture>,
+    /// Names in the body: what a default capture may mean.
+    pub names: Vec<Symbol>,
+    /// Names from the captures to the end of the body: what it may mean by anything around it.
+    pub all_names: Vec<Symbol>,
+    pub templates: Vec<TemplateParameter>,
+    pub function: Function,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CaptureKind {
+    Value,
+    Reference,
+}
+
+#[derive(Clone, Debug)]
+pub struct Capture {
+    pub name: Symbol,
+    pub span: Span,
+    pub kind: CaptureKind,
+    /// `[n = 2 * m]`.
+    pub start: Option<Expr>,
 }
 
 /// An expression; messages about it point at `span` (the operator, the called name, the literal).
@@ -53,6 +127,12 @@ pub enum ExprKind {
     String,
     Name(Symbol),
     Scoped(Symbol, Symbol),
+    /// `f<float, 4>`.
+    TemplateName(Symbol, Vec<TemplateArgument>),
+    /// `Traits<T>::value`.
+    TypeMember(Box<TypeExpr>, Symbol),
+    This,
+    Lambda(Box<Lambda>),
     Member {
         object: Box<Expr>,
         name: Symbol,
@@ -175,6 +255,7 @@ pub enum StmtKind {
         condition: Condition,
         then: Box<Stmt>,
         otherwise: Option<Box<Stmt>>,
+        is_constexpr: bool,
     },
     For {
         start: Box<Stmt>,
@@ -227,6 +308,15 @@ pub enum Item {
     Alias { name: Symbol, ty: TypeExpr },
     Variable(Variable),
     StaticAssert { condition: Expr, span: Span },
+    Template(Box<Template>),
+    /// `template __global__ void f<float>(float*);` and kernels asked for by name.
+    Instantiate {
+        name: Symbol,
+        arguments: Vec<TemplateArgument>,
+        /// The text of the request, where it came from outside of the source.
+        expression: Option<String>,
+        span: Span,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -240,6 +330,30 @@ pub struct Function {
     /// `None` for a declaration.
     pub body: Option<Vec<Stmt>>,
     pub is_never_inlined: bool,
+    pub is_constexpr: bool,
+    /// Of members.
+    pub role: Role,
+    /// Of constructors: `: field(value), …`.
+    pub initialisers: Vec<Initialiser>,
+}
+
+/// What kind of member a function is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Role {
+    #[default]
+    Free,
+    Method,
+    ConstMethod,
+    StaticMethod,
+    Constructor,
+}
+
+/// `field(value)` before the body of a constructor.
+#[derive(Clone, Debug)]
+pub struct Initialiser {
+    pub name: Symbol,
+    pub span: Span,
+    pub values: Vec<Expr>,
 }
 
 #[derive(Clone, Debug)]
@@ -247,6 +361,8 @@ pub struct Parameter {
     pub name: Option<Symbol>,
     pub span: Span,
     pub ty: TypeExpr,
+    /// The default argument.
+    pub start: Option<Expr>,
 }
 
 #[derive(Clone, Debug)]
@@ -254,6 +370,8 @@ pub struct Struct {
     pub name: Symbol,
     pub span: Span,
     pub fields: Vec<Variable>,
+    /// Functions, types and constants that belong to the struct.
+    pub members: Vec<Item>,
     pub align: Option<Expr>,
     /// `struct name;`
     pub is_declaration: bool,

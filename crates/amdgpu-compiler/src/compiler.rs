@@ -20,6 +20,8 @@ use crate::{ir, llvm, lower, passes};
 
 /// Largest source: far above any kernel file, small enough that positions fit into 32 bits after macro expansion.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
+/// Longest text that asks for an instance of a kernel.
+const MAX_NAME_EXPRESSION_BYTES: usize = 1000;
 /// Stack of the thread a compile runs on. The parser bounds nesting (`MAX_NESTING`, `MAX_EXPRESSION_HEIGHT`); the deepest
 /// source it lets through needs about a quarter of this in a debug build.
 const STACK_BYTES: usize = 256 * 1024 * 1024;
@@ -29,6 +31,8 @@ const STACK_BYTES: usize = 256 * 1024 * 1024;
 pub struct CompiledUnit {
     pub llvm_ir: String,
     pub kernels: Vec<KernelSignature>,
+    /// Templates of kernels, as one would ask for them: `scale<T, N>`.
+    pub template_kernels: Vec<String>,
     /// Warnings and notes.
     pub notes: Vec<Diagnostic>,
     pub telemetry: CompilerTelemetry,
@@ -127,6 +131,17 @@ fn check_options(source: &str, options: &CompileOptions) -> Result<(), Error> {
             });
         }
     }
+    for expression in &options.name_expressions {
+        if expression.len() > MAX_NAME_EXPRESSION_BYTES
+            || expression.contains(['\n', '\r', ';', '{', '}', '#', '"'])
+        {
+            return Err(Error::InvalidOption {
+                message: format!(
+                    "{expression:?} is not the name of a kernel: write name<float, 4>"
+                ),
+            });
+        }
+    }
     for (name, value) in &options.defines {
         let is_name = name.chars().enumerate().all(|(index, character)| {
             character == '_'
@@ -174,6 +189,10 @@ fn pipeline(
         preprocessor.define_text(name, value);
     }
     let end = preprocessor.run(&options.name, &text);
+    for expression in &options.name_expressions {
+        let request: Arc<str> = format!("\n__agpu_instantiate {expression};").into();
+        preprocessor.run("the name of the kernel", &request);
+    }
     let (tokens, _) = preprocessor.finish();
     telemetry.tokens = tokens.len() as u64;
     telemetry.preprocess_ns = nanoseconds(start);
@@ -191,13 +210,23 @@ fn pipeline(
     telemetry.parse_ns = nanoseconds(phase);
 
     let phase = Instant::now();
-    let (checked, types) = Sema::check(&library.program, &program, &interner, &mut diagnostics);
+    let checked = Sema::check(&library.program, &program, &interner, &mut diagnostics);
+    let (types, template_kernels) = (checked.types, checked.template_kernels);
+    let checked = checked.program;
     telemetry.check_ns = nanoseconds(phase);
     let messages = diagnostics.resolve(&sources);
     if diagnostics.has_errors() {
         return Err(failure(messages, diagnostics.dropped()));
     }
     let kernels = signatures(&checked, &types, &sources);
+    if kernels.is_empty() && !template_kernels.is_empty() {
+        let message = format!(
+            "{}: the source has templates of kernels only; ask for an instance by name, with arguments in place of the parameters: {}",
+            options.name,
+            template_kernels.join(", ")
+        );
+        return Err(Error::KernelNotFound { message });
+    }
     if kernels.is_empty() {
         let message = format!(
             "{}: the source has no kernel; a kernel starts with __global__ void name(...)",
@@ -237,6 +266,7 @@ fn pipeline(
     Ok(CompiledUnit {
         llvm_ir,
         kernels,
+        template_kernels,
         notes: messages,
         telemetry,
         dumps,

@@ -1,6 +1,7 @@
 //! Messages about the user's source: every one points at a line and says what to do.
 
 use std::fmt;
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,9 @@ pub struct Diagnostic {
     pub caret_length: u32,
     /// The message names a feature of HIP that this compiler does not have, rather than a mistake.
     pub is_unsupported: bool,
+    /// The instances the line was compiled for, innermost first: `f<float>, made at kernel.hip:3:5`.
+    #[serde(default)]
+    pub instances: Vec<String>,
 }
 
 impl fmt::Display for Diagnostic {
@@ -61,6 +65,9 @@ impl fmt::Display for Diagnostic {
         if let Some(hint) = &self.hint {
             write!(out, "\n    hint: {hint}")?;
         }
+        for instance in &self.instances {
+            write!(out, "\n    in {instance}")?;
+        }
         Ok(())
     }
 }
@@ -75,6 +82,15 @@ struct Message {
     text: String,
     hint: Option<String>,
     is_unsupported: bool,
+    /// Text and place of the instances around it.
+    instances: Rc<Vec<(String, Span)>>,
+}
+
+/// How far the messages had come.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    messages: usize,
+    errors: usize,
 }
 
 /// Collects messages while the phases run.
@@ -82,9 +98,35 @@ struct Message {
 pub struct Diagnostics {
     messages: Vec<Message>,
     error_count: usize,
+    instances: Rc<Vec<(String, Span)>>,
 }
 
 impl Diagnostics {
+    /// The instances that what follows is about, innermost first; gives back those before.
+    pub fn set_instances(
+        &mut self,
+        instances: Rc<Vec<(String, Span)>>,
+    ) -> Rc<Vec<(String, Span)>> {
+        std::mem::replace(&mut self.instances, instances)
+    }
+
+    pub fn mark(&self) -> Mark {
+        Mark {
+            messages: self.messages.len(),
+            errors: self.error_count,
+        }
+    }
+
+    pub fn has_errors_since(&self, mark: Mark) -> bool {
+        self.error_count > mark.errors
+    }
+
+    /// Forgets the messages since the mark.
+    pub fn forget(&mut self, mark: Mark) {
+        self.messages.truncate(mark.messages);
+        self.error_count = mark.errors;
+    }
+
     pub fn error(&mut self, span: Span, text: impl Into<String>, hint: Option<&str>) {
         self.push(Severity::Error, span, text.into(), hint, false);
     }
@@ -155,6 +197,7 @@ impl Diagnostics {
             text,
             hint: hint.map(str::to_owned),
             is_unsupported,
+            instances: Rc::clone(&self.instances),
         });
     }
 }
@@ -175,5 +218,16 @@ fn resolve_one(message: &Message, sources: &SourceMap) -> Diagnostic {
         caret: location.caret,
         caret_length: first_line.min(room).max(1),
         is_unsupported: message.is_unsupported,
+        instances: message
+            .instances
+            .iter()
+            .map(|(text, span)| {
+                let place = sources.location(span.start);
+                format!(
+                    "{text}, made at {}:{}:{}",
+                    place.file, place.line, place.column
+                )
+            })
+            .collect(),
     }
 }

@@ -45,7 +45,12 @@ pub enum Constant {
 
 #[derive(Clone, Debug)]
 pub struct Function {
+    /// In machine code.
     pub name: String,
+    /// As the user calls it: `scale<float>`.
+    pub display: String,
+    /// Other texts that ask for it.
+    pub aliases: Vec<String>,
     pub id: FunctionId,
     pub is_kernel: bool,
     pub is_never_inlined: bool,

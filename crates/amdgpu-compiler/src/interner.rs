@@ -122,6 +122,16 @@ words! {
     ENDIF "endif" INCLUDE "include" PRAGMA "pragma" ERROR "error" WARNING "warning" LINE "line"
     DEFINED "defined" VA_ARGS "__VA_ARGS__" FILE_MACRO "__FILE__" LINE_MACRO "__LINE__" COUNTER_MACRO "__COUNTER__"
     HAS_INCLUDE "__has_include"
+    PROTECTED "protected" FRIEND "friend" EXPLICIT "explicit" MUTABLE "mutable" INSTANTIATE "__agpu_instantiate"
+    OPERATOR_ADD "operator+" OPERATOR_SUBTRACT "operator-" OPERATOR_MULTIPLY "operator*" OPERATOR_DIVIDE "operator/"
+    OPERATOR_REMAINDER "operator%" OPERATOR_SHIFT_LEFT "operator<<" OPERATOR_SHIFT_RIGHT "operator>>" OPERATOR_AND "operator&"
+    OPERATOR_OR "operator|" OPERATOR_XOR "operator^" OPERATOR_LESS "operator<" OPERATOR_LESS_EQUAL "operator<="
+    OPERATOR_GREATER "operator>" OPERATOR_GREATER_EQUAL "operator>=" OPERATOR_EQUAL "operator==" OPERATOR_NOT_EQUAL "operator!="
+    OPERATOR_NOT "operator!" OPERATOR_COMPLEMENT "operator~" OPERATOR_CALL "operator()" OPERATOR_INDEX "operator[]"
+    OPERATOR_ASSIGN "operator=" OPERATOR_INCREMENT "operator++" OPERATOR_DECREMENT "operator--"
+    ASSIGN_ADD "operator+=" ASSIGN_SUBTRACT "operator-=" ASSIGN_MULTIPLY "operator*=" ASSIGN_DIVIDE "operator/="
+    ASSIGN_REMAINDER "operator%=" ASSIGN_SHIFT_LEFT "operator<<=" ASSIGN_SHIFT_RIGHT "operator>>=" ASSIGN_AND "operator&="
+    ASSIGN_OR "operator|=" ASSIGN_XOR "operator^="
 }
 
 #[cfg(test)]

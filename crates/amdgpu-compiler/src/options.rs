@@ -44,6 +44,8 @@ pub struct CompileOptions {
     pub optimization_level: OptimizationLevel,
     /// Macros defined before the source is read, as with `-D name=value`.
     pub defines: Vec<(String, String)>,
+    /// Instances of template kernels to compile: `scale<float, 4>`.
+    pub name_expressions: Vec<String>,
     /// Allows reordering and approximation of float operations; results then differ between devices.
     pub fast_math: bool,
     /// Names of passes that do not run.
@@ -58,6 +60,7 @@ impl Default for CompileOptions {
             name: "kernel.hip".to_owned(),
             optimization_level: OptimizationLevel::default(),
             defines: Vec::new(),
+            name_expressions: Vec::new(),
             fast_math: false,
             disabled_passes: Vec::new(),
             dump_ir: false,

@@ -5,9 +5,12 @@ mod aggregates;
 mod declarations;
 mod expressions;
 mod host;
+mod lambdas;
 pub mod literals;
+mod members;
 mod specifiers;
 mod statements;
+mod templates;
 
 use crate::ast::{Expr, Item};
 use crate::diagnostics::Diagnostics;
@@ -38,6 +41,15 @@ pub struct Program {
     pub host_names: WordSet<Symbol>,
 }
 
+/// A change of the names that stand for types or templates.
+#[derive(Clone, Copy, Debug)]
+enum NameChange {
+    TypeAdded,
+    TypeHidden,
+    TemplateAdded,
+    TemplateHidden,
+}
+
 /// The parser of one token list.
 pub struct Parser<'a> {
     tokens: &'a [Token],
@@ -46,8 +58,14 @@ pub struct Parser<'a> {
     interner: &'a mut Interner,
     diagnostics: &'a mut Diagnostics,
     type_names: TypeNames,
-    /// Names added to (true) or taken from `type_names`, for leaving a scope.
-    type_changes: Vec<(Symbol, bool)>,
+    /// For leaving a scope.
+    type_changes: Vec<(Symbol, NameChange)>,
+    /// Names of templates, which a `<` makes into instances.
+    template_names: WordSet<Symbol>,
+    /// What is left of a `>>` whose first `>` closed template arguments, and its place.
+    split: Option<(usize, Token)>,
+    /// Inside of template arguments, where `>` is not an operator.
+    angle_closes: bool,
     depth: usize,
     /// Structs and enums defined inside of other declarations.
     side_items: Vec<Item>,
@@ -84,6 +102,9 @@ impl<'a> Parser<'a> {
             diagnostics,
             type_names,
             type_changes: Vec::new(),
+            template_names: WordSet::default(),
+            split: None,
+            angle_closes: false,
             depth: 0,
             side_items: Vec::new(),
             host_names: WordSet::default(),
@@ -119,7 +140,10 @@ impl<'a> Parser<'a> {
     }
 
     fn peek(&self) -> &Token {
-        self.tokens.get(self.next).unwrap_or(&self.end)
+        match &self.split {
+            Some((place, token)) if *place == self.next => token,
+            _ => self.tokens.get(self.next).unwrap_or(&self.end),
+        }
     }
 
     fn peek_at(&self, ahead: usize) -> &Token {
@@ -132,6 +156,7 @@ impl<'a> Parser<'a> {
 
     fn bump(&mut self) -> Token {
         let token = *self.peek();
+        self.split = None;
         if self.next < self.tokens.len() {
             self.next += 1;
         }
@@ -267,14 +292,37 @@ impl<'a> Parser<'a> {
     /// From here on the name stands for a type.
     fn add_type_name(&mut self, name: Symbol) {
         if self.type_names.insert(name) {
-            self.type_changes.push((name, true));
+            self.type_changes.push((name, NameChange::TypeAdded));
+        }
+    }
+
+    /// From here on `name<` starts template arguments.
+    fn add_template_name(&mut self, name: Symbol) {
+        if self.template_names.insert(name) {
+            self.type_changes.push((name, NameChange::TemplateAdded));
+        }
+    }
+
+    /// Takes back what changed since there were so many changes.
+    fn leave_type_scope(&mut self, changes: usize) {
+        while self.type_changes.len() > changes {
+            match self.type_changes.pop() {
+                Some((name, NameChange::TypeAdded)) => self.type_names.remove(&name),
+                Some((name, NameChange::TypeHidden)) => self.type_names.insert(name),
+                Some((name, NameChange::TemplateAdded)) => self.template_names.remove(&name),
+                Some((name, NameChange::TemplateHidden)) => self.template_names.insert(name),
+                None => false,
+            };
         }
     }
 
     /// From here on the name stands for a variable.
     fn hide_type_name(&mut self, name: Symbol) {
         if self.type_names.remove(&name) {
-            self.type_changes.push((name, false));
+            self.type_changes.push((name, NameChange::TypeHidden));
+        }
+        if self.template_names.remove(&name) {
+            self.type_changes.push((name, NameChange::TemplateHidden));
         }
     }
 
@@ -300,6 +348,8 @@ impl<'a> Parser<'a> {
         // Whatever braces were open at the error are found again from the start of the declaration.
         let reached = self.next;
         self.next = start;
+        self.split = None;
+        self.angle_closes = false;
         self.skip_declaration();
         if self.next < reached {
             self.next = reached;

@@ -4,17 +4,25 @@
 
 mod builtins;
 mod calls;
+mod candidates;
 mod constants;
 mod conversions;
+mod deduction;
+mod evaluation;
 mod expressions;
 mod functions;
 mod initialisers;
+mod instances;
+mod lambdas;
+mod members;
 mod operators;
 mod scope;
 mod statements;
+mod templates;
 mod type_names;
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use crate::ast;
 use crate::diagnostics::Diagnostics;
@@ -24,6 +32,7 @@ use crate::interner::{Interner, Symbol};
 use crate::parser;
 use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
+use instances::Origin;
 use scope::Scopes;
 
 /// What a name stands for.
@@ -35,7 +44,23 @@ enum Entity {
     Global(GlobalId, bool),
     /// Index into the overload sets.
     Functions(usize),
+    /// A type that stands for `const` of it: an alias, or a template parameter.
+    ConstType(TypeId),
+    /// Index into the templates of structs and aliases.
+    TypeTemplate(usize),
+    /// A field or function of the struct whose member is being checked.
+    Member(TypeId),
+    /// A field of the lambda whose body is being checked.
+    Captured {
+        index: usize,
+        is_reference: bool,
+    },
+    /// A variable around the lambda that it does not capture.
+    NotCaptured,
 }
+
+/// What is bound around the body of a function, beside what the source declares outside of functions.
+type Environment = Rc<Vec<(Symbol, Entity)>>;
 
 /// A function as its declaration shows it.
 #[derive(Clone, Debug)]
@@ -47,6 +72,27 @@ struct Signature<'a> {
     parameters: Vec<ParameterType>,
     return_type: TypeId,
     definition: Option<&'a ast::Function>,
+    /// The first declaration, which has the default arguments.
+    declaration: Option<&'a ast::Function>,
+    returns_const: bool,
+    role: ast::Role,
+    /// The struct it is a member of.
+    owner: Option<TypeId>,
+    /// The result is the address of what is returned.
+    returns_reference: bool,
+    /// The return type is that of the first `return`, which was not seen yet.
+    is_deduced: bool,
+    /// Checked only when called: instances and their members.
+    is_lazy: bool,
+    /// How messages and launches call it, where that is not its name.
+    shown: Option<String>,
+    /// Other texts that ask for this kernel.
+    aliases: Vec<String>,
+    environment: Environment,
+    /// The template it comes from.
+    template: Option<usize>,
+    /// Through which instances it came to be.
+    origin: Option<Rc<Origin>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +110,22 @@ struct Current {
     loops: usize,
     switches: usize,
     is_kernel: bool,
+    /// The object of a member function; the new object of a constructor.
+    this: Option<hir::Place>,
+    /// Inside of a lambda in a member function: the object of that function.
+    outer_this: Option<hir::Place>,
+    is_constructor: bool,
+    returns_reference: bool,
+    /// The return type is still to be found.
+    is_deduced: bool,
+}
+
+/// A checked program.
+pub struct Checked {
+    pub program: hir::Program,
+    pub types: TypeTable,
+    /// Templates of kernels, as one would ask for them: `scale<T, N>`.
+    pub template_kernels: Vec<String>,
 }
 
 /// The checker of one program.
@@ -84,6 +146,18 @@ pub struct Sema<'a> {
     in_library: bool,
     /// Names of the current function that were said to be unknown; once is enough.
     unknown_names: WordSet<Symbol>,
+    function_templates: Vec<templates::FunctionTemplate<'a>>,
+    /// Of each overload set.
+    templates_of: WordMap<usize, Vec<usize>>,
+    type_templates: Vec<templates::TypeTemplate<'a>>,
+    instances: instances::Instances,
+    members: members::Members<'a>,
+    started: WordSet<FunctionId>,
+    origin: Option<Rc<Origin>>,
+    /// Where the stack of this thread was when checking began.
+    stack_start: usize,
+    /// Taken so far by the evaluation of constexpr functions.
+    evaluation_steps: std::cell::Cell<u32>,
 }
 
 impl<'a> Sema<'a> {
@@ -93,7 +167,7 @@ impl<'a> Sema<'a> {
         program: &'a parser::Program,
         interner: &'a Interner,
         diagnostics: &'a mut Diagnostics,
-    ) -> (hir::Program, TypeTable) {
+    ) -> Checked {
         let mut sema = Sema {
             interner,
             diagnostics,
@@ -110,6 +184,15 @@ impl<'a> Sema<'a> {
             declared_structs: WordSet::default(),
             in_library: true,
             unknown_names: WordSet::default(),
+            function_templates: Vec::new(),
+            templates_of: WordMap::default(),
+            type_templates: Vec::new(),
+            instances: instances::Instances::default(),
+            members: members::Members::default(),
+            started: WordSet::default(),
+            origin: None,
+            stack_start: instances::stack_position(),
+            evaluation_steps: std::cell::Cell::new(0),
         };
         for item in &library.items {
             sema.item(item);
@@ -120,7 +203,7 @@ impl<'a> Sema<'a> {
         }
         for index in 0..sema.signatures.len() {
             let signature = &sema.signatures[index];
-            if !signature.is_library && signature.definition.is_some() {
+            if !signature.is_library && !signature.is_lazy && signature.definition.is_some() {
                 sema.want(FunctionId(index as u32));
             }
         }
@@ -130,7 +213,11 @@ impl<'a> Sema<'a> {
             }
             sema.function_body(function);
         }
-        (sema.program, sema.types)
+        Checked {
+            template_kernels: sema.template_kernels(),
+            program: sema.program,
+            types: sema.types,
+        }
     }
 
     /// Asks for a function's body to be checked and compiled.
@@ -145,6 +232,13 @@ impl<'a> Sema<'a> {
         match item {
             ast::Item::Function(function) => self.declare_function(function),
             ast::Item::Variable(variable) => self.global_variable(variable),
+            ast::Item::Template(template) => self.declare_template(template, None),
+            ast::Item::Instantiate {
+                name,
+                arguments,
+                expression,
+                span,
+            } => self.instantiate_kernel(*name, arguments, expression.as_deref(), *span),
             other => self.type_item(other),
         }
     }

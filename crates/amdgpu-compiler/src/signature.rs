@@ -113,12 +113,39 @@ pub struct LaunchBounds {
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct KernelSignature {
+    /// As the user calls it; of an instance of a template with its arguments: `scale<float, 4>`.
     pub name: String,
+    /// In machine code.
+    pub symbol: String,
+    /// The texts by which `name_expressions` asked for it.
+    pub expressions: Vec<String>,
     pub parameters: Vec<Parameter>,
     pub argument_buffer_bytes: u32,
     pub launch_bounds: Option<LaunchBounds>,
     /// Line of the kernel's name, from 1.
     pub source_line: u32,
+}
+
+/// A name in machine code for any text: letters, digits and `_` stay, the rest is written with `$`, which every assembler takes.
+/// Different texts have different names, since `$` in a text is written out too.
+pub(crate) fn symbol_of(text: &str) -> String {
+    use std::fmt::Write;
+    let mut symbol = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => symbol.push(character),
+            '<' => symbol.push_str("$L"),
+            '>' => symbol.push_str("$G"),
+            ',' => symbol.push_str("$C"),
+            ' ' => symbol.push_str("$S"),
+            '*' => symbol.push_str("$P"),
+            '-' => symbol.push_str("$M"),
+            other => {
+                let _ = write!(symbol, "${:x}$", u32::from(other));
+            }
+        }
+    }
+    symbol
 }
 
 /// Signatures of all kernels, in source order.
@@ -161,7 +188,9 @@ fn signature(function: &hir::Function, types: &TypeTable, sources: &SourceMap) -
         });
     }
     KernelSignature {
-        name: function.name.clone(),
+        name: function.display.clone(),
+        symbol: function.name.clone(),
+        expressions: function.aliases.clone(),
         parameters,
         argument_buffer_bytes: offset,
         launch_bounds: function.launch_bounds.map(|bounds| LaunchBounds {

@@ -221,6 +221,7 @@ impl TypeTable {
     pub const ERROR: TypeId = TypeId(0);
     pub const VOID: TypeId = TypeId(1);
     pub const BOOL: TypeId = TypeId(2);
+    pub const INT: TypeId = TypeId(3);
     pub const UNSIGNED_INT: TypeId = TypeId(4);
     pub const LONG: TypeId = TypeId(5);
     pub const UNSIGNED_LONG: TypeId = TypeId(6);

@@ -123,6 +123,22 @@ const WORDS: &[&str] = &[
     "extern",
     "\"C\"",
     "operator",
+    "typename",
+    "template <typename T>",
+    "T",
+    "f<int>",
+    "[=]",
+    "[&]",
+    "[](auto x) { return x; }",
+    "if constexpr",
+    "this",
+    "operator+",
+    "struct S {",
+    "S",
+    "};",
+    "const",
+    "friend",
+    ">",
 ];
 
 const LINES: &[&str] = &[
@@ -156,7 +172,31 @@ const LINES: &[&str] = &[
     "p[0] = (char)l;",
     "double d = f; p[1] = d;",
     "int& r = a; r = 3;",
+    "auto l = [=](auto x) { return x + 1; }; a = l(a);",
+    "auto m = [&](int x) { a += x; p[0] = x; }; m(3);",
+    "Box<int, 3> box; box[1] = a; a = box.sum();",
+    "a = larger<int>(a, 4); f = larger(f, 2.0f);",
+    "Point pt(1, 2); pt += pt * 2; f = pt.x;",
+    "if constexpr (sizeof(int) == 4) { a = 3; } else { a = missing; }",
+    "int cube[power(2, 3)]; cube[0] = a;",
 ];
+
+/// What the lines may use.
+const PROLOGUE: &str = "
+template <typename T> __device__ T larger(T a, T b) { return a > b ? a : b; }
+template <typename T, int N> struct Box {
+    T data[N];
+    __device__ T& operator[](int i) { return data[i]; }
+    __device__ T sum() const { T s = 0; for (int i = 0; i < N; ++i) s += data[i]; return s; }
+};
+struct Point {
+    float x, y = 3;
+    __device__ Point(float a, float b) : x(a), y(b) {}
+    __device__ Point& operator+=(const Point& o) { x += o.x; y += o.y; return *this; }
+};
+__device__ Point operator*(Point p, float s) { return Point(p.x * s, p.y * s); }
+constexpr int power(int x, int n) { int r = 1; for (int i = 0; i < n; ++i) r *= x; return r; }
+";
 
 proptest! {
     #[test]
@@ -172,7 +212,7 @@ proptest! {
 
     #[test]
     fn line_soup_ends_and_its_ir_makes_the_round_trip(lines in proptest::collection::vec(proptest::sample::select(LINES), 0..25)) {
-        let source = format!("__global__ void k(float* p) {{\n{}\n}}", lines.join("\n"));
+        let source = format!("{PROLOGUE}__global__ void k(float* p) {{\n{}\n}}", lines.join("\n"));
         match compile(&source) {
             Err(error @ Error::Internal { .. }) => panic!("{error}\n{source}"),
             Err(_) => {}
@@ -194,9 +234,68 @@ proptest! {
     }
 
     #[test]
+    fn cut_templates_end(cut in 0usize..4000, length in 0usize..40, insert in proptest::sample::select(WORDS)) {
+        let source = include_str!("sources/templates.hip");
+        let at = |mut index: usize| {
+            index = index.min(source.len());
+            while !source.is_char_boundary(index) { index -= 1; }
+            index
+        };
+        let (start, end) = (at(cut), at(cut + length));
+        must_end(&source[..start]);
+        must_end(&format!("{} {insert} {}", &source[..start], &source[end..]));
+    }
+
+    #[test]
     fn random_text_is_no_ir(text in "[ -~\n]{0,300}") {
         let _ = ir::parse(&text);
     }
+}
+
+#[test]
+fn templates_without_an_end_stop() {
+    let bombs = [
+        "template <int N> __device__ int f(int x) { return f<N + 1>(x); } __global__ void k(int* p) { p[0] = f<0>(1); }",
+        "template <int N> struct S { S<N + 1> inner; }; __global__ void k(int* p) { S<0> s; }",
+        "template <int N> struct S { static constexpr int v = S<2 * N>::v + S<2 * N + 1>::v; }; __global__ void k(int* p) { p[0] = S<1>::v; }",
+        "template <typename A, typename B> struct P {}; template <typename T> __device__ void f(T x) { f(P<T, T>{}); } __global__ void k(int* p) { f(1); }",
+        "template <typename T> __device__ void f(T* x) { f(&x); } __global__ void k(int* p) { f(p); }",
+        "template <typename F> __device__ void f(F g) { f([=] { g(); }); } __global__ void k(int* p) { f([] {}); }",
+        "template <int N> __device__ void f() { f<2 * N>(); f<2 * N + 1>(); f<3 * N>(); } __global__ void k(int* p) { f<1>(); }",
+        "template <int N> __device__ auto f() { return f<N + 1>(); } __global__ void k(int* p) { f<1>(); }",
+        "template <int N> struct S { int a[S<N + 1>::n]; }; template <int N> using A = S<N>; __global__ void k(A<1>* p) { }",
+        "template <int N, int M = N + 1> struct S { S<M> next; }; __global__ void k(S<1>* p) { }",
+        "constexpr int f(int x) { while (true) { ++x; } return x; } __global__ void k(int* p) { int a[f(1)]; }",
+        "constexpr int f(int x) { return f(x + 1); } __global__ void k(int* p) { int a[f(1)]; }",
+        "constexpr int f(int x) { return f(x - 1) + f(x - 2); } __global__ void k(int* p) { int a[f(100)]; int b[f(99)]; }",
+        "struct A { int x = A{}.x; }; __global__ void k(int* p) { A a; }",
+        "__device__ int f(int x = f()) { return x; } __global__ void k(int* p) { p[0] = f(); }",
+        "__global__ void k(int* p) { auto f = [](auto self, int n) { return self(self, n); }; p[0] = f(f, 1); }",
+        "__device__ auto f(int x) { return f(x); } __global__ void k(int* p) { p[0] = f(1); }",
+        "struct A { A inner; __device__ A() : A() {} }; __global__ void k(int* p) { A a; }",
+        "template <typename T> struct S { S<S<T>> f(); S<S<T>> next; }; __global__ void k(S<int>* p) { }",
+    ];
+    for source in bombs {
+        must_end(source);
+    }
+    let nested = format!(
+        "template <typename T> struct B {{ T t; }}; __global__ void k(int* p) {{ {}int{} b; }}",
+        "B<".repeat(3000),
+        ">".repeat(3000)
+    );
+    must_end(&nested);
+    let lambdas = format!(
+        "__global__ void k(int* p) {{ {}{} }}",
+        "auto f = [=] { ".repeat(2000),
+        "}; f();".repeat(2000)
+    );
+    must_end(&lambdas);
+    let calls: String = (0..2000)
+        .map(|index| format!("int a{index} = larger((int)p[{index}], {index}); auto f{index} = [&] {{ return a{index}; }}; p[0] += f{index}();\n"))
+        .collect();
+    must_end(&format!("{PROLOGUE}__global__ void k(int* p) {{ {calls} }}"));
+    let angles = format!("template <int N> struct S {{}}; __global__ void k(int* p) {{ {} }}", "S<S<".repeat(20_000));
+    must_end(&angles);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use super::specifiers::Specifiers;
 use super::{Parse, Parser};
-use crate::ast::{Enum, Item, Struct, TypeKind, Variable};
+use crate::ast::{Enum, Item, Struct, TypeKind};
 use crate::interner::{Symbol, words};
-use crate::token::TokenKind;
+use crate::token::{Token, TokenKind};
 
 impl Parser<'_> {
     /// `struct name`, `struct name { … }`, `struct { … }`.
@@ -14,6 +14,17 @@ impl Parser<'_> {
         allows_definition: bool,
     ) -> Parse<TypeKind> {
         let word = self.bump();
+        self.struct_attributes(specifiers)?;
+        let name = if self.at(TokenKind::Identifier) {
+            Some(self.bump())
+        } else {
+            None
+        };
+        self.structure_after_name(specifiers, &word, name, allows_definition)
+    }
+
+    /// `__align__(16)` and its relatives after `struct`.
+    pub(super) fn struct_attributes(&mut self, specifiers: &mut Specifiers) -> Parse<()> {
         while matches!(
             self.peek().symbol,
             words::ALIGN | words::ALIGNAS | words::ATTRIBUTE
@@ -27,11 +38,16 @@ impl Parser<'_> {
                 self.expect(TokenKind::RightParen, "after the alignment")?;
             }
         }
-        let name = if self.at(TokenKind::Identifier) {
-            Some(self.bump())
-        } else {
-            None
-        };
+        Ok(())
+    }
+
+    pub(super) fn structure_after_name(
+        &mut self,
+        specifiers: &mut Specifiers,
+        word: &Token,
+        name: Option<Token>,
+        allows_definition: bool,
+    ) -> Parse<TypeKind> {
         let span = name.map_or(word.site, |name| name.site);
         let symbol = if let Some(name) = name {
             name.symbol
@@ -52,6 +68,7 @@ impl Parser<'_> {
                     name: symbol,
                     span,
                     fields: Vec::new(),
+                    members: Vec::new(),
                     align: None,
                     is_declaration: true,
                 }));
@@ -68,83 +85,17 @@ impl Parser<'_> {
         if !allows_definition {
             return self.fail(word.site, "a struct cannot be defined here", None);
         }
-        let fields = self.nested(Self::fields)?;
+        let members = self.nested(|parser| parser.members(symbol))?;
         let item = Item::Struct(Struct {
             name: symbol,
             span,
-            fields,
+            fields: members.fields,
+            members: members.items,
             align: specifiers.align.take(),
             is_declaration: false,
         });
         self.side_items.push(item);
         Ok(TypeKind::Named(symbol))
-    }
-
-    fn fields(&mut self) -> Parse<Vec<Variable>> {
-        let open = self.bump();
-        let mut fields = Vec::new();
-        while !self.at(TokenKind::RightBrace) {
-            if self.at(TokenKind::Eof) {
-                return self.fail(
-                    open.site,
-                    "this '{' is never closed",
-                    Some("add the missing '}'"),
-                );
-            }
-            if matches!(self.peek().symbol, words::PUBLIC | words::PRIVATE)
-                && self.peek_at(1).kind == TokenKind::Colon
-            {
-                self.bump();
-                self.bump();
-                continue;
-            }
-            if matches!(
-                self.peek().symbol,
-                words::TEMPLATE | words::VIRTUAL | words::OPERATOR
-            ) && self.at(TokenKind::Identifier)
-            {
-                return self.refuse(
-                    self.peek().site,
-                    "a member function",
-                    Some("write a __device__ function that takes the struct"),
-                );
-            }
-            let specifiers = self.specifiers(true)?;
-            let Some(base) = specifiers.ty.clone() else {
-                let found = self.shown(self.peek());
-                return self.fail(
-                    self.peek().site,
-                    format!("expected the type of a field, found {found}"),
-                    None,
-                );
-            };
-            if self.at(TokenKind::LeftParen) {
-                return self.refuse(
-                    self.peek().site,
-                    "a constructor",
-                    Some("use P{a, b} to make a struct"),
-                );
-            }
-            let declared = self.declarator(base)?;
-            if self.at(TokenKind::LeftParen) {
-                return self.refuse(
-                    declared.span,
-                    "a member function",
-                    Some("write a __device__ function that takes the struct"),
-                );
-            }
-            if self.at(TokenKind::Colon) {
-                return self.refuse(
-                    self.peek().site,
-                    "a bit field",
-                    Some("use shifts and masks"),
-                );
-            }
-            fields.append(&mut self.variables(&specifiers, declared)?);
-            self.expect(TokenKind::Semicolon, "after the field")?;
-        }
-        self.bump();
-        Ok(fields)
     }
 
     pub(super) fn enumeration(&mut self) -> Parse<TypeKind> {

@@ -2,7 +2,10 @@
 
 use super::specifiers::{Specifiers, is_specifier, is_specifier_with_arguments};
 use super::{Parse, Parser};
-use crate::ast::{Function, Item, Parameter, TypeExpr, TypeKind, Variable};
+use crate::ast::{
+    Expr, ExprKind, Function, Item, Parameter, Role, TemplateParameter, TemplateParameterKind, TypeExpr, TypeKind,
+    Variable,
+};
 use crate::interner::{Symbol, words};
 use crate::source::Span;
 use crate::token::TokenKind;
@@ -66,7 +69,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn typedefs(
+    pub(super) fn typedefs(
         &mut self,
         specifiers: &Specifiers,
         first: Declared,
@@ -141,9 +144,19 @@ impl Parser<'_> {
                 && self.peek_at(3).kind != TokenKind::LeftParen;
         }
         if self.type_names.contains(&token.symbol) {
+            let after = if self.at_template_name(0) {
+                self.after_angles(1).unwrap_or(1)
+            } else {
+                1
+            };
+            // `Outer::Inner name` declares, `Outer::value + 1` computes.
+            if self.peek_at(after).kind == TokenKind::ColonColon {
+                return self.peek_at(after + 1).kind == TokenKind::Identifier
+                    && self.peek_at(after + 2).kind == TokenKind::Identifier;
+            }
             return !matches!(
-                self.peek_at(1).kind,
-                TokenKind::LeftParen | TokenKind::ColonColon | TokenKind::LeftBrace
+                self.peek_at(after).kind,
+                TokenKind::LeftParen | TokenKind::LeftBrace
             );
         }
         false
@@ -198,7 +211,10 @@ impl Parser<'_> {
         if self.at(TokenKind::LeftParen) && self.peek_at(1).kind == TokenKind::Star {
             return self.refuse(self.peek().site, "a pointer to a function or array", None);
         }
-        let (name, span) = if self.at(TokenKind::Identifier) && !is_specifier(self.peek().symbol) {
+        let (name, span) = if self.at_word(words::OPERATOR) {
+            let span = self.peek().site;
+            (Some(self.operator_name()?), span)
+        } else if self.at(TokenKind::Identifier) && !is_specifier(self.peek().symbol) {
             let token = self.bump();
             (Some(token.symbol), token.site)
         } else {
@@ -259,10 +275,7 @@ impl Parser<'_> {
                 }
                 TokenKind::LeftBrace => Some(self.initialiser()?),
                 TokenKind::LeftParen => {
-                    self.bump();
-                    let value = self.assignment()?;
-                    self.expect(TokenKind::RightParen, "after the initial value")?;
-                    Some(value)
+                    Some(self.parenthesised_initial(&declared.ty)?)
                 }
                 _ => None,
             };
@@ -285,11 +298,36 @@ impl Parser<'_> {
         }
     }
 
-    fn function(&mut self, specifiers: Specifiers, declared: Declared) -> Parse<Function> {
-        let Some(name) = declared.name else {
-            return self.fail(declared.span, "a function needs a name", None);
-        };
-        self.bump();
+    /// `P a(1, 2);`: one value is that value, several construct.
+    fn parenthesised_initial(&mut self, ty: &TypeExpr) -> Parse<Expr> {
+        let open = self.bump();
+        let mut arguments = self.nested(Self::arguments)?;
+        let is_struct = matches!(
+            ty.kind,
+            TypeKind::Named(_) | TypeKind::Template { .. } | TypeKind::Member { .. }
+        );
+        match (arguments.len(), arguments.pop()) {
+            (1, Some(only)) if !is_struct => Ok(only),
+            (_, last) => {
+                arguments.extend(last);
+                let height = arguments.iter().map(|value| value.height).max().unwrap_or(0) + 1;
+                let kind = ExprKind::Construct {
+                    ty: Box::new(TypeExpr {
+                        is_const: false,
+                        ..ty.clone()
+                    }),
+                    arguments,
+                };
+                self.make(kind, open.site, height)
+            }
+        }
+    }
+
+    /// `(type name = value, …)` after its `(`. With `invented`, `auto` stands for a type parameter that goes there.
+    pub(super) fn parameters(
+        &mut self,
+        mut invented: Option<&mut Vec<TemplateParameter>>,
+    ) -> Parse<Vec<Parameter>> {
         let mut parameters = Vec::new();
         if self.at_word(words::VOID) && self.peek_at(1).kind == TokenKind::RightParen {
             self.bump();
@@ -300,7 +338,7 @@ impl Parser<'_> {
             }
             let start = self.peek().site;
             let parameter = self.specifiers(false)?;
-            let Some(base) = parameter.ty else {
+            let Some(mut base) = parameter.ty else {
                 let found = self.shown(self.peek());
                 return self.fail(
                     start,
@@ -308,37 +346,79 @@ impl Parser<'_> {
                     None,
                 );
             };
-            let declared = self.declarator(base)?;
-            if self.at(TokenKind::Equal) {
-                return self.refuse(
-                    self.peek().site,
-                    "a default argument",
-                    Some("write a second function with fewer parameters"),
-                );
+            if matches!(base.kind, TypeKind::Auto) {
+                let Some(invented) = invented.as_deref_mut() else {
+                    return self.refuse(
+                        start,
+                        "'auto' as the type of a parameter",
+                        Some("write template <typename T> and T"),
+                    );
+                };
+                let name = self.interner.intern(&format!("auto:{}", invented.len() + 1));
+                base.kind = TypeKind::Named(name);
+                invented.push(TemplateParameter {
+                    name: Some(name),
+                    kind: TemplateParameterKind::Type { default: None },
+                });
             }
+            let declared = self.declarator(base)?;
+            let value = if self.accept(TokenKind::Equal) {
+                Some(self.assignment()?)
+            } else {
+                None
+            };
             parameters.push(Parameter {
                 name: declared.name,
                 span: declared.span,
                 ty: declared.ty,
+                start: value,
             });
             if !self.accept(TokenKind::Comma) {
                 break;
             }
         }
         self.expect(TokenKind::RightParen, "after the parameters")?;
+        Ok(parameters)
+    }
+
+    pub(super) fn function(
+        &mut self,
+        specifiers: Specifiers,
+        declared: Declared,
+    ) -> Parse<Function> {
+        let Some(name) = declared.name else {
+            return self.fail(declared.span, "a function needs a name", None);
+        };
+        self.bump();
+        let parameters = self.parameters(None)?;
+        let mut role = Role::Free;
         while matches!(
             self.peek().symbol,
             words::NOEXCEPT | words::ATTRIBUTE | words::CONST
         ) && self.at(TokenKind::Identifier)
         {
-            if self.bump().symbol == words::ATTRIBUTE {
-                self.skip_parens()?;
+            match self.bump().symbol {
+                words::ATTRIBUTE => self.skip_parens()?,
+                words::CONST => role = Role::ConstMethod,
+                _ => {}
             }
         }
+        let mut return_type = declared.ty;
+        if matches!(return_type.kind, TypeKind::Auto) && self.accept(TokenKind::Arrow) {
+            return_type = self.type_name()?;
+        }
+        let initialisers = self.initialisers()?;
         let body = if self.accept(TokenKind::Semicolon) {
             None
         } else if self.at(TokenKind::LeftBrace) {
             Some(self.scoped_block()?)
+        } else if self.at(TokenKind::Equal)
+            && matches!(self.peek_at(1).symbol, words::DEFAULT | words::DELETE)
+        {
+            self.bump();
+            self.bump();
+            self.expect(TokenKind::Semicolon, "after the declaration")?;
+            None
         } else {
             let found = self.shown(self.peek());
             return self.fail(
@@ -352,10 +432,13 @@ impl Parser<'_> {
             span: declared.span,
             is_kernel: specifiers.is_kernel,
             launch_bounds: specifiers.launch_bounds,
-            return_type: declared.ty,
+            return_type,
             parameters,
             body,
             is_never_inlined: specifiers.is_never_inlined,
+            is_constexpr: specifiers.is_constexpr,
+            role,
+            initialisers,
         })
     }
 

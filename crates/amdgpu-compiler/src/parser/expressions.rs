@@ -51,8 +51,13 @@ impl Parser<'_> {
         self.make(ExprKind::List(values), span, height)
     }
 
-    fn braced_list(&mut self) -> Parse<Vec<Expr>> {
-        self.nested(|parser| {
+    pub(super) fn braced_list(&mut self) -> Parse<Vec<Expr>> {
+        self.nested(|parser| parser.bracketed(Self::braced_values))
+    }
+
+    fn braced_values(&mut self) -> Parse<Vec<Expr>> {
+        let parser = self;
+        {
             let open = parser.bump();
             let mut values = Vec::new();
             while !parser.at(TokenKind::RightBrace) {
@@ -77,7 +82,7 @@ impl Parser<'_> {
             }
             parser.expect(TokenKind::RightBrace, "after the values")?;
             Ok(values)
-        })
+        }
     }
 
     pub(super) fn conditional(&mut self) -> Parse<Expr> {
@@ -104,6 +109,14 @@ impl Parser<'_> {
         loop {
             if self.at(TokenKind::TripleLess) {
                 return self.refuse(self.peek().site, "a kernel launch from device code", None);
+            }
+            if self.angle_closes
+                && matches!(
+                    self.kind(),
+                    TokenKind::Greater | TokenKind::ShiftRight | TokenKind::GreaterEqual
+                )
+            {
+                return Ok(left);
             }
             let Some((operation, precedence)) =
                 binary_operator(self.kind()).filter(|&(_, precedence)| precedence > level)
@@ -160,6 +173,11 @@ impl Parser<'_> {
             after = self.peek_at(4).kind;
             self.type_names.contains(&self.peek_at(3).symbol)
         } else {
+            if self.at_template_name(1) {
+                after = self
+                    .after_angles(2)
+                    .map_or(TokenKind::LeftParen, |after| self.peek_at(after).kind);
+            }
             self.type_names.contains(&next.symbol)
         };
         let is_word = matches!(
@@ -178,6 +196,7 @@ impl Parser<'_> {
                 | words::STRUCT
                 | words::ENUM
                 | words::VOLATILE
+                | words::TYPENAME
         );
         // `(float(x))` and `(P{1})` are values in parentheses.
         (is_type || is_word)
@@ -226,7 +245,7 @@ impl Parser<'_> {
             let (kind, span, height) = match token.kind {
                 TokenKind::LeftBracket => {
                     self.bump();
-                    let index = self.expression()?;
+                    let index = self.bracketed(Self::expression)?;
                     self.expect(TokenKind::RightBracket, "after the index")?;
                     let height = height.max(index.height + 1);
                     (
@@ -274,7 +293,11 @@ impl Parser<'_> {
         }
     }
 
-    fn arguments(&mut self) -> Parse<Vec<Expr>> {
+    pub(super) fn arguments(&mut self) -> Parse<Vec<Expr>> {
+        self.bracketed(Self::argument_list)
+    }
+
+    fn argument_list(&mut self) -> Parse<Vec<Expr>> {
         let mut arguments = Vec::new();
         while !self.at(TokenKind::RightParen) {
             arguments.push(self.initialiser()?);
@@ -328,14 +351,12 @@ impl Parser<'_> {
             }
             TokenKind::LeftParen => {
                 self.bump();
-                let mut value = self.nested(Self::expression)?;
+                let mut value = self.nested(|parser| parser.bracketed(Self::expression))?;
                 self.expect(TokenKind::RightParen, "after the expression")?;
                 value.height += 1;
                 Ok(value)
             }
-            TokenKind::LeftBracket => {
-                self.refuse(span, "a lambda", Some("write a __device__ function"))
-            }
+            TokenKind::LeftBracket => self.lambda(),
             TokenKind::ColonColon => {
                 self.bump();
                 self.primary()
@@ -374,9 +395,9 @@ impl Parser<'_> {
                 self.bump();
                 self.expect(TokenKind::Less, "after the cast")?;
                 let ty = self.type_name()?;
-                self.expect(TokenKind::Greater, "after the type of the cast")?;
+                self.close_angle("after the type of the cast")?;
                 self.expect(TokenKind::LeftParen, "before the value of the cast")?;
-                let value = self.nested(Self::expression)?;
+                let value = self.nested(|parser| parser.bracketed(Self::expression))?;
                 self.expect(TokenKind::RightParen, "after the value of the cast")?;
                 let height = value.height + 1;
                 let is_reinterpret = token.symbol == words::REINTERPRET_CAST;
@@ -399,7 +420,11 @@ impl Parser<'_> {
                 );
             }
             words::THROW => return self.refuse(span, "an exception", None),
-            words::LAMBDA_THIS => return self.refuse(span, "a member function", None),
+            words::LAMBDA_THIS => {
+                self.bump();
+                return self.make(ExprKind::This, span, 1);
+            }
+            words::TYPENAME => return self.construct(span),
             words::STD if self.peek_at(1).kind == TokenKind::ColonColon => {
                 self.bump();
                 self.bump();
@@ -420,8 +445,25 @@ impl Parser<'_> {
                     | words::SIGNED
                     | words::UNSIGNED
             );
+        if is_type && self.at_template_name(0) {
+            let after = self.after_angles(1);
+            let is_scope =
+                after.is_some_and(|after| self.peek_at(after).kind == TokenKind::ColonColon);
+            if is_scope {
+                let ty = self.template_type()?;
+                self.bump();
+                let member = self.expect(TokenKind::Identifier, "after '::'")?;
+                let kind = ExprKind::TypeMember(Box::new(ty), member.symbol);
+                return self.make(kind, member.site, 1);
+            }
+        }
         if is_type && self.peek_at(1).kind != TokenKind::ColonColon {
             return self.construct(span);
+        }
+        if self.at_template_name(0) {
+            self.bump();
+            let arguments = self.template_arguments()?;
+            return self.make(ExprKind::TemplateName(token.symbol, arguments), span, 1);
         }
         if token.symbol <= words::LAMBDA_THIS && token.symbol < words::THREAD_IDX {
             let found = self.shown(&token);
@@ -491,7 +533,8 @@ impl Parser<'_> {
     }
 
     fn is_type_in_parens(&self) -> bool {
-        self.type_names.contains(&self.peek_at(1).symbol)
+        self.at_template_name(1) && self.type_names.contains(&self.peek_at(1).symbol)
+            || self.type_names.contains(&self.peek_at(1).symbol)
             && self.peek_at(2).kind == TokenKind::RightParen
     }
 }

@@ -9,15 +9,15 @@ use crate::token::TokenKind;
 /// What the first tokens of a declaration show.
 #[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 #[derive(Default)]
-struct Head {
-    is_device: bool,
-    is_constant: bool,
-    is_operator: bool,
-    has_function_shape: bool,
-    ends_with_body: bool,
-    starts_value: bool,
-    mentions_std: bool,
-    name: Option<(Symbol, Span)>,
+pub(super) struct Head {
+    pub is_device: bool,
+    pub is_constant: bool,
+    pub is_operator: bool,
+    pub has_function_shape: bool,
+    pub ends_with_body: bool,
+    pub starts_value: bool,
+    pub mentions_std: bool,
+    pub name: Option<(Symbol, Span)>,
 }
 
 impl Parser<'_> {
@@ -65,10 +65,8 @@ impl Parser<'_> {
                 self.skip_declaration();
                 Ok(())
             }
-            words::TEMPLATE => {
-                self.template();
-                Ok(())
-            }
+            words::TEMPLATE => self.template(items),
+            words::INSTANTIATE => self.requested_instance(items),
             words::STATIC_ASSERT | words::TYPEDEF | words::USING | words::ENUM => {
                 self.declaration(items)
             }
@@ -108,31 +106,9 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn template(&mut self) {
-        let word = *self.peek();
-        let head = self.head();
-        if head.is_device {
-            self.diagnostics.unsupported(
-                word.site,
-                "a template of kernels or __device__ functions is not supported",
-                Some("write the function for the type you need, or use a macro"),
-            );
-        } else {
-            self.note_host(head.name, word.site);
-        }
-        self.skip_declaration();
-    }
-
     fn function_or_variable(&mut self, items: &mut Vec<Item>) -> Parse<()> {
         let head = self.head();
         let start = self.peek().site;
-        if head.is_device && head.is_operator {
-            return self.refuse(
-                start,
-                "an overloaded operator",
-                Some("write a named __device__ function"),
-            );
-        }
         if head.is_device {
             return self.declaration(items);
         }
@@ -156,7 +132,7 @@ impl Parser<'_> {
 
     /// Whether the struct here has parts that only host code can use: member functions, the standard library, bases. With
     /// `__device__` in it, it is meant for kernels, and is refused where it is parsed.
-    fn is_host_struct(&self) -> bool {
+    pub(super) fn is_host_struct(&self) -> bool {
         let mut index = 1;
         let mut depth = 0usize;
         let mut brackets = 0usize;
@@ -180,8 +156,8 @@ impl Parser<'_> {
                 }
                 TokenKind::Colon if depth == 0 => is_host = true,
                 TokenKind::Identifier => match token.symbol {
-                    words::DEVICE | words::HOST => return false,
-                    words::STD | words::TEMPLATE | words::VIRTUAL | words::OPERATOR => {
+                    words::DEVICE | words::HOST | words::CONSTEXPR => return false,
+                    words::STD | words::VIRTUAL | words::OPERATOR => {
                         is_host = true;
                     }
                     _ => {}
@@ -201,7 +177,7 @@ impl Parser<'_> {
         self.skip_declaration();
     }
 
-    fn note_host(&mut self, name: Option<(Symbol, Span)>, start: Span) {
+    pub(super) fn note_host(&mut self, name: Option<(Symbol, Span)>, start: Span) {
         if let Some((name, _)) = name {
             self.host_names.insert(name);
         }
@@ -211,7 +187,7 @@ impl Parser<'_> {
     }
 
     /// Looks at the declaration here up to its body, its value or its end, without taking anything.
-    fn head(&self) -> Head {
+    pub(super) fn head(&self) -> Head {
         let mut head = Head::default();
         let mut parens = 0usize;
         let mut index = 0;
@@ -239,7 +215,10 @@ impl Parser<'_> {
                     }
                     parens += 1;
                 }
-                TokenKind::RightParen => parens = parens.saturating_sub(1),
+                TokenKind::LeftBracket => parens += 1,
+                TokenKind::RightParen | TokenKind::RightBracket => {
+                    parens = parens.saturating_sub(1);
+                }
                 TokenKind::Identifier => {
                     match token.symbol {
                         words::GLOBAL

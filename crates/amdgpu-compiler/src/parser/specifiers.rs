@@ -39,6 +39,7 @@ impl Parser<'_> {
         let mut specifiers = Specifiers::default();
         let mut scalar = ScalarWords::default();
         let mut is_const = false;
+        let mut has_typename = false;
         let mut named: Option<TypeKind> = None;
         let start = self.peek().site;
         let mut end = start;
@@ -57,10 +58,14 @@ impl Parser<'_> {
                 | words::INLINE3
                 | words::FORCEINLINE
                 | words::HOST
-                | words::TYPENAME
+                | words::EXPLICIT
+                | words::FRIEND
+                | words::MUTABLE
                 | words::MANAGED
                 | words::RESTRICT
                 | words::RESTRICT2 => {}
+                words::OPERATOR => break,
+                words::TYPENAME => has_typename = true,
                 words::STATIC => specifiers.is_static = true,
                 words::CONSTEXPR => {
                     specifiers.is_constexpr = true;
@@ -155,7 +160,10 @@ impl Parser<'_> {
                         }
                         break;
                     }
-                    named = Some(TypeKind::Named(symbol));
+                    let ty = self.named_type(has_typename)?;
+                    named = Some(ty.kind);
+                    end = self.previous_span();
+                    continue;
                 }
             }
             end = token.site;
@@ -188,6 +196,39 @@ impl Parser<'_> {
             span: start.to(end),
         });
         Ok(specifiers)
+    }
+
+    /// `name`, `name<arguments>` and types inside of them: `typename name<arguments>::type`.
+    fn named_type(&mut self, has_typename: bool) -> Parse<TypeExpr> {
+        let mut ty = if self.at_template_name(0) {
+            self.template_type()?
+        } else {
+            let name = self.bump();
+            TypeExpr {
+                kind: TypeKind::Named(name.symbol),
+                is_const: false,
+                span: name.site,
+            }
+        };
+        let mut depth = 0;
+        while self.at(TokenKind::ColonColon)
+            && self.peek_at(1).kind == TokenKind::Identifier
+            && (has_typename || self.peek_at(2).kind == TokenKind::Identifier)
+            && depth < 16
+        {
+            self.bump();
+            let name = self.bump();
+            ty = TypeExpr {
+                kind: TypeKind::Member {
+                    scope: Box::new(ty),
+                    name: name.symbol,
+                },
+                is_const: false,
+                span: name.site,
+            };
+            depth += 1;
+        }
+        Ok(ty)
     }
 
     fn launch_bounds(&mut self) -> Parse<(Expr, Option<Expr>)> {
@@ -324,6 +365,7 @@ fn known_foreign_type(name: &str) -> Option<&'static str> {
         "cudaStream_t" | "hipStream_t" | "cudaError_t" | "hipError_t" => {
             "a host type in device code"
         }
+        "decltype" => "decltype",
         "__int128" | "__int128_t" | "__uint128_t" => "the 128-bit integer",
         _ => return None,
     })

@@ -10,13 +10,7 @@ impl Parser<'_> {
     pub(super) fn scoped_block(&mut self) -> Parse<Vec<Stmt>> {
         let start = self.type_changes.len();
         let body = self.block();
-        while self.type_changes.len() > start {
-            match self.type_changes.pop() {
-                Some((name, true)) => self.type_names.remove(&name),
-                Some((name, false)) => self.type_names.insert(name),
-                None => false,
-            };
-        }
+        self.leave_type_scope(start);
         body
     }
 
@@ -48,6 +42,7 @@ impl Parser<'_> {
                         if parser.at_word(words::GLOBAL) {
                             return Err(failed);
                         }
+                        parser.angle_closes = false;
                         parser.skip_to_statement_end();
                         if parser.next == before {
                             parser.bump();
@@ -81,8 +76,8 @@ impl Parser<'_> {
         match token.symbol {
             words::IF => {
                 self.bump();
-                self.accept_word(words::CONSTEXPR);
-                self.if_statement(span)
+                let is_constexpr = self.accept_word(words::CONSTEXPR);
+                self.if_statement(span, is_constexpr)
             }
             words::FOR => {
                 self.bump();
@@ -182,7 +177,11 @@ impl Parser<'_> {
         }
     }
 
-    fn if_statement(&mut self, span: crate::source::Span) -> Parse<Stmt> {
+    fn if_statement(
+        &mut self,
+        span: crate::source::Span,
+        is_constexpr: bool,
+    ) -> Parse<Stmt> {
         self.expect(TokenKind::LeftParen, "after 'if'")?;
         let mut start = None;
         if self.at_type() {
@@ -210,6 +209,7 @@ impl Parser<'_> {
                 condition: Condition { start, value },
                 then,
                 otherwise,
+                is_constexpr,
             },
             span,
         })

@@ -6,7 +6,6 @@ use super::expressions::Checked;
 use super::{Entity, ParameterType, Sema};
 use crate::ast::{self, ExprKind as A};
 use crate::hir::{Expr, ExprKind, FunctionId, Place, PlaceKind};
-use crate::interner::Symbol;
 use crate::source::Span;
 use crate::types::{ScalarType, Type, TypeTable};
 
@@ -17,17 +16,51 @@ impl<'a> Sema<'a> {
         arguments: &'a [ast::Expr],
         span: Span,
     ) -> Checked {
-        let (A::Name(name) | A::Scoped(_, name)) = function.kind else {
-            for argument in arguments {
-                self.value(argument);
+        if let A::Member {
+            object,
+            name,
+            is_arrow,
+        } = &function.kind
+            && let Some(object) = self.object_of(object, *is_arrow, span)
+        {
+            return self.member_call(object, *name, arguments, span);
+        }
+        if let A::Scoped(scope, name) = &function.kind
+            && let Some(Entity::Type(ty)) = self.scopes.find(*scope).cloned()
+        {
+            return self.static_call(ty, *name, arguments, span);
+        }
+        if let A::TypeMember(ty, name) = &function.kind {
+            let ty = self.resolve(ty);
+            return self.static_call(ty, *name, arguments, span);
+        }
+        let mut written = None;
+        let name = match &function.kind {
+            A::Name(name) | A::Scoped(_, name) => *name,
+            A::TemplateName(name, given) => {
+                written = Some(self.written_arguments(given));
+                *name
             }
-            self.refuse(span, "a call of something that is not a named function");
-            return Checked::Value(Self::bad(span));
+            A::Member { .. } => {
+                self.check_arguments(arguments);
+                return Checked::Value(Self::bad(span));
+            }
+            _ => {
+                let object = self.check_expr(function);
+                return self.call_object(object, arguments, span);
+            }
         };
-        let checked: Vec<Checked> = arguments
-            .iter()
-            .map(|argument| self.check_expr(argument))
-            .collect();
+        match self.scopes.find(name).cloned() {
+            Some(Entity::Member(owner)) if self.has_method(owner, name) => {
+                return self.own_call(owner, name, written.as_deref(), arguments, span);
+            }
+            Some(Entity::Local(_) | Entity::Captured { .. } | Entity::Member(_) | Entity::NotCaptured) => {
+                let object = self.name(name, span);
+                return self.call_object(object, arguments, span);
+            }
+            _ => {}
+        }
+        let checked = self.check_arguments(arguments);
         let text = self.text(name);
         let set = match self.scopes.find(name) {
             Some(Entity::Functions(set)) => Some(*set),
@@ -38,7 +71,7 @@ impl<'a> Sema<'a> {
             None => None,
         };
         if let Some(set) = set {
-            return Checked::Value(self.overloaded(name, set, checked, span));
+            return self.resolve_call(name, &[set], written.as_deref(), checked, span);
         }
         if text == "__ldg" && checked.len() == 1 {
             return self.load_global(checked, span);
@@ -92,7 +125,14 @@ impl<'a> Sema<'a> {
         }
     }
 
-    fn loaded(&mut self, checked: Checked) -> Expr {
+    pub(super) fn check_arguments(&mut self, arguments: &'a [ast::Expr]) -> Vec<Checked> {
+        arguments
+            .iter()
+            .map(|argument| self.check_expr(argument))
+            .collect()
+    }
+
+    pub(super) fn loaded(&mut self, checked: Checked) -> Expr {
         match checked {
             Checked::Place(place) => self.load(place),
             Checked::Value(value) => value,
@@ -157,94 +197,7 @@ impl<'a> Sema<'a> {
         }
     }
 
-    fn overloaded(&mut self, name: Symbol, set: usize, checked: Vec<Checked>, span: Span) -> Expr {
-        let candidates = self.overloads[set].clone();
-        let has_bad_argument = checked
-            .iter()
-            .any(|argument| type_of(argument) == TypeTable::ERROR);
-        if has_bad_argument {
-            return Self::bad(span);
-        }
-        let viable: Vec<(FunctionId, Vec<Fit>)> = candidates
-            .iter()
-            .filter_map(|&function| {
-                self.fits_of(function, &checked)
-                    .map(|fits| (function, fits))
-            })
-            .collect();
-        let best: Vec<FunctionId> = viable
-            .iter()
-            .filter(|(_, fits)| {
-                viable
-                    .iter()
-                    .all(|(_, other)| fits.iter().zip(other).all(|(one, two)| one <= two))
-            })
-            .map(|(function, _)| *function)
-            .collect();
-        match best.as_slice() {
-            [only] => return self.call_of(*only, checked, span),
-            // sqrt(2) of the C++ library computes in double.
-            [_, _, ..] if self.is_library_set(set) => {
-                let is_double = |function: &FunctionId| {
-                    self.signatures[function.0 as usize]
-                        .parameters
-                        .iter()
-                        .all(|parameter| {
-                            self.types.as_scalar(parameter.ty) == Some(ScalarType::Double)
-                        })
-                };
-                if let Some(function) = best.iter().copied().find(is_double) {
-                    return self.call_of(function, checked, span);
-                }
-            }
-            _ => {}
-        }
-        let text = self.text(name);
-        let given: Vec<String> = checked
-            .iter()
-            .map(|argument| self.types.text(type_of(argument)))
-            .collect();
-        let shown: Vec<String> = candidates
-            .iter()
-            .take(6)
-            .map(|&function| self.signature_text(function))
-            .collect();
-        let hint = format!("there is {}", shown.join("; "));
-        match (candidates.as_slice(), viable.is_empty()) {
-            ([only], true) => {
-                let wanted = self.signatures[only.0 as usize].parameters.len();
-                if wanted == checked.len() {
-                    let only = *only;
-                    self.explain_argument(only, &checked, span, &hint);
-                } else {
-                    self.error_hint(
-                        span,
-                        format!(
-                            "'{text}' takes {wanted} argument(s), and is given {}",
-                            checked.len()
-                        ),
-                        &hint,
-                    );
-                }
-            }
-            (_, true) => self.error_hint(
-                span,
-                format!("no '{text}' takes ({})", given.join(", ")),
-                &hint,
-            ),
-            (_, false) => self.error_hint(
-                span,
-                format!(
-                    "the call of '{text}' with ({}) could mean several functions",
-                    given.join(", ")
-                ),
-                "cast the arguments to the type you mean",
-            ),
-        }
-        Self::bad(span)
-    }
-
-    fn explain_argument(
+    pub(super) fn explain_argument(
         &mut self,
         function: FunctionId,
         checked: &[Checked],
@@ -279,8 +232,10 @@ impl<'a> Sema<'a> {
         self.error_hint(span, "the arguments do not fit", hint);
     }
 
-    fn fits_of(&mut self, function: FunctionId, checked: &[Checked]) -> Option<Vec<Fit>> {
-        if self.signatures[function.0 as usize].parameters.len() != checked.len() {
+    pub(super) fn fits_of(&mut self, function: FunctionId, checked: &[Checked]) -> Option<Vec<Fit>> {
+        let signature = &self.signatures[function.0 as usize];
+        let needed = signature.parameters.len() - self.default_count(signature);
+        if !(needed..=signature.parameters.len()).contains(&checked.len()) {
             return None;
         }
         let mut fits = Vec::with_capacity(checked.len());
@@ -312,7 +267,7 @@ impl<'a> Sema<'a> {
         }
     }
 
-    fn signature_text(&self, function: FunctionId) -> String {
+    pub(super) fn signature_text(&self, function: FunctionId) -> String {
         let signature = &self.signatures[function.0 as usize];
         let parameters: Vec<String> = signature
             .parameters
@@ -330,26 +285,55 @@ impl<'a> Sema<'a> {
                 )
             })
             .collect();
-        format!("{}({})", self.text(signature.name), parameters.join(", "))
+        let name = match &signature.shown {
+            Some(shown) => shown.as_str(),
+            None => self.text(signature.name),
+        };
+        format!("{name}({})", parameters.join(", "))
     }
 
-    fn call_of(&mut self, function: FunctionId, checked: Vec<Checked>, span: Span) -> Expr {
+    /// Parameters that have a default argument.
+    fn default_count(&self, signature: &super::Signature<'a>) -> usize {
+        signature.declaration.map_or(0, |function| {
+            let with_default = function
+                .parameters
+                .iter()
+                .filter(|parameter| parameter.start.is_some());
+            with_default.count()
+        })
+    }
+
+    pub(super) fn call_of(
+        &mut self,
+        function: FunctionId,
+        mut checked: Vec<Checked>,
+        span: Span,
+    ) -> Checked {
         let signature = self.signatures[function.0 as usize].clone();
         if signature.is_kernel {
             self.refuse(span, "calling a kernel from device code");
-            return Self::bad(span);
+            return Checked::Value(Self::bad(span));
         }
-        if signature.definition.is_none() {
+        let Some(definition) = signature.definition else {
             let text = self.text(signature.name);
             self.error_hint(
                 span,
                 format!("'{text}' is declared but never defined"),
                 "give it a body in this source",
             );
-            return Self::bad(span);
-        }
+            return Checked::Value(Self::bad(span));
+        };
         self.want(function);
-        let arguments = checked
+        let hidden = signature.parameters.len() - definition.parameters.len();
+        let defaults = signature.declaration.unwrap_or(definition);
+        while checked.len() < signature.parameters.len() {
+            let start = &defaults.parameters[checked.len() - hidden].start;
+            let Some(start) = start else { break };
+            let value =
+                self.default_value(&signature.environment, start.span, |sema| sema.value(start));
+            checked.push(Checked::Value(value));
+        }
+        let arguments: Vec<Expr> = checked
             .into_iter()
             .zip(&signature.parameters)
             .map(|(argument, parameter)| {
@@ -360,11 +344,41 @@ impl<'a> Sema<'a> {
                 self.convert(value, parameter.ty, Context::Argument)
             })
             .collect();
-        Expr {
-            kind: ExprKind::Call(function, arguments),
-            ty: signature.return_type,
-            span,
+        if signature.is_deduced
+            || definition.is_constexpr && arguments.iter().all(|value| self.is_known(value))
+        {
+            self.check_now(function, span);
         }
+        let signature = &self.signatures[function.0 as usize];
+        if signature.is_deduced {
+            let text = self.text(signature.name);
+            self.error_hint(
+                span,
+                format!("what '{text}' returns is not known here"),
+                "write the return type instead of auto",
+            );
+            return Checked::Value(Self::bad(span));
+        }
+        let (ty, returns_reference) = (signature.return_type, signature.returns_reference);
+        let is_const = signature.returns_const;
+        if returns_reference {
+            let pointer = self.types.pointer(ty, is_const);
+            return Checked::Place(Place {
+                kind: PlaceKind::Dereference(Expr {
+                    kind: ExprKind::Call(function, arguments),
+                    ty: pointer,
+                    span,
+                }),
+                ty,
+                is_const,
+                span,
+            });
+        }
+        Checked::Value(Expr {
+            kind: ExprKind::Call(function, arguments),
+            ty,
+            span,
+        })
     }
 
     /// The address handed over for a reference parameter.
@@ -397,7 +411,7 @@ impl<'a> Sema<'a> {
     }
 }
 
-fn type_of(checked: &Checked) -> crate::types::TypeId {
+pub(super) fn type_of(checked: &Checked) -> crate::types::TypeId {
     match checked {
         Checked::Place(place) => place.ty,
         Checked::Value(value) => value.ty,

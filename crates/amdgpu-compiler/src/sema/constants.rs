@@ -50,6 +50,7 @@ impl<'a> Sema<'a> {
                 Constant::Integer(0) => self.evaluate(no),
                 _ => self.evaluate(yes),
             },
+            ExprKind::Call(function, arguments) => self.evaluate_call(*function, arguments),
             _ => None,
         }
     }
@@ -98,7 +99,7 @@ pub(super) fn convert_constant(value: Constant, from: ScalarType, to: ScalarType
     }
 }
 
-fn binary(
+pub(super) fn binary(
     operation: BinaryOp,
     ty: ScalarType,
     left: Constant,

@@ -95,6 +95,21 @@ impl<'a> Sema<'a> {
                 name,
                 is_arrow,
             } => self.member(object, *name, *is_arrow, span),
+            A::TemplateName(name, _) => {
+                let text = self.text(*name);
+                self.error_hint(
+                    span,
+                    format!("'{text}<…>' stands here without being called"),
+                    "call it: name<…>(…)",
+                );
+                Checked::Value(Self::bad(span))
+            }
+            A::TypeMember(ty, name) => {
+                let owner = self.resolve(ty);
+                self.type_member(owner, *name, span)
+            }
+            A::This => self.this_pointer(span),
+            A::Lambda(lambda) => Checked::Value(self.lambda(lambda, span)),
             A::Index(array, index) => self.index(array, index, span),
             A::Call(function, arguments) => self.call(function, arguments, span),
             A::Cast {
@@ -126,9 +141,7 @@ impl<'a> Sema<'a> {
                 is_increment,
                 is_prefix,
             } => self.step(object, *is_increment, *is_prefix, span),
-            A::Binary(operation, left, right) => {
-                Checked::Value(self.binary(*operation, left, right, span))
-            }
+            A::Binary(operation, left, right) => self.binary(*operation, left, right, span),
             A::Assign(operation, target, source) => self.assign(*operation, target, source, span),
             A::Conditional(condition, yes, no) => {
                 Checked::Value(self.conditional(condition, yes, no, span))
@@ -172,7 +185,7 @@ impl<'a> Sema<'a> {
         })
     }
 
-    fn name(&mut self, name: Symbol, span: Span) -> Checked {
+    pub(super) fn name(&mut self, name: Symbol, span: Span) -> Checked {
         match self.scopes.find(name).cloned() {
             Some(Entity::Local(local)) => {
                 let entry = &self.current.locals[local.0 as usize];
@@ -220,7 +233,21 @@ impl<'a> Sema<'a> {
                 self.refuse(span, "a function used as a value");
                 Checked::Value(Self::bad(span))
             }
-            Some(Entity::Type(_)) => {
+            Some(Entity::Member(owner)) => self.own_member(owner, name, span),
+            Some(Entity::Captured {
+                index,
+                is_reference,
+            }) => self.captured_place(index, is_reference, span),
+            Some(Entity::NotCaptured) => {
+                let text = self.text(name);
+                self.error_hint(
+                    span,
+                    format!("the lambda does not capture '{text}'"),
+                    "capture it: [=] takes values, [&] references; arrays need [&]",
+                );
+                Checked::Value(Self::bad(span))
+            }
+            Some(Entity::Type(_) | Entity::ConstType(_) | Entity::TypeTemplate(_)) => {
                 self.error(span, "a type cannot stand here; a value is needed");
                 Checked::Value(Self::bad(span))
             }
@@ -317,16 +344,41 @@ impl<'a> Sema<'a> {
 
     fn scoped(&mut self, scope: Symbol, name: Symbol, span: Span) -> Checked {
         if let Some(Entity::Type(ty)) = self.scopes.find(scope).cloned() {
-            return if let Some(&(constant, ty)) = self.enum_values.get(&(ty, name)) {
-                Checked::Value(Self::constant_expr(constant, ty, span))
-            } else {
-                let message = format!("'{}' has no value '{}'", self.text(scope), self.text(name));
-                self.error(span, message);
-                Checked::Value(Self::bad(span))
-            };
+            return self.type_member(ty, name, span);
         }
         // Namespaces are transparent: their contents belong to the program.
         self.name(name, span)
+    }
+
+    /// `Kind::some`, `Traits<float>::value`.
+    fn type_member(&mut self, owner: TypeId, name: Symbol, span: Span) -> Checked {
+        if let Some(&(constant, ty)) = self.enum_values.get(&(owner, name)) {
+            return Checked::Value(Self::constant_expr(constant, ty, span));
+        }
+        match self.static_member(owner, name) {
+            Some(Entity::Constant(constant, ty)) => {
+                return Checked::Value(Self::constant_expr(constant, ty, span));
+            }
+            Some(Entity::Global(global, is_const)) => {
+                let ty = self.program.globals[global.0 as usize].ty;
+                return Checked::Place(Place {
+                    kind: PlaceKind::Global(global),
+                    ty,
+                    is_const,
+                    span,
+                });
+            }
+            _ => {}
+        }
+        if owner != TypeTable::ERROR {
+            let message = format!(
+                "'{}' has no value '{}'",
+                self.types.text(owner),
+                self.text(name)
+            );
+            self.error(span, message);
+        }
+        Checked::Value(Self::bad(span))
     }
 
     fn member(
@@ -388,6 +440,11 @@ impl<'a> Sema<'a> {
                 }
             }
         };
+        self.member_of(place, name, span)
+    }
+
+    /// A field of a struct, or a constant of its type.
+    pub(super) fn member_of(&mut self, place: Place, name: Symbol, span: Span) -> Checked {
         let Type::Struct(index) = self.types.get(place.ty) else {
             if place.ty != TypeTable::ERROR {
                 let message = format!("'{}' has no fields", self.types.text(place.ty));
@@ -406,6 +463,10 @@ impl<'a> Sema<'a> {
         };
         let structure = &self.types.structs[index.0 as usize];
         let Some(field) = structure.fields.iter().find(|field| field.name == name) else {
+            if self.static_member(place.ty, name).is_some() {
+                return self.type_member(place.ty, name, span);
+            }
+            let structure = &self.types.structs[index.0 as usize];
             let names: Vec<&str> = structure
                 .fields
                 .iter()
@@ -426,7 +487,23 @@ impl<'a> Sema<'a> {
     }
 
     fn index(&mut self, array: &'a ast::Expr, index: &'a ast::Expr, span: Span) -> Checked {
-        let mut pointer = self.value(array);
+        let array = self.check_expr(array);
+        let mut pointer = match array {
+            object if matches!(self.types.get(super::calls::type_of(&object)), Type::Struct(_)) => {
+                let index = self.check_expr(index);
+                let operands = vec![object, index];
+                return match self.operator_call(words::OPERATOR_INDEX, operands, span) {
+                    Ok(result) => result,
+                    Err(operands) => {
+                        let text = self.types.text(super::calls::type_of(&operands[0]));
+                        let message = format!("'{text}' cannot be indexed");
+                        self.error_hint(span, message, "pointers and arrays can");
+                        Checked::Value(Self::bad(span))
+                    }
+                };
+            }
+            other => self.loaded(other),
+        };
         let mut index = self.value(index);
         if self.types.as_scalar(pointer.ty).is_some()
             && matches!(self.types.get(index.ty), Type::Pointer { .. })
@@ -510,25 +587,48 @@ impl<'a> Sema<'a> {
         span: Span,
     ) -> Checked {
         let target = self.resolve(ty);
+        Checked::Value(self.construct_value(target, arguments, span))
+    }
+
+    /// A value of a type from arguments in parentheses or braces after it.
+    pub(super) fn construct_value(
+        &mut self,
+        target: TypeId,
+        arguments: &'a [ast::Expr],
+        span: Span,
+    ) -> Expr {
         if let Type::Struct(_) = self.types.get(target) {
-            if let [only] = arguments {
+            if self.has_constructor(target) {
+                let mut checked = self.check_arguments(arguments);
+                if let ([only], true) = (checked.as_slice(), checked.len() == 1)
+                    && super::calls::type_of(only) == target
+                    && let Some(only) = checked.pop()
+                {
+                    return self.loaded(only);
+                }
+                if !checked.is_empty() || self.has_default_constructor(target) {
+                    return self
+                        .constructed(target, checked, span)
+                        .unwrap_or_else(|| Self::bad(span));
+                }
+                return self.zero(target, span);
+            }
+            if let [only] = arguments
+                && !matches!(only.kind, A::List(_))
+            {
                 let value = self.value(only);
                 if value.ty == target {
-                    return Checked::Value(value);
+                    return value;
                 }
-                return Checked::Value(self.struct_from(target, vec![value], span));
+                return self.struct_from(target, vec![value], span);
             }
-            let values = arguments
-                .iter()
-                .map(|argument| self.value(argument))
-                .collect();
-            return Checked::Value(self.struct_from(target, values, span));
+            return self.list_value(arguments, target, span);
         }
         match arguments {
-            [] => Checked::Value(self.zero(target, span)),
+            [] => self.zero(target, span),
             [only] => {
                 let value = self.value(only);
-                Checked::Value(self.explicit_cast(value, target, span))
+                self.explicit_cast(value, target, span)
             }
             _ => {
                 let message = format!(
@@ -537,20 +637,20 @@ impl<'a> Sema<'a> {
                     arguments.len()
                 );
                 self.error(span, message);
-                Checked::Value(Self::bad(span))
+                Self::bad(span)
             }
         }
     }
 
     /// A struct value from values of its first fields; the rest is zero.
-    fn struct_from(&mut self, target: TypeId, values: Vec<Expr>, span: Span) -> Expr {
+    pub(super) fn struct_from(&mut self, target: TypeId, values: Vec<Expr>, span: Span) -> Expr {
         let Type::Struct(index) = self.types.get(target) else {
             return Self::bad(span);
         };
-        let types: Vec<TypeId> = self.types.structs[index.0 as usize]
+        let types: Vec<(u64, TypeId)> = self.types.structs[index.0 as usize]
             .fields
             .iter()
-            .map(|field| field.ty)
+            .map(|field| (field.offset, field.ty))
             .collect();
         if values.len() > types.len() {
             let message = format!(
@@ -565,9 +665,11 @@ impl<'a> Sema<'a> {
         let mut values = values.into_iter();
         let fields = types
             .into_iter()
-            .map(|ty| match values.next() {
+            .map(|(offset, ty)| match values.next() {
                 Some(value) => self.convert(value, ty, Context::Initialisation),
-                None => self.zero(ty, span),
+                None => self
+                    .field_start(target, offset, ty)
+                    .unwrap_or_else(|| self.zero(ty, span)),
             })
             .collect();
         Expr {
@@ -642,8 +744,23 @@ impl<'a> Sema<'a> {
                 }
             }
             _ => {
-                let value = self.value(operand);
-                Checked::Value(self.unary_value(operation, value, span))
+                let name = match operation {
+                    UnaryOp::Plus => words::OPERATOR_ADD,
+                    UnaryOp::Minus => words::OPERATOR_SUBTRACT,
+                    UnaryOp::Not => words::OPERATOR_NOT,
+                    _ => words::OPERATOR_COMPLEMENT,
+                };
+                let operand = self.check_expr(operand);
+                match self.operator_call(name, vec![operand], span) {
+                    Ok(result) => result,
+                    Err(operands) => match operands.into_iter().next() {
+                        Some(operand) => {
+                            let value = self.loaded(operand);
+                            Checked::Value(self.unary_value(operation, value, span))
+                        }
+                        None => Checked::Value(Self::bad(span)),
+                    },
+                }
             }
         }
     }

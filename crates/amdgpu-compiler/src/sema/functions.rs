@@ -2,7 +2,11 @@
 
 use super::{Current, Entity, ParameterType, Sema, Signature};
 use crate::ast::{self, TypeKind};
-use crate::hir::{Function, FunctionId, LaunchBounds, Parameter};
+use crate::hir::{
+    Expr, ExprKind, Function, FunctionId, Initial, LaunchBounds, Parameter, Place, PlaceKind, Stmt,
+    StmtKind,
+};
+use crate::signature::symbol_of;
 use crate::source::Span;
 use crate::types::{Type, TypeId, TypeTable};
 
@@ -21,18 +25,42 @@ impl<'a> Sema<'a> {
             );
             return;
         }
-        let parameters: Vec<ParameterType> = function
+        let mut signature = self.signature_of(function, None);
+        signature.environment = self.snapshot();
+        if let Some(set) = self.global_set(function.name, function.span) {
+            self.add_to_set(set, signature, function);
+        }
+    }
+
+    /// What the declaration of a function shows, with names looked up here.
+    pub(super) fn signature_of(
+        &mut self,
+        function: &'a ast::Function,
+        owner: Option<TypeId>,
+    ) -> Signature<'a> {
+        let mut parameters: Vec<ParameterType> = function
             .parameters
             .iter()
             .map(|parameter| self.parameter_type(&parameter.ty))
             .collect();
-        let return_type = match &function.return_type.kind {
-            TypeKind::Reference(_) => {
-                self.refuse(function.return_type.span, "returning a reference");
-                TypeTable::ERROR
+        if let (Some(owner), ast::Role::Method | ast::Role::ConstMethod) = (owner, function.role) {
+            let this = ParameterType {
+                ty: owner,
+                is_reference: true,
+                is_const: function.role == ast::Role::ConstMethod,
+            };
+            parameters.insert(0, this);
+        }
+        let (mut returns_reference, mut returns_const, mut is_deduced) = (false, false, false);
+        let return_type = match (&function.return_type.kind, function.role, owner) {
+            (_, ast::Role::Constructor, Some(owner)) => owner,
+            (TypeKind::Reference(target), _, _) => {
+                returns_reference = true;
+                returns_const = self.is_const(target);
+                self.resolve(target)
             }
-            TypeKind::Auto => {
-                self.refuse(function.return_type.span, "a return type 'auto'");
+            (TypeKind::Auto, _, _) => {
+                is_deduced = true;
                 TypeTable::ERROR
             }
             _ => self.resolve(&function.return_type),
@@ -40,8 +68,7 @@ impl<'a> Sema<'a> {
         if function.is_kernel {
             self.check_kernel(function, &parameters, return_type);
         }
-        let text = self.text(function.name);
-        let signature = Signature {
+        Signature {
             name: function.name,
             span: function.span,
             is_kernel: function.is_kernel,
@@ -49,23 +76,56 @@ impl<'a> Sema<'a> {
             parameters,
             return_type,
             definition: function.body.as_ref().map(|_| function),
-        };
-        let set = match self.scopes.find(function.name) {
-            Some(Entity::Functions(set)) => *set,
+            declaration: Some(function),
+            returns_const,
+            role: function.role,
+            owner,
+            returns_reference,
+            is_deduced,
+            is_lazy: false,
+            shown: None,
+            aliases: Vec::new(),
+            environment: std::rc::Rc::default(),
+            template: None,
+            origin: None,
+        }
+    }
+
+    /// The overload set of a name outside of functions.
+    pub(super) fn global_set(
+        &mut self,
+        name: crate::interner::Symbol,
+        span: Span,
+    ) -> Option<usize> {
+        let detached = self.scopes.detach();
+        let set = match self.scopes.find(name) {
+            Some(Entity::Functions(set)) => Some(*set),
             Some(_) => {
+                let text = self.text(name);
                 self.error(
-                    function.span,
+                    span,
                     format!("'{text}' is declared as something else already"),
                 );
-                return;
+                None
             }
             None => {
                 self.overloads.push(Vec::new());
                 let set = self.overloads.len() - 1;
-                self.scopes.bind(function.name, Entity::Functions(set));
-                set
+                self.scopes.bind(name, Entity::Functions(set));
+                Some(set)
             }
         };
+        self.scopes.attach(detached);
+        set
+    }
+
+    pub(super) fn add_to_set(
+        &mut self,
+        set: usize,
+        signature: Signature<'a>,
+        function: &'a ast::Function,
+    ) {
+        let text = self.text(function.name);
         let same = self.overloads[set]
             .iter()
             .copied()
@@ -93,9 +153,10 @@ impl<'a> Sema<'a> {
     }
 
     pub(super) fn is_library_set(&self, set: usize) -> bool {
-        self.overloads[set]
-            .iter()
-            .all(|function| self.signatures[function.0 as usize].is_library)
+        !self.templates_of.contains_key(&set)
+            && self.overloads[set]
+                .iter()
+                .all(|function| self.signatures[function.0 as usize].is_library)
     }
 
     fn declare_again(
@@ -130,8 +191,10 @@ impl<'a> Sema<'a> {
             );
         } else if signature.definition.is_some() {
             let is_kernel = existing.is_kernel || signature.is_kernel;
+            let declaration = existing.declaration;
             *existing = signature;
             existing.is_kernel = is_kernel;
+            existing.declaration = declaration;
         }
     }
 
@@ -142,7 +205,7 @@ impl<'a> Sema<'a> {
                 ParameterType {
                     ty: id,
                     is_reference: true,
-                    is_const: target.is_const,
+                    is_const: self.is_const(target),
                 }
             }
             // `float a[]` and `float a[16]` as a parameter are pointers.
@@ -151,7 +214,10 @@ impl<'a> Sema<'a> {
                 let ty = if id == TypeTable::ERROR {
                     id
                 } else {
-                    self.types.pointer(id, element.is_const)
+                    {
+                    let is_const = self.is_const(element);
+                    self.types.pointer(id, is_const)
+                }
                 };
                 ParameterType {
                     ty,
@@ -207,6 +273,13 @@ impl<'a> Sema<'a> {
     }
 
     pub(super) fn function_body(&mut self, id: FunctionId) {
+        if self.started.insert(id) {
+            let origin = self.signatures[id.0 as usize].origin.clone();
+            self.within(origin, |sema| sema.function_body_here(id));
+        }
+    }
+
+    fn function_body_here(&mut self, id: FunctionId) {
         let signature = self.signatures[id.0 as usize].clone();
         let Some(function) = signature.definition else {
             return;
@@ -215,12 +288,23 @@ impl<'a> Sema<'a> {
         self.current = Current {
             return_type: Some(signature.return_type),
             is_kernel: signature.is_kernel,
+            is_constructor: signature.role == ast::Role::Constructor,
+            returns_reference: signature.returns_reference,
+            is_deduced: signature.is_deduced,
             ..Current::default()
         };
         self.unknown_names.clear();
         self.scopes.enter();
-        let mut parameters = Vec::new();
-        for (parameter, ty) in function.parameters.iter().zip(&signature.parameters) {
+        self.bind_all(&signature.environment);
+        self.scopes.enter();
+        let (mut parameters, mut start) = (Vec::new(), Vec::new());
+        self.declare_this(&signature, &mut parameters, &mut start);
+        let hidden = parameters.len();
+        for (parameter, ty) in function
+            .parameters
+            .iter()
+            .zip(&signature.parameters[hidden..])
+        {
             let is_restrict = matches!(
                 parameter.ty.kind,
                 TypeKind::Pointer {
@@ -232,7 +316,7 @@ impl<'a> Sema<'a> {
             let is_const = if ty.is_reference {
                 ty.is_const
             } else {
-                parameter.ty.is_const
+                self.is_const(&parameter.ty)
             };
             let local = match name {
                 Some(name) => self.declare_local(name, ty.ty, parameter.span, is_const),
@@ -245,28 +329,122 @@ impl<'a> Sema<'a> {
             }
             parameters.push(Parameter { local, is_restrict });
         }
-        let body = self.block(body);
-        self.scopes.leave();
+        if signature.role == ast::Role::Constructor {
+            self.constructor_start(function, &mut start);
+        }
+        let mut body = self.block(body);
+        body.splice(0..0, start);
+        if self.current.is_constructor {
+            body.extend(self.constructed_object(signature.span));
+        }
         let launch_bounds = function
             .launch_bounds
             .as_ref()
             .and_then(|bounds| self.launch_bounds(bounds));
+        self.scopes.leave();
+        self.scopes.leave();
+        if signature.is_deduced {
+            let entry = &mut self.signatures[id.0 as usize];
+            entry.is_deduced = false;
+            entry.return_type = if self.current.is_deduced {
+                TypeTable::VOID
+            } else {
+                self.current.return_type.unwrap_or(TypeTable::VOID)
+            };
+        }
+        let return_type = self.signatures[id.0 as usize].return_type;
+        let return_type = if signature.returns_reference && return_type != TypeTable::ERROR {
+            self.types.pointer(return_type, signature.returns_const)
+        } else {
+            return_type
+        };
         self.check_local_memory(signature.span);
         let current = std::mem::take(&mut self.current);
-        let name = self.text(signature.name).to_owned();
+        let display = signature
+            .shown
+            .unwrap_or_else(|| self.text(signature.name).to_owned());
+        let name = symbol_of(&display);
         self.checked.insert(id, self.program.functions.len());
         self.program.functions.push(Function {
             name,
+            display,
+            aliases: self.signatures[id.0 as usize].aliases.clone(),
             id,
             is_kernel: signature.is_kernel,
             is_never_inlined: function.is_never_inlined,
             parameters,
             locals: current.locals,
-            return_type: signature.return_type,
+            return_type,
             body,
             launch_bounds,
             span: signature.span,
         });
+    }
+
+    /// The object of a member function.
+    fn declare_this(
+        &mut self,
+        signature: &Signature<'a>,
+        parameters: &mut Vec<Parameter>,
+        start: &mut Vec<Stmt>,
+    ) {
+        let Some(owner) = signature.owner else { return };
+        let span = signature.span;
+        let is_const = match signature.role {
+            ast::Role::Method | ast::Role::Constructor => false,
+            ast::Role::ConstMethod => true,
+            _ => return,
+        };
+        let local = self.unnamed_local(owner);
+        let entry = &mut self.current.locals[local.0 as usize];
+        "this".clone_into(&mut entry.name);
+        entry.is_const = is_const;
+        let kind = if signature.role == ast::Role::Constructor {
+            start.push(Stmt {
+                kind: StmtKind::Declare(local, Initial::None),
+                span,
+            });
+            PlaceKind::Local(local)
+        } else {
+            entry.is_reference = true;
+            entry.is_in_memory = false;
+            parameters.push(Parameter {
+                local,
+                is_restrict: false,
+            });
+            let pointer = self.types.pointer(owner, is_const);
+            PlaceKind::Dereference(Expr {
+                kind: ExprKind::Load(Box::new(Place {
+                    kind: PlaceKind::Local(local),
+                    ty: pointer,
+                    is_const: true,
+                    span,
+                })),
+                ty: pointer,
+                span,
+            })
+        };
+        self.current.this = Some(Place {
+            kind,
+            ty: owner,
+            is_const,
+            span,
+        });
+        self.find_outer_this(span);
+    }
+
+    /// The `return` of a constructor: the new object.
+    pub(super) fn constructed_object(&mut self, span: Span) -> Option<Stmt> {
+        let this = self.current.this.clone()?;
+        let ty = this.ty;
+        Some(Stmt {
+            kind: StmtKind::Return(Some(Expr {
+                kind: ExprKind::Load(Box::new(this)),
+                ty,
+                span,
+            })),
+            span,
+        })
     }
 
     fn check_local_memory(&mut self, span: Span) {

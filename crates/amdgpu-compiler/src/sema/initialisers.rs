@@ -18,7 +18,7 @@ impl<'a> Sema<'a> {
             return;
         }
         if variable.is_static || variable.is_constant_memory {
-            if variable.ty.is_const || variable.is_constexpr {
+            if self.is_const(&variable.ty) || variable.is_constexpr {
                 self.global_variable(variable);
             } else {
                 self.refuse(variable.span, "a static variable that is not const");
@@ -34,7 +34,7 @@ impl<'a> Sema<'a> {
                 format!("the variable '{text}' cannot be void"),
             );
         }
-        let is_const = variable.ty.is_const || variable.is_constexpr;
+        let is_const = self.is_const(&variable.ty) || variable.is_constexpr;
         let local = self.declare_local(variable.name, ty, variable.span, is_const);
         if is_const {
             let constant = match &initial {
@@ -91,7 +91,9 @@ impl<'a> Sema<'a> {
             self.error(start.span, message);
             return;
         }
-        if place.is_const && !target.is_const {
+        let target_const = self.is_const(target);
+        // `auto&` takes the const with the type.
+        if place.is_const && !target_const && !matches!(target.kind, TypeKind::Auto) {
             self.error_hint(
                 start.span,
                 "this is const, and the reference is not",
@@ -101,7 +103,7 @@ impl<'a> Sema<'a> {
         let parameter = ParameterType {
             ty,
             is_reference: true,
-            is_const: target.is_const || place.is_const,
+            is_const: target_const || place.is_const,
         };
         let address = self.reference_to(
             super::expressions::Checked::Place(place),
@@ -165,6 +167,12 @@ impl<'a> Sema<'a> {
         }
         let ty = self.variable_type(variable);
         let Some(start) = &variable.start else {
+            let is_made = matches!(self.types.get(ty), Type::Struct(_))
+                && (self.has_default_constructor(ty) || self.has_starts(ty));
+            if is_made {
+                let value = self.construct_value(ty, &[], variable.span);
+                return (ty, Initial::Value(value));
+            }
             return (ty, Initial::None);
         };
         (ty, self.initial(start, ty))
@@ -195,6 +203,11 @@ impl<'a> Sema<'a> {
 
     fn initial(&mut self, start: &'a ast::Expr, ty: TypeId) -> Initial {
         match (&start.kind, self.types.get(ty)) {
+            (A::List(values), Type::Struct(_))
+                if self.has_constructor(ty) || self.has_starts(ty) =>
+            {
+                Initial::Value(self.list_value(values, ty, start.span))
+            }
             (A::List(values), Type::Array { .. } | Type::Struct(_)) => {
                 let mut parts = Vec::new();
                 self.parts(values, ty, 0, start.span, &mut parts);
@@ -220,10 +233,13 @@ impl<'a> Sema<'a> {
     /// `{…}` where one value of a type is wanted.
     pub(super) fn list_value(&mut self, values: &'a [ast::Expr], ty: TypeId, span: Span) -> Expr {
         if let Type::Struct(index) = self.types.get(ty) {
-            let fields: Vec<TypeId> = self.types.structs[index.0 as usize]
+            if self.has_constructor(ty) {
+                return self.construct_value(ty, values, span);
+            }
+            let fields: Vec<(u64, TypeId)> = self.types.structs[index.0 as usize]
                 .fields
                 .iter()
-                .map(|field| field.ty)
+                .map(|field| (field.offset, field.ty))
                 .collect();
             if values.len() > fields.len() {
                 let message = format!(
@@ -236,7 +252,7 @@ impl<'a> Sema<'a> {
                 return Self::bad(span);
             }
             let mut parts = Vec::new();
-            for (index, field) in fields.into_iter().enumerate() {
+            for (index, (offset, field)) in fields.into_iter().enumerate() {
                 let part = match values.get(index) {
                     Some(ast::Expr {
                         kind: A::List(inner),
@@ -247,7 +263,9 @@ impl<'a> Sema<'a> {
                         let value = self.value(value);
                         self.convert(value, field, Context::Initialisation)
                     }
-                    None => self.zero(field, span),
+                    None => self
+                        .field_start(ty, offset, field)
+                        .unwrap_or_else(|| self.zero(field, span)),
                 };
                 parts.push(part);
             }
@@ -308,6 +326,10 @@ impl<'a> Sema<'a> {
                 return;
             }
             match (&value.kind, self.types.get(ty)) {
+                (A::List(inner), Type::Struct(_)) if self.has_constructor(ty) => {
+                    let checked = self.list_value(inner, ty, value.span);
+                    parts.push((base + offset, checked));
+                }
                 (A::List(inner), Type::Array { .. } | Type::Struct(_)) => {
                     self.parts(inner, ty, base + offset, value.span, parts);
                 }
@@ -331,7 +353,7 @@ impl<'a> Sema<'a> {
             self.refuse(variable.span, "a global reference");
             return;
         }
-        let is_const = variable.ty.is_const || variable.is_constexpr;
+        let is_const = self.is_const(&variable.ty) || variable.is_constexpr;
         if !is_const {
             self.refuse(variable.span, "a __device__ variable");
             return;

@@ -3,8 +3,10 @@
 use super::Sema;
 use super::conversions::Context;
 use super::expressions::Checked;
+use super::members::operator_name;
 use crate::ast::{self, BinaryOp, UnaryOp};
 use crate::hir::{Expr, ExprKind, Place};
+use crate::interner::words;
 use crate::source::Span;
 use crate::types::{Type, TypeId, TypeTable};
 
@@ -64,6 +66,28 @@ impl<'a> Sema<'a> {
         let Some(place) = self.writable(object, purpose) else {
             return Checked::Value(Self::bad(span));
         };
+        if matches!(self.types.get(place.ty), Type::Struct(_)) {
+            let name = if is_increment {
+                words::OPERATOR_INCREMENT
+            } else {
+                words::OPERATOR_DECREMENT
+            };
+            let mut operands = vec![Checked::Place(place)];
+            if !is_prefix {
+                // C++ tells `a++` from `++a` by an int that nobody reads.
+                operands.push(Checked::Value(self.zero(TypeTable::INT, span)));
+            }
+            return match self.operator_call(name, operands, span) {
+                Ok(result) => result,
+                Err(operands) => {
+                    let text = operands.first().map_or_else(String::new, |operand| {
+                        self.types.text(super::calls::type_of(operand))
+                    });
+                    self.error(span, format!("'{text}' cannot be {purpose}"));
+                    Checked::Value(Self::bad(span))
+                }
+            };
+        }
         let is_pointer = matches!(self.types.get(place.ty), Type::Pointer { pointee, .. } if pointee != TypeTable::VOID);
         let is_number =
             matches!(self.types.get(place.ty), Type::Scalar(_)) && place.ty != TypeTable::BOOL;
@@ -90,10 +114,22 @@ impl<'a> Sema<'a> {
         left: &'a ast::Expr,
         right: &'a ast::Expr,
         span: Span,
-    ) -> Expr {
-        let left = self.value(left);
-        let right = self.value(right);
-        self.binary_values(operation, left, right, span)
+    ) -> Checked {
+        let left = self.check_expr(left);
+        let right = self.check_expr(right);
+        let operands = match operator_name(operation) {
+            Some(name) => match self.operator_call(name, vec![left, right], span) {
+                Ok(result) => return result,
+                Err(operands) => operands,
+            },
+            None => vec![left, right],
+        };
+        let mut values = operands.into_iter().map(|operand| self.loaded(operand));
+        let (Some(left), Some(right)) = (values.next(), values.next()) else {
+            return Checked::Value(Self::bad(span));
+        };
+        drop(values);
+        Checked::Value(self.binary_values(operation, left, right, span))
     }
 
     fn binary_values(&mut self, operation: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
@@ -210,7 +246,7 @@ impl<'a> Sema<'a> {
             span,
             message,
             if has_struct {
-                "operators of structs are not supported yet; work on the fields"
+                "define the operator as a __device__ function, or work on the fields"
             } else {
                 "convert one side"
             },
@@ -296,6 +332,14 @@ impl<'a> Sema<'a> {
                     let ty = place.ty;
                     self.list_value(values, ty, source.span)
                 }
+                (_, Some(place)) if self.has_method(place.ty, words::OPERATOR_ASSIGN) => {
+                    let source = self.check_expr(source);
+                    let operands = vec![Checked::Place(place.clone()), source];
+                    return match self.operator_call(words::OPERATOR_ASSIGN, operands, span) {
+                        Ok(result) => result,
+                        Err(_) => Checked::Value(Self::bad(span)),
+                    };
+                }
                 _ => self.value(source),
             };
             let Some(place) = place else {
@@ -309,10 +353,25 @@ impl<'a> Sema<'a> {
                 span,
             });
         };
-        let value = self.value(source);
+        let value = self.check_expr(source);
         let Some(place) = place else {
             return Checked::Value(Self::bad(span));
         };
+        let (place, value) = if matches!(self.types.get(place.ty), Type::Struct(_))
+            && let Some(name) = super::members::assignment_name(operation)
+        {
+            let operands = vec![Checked::Place(place.clone()), value];
+            match self.operator_call(name, operands, span) {
+                Ok(result) => return result,
+                Err(mut operands) => match operands.pop() {
+                    Some(value) => (place, value),
+                    None => return Checked::Value(Self::bad(span)),
+                },
+            }
+        } else {
+            (place, value)
+        };
+        let value = self.loaded(value);
         Checked::Value(self.compound(operation, place, value, span))
     }
 

@@ -44,6 +44,20 @@ impl<'a> Sema<'a> {
         self.condition(value)
     }
 
+    fn constant_truth(&mut self, condition: &'a ast::Expr) -> Option<bool> {
+        let value = self.condition_of(condition);
+        if value.ty == TypeTable::ERROR {
+            return None;
+        }
+        match self.evaluate(&value) {
+            Some(crate::hir::Constant::Integer(value)) => Some(value != 0),
+            _ => {
+                self.not_constant(condition.span, "the condition of if constexpr");
+                None
+            }
+        }
+    }
+
     pub(super) fn statement(&mut self, statement: &'a ast::Stmt, out: &mut Vec<Stmt>) {
         let span = statement.span;
         let mut push = |kind| out.push(Stmt { kind, span });
@@ -58,7 +72,9 @@ impl<'a> Sema<'a> {
                     self.local_variable(variable, out);
                 }
             }
-            A::Item(item) => self.type_item(item),
+            A::Item(item) => {
+                self.type_item(item);
+            }
             A::Sequence(statements) => {
                 for statement in statements {
                     self.statement(statement, out);
@@ -72,11 +88,26 @@ impl<'a> Sema<'a> {
                 condition,
                 then,
                 otherwise,
+                is_constexpr,
             } => {
                 self.scopes.enter();
                 let mut inner = Vec::new();
                 if let Some(start) = &condition.start {
                     self.statement(start, &mut inner);
+                }
+                if *is_constexpr {
+                    let taken = match self.constant_truth(&condition.value) {
+                        Some(true) => Some(then),
+                        Some(false) => otherwise.as_ref(),
+                        None => None,
+                    };
+                    if let Some(taken) = taken {
+                        let taken = self.boxed(taken);
+                        inner.push(*taken);
+                    }
+                    self.scopes.leave();
+                    out.append(&mut inner);
+                    return;
                 }
                 let value = self.condition_of(&condition.value);
                 let then = self.boxed(then);
@@ -156,6 +187,32 @@ impl<'a> Sema<'a> {
     }
 
     fn return_statement(&mut self, value: Option<&'a ast::Expr>, span: Span) -> StmtKind {
+        if self.current.is_constructor {
+            if let Some(value) = value {
+                self.error(value.span, "a constructor returns nothing");
+            }
+            return match self.constructed_object(span) {
+                Some(statement) => statement.kind,
+                None => StmtKind::Return(None),
+            };
+        }
+        if self.current.returns_reference {
+            return self.return_reference(value, span);
+        }
+        let mut known = None;
+        if self.current.is_deduced {
+            self.current.is_deduced = false;
+            let ty = match value {
+                None => TypeTable::VOID,
+                Some(value) => {
+                    let value = self.value(value);
+                    let ty = value.ty;
+                    known = Some(value);
+                    ty
+                }
+            };
+            self.current.return_type = Some(ty);
+        }
         let wanted = self.current.return_type.unwrap_or(TypeTable::VOID);
         match value {
             None => {
@@ -166,8 +223,11 @@ impl<'a> Sema<'a> {
                 StmtKind::Return(None)
             }
             Some(value) => {
-                let checked = match &value.kind {
-                    ast::ExprKind::List(values) => self.list_value(values, wanted, value.span),
+                let checked = match (known, &value.kind) {
+                    (Some(known), _) => known,
+                    (None, ast::ExprKind::List(values)) => {
+                        self.list_value(values, wanted, value.span)
+                    }
                     _ => self.value(value),
                 };
                 if wanted == TypeTable::VOID {
@@ -192,6 +252,34 @@ impl<'a> Sema<'a> {
                 StmtKind::Return(Some(self.convert(checked, wanted, Context::Return)))
             }
         }
+    }
+
+    /// In a function that returns a reference: the address of what is returned.
+    fn return_reference(&mut self, value: Option<&'a ast::Expr>, span: Span) -> StmtKind {
+        let Some(value) = value else {
+            self.error_hint(span, "this function returns a reference", "write return value;");
+            return StmtKind::Return(None);
+        };
+        let wanted = self.current.return_type.unwrap_or(TypeTable::ERROR);
+        let Some(place) = self.place(value, "returned by reference") else {
+            return StmtKind::Return(None);
+        };
+        if place.ty != wanted && place.ty != TypeTable::ERROR && wanted != TypeTable::ERROR {
+            let message = format!(
+                "this function returns a reference to '{}', and this is '{}'",
+                self.types.text(wanted),
+                self.types.text(place.ty)
+            );
+            self.error(value.span, message);
+            return StmtKind::Return(None);
+        }
+        self.mark_in_memory(&place);
+        let ty = self.types.pointer(place.ty, place.is_const);
+        StmtKind::Return(Some(Expr {
+            kind: ExprKind::AddressOf(Box::new(place)),
+            ty,
+            span,
+        }))
     }
 
     fn switch(&mut self, value: &'a ast::Expr, body: &'a [ast::Stmt]) -> StmtKind {

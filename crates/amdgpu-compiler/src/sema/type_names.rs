@@ -6,8 +6,7 @@ use crate::hir::Constant;
 use crate::interner::Symbol;
 use crate::source::Span;
 use crate::types::{
-    EnumId, EnumType, Field, MAX_OBJECT_BYTES, ScalarType, StructId, StructType, Type, TypeId,
-    TypeTable,
+    EnumId, EnumType, Field, MAX_OBJECT_BYTES, ScalarType, Type, TypeId, TypeTable,
 };
 
 impl<'a> Sema<'a> {
@@ -17,29 +16,37 @@ impl<'a> Sema<'a> {
             ast::Item::Enum(enumeration) => self.enumeration(enumeration),
             ast::Item::Alias { name, ty } => {
                 let id = self.resolve(ty);
-                self.bind_type(*name, id, ty.span);
+                let entity = if self.is_const(ty) {
+                    Entity::ConstType(id)
+                } else {
+                    Entity::Type(id)
+                };
+                self.bind_type(*name, entity, ty.span);
             }
             ast::Item::StaticAssert { condition, span } => match self.constant_integer(condition) {
                 Some(0) => self.error(*span, "this static_assert fails"),
                 Some(_) => {}
                 None => self.not_constant(condition.span, "the condition of static_assert"),
             },
-            ast::Item::Function(_) | ast::Item::Variable(_) => {}
+            ast::Item::Template(template) => self.declare_template(template, None),
+            ast::Item::Function(_) | ast::Item::Variable(_) | ast::Item::Instantiate { .. } => {}
         }
     }
 
-    fn bind_type(&mut self, name: Symbol, ty: TypeId, span: Span) {
-        match self.scopes.find_here(name) {
-            Some(Entity::Type(existing)) if *existing == ty => {}
+    fn bind_type(&mut self, name: Symbol, entity: Entity, span: Span) {
+        match (self.scopes.find_here(name), &entity) {
+            (Some(Entity::Type(existing)), Entity::Type(ty)) if existing == ty => {}
             // The user's own float4 hides that of the library.
-            Some(Entity::Type(_)) if self.in_library || self.scopes_are_global() => {
-                self.scopes.bind(name, Entity::Type(ty));
+            (Some(Entity::Type(_) | Entity::ConstType(_)), _)
+                if self.in_library || self.scopes_are_global() =>
+            {
+                self.scopes.bind(name, entity);
             }
-            Some(_) => {
+            (Some(_), _) => {
                 let text = self.text(name);
                 self.error(span, format!("'{text}' is declared twice in one scope"));
             }
-            None => self.scopes.bind(name, Entity::Type(ty)),
+            (None, _) => self.scopes.bind(name, entity),
         }
     }
 
@@ -52,16 +59,40 @@ impl<'a> Sema<'a> {
             TypeKind::Void => TypeTable::VOID,
             TypeKind::Scalar(scalar) => self.types.scalar(*scalar),
             TypeKind::Named(name) => {
-                if let Some(Entity::Type(id)) = self.scopes.find(*name) {
-                    *id
-                } else {
-                    let text = self.text(*name);
-                    self.error_hint(
-                        ty.span,
-                        format!("unknown type '{text}'"),
-                        "declare it before this line",
-                    );
-                    TypeTable::ERROR
+                match self.scopes.find(*name) {
+                    Some(Entity::Type(id) | Entity::ConstType(id)) => *id,
+                    Some(Entity::TypeTemplate(index)) => {
+                        let index = *index;
+                        self.type_instance(index, &[], ty.span)
+                    }
+                    _ => {
+                        let text = self.text(*name);
+                        self.error_hint(
+                            ty.span,
+                            format!("unknown type '{text}'"),
+                            "declare it before this line",
+                        );
+                        TypeTable::ERROR
+                    }
+                }
+            }
+            TypeKind::Template { name, arguments } => {
+                self.template_type(*name, arguments, ty.span)
+            }
+            TypeKind::Member { scope, name } => {
+                let owner = self.resolve(scope);
+                match self.static_member(owner, *name) {
+                    Some(Entity::Type(id) | Entity::ConstType(id)) => id,
+                    _ if owner == TypeTable::ERROR => owner,
+                    _ => {
+                        let message = format!(
+                            "'{}' has no type '{}'",
+                            self.types.text(owner),
+                            self.text(*name)
+                        );
+                        self.error(ty.span, message);
+                        TypeTable::ERROR
+                    }
                 }
             }
             TypeKind::Pointer { pointee, .. } => {
@@ -69,7 +100,8 @@ impl<'a> Sema<'a> {
                 if id == TypeTable::ERROR {
                     id
                 } else {
-                    self.types.pointer(id, pointee.is_const)
+                    let is_const = self.is_const(pointee);
+                    self.types.pointer(id, is_const)
                 }
             }
             TypeKind::Array { element, length } => self.array(element, length.as_deref(), ty.span),
@@ -85,6 +117,18 @@ impl<'a> Sema<'a> {
                 TypeTable::ERROR
             }
         }
+    }
+
+    /// Whether a type is written const, or is a name for a const type.
+    pub(super) fn is_const(&self, ty: &TypeExpr) -> bool {
+        ty.is_const
+            || match &ty.kind {
+                TypeKind::Named(name) => {
+                    matches!(self.scopes.find(*name), Some(Entity::ConstType(_)))
+                }
+                TypeKind::Array { element, .. } => self.is_const(element),
+                _ => false,
+            }
     }
 
     fn array(
@@ -158,21 +202,18 @@ impl<'a> Sema<'a> {
             _ => None,
         };
         let id = known.unwrap_or_else(|| {
-            let index = StructId(self.types.structs.len() as u32);
-            self.types.structs.push(StructType {
-                name,
-                fields: Vec::new(),
-                bytes: 1,
-                align: 1,
-            });
-            let id = self.types.intern(Type::Struct(index));
+            let id = self.new_struct(name);
             self.declared_structs.insert(id);
             self.scopes.bind(structure.name, Entity::Type(id));
             id
         });
-        if structure.is_declaration {
-            return;
+        if !structure.is_declaration {
+            self.define_struct(id, structure, self.origin.is_some());
         }
+    }
+
+    /// The fields of a struct, each where C puts it.
+    pub(super) fn layout(&mut self, id: TypeId, structure: &'a ast::Struct) {
         let mut fields: Vec<Field> = Vec::new();
         let mut offset = 0u64;
         let mut align = 1u64;
@@ -185,9 +226,6 @@ impl<'a> Sema<'a> {
                 );
                 continue;
             }
-            if field.start.is_some() {
-                self.refuse(field.span, "an initial value of a field");
-            }
             if fields.iter().any(|other| other.name == field.name) {
                 let text = self.text(field.name);
                 self.error(field.span, format!("the field '{text}' is declared twice"));
@@ -195,6 +233,9 @@ impl<'a> Sema<'a> {
             }
             let field_align = self.types.align(ty);
             offset = offset.next_multiple_of(field_align);
+            if let Some(start) = &field.start {
+                self.note_start(id, offset, start);
+            }
             fields.push(Field {
                 name: field.name,
                 ty,
@@ -254,7 +295,7 @@ impl<'a> Sema<'a> {
         });
         let id = self.types.intern(Type::Enum(index));
         if let Some(name) = enumeration.name {
-            self.bind_type(name, id, enumeration.span);
+            self.bind_type(name, Entity::Type(id), enumeration.span);
         }
         let mut next = 0i64;
         for (name, span, number) in &enumeration.values {

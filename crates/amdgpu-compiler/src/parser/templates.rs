@@ -1,0 +1,460 @@
+//! Templates: their parameters, their arguments, and requests for instances.
+
+use super::specifiers::is_specifier;
+use super::{Parse, Parser};
+use crate::ast::{
+    Expr, Item, Template, TemplateArgument, TemplateParameter, TemplateParameterKind, TypeExpr,
+    TypeKind,
+};
+use crate::interner::words;
+use crate::token::TokenKind;
+
+/// Parameters or arguments of one template.
+const MAX_TEMPLATE_ARGUMENTS: usize = 64;
+/// Tokens looked at to find the `>` that ends template arguments, when it decides what a statement is.
+const MAX_LOOKAHEAD: usize = 4096;
+
+impl Parser<'_> {
+    /// At `template`.
+    pub(super) fn template(&mut self, items: &mut Vec<Item>) -> Parse<()> {
+        if self.peek_at(1).kind != TokenKind::Less {
+            return self.instantiation(items);
+        }
+        let start = self.next;
+        let after = self.after_angles(1).unwrap_or(1);
+        self.next = start + after;
+        let is_host = !self.is_device_template();
+        self.next = start;
+        if is_host {
+            let word = *self.peek();
+            self.next = start + after;
+            let head = self.head();
+            self.next = start;
+            self.note_host(head.name, word.site);
+            self.skip_declaration();
+            return Ok(());
+        }
+        let changes = self.type_changes.len();
+        let result = self.nested(|parser| parser.template_declaration(items));
+        self.leave_type_scope(changes);
+        let Ok((name, is_type)) = result else {
+            // Known from here on all the same: what uses it is not wrong.
+            let word = self.tokens.get(start + after).map(|token| token.symbol);
+            let name = self.tokens.get(start + after + 1).copied();
+            if matches!(word, Some(words::STRUCT | words::CLASS))
+                && let Some(name) = name.filter(|name| name.kind == TokenKind::Identifier)
+            {
+                self.add_template_name(name.symbol);
+                self.add_type_name(name.symbol);
+            }
+            return Err(super::Failed);
+        };
+        self.add_template_name(name);
+        if is_type {
+            self.add_type_name(name);
+        }
+        Ok(())
+    }
+
+    fn is_device_template(&self) -> bool {
+        match self.peek().symbol {
+            words::STRUCT | words::CLASS | words::UNION => !self.is_host_struct(),
+            words::USING => true,
+            words::TEMPLATE => {
+                // A template of templates: told apart where it is parsed.
+                true
+            }
+            _ => self.head().is_device,
+        }
+    }
+
+    /// The template's name, and whether it is one of types.
+    fn template_declaration(
+        &mut self,
+        items: &mut Vec<Item>,
+    ) -> Parse<(crate::interner::Symbol, bool)> {
+        let word = self.bump();
+        let parameters = self.template_parameters()?;
+        match self.peek().symbol {
+            words::STRUCT | words::CLASS => {
+                let word = self.bump();
+                let mut specifiers = super::specifiers::Specifiers::default();
+                self.struct_attributes(&mut specifiers)?;
+                let name = self.expect(TokenKind::Identifier, "as the name of the template")?;
+                let mut specialisation = None;
+                if self.at(TokenKind::Less) {
+                    specialisation = Some(self.template_arguments()?);
+                    if !parameters.is_empty() {
+                        return self.refuse(
+                            name.site,
+                            "a partial specialisation",
+                            Some("specialise for given types: template <> struct Name<float> { … }"),
+                        );
+                    }
+                }
+                self.add_template_name(name.symbol);
+                let kind = self.structure_after_name(&mut specifiers, &word, Some(name), true)?;
+                self.expect(TokenKind::Semicolon, "after the struct")?;
+                let TypeKind::Named(symbol) = kind else {
+                    return self.fail(word.site, "a struct needs a name", None);
+                };
+                let mut inner = std::mem::take(&mut self.side_items);
+                let Some(item) = inner.pop() else {
+                    return Err(super::Failed);
+                };
+                items.append(&mut inner);
+                items.push(Item::Template(Box::new(Template {
+                    parameters,
+                    specialisation,
+                    item,
+                    span: name.site,
+                })));
+                Ok((symbol, true))
+            }
+            words::UNION => self.refuse(self.peek().site, "a union", None),
+            words::TEMPLATE => self.refuse(
+                self.peek().site,
+                "a member template defined outside of its struct",
+                Some("define it inside of the struct"),
+            ),
+            words::USING => {
+                let item = self.alias()?;
+                let Item::Alias { name, .. } = &item else {
+                    return Err(super::Failed);
+                };
+                let name = *name;
+                items.push(Item::Template(Box::new(Template {
+                    parameters,
+                    specialisation: None,
+                    item,
+                    span: word.site,
+                })));
+                Ok((name, true))
+            }
+            _ => {
+                if parameters.is_empty() {
+                    return self.refuse(
+                        word.site,
+                        "a specialisation of a function",
+                        Some("write an overload: the same name with other parameters"),
+                    );
+                }
+                if let Some((name, _)) = self.head().name {
+                    self.add_template_name(name);
+                }
+                let mut inner = Vec::new();
+                self.declaration(&mut inner)?;
+                let mut name = None;
+                for item in inner {
+                    if let Item::Function(function) = &item {
+                        name = Some(function.name);
+                        items.push(Item::Template(Box::new(Template {
+                            parameters: parameters.clone(),
+                            specialisation: None,
+                            span: function.span,
+                            item,
+                        })));
+                    } else if let Item::Variable(variable) = &item {
+                        return self.refuse(variable.span, "a template of a variable", None);
+                    } else {
+                        items.push(item);
+                    }
+                }
+                match name {
+                    Some(name) => Ok((name, false)),
+                    None => self.fail(word.site, "a template belongs to a function or struct", None),
+                }
+            }
+        }
+    }
+
+    /// `<typename T, int N = 4>`.
+    pub(super) fn template_parameters(&mut self) -> Parse<Vec<TemplateParameter>> {
+        self.expect(TokenKind::Less, "after 'template'")?;
+        let mut parameters = Vec::new();
+        while !self.at(TokenKind::Greater) {
+            let token = *self.peek();
+            if parameters.len() >= MAX_TEMPLATE_ARGUMENTS {
+                return self.fail(
+                    token.site,
+                    format!("a template has at most {MAX_TEMPLATE_ARGUMENTS} parameters"),
+                    None,
+                );
+            }
+            let is_type = matches!(token.symbol, words::TYPENAME | words::CLASS)
+                && self.peek_at(2).kind != TokenKind::ColonColon;
+            if token.symbol == words::TEMPLATE {
+                return self.refuse(token.site, "a template as parameter of a template", None);
+            }
+            let parameter = if is_type {
+                self.bump();
+                self.refuse_pack()?;
+                let name = self.parameter_name();
+                if let Some(name) = name {
+                    self.add_type_name(name);
+                }
+                let default = if self.accept(TokenKind::Equal) {
+                    Some(self.type_name()?)
+                } else {
+                    None
+                };
+                TemplateParameter {
+                    name,
+                    kind: TemplateParameterKind::Type { default },
+                }
+            } else {
+                let specifiers = self.specifiers(false)?;
+                let Some(ty) = specifiers.ty else {
+                    let found = self.shown(self.peek());
+                    return self.fail(
+                        token.site,
+                        format!("expected 'typename' or a type, found {found}"),
+                        None,
+                    );
+                };
+                self.refuse_pack()?;
+                let name = self.parameter_name();
+                if let Some(name) = name {
+                    self.hide_type_name(name);
+                }
+                let default = if self.accept(TokenKind::Equal) {
+                    Some(self.template_value()?)
+                } else {
+                    None
+                };
+                TemplateParameter {
+                    name,
+                    kind: TemplateParameterKind::Value { ty, default },
+                }
+            };
+            parameters.push(parameter);
+            if !self.accept(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.close_angle("after the template parameters")?;
+        Ok(parameters)
+    }
+
+    fn refuse_pack(&mut self) -> Parse<()> {
+        if self.at(TokenKind::Ellipsis) {
+            return self.refuse(
+                self.peek().site,
+                "a variable number of template parameters",
+                None,
+            );
+        }
+        Ok(())
+    }
+
+    fn parameter_name(&mut self) -> Option<crate::interner::Symbol> {
+        let is_name = self.at(TokenKind::Identifier) && !is_specifier(self.peek().symbol);
+        is_name.then(|| self.bump().symbol)
+    }
+
+    /// `<float, 4>`, at the `<`.
+    pub(super) fn template_arguments(&mut self) -> Parse<Vec<TemplateArgument>> {
+        self.nested(|parser| {
+            parser.bump();
+            let mut arguments = Vec::new();
+            while !matches!(
+                parser.kind(),
+                TokenKind::Greater | TokenKind::ShiftRight | TokenKind::TripleGreater
+            ) {
+                if arguments.len() >= MAX_TEMPLATE_ARGUMENTS {
+                    return parser.fail(
+                        parser.peek().site,
+                        format!("a template has at most {MAX_TEMPLATE_ARGUMENTS} arguments"),
+                        None,
+                    );
+                }
+                let argument = if parser.at_type() {
+                    TemplateArgument::Type(parser.type_name()?)
+                } else {
+                    TemplateArgument::Value(parser.template_value()?)
+                };
+                arguments.push(argument);
+                if !parser.accept(TokenKind::Comma) {
+                    break;
+                }
+            }
+            parser.close_angle("after the template arguments")?;
+            Ok(arguments)
+        })
+    }
+
+    /// An expression in which `>` closes the template arguments.
+    fn template_value(&mut self) -> Parse<Expr> {
+        let outer = std::mem::replace(&mut self.angle_closes, true);
+        let value = self.nested(Self::conditional);
+        self.angle_closes = outer;
+        value
+    }
+
+    /// Runs `parse` inside of brackets of another kind, where `>` is an operator again.
+    pub(super) fn bracketed<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        let outer = std::mem::replace(&mut self.angle_closes, false);
+        let result = parse(self);
+        self.angle_closes = outer;
+        result
+    }
+
+    /// Takes one `>`, also from a `>>` or `>>>`.
+    pub(super) fn close_angle(&mut self, context: &str) -> Parse<()> {
+        let token = *self.peek();
+        let rest = match token.kind {
+            TokenKind::ShiftRight => TokenKind::Greater,
+            TokenKind::TripleGreater => TokenKind::ShiftRight,
+            TokenKind::GreaterEqual => TokenKind::Equal,
+            TokenKind::ShiftRightEqual => TokenKind::GreaterEqual,
+            _ => {
+                self.expect(TokenKind::Greater, context)?;
+                return Ok(());
+            }
+        };
+        self.split = Some((
+            self.next,
+            crate::token::Token {
+                kind: rest,
+                ..token
+            },
+        ));
+        Ok(())
+    }
+
+    /// How far ahead the token after the `>` is that closes the `<` at `ahead`.
+    pub(super) fn after_angles(&self, ahead: usize) -> Option<usize> {
+        let mut angles = 0usize;
+        let mut brackets = 0usize;
+        let mut index = ahead;
+        while index < ahead + MAX_LOOKAHEAD {
+            let closes = match self.peek_at(index).kind {
+                TokenKind::Eof | TokenKind::Semicolon | TokenKind::LeftBrace => return None,
+                TokenKind::LeftParen | TokenKind::LeftBracket => {
+                    brackets += 1;
+                    0
+                }
+                TokenKind::RightParen | TokenKind::RightBracket => {
+                    brackets = brackets.checked_sub(1)?;
+                    0
+                }
+                TokenKind::Less if brackets == 0 => {
+                    angles += 1;
+                    0
+                }
+                TokenKind::Greater if brackets == 0 => 1,
+                TokenKind::ShiftRight if brackets == 0 => 2,
+                TokenKind::TripleGreater if brackets == 0 => 3,
+                _ => 0,
+            };
+            index += 1;
+            if closes > 0 {
+                if closes >= angles {
+                    return Some(index);
+                }
+                angles -= closes;
+            }
+        }
+        None
+    }
+
+    /// Whether a template's name with arguments stands here.
+    pub(super) fn at_template_name(&self, ahead: usize) -> bool {
+        let token = self.peek_at(ahead);
+        token.kind == TokenKind::Identifier
+            && self.template_names.contains(&token.symbol)
+            && self.peek_at(ahead + 1).kind == TokenKind::Less
+    }
+
+    /// `Matrix<float>`, at the name.
+    pub(super) fn template_type(&mut self) -> Parse<TypeExpr> {
+        let name = self.bump();
+        let arguments = self.template_arguments()?;
+        Ok(TypeExpr {
+            kind: TypeKind::Template {
+                name: name.symbol,
+                arguments,
+            },
+            is_const: false,
+            span: name.site,
+        })
+    }
+
+    /// `template __global__ void f<float>(float*);`
+    fn instantiation(&mut self, items: &mut Vec<Item>) -> Parse<()> {
+        self.bump();
+        while !self.at_template_name(0) {
+            match self.kind() {
+                TokenKind::Semicolon | TokenKind::LeftBrace | TokenKind::Eof => {
+                    let found = self.shown(self.peek());
+                    return self.fail(
+                        self.peek().site,
+                        format!("expected name<arguments> of a template, found {found}"),
+                        Some("write: template __global__ void name<float>(float*);"),
+                    );
+                }
+                TokenKind::LeftParen => {
+                    self.bracketed(Self::skip_parens)?;
+                }
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+        self.request(None, items)?;
+        if self.at(TokenKind::LeftParen) {
+            self.skip_parens()?;
+        }
+        self.expect(TokenKind::Semicolon, "after the instantiation")?;
+        Ok(())
+    }
+
+    /// `name<arguments>`.
+    fn request(&mut self, expression: Option<String>, items: &mut Vec<Item>) -> Parse<()> {
+        let name = self.bump();
+        let is_type = self.type_names.contains(&name.symbol);
+        let arguments = self.template_arguments()?;
+        if !is_type {
+            items.push(Item::Instantiate {
+                name: name.symbol,
+                arguments,
+                expression,
+                span: name.site,
+            });
+        }
+        Ok(())
+    }
+
+    /// What `name_expressions` of the options become: `__agpu_instantiate "text" name<arguments>;`.
+    pub(super) fn requested_instance(&mut self, items: &mut Vec<Item>) -> Parse<()> {
+        self.bump();
+        while self.accept(TokenKind::ColonColon)
+            || self.at(TokenKind::Identifier) && self.peek_at(1).kind == TokenKind::ColonColon
+        {
+            if self.at(TokenKind::Identifier) {
+                self.bump();
+            }
+        }
+        let start = self.peek().span;
+        let name = *self.peek();
+        if !self.at_template_name(0) {
+            let shown = self.shown(&name);
+            return self.fail(
+                name.site,
+                format!("{shown} is not a template of this source"),
+                Some("ask for it by its plain name, or check the spelling"),
+            );
+        }
+        let mut inner = Vec::new();
+        self.request(Some(String::new()), &mut inner)?;
+        let text = self.sources.text(start.to(self.previous_span())).to_owned();
+        for item in &mut inner {
+            if let Item::Instantiate { expression, .. } = item {
+                *expression = Some(text.clone());
+            }
+        }
+        items.append(&mut inner);
+        self.expect(TokenKind::Semicolon, "after the name of the kernel")?;
+        Ok(())
+    }
+}

@@ -1,0 +1,280 @@
+//! Lambdas: structs whose fields are what they capture, with one function, `operator()`.
+
+use std::rc::Rc;
+
+use super::expressions::Checked;
+use super::templates::FunctionTemplate;
+use super::{Entity, Sema};
+use crate::ast::{self, CaptureKind};
+use crate::hir::{Expr, ExprKind, Place};
+use crate::interner::{Symbol, words};
+use crate::source::Span;
+use crate::types::{Field, StructId, Type, TypeId, TypeTable};
+
+/// A variable that the lambda keeps.
+struct Kept {
+    name: Symbol,
+    value: Expr,
+    is_reference: bool,
+}
+
+impl<'a> Sema<'a> {
+    pub(super) fn lambda(&mut self, lambda: &'a ast::Lambda, span: Span) -> Expr {
+        let kept = self.captured(lambda, span);
+        let ty = self.new_struct("lambda".to_owned());
+        self.fill_lambda(ty, &kept);
+        let mut environment = Vec::new();
+        for &name in &lambda.all_names {
+            if let Some(entity) = self.scopes.find_inner(name).cloned() {
+                environment.push((name, self.seen_from_inside(entity)));
+            }
+        }
+        for (index, kept) in kept.iter().enumerate() {
+            let entity = Entity::Captured {
+                index,
+                is_reference: kept.is_reference,
+            };
+            environment.push((kept.name, entity));
+        }
+        let environment = Rc::new(environment);
+        if lambda.templates.is_empty() {
+            let origin = self.origin.clone();
+            let mut signature = self.apart(origin, |sema| {
+                sema.scopes.enter();
+                sema.bind_all(&environment);
+                let signature = sema.signature_of(&lambda.function, Some(ty));
+                sema.scopes.leave();
+                signature
+            });
+            signature.environment = environment;
+            signature.is_lazy = true;
+            signature.shown = Some("lambda".to_owned());
+            signature.origin.clone_from(&self.origin);
+            let set = self.member_set(ty, words::OPERATOR_CALL, lambda.function.role);
+            self.add_to_set(set, signature, &lambda.function);
+        } else {
+            self.add_function_template(FunctionTemplate {
+                parameters: &lambda.templates,
+                function: &lambda.function,
+                owner: Some(ty),
+                environment,
+                has_instance: false,
+            });
+        }
+        Expr {
+            kind: ExprKind::Struct(kept.into_iter().map(|kept| kept.value).collect()),
+            ty,
+            span,
+        }
+    }
+
+    /// What a name around a lambda stands for inside of it.
+    fn seen_from_inside(&self, entity: Entity) -> Entity {
+        match entity {
+            Entity::Local(local) => {
+                let local = &self.current.locals[local.0 as usize];
+                match local.constant {
+                    Some(constant) if !local.is_reference => Entity::Constant(constant, local.ty),
+                    _ => Entity::NotCaptured,
+                }
+            }
+            Entity::Captured { .. } => Entity::NotCaptured,
+            other => other,
+        }
+    }
+
+    fn captured(&mut self, lambda: &'a ast::Lambda, span: Span) -> Vec<Kept> {
+        let mut kept: Vec<Kept> = Vec::new();
+        for capture in &lambda.captures {
+            let checked = match &capture.start {
+                Some(start) => self.check_expr(start),
+                None => self.name(capture.name, capture.span),
+            };
+            let is_reference = capture.kind == CaptureKind::Reference;
+            if let Some(one) = self.kept(capture.name, checked, is_reference, capture.span) {
+                kept.push(one);
+            }
+        }
+        let Some(default) = lambda.default_capture else {
+            return kept;
+        };
+        let mut needs_this = false;
+        for &name in &lambda.names {
+            let is_parameter = |parameter: &ast::Parameter| parameter.name == Some(name);
+            if kept.iter().any(|kept| kept.name == name)
+                || lambda.function.parameters.iter().any(is_parameter)
+            {
+                continue;
+            }
+            match self.scopes.find(name) {
+                Some(Entity::Local(local)) => {
+                    let local = &self.current.locals[local.0 as usize];
+                    // Known values need no place. An array is not kept by value; a variable of the lambda's own may hide it.
+                    let is_array = matches!(self.types.get(local.ty), Type::Array { .. });
+                    if local.constant.is_some() && !local.is_reference
+                        || local.ty == TypeTable::ERROR
+                        || is_array && default == CaptureKind::Value
+                    {
+                        continue;
+                    }
+                }
+                Some(Entity::Captured { .. }) => {}
+                Some(Entity::Member(_)) => {
+                    needs_this = true;
+                    continue;
+                }
+                _ => {
+                    needs_this |= name == words::LAMBDA_THIS;
+                    continue;
+                }
+            }
+            let checked = self.name(name, span);
+            let is_reference = default == CaptureKind::Reference;
+            if let Some(one) = self.kept(name, checked, is_reference, span) {
+                kept.push(one);
+            }
+        }
+        if needs_this && (self.current.this.is_some() || self.current.outer_this.is_some()) {
+            let checked = self.this_pointer(span);
+            if let Some(one) = self.kept(words::LAMBDA_THIS, checked, false, span) {
+                kept.push(one);
+            }
+        }
+        kept
+    }
+
+    fn kept(
+        &mut self,
+        name: Symbol,
+        checked: Checked,
+        is_reference: bool,
+        span: Span,
+    ) -> Option<Kept> {
+        let text = self.text(name);
+        match checked {
+            Checked::Place(place) if is_reference => {
+                if place.ty == TypeTable::ERROR {
+                    return None;
+                }
+                self.mark_in_memory(&place);
+                let ty = self.types.pointer(place.ty, place.is_const);
+                Some(Kept {
+                    name,
+                    value: Expr {
+                        kind: ExprKind::AddressOf(Box::new(place)),
+                        ty,
+                        span,
+                    },
+                    is_reference,
+                })
+            }
+            Checked::Place(place) if matches!(self.types.get(place.ty), Type::Array { .. }) => {
+                let message = format!("capturing the array '{text}' by value");
+                self.diagnostics.unsupported(
+                    span,
+                    format!("{message} is not supported"),
+                    Some("capture it by reference: [&]"),
+                );
+                None
+            }
+            other => {
+                let value = self.loaded(other);
+                if matches!(self.types.get(value.ty), Type::Error | Type::Void) {
+                    return None;
+                }
+                Some(Kept {
+                    name,
+                    value,
+                    is_reference: false,
+                })
+            }
+        }
+    }
+
+    fn fill_lambda(&mut self, ty: TypeId, kept: &[Kept]) {
+        let mut fields = Vec::with_capacity(kept.len());
+        let (mut offset, mut align) = (0u64, 1u64);
+        for kept in kept {
+            let field_align = self.types.align(kept.value.ty);
+            offset = offset.next_multiple_of(field_align);
+            fields.push(Field {
+                name: kept.name,
+                ty: kept.value.ty,
+                offset,
+            });
+            offset += self.types.bytes(kept.value.ty);
+            align = align.max(field_align);
+        }
+        if let Type::Struct(StructId(index)) = self.types.get(ty) {
+            let entry = &mut self.types.structs[index as usize];
+            entry.fields = fields;
+            entry.bytes = offset.max(1).next_multiple_of(align);
+            entry.align = align;
+        }
+    }
+
+    /// A captured variable, named inside of the lambda.
+    pub(super) fn captured_place(
+        &mut self,
+        index: usize,
+        is_reference: bool,
+        span: Span,
+    ) -> Checked {
+        let Some(place) = self.lambda_field(index, span) else {
+            return Checked::Value(Self::bad(span));
+        };
+        if !is_reference {
+            return Checked::Place(place);
+        }
+        self.dereferenced(place, span)
+    }
+
+    fn dereferenced(&mut self, place: Place, span: Span) -> Checked {
+        let Type::Pointer { pointee, is_const } = self.types.get(place.ty) else {
+            return Checked::Value(Self::bad(span));
+        };
+        let address = self.load(place);
+        Checked::Place(Place {
+            kind: crate::hir::PlaceKind::Dereference(address),
+            ty: pointee,
+            is_const,
+            span,
+        })
+    }
+
+    fn lambda_field(&self, index: usize, span: Span) -> Option<Place> {
+        let this = self.current.this.clone()?;
+        let Type::Struct(structure) = self.types.get(this.ty) else {
+            return None;
+        };
+        let field = self.types.structs[structure.0 as usize].fields.get(index)?;
+        Some(Place {
+            ty: field.ty,
+            is_const: this.is_const,
+            kind: crate::hir::PlaceKind::Field(Box::new(this), field.offset),
+            span,
+        })
+    }
+
+    /// Inside of a lambda that keeps `this`: the object it points to.
+    pub(super) fn find_outer_this(&mut self, span: Span) {
+        let Some(this) = &self.current.this else {
+            return;
+        };
+        let Type::Struct(structure) = self.types.get(this.ty) else {
+            return;
+        };
+        let fields = &self.types.structs[structure.0 as usize].fields;
+        let Some(index) = fields
+            .iter()
+            .position(|field| field.name == words::LAMBDA_THIS)
+        else {
+            return;
+        };
+        if let Some(place) = self.lambda_field(index, span)
+            && let Checked::Place(outer) = self.dereferenced(place, span)
+        {
+            self.current.outer_this = Some(outer);
+        }
+    }
+}
