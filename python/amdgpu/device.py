@@ -148,7 +148,7 @@ class AMDGPUDevice:
             source: Source text with at least one `__global__` function.
             core_type: Core type that the kernel is counted for.
             optimization_level: none, low, high or max; None takes the device's.
-            name: Which kernel, when the source has several.
+            name: Which kernel, when the source has several; of a template with its arguments, `name="scale<float, 4>"`.
             fast_math: Lets the compiler reorder floating-point operations; results are then no longer the same on every device.
             defines: Preprocessor macros.
             file_name: Name that error messages show.

@@ -34,7 +34,7 @@ const MEMORY_CACHE_MODULES: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct CompileRequest<'a> {
     pub source: &'a str,
-    /// Which kernel is wanted; `None` is fine when the source has exactly one.
+    /// Which kernel is wanted, instances of templates with their arguments (`scale<float, 4>`); `None` is fine when the source has exactly one.
     pub kernel_name: Option<&'a str>,
     pub core: CoreType,
     pub options: CompileOptions,
@@ -44,6 +44,7 @@ pub struct CompileRequest<'a> {
 #[derive(Clone, Serialize, Deserialize)]
 struct UnitFacts {
     kernels: Vec<KernelSignature>,
+    template_kernels: Vec<String>,
     notes: Vec<String>,
     passes: String,
 }
@@ -85,11 +86,12 @@ impl Context {
     ) -> Result<Arc<Kernel>> {
         self.device()?;
         let started = Instant::now();
+        let request = &with_instance(request);
         let key = key_of(request, self.info(), generator);
         let (unit, answer) = self.find_or_build(request, &key, generator)?;
         counter(MetricId::KernelCacheRequestsTotal, &[answer.name()]).increment();
-        let signature = choose(&unit.facts.kernels, request.kernel_name)?;
-        let function = unit.module.function(&signature.name)?;
+        let signature = choose(&unit.facts, request.kernel_name)?;
+        let function = unit.module.function(&signature.symbol)?;
         let origin = Origin {
             key: key.as_str(),
             core: request.core,
@@ -184,6 +186,7 @@ impl Context {
         )?;
         let facts = UnitFacts {
             kernels: unit.kernels,
+            template_kernels: unit.template_kernels,
             notes: unit.notes.iter().map(ToString::to_string).collect(),
             passes: serde_json::to_string(&unit.telemetry.passes).unwrap_or_default(),
         };
@@ -229,18 +232,35 @@ fn key_of(request: &CompileRequest<'_>, info: &DeviceInfo, generator: &dyn Toolc
     ])
 }
 
-fn choose<'a>(kernels: &'a [KernelSignature], wanted: Option<&str>) -> Result<&'a KernelSignature> {
+/// The request, which also asks the compiler for the instance of a template that its name means.
+fn with_instance<'a>(request: &CompileRequest<'a>) -> CompileRequest<'a> {
+    let mut request = request.clone();
+    if let Some(name) = request.kernel_name.filter(|name| name.contains('<')) {
+        request.options.name_expressions.push(name.to_owned());
+    }
+    request
+}
+
+fn choose<'a>(facts: &'a UnitFacts, wanted: Option<&str>) -> Result<&'a KernelSignature> {
+    let kernels = facts.kernels.as_slice();
     let names = || {
-        kernels
+        let mut text = kernels
             .iter()
             .map(|kernel| kernel.name.as_str())
             .collect::<Vec<_>>()
-            .join(", ")
+            .join(", ");
+        if !facts.template_kernels.is_empty() {
+            text.push_str("; and templates, to be named with arguments: ");
+            text.push_str(&facts.template_kernels.join(", "));
+        }
+        text
     };
     match wanted {
         Some(name) => kernels
             .iter()
-            .find(|kernel| kernel.name == name)
+            .find(|kernel| {
+                kernel.name == name || kernel.expressions.iter().any(|text| is_same(text, name))
+            })
             .ok_or_else(|| Error::KernelNotFound {
                 reason: format!("the source has no kernel `{name}`; it has: {}", names()),
             }),
@@ -255,4 +275,14 @@ fn choose<'a>(kernels: &'a [KernelSignature], wanted: Option<&str>) -> Result<&'
             }),
         },
     }
+}
+
+/// Whether two texts name one instance; white space and namespaces around do not matter.
+fn is_same(text: &str, name: &str) -> bool {
+    let bare = |text: &str| -> String {
+        text.chars()
+            .filter(|character| !character.is_whitespace())
+            .collect()
+    };
+    bare(name).ends_with(&bare(text))
 }

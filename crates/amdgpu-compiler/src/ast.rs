@@ -55,13 +55,8 @@ pub struct TemplateParameter {
 
 #[derive(Clone, Debug)]
 pub enum TemplateParameterKind {
-    Type {
-        default: Option<TypeExpr>,
-    },
-    Value {
-        ty: TypeExpr,
-        default: Option<Expr>,
-    },
+    Type { default: Option<TypeExpr> },
+    Value { ty: TypeExpr, default: Option<Expr> },
 }
 
 /// `template <…>` before a function, struct or alias.
@@ -305,9 +300,15 @@ pub enum Item {
     Function(Function),
     Struct(Struct),
     Enum(Enum),
-    Alias { name: Symbol, ty: TypeExpr },
+    Alias {
+        name: Symbol,
+        ty: TypeExpr,
+    },
     Variable(Variable),
-    StaticAssert { condition: Expr, span: Span },
+    StaticAssert {
+        condition: Expr,
+        span: Span,
+    },
     Template(Box<Template>),
     /// `template __global__ void f<float>(float*);` and kernels asked for by name.
     Instantiate {

@@ -103,10 +103,7 @@ pub struct Diagnostics {
 
 impl Diagnostics {
     /// The instances that what follows is about, innermost first; gives back those before.
-    pub fn set_instances(
-        &mut self,
-        instances: Rc<Vec<(String, Span)>>,
-    ) -> Rc<Vec<(String, Span)>> {
+    pub fn set_instances(&mut self, instances: Rc<Vec<(String, Span)>>) -> Rc<Vec<(String, Span)>> {
         std::mem::replace(&mut self.instances, instances)
     }
 

@@ -20,6 +20,7 @@ mod scope;
 mod statements;
 mod templates;
 mod type_names;
+mod values;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -63,6 +64,7 @@ enum Entity {
 type Environment = Rc<Vec<(Symbol, Entity)>>;
 
 /// A function as its declaration shows it.
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 #[derive(Clone, Debug)]
 struct Signature<'a> {
     name: Symbol,
@@ -103,6 +105,7 @@ struct ParameterType {
 }
 
 /// State of the function being checked.
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 #[derive(Debug, Default)]
 struct Current {
     locals: Vec<hir::Local>,

@@ -2,6 +2,8 @@
 
 #![allow(clippy::expect_used)] // A test that cannot set up fails with that text.
 
+use std::fmt::Write;
+
 use amdgpu_compiler::{CompileOptions, Compiler, Error, OptimizationLevel, Target, ir, pass_names};
 use proptest::prelude::*;
 
@@ -290,11 +292,21 @@ fn templates_without_an_end_stop() {
         "}; f();".repeat(2000)
     );
     must_end(&lambdas);
-    let calls: String = (0..2000)
-        .map(|index| format!("int a{index} = larger((int)p[{index}], {index}); auto f{index} = [&] {{ return a{index}; }}; p[0] += f{index}();\n"))
-        .collect();
-    must_end(&format!("{PROLOGUE}__global__ void k(int* p) {{ {calls} }}"));
-    let angles = format!("template <int N> struct S {{}}; __global__ void k(int* p) {{ {} }}", "S<S<".repeat(20_000));
+    let mut calls = String::new();
+    for index in 0..2000 {
+        let _ = writeln!(calls, "int a{index} = larger((int)p[{index}], {index});");
+        let _ = writeln!(
+            calls,
+            "auto f{index} = [&] {{ return a{index}; }}; p[0] += f{index}();"
+        );
+    }
+    must_end(&format!(
+        "{PROLOGUE}__global__ void k(int* p) {{ {calls} }}"
+    ));
+    let angles = format!(
+        "template <int N> struct S {{}}; __global__ void k(int* p) {{ {} }}",
+        "S<S<".repeat(20_000)
+    );
     must_end(&angles);
 }
 

@@ -3,8 +3,8 @@
 use super::specifiers::{Specifiers, is_specifier, is_specifier_with_arguments};
 use super::{Parse, Parser};
 use crate::ast::{
-    Expr, ExprKind, Function, Item, Parameter, Role, TemplateParameter, TemplateParameterKind, TypeExpr, TypeKind,
-    Variable,
+    Expr, ExprKind, Function, Item, Parameter, Role, TemplateParameter, TemplateParameterKind,
+    TypeExpr, TypeKind, Variable,
 };
 use crate::interner::{Symbol, words};
 use crate::source::Span;
@@ -274,9 +274,7 @@ impl Parser<'_> {
                     Some(self.initialiser()?)
                 }
                 TokenKind::LeftBrace => Some(self.initialiser()?),
-                TokenKind::LeftParen => {
-                    Some(self.parenthesised_initial(&declared.ty)?)
-                }
+                TokenKind::LeftParen => Some(self.parenthesised_initial(&declared.ty)?),
                 _ => None,
             };
             variables.push(Variable {
@@ -310,7 +308,12 @@ impl Parser<'_> {
             (1, Some(only)) if !is_struct => Ok(only),
             (_, last) => {
                 arguments.extend(last);
-                let height = arguments.iter().map(|value| value.height).max().unwrap_or(0) + 1;
+                let height = arguments
+                    .iter()
+                    .map(|value| value.height)
+                    .max()
+                    .unwrap_or(0)
+                    + 1;
                 let kind = ExprKind::Construct {
                     ty: Box::new(TypeExpr {
                         is_const: false,
@@ -354,7 +357,9 @@ impl Parser<'_> {
                         Some("write template <typename T> and T"),
                     );
                 };
-                let name = self.interner.intern(&format!("auto:{}", invented.len() + 1));
+                let name = self
+                    .interner
+                    .intern(&format!("auto:{}", invented.len() + 1));
                 base.kind = TypeKind::Named(name);
                 invented.push(TemplateParameter {
                     name: Some(name),

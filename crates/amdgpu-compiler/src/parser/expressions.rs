@@ -535,7 +535,7 @@ impl Parser<'_> {
     fn is_type_in_parens(&self) -> bool {
         self.at_template_name(1) && self.type_names.contains(&self.peek_at(1).symbol)
             || self.type_names.contains(&self.peek_at(1).symbol)
-            && self.peek_at(2).kind == TokenKind::RightParen
+                && self.peek_at(2).kind == TokenKind::RightParen
     }
 }
 

@@ -153,8 +153,8 @@ impl Parser<'_> {
         let mut names = Vec::new();
         let tokens = self.tokens.get(first..end).unwrap_or_default();
         for (index, token) in tokens.iter().enumerate() {
-            let follows_dot = index > 0
-                && matches!(tokens[index - 1].kind, TokenKind::Dot | TokenKind::Arrow);
+            let follows_dot =
+                index > 0 && matches!(tokens[index - 1].kind, TokenKind::Dot | TokenKind::Arrow);
             if token.kind == TokenKind::Identifier && !follows_dot && seen.insert(token.symbol) {
                 names.push(token.symbol);
             }

@@ -98,7 +98,8 @@ impl Parser<'_> {
         if self.accept(TokenKind::Semicolon) {
             return Ok(());
         }
-        if self.at(TokenKind::LeftParen) && matches!(base.kind, TypeKind::Named(name) if name == owner)
+        if self.at(TokenKind::LeftParen)
+            && matches!(base.kind, TypeKind::Named(name) if name == owner)
         {
             let declared = Declared {
                 name: Some(owner),
@@ -194,12 +195,13 @@ impl Parser<'_> {
                 TokenKind::RightBrace if parens == 0 => return,
                 TokenKind::LeftBrace => {
                     // After a name it is the value of a field: `: x{1}, y{2} { … }`.
-                    let is_value = self.tokens.get(self.next.wrapping_sub(1)).is_some_and(
-                        |token| {
-                            token.kind == TokenKind::Identifier
-                                && !matches!(token.symbol, words::CONST | words::NOEXCEPT)
-                        },
-                    );
+                    let is_value =
+                        self.tokens
+                            .get(self.next.wrapping_sub(1))
+                            .is_some_and(|token| {
+                                token.kind == TokenKind::Identifier
+                                    && !matches!(token.symbol, words::CONST | words::NOEXCEPT)
+                            });
                     self.skip_braces();
                     if !is_value && parens == 0 {
                         return;
@@ -312,7 +314,10 @@ impl Parser<'_> {
                     Some("write a function with a name"),
                 );
             }
-            TokenKind::Amp | TokenKind::AmpAmp | TokenKind::PipePipe | TokenKind::Comma
+            TokenKind::Amp
+            | TokenKind::AmpAmp
+            | TokenKind::PipePipe
+            | TokenKind::Comma
             | TokenKind::Arrow => {
                 return self.refuse(token.site, "overloading this operator", None);
             }

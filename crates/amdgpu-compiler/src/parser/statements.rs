@@ -177,11 +177,7 @@ impl Parser<'_> {
         }
     }
 
-    fn if_statement(
-        &mut self,
-        span: crate::source::Span,
-        is_constexpr: bool,
-    ) -> Parse<Stmt> {
+    fn if_statement(&mut self, span: crate::source::Span, is_constexpr: bool) -> Parse<Stmt> {
         self.expect(TokenKind::LeftParen, "after 'if'")?;
         let mut start = None;
         if self.at_type() {

@@ -59,11 +59,8 @@ impl Parser<'_> {
     fn is_device_template(&self) -> bool {
         match self.peek().symbol {
             words::STRUCT | words::CLASS | words::UNION => !self.is_host_struct(),
-            words::USING => true,
-            words::TEMPLATE => {
-                // A template of templates: told apart where it is parsed.
-                true
-            }
+            // Templates of members, defined outside of their struct, are refused where they are parsed.
+            words::USING | words::TEMPLATE => true,
             _ => self.head().is_device,
         }
     }
@@ -88,7 +85,9 @@ impl Parser<'_> {
                         return self.refuse(
                             name.site,
                             "a partial specialisation",
-                            Some("specialise for given types: template <> struct Name<float> { … }"),
+                            Some(
+                                "specialise for given types: template <> struct Name<float> { … }",
+                            ),
                         );
                     }
                 }
@@ -162,7 +161,11 @@ impl Parser<'_> {
                 }
                 match name {
                     Some(name) => Ok((name, false)),
-                    None => self.fail(word.site, "a template belongs to a function or struct", None),
+                    None => self.fail(
+                        word.site,
+                        "a template belongs to a function or struct",
+                        None,
+                    ),
                 }
             }
         }

@@ -54,7 +54,12 @@ impl<'a> Sema<'a> {
             Some(Entity::Member(owner)) if self.has_method(owner, name) => {
                 return self.own_call(owner, name, written.as_deref(), arguments, span);
             }
-            Some(Entity::Local(_) | Entity::Captured { .. } | Entity::Member(_) | Entity::NotCaptured) => {
+            Some(
+                Entity::Local(_)
+                | Entity::Captured { .. }
+                | Entity::Member(_)
+                | Entity::NotCaptured,
+            ) => {
                 let object = self.name(name, span);
                 return self.call_object(object, arguments, span);
             }
@@ -232,9 +237,13 @@ impl<'a> Sema<'a> {
         self.error_hint(span, "the arguments do not fit", hint);
     }
 
-    pub(super) fn fits_of(&mut self, function: FunctionId, checked: &[Checked]) -> Option<Vec<Fit>> {
+    pub(super) fn fits_of(
+        &mut self,
+        function: FunctionId,
+        checked: &[Checked],
+    ) -> Option<Vec<Fit>> {
         let signature = &self.signatures[function.0 as usize];
-        let needed = signature.parameters.len() - self.default_count(signature);
+        let needed = signature.parameters.len() - default_count(signature);
         if !(needed..=signature.parameters.len()).contains(&checked.len()) {
             return None;
         }
@@ -290,17 +299,6 @@ impl<'a> Sema<'a> {
             None => self.text(signature.name),
         };
         format!("{name}({})", parameters.join(", "))
-    }
-
-    /// Parameters that have a default argument.
-    fn default_count(&self, signature: &super::Signature<'a>) -> usize {
-        signature.declaration.map_or(0, |function| {
-            let with_default = function
-                .parameters
-                .iter()
-                .filter(|parameter| parameter.start.is_some());
-            with_default.count()
-        })
     }
 
     pub(super) fn call_of(
@@ -409,6 +407,17 @@ impl<'a> Sema<'a> {
             span,
         }
     }
+}
+
+/// Parameters that have a default argument.
+fn default_count(signature: &super::Signature<'_>) -> usize {
+    signature.declaration.map_or(0, |function| {
+        let with_default = function
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.start.is_some());
+        with_default.count()
+    })
 }
 
 pub(super) fn type_of(checked: &Checked) -> crate::types::TypeId {

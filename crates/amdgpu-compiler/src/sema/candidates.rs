@@ -16,7 +16,7 @@ struct Candidate {
     fits: Vec<Fit>,
 }
 
-impl<'a> Sema<'a> {
+impl Sema<'_> {
     /// The call of the best function of some overload sets; `written` are template arguments that the call names.
     pub(super) fn resolve_call(
         &mut self,
@@ -64,9 +64,7 @@ impl<'a> Sema<'a> {
                 self.signatures[function.0 as usize]
                     .parameters
                     .iter()
-                    .all(|parameter| {
-                        self.types.as_scalar(parameter.ty) == Some(ScalarType::Double)
-                    })
+                    .all(|parameter| self.types.as_scalar(parameter.ty) == Some(ScalarType::Double))
             };
             if let Some(function) = best.iter().copied().find(is_double) {
                 return self.call_of(function, checked, span);
@@ -75,7 +73,15 @@ impl<'a> Sema<'a> {
         if self.is_over_limit() {
             return Checked::Value(Self::bad(span));
         }
-        self.no_candidate(name, &functions, &templates, viable.is_empty(), written, &checked, span);
+        self.no_candidate(
+            name,
+            &functions,
+            &templates,
+            viable.is_empty(),
+            written,
+            &checked,
+            span,
+        );
         Checked::Value(Self::bad(span))
     }
 
@@ -206,7 +212,9 @@ impl<'a> Sema<'a> {
                 let template = templates[0];
                 let mark = self.diagnostics.mark();
                 let hidden = self.hidden_parameters(template);
-                if let Some(given) = self.deduce(template, written.unwrap_or(&[]), &checked[hidden..]) {
+                if let Some(given) =
+                    self.deduce(template, written.unwrap_or(&[]), &checked[hidden..])
+                {
                     self.function_instance(template, &given, span, true);
                 }
                 if !self.diagnostics.has_errors_since(mark) {

@@ -40,7 +40,7 @@ impl Known<'_> {
     }
 }
 
-impl<'a> Sema<'a> {
+impl Sema<'_> {
     /// The template arguments of a call, as far as they follow from its arguments; `None` when they contradict each other.
     pub(super) fn deduce(
         &mut self,
@@ -126,8 +126,10 @@ impl<'a> Sema<'a> {
                 if self.type_templates[*index].name != *name {
                     return true;
                 }
-                arguments.iter().zip(actual).all(|(pattern, actual)| {
-                    match (pattern, actual) {
+                arguments
+                    .iter()
+                    .zip(actual)
+                    .all(|(pattern, actual)| match (pattern, actual) {
                         (ast::TemplateArgument::Type(pattern), Argument::Type(ty, is_const)) => {
                             self.unify(pattern, *ty, *is_const, known)
                         }
@@ -142,8 +144,7 @@ impl<'a> Sema<'a> {
                             None => true,
                         },
                         _ => true,
-                    }
-                })
+                    })
             }
             _ => true,
         }

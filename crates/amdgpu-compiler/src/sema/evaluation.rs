@@ -37,7 +37,11 @@ impl Sema<'_> {
     }
 
     /// The value of a call of a `constexpr` function with known arguments; `None` when it is not known.
-    pub(super) fn evaluate_call(&self, function: FunctionId, arguments: &[Expr]) -> Option<Constant> {
+    pub(super) fn evaluate_call(
+        &self,
+        function: FunctionId,
+        arguments: &[Expr],
+    ) -> Option<Constant> {
         let values = arguments
             .iter()
             .map(|argument| self.evaluate(argument))
@@ -59,7 +63,9 @@ impl Evaluation<'_, '_> {
 
     fn call(&mut self, id: FunctionId, values: Vec<Constant>) -> Option<Constant> {
         let signature = &self.sema.signatures[id.0 as usize];
-        if !signature.definition.is_some_and(|function| function.is_constexpr)
+        if !signature
+            .definition
+            .is_some_and(|function| function.is_constexpr)
             || signature.returns_reference
             || self.depth >= MAX_CALL_DEPTH
             || self.sema.is_stack_short()
@@ -177,9 +183,6 @@ impl Evaluation<'_, '_> {
                 let value = self.value(value, frame)?;
                 return Some(Flow::Return(Some(value)));
             }
-            // What other features add has no value while compiling.
-            #[allow(unreachable_patterns)]
-            _ => return None,
         }
         Some(Flow::Next)
     }

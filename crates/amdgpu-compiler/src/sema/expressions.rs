@@ -1,6 +1,5 @@
 //! Expressions: names, fields, indices, casts.
 
-use super::conversions::Context;
 use super::{Entity, Sema};
 use crate::ast::{self, ExprKind as A, UnaryOp};
 use crate::hir::{Expr, ExprKind, Place, PlaceKind};
@@ -489,7 +488,12 @@ impl<'a> Sema<'a> {
     fn index(&mut self, array: &'a ast::Expr, index: &'a ast::Expr, span: Span) -> Checked {
         let array = self.check_expr(array);
         let mut pointer = match array {
-            object if matches!(self.types.get(super::calls::type_of(&object)), Type::Struct(_)) => {
+            object
+                if matches!(
+                    self.types.get(super::calls::type_of(&object)),
+                    Type::Struct(_)
+                ) =>
+            {
                 let index = self.check_expr(index);
                 let operands = vec![object, index];
                 return match self.operator_call(words::OPERATOR_INDEX, operands, span) {
@@ -578,120 +582,6 @@ impl<'a> Sema<'a> {
             ty,
             span,
         })
-    }
-
-    fn construct(
-        &mut self,
-        ty: &'a ast::TypeExpr,
-        arguments: &'a [ast::Expr],
-        span: Span,
-    ) -> Checked {
-        let target = self.resolve(ty);
-        Checked::Value(self.construct_value(target, arguments, span))
-    }
-
-    /// A value of a type from arguments in parentheses or braces after it.
-    pub(super) fn construct_value(
-        &mut self,
-        target: TypeId,
-        arguments: &'a [ast::Expr],
-        span: Span,
-    ) -> Expr {
-        if let Type::Struct(_) = self.types.get(target) {
-            if self.has_constructor(target) {
-                let mut checked = self.check_arguments(arguments);
-                if let ([only], true) = (checked.as_slice(), checked.len() == 1)
-                    && super::calls::type_of(only) == target
-                    && let Some(only) = checked.pop()
-                {
-                    return self.loaded(only);
-                }
-                if !checked.is_empty() || self.has_default_constructor(target) {
-                    return self
-                        .constructed(target, checked, span)
-                        .unwrap_or_else(|| Self::bad(span));
-                }
-                return self.zero(target, span);
-            }
-            if let [only] = arguments
-                && !matches!(only.kind, A::List(_))
-            {
-                let value = self.value(only);
-                if value.ty == target {
-                    return value;
-                }
-                return self.struct_from(target, vec![value], span);
-            }
-            return self.list_value(arguments, target, span);
-        }
-        match arguments {
-            [] => self.zero(target, span),
-            [only] => {
-                let value = self.value(only);
-                self.explicit_cast(value, target, span)
-            }
-            _ => {
-                let message = format!(
-                    "'{}' is made from one value, not from {}",
-                    self.types.text(target),
-                    arguments.len()
-                );
-                self.error(span, message);
-                Self::bad(span)
-            }
-        }
-    }
-
-    /// A struct value from values of its first fields; the rest is zero.
-    pub(super) fn struct_from(&mut self, target: TypeId, values: Vec<Expr>, span: Span) -> Expr {
-        let Type::Struct(index) = self.types.get(target) else {
-            return Self::bad(span);
-        };
-        let types: Vec<(u64, TypeId)> = self.types.structs[index.0 as usize]
-            .fields
-            .iter()
-            .map(|field| (field.offset, field.ty))
-            .collect();
-        if values.len() > types.len() {
-            let message = format!(
-                "'{}' has {} field(s), and {} values are given",
-                self.types.text(target),
-                types.len(),
-                values.len()
-            );
-            self.error(span, message);
-            return Self::bad(span);
-        }
-        let mut values = values.into_iter();
-        let fields = types
-            .into_iter()
-            .map(|(offset, ty)| match values.next() {
-                Some(value) => self.convert(value, ty, Context::Initialisation),
-                None => self
-                    .field_start(target, offset, ty)
-                    .unwrap_or_else(|| self.zero(ty, span)),
-            })
-            .collect();
-        Expr {
-            kind: ExprKind::Struct(fields),
-            ty: target,
-            span,
-        }
-    }
-
-    /// Zero of a type.
-    pub(super) fn zero(&mut self, ty: TypeId, span: Span) -> Expr {
-        let kind = match self.types.get(ty) {
-            Type::Pointer { .. } | Type::Null => ExprKind::Null,
-            Type::Struct(_) => return self.struct_from(ty, Vec::new(), span),
-            Type::Scalar(scalar) if scalar.is_float() => ExprKind::Float(0.0),
-            Type::Array { .. } => {
-                self.refuse(span, "an array inside a struct value");
-                return Self::bad(span);
-            }
-            _ => ExprKind::Integer(0),
-        };
-        Expr { kind, ty, span }
     }
 
     fn unary(&mut self, operation: UnaryOp, operand: &'a ast::Expr, span: Span) -> Checked {

@@ -215,9 +215,9 @@ impl<'a> Sema<'a> {
                     id
                 } else {
                     {
-                    let is_const = self.is_const(element);
-                    self.types.pointer(id, is_const)
-                }
+                        let is_const = self.is_const(element);
+                        self.types.pointer(id, is_const)
+                    }
                 };
                 ParameterType {
                     ty,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::{Current, Entity, Environment, Sema};
+use super::{Entity, Environment, Sema};
 use crate::hir::{Constant, Expr, FunctionId};
 use crate::source::Span;
 use crate::types::TypeId;
@@ -198,7 +198,7 @@ impl Sema<'_> {
     ) -> T {
         let detached = self.scopes.detach();
         self.count_moved(detached.len());
-        let current = std::mem::replace(&mut self.current, Current::default());
+        let current = std::mem::take(&mut self.current);
         let unknown_names = std::mem::take(&mut self.unknown_names);
         let result = self.within(origin, work);
         self.unknown_names = unknown_names;

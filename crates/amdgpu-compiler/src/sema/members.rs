@@ -189,15 +189,13 @@ impl<'a> Sema<'a> {
             .get(&owner)
             .cloned()
             .unwrap_or_default();
-        Some(
-            self.default_value(&environment, start.span, |sema| match &start.kind {
-                ast::ExprKind::List(values) => sema.list_value(values, ty, start.span),
-                _ => {
-                    let value = sema.value(start);
-                    sema.convert(value, ty, Context::Initialisation)
-                }
-            }),
-        )
+        Some(self.default_value(&environment, start.span, |sema| {
+            if let ast::ExprKind::List(values) = &start.kind {
+                return sema.list_value(values, ty, start.span);
+            }
+            let value = sema.value(start);
+            sema.convert(value, ty, Context::Initialisation)
+        }))
     }
 
     pub(super) fn has_constructor(&self, ty: TypeId) -> bool {

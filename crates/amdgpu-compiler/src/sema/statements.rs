@@ -49,13 +49,11 @@ impl<'a> Sema<'a> {
         if value.ty == TypeTable::ERROR {
             return None;
         }
-        match self.evaluate(&value) {
-            Some(crate::hir::Constant::Integer(value)) => Some(value != 0),
-            _ => {
-                self.not_constant(condition.span, "the condition of if constexpr");
-                None
-            }
+        if let Some(crate::hir::Constant::Integer(value)) = self.evaluate(&value) {
+            return Some(value != 0);
         }
+        self.not_constant(condition.span, "the condition of if constexpr");
+        None
     }
 
     pub(super) fn statement(&mut self, statement: &'a ast::Stmt, out: &mut Vec<Stmt>) {
@@ -257,7 +255,11 @@ impl<'a> Sema<'a> {
     /// In a function that returns a reference: the address of what is returned.
     fn return_reference(&mut self, value: Option<&'a ast::Expr>, span: Span) -> StmtKind {
         let Some(value) = value else {
-            self.error_hint(span, "this function returns a reference", "write return value;");
+            self.error_hint(
+                span,
+                "this function returns a reference",
+                "write return value;",
+            );
             return StmtKind::Return(None);
         };
         let wanted = self.current.return_type.unwrap_or(TypeTable::ERROR);

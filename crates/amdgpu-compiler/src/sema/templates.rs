@@ -53,7 +53,10 @@ impl<'a> Sema<'a> {
 
     pub(super) fn add_function_template(&mut self, entry: FunctionTemplate<'a>) {
         let name = entry.function.name;
-        let set = match entry.owner.filter(|_| entry.function.role != ast::Role::Free) {
+        let set = match entry
+            .owner
+            .filter(|_| entry.function.role != ast::Role::Free)
+        {
             Some(owner) => Some(self.member_set(owner, name, entry.function.role)),
             None => self.global_set(name, entry.function.span),
         };
@@ -116,13 +119,13 @@ impl<'a> Sema<'a> {
             environment: self.snapshot(),
         };
         match existing {
-            Some(index)
-                if matches!(self.type_templates[index].item, ast::Item::Struct(known) if known.is_declaration) =>
+            Some(index) if matches!(self.type_templates[index].item, ast::Item::Struct(known) if known.is_declaration) =>
             {
                 self.type_templates[index].item = entry.item;
                 self.type_templates[index].parameters = entry.parameters;
             }
-            Some(_) if matches!(&template.item, ast::Item::Struct(again) if again.is_declaration) => {}
+            Some(_) if matches!(&template.item, ast::Item::Struct(again) if again.is_declaration) =>
+                {}
             Some(_) => {
                 let text = self.text(name);
                 self.error(
@@ -202,14 +205,21 @@ impl<'a> Sema<'a> {
             let argument = self.complete_argument(parameter, given.get(index).copied().flatten());
             let Some(argument) = argument else {
                 if is_told {
-                    let shown = parameter
-                        .name
-                        .map_or_else(|| format!("{}", index + 1), |name| self.text(name).to_owned());
+                    let shown = parameter.name.map_or_else(
+                        || format!("{}", index + 1),
+                        |name| self.text(name).to_owned(),
+                    );
                     let has_value = given.get(index).copied().flatten().is_some();
                     let wants = match (&parameter.kind, has_value) {
-                        (_, false) => format!("the template parameter '{shown}' of '{text}' has no argument and cannot be deduced"),
-                        (TemplateParameterKind::Type { .. }, _) => format!("the template parameter '{shown}' of '{text}' is a type, and a value is given"),
-                        _ => format!("the template parameter '{shown}' of '{text}' is a value, and a type is given"),
+                        (_, false) => format!(
+                            "the template parameter '{shown}' of '{text}' has no argument and cannot be deduced"
+                        ),
+                        (TemplateParameterKind::Type { .. }, _) => format!(
+                            "the template parameter '{shown}' of '{text}' is a type, and a value is given"
+                        ),
+                        _ => format!(
+                            "the template parameter '{shown}' of '{text}' is a value, and a type is given"
+                        ),
                     };
                     self.error_hint(span, wants, &format!("write {text}<…>"));
                 }
@@ -399,7 +409,8 @@ impl<'a> Sema<'a> {
             return None;
         }
         let template = &self.function_templates[index];
-        let (parameters, function, owner) = (template.parameters, template.function, template.owner);
+        let (parameters, function, owner) =
+            (template.parameters, template.function, template.owner);
         let environment = Rc::clone(&template.environment);
         let name = function.name;
         let origin = self.origin.clone();
@@ -465,12 +476,9 @@ impl<'a> Sema<'a> {
             .map(Some)
             .collect();
         let text = self.text(name);
-        let set = match self.scopes.find(name) {
-            Some(Entity::Functions(set)) => *set,
-            _ => {
-                self.error(span, format!("there is no template '{text}'"));
-                return;
-            }
+        let Some(&Entity::Functions(set)) = self.scopes.find(name) else {
+            self.error(span, format!("there is no template '{text}'"));
+            return;
         };
         let templates = self.templates_of.get(&set).cloned().unwrap_or_default();
         if templates.is_empty() {

@@ -58,27 +58,23 @@ impl<'a> Sema<'a> {
         match &ty.kind {
             TypeKind::Void => TypeTable::VOID,
             TypeKind::Scalar(scalar) => self.types.scalar(*scalar),
-            TypeKind::Named(name) => {
-                match self.scopes.find(*name) {
-                    Some(Entity::Type(id) | Entity::ConstType(id)) => *id,
-                    Some(Entity::TypeTemplate(index)) => {
-                        let index = *index;
-                        self.type_instance(index, &[], ty.span)
-                    }
-                    _ => {
-                        let text = self.text(*name);
-                        self.error_hint(
-                            ty.span,
-                            format!("unknown type '{text}'"),
-                            "declare it before this line",
-                        );
-                        TypeTable::ERROR
-                    }
+            TypeKind::Named(name) => match self.scopes.find(*name) {
+                Some(Entity::Type(id) | Entity::ConstType(id)) => *id,
+                Some(Entity::TypeTemplate(index)) => {
+                    let index = *index;
+                    self.type_instance(index, &[], ty.span)
                 }
-            }
-            TypeKind::Template { name, arguments } => {
-                self.template_type(*name, arguments, ty.span)
-            }
+                _ => {
+                    let text = self.text(*name);
+                    self.error_hint(
+                        ty.span,
+                        format!("unknown type '{text}'"),
+                        "declare it before this line",
+                    );
+                    TypeTable::ERROR
+                }
+            },
+            TypeKind::Template { name, arguments } => self.template_type(*name, arguments, ty.span),
             TypeKind::Member { scope, name } => {
                 let owner = self.resolve(scope);
                 match self.static_member(owner, *name) {
