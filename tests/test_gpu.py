@@ -104,7 +104,9 @@ def run(
     ]
     try:
         kernel = device.compile_kernel(source, name=name)
-    except errors.UnsupportedFeatureError as error:
+    except (errors.CompileError, errors.UnsupportedFeatureError) as error:
+        if "is not supported" not in str(error):
+            raise
         pytest.skip(f"the compiler does not take it yet: {str(error).splitlines()[0]}")
     kernel[grid, block, shared_bytes](*copies)
     return [copy.numpy() for copy, argument in zip(copies, arguments, strict=True) if isinstance(argument, np.ndarray)]
@@ -275,7 +277,7 @@ def test_host_arrays_and_impossible_launches_are_refused(gpu):
     kernel = gpu.compile_kernel(INCREMENT)
     with pytest.raises(errors.WrongDeviceError, match="host memory"):
         kernel[1, 32](np.zeros(10, np.float32), 10)
-    with pytest.raises(errors.InvalidLaunchError, match="threads"):
+    with pytest.raises(errors.InvalidLaunchError, match="1024"):
         kernel[1, 2048](amdgpu.zeros(10, device=gpu.name), 10)
 
 
@@ -320,7 +322,7 @@ for attempt in range(2):
 with amdgpu.initialize_device("cpu:0") as cpu:
     print(cpu.name)
 """
-    lines = run_python(program).stdout.splitlines()
+    lines = [line for line in run_python(program).stdout.splitlines() if "hint:" not in line]
     assert len(lines) == 3
     assert all(line.startswith("DeviceLostError") for line in lines[:2])
     assert lines[2] == "cpu:0"
@@ -341,7 +343,7 @@ if child == 0:
     for attempt in (lambda: array.numpy(), lambda: amdgpu.initialize_device({gpu.name!r})):
         try:
             attempt()
-        except errors.ForkedError:
+        except errors.ForkedProcessError:
             code += 1
     code += [info.device for info in amdgpu.list_devices()] == ["cpu:0"]
     os._exit(code)

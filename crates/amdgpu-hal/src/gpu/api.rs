@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::context::Context;
-use super::functions::{Functions, Handle, NO_DEVICE, SUCCESS, Status};
+use super::functions::{Functions, Handle, INVALID_DEVICE, NO_DEVICE, SUCCESS, Status};
 use super::library::DriverLibrary;
 use super::vendor::Vendor;
 use crate::fork::ForkMark;
@@ -100,7 +100,7 @@ impl Api {
         };
         // SAFETY: the flags have to be 0.
         match unsafe { (functions.initialize)(0) } {
-            NO_DEVICE => Err(Failure::Absent(format!(
+            NO_DEVICE | INVALID_DEVICE => Err(Failure::Absent(format!(
                 "the {} driver finds no device",
                 vendor.name
             ))),

@@ -16,6 +16,8 @@ pub(crate) type Address = u64;
 pub(crate) const SUCCESS: Status = 0;
 pub(crate) const OUT_OF_MEMORY: Status = 2;
 pub(crate) const NO_DEVICE: Status = 100;
+/// What HIP answers instead where there is no AMD GPU at all.
+pub(crate) const INVALID_DEVICE: Status = 101;
 pub(crate) const NOT_READY: Status = 600;
 pub(crate) const OUT_OF_RESOURCES: Status = 701;
 

@@ -124,15 +124,12 @@ pub fn calls_about_the_whole_device_do_not_wait_for_host_functions(backend: &Bac
 
 pub fn commands_behind_a_host_function_see_what_it_did(backend: &Backend) {
     let device = backend.open();
-    let (stream, other) = (
-        device.create_stream().unwrap(),
-        device.create_stream().unwrap(),
-    );
+    let [stream, other, third] = std::array::from_fn(|_| device.create_stream().unwrap());
     let ptr = device.allocate(8, MemoryKind::Device).unwrap();
     let address = ptr.address();
     // SAFETY: the range is the allocation.
     unsafe { stream.fill(ptr, 1, 8) }.unwrap();
-    let filler = Arc::clone(&other);
+    let filler = third;
     stream
         .call(Box::new(move || {
             // SAFETY: the memory lives until the stream is done; another stream may be waited for inside a host function.
