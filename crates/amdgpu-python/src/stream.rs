@@ -1,5 +1,6 @@
 //! `_native.Stream`: an ordered queue of work, and what its launches keep alive.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use crate::errors::IntoPyResult;
 pub struct Stream {
     queue: Arc<dyn hal::Stream>,
     device: String,
-    kept: Mutex<Vec<Kept>>,
+    /// In the order of the stream.
+    kept: Mutex<VecDeque<Kept>>,
 }
 
 /// Arguments of a launch, until the event behind it is reached.
@@ -29,7 +31,7 @@ impl Stream {
         Self {
             queue,
             device: device.to_owned(),
-            kept: Mutex::new(Vec::new()),
+            kept: Mutex::new(VecDeque::new()),
         }
     }
 
@@ -49,7 +51,7 @@ impl Stream {
     ) -> Result<(), hal::Error> {
         self.queue.record(&event)?;
         self.release_passed();
-        self.lock().push(Kept {
+        self.lock().push_back(Kept {
             passed: event,
             arguments,
         });
@@ -60,15 +62,16 @@ impl Stream {
         // Taken out first: dropping Python objects can run Python code, which may come back here.
         let passed: Vec<Kept> = {
             let mut kept = self.lock();
-            let (passed, waiting) = kept.drain(..).partition(|entry| entry.passed.is_complete());
-            *kept = waiting;
-            passed
+            // An event is reached only after those before it, so one question too many is asked, not one for each that waits.
+            let waiting = kept.iter().position(|entry| !entry.passed.is_complete());
+            let count = waiting.unwrap_or(kept.len());
+            kept.drain(..count).collect()
         };
         drop(passed);
     }
 
     /// The list holds whole entries whatever panicked.
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
