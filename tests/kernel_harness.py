@@ -72,15 +72,17 @@ class Kernels:
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
-    def __call__(self, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: Any) -> None:
+    def __call__(
+        self, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: Any, shared_bytes: int = 0
+    ) -> None:
         """Runs every block of a launch, in two calls, so that ranges that do not start at zero are exercised."""
-        run, arguments_buffer, launch = self.prepare(name, grid, block, *arguments)
+        run, arguments_buffer, launch = self.prepare(name, grid, block, *arguments, shared_bytes=shared_bytes)
         blocks = int(np.prod(grid))
         run(arguments_buffer, ctypes.byref(launch), 0, blocks // 3)
         run(arguments_buffer, ctypes.byref(launch), blocks // 3, blocks)
 
     def prepare(
-        self, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: Any
+        self, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: Any, shared_bytes: int = 0
     ) -> tuple[Any, Any, Launch]:
         """The function, the packed arguments and the launch structure."""
         signature = self.signatures[name]
@@ -96,6 +98,12 @@ class Kernels:
         launch = Launch()
         launch.grid[:] = (*grid, 1, 1)[:3]
         launch.block[:] = (*block, 1, 1)[:3]
+        # What `KernelSignature::cpu_shared_bytes` says; full of garbage, and at the alignment that the backend promises.
+        threads = -(-int(np.prod(block)) // 64) * 64
+        static = -(-signature["static_shared_bytes"] // 64) * 64
+        launch.shared_bytes = signature["scratch_bytes_per_thread"] * threads + static + shared_bytes
+        self.scratch = np.full(launch.shared_bytes + 128, 0xAB, np.uint8)
+        launch.shared = -(-self.scratch.ctypes.data // 64) * 64
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)
         function = prototype(self._engine.get_function_address(signature["symbol"]))
         packed = (ctypes.c_char * len(buffer)).from_buffer(buffer)

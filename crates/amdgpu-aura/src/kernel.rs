@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use amdgpu_abi::{Dtype, Language, MetricId};
-use amdgpu_compiler::KernelSignature;
-use amdgpu_hal::{DeviceInfo, Event, Function, LaunchConfig, Stream};
+use amdgpu_compiler::{KernelSignature, cpu_shared_bytes};
+use amdgpu_hal::{DeviceInfo, DeviceKind, Event, Function, LaunchConfig, Stream};
 use amdgpu_telemetry::{Core, Counter, KernelMeter, counter, now_ns};
 
 use crate::arguments::{Argument, Parameter, ParameterKind, pack};
@@ -40,6 +40,10 @@ pub struct KernelFacts {
     pub signature: String,
     pub parameters: Vec<Parameter>,
     pub argument_block_bytes: usize,
+    /// Size of `__shared__` memory, without what a launch adds.
+    pub static_shared_bytes: u64,
+    /// CPU devices: memory for what a thread keeps across barriers.
+    pub scratch_bytes_per_thread: u64,
     /// `__launch_bounds__`, where the source has it.
     pub max_threads_per_block: Option<u32>,
 }
@@ -213,18 +217,11 @@ impl Kernel {
             }
             Ok(checked)
         };
-        let config = LaunchConfig {
+        let dynamic_bytes = self.check_shared_bytes(shape.shared_bytes)?;
+        let mut config = LaunchConfig {
             grid: axis("grid", shape.grid, info.max_grid)?,
             block: axis("block", shape.block, info.max_block)?,
-            shared_bytes: u32::try_from(shape.shared_bytes)
-                .ok()
-                .filter(|bytes| u64::from(*bytes) <= info.shared_memory_per_block_bytes)
-                .ok_or_else(|| {
-                    refuse(format!(
-                        "shared memory is {} bytes; {} allows 0 to {}",
-                        shape.shared_bytes, info.name, info.shared_memory_per_block_bytes
-                    ))
-                })?,
+            shared_bytes: dynamic_bytes,
         };
         let limit = self
             .facts
@@ -246,7 +243,58 @@ impl Kernel {
         if config.block_count().is_none() {
             return Err(refuse("the grid has more than 2^64 blocks".to_owned()));
         }
+        if info.kind == DeviceKind::Cpu {
+            let bytes = cpu_shared_bytes(
+                self.facts.scratch_bytes_per_thread,
+                self.facts.static_shared_bytes,
+                config.threads_per_block(),
+                u64::from(dynamic_bytes),
+            );
+            config.shared_bytes = u32::try_from(bytes).map_err(|_| {
+                refuse(format!(
+                    "a block of {} threads needs {bytes} bytes for what they keep across barriers; the limit is {}",
+                    config.threads_per_block(),
+                    u32::MAX
+                ))
+            })?;
+        }
         Ok(config)
+    }
+
+    /// The dynamic shared memory of a launch, which together with that of the kernel must fit the device.
+    fn check_shared_bytes(&self, dynamic_bytes: i64) -> Result<u32> {
+        let info = self.shared.info();
+        let (limit, of_kernel) = (
+            info.shared_memory_per_block_bytes,
+            self.facts.static_shared_bytes,
+        );
+        let fits = |bytes: &u32| u64::from(*bytes) + of_kernel <= limit;
+        u32::try_from(dynamic_bytes)
+            .ok()
+            .filter(fits)
+            .ok_or_else(|| {
+                let own = if of_kernel > 0 {
+                    format!(" beside the {of_kernel} bytes that the kernel declares")
+                } else {
+                    String::new()
+                };
+                let left = limit.saturating_sub(of_kernel);
+                let reason = if of_kernel > limit {
+                    format!(
+                        "the kernel declares {of_kernel} bytes of __shared__ memory; {} has {limit}",
+                        info.name
+                    )
+                } else {
+                    format!(
+                        "shared memory is {dynamic_bytes} bytes; {} allows 0 to {left}{own}",
+                        info.name
+                    )
+                };
+                Error::Launch {
+                    kernel: self.facts.name.clone(),
+                    reason,
+                }
+            })
     }
 
     /// Launch on the default stream and wait, or in `stream` and return at once.
@@ -476,6 +524,8 @@ pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
         signature: signature_text(&signature.name, &parameters),
         parameters,
         argument_block_bytes: signature.argument_buffer_bytes as usize,
+        static_shared_bytes: signature.static_shared_bytes,
+        scratch_bytes_per_thread: signature.scratch_bytes_per_thread,
         max_threads_per_block: signature.launch_bounds.map(|bounds| bounds.max_threads),
     }
 }

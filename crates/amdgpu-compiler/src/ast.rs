@@ -284,6 +284,7 @@ pub struct Condition {
 }
 
 /// A declared variable.
+#[allow(clippy::struct_excessive_bools)] // One for each word that may stand before it.
 #[derive(Clone, Debug)]
 pub struct Variable {
     pub name: Symbol,
@@ -293,6 +294,8 @@ pub struct Variable {
     pub is_constexpr: bool,
     pub is_static: bool,
     pub is_constant_memory: bool,
+    pub is_shared: bool,
+    pub is_extern: bool,
 }
 
 #[derive(Clone, Debug)]

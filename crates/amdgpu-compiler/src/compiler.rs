@@ -13,10 +13,10 @@ use crate::parser::Parser;
 use crate::preprocessor::Preprocessor;
 use crate::sema::Sema;
 use crate::signature::{KernelSignature, signatures};
-use crate::source::Span;
-use crate::target::Target;
+use crate::source::{SourceMap, Span};
+use crate::target::{Target, TargetKind};
 use crate::telemetry::CompilerTelemetry;
-use crate::{ir, llvm, lower, passes};
+use crate::{cooperative, hir, ir, llvm, lower, passes, regions};
 
 /// Largest source: far above any kernel file, small enough that positions fit into 32 bits after macro expansion.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
@@ -218,7 +218,7 @@ fn pipeline(
     if diagnostics.has_errors() {
         return Err(failure(messages, diagnostics.dropped()));
     }
-    let kernels = signatures(&checked, &types, &sources);
+    let mut kernels = signatures(&checked, &types, &sources);
     if kernels.is_empty() && !template_kernels.is_empty() {
         let message = format!(
             "{}: the source has templates of kernels only; ask for an instance by name, with arguments in place of the parameters: {}",
@@ -237,6 +237,9 @@ fn pipeline(
 
     let phase = Instant::now();
     let mut module = lower::lower(&checked, &types, &sources);
+    if let Err(refusal) = cooperative::inline(&mut module) {
+        return Err(refused(refusal, &checked, &mut diagnostics, &sources));
+    }
     telemetry.lower_ns = nanoseconds(phase);
     if cfg!(debug_assertions)
         && let Err(message) = ir::verify(&module)
@@ -260,7 +263,37 @@ fn pipeline(
         .sum();
 
     let phase = Instant::now();
-    let llvm_ir = llvm::emit(&module, target, options);
+    for kernel in &mut kernels {
+        let mut functions = module.functions.iter();
+        if let Some(function) =
+            functions.find(|function| function.is_kernel && function.name == kernel.symbol)
+        {
+            kernel.static_shared_bytes = regions::shared_layout(&module, function).1;
+        }
+    }
+    let host_kernels = if target.kind == TargetKind::Host {
+        let (split, host_kernels) = regions::split(&module);
+        module = split;
+        for (kernel, host) in kernels.iter_mut().filter_map(|kernel| {
+            let mut hosts = host_kernels.iter();
+            hosts
+                .find(|host| host.name == kernel.symbol)
+                .map(|host| (kernel, host))
+        }) {
+            kernel.scratch_bytes_per_thread = host.scratch_bytes_per_thread();
+        }
+        if cfg!(debug_assertions)
+            && let Err(message) = ir::verify(&module)
+        {
+            return Err(Error::Internal {
+                message: format!("the compiler cut a kernel wrongly: {message}\n{module}"),
+            });
+        }
+        host_kernels
+    } else {
+        Vec::new()
+    };
+    let llvm_ir = llvm::emit(&module, &host_kernels, target, options);
     telemetry.emit_ns = nanoseconds(phase);
     telemetry.total_ns = nanoseconds(start);
     Ok(CompiledUnit {
@@ -271,6 +304,27 @@ fn pipeline(
         telemetry,
         dumps,
     })
+}
+
+fn refused(
+    refusal: cooperative::Refusal,
+    program: &hir::Program,
+    diagnostics: &mut Diagnostics,
+    sources: &SourceMap,
+) -> Error {
+    let (index, feature) = match refusal {
+        cooperative::Refusal::Recursion(index) => (
+            index,
+            "recursion of a function with barriers or __shared__ memory is not supported",
+        ),
+        cooperative::Refusal::Size(index) => (
+            index,
+            "a kernel with this many calls of functions with barriers is not supported",
+        ),
+    };
+    let hint = "keep barriers and __shared__ memory in the kernel itself";
+    diagnostics.unsupported(program.functions[index].span, feature, Some(hint));
+    failure(diagnostics.resolve(sources), diagnostics.dropped())
 }
 
 fn failure(diagnostics: Vec<Diagnostic>, not_shown: usize) -> Error {

@@ -2,7 +2,7 @@
 //! lowering reads.
 
 use crate::ast::BinaryOp;
-use crate::ir::{Intrinsic, Special};
+use crate::ir::{Cooperation, Intrinsic, Special};
 use crate::source::Span;
 use crate::types::TypeId;
 
@@ -15,11 +15,15 @@ pub struct FunctionId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GlobalId(pub u32);
 
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SharedId(pub u32);
+
 /// A checked program: the functions that were asked for, and the constants they use.
 #[derive(Debug, Default)]
 pub struct Program {
     pub functions: Vec<Function>,
     pub globals: Vec<Global>,
+    pub shared: Vec<Shared>,
 }
 
 /// A variable of a function, parameters included.
@@ -83,6 +87,13 @@ pub struct Global {
     pub align: u64,
 }
 
+/// A `__shared__` variable; of `extern` ones the type is an array of length 0.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    pub name: String,
+    pub ty: TypeId,
+}
+
 #[derive(Clone, Debug)]
 pub struct Expr {
     pub kind: ExprKind,
@@ -130,6 +141,7 @@ pub enum ExprKind {
     AddressOf(Box<Place>),
     Call(FunctionId, Vec<Expr>),
     Intrinsic(Intrinsic, Vec<Expr>),
+    Cooperative(Cooperation, Vec<Expr>),
     Special(Special),
     Comma(Box<Expr>, Box<Expr>),
 }
@@ -147,6 +159,7 @@ pub struct Place {
 pub enum PlaceKind {
     Local(LocalId),
     Global(GlobalId),
+    Shared(SharedId),
     Dereference(Expr),
     Field(Box<Place>, u64),
     /// The value of an expression that has no address of its own: a struct returned by a function.

@@ -17,6 +17,8 @@ pub enum AddressSpace {
     Generic,
     Global,
     Constant,
+    /// Of a block: seen by all its work-items.
+    Shared,
     Private,
 }
 
@@ -192,6 +194,41 @@ named!(
     }
 );
 
+named!(
+    /// Operations by which work-items meet: barriers, fences, atomics. Atomics give the old value and order nothing.
+    Cooperation {
+        Barrier = "barrier",
+        FenceBlock = "fence_block",
+        FenceDevice = "fence_device",
+        FenceSystem = "fence_system",
+        AtomicAdd = "atomic_add",
+        AtomicAddFloat = "atomic_add_float",
+        AtomicSubtract = "atomic_subtract",
+        AtomicMinimum = "atomic_minimum",
+        AtomicMinimumUnsigned = "atomic_minimum_unsigned",
+        AtomicMaximum = "atomic_maximum",
+        AtomicMaximumUnsigned = "atomic_maximum_unsigned",
+        AtomicAnd = "atomic_and",
+        AtomicOr = "atomic_or",
+        AtomicXor = "atomic_xor",
+        AtomicExchange = "atomic_exchange",
+        AtomicIncrement = "atomic_increment",
+        AtomicDecrement = "atomic_decrement",
+        AtomicCompareExchange = "atomic_compare_exchange",
+    }
+);
+
+impl Cooperation {
+    /// Number of operands; atomics have a pointer first.
+    pub fn arity(self) -> usize {
+        match self {
+            Self::Barrier | Self::FenceBlock | Self::FenceDevice | Self::FenceSystem => 0,
+            Self::AtomicCompareExchange => 3,
+            _ => 2,
+        }
+    }
+}
+
 /// What a value is computed by.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
@@ -201,6 +238,8 @@ pub enum Op {
     /// Bits of a number; 0 is the null pointer.
     Constant(u64),
     GlobalAddress(u32),
+    /// Address of [`Module::shared`].
+    SharedAddress(u32),
     Binary(BinaryOp, Value, Value),
     Compare(Predicate, Value, Value),
     Negate(Value),
@@ -240,6 +279,7 @@ pub enum Op {
         function: u32,
         arguments: Vec<Value>,
     },
+    Cooperative(Cooperation, Vec<Value>),
 }
 
 impl Op {
@@ -247,7 +287,10 @@ impl Op {
     pub fn is_floating(&self) -> bool {
         matches!(
             self,
-            Self::Parameter(_) | Self::Constant(_) | Self::GlobalAddress(_)
+            Self::Parameter(_)
+                | Self::Constant(_)
+                | Self::GlobalAddress(_)
+                | Self::SharedAddress(_)
         )
     }
 
@@ -255,7 +298,11 @@ impl Op {
     pub fn has_effect(&self) -> bool {
         matches!(
             self,
-            Self::Store { .. } | Self::Copy { .. } | Self::Clear { .. } | Self::Call { .. }
+            Self::Store { .. }
+                | Self::Copy { .. }
+                | Self::Clear { .. }
+                | Self::Call { .. }
+                | Self::Cooperative(..)
         )
     }
 
@@ -284,6 +331,7 @@ impl Op {
             | Self::Parameter(_)
             | Self::Constant(_)
             | Self::GlobalAddress(_)
+            | Self::SharedAddress(_)
             | Self::Special(_)
             | Self::Slot { .. } => Vec::new(),
             Self::Binary(_, a, b) | Self::Compare(_, a, b) => vec![*a, *b],
@@ -292,6 +340,7 @@ impl Op {
             }
             Self::Select(a, b, c) => vec![*a, *b, *c],
             Self::Intrinsic(_, list)
+            | Self::Cooperative(_, list)
             | Self::Call {
                 arguments: list, ..
             } => list.clone(),
@@ -308,6 +357,7 @@ impl Op {
             | Self::Parameter(_)
             | Self::Constant(_)
             | Self::GlobalAddress(_)
+            | Self::SharedAddress(_)
             | Self::Special(_)
             | Self::Slot { .. } => {}
             Self::Binary(_, a, b) | Self::Compare(_, a, b) => {
@@ -323,6 +373,7 @@ impl Op {
                 visit(c);
             }
             Self::Intrinsic(_, list)
+            | Self::Cooperative(_, list)
             | Self::Call {
                 arguments: list, ..
             } => list.iter_mut().for_each(visit),
@@ -501,8 +552,18 @@ pub struct Global {
     pub align: u64,
 }
 
+/// Memory of a block. Everything without a size of its own (`extern __shared__`) starts at one place: where the rest ends.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Shared {
+    pub name: String,
+    /// 0: as much as the launch asks for.
+    pub bytes: u64,
+    pub align: u64,
+}
+
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Module {
     pub globals: Vec<Global>,
+    pub shared: Vec<Shared>,
     pub functions: Vec<Function>,
 }

@@ -24,6 +24,7 @@
 mod ast;
 mod codegen;
 mod compiler;
+mod cooperative;
 mod diagnostics;
 mod error;
 mod hashing;
@@ -38,6 +39,7 @@ mod options;
 mod parser;
 mod passes;
 mod preprocessor;
+mod regions;
 mod sema;
 mod signature;
 mod source;
@@ -52,6 +54,8 @@ pub use diagnostics::{Diagnostic, MAX_ERRORS, Severity};
 pub use error::Error;
 pub use options::{CompileOptions, OptimizationLevel};
 pub use passes::names as pass_names;
-pub use signature::{Dtype, KernelSignature, LaunchBounds, Parameter, ParameterKind};
+pub use signature::{
+    Dtype, KernelSignature, LaunchBounds, Parameter, ParameterKind, cpu_shared_bytes,
+};
 pub use target::{Target, TargetKind};
 pub use telemetry::{CompilerTelemetry, PassMetrics};

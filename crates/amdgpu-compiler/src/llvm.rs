@@ -1,6 +1,8 @@
 //! The IR as LLVM IR text for one target.
 
+mod cooperation;
 mod cpu;
+mod cpu_regions;
 mod function;
 mod intrinsics;
 mod names;
@@ -8,8 +10,10 @@ mod names;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use crate::cooperative::reaching;
 use crate::ir::{AddressSpace, CastKind, Function, Module, Op, Type};
 use crate::options::CompileOptions;
+use crate::regions::HostKernel;
 use crate::target::{Target, TargetKind};
 
 /// What emission of one module shares.
@@ -27,7 +31,12 @@ pub(crate) struct Emitter<'a> {
 }
 
 /// The module as text.
-pub fn emit(module: &Module, target: &Target, options: &CompileOptions) -> String {
+pub fn emit(
+    module: &Module,
+    host_kernels: &[HostKernel],
+    target: &Target,
+    options: &CompileOptions,
+) -> String {
     let mut emitter = Emitter {
         module,
         kind: target.kind,
@@ -54,11 +63,25 @@ pub fn emit(module: &Module, target: &Target, options: &CompileOptions) -> Strin
     for global in &module.globals {
         emitter.global(global);
     }
+    if target.kind != TargetKind::Host {
+        for shared in &module.shared {
+            emitter.shared(shared);
+        }
+    }
     for index in 0..module.functions.len() {
         emitter.function(index);
-        if module.functions[index].is_kernel && target.kind == TargetKind::Host {
-            emitter.cpu_entry(index);
+        let mut kernels = host_kernels.iter();
+        if let Some(kernel) =
+            kernels.find(|kernel| kernel.function == index && kernel.regions.is_empty())
+        {
+            emitter.cpu_entry(kernel);
         }
+    }
+    for kernel in host_kernels
+        .iter()
+        .filter(|kernel| !kernel.regions.is_empty())
+    {
+        emitter.cpu_region_entry(kernel);
     }
     let declarations: Vec<String> = std::mem::take(&mut emitter.declarations)
         .into_iter()
@@ -66,7 +89,8 @@ pub fn emit(module: &Module, target: &Target, options: &CompileOptions) -> Strin
     for declaration in declarations {
         emitter.line(&declaration);
     }
-    emitter.attributes(target);
+    let is_convergent = emitter.out.contains("barrier()") || emitter.out.contains("barrier.cta");
+    emitter.attributes(target, is_convergent);
     emitter.out
 }
 
@@ -99,6 +123,7 @@ impl Emitter<'_> {
             | (_, AddressSpace::Generic)
             | (TargetKind::Nvidia, AddressSpace::Private) => 0,
             (_, AddressSpace::Global) => 1,
+            (_, AddressSpace::Shared) => 3,
             (_, AddressSpace::Constant) => 4,
             (TargetKind::Amd, AddressSpace::Private) => 5,
         }
@@ -123,6 +148,7 @@ impl Emitter<'_> {
             Type::F64 => "double",
             Type::Pointer(space) => match self.space(space) {
                 1 => "ptr addrspace(1)",
+                3 => "ptr addrspace(3)",
                 4 => "ptr addrspace(4)",
                 5 => "ptr addrspace(5)",
                 _ => "ptr",
@@ -130,7 +156,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn attributes(&mut self, target: &Target) {
+    fn attributes(&mut self, target: &Target, is_convergent: bool) {
         let mut attributes = String::from("nounwind");
         let mut add = |name: &str, value: &str| {
             if !value.is_empty() {
@@ -155,31 +181,14 @@ impl Emitter<'_> {
         }
         self.line(&format!("attributes #0 = {{ {attributes} }}"));
         self.line("attributes #1 = { nocallback nofree nosync nounwind willreturn }");
+        if is_convergent {
+            self.line("attributes #2 = { convergent nocallback nounwind willreturn }");
+        }
         if target.kind == TargetKind::Host {
             self.line("");
             self.line("!0 = distinct !{}");
         }
     }
-}
-
-/// Functions that have a property themselves or through calls.
-fn reaching(module: &Module, has: impl Fn(&Function) -> bool) -> Vec<bool> {
-    let mut reaches: Vec<bool> = module.functions.iter().map(has).collect();
-    let mut changed = true;
-    // At most as many rounds as functions: each round marks one more or ends.
-    while changed {
-        changed = false;
-        for (index, function) in module.functions.iter().enumerate() {
-            let mut values = function.values.iter();
-            if !reaches[index]
-                && values.any(|value| matches!(value.op, Op::Call { function, .. } if reaches[function as usize]))
-            {
-                reaches[index] = true;
-                changed = true;
-            }
-        }
-    }
-    reaches
 }
 
 fn reads_specials(module: &Module) -> Vec<bool> {

@@ -9,8 +9,8 @@ mod statements;
 use crate::hashing::WordMap;
 use crate::hir::{self, FunctionId, LocalId};
 use crate::ir::{
-    AddressSpace, BlockId, Function, Global, LaunchBounds, Module, Op, Parameter, Terminator, Type,
-    Value,
+    AddressSpace, BlockId, Function, Global, LaunchBounds, Module, Op, Parameter, Shared,
+    Terminator, Type, Value,
 };
 use crate::source::{SourceMap, Span};
 use crate::types::{self, ScalarType, TypeId, TypeTable};
@@ -33,7 +33,12 @@ pub fn lower(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> 
         .map(|function| Lowering::new(types, sources, &indices, function).run(function))
         .collect();
     let globals = used_globals(&program.globals, &mut functions);
-    Module { globals, functions }
+    let shared = used_shared(&program.shared, types, &mut functions);
+    Module {
+        globals,
+        shared,
+        functions,
+    }
 }
 
 /// The globals that some function uses, numbered anew.
@@ -57,6 +62,32 @@ fn used_globals(all: &[hir::Global], functions: &mut [Function]) -> Vec<Global> 
         }
     }
     globals
+}
+
+/// The shared memory that some function uses, numbered anew.
+fn used_shared(all: &[hir::Shared], types: &TypeTable, functions: &mut [Function]) -> Vec<Shared> {
+    let mut numbers: WordMap<u32, u32> = WordMap::default();
+    let mut used = Vec::new();
+    for instruction in functions
+        .iter_mut()
+        .flat_map(|function| &mut function.values)
+    {
+        if let Op::SharedAddress(index) = &mut instruction.op {
+            let shared = &all[*index as usize];
+            *index = *numbers.entry(*index).or_insert_with(|| {
+                let bytes = types.bytes(shared.ty);
+                // What has no size yet may hold any type of the language.
+                let align = types.align(shared.ty).max(if bytes == 0 { 16 } else { 1 });
+                used.push(Shared {
+                    name: format!("{}.shared.{}", shared.name, used.len()),
+                    bytes,
+                    align,
+                });
+                used.len() as u32 - 1
+            });
+        }
+    }
+    used
 }
 
 /// Where a local lives.

@@ -7,6 +7,7 @@ mod calls;
 mod candidates;
 mod constants;
 mod conversions;
+mod cooperation;
 mod deduction;
 mod evaluation;
 mod expressions;
@@ -28,7 +29,7 @@ use std::rc::Rc;
 use crate::ast;
 use crate::diagnostics::Diagnostics;
 use crate::hashing::{WordMap, WordSet};
-use crate::hir::{self, Constant, FunctionId, GlobalId, LocalId};
+use crate::hir::{self, Constant, FunctionId, GlobalId, LocalId, SharedId};
 use crate::interner::{Interner, Symbol};
 use crate::parser;
 use crate::source::Span;
@@ -43,6 +44,7 @@ enum Entity {
     Type(TypeId),
     Constant(Constant, TypeId),
     Global(GlobalId, bool),
+    Shared(SharedId),
     /// Index into the overload sets.
     Functions(usize),
     /// A type that stands for `const` of it: an alias, or a template parameter.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::hir;
+use crate::regions::ALIGN_BYTES;
 use crate::source::SourceMap;
 use crate::types::{ScalarType, Type, TypeId, TypeTable};
 
@@ -122,6 +123,10 @@ pub struct KernelSignature {
     pub parameters: Vec<Parameter>,
     pub argument_buffer_bytes: u32,
     pub launch_bounds: Option<LaunchBounds>,
+    /// `__shared__` memory whose size is known.
+    pub static_shared_bytes: u64,
+    /// On the CPU: memory for what a work-item keeps across barriers.
+    pub scratch_bytes_per_thread: u64,
     /// Line of the kernel's name, from 1.
     pub source_line: u32,
 }
@@ -146,6 +151,21 @@ pub(crate) fn symbol_of(text: &str) -> String {
         }
     }
     symbol
+}
+
+/// Bytes that the CPU backend has to provide as `agpu_cpu_launch.shared`: what work-items keep across barriers (their number
+/// rounded up to 64), then shared memory of known size (rounded up to 64), then `dynamic_bytes`.
+pub fn cpu_shared_bytes(
+    scratch_bytes_per_thread: u64,
+    static_bytes: u64,
+    threads_per_block: u64,
+    dynamic_bytes: u64,
+) -> u64 {
+    let threads = threads_per_block.next_multiple_of(ALIGN_BYTES);
+    scratch_bytes_per_thread
+        .saturating_mul(threads)
+        .saturating_add(static_bytes.next_multiple_of(ALIGN_BYTES))
+        .saturating_add(dynamic_bytes)
 }
 
 /// Signatures of all kernels, in source order.
@@ -197,6 +217,8 @@ fn signature(function: &hir::Function, types: &TypeTable, sources: &SourceMap) -
             max_threads: bounds.max_threads,
             min_blocks: bounds.min_blocks,
         }),
+        static_shared_bytes: 0,
+        scratch_bytes_per_thread: 0,
         source_line: sources.line(function.span.start),
     }
 }

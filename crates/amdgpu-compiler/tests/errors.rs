@@ -95,7 +95,7 @@ fn codes_follow_the_catalogue() {
         ErrorCode::CompileFailed
     );
     assert_eq!(
-        code("__global__ void k(int* p) { __syncthreads(); }"),
+        code("__global__ void k(int* p) { __syncwarp(); }"),
         ErrorCode::UnsupportedFeature
     );
     assert_eq!(code(""), ErrorCode::KernelNotFound);
@@ -104,7 +104,7 @@ fn codes_follow_the_catalogue() {
 #[test]
 fn a_mistake_beside_an_unsupported_feature_is_a_compile_error() {
     let error =
-        compile("__global__ void k(int* p) { __syncthreads(); p[0] = q; }").expect_err("wrong");
+        compile("__global__ void k(int* p) { __syncwarp(); p[0] = q; }").expect_err("wrong");
     assert_eq!(error.code(), ErrorCode::CompileFailed);
     assert_eq!(error.diagnostics().len(), 2);
 }
@@ -126,9 +126,8 @@ fn all_errors_are_reported_up_to_the_limit() {
 #[test]
 fn features_that_are_missing_are_refused_by_name_at_their_line() {
     let cases = [
-        ("__shared__ float tile[256];", "__shared__ memory"),
-        ("__syncthreads();", "__syncthreads"),
-        ("atomicAdd(p, 1.0f);", "atomicAdd"),
+        ("__syncwarp();", "__syncwarp"),
+        ("atomicAdd_system(p, 1.0f);", "atomicAdd_system"),
         (
             "p[0] = __shfl_down_sync(0xffffffff, p[0], 1);",
             "__shfl_down_sync",

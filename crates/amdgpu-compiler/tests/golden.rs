@@ -19,6 +19,15 @@ const KERNELS: &[(&str, &str)] = &[
         "mandelbrot",
         include_str!("../../../tests/kernels/mandelbrot.hip"),
     ),
+    (
+        "block_reduction",
+        include_str!("../../../tests/kernels/block_reduction.hip"),
+    ),
+    (
+        "tiled_gemm",
+        include_str!("../../../tests/kernels/tiled_gemm.hip"),
+    ),
+    ("atomics", include_str!("golden/atomics.hip")),
     ("language", include_str!("golden/language.hip")),
 ];
 
@@ -92,7 +101,7 @@ fn the_ir_of_the_passes_is_the_same_for_every_target() {
 
 #[test]
 fn signatures_lay_out_arguments_like_a_c_struct() {
-    let unit = compile("language", KERNELS[3].1, "x86_64");
+    let unit = compile("language", KERNELS[6].1, "x86_64");
     let kernel = &unit.kernels[0];
     assert_eq!(kernel.name, "language");
     assert_eq!(
@@ -155,7 +164,7 @@ fn signatures_lay_out_arguments_like_a_c_struct() {
 
 #[test]
 fn host_code_is_skipped_with_one_note() {
-    let unit = compile("language", KERNELS[3].1, "x86_64");
+    let unit = compile("language", KERNELS[6].1, "x86_64");
     assert_eq!(unit.notes.len(), 1);
     assert!(
         unit.notes[0].to_string().contains("host code is skipped"),

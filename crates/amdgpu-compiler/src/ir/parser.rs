@@ -1,8 +1,9 @@
 //! Reads the text form of the IR.
 
 use super::{
-    AddressSpace, BinaryOp, Block, BlockId, CastKind, Function, Global, Instruction, Intrinsic,
-    LaunchBounds, Module, Op, Parameter, Predicate, Special, SpecialKind, Terminator, Type, Value,
+    AddressSpace, BinaryOp, Block, BlockId, CastKind, Cooperation, Function, Global, Instruction,
+    Intrinsic, LaunchBounds, Module, Op, Parameter, Predicate, Shared, Special, SpecialKind,
+    Terminator, Type, Value,
 };
 
 /// Values a function may have in text: keeps a wrong number from asking for all memory.
@@ -21,6 +22,12 @@ pub fn parse(text: &str) -> Result<Module, String> {
             module
                 .globals
                 .push(global(rest).ok_or_else(|| at("malformed global".to_owned()))?);
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix("shared @") {
+            module
+                .shared
+                .push(shared(rest).ok_or_else(|| at("malformed shared memory".to_owned()))?);
             continue;
         }
         let mut function =
@@ -54,6 +61,15 @@ fn global(text: &str) -> Option<Global> {
         name: name.to_owned(),
         bytes,
         align: align.parse().ok()?,
+    })
+}
+
+fn shared(text: &str) -> Option<Shared> {
+    let (name, [align, bytes]) = sizes(text, ["align", "bytes"])?;
+    Some(Shared {
+        name: name.to_owned(),
+        bytes,
+        align,
     })
 }
 
@@ -173,6 +189,7 @@ fn ty(text: &str) -> Option<Type> {
         "ptr" => Type::Pointer(AddressSpace::Generic),
         "ptr.global" => Type::Pointer(AddressSpace::Global),
         "ptr.constant" => Type::Pointer(AddressSpace::Constant),
+        "ptr.shared" => Type::Pointer(AddressSpace::Shared),
         "ptr.private" => Type::Pointer(AddressSpace::Private),
         _ => return None,
     })
@@ -217,6 +234,7 @@ fn op(text: &str) -> Option<Op> {
         "parameter" => Op::Parameter(rest.parse().ok()?),
         "constant" => Op::Constant(bits(rest)?),
         "global" => Op::GlobalAddress(rest.parse().ok()?),
+        "shared" => Op::SharedAddress(rest.parse().ok()?),
         "compare" => {
             let (predicate, rest) = rest.split_once(' ')?;
             let (a, b) = two(rest)?;
@@ -234,6 +252,15 @@ fn op(text: &str) -> Option<Op> {
         "intrinsic" => {
             let (name, rest) = rest.split_once(' ')?;
             Op::Intrinsic(Intrinsic::from_text(name)?, values(rest)?)
+        }
+        "cooperative" => {
+            let (name, operands) = rest.split_once(' ').unwrap_or((rest, ""));
+            let operands = if operands.is_empty() {
+                Vec::new()
+            } else {
+                values(operands)?
+            };
+            Op::Cooperative(Cooperation::from_text(name)?, operands)
         }
         "special" => {
             let (kind, axis) = rest.split_once('.')?;

@@ -18,6 +18,7 @@ impl Display for Type {
             Self::Pointer(AddressSpace::Generic) => "ptr",
             Self::Pointer(AddressSpace::Global) => "ptr.global",
             Self::Pointer(AddressSpace::Constant) => "ptr.constant",
+            Self::Pointer(AddressSpace::Shared) => "ptr.shared",
             Self::Pointer(AddressSpace::Private) => "ptr.private",
         })
     }
@@ -61,6 +62,7 @@ impl Display for Op {
             Self::Parameter(index) => write!(out, "parameter {index}"),
             Self::Constant(bits) => write!(out, "constant {bits:#x}"),
             Self::GlobalAddress(index) => write!(out, "global {index}"),
+            Self::SharedAddress(index) => write!(out, "shared {index}"),
             Self::Binary(operation, a, b) => write!(out, "{} {a}, {b}", operation.text()),
             Self::Compare(predicate, a, b) => write!(out, "compare {} {a}, {b}", predicate.text()),
             Self::Negate(a) => write!(out, "negate {a}"),
@@ -68,6 +70,12 @@ impl Display for Op {
             Self::Select(a, b, c) => write!(out, "select {a}, {b}, {c}"),
             Self::Intrinsic(intrinsic, arguments) => {
                 write!(out, "intrinsic {} {}", intrinsic.text(), list(arguments))
+            }
+            Self::Cooperative(operation, operands) if operands.is_empty() => {
+                write!(out, "cooperative {}", operation.text())
+            }
+            Self::Cooperative(operation, operands) => {
+                write!(out, "cooperative {} {}", operation.text(), list(operands))
             }
             Self::Special(special) => write!(out, "special {special}"),
             Self::Phi(inputs) => {
@@ -197,8 +205,15 @@ impl Display for Module {
                 global.name, global.align
             )?;
         }
+        for shared in &self.shared {
+            writeln!(
+                out,
+                "shared @{} align {} bytes {}",
+                shared.name, shared.align, shared.bytes
+            )?;
+        }
         for (index, function) in self.functions.iter().enumerate() {
-            if index > 0 || !self.globals.is_empty() {
+            if index > 0 || !self.globals.is_empty() || !self.shared.is_empty() {
                 out.write_char('\n')?;
             }
             write!(out, "{function}")?;

@@ -2,8 +2,8 @@
 
 use super::cfg::Cfg;
 use super::{
-    AddressSpace, BlockId, CastKind, Function, Intrinsic, Module, Op, Predicate, Terminator, Type,
-    Value,
+    AddressSpace, BlockId, CastKind, Cooperation, Function, Intrinsic, Module, Op, Predicate,
+    Terminator, Type, Value,
 };
 
 /// The first thing that is wrong with a module.
@@ -268,6 +268,23 @@ impl Verifier<'_> {
                         .iter()
                         .zip(arguments)
                         .all(|(parameter, argument)| parameter.ty == of(*argument))
+            }
+            Op::Cooperative(operation, operands) => {
+                operands.len() == operation.arity()
+                    && match operands.split_first() {
+                        None => ty == Type::Void,
+                        Some((pointer, values)) => {
+                            of(*pointer).is_pointer()
+                                && (ty.is_integer() || ty.is_float())
+                                && (ty.is_float() == (*operation == Cooperation::AtomicAddFloat)
+                                    || *operation == Cooperation::AtomicExchange)
+                                && values.iter().all(|value| of(*value) == ty)
+                        }
+                    }
+            }
+            Op::SharedAddress(index) => {
+                ty == Type::Pointer(AddressSpace::Shared)
+                    && self.module.shared.len() > *index as usize
             }
             Op::Nothing | Op::Parameter(_) | Op::Constant(_) | Op::GlobalAddress(_) => true,
         };

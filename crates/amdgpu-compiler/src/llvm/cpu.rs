@@ -8,14 +8,49 @@ use std::fmt::Write;
 
 use super::intrinsics::{all_specials, parameter_name};
 use super::{Emitter, names};
-use crate::ir::{SpecialKind, Type};
+use crate::ir::{AddressSpace, SpecialKind, Type};
+use crate::regions::HostKernel;
 
 impl Emitter<'_> {
-    pub(super) fn cpu_entry(&mut self, index: usize) {
+    pub(super) fn cpu_entry(&mut self, kernel: &HostKernel) {
+        let index = kernel.function;
         let function = &self.module.functions[index];
-        let mut text = format!(
+        let mut text = String::new();
+        let mut arguments = self.entry_head(kernel, &mut text);
+        if kernel.has_shared {
+            text.push_str(SCRATCH);
+            let ty = self.type_text(Type::Pointer(AddressSpace::Shared));
+            arguments.push(format!("{ty} %scratch"));
+        }
+        debug_assert!(function.result == Type::Void);
+        arguments.extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
+        text.push_str(BLOCKS_BEFORE_BODY);
+        text.push_str(LOOPS_BEFORE_BODY);
+        let _ = writeln!(
+            text,
+            "  call void @{}({})",
+            self.function_name(function),
+            arguments.join(", ")
+        );
+        let metadata = if self.is_parallel[index] {
+            format!(", !llvm.loop !{}", loop_metadata(index))
+        } else {
+            String::new()
+        };
+        let after = LOOPS_AFTER_BODY.replace("LOOP_METADATA", &metadata);
+        let _ = write!(text, "{after}{BLOCKS_AFTER_BODY}");
+        self.line(&text);
+        if self.is_parallel[index] {
+            self.parallel_loop(index);
+        }
+    }
+
+    /// The start of an entry: sizes and arguments, whose typed texts are returned.
+    pub(super) fn entry_head(&self, kernel: &HostKernel, text: &mut String) -> Vec<String> {
+        let _ = write!(
+            text,
             "define void @{}(ptr noalias readonly %arguments, ptr noalias readonly %launch, i64 %begin, i64 %end) #0 {{\nentry:\n",
-            names::quoted(&function.name)
+            names::quoted(&kernel.name)
         );
         // agpu_cpu_launch: u32 grid[3] at 0, u32 block[3] at 12.
         for (name, base) in [(SpecialKind::GridSize, 0), (SpecialKind::BlockSize, 12)] {
@@ -31,9 +66,9 @@ impl Emitter<'_> {
         }
         let mut arguments: Vec<String> = Vec::new();
         let mut offset = 0u64;
-        for (number, parameter) in function.parameters.iter().enumerate() {
-            let size = parameter.ty.bytes();
-            let ty = self.type_text(parameter.ty);
+        for (number, parameter) in kernel.arguments.iter().enumerate() {
+            let size = parameter.bytes();
+            let ty = self.type_text(*parameter);
             offset = offset.next_multiple_of(size.max(1));
             let _ = writeln!(
                 text,
@@ -46,48 +81,36 @@ impl Emitter<'_> {
             offset += size;
             arguments.push(format!("{ty} %a{number}"));
         }
-        debug_assert!(function.result == Type::Void);
-        arguments.extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
-        text.push_str(LOOPS_BEFORE_BODY);
-        let _ = writeln!(
-            text,
-            "  call void @{}({})",
-            self.function_name(function),
-            arguments.join(", ")
-        );
-        let metadata = if self.is_parallel[index] {
-            format!(", !llvm.loop !{}", loop_metadata(index))
-        } else {
-            String::new()
-        };
-        let _ = write!(
-            text,
-            "{}",
-            LOOPS_AFTER_BODY.replace("LOOP_METADATA", &metadata)
-        );
-        self.line(&text);
-        if self.is_parallel[index] {
-            let number = loop_metadata(index);
-            self.line(&format!(
-                "!{number} = distinct !{{!{number}, !{}}}",
-                number + 1
-            ));
-            self.line(&format!(
-                "!{} = !{{!\"llvm.loop.parallel_accesses\", !0}}",
-                number + 1
-            ));
-            self.line("");
-        }
+        arguments
+    }
+
+    /// Metadata of the loop over the work-items of a function.
+    pub(super) fn parallel_loop(&mut self, index: usize) {
+        let number = loop_metadata(index);
+        self.line(&format!(
+            "!{number} = distinct !{{!{number}, !{}}}",
+            number + 1
+        ));
+        self.line(&format!(
+            "!{} = !{{!\"llvm.loop.parallel_accesses\", !0}}",
+            number + 1
+        ));
+        self.line("");
     }
 }
 
 /// Number of the metadata node of a kernel's loop; 0 is the access group, and each loop has two nodes.
-fn loop_metadata(index: usize) -> usize {
+pub(super) fn loop_metadata(index: usize) -> usize {
     1 + 2 * index
 }
 
+/// `agpu_cpu_launch.shared`.
+pub(super) const SCRATCH: &str = "  %scratch.p = getelementptr inbounds i8, ptr %launch, i64 24
+  %scratch = load ptr, ptr %scratch.p, align 8
+";
+
 /// Blocks in linear order, x fastest; the coordinates of the first are divided out, the rest counted on.
-const LOOPS_BEFORE_BODY: &str = "  %some = icmp ult i64 %begin, %end
+pub(super) const BLOCKS_BEFORE_BODY: &str = "  %some = icmp ult i64 %begin, %end
   br i1 %some, label %start, label %done
 start:
   %grid.x64 = zext i32 %grid_size.x to i64
@@ -105,7 +128,10 @@ block:
   %block_index.x = phi i32 [ %first.x, %start ], [ %block.x.next, %block.end ]
   %block_index.y = phi i32 [ %first.y, %start ], [ %block.y.next, %block.end ]
   %block_index.z = phi i32 [ %first.z, %start ], [ %block.z.next, %block.end ]
-  br label %plane
+";
+
+/// The work-items of a block.
+const LOOPS_BEFORE_BODY: &str = "  br label %plane
 plane:
   %thread_index.z = phi i32 [ 0, %block ], [ %z.next, %plane.end ]
   br label %row
@@ -127,7 +153,9 @@ plane.end:
   %z.next = add nuw nsw i32 %thread_index.z, 1
   %z.more = icmp ult i32 %z.next, %block_size.z
   br i1 %z.more, label %plane, label %block.end
-block.end:
+";
+
+pub(super) const BLOCKS_AFTER_BODY: &str = "block.end:
   %linear.next = add nuw i64 %linear, 1
   %block.x.plus = add nuw i32 %block_index.x, 1
   %x.wraps = icmp eq i32 %block.x.plus, %grid_size.x

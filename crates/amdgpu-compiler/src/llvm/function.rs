@@ -148,6 +148,10 @@ impl Emitter<'_> {
                     "@{}",
                     names::quoted(&self.module.globals[*number as usize].name)
                 ),
+                Op::SharedAddress(number) => format!(
+                    "@{}",
+                    names::quoted(&self.module.shared[*number as usize].name)
+                ),
                 _ => format!("%v{index}"),
             });
         }
@@ -222,6 +226,19 @@ impl Emitter<'_> {
                     .map(|argument| names.get(*argument).to_owned())
                     .collect();
                 return self.intrinsic(&name, *intrinsic, ty, &arguments);
+            }
+            Op::Cooperative(operation, operands) => {
+                let space = operands
+                    .first()
+                    .and_then(|pointer| match function.ty(*pointer) {
+                        Type::Pointer(space) => Some(space),
+                        _ => None,
+                    });
+                let operands: Vec<String> = operands
+                    .iter()
+                    .map(|operand| self.typed(names, *operand))
+                    .collect();
+                return self.cooperation(&name, *operation, ty, space, &operands);
             }
             Op::Special(special) => return self.special(&name, *special),
             Op::Phi(inputs) => {
@@ -332,7 +349,11 @@ impl Emitter<'_> {
                 };
                 format!("{assign}call {ty_text} @{target}({})", list.join(", "))
             }
-            Op::Nothing | Op::Parameter(_) | Op::Constant(_) | Op::GlobalAddress(_) => return,
+            Op::Nothing
+            | Op::Parameter(_)
+            | Op::Constant(_)
+            | Op::GlobalAddress(_)
+            | Op::SharedAddress(_) => return,
         };
         self.out.push_str("  ");
         self.out.push_str(&text);
@@ -490,6 +511,7 @@ impl Emitter<'_> {
 fn pointer_suffix(ty: &str) -> &'static str {
     match ty {
         "ptr addrspace(1)" => "p1",
+        "ptr addrspace(3)" => "p3",
         "ptr addrspace(4)" => "p4",
         "ptr addrspace(5)" => "p5",
         _ => "p0",

@@ -80,6 +80,14 @@ impl Lowering<'_> {
             ExprKind::Intrinsic(intrinsic, arguments) => {
                 self.intrinsic(*intrinsic, arguments, ty, expr)
             }
+            ExprKind::Cooperative(operation, arguments) => {
+                let values: Vec<Value> = arguments
+                    .iter()
+                    .map(|argument| self.value(argument))
+                    .collect();
+                self.at(expr.span);
+                self.emit(Op::Cooperative(*operation, values), ty)
+            }
             ExprKind::Special(special) => self.emit(Op::Special(*special), Type::I32),
             ExprKind::Comma(first, second) => {
                 self.effect(first);

@@ -33,6 +33,14 @@ impl Lowering<'_> {
                 );
                 self.cast(CastKind::AddressSpace, address, POINTER)
             }
+            PlaceKind::Shared(shared) => {
+                let address = self.function.add_value(
+                    Op::SharedAddress(shared.0),
+                    Type::Pointer(AddressSpace::Shared),
+                    0,
+                );
+                self.cast(CastKind::AddressSpace, address, POINTER)
+            }
             PlaceKind::Dereference(pointer) => self.value(pointer),
             PlaceKind::Field(inner, offset) => {
                 let base = self.address(inner);

@@ -33,9 +33,6 @@ impl Parser<'_> {
         }
         let specifiers = self.specifiers(true)?;
         items.append(&mut self.side_items);
-        if let Some(span) = specifiers.shared {
-            return self.refuse(span, "__shared__ memory", None);
-        }
         if self.accept(TokenKind::Semicolon) {
             return Ok(());
         }
@@ -285,6 +282,8 @@ impl Parser<'_> {
                 is_constexpr: specifiers.is_constexpr,
                 is_static: specifiers.is_static,
                 is_constant_memory: specifiers.is_constant_memory,
+                is_shared: specifiers.is_shared,
+                is_extern: specifiers.is_extern,
             });
             if !self.accept(TokenKind::Comma) {
                 return Ok(variables);

@@ -3,7 +3,6 @@
 use super::{Parse, Parser};
 use crate::ast::{Expr, TypeExpr, TypeKind};
 use crate::interner::{Symbol, words};
-use crate::source::Span;
 use crate::token::TokenKind;
 use crate::types::ScalarType;
 
@@ -16,12 +15,13 @@ pub(super) struct Specifiers {
     pub is_static: bool,
     pub is_constexpr: bool,
     pub is_constant_memory: bool,
+    pub is_extern: bool,
     pub is_kernel: bool,
     pub is_device: bool,
     pub is_never_inlined: bool,
     pub launch_bounds: Option<(Expr, Option<Expr>)>,
     pub align: Option<Expr>,
-    pub shared: Option<Span>,
+    pub is_shared: bool,
 }
 
 /// Counts of the words that make up a scalar type.
@@ -52,7 +52,6 @@ impl Parser<'_> {
                 words::CONST => is_const = true,
                 words::VOLATILE
                 | words::REGISTER
-                | words::EXTERN
                 | words::INLINE
                 | words::INLINE2
                 | words::INLINE3
@@ -66,6 +65,7 @@ impl Parser<'_> {
                 | words::RESTRICT2 => {}
                 words::OPERATOR => break,
                 words::TYPENAME => has_typename = true,
+                words::EXTERN => specifiers.is_extern = true,
                 words::STATIC => specifiers.is_static = true,
                 words::CONSTEXPR => {
                     specifiers.is_constexpr = true;
@@ -75,7 +75,7 @@ impl Parser<'_> {
                 words::GLOBAL => specifiers.is_kernel = true,
                 words::DEVICE => specifiers.is_device = true,
                 words::NOINLINE => specifiers.is_never_inlined = true,
-                words::SHARED => specifiers.shared = Some(token.site),
+                words::SHARED => specifiers.is_shared = true,
                 words::CONSTANT => {
                     specifiers.is_constant_memory = true;
                     is_const = true;

@@ -271,13 +271,6 @@ impl Parser<'_> {
     fn declaration_list(&mut self) -> Parse<Stmt> {
         let span = self.peek().site;
         let specifiers = self.specifiers(true)?;
-        if let Some(span) = specifiers.shared {
-            self.diagnostics.unsupported(
-                span,
-                "__shared__ memory is not supported",
-                Some("docs/language.md lists what is supported"),
-            );
-        }
         let mut statements: Vec<Stmt> = self
             .side_items
             .drain(..)

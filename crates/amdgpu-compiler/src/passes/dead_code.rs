@@ -78,7 +78,12 @@ fn unused_instructions(function: &mut Function) -> u64 {
         });
     }
     for (index, instruction) in values.iter_mut().enumerate() {
-        if !is_live[index] && matches!(instruction.op, Op::Constant(_) | Op::GlobalAddress(_)) {
+        if !is_live[index]
+            && matches!(
+                instruction.op,
+                Op::Constant(_) | Op::GlobalAddress(_) | Op::SharedAddress(_)
+            )
+        {
             instruction.op = Op::Nothing;
         }
     }

@@ -81,6 +81,9 @@ impl<'a> Sema<'a> {
         if text == "__ldg" && checked.len() == 1 {
             return self.load_global(checked, span);
         }
+        if let Some(call) = super::cooperation::find(text) {
+            return Checked::Value(self.cooperative(text, call, checked, span));
+        }
         if let Some((intrinsic, count, shape)) = builtins::builtin(text) {
             return Checked::Value(self.builtin(intrinsic, count, shape, checked, span));
         }

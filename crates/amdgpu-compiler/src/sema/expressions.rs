@@ -228,6 +228,15 @@ impl<'a> Sema<'a> {
                     span,
                 })
             }
+            Some(Entity::Shared(shared)) => {
+                let ty = self.program.shared[shared.0 as usize].ty;
+                Checked::Place(Place {
+                    kind: PlaceKind::Shared(shared),
+                    ty,
+                    is_const: false,
+                    span,
+                })
+            }
             Some(Entity::Functions(_)) => {
                 self.refuse(span, "a function used as a value");
                 Checked::Value(Self::bad(span))

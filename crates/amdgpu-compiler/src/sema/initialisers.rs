@@ -17,6 +17,10 @@ impl<'a> Sema<'a> {
             self.local_reference(variable, target, out);
             return;
         }
+        if variable.is_shared {
+            self.shared_variable(variable);
+            return;
+        }
         if variable.is_static || variable.is_constant_memory {
             if self.is_const(&variable.ty) || variable.is_constexpr {
                 self.global_variable(variable);
@@ -351,6 +355,10 @@ impl<'a> Sema<'a> {
     pub(super) fn global_variable(&mut self, variable: &'a ast::Variable) {
         if matches!(variable.ty.kind, TypeKind::Reference(_)) {
             self.refuse(variable.span, "a global reference");
+            return;
+        }
+        if variable.is_shared {
+            self.shared_variable(variable);
             return;
         }
         let is_const = self.is_const(&variable.ty) || variable.is_constexpr;

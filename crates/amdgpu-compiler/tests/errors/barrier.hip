@@ -1,7 +1,9 @@
-// Everything here is HIP, and none of it is there yet.
+// What HIP has for work-items that meet, and this compiler has not.
 __global__ void reduce(float* data, float* sum) {
     __shared__ float tile[256];
     tile[threadIdx.x] = data[threadIdx.x];
     __syncthreads();
-    atomicAdd(sum, tile[0]);
+    float other = __shfl_down(tile[0], 1);
+    if (__any(other > 0.0f)) atomicAdd_system(sum, other);
+    __syncwarp();
 }

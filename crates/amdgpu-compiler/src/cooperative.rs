@@ -1,0 +1,238 @@
+//! Inlines functions that have barriers or shared memory into the kernels that call them, whatever the passes do later: the
+//! CPU cuts kernels at barriers, and shared memory is laid out by kernel.
+
+use crate::ir::{BlockId, Cooperation, Function, Module, Op, Terminator, Type, Value};
+
+/// Instructions of one kernel after inlining: far above any kernel, small enough to compile in seconds.
+const MAX_INSTRUCTIONS: usize = 1 << 20;
+
+/// Why a function could not be inlined: it calls itself, or a kernel grows past all bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    Recursion(usize),
+    Size(usize),
+}
+
+/// Inlines, and removes the functions that are then unused.
+pub fn inline(module: &mut Module) -> Result<(), Refusal> {
+    let is_cooperative = reaching(module, is_cooperative);
+    let callees = |function: &Function| -> Vec<usize> {
+        let called = function.values.iter().filter_map(|value| match value.op {
+            Op::Call { function, .. } => Some(function as usize),
+            _ => None,
+        });
+        called.filter(|callee| is_cooperative[*callee]).collect()
+    };
+    if !module
+        .functions
+        .iter()
+        .any(|function| !callees(function).is_empty())
+    {
+        return remove(module, &is_cooperative);
+    }
+    let graph: Vec<Vec<usize>> = module.functions.iter().map(callees).collect();
+    for start in (0..graph.len()).filter(|index| is_cooperative[*index]) {
+        let mut seen = vec![false; graph.len()];
+        let mut work = graph[start].clone();
+        while let Some(function) = work.pop() {
+            if function == start {
+                return Err(Refusal::Recursion(start));
+            }
+            if !std::mem::replace(&mut seen[function], true) {
+                work.extend(&graph[function]);
+            }
+        }
+    }
+    for index in 0..module.functions.len() {
+        if !module.functions[index].is_kernel || !is_cooperative[index] {
+            continue;
+        }
+        let mut kernel = module.functions[index].clone();
+        let mut block = 0;
+        while block < kernel.blocks.len() {
+            let call = kernel.blocks[block].instructions.iter().position(|value| {
+                matches!(kernel.op(*value), Op::Call { function, .. } if is_cooperative[*function as usize])
+            });
+            match call {
+                Some(position) => inline_call(&mut kernel, block, position, module),
+                None => block += 1,
+            }
+            if kernel.values.len() > MAX_INSTRUCTIONS {
+                return Err(Refusal::Size(index));
+            }
+        }
+        module.functions[index] = kernel;
+    }
+    remove(module, &is_cooperative)
+}
+
+fn is_cooperative(function: &Function) -> bool {
+    function.values.iter().any(|value| {
+        matches!(
+            value.op,
+            Op::Cooperative(Cooperation::Barrier, _) | Op::SharedAddress(_)
+        )
+    })
+}
+
+/// Functions that have a property themselves or through calls.
+pub fn reaching(module: &Module, has: impl Fn(&Function) -> bool) -> Vec<bool> {
+    let mut reaches: Vec<bool> = module.functions.iter().map(has).collect();
+    let mut changed = true;
+    // At most as many rounds as functions: each round marks one more or ends.
+    while changed {
+        changed = false;
+        for (index, function) in module.functions.iter().enumerate() {
+            let mut values = function.values.iter();
+            if !reaches[index]
+                && values.any(|value| matches!(value.op, Op::Call { function, .. } if reaches[function as usize]))
+            {
+                reaches[index] = true;
+                changed = true;
+            }
+        }
+    }
+    reaches
+}
+
+#[allow(clippy::unnecessary_wraps)] // The last step of `inline`.
+fn remove(module: &mut Module, is_cooperative: &[bool]) -> Result<(), Refusal> {
+    let mut numbers = vec![0; module.functions.len()];
+    let mut kept = Vec::with_capacity(module.functions.len());
+    for (index, function) in std::mem::take(&mut module.functions)
+        .into_iter()
+        .enumerate()
+    {
+        numbers[index] = kept.len() as u32;
+        if function.is_kernel || !is_cooperative[index] {
+            kept.push(function);
+        }
+    }
+    for value in kept.iter_mut().flat_map(|function| &mut function.values) {
+        if let Op::Call { function, .. } = &mut value.op {
+            *function = numbers[*function as usize];
+        }
+    }
+    module.functions = kept;
+    Ok(())
+}
+
+/// Moves what follows `position` into a new block, which the old one jumps to, and returns it.
+pub fn split_block(function: &mut Function, block: usize, position: usize) -> BlockId {
+    let rest = BlockId(function.blocks.len() as u32);
+    let old = BlockId(block as u32);
+    let instructions = function.blocks[block].instructions.split_off(position);
+    let terminator = std::mem::replace(
+        &mut function.blocks[block].terminator,
+        Terminator::Jump(rest),
+    );
+    let line = function.blocks[block].line;
+    let mut targets = Vec::new();
+    terminator.for_each_target(|target| targets.push(target));
+    function.blocks.push(crate::ir::Block {
+        instructions,
+        terminator,
+        line,
+    });
+    for target in targets {
+        for index in 0..function.blocks[target.0 as usize].instructions.len() {
+            let value = function.blocks[target.0 as usize].instructions[index];
+            let Op::Phi(inputs) = &mut function.values[value.0 as usize].op else {
+                break;
+            };
+            for (from, _) in inputs.iter_mut().filter(|(from, _)| *from == old) {
+                *from = rest;
+            }
+        }
+    }
+    rest
+}
+
+fn inline_call(caller: &mut Function, block: usize, position: usize, module: &Module) {
+    let call = caller.blocks[block].instructions[position];
+    let Op::Call {
+        function,
+        arguments,
+    } = caller.op(call).clone()
+    else {
+        return;
+    };
+    let body = &module.functions[function as usize];
+    let after = split_block(caller, block, position + 1);
+    caller.blocks[block].instructions.pop();
+    let first_block = caller.blocks.len() as u32;
+    let first_value = caller.values.len() as u32;
+    let map_value = |value: Value| match body.op(value) {
+        Op::Parameter(index) => arguments[*index as usize],
+        _ => Value(value.0 + first_value),
+    };
+    let map_block = |block: BlockId| BlockId(block.0 + first_block);
+    for instruction in &body.values {
+        let mut instruction = instruction.clone();
+        match &mut instruction.op {
+            Op::Parameter(_) => instruction.op = Op::Nothing,
+            op => op.for_each_operand_mut(|operand| *operand = map_value(*operand)),
+        }
+        if let Op::Phi(inputs) = &mut instruction.op {
+            for (from, _) in inputs {
+                *from = map_block(*from);
+            }
+        }
+        caller.values.push(instruction);
+    }
+    let mut results = Vec::new();
+    let mut slots = Vec::new();
+    for (index, source) in body.blocks.iter().enumerate() {
+        let mut copy = source.clone();
+        for value in &mut copy.instructions {
+            *value = map_value(*value);
+        }
+        copy.instructions.retain(|value| {
+            let is_slot = matches!(caller.op(*value), Op::Slot { .. });
+            if is_slot {
+                slots.push(*value);
+            }
+            !is_slot
+        });
+        match &mut copy.terminator {
+            Terminator::Return(value) => {
+                results.push((BlockId(first_block + index as u32), value.map(map_value)));
+                copy.terminator = Terminator::Jump(after);
+            }
+            Terminator::Jump(to) => *to = map_block(*to),
+            Terminator::Branch { condition, yes, no } => {
+                *condition = map_value(*condition);
+                *yes = map_block(*yes);
+                *no = map_block(*no);
+            }
+            Terminator::Switch {
+                value,
+                cases,
+                default,
+            } => {
+                *value = map_value(*value);
+                *default = map_block(*default);
+                for (_, to) in cases {
+                    *to = map_block(*to);
+                }
+            }
+            Terminator::Unreachable => {}
+        }
+        caller.blocks.push(copy);
+    }
+    caller.blocks[block].terminator = Terminator::Jump(BlockId(first_block));
+    caller.blocks[0].instructions.splice(0..0, slots);
+    let inputs: Option<Vec<(BlockId, Value)>> = results
+        .iter()
+        .map(|(from, value)| value.map(|value| (*from, value)))
+        .collect();
+    caller.values[call.0 as usize].op = match inputs {
+        _ if body.result == Type::Void => Op::Nothing,
+        Some(inputs) if !inputs.is_empty() => {
+            caller.blocks[after.0 as usize].instructions.insert(0, call);
+            Op::Phi(inputs)
+        }
+        // The callee never returns; what follows is unreachable.
+        _ => Op::Constant(0),
+    };
+}

@@ -1,0 +1,304 @@
+//! Kernels for the CPU: cut at barriers into regions, each a function that runs one work-item from one barrier to the next.
+//!
+//! A region returns the number of the region that follows, or [`HostKernel::returned`]. The entry of the kernel (`llvm::cpu`)
+//! runs a region for every work-item of a block before it starts the next one. Values that live across a barrier are kept by
+//! the entry: once for the block when they are the same for every work-item ([`uniformity`]), else in an array with an element
+//! for every work-item. What follows from indices and arguments alone is computed anew.
+//!
+//! Karrenberg, Hack: "Improving Performance of `OpenCL` on CPUs" (2012) and Jääskeläinen et al.: "pocl" (2015) describe the
+//! approach.
+
+mod region;
+mod survivors;
+mod uniformity;
+
+use crate::cooperative::split_block;
+use crate::ir::{
+    AddressSpace, BlockId, CastKind, Cooperation, Function, Module, Op, Parameter, Type, Value,
+    cfg::Cfg,
+};
+use region::Builder;
+use survivors::Survivors;
+use uniformity::Uniformity;
+
+/// Every part of a block's scratch memory starts at a multiple of this: a cache line, and every vector type.
+pub const ALIGN_BYTES: u64 = 64;
+
+/// What the entry of a kernel needs to know.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HostKernel {
+    pub name: String,
+    /// The function of the first region, or of the whole kernel when it has no barriers.
+    pub function: usize,
+    /// Types of the kernel's own parameters.
+    pub arguments: Vec<Type>,
+    /// Takes the address of shared memory after its arguments.
+    pub has_shared: bool,
+    /// Bytes of shared memory whose size is known, a multiple of [`ALIGN_BYTES`].
+    pub shared_bytes: u64,
+    /// Bytes of each array that has one element for every work-item.
+    pub contexts: Vec<u64>,
+    /// Values kept once for a block.
+    pub uniforms: Vec<Type>,
+    /// Empty without barriers.
+    pub regions: Vec<Region>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Region {
+    pub function: usize,
+    pub exit: Exit,
+}
+
+/// Where the work-items of a block go at the end of a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// All to this region.
+    One(u32),
+    /// All to the same.
+    Uniform,
+    Varying,
+}
+
+impl HostKernel {
+    /// The number that stands for the end of the kernel.
+    pub fn returned(&self) -> u32 {
+        self.regions.len() as u32
+    }
+
+    /// Scratch memory that a block needs for each of its work-items, whose number is rounded up to [`ALIGN_BYTES`].
+    pub fn scratch_bytes_per_thread(&self) -> u64 {
+        // Four more for the number of the region.
+        let state = if self.regions.is_empty() { 0 } else { 4 };
+        self.contexts.iter().sum::<u64>() + state
+    }
+}
+
+/// Offsets of a kernel's shared memory, and the bytes it takes; what has no size starts where the rest ends.
+pub fn shared_layout(module: &Module, function: &Function) -> (Vec<Option<u64>>, u64) {
+    let mut offsets = vec![None; module.shared.len()];
+    let mut bytes = 0u64;
+    let used = |index: usize| {
+        function
+            .values
+            .iter()
+            .any(|value| value.op == Op::SharedAddress(index as u32))
+    };
+    for (index, shared) in module.shared.iter().enumerate() {
+        if shared.bytes > 0 && used(index) {
+            bytes = bytes.next_multiple_of(shared.align.max(1));
+            offsets[index] = Some(bytes);
+            bytes += shared.bytes;
+        }
+    }
+    (offsets, bytes)
+}
+
+/// The module as the CPU needs it. Kernels that have neither barriers nor shared memory stay as they are.
+pub fn split(module: &Module) -> (Module, Vec<HostKernel>) {
+    let mut out = module.clone();
+    let mut kernels = Vec::new();
+    for index in 0..module.functions.len() {
+        let function = &module.functions[index];
+        if !function.is_kernel {
+            continue;
+        }
+        let mut function = function.clone();
+        let mut kernel = HostKernel {
+            name: function.name.clone(),
+            function: index,
+            arguments: function
+                .parameters
+                .iter()
+                .map(|parameter| parameter.ty)
+                .collect(),
+            has_shared: false,
+            shared_bytes: 0,
+            contexts: Vec::new(),
+            uniforms: Vec::new(),
+            regions: Vec::new(),
+        };
+        let has_barriers = function
+            .values
+            .iter()
+            .any(|value| matches!(value.op, Op::Cooperative(Cooperation::Barrier, _)));
+        lay_out_shared(module, &mut function, &mut kernel);
+        if has_barriers {
+            let functions = regions_of(&mut function, &mut kernel, out.functions.len());
+            let mut functions = functions.into_iter();
+            if let Some(first) = functions.next() {
+                out.functions[index] = first;
+            }
+            out.functions.extend(functions);
+        } else {
+            out.functions[index] = function;
+        }
+        kernels.push(kernel);
+    }
+    (out, kernels)
+}
+
+/// Addresses of shared memory become offsets from a parameter.
+fn lay_out_shared(module: &Module, function: &mut Function, kernel: &mut HostKernel) {
+    let (offsets, bytes) = shared_layout(module, function);
+    kernel.shared_bytes = bytes.next_multiple_of(ALIGN_BYTES);
+    let users: Vec<(usize, u32)> = function
+        .values
+        .iter()
+        .enumerate()
+        .filter_map(|(value, instruction)| match instruction.op {
+            Op::SharedAddress(index) => Some((value, index)),
+            _ => None,
+        })
+        .collect();
+    if users.is_empty() {
+        return;
+    }
+    kernel.has_shared = true;
+    let pointer = Type::Pointer(AddressSpace::Shared);
+    let base = add_parameter(function, "shared", pointer);
+    for (position, (user, index)) in users.into_iter().enumerate() {
+        let offset = offsets[index as usize].unwrap_or(kernel.shared_bytes);
+        let offset = function.add_value(Op::Constant(offset), Type::I64, 0);
+        function.values[user].op = Op::Offset {
+            pointer: base,
+            index: offset,
+            scale: 1,
+        };
+        function.blocks[0]
+            .instructions
+            .insert(position, Value(user as u32));
+    }
+}
+
+fn add_parameter(function: &mut Function, name: &str, ty: Type) -> Value {
+    let index = function.parameters.len() as u32;
+    function.parameters.push(Parameter {
+        name: name.to_owned(),
+        ty,
+        is_restrict: false,
+    });
+    function.add_value(Op::Parameter(index), ty, 0)
+}
+
+/// A kernel cut at its barriers.
+struct Cut<'f> {
+    function: &'f Function,
+    cfg: Cfg,
+    /// Of blocks that end at a barrier: the block behind it.
+    behind: Vec<Option<BlockId>>,
+    /// First blocks of the regions.
+    starts: Vec<BlockId>,
+}
+
+impl Cut<'_> {
+    /// The region that starts with a block.
+    fn region_at(&self, start: BlockId) -> u32 {
+        // Blocks behind reachable barriers are all starts.
+        self.starts
+            .iter()
+            .position(|block| *block == start)
+            .unwrap_or(0) as u32
+    }
+
+    /// Blocks of a region, each after those that dominate it.
+    fn blocks_of(&self, start: BlockId) -> Vec<BlockId> {
+        let mut seen = vec![false; self.function.blocks.len()];
+        let mut work = vec![start];
+        seen[start.0 as usize] = true;
+        while let Some(block) = work.pop() {
+            if self.behind[block.0 as usize].is_some() {
+                continue;
+            }
+            self.function.blocks[block.0 as usize]
+                .terminator
+                .for_each_target(|target| {
+                    if !std::mem::replace(&mut seen[target.0 as usize], true) {
+                        work.push(target);
+                    }
+                });
+        }
+        let mut blocks = self.cfg.order.clone();
+        blocks.retain(|block| seen[block.0 as usize] && *block != start);
+        blocks.insert(0, start);
+        blocks
+    }
+}
+
+fn regions_of(
+    function: &mut Function,
+    kernel: &mut HostKernel,
+    next_function: usize,
+) -> Vec<Function> {
+    let behind = cut_at_barriers(function);
+    private_becomes_global(function);
+    let cfg = Cfg::new(function);
+    let mut starts = vec![BlockId(0)];
+    starts.extend(
+        cfg.order
+            .iter()
+            .filter_map(|block| behind[block.0 as usize]),
+    );
+    let cut = Cut {
+        function,
+        cfg,
+        behind,
+        starts,
+    };
+    let uniformity = Uniformity::new(&cut);
+    let survivors = Survivors::new(&cut, &uniformity, kernel);
+    let count = cut.starts.len();
+    let mut functions = Vec::with_capacity(count);
+    for number in 0..count {
+        let builder = Builder::new(&cut, &survivors, kernel, number, count as u32);
+        functions.push(builder.run());
+        kernel.regions.push(Region {
+            function: if number == 0 {
+                kernel.function
+            } else {
+                next_function + number - 1
+            },
+            exit: uniformity.exit_of(&cut, number, count as u32),
+        });
+    }
+    functions
+}
+
+/// Ends blocks at barriers, which go away.
+fn cut_at_barriers(function: &mut Function) -> Vec<Option<BlockId>> {
+    let mut behind = vec![None; function.blocks.len()];
+    let mut block = 0;
+    while block < function.blocks.len() {
+        let barrier = function.blocks[block]
+            .instructions
+            .iter()
+            .position(|value| {
+                matches!(
+                    function.op(*value),
+                    Op::Cooperative(Cooperation::Barrier, _)
+                )
+            });
+        if let Some(position) = barrier {
+            let rest = split_block(function, block, position + 1);
+            if let Some(value) = function.blocks[block].instructions.pop() {
+                function.values[value.0 as usize].op = Op::Nothing;
+            }
+            behind.push(None);
+            behind[block] = Some(rest);
+        }
+        block += 1;
+    }
+    behind
+}
+
+/// Private memory is an element of an array here; on the CPU all address spaces are one.
+fn private_becomes_global(function: &mut Function) {
+    for instruction in &mut function.values {
+        if instruction.ty == Type::Pointer(AddressSpace::Private) {
+            instruction.ty = Type::Pointer(AddressSpace::Global);
+        }
+        if let Op::Cast(CastKind::AddressSpace, _) = instruction.op {
+            debug_assert!(instruction.ty.is_pointer());
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! The function of one region.
+
+use super::survivors::{Home, Survivors};
+use super::{Cut, HostKernel};
+use crate::ir::{
+    AddressSpace, Block, BlockId, Function, Instruction, Op, Parameter, Terminator, Type, Value,
+};
+
+/// Parameters of a region's function: the kernel's own (shared memory included), then addresses of this work-item's elements of
+/// all contexts, then all uniform values, then where to write these.
+pub(super) struct Builder<'a> {
+    cut: &'a Cut<'a>,
+    survivors: &'a Survivors,
+    returned: u32,
+    start: BlockId,
+    out: Function,
+    /// New values of old ones that are not survivors.
+    map: Vec<Option<Value>>,
+    /// Memory of survivors within the function; LLVM turns it into registers.
+    slots: Vec<Option<Value>>,
+    blocks: Vec<Option<BlockId>>,
+    contexts: Vec<Value>,
+    uniforms: Vec<Value>,
+    uniform_results: Vec<Value>,
+    is_written: Vec<bool>,
+    line: u32,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(
+        cut: &'a Cut<'a>,
+        survivors: &'a Survivors,
+        kernel: &HostKernel,
+        number: usize,
+        returned: u32,
+    ) -> Self {
+        let source = cut.function;
+        let out = Function {
+            name: format!("{}.region{number}", source.name),
+            is_kernel: false,
+            is_never_inlined: false,
+            parameters: source.parameters.clone(),
+            result: Type::I32,
+            values: Vec::new(),
+            blocks: Vec::new(),
+            launch_bounds: None,
+            line: source.line,
+        };
+        let mut builder = Self {
+            cut,
+            survivors,
+            returned,
+            start: cut.starts[number],
+            out,
+            map: vec![None; source.values.len()],
+            slots: vec![None; source.values.len()],
+            blocks: vec![None; source.blocks.len()],
+            contexts: Vec::new(),
+            uniforms: Vec::new(),
+            uniform_results: Vec::new(),
+            is_written: vec![false; source.values.len()],
+            line: source.line,
+        };
+        let pointer = Type::Pointer(AddressSpace::Global);
+        for index in 0..kernel.contexts.len() {
+            let value = builder.parameter(format!("context{index}"), pointer);
+            builder.contexts.push(value);
+        }
+        for (index, ty) in kernel.uniforms.iter().enumerate() {
+            let value = builder.parameter(format!("uniform{index}"), *ty);
+            builder.uniforms.push(value);
+        }
+        for index in 0..kernel.uniforms.len() {
+            let value = builder.parameter(format!("uniform_result{index}"), pointer);
+            builder.uniform_results.push(value);
+        }
+        builder
+    }
+
+    fn parameter(&mut self, name: String, ty: Type) -> Value {
+        let index = self.out.parameters.len() as u32;
+        self.out.parameters.push(Parameter {
+            name,
+            ty,
+            is_restrict: false,
+        });
+        self.out.add_value(Op::Parameter(index), ty, 0)
+    }
+
+    pub fn run(mut self) -> Function {
+        let source = self.cut.function;
+        let blocks = self.cut.blocks_of(self.start);
+        self.out.blocks.push(empty_block(self.line));
+        for &block in &blocks {
+            self.blocks[block.0 as usize] = Some(BlockId(self.out.blocks.len() as u32));
+            self.out
+                .blocks
+                .push(empty_block(source.blocks[block.0 as usize].line));
+        }
+        self.prologue(&blocks);
+        // Numbers first: phis name values of later blocks.
+        for &block in &blocks {
+            for &value in &source.blocks[block.0 as usize].instructions {
+                if !self.survivors.is_recomputed[value.0 as usize] {
+                    let Instruction { ty, line, .. } = source.values[value.0 as usize];
+                    self.map[value.0 as usize] = Some(self.out.add_value(Op::Nothing, ty, line));
+                }
+            }
+        }
+        for &block in &blocks {
+            self.block(block);
+        }
+        for &block in &blocks {
+            self.phis(block);
+        }
+        self.out
+    }
+
+    fn emit(&mut self, block: BlockId, op: Op, ty: Type) -> Value {
+        let value = self.out.add_value(op, ty, self.line);
+        self.out.blocks[block.0 as usize].instructions.push(value);
+        value
+    }
+
+    /// Memory for survivors, what is computed anew, and what the region is given.
+    fn prologue(&mut self, blocks: &[BlockId]) {
+        let source = self.cut.function;
+        let first = BlockId(0);
+        let mut is_needed = vec![false; source.values.len()];
+        let mut work: Vec<Value> = Vec::new();
+        for &block in blocks {
+            let data = &source.blocks[block.0 as usize];
+            for &value in &data.instructions {
+                if !self.survivors.is_recomputed[value.0 as usize] {
+                    source
+                        .op(value)
+                        .for_each_operand(|operand| work.push(operand));
+                    self.is_written[value.0 as usize] = true;
+                    work.push(value);
+                }
+            }
+            work.extend(data.terminator.operand());
+        }
+        while let Some(value) = work.pop() {
+            if !std::mem::replace(&mut is_needed[value.0 as usize], true)
+                && self.survivors.is_recomputed[value.0 as usize]
+            {
+                source
+                    .op(value)
+                    .for_each_operand(|operand| work.push(operand));
+            }
+        }
+        for (index, Instruction { op, ty, .. }) in source.values.iter().enumerate() {
+            if !is_needed[index] {
+                continue;
+            }
+            if op.is_floating() {
+                self.map[index] = Some(self.out.add_value(op.clone(), *ty, 0));
+            } else if let Some(context) = self.survivors.slots[index] {
+                self.map[index] = Some(self.contexts[context]);
+            } else if self.survivors.homes[index].is_some() {
+                let op = Op::Slot {
+                    bytes: ty.bytes().max(1),
+                    align: ty.bytes().max(1),
+                };
+                let slot = self.emit(first, op, Type::Pointer(AddressSpace::Private));
+                self.slots[index] = Some(slot);
+            }
+        }
+        for &block in &self.cut.cfg.order {
+            for &value in &source.blocks[block.0 as usize].instructions {
+                let index = value.0 as usize;
+                if is_needed[index]
+                    && self.survivors.is_recomputed[index]
+                    && self.map[index].is_none()
+                {
+                    let Instruction { op, ty, line } = &source.values[index];
+                    let mut op = op.clone();
+                    self.line = *line;
+                    op.for_each_operand_mut(|operand| {
+                        *operand = self.map[operand.0 as usize].unwrap_or(*operand);
+                    });
+                    self.map[index] = Some(self.emit(first, op, *ty));
+                }
+            }
+        }
+        for &value in &self.survivors.live[self.start.0 as usize] {
+            let index = value.0 as usize;
+            let (Some(slot), Some(home)) = (self.slots[index], self.survivors.homes[index]) else {
+                continue;
+            };
+            let given = match home {
+                Home::Context(context) => {
+                    let op = Op::Load(self.contexts[context]);
+                    self.emit(first, op, source.ty(value))
+                }
+                Home::Uniform(uniform) => self.uniforms[uniform],
+            };
+            let store = Op::Store {
+                pointer: slot,
+                value: given,
+            };
+            self.emit(first, store, Type::Void);
+        }
+        if let Some(start) = self.blocks[self.start.0 as usize] {
+            self.out.blocks[0].terminator = Terminator::Jump(start);
+        }
+    }
+
+    /// The new value for a use at the present end of a new block.
+    fn used(&mut self, block: BlockId, value: Value) -> Value {
+        let index = value.0 as usize;
+        match (self.slots[index], self.map[index]) {
+            (Some(slot), _) => {
+                let ty = self.cut.function.ty(value);
+                self.emit(block, Op::Load(slot), ty)
+            }
+            (None, Some(new)) => new,
+            // The verifier would tell of a use before its definition.
+            (None, None) => value,
+        }
+    }
+
+    fn block(&mut self, old: BlockId) {
+        let source = self.cut.function;
+        let data = &source.blocks[old.0 as usize];
+        let Some(block) = self.blocks[old.0 as usize] else {
+            return;
+        };
+        let (phis, others): (Vec<Value>, Vec<Value>) = data
+            .instructions
+            .iter()
+            .copied()
+            .filter(|value| !self.survivors.is_recomputed[value.0 as usize])
+            .partition(|value| matches!(source.op(*value), Op::Phi(_)));
+        let stores: Vec<Value> = phis.clone();
+        for phi in phis {
+            if let Some(new) = self.map[phi.0 as usize] {
+                self.out.blocks[block.0 as usize].instructions.push(new);
+            }
+        }
+        for phi in stores {
+            self.keep(block, phi);
+        }
+        for value in others {
+            let Some(new) = self.map[value.0 as usize] else {
+                continue;
+            };
+            self.line = source.values[value.0 as usize].line;
+            let mut op = source.op(value).clone();
+            op.for_each_operand_mut(|operand| *operand = self.used(block, *operand));
+            self.out.values[new.0 as usize].op = op;
+            self.out.blocks[block.0 as usize].instructions.push(new);
+            self.keep(block, value);
+        }
+        self.line = data.line;
+        let terminator = self.terminator(old, block);
+        self.out.blocks[block.0 as usize].terminator = terminator;
+    }
+
+    /// Writes a survivor to its memory in this function.
+    fn keep(&mut self, block: BlockId, value: Value) {
+        if let (Some(slot), Some(new)) = (self.slots[value.0 as usize], self.map[value.0 as usize])
+        {
+            let store = Op::Store {
+                pointer: slot,
+                value: new,
+            };
+            self.emit(block, store, Type::Void);
+        }
+    }
+
+    fn terminator(&mut self, old: BlockId, block: BlockId) -> Terminator {
+        if let Some(start) = self.cut.behind[old.0 as usize] {
+            self.hand_over(block, start);
+            let number = self.cut.region_at(start);
+            return self.exit(number);
+        }
+        let to = |builder: &Self, target: BlockId| {
+            builder.blocks[target.0 as usize].unwrap_or(BlockId(0))
+        };
+        match &self.cut.function.blocks[old.0 as usize].terminator {
+            Terminator::Jump(target) => Terminator::Jump(to(self, *target)),
+            Terminator::Branch { condition, yes, no } => Terminator::Branch {
+                condition: self.used(block, *condition),
+                yes: to(self, *yes),
+                no: to(self, *no),
+            },
+            Terminator::Switch {
+                value,
+                cases,
+                default,
+            } => Terminator::Switch {
+                value: self.used(block, *value),
+                cases: cases
+                    .iter()
+                    .map(|(bits, target)| (*bits, to(self, *target)))
+                    .collect(),
+                default: to(self, *default),
+            },
+            Terminator::Return(_) => self.exit(self.returned),
+            Terminator::Unreachable => Terminator::Unreachable,
+        }
+    }
+
+    fn exit(&mut self, number: u32) -> Terminator {
+        let op = Op::Constant(u64::from(number));
+        Terminator::Return(Some(self.out.add_value(op, Type::I32, 0)))
+    }
+
+    /// Writes the survivors that this region computes to where the next one finds them.
+    fn hand_over(&mut self, block: BlockId, start: BlockId) {
+        for &value in &self.survivors.live[start.0 as usize] {
+            let index = value.0 as usize;
+            let Some(home) = self.survivors.homes[index].filter(|_| self.is_written[index]) else {
+                continue;
+            };
+            let value = self.used(block, value);
+            let pointer = match home {
+                Home::Context(context) => self.contexts[context],
+                Home::Uniform(uniform) => self.uniform_results[uniform],
+            };
+            self.emit(block, Op::Store { pointer, value }, Type::Void);
+        }
+    }
+
+    /// Inputs of phis, from the blocks of this region.
+    fn phis(&mut self, old: BlockId) {
+        let source = self.cut.function;
+        for &phi in &source.blocks[old.0 as usize].instructions {
+            let Op::Phi(inputs) = source.op(phi) else {
+                break;
+            };
+            let mut new_inputs = Vec::with_capacity(inputs.len());
+            for (from, input) in inputs {
+                let is_cut = self.cut.behind[from.0 as usize].is_some();
+                if let Some(block) = self.blocks[from.0 as usize].filter(|_| !is_cut) {
+                    new_inputs.push((block, self.used(block, *input)));
+                }
+            }
+            if let Some(new) = self.map[phi.0 as usize] {
+                self.out.values[new.0 as usize].op = Op::Phi(new_inputs);
+            }
+        }
+    }
+}
+
+fn empty_block(line: u32) -> Block {
+    Block {
+        instructions: Vec::new(),
+        terminator: Terminator::Unreachable,
+        line,
+    }
+}

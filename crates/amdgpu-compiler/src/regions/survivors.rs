@@ -1,0 +1,125 @@
+//! Values that live across a barrier, and where each is kept meanwhile.
+
+use super::{Cut, HostKernel, Uniformity};
+use crate::ir::{BlockId, Op, Value};
+
+/// Where a value is kept between regions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Home {
+    /// Number of the array in [`HostKernel::contexts`].
+    Context(usize),
+    /// Number in [`HostKernel::uniforms`].
+    Uniform(usize),
+}
+
+pub(super) struct Survivors {
+    /// Of values that live across some barrier.
+    pub homes: Vec<Option<Home>>,
+    /// Arrays of private memory.
+    pub slots: Vec<Option<usize>>,
+    /// Follows from arguments and indices alone, and is computed anew in every region that needs it.
+    pub is_recomputed: Vec<bool>,
+    /// By block: the values that live when it starts, for first blocks of regions.
+    pub live: Vec<Vec<Value>>,
+}
+
+impl Survivors {
+    pub fn new(cut: &Cut<'_>, uniformity: &Uniformity, kernel: &mut HostKernel) -> Self {
+        let function = cut.function;
+        let mut is_recomputed: Vec<bool> = function
+            .values
+            .iter()
+            .map(|instruction| {
+                instruction.op.is_floating()
+                    || matches!(instruction.op, Op::Special(_) | Op::Slot { .. })
+            })
+            .collect();
+        let mut home_block: Vec<Option<BlockId>> = vec![None; function.values.len()];
+        for &block in &cut.cfg.order {
+            for &value in &function.blocks[block.0 as usize].instructions {
+                home_block[value.0 as usize] = Some(block);
+                let op = function.op(value);
+                if op.is_pure() {
+                    let mut follows = true;
+                    op.for_each_operand(|operand| follows &= is_recomputed[operand.0 as usize]);
+                    is_recomputed[value.0 as usize] = follows;
+                }
+            }
+        }
+        let mut survivors = Self {
+            homes: vec![None; function.values.len()],
+            slots: vec![None; function.values.len()],
+            is_recomputed,
+            live: vec![Vec::new(); function.blocks.len()],
+        };
+        survivors.find_live(cut, &home_block);
+        let mut is_start = vec![false; function.blocks.len()];
+        for start in &cut.starts[1..] {
+            is_start[start.0 as usize] = true;
+        }
+        for (block, live) in survivors.live.iter_mut().enumerate() {
+            if !is_start[block] {
+                live.clear();
+            }
+        }
+        for value in survivors.live.iter().flatten() {
+            let ty = function.ty(*value);
+            survivors.homes[value.0 as usize].get_or_insert_with(|| {
+                if uniformity.varies(*value) {
+                    kernel.contexts.push(ty.bytes());
+                    Home::Context(kernel.contexts.len() - 1)
+                } else {
+                    kernel.uniforms.push(ty);
+                    Home::Uniform(kernel.uniforms.len() - 1)
+                }
+            });
+        }
+        for (index, instruction) in function.values.iter().enumerate() {
+            if let Op::Slot { bytes, align } = instruction.op
+                && home_block[index].is_some()
+            {
+                survivors.slots[index] = Some(kernel.contexts.len());
+                kernel.contexts.push(bytes.next_multiple_of(align.max(1)));
+            }
+        }
+        survivors
+    }
+
+    /// For each value the blocks at whose start it lives, found backwards from its uses.
+    fn find_live(&mut self, cut: &Cut<'_>, home_block: &[Option<BlockId>]) {
+        let function = cut.function;
+        // Pairs of a value and a block at whose end it is needed, or which it is needed in.
+        let mut uses: Vec<Vec<BlockId>> = vec![Vec::new(); function.values.len()];
+        for &block in &cut.cfg.order {
+            let data = &function.blocks[block.0 as usize];
+            for &value in &data.instructions {
+                match function.op(value) {
+                    Op::Phi(inputs) => {
+                        for (from, input) in inputs {
+                            uses[input.0 as usize].push(*from);
+                        }
+                    }
+                    op => op.for_each_operand(|operand| uses[operand.0 as usize].push(block)),
+                }
+            }
+            if let Some(operand) = data.terminator.operand() {
+                uses[operand.0 as usize].push(block);
+            }
+        }
+        let mut visited_for: Vec<usize> = vec![usize::MAX; function.blocks.len()];
+        for (index, users) in uses.into_iter().enumerate() {
+            let Some(home) = home_block[index].filter(|_| !self.is_recomputed[index]) else {
+                continue;
+            };
+            let mut work = users;
+            while let Some(block) = work.pop() {
+                let at = block.0 as usize;
+                if block == home || std::mem::replace(&mut visited_for[at], index) == index {
+                    continue;
+                }
+                self.live[at].push(Value(index as u32));
+                work.extend(&cut.cfg.predecessors[at]);
+            }
+        }
+    }
+}
