@@ -124,8 +124,10 @@ pub struct KernelSignature {
     pub argument_buffer_bytes: u32,
     pub launch_bounds: Option<LaunchBounds>,
     /// `__shared__` memory whose size is known.
+    #[serde(default)]
     pub static_shared_bytes: u64,
     /// On the CPU: memory for what a work-item keeps across barriers.
+    #[serde(default)]
     pub scratch_bytes_per_thread: u64,
     /// Line of the kernel's name, from 1.
     pub source_line: u32,
