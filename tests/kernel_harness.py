@@ -92,6 +92,9 @@ class Kernels:
             start, size = parameter["offset_bytes"], parameter["size_bytes"]
             if parameter["kind"] == "pointer":
                 value = np.uint64(argument.ctypes.data).tobytes()
+            elif parameter["kind"] == "struct":
+                value = argument.tobytes()
+                assert len(value) == size
             else:
                 value = np.dtype(parameter["dtype"]).type(argument).tobytes()
             buffer[start : start + size] = value

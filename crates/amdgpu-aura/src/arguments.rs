@@ -6,7 +6,7 @@ use amdgpu_abi::layout::{DTYPE_BOOL, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
 use crate::error::Error;
 
 /// One argument of a launch, as the caller has it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Argument {
     /// Memory the device can reach. `dtype` is absent for bare addresses, which fit every pointer parameter.
     Pointer {
@@ -17,6 +17,8 @@ pub enum Argument {
     Int(i128),
     Float(f64),
     Bool(bool),
+    /// A struct by value, laid out as C does.
+    Bytes(Box<[u8]>),
 }
 
 impl Argument {
@@ -26,6 +28,7 @@ impl Argument {
             Self::Int(_) => "an integer",
             Self::Float(_) => "a float",
             Self::Bool(_) => "a bool",
+            Self::Bytes(_) => "bytes",
         }
     }
 }
@@ -41,6 +44,8 @@ pub enum ParameterKind {
     Scalar {
         dtype: Dtype,
     },
+    /// A struct by value.
+    Struct,
 }
 
 /// One parameter of a kernel.
@@ -122,6 +127,18 @@ pub(crate) fn pack(
         }
         (ParameterKind::Scalar { dtype }, Argument::Float(value)) if dtype.code == DTYPE_FLOAT => {
             pack_float(dtype, *value, parameter, place)
+        }
+        (ParameterKind::Struct, Argument::Bytes(bytes)) => {
+            if bytes.len() != place.len() {
+                return Err(Misfit::Value(format!(
+                    "`{}` has {} bytes, and {} are given; fields lie as in C, with its padding (numpy.dtype(..., align=True))",
+                    parameter.type_name,
+                    place.len(),
+                    bytes.len()
+                )));
+            }
+            place.copy_from_slice(bytes);
+            Ok(())
         }
         (_, given) => Err(Misfit::Type(format!(
             "`{}` cannot be made from {}",
@@ -233,6 +250,22 @@ mod tests {
             Some(vec![255; 8])
         );
         assert_eq!(packed(&unsigned, &Argument::Int(-1)), None);
+    }
+
+    #[test]
+    fn structs_take_bytes_of_their_size_alone() {
+        let bytes = parameter(ParameterKind::Struct, 5);
+        let given = |count: usize| Argument::Bytes(vec![7; count].into());
+        assert_eq!(packed(&bytes, &given(5)), Some(vec![7; 5]));
+        assert_eq!(packed(&bytes, &given(4)), None);
+        assert_eq!(packed(&bytes, &Argument::Int(3)), None);
+        let int = parameter(
+            ParameterKind::Scalar {
+                dtype: Dtype::new(DTYPE_INT, 32),
+            },
+            4,
+        );
+        assert_eq!(packed(&int, &given(4)), None);
     }
 
     #[test]

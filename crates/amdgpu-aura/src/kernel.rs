@@ -511,6 +511,7 @@ pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
                     pointee: pointee.map(dtype),
                     is_const,
                 },
+                amdgpu_compiler::ParameterKind::Struct => ParameterKind::Struct,
                 amdgpu_compiler::ParameterKind::Scalar { dtype: scalar } => ParameterKind::Scalar {
                     dtype: dtype(scalar),
                 },

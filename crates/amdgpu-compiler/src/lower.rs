@@ -2,6 +2,7 @@
 //! expression becomes one fused operation (C's contraction rule), so that every target rounds alike.
 
 mod expressions;
+mod kernel_structs;
 mod places;
 mod ssa;
 mod statements;
@@ -198,6 +199,11 @@ impl<'a> Lowering<'a> {
 
     fn parameter(&mut self, function: &hir::Function, parameter: &hir::Parameter, index: usize) {
         let local = &function.locals[parameter.local.0 as usize];
+        if function.is_kernel && self.is_struct(local.ty) {
+            let address = self.kernel_struct(local);
+            self.homes[parameter.local.0 as usize] = Some(Home::Memory(address));
+            return;
+        }
         let name = if local.name.is_empty() {
             format!("unnamed{index}")
         } else {

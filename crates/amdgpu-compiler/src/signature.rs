@@ -91,6 +91,8 @@ pub enum ParameterKind {
     Scalar {
         dtype: Dtype,
     },
+    /// A struct by value: its bytes, laid out as C does.
+    Struct,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -100,7 +102,7 @@ pub struct Parameter {
     pub type_name: String,
     #[serde(flatten)]
     pub kind: ParameterKind,
-    /// Where the argument lies in the argument buffer: every parameter at its natural alignment, in order.
+    /// Where the argument lies in the argument buffer: every parameter at its alignment in C, in order.
     pub offset_bytes: u32,
     pub size_bytes: u32,
 }
@@ -194,7 +196,7 @@ fn signature(function: &hir::Function, types: &TypeTable, sources: &SourceMap) -
     for (index, parameter) in function.parameters.iter().enumerate() {
         let local = &function.locals[parameter.local.0 as usize];
         let size_bytes = types.bytes(local.ty) as u32;
-        let offset_bytes = offset.next_multiple_of(size_bytes.max(1));
+        let offset_bytes = offset.next_multiple_of(types.align(local.ty).max(1) as u32);
         offset = offset_bytes + size_bytes;
         let name = if local.name.is_empty() {
             format!("unnamed{index}")
@@ -232,6 +234,7 @@ fn kind(ty: TypeId, types: &TypeTable) -> ParameterKind {
             is_const,
             element_bytes: types.bytes(pointee),
         },
+        Type::Struct(_) => ParameterKind::Struct,
         _ => ParameterKind::Scalar {
             dtype: types.representation(ty).map_or(Dtype::Int32, Dtype::of),
         },

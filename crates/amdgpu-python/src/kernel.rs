@@ -9,7 +9,7 @@ use amdgpu_aura::{Argument, LaunchShape, LaunchTimes, ParameterKind};
 use amdgpu_hal::{DeviceKind, LaunchConfig};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyTuple};
 
 use crate::array::Array;
 use crate::errors::{IntoPyResult, from_coded, raise};
@@ -69,10 +69,10 @@ pub(crate) fn convert(kernel: &aura::Kernel, args: &[Bound<'_, PyAny>]) -> PyRes
         ..Converted::default()
     };
     for (index, (arg, parameter)) in args.iter().zip(&kernel.facts().parameters).enumerate() {
-        let argument = if matches!(parameter.kind, ParameterKind::Pointer { .. }) {
-            pointer(kernel, index, arg, &mut converted)?
-        } else {
-            scalar(kernel, index, arg)?
+        let argument = match parameter.kind {
+            ParameterKind::Pointer { .. } => pointer(kernel, index, arg, &mut converted)?,
+            ParameterKind::Scalar { .. } => scalar(kernel, index, arg)?,
+            ParameterKind::Struct => structure(kernel, index, arg)?,
         };
         converted.arguments.push(argument);
     }
@@ -242,6 +242,31 @@ fn scalar(kernel: &aura::Kernel, index: usize, arg: &Bound<'_, PyAny>) -> PyResu
     })
 }
 
+/// The bytes of a struct: of a NumPy structured scalar or 0-d array, of `bytes`, of a `ctypes.Structure`.
+fn structure(kernel: &aura::Kernel, index: usize, arg: &Bound<'_, PyAny>) -> PyResult<Argument> {
+    let py = arg.py();
+    let is_array = arg
+        .getattr("ndim")
+        .and_then(|ndim| ndim.extract::<usize>())
+        .is_ok_and(|ndim| ndim != 0);
+    let bytes = PyMemoryView::from(arg)
+        .and_then(|view| view.call_method0("tobytes"))
+        .and_then(|bytes| bytes.extract::<Vec<u8>>());
+    match bytes {
+        Ok(bytes) if !is_array => Ok(Argument::Bytes(bytes.into_boxed_slice())),
+        _ => {
+            let parameter = &kernel.facts().parameters[index];
+            let reason = format!(
+                "`{}` is a struct of {} bytes: pass a NumPy structured scalar, a 0-d array of one, a ctypes.Structure or bytes, not {}",
+                parameter.type_name,
+                parameter.size_bytes,
+                arg.get_type().name()?
+            );
+            Err(misfit(kernel, index, py, ErrorCode::InvalidType, &reason))
+        }
+    }
+}
+
 fn integer(kernel: &aura::Kernel, index: usize, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     if let Ok(small) = value.extract::<i64>() {
         return Ok(Argument::Int(i128::from(small)));
@@ -395,6 +420,7 @@ impl Kernel {
             let (is_pointer, is_const, dtype) = match parameter.kind {
                 ParameterKind::Pointer { pointee, is_const } => (true, is_const, pointee),
                 ParameterKind::Scalar { dtype } => (false, true, Some(dtype)),
+                ParameterKind::Struct => (false, true, None),
             };
             let entry = PyDict::new(py);
             entry.set_item("name", &parameter.name)?;

@@ -10,6 +10,9 @@ use crate::signature::symbol_of;
 use crate::source::Span;
 use crate::types::{Type, TypeId, TypeTable};
 
+/// Bytes of a kernel's parameters: what the argument segment of every device holds.
+const MAX_ARGUMENT_BYTES: u64 = 4096;
+
 /// Parameters of one kernel: what the 4 KiB argument segment of every device holds.
 const MAX_PARAMETERS: usize = 512;
 
@@ -266,9 +269,18 @@ impl<'a> Sema<'a> {
                     "a kernel parameter cannot be a reference",
                     "use a pointer, or pass the value",
                 );
-            } else if matches!(self.types.get(ty.ty), Type::Struct(_)) {
-                self.refuse(parameter.span, "a struct as kernel parameter");
             }
+        }
+        let bytes = parameters.iter().fold(0u64, |end, parameter| {
+            let start = end.next_multiple_of(self.types.align(parameter.ty).max(1));
+            start.saturating_add(self.types.bytes(parameter.ty))
+        });
+        if bytes > MAX_ARGUMENT_BYTES {
+            self.error_hint(
+                function.span,
+                format!("the parameters of this kernel take {bytes} bytes; the limit is {MAX_ARGUMENT_BYTES}"),
+                "pass a pointer to memory that the host fills",
+            );
         }
     }
 
