@@ -19,6 +19,8 @@ mod context;
 mod describe;
 mod device;
 mod event;
+#[cfg(test)]
+mod fake;
 mod library;
 mod memory;
 mod module;
@@ -73,3 +75,6 @@ pub(crate) fn open(vendor: &'static Vendor, selector: &str) -> Result<Arc<dyn De
         })?;
     Ok(Arc::new(device::GpuDevice::open(api, ordinal)?))
 }
+
+#[cfg(test)]
+mod tests;

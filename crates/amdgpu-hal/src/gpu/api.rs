@@ -67,7 +67,21 @@ impl Api {
     fn load(vendor: &'static Vendor) -> std::result::Result<Self, Failure> {
         let library = DriverLibrary::open(vendor).map_err(Failure::Absent)?;
         // SAFETY: the library is the vendor's driver, which speaks the vendor's dialect.
-        let functions = unsafe { Functions::load(vendor.dialect, |name| library.find(name)) };
+        let api = unsafe { Self::with(vendor, |name| library.find(name)) };
+        library.keep();
+        api
+    }
+
+    /// Looks the functions up and initialises the driver.
+    ///
+    /// # Safety
+    /// `find` gives the addresses of the functions of a driver that speaks the vendor's dialect, for good.
+    unsafe fn with(
+        vendor: &'static Vendor,
+        find: impl Fn(&CStr) -> Option<*mut c_void>,
+    ) -> std::result::Result<Self, Failure> {
+        // SAFETY: the caller's contract.
+        let functions = unsafe { Functions::load(vendor.dialect, &find) };
         let functions = functions.map_err(|missing| {
             Failure::Absent(format!(
                 "the {} driver is too old: it lacks {}",
@@ -77,7 +91,7 @@ impl Api {
         })?;
         let set_function_attribute = vendor
             .set_function_attribute
-            .and_then(|name| library.find(name))
+            .and_then(&find)
             // SAFETY: the signature is that of `cuFuncSetAttribute`, the only function that is ever named there.
             .map(|address| unsafe {
                 std::mem::transmute::<*mut c_void, SetFunctionAttribute>(address)
@@ -85,12 +99,11 @@ impl Api {
         let device_properties = vendor
             .properties
             .iter()
-            .find_map(|name| library.find(name))
+            .find_map(|name| find(name))
             // SAFETY: the signature is that of `hipGetDeviceProperties`, the only function that is ever named there.
             .map(|address| unsafe {
                 std::mem::transmute::<*mut c_void, DeviceProperties>(address)
             });
-        library.keep();
         let api = Self {
             vendor,
             functions,
@@ -181,5 +194,17 @@ impl Api {
             (Some(name), _) => format!("{name} ({status})"),
             _ => format!("status {status}"),
         }
+    }
+}
+
+#[cfg(test)]
+impl Api {
+    /// A driver that runs commands at once, in host memory.
+    pub fn fake() -> &'static Self {
+        // SAFETY: the functions have the signatures of the table and live for good.
+        let outcome = unsafe { Self::with(&super::fake::VENDOR, super::fake::find) };
+        Box::leak(Box::new(
+            outcome.unwrap_or_else(|_| panic!("the fake driver refuses to work")),
+        ))
     }
 }

@@ -133,7 +133,7 @@ impl Stream for GpuStream {
         self.queue.is_idle()
     }
 
-    /// Counts what the driver has not been asked about yet as unfinished: an upper bound, exact when the stream is idle or held back.
+    /// Counts what the driver has not been asked about yet as unfinished: an upper bound, exact when the stream is idle.
     fn depth(&self) -> usize {
         self.queue.depth()
     }
