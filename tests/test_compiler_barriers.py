@@ -234,6 +234,26 @@ def test_atomics_give_what_one_after_the_other_would() -> None:
     assert sorted(old.tolist()) == list(range(count))
 
 
+def test_barriers_that_count_and_decide() -> None:
+    source = """
+    __global__ void k(const int* in, int* out) {
+        int t = threadIdx.x;
+        for (int i = 0; i < 3; ++i) {
+            int value = in[i * 70 + t];
+            int count = __syncthreads_count(value > 1), any = __syncthreads_or(value > 2), all = __syncthreads_and(value);
+            out[i * 70 + t] = count * 100 + any * 10 + all;
+        }
+    }
+    """
+    values = np.ones((3, 70), np.int32)
+    values[0, ::3] = 2
+    values[1, 5] = 9
+    values[2, 4] = 0
+    out = np.zeros_like(values)
+    Kernels(source)("k", (1,), (70,), values, out)
+    assert [sorted(set(row.tolist())) for row in out] == [[2401], [111], [0]]
+
+
 def test_results_are_the_same_bits_with_passes_on_and_off(rng: np.random.Generator) -> None:
     source = rng.standard_normal((4, 300)).astype(np.float32)
     results = []

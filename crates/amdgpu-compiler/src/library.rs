@@ -30,6 +30,10 @@ const FILES: &[(&str, &str)] = &[
         "device_lib/trigonometric.hip",
         include_str!("../device_lib/trigonometric.hip"),
     ),
+    (
+        "device_lib/barriers.hip",
+        include_str!("../device_lib/barriers.hip"),
+    ),
 ];
 
 /// The library after parsing, with the state a user's source starts from.

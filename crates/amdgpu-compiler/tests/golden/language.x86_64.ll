@@ -3,25 +3,25 @@ target triple = "x86_64-unknown-linux-gnu"
 
 @weights.0 = internal unnamed_addr constant [16 x i8] c"\00\00\80\3E\00\00\00\3F\00\00\40\3F\00\00\80\3F", align 4
 @__agpu_two_over_pi.1 = internal unnamed_addr constant [40 x i8] c"\00\00\00\00\6E\83\F9\A2\29\15\44\4E\D1\57\27\FC\C0\DD\34\F5\99\95\62\DB\41\90\43\3C\AB\63\51\FE\61\C5\BB\DE\00\00\00\00", align 4
-define internal float @square.184(float %p0) alwaysinline #0 {
+define internal float @square.187(float %p0) alwaysinline #0 {
 b0:
   %v1 = fmul float %p0, %p0
   ret float %v1
 }
 
-define internal double @square.185(double %p0) alwaysinline #0 {
+define internal double @square.188(double %p0) alwaysinline #0 {
 b0:
   %v1 = fmul double %p0, %p0
   ret double %v1
 }
 
-define internal i32 @twice.186(i32 %p0) alwaysinline #0 {
+define internal i32 @twice.189(i32 %p0) alwaysinline #0 {
 b0:
   %v2 = mul i32 2, %p0
   ret i32 %v2
 }
 
-define internal void @exchange.187(ptr %p0, ptr %p1) alwaysinline #0 {
+define internal void @exchange.190(ptr %p0, ptr %p1) alwaysinline #0 {
 b0:
   %v2 = load float, ptr %p0, align 4, !llvm.access.group !0
   %v3 = load float, ptr %p1, align 4, !llvm.access.group !0
@@ -30,7 +30,7 @@ b0:
   ret void
 }
 
-define internal void @moved.188(ptr %p0, ptr %p1, float %p2) alwaysinline #0 {
+define internal void @moved.191(ptr %p0, ptr %p1, float %p2) alwaysinline #0 {
 b0:
   %v3 = load float, ptr %p1, align 4, !llvm.access.group !0
   %v4 = fadd float %v3, %p2
@@ -43,7 +43,7 @@ b0:
   ret void
 }
 
-define internal i32 @factorial.189(i32 %p0) #0 {
+define internal i32 @factorial.192(i32 %p0) #0 {
 b0:
   %v2 = icmp sle i32 %p0, 1
   br i1 %v2, label %b1, label %b2
@@ -51,7 +51,7 @@ b1:
   br label %b3
 b2:
   %v3 = sub i32 %p0, 1
-  %v4 = call i32 @factorial.189(i32 %v3)
+  %v4 = call i32 @factorial.192(i32 %v3)
   %v5 = mul i32 %p0, %v4
   br label %b3
 b3:
@@ -59,7 +59,7 @@ b3:
   ret i32 %v6
 }
 
-define internal i32 @index.190(i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @index.193(i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v0 = add i32 %block_index.x, 0
   %v1 = add i32 %block_size.x, 0
@@ -80,7 +80,7 @@ b0:
   %v76 = alloca [12 x i8], align 4
   %v78 = alloca [12 x i8], align 4
   %v9 = icmp ne i8 %p4, 0
-  %v22 = call i32 @index.190(i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %v22 = call i32 @index.193(i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %v23 = icmp uge i32 %v22, %p3
   br i1 %v23, label %b1, label %b2
 b1:
@@ -91,7 +91,7 @@ b2:
   %v30 = load float, ptr %v316, align 4, !llvm.access.group !0
   store float %v30, ptr %v12, align 4
   %v32 = load float, ptr %v12, align 4
-  %v33 = call float @square.184(float %v32)
+  %v33 = call float @square.187(float %v32)
   %v35 = fadd float %v33, 0x3FF0000000000000
   store float %v35, ptr %v14, align 4
   call void @llvm.memset.p0.i64(ptr align 4 %v16, i8 0, i64 16, i1 false)
@@ -114,7 +114,7 @@ b7:
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v18, ptr align 4 %v318, i64 12, i1 false)
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v78, ptr align 4 %v18, i64 12, i1 false)
   %v81 = load float, ptr %v14, align 4
-  call void @moved.188(ptr %v76, ptr %v78, float %v81)
+  call void @moved.191(ptr %v76, ptr %v78, float %v81)
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v18, ptr align 4 %v76, i64 12, i1 false)
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v74, ptr align 4 %v76, i64 12, i1 false)
   %v87 = load float, ptr %v18, align 4
@@ -149,7 +149,7 @@ b13:
   %v106 = load i32, ptr %v325, align 4, !llvm.access.group !0
   %v107 = xor i32 %v106, 90
   store i32 %v107, ptr %v325, align 4, !llvm.access.group !0
-  call void @exchange.187(ptr %v12, ptr %v14)
+  call void @exchange.190(ptr %v12, ptr %v14)
   br label %b14
 b14:
   %v111 = phi i32 [ 0, %b13 ], [ %v112, %b16 ]
@@ -234,7 +234,7 @@ b34:
   %v201 = and i32 %v199, 255
   %v202 = or i32 %v176, %v201
   %v203 = sext i32 %v202 to i64
-  %v204 = call i32 @twice.186(i32 3)
+  %v204 = call i32 @twice.189(i32 3)
   %v205 = sext i32 %v204 to i64
   %v206 = mul i64 %v203, %v205
   %v207 = trunc i64 %v206 to i16
@@ -267,10 +267,10 @@ b34:
   %v235 = load float, ptr %v14, align 4
   %v236 = call float @sinf.177(float %v235)
   %v237 = fadd float %v234, %v236
-  %v238 = call i32 @factorial.189(i32 3)
+  %v238 = call i32 @factorial.192(i32 3)
   %v239 = sitofp i32 %v238 to float
   %v240 = fadd float %v237, %v239
-  %v258 = call double @square.185(double %p5)
+  %v258 = call double @square.188(double %p5)
   %v260 = fcmp ogt double %v258, 0x4000000000000000
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
