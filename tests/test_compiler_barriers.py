@@ -283,3 +283,30 @@ def test_results_are_the_same_bits_with_passes_on_and_off(rng: np.random.Generat
 def test_wrong_uses_are_refused(source: str, message: str) -> None:
     with pytest.raises(CompileFailed, match=message.replace("(", r"\(")):
         emit(source)
+
+
+def test_structs_by_value_and_templates_with_shared_memory() -> None:
+    source = """
+    struct Scale { char shift; double factor; int offsets[3]; };
+    template <typename T, int N> __device__ T turned(T value) {
+        __shared__ T tile[N];
+        tile[threadIdx.x] = value;
+        __syncthreads();
+        T result = tile[(threadIdx.x + 1) % N];
+        __syncthreads();
+        return result;
+    }
+    __global__ void k(Scale s, double* out, int n) {
+        auto add = [=](double x) { return x + s.offsets[threadIdx.x % 3]; };
+        double first = turned<double, 48>(add(threadIdx.x * s.factor));
+        int second = turned<int, 48>(threadIdx.x << s.shift);
+        out[threadIdx.x] = first + second * n;
+    }
+    """
+    layout = np.dtype({"names": ["shift", "factor", "offsets"], "formats": ["i1", "f8", ("i4", 3)]}, align=True)
+    scale = np.zeros((), layout)
+    scale["shift"], scale["factor"], scale["offsets"] = 2, 0.5, (10, 20, 30)
+    out = np.zeros(48)
+    Kernels(source)("k", (1,), (48,), scale, out, 3)
+    t = (np.arange(48) + 1) % 48
+    assert np.array_equal(out, t * 0.5 + np.array([10, 20, 30])[t % 3] + (t << 2) * 3)

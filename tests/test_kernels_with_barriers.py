@@ -36,7 +36,7 @@ def test_static_and_dynamic_shared_memory_reach_every_block_of_a_launch() -> Non
 def test_shared_memory_above_the_limit_is_refused() -> None:
     device = amdgpu.initialize_device("cpu:0")
     values = np.zeros(128, np.float32)
-    limit = device.info().shared_memory_per_block_bytes
+    limit = 64 * 1024
     kernel = device.compile_kernel(REVERSE)
     with pytest.raises(errors.InvalidLaunchError, match=re.escape("beside the 512 bytes that the kernel declares")):
         kernel[1, 128, limit - 511](values, values)
