@@ -350,3 +350,75 @@ def test_a_device_compiles_the_instance_that_is_named() -> None:
     assert device.compile_kernel(source, name="plain").name == "plain"
     with pytest.raises(amdgpu.errors.KernelNotFoundError, match=r"it has: plain; and templates.*fill<T>"):
         device.compile_kernel(source, name="fill")
+
+
+def test_forwarding_references_take_variables_and_values() -> None:
+    before = """
+    template <typename F> __device__ float call(F&& f, float x) { return f(x); }
+    template <typename F, typename T> __device__ float pass(F&& f, T&& x) { return call(std::forward<F>(f), std::forward<T>(x)); }
+    template <typename T> __device__ void double_it(T&& x) { x = x * 2; }
+    """
+    body = """
+    int calls = 0; auto count = [&](float x) { ++calls; return x + 1; };
+    p[0] = call(count, 1); p[0] += call([](float x) { return x * 10; }, 2); p[1] = pass(count, 5.0f);
+    double_it(p[2]); const float c = 3; p[3] = pass(count, c) + calls; p[3] += call(std::move(count), 0);
+    """
+    p = floats(4)
+    run(body, p, before=before)
+    assert p.tolist() == [22, 6, 6, 8]
+
+
+def test_traits_of_the_standard_library_that_kernels_use() -> None:
+    source = """
+    #include <limits>
+    #include <type_traits>
+    template <typename T> __global__ void k(double* out) {
+        if constexpr (std::is_same_v<T, float>) out[0] = 1;
+        else if constexpr (std::is_floating_point<T>::value) out[0] = 2; else out[0] = 3;
+        out[1] = std::numeric_limits<T>::max(); out[2] = std::numeric_limits<T>::lowest(); out[3] = std::is_same<const T, T>::value;
+        T best = std::numeric_limits<T>::lowest(); constexpr T least = (std::numeric_limits<T>::min());
+        out[4] = best == out[2]; out[5] = least;
+    }"""
+    kernels = Kernels(
+        source, *[part for name in ["float", "double", "int", "unsigned char"] for part in ("--kernel", f"k<{name}>")]
+    )
+    for name, dtype, kind in [
+        ("float", F32, 1),
+        ("double", np.float64, 2),
+        ("int", np.int32, 3),
+        ("unsigned char", np.uint8, 3),
+    ]:
+        out = np.zeros(6)
+        kernels(f"k<{name}>", (1,), (1,), out)
+        info = np.finfo(dtype) if kind < 3 else np.iinfo(dtype)
+        least = info.tiny if kind < 3 else info.min
+        assert out.tolist() == [kind, info.max, info.min, 0, 1, least]
+
+
+def test_templates_share_memory_between_work_items() -> None:
+    source = """
+    template <typename T, int N, typename Op> __device__ T block_reduce(T value, Op op) {
+        __shared__ T tile[N];
+        int t = threadIdx.x;
+        tile[t] = value;
+        __syncthreads();
+        for (int s = N / 2; s > 0; s /= 2) { if (t < s) tile[t] = op(tile[t], tile[t + s]); __syncthreads(); }
+        return tile[0];
+    }
+    struct Limits { int n; float scale; };
+    template <typename T, int N> __global__ void reduce(const T* x, T* out, Limits limits) {
+        int i = blockIdx.x * N + threadIdx.x;
+        T v = i < limits.n ? x[i] * (T)limits.scale : T(0);
+        T total = block_reduce<T, N>(v, [](T a, T b) { return a + b; });
+        T most = block_reduce<T, N>(v, [](T a, T b) { return a > b ? a : b; });
+        if (threadIdx.x == 0) { out[2 * blockIdx.x] = total; out[2 * blockIdx.x + 1] = most; }
+    }"""
+    device = amdgpu.initialize_device("cpu:0", ["aura"])
+    limits = np.array((1000, 2), np.dtype([("n", "i4"), ("scale", "f4")]))
+    for name, dtype in [("int", np.int32), ("double", np.float64), ("float", F32)]:
+        x, out = (np.arange(1000) % 17).astype(dtype), np.zeros(32, dtype)
+        device.compile_kernel(source, name=f"reduce<{name}, 64>")[16, 64](x, out, limits)
+        expected = np.zeros(1024, dtype)
+        expected[:1000] = x * 2
+        assert np.array_equal(out[::2], expected.reshape(16, 64).sum(1))
+        assert np.array_equal(out[1::2], expected.reshape(16, 64).max(1))

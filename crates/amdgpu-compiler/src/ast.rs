@@ -33,6 +33,8 @@ pub enum TypeKind {
         is_restrict: bool,
     },
     Reference(Box<TypeExpr>),
+    /// `T&&` of a parameter: binds to variables and to values.
+    Forwarding(Box<TypeExpr>),
     Array {
         element: Box<TypeExpr>,
         length: Option<Box<Expr>>,
@@ -157,6 +159,8 @@ pub enum ExprKind {
     Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
     Comma(Box<Expr>, Box<Expr>),
     SizeofType(Box<TypeExpr>),
+    /// `__is_same(T, U)`.
+    SameType(Box<TypeExpr>, Box<TypeExpr>),
     SizeofValue(Box<Expr>),
     /// `{a, b}` as an initialiser.
     List(Vec<Expr>),

@@ -19,6 +19,10 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../device_lib/limits.hip"),
     ),
     (
+        "device_lib/traits.hip",
+        include_str!("../device_lib/traits.hip"),
+    ),
+    (
         "device_lib/basic.hip",
         include_str!("../device_lib/basic.hip"),
     ),

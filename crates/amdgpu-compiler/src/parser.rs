@@ -31,7 +31,11 @@ pub struct Failed;
 type Parse<T> = Result<T, Failed>;
 
 /// Names that stand for types where the parser is; the typedefs of the device library are there from the start.
-pub type TypeNames = WordSet<Symbol>;
+#[derive(Clone, Debug, Default)]
+pub struct TypeNames {
+    types: WordSet<Symbol>,
+    templates: WordSet<Symbol>,
+}
 
 /// The syntax of a whole source.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +61,7 @@ pub struct Parser<'a> {
     sources: &'a SourceMap,
     interner: &'a mut Interner,
     diagnostics: &'a mut Diagnostics,
-    type_names: TypeNames,
+    type_names: WordSet<Symbol>,
     /// For leaving a scope.
     type_changes: Vec<(Symbol, NameChange)>,
     /// Names of templates, which a `<` makes into instances.
@@ -83,7 +87,7 @@ impl<'a> Parser<'a> {
         sources: &'a SourceMap,
         interner: &'a mut Interner,
         diagnostics: &'a mut Diagnostics,
-        type_names: TypeNames,
+        names: TypeNames,
     ) -> Self {
         let end = Token {
             kind: TokenKind::Eof,
@@ -100,9 +104,9 @@ impl<'a> Parser<'a> {
             sources,
             interner,
             diagnostics,
-            type_names,
+            type_names: names.types,
             type_changes: Vec::new(),
-            template_names: WordSet::default(),
+            template_names: names.templates,
             split: None,
             angle_closes: false,
             depth: 0,
@@ -135,7 +139,10 @@ impl<'a> Parser<'a> {
                 items,
                 host_names: self.host_names,
             },
-            self.type_names,
+            TypeNames {
+                types: self.type_names,
+                templates: self.template_names,
+            },
         )
     }
 

@@ -104,6 +104,8 @@ struct ParameterType {
     ty: TypeId,
     is_reference: bool,
     is_const: bool,
+    /// `T&&`: values fit too.
+    is_forwarding: bool,
 }
 
 /// State of the function being checked.

@@ -137,14 +137,18 @@ impl Parser<'_> {
                 || is_specifier_with_arguments(token.symbol);
         }
         if token.symbol == words::STD && self.peek_at(1).kind == TokenKind::ColonColon {
-            return self.type_names.contains(&self.peek_at(2).symbol)
-                && self.peek_at(3).kind != TokenKind::LeftParen;
+            return self.is_type_name_at(2);
         }
-        if self.type_names.contains(&token.symbol) {
-            let after = if self.at_template_name(0) {
-                self.after_angles(1).unwrap_or(1)
+        self.is_type_name_at(0)
+    }
+
+    /// Whether the name so far ahead is that of a type and starts a declaration.
+    fn is_type_name_at(&self, ahead: usize) -> bool {
+        if self.type_names.contains(&self.peek_at(ahead).symbol) {
+            let after = if self.at_template_name(ahead) {
+                self.after_angles(ahead + 1).unwrap_or(ahead + 1)
             } else {
-                1
+                ahead + 1
             };
             // `Outer::Inner name` declares, `Outer::value + 1` computes.
             if self.peek_at(after).kind == TokenKind::ColonColon {
@@ -197,7 +201,14 @@ impl Parser<'_> {
                         span,
                     };
                 }
-                TokenKind::AmpAmp => return self.refuse(token.site, "an rvalue reference", None),
+                TokenKind::AmpAmp => {
+                    self.bump();
+                    ty = TypeExpr {
+                        kind: TypeKind::Forwarding(Box::new(ty)),
+                        is_const: false,
+                        span,
+                    };
+                }
                 _ => break,
             }
             levels += 1;

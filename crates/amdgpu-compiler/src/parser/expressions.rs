@@ -1,7 +1,7 @@
 //! Expressions, by precedence climbing.
 
 use super::{Parse, Parser, literals};
-use crate::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::ast::{BinaryOp, Expr, ExprKind, TypeExpr, TypeKind, UnaryOp};
 use crate::interner::words;
 use crate::source::Span;
 use crate::token::TokenKind;
@@ -170,7 +170,12 @@ impl Parser<'_> {
         }
         let mut after = self.peek_at(2).kind;
         let is_type = if next.symbol == words::STD && after == TokenKind::ColonColon {
-            after = self.peek_at(4).kind;
+            after = if self.at_template_name(3) {
+                self.after_angles(4)
+                    .map_or(TokenKind::LeftParen, |after| self.peek_at(after).kind)
+            } else {
+                self.peek_at(4).kind
+            };
             self.type_names.contains(&self.peek_at(3).symbol)
         } else {
             if self.at_template_name(1) {
@@ -411,6 +416,16 @@ impl Parser<'_> {
                     height,
                 );
             }
+            words::IS_SAME => {
+                self.bump();
+                self.expect(TokenKind::LeftParen, "after '__is_same'")?;
+                let first = self.type_name()?;
+                self.expect(TokenKind::Comma, "between the types")?;
+                let second = self.type_name()?;
+                self.expect(TokenKind::RightParen, "after the types")?;
+                let kind = ExprKind::SameType(Box::new(first), Box::new(second));
+                return self.make(kind, span, 1);
+            }
             words::DYNAMIC_CAST => return self.refuse(span, "dynamic_cast", None),
             words::NEW | words::DELETE => {
                 return self.refuse(
@@ -465,6 +480,24 @@ impl Parser<'_> {
             let arguments = self.template_arguments()?;
             return self.make(ExprKind::TemplateName(token.symbol, arguments), span, 1);
         }
+        if self.peek_at(1).kind == TokenKind::Less
+            && let Some(name) = self.value_of_trait(token.symbol)
+        {
+            self.bump();
+            let arguments = self.template_arguments()?;
+            let ty = TypeExpr {
+                kind: TypeKind::Template { name, arguments },
+                is_const: false,
+                span,
+            };
+            let value = self.interner.intern("value");
+            return self.make(ExprKind::TypeMember(Box::new(ty), value), span, 1);
+        }
+        if token.symbol == words::FORWARD && self.peek_at(1).kind == TokenKind::Less {
+            self.bump();
+            let arguments = self.template_arguments()?;
+            return self.make(ExprKind::TemplateName(token.symbol, arguments), span, 1);
+        }
         if token.symbol <= words::LAMBDA_THIS && token.symbol < words::THREAD_IDX {
             let found = self.shown(&token);
             return self.fail(span, format!("expected an expression, found {found}"), None);
@@ -480,6 +513,13 @@ impl Parser<'_> {
             );
         }
         self.make(ExprKind::Name(token.symbol), span, 1)
+    }
+
+    /// The trait `is_same` behind `is_same_v`.
+    fn value_of_trait(&mut self, name: crate::interner::Symbol) -> Option<crate::interner::Symbol> {
+        let text = self.text(name).strip_suffix("_v")?.to_owned();
+        let name = self.interner.intern(&text);
+        (self.template_names.contains(&name) && self.type_names.contains(&name)).then_some(name)
     }
 
     /// `float(x)`, `P{…}`, `P()`.

@@ -6,6 +6,7 @@ use super::expressions::Checked;
 use super::{Entity, ParameterType, Sema};
 use crate::ast::{self, ExprKind as A};
 use crate::hir::{Expr, ExprKind, FunctionId, Place, PlaceKind};
+use crate::interner::words;
 use crate::source::Span;
 use crate::types::{ScalarType, Type, TypeTable};
 
@@ -77,6 +78,13 @@ impl<'a> Sema<'a> {
         };
         if let Some(set) = set {
             return self.resolve_call(name, &[set], written.as_deref(), checked, span);
+        }
+        if matches!(name, words::FORWARD | words::MOVE) && checked.len() == 1 {
+            // Without destructors there is nothing to move out of.
+            return checked
+                .into_iter()
+                .next()
+                .unwrap_or(Checked::Value(Self::bad(span)));
         }
         if text == "__ldg" && checked.len() == 1 {
             return self.load_global(checked, span);
@@ -261,6 +269,9 @@ impl<'a> Sema<'a> {
     fn argument_fit(&mut self, argument: &Checked, parameter: ParameterType) -> Option<Fit> {
         if parameter.is_reference && !parameter.is_const {
             return match argument {
+                Checked::Value(value) if parameter.is_forwarding && value.ty == parameter.ty => {
+                    Some(Fit::Exact)
+                }
                 Checked::Place(place) if !place.is_const && place.ty == parameter.ty => {
                     Some(Fit::Exact)
                 }

@@ -67,7 +67,9 @@ impl Sema<'_> {
                 Checked::Value(value) => (value.ty, false),
             };
             let fits = match (&parameter.ty.kind, self.types.get(ty)) {
-                (TypeKind::Reference(target), _) => self.unify(target, ty, is_const, &mut known),
+                (TypeKind::Reference(target) | TypeKind::Forwarding(target), _) => {
+                    self.unify(target, ty, is_const, &mut known)
+                }
                 (TypeKind::Array { element, .. }, Type::Array { element: of, .. }) => {
                     self.unify(element, of, is_const, &mut known)
                 }
@@ -155,7 +157,7 @@ impl Sema<'_> {
         fn of(ty: &TypeExpr) -> u32 {
             match &ty.kind {
                 TypeKind::Pointer { pointee, .. } => 1 + of(pointee) + u32::from(pointee.is_const),
-                TypeKind::Reference(target) => of(target),
+                TypeKind::Reference(target) | TypeKind::Forwarding(target) => of(target),
                 TypeKind::Array { element, .. } => 1 + of(element),
                 TypeKind::Template { arguments, .. } => {
                     1 + arguments

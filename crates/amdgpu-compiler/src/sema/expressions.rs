@@ -155,6 +155,11 @@ impl<'a> Sema<'a> {
                 let ty = self.resolve(ty);
                 self.size_of(ty, span)
             }
+            A::SameType(first, second) => {
+                let is_same = self.resolve(first) == self.resolve(second)
+                    && self.is_const(first) == self.is_const(second);
+                value(ExprKind::Integer(i64::from(is_same)), TypeTable::BOOL)
+            }
             A::SizeofValue(inner) => {
                 let ty = match self.check_expr(inner) {
                     Checked::Place(place) => place.ty,

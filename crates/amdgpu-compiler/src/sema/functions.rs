@@ -51,6 +51,7 @@ impl<'a> Sema<'a> {
                 ty: owner,
                 is_reference: true,
                 is_const: function.role == ast::Role::ConstMethod,
+                is_forwarding: false,
             };
             parameters.insert(0, this);
         }
@@ -209,6 +210,16 @@ impl<'a> Sema<'a> {
                     ty: id,
                     is_reference: true,
                     is_const: self.is_const(target),
+                    is_forwarding: false,
+                }
+            }
+            TypeKind::Forwarding(target) => {
+                let id = self.resolve(target);
+                ParameterType {
+                    ty: id,
+                    is_reference: true,
+                    is_const: self.is_const(target),
+                    is_forwarding: true,
                 }
             }
             // `float a[]` and `float a[16]` as a parameter are pointers.
@@ -226,6 +237,7 @@ impl<'a> Sema<'a> {
                     ty,
                     is_reference: false,
                     is_const: false,
+                    is_forwarding: false,
                 }
             }
             _ => {
@@ -236,6 +248,7 @@ impl<'a> Sema<'a> {
                         ty: TypeTable::ERROR,
                         is_reference: false,
                         is_const: false,
+                        is_forwarding: false,
                     };
                 }
                 // Top-level const of a parameter is the function's own business.
@@ -243,6 +256,7 @@ impl<'a> Sema<'a> {
                     ty: id,
                     is_reference: false,
                     is_const: false,
+                    is_forwarding: false,
                 }
             }
         }

@@ -108,6 +108,7 @@ impl<'a> Sema<'a> {
             ty,
             is_reference: true,
             is_const: target_const || place.is_const,
+            is_forwarding: false,
         };
         let address = self.reference_to(
             super::expressions::Checked::Place(place),

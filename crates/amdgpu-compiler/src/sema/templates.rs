@@ -26,6 +26,7 @@ pub(super) struct TypeTemplate<'a> {
     pub name: Symbol,
     pub parameters: &'a [ast::TemplateParameter],
     pub item: &'a ast::Item,
+    pub is_library: bool,
     /// Structs written out for certain arguments.
     pub specialisations: Vec<(Vec<Argument>, &'a ast::Struct)>,
     pub environment: Environment,
@@ -115,6 +116,7 @@ impl<'a> Sema<'a> {
             name,
             parameters: &template.parameters,
             item: &template.item,
+            is_library: self.in_library,
             specialisations: Vec::new(),
             environment: self.snapshot(),
         };
@@ -126,6 +128,10 @@ impl<'a> Sema<'a> {
             }
             Some(_) if matches!(&template.item, ast::Item::Struct(again) if again.is_declaration) =>
                 {}
+            // The user's own version of a template of the library wins.
+            Some(index) if self.type_templates[index].is_library && !self.in_library => {
+                self.type_templates[index] = entry;
+            }
             Some(_) => {
                 let text = self.text(name);
                 self.error(

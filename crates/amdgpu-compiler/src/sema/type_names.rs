@@ -108,6 +108,10 @@ impl<'a> Sema<'a> {
                 );
                 TypeTable::ERROR
             }
+            TypeKind::Forwarding(_) => {
+                self.refuse(ty.span, "an rvalue reference here");
+                TypeTable::ERROR
+            }
             TypeKind::Reference(_) => {
                 self.refuse(ty.span, "a reference here");
                 TypeTable::ERROR
