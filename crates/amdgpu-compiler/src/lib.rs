@@ -33,6 +33,7 @@ mod interner;
 pub mod ir;
 mod lexer;
 mod library;
+pub mod link;
 mod llvm;
 mod lower;
 mod options;
