@@ -16,9 +16,12 @@ __all__ = [
     "PreparedLaunch",
     "Stream",
     "Subscription",
+    "check_target",
+    "compile_source",
     "from_dlpack",
     "julia_source_path",
     "libraries",
+    "link_code_object",
     "list_devices",
     "math_activation",
     "math_adaptive_learning_rate",
@@ -37,6 +40,18 @@ __all__ = [
     "telemetry_snapshot",
 ]
 
+def check_target(target: str) -> None: ...
+def compile_source(
+    source: str,
+    target: str,
+    *,
+    name: str = "kernel.hip",
+    optimization_level: str = "high",
+    fast_math: bool = False,
+    defines: Sequence[tuple[str, str]] | None = None,
+    emit: str = "obj",
+) -> dict[str, Any]: ...
+def link_code_object(relocatable: bytes) -> tuple[bytes, list[dict[str, Any]]]: ...
 def list_devices() -> list[dict[str, Any]]: ...
 def libraries() -> list[dict[str, Any]]: ...
 def julia_source_path() -> os.PathLike[str]: ...
@@ -206,6 +221,8 @@ class Kernel:
     def parameters(self) -> list[dict[str, Any]]: ...
     @property
     def passes(self) -> list[dict[str, Any]]: ...
+    @property
+    def resources(self) -> dict[str, Any] | None: ...
     def __getitem__(self, shape: Any, /) -> Launcher: ...
     def prepare(
         self,

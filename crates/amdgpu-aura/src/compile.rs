@@ -5,9 +5,8 @@ use std::time::Instant;
 
 use amdgpu_abi::MetricId;
 use amdgpu_abi::layout::PACKAGE_VERSION;
-use amdgpu_compiler::{
-    CodeGenerator, CodegenRequest, CompileOptions, Compiler, Emit, KernelSignature, Target,
-};
+use amdgpu_compiler::link::{self, KernelResources};
+use amdgpu_compiler::{CodeGenerator, CompileOptions, Compiler, KernelSignature, Target};
 use amdgpu_hal::{DeviceInfo, DeviceKind, Module};
 use amdgpu_telemetry::{Core, Kind, counter, fallback, histogram, intern, span};
 use serde::{Deserialize, Serialize};
@@ -16,6 +15,7 @@ use crate::cache::{CacheAnswer, CacheKey, DiskCache, Entry, Lookup, MemoryCache}
 use crate::context::{Context, CoreType};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Origin, facts_of};
+use crate::offline::{known_target, machine_code};
 
 /// A code generator that also knows this machine.
 pub trait Toolchain: CodeGenerator {
@@ -47,6 +47,7 @@ struct UnitFacts {
     template_kernels: Vec<String>,
     notes: Vec<String>,
     passes: String,
+    resources: Vec<KernelResources>,
 }
 
 #[derive(Clone)]
@@ -92,6 +93,8 @@ impl Context {
         counter(MetricId::KernelCacheRequestsTotal, &[answer.name()]).increment();
         let signature = choose(&unit.facts, request.kernel_name)?;
         let function = unit.module.function(&signature.symbol)?;
+        let mut resources = unit.facts.resources.iter();
+        let resources = resources.find(|entry| entry.kernel == signature.name);
         let origin = Origin {
             key: key.as_str(),
             core: request.core,
@@ -100,6 +103,7 @@ impl Context {
             compile_seconds: started.elapsed().as_secs_f64(),
             notes: unit.facts.notes.clone(),
             passes: Arc::from(unit.facts.passes.as_str()),
+            resources: resources.cloned(),
         };
         let kernel = Arc::new(Kernel::new(
             Arc::clone(self.shared()),
@@ -174,21 +178,14 @@ impl Context {
             histogram(MetricId::PassSeconds, &[target_name, &pass.name])
                 .record_ns(pass.duration_ns);
         }
-        let code = generator.generate(
-            &unit.llvm_ir,
-            &CodegenRequest {
-                triple: target.triple.clone(),
-                cpu: target.cpu.clone(),
-                features: target.features.clone(),
-                optimization_level: request.options.optimization_level.number(),
-                emit: Emit::Object,
-            },
-        )?;
+        let level = request.options.optimization_level;
+        let (code, resources) = machine_code(&unit, &target, level, generator)?;
         let facts = UnitFacts {
             kernels: unit.kernels,
             template_kernels: unit.template_kernels,
             notes: unit.notes.iter().map(ToString::to_string).collect(),
             passes: serde_json::to_string(&unit.telemetry.passes).unwrap_or_default(),
+            resources,
         };
         let module = self.shared().device().load_module(&code)?;
         let entry = Entry {
@@ -211,7 +208,7 @@ fn target_of(info: &DeviceInfo, generator: &dyn Toolchain) -> Result<Target> {
     if info.kind == DeviceKind::Cpu {
         return Ok(generator.host()?);
     }
-    Target::parse(&info.architecture).ok_or_else(|| Error::NoTarget {
+    known_target(&info.architecture).ok_or_else(|| Error::NoTarget {
         device: info.name.clone(),
         architecture: info.architecture.clone(),
     })
@@ -222,6 +219,7 @@ fn key_of(request: &CompileRequest<'_>, info: &DeviceInfo, generator: &dyn Toolc
     CacheKey::new(&[
         PACKAGE_VERSION,
         Compiler::identity(),
+        link::IDENTITY,
         &generator.identity(),
         info.kind.name(),
         // The CPU that LLVM tunes for follows from these.

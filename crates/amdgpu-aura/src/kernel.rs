@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use amdgpu_abi::{Dtype, Language, MetricId};
+use amdgpu_compiler::link::KernelResources;
 use amdgpu_compiler::{KernelSignature, cpu_shared_bytes};
 use amdgpu_hal::{DeviceInfo, DeviceKind, Event, Function, LaunchConfig, Stream};
 use amdgpu_telemetry::{Core, Counter, KernelMeter, counter, now_ns};
@@ -61,6 +62,7 @@ pub struct Kernel {
     compile_seconds: f64,
     notes: Vec<String>,
     passes: Arc<str>,
+    resources: Option<KernelResources>,
 }
 
 /// Reports launches: as records and histograms, or as a bare count where the device was opened without telemetry.
@@ -92,6 +94,7 @@ pub(crate) struct Origin<'a> {
     pub compile_seconds: f64,
     pub notes: Vec<String>,
     pub passes: Arc<str>,
+    pub resources: Option<KernelResources>,
 }
 
 /// When a launch started and how long it took; the duration is 0 while it still runs.
@@ -138,6 +141,7 @@ impl Kernel {
             compile_seconds: origin.compile_seconds,
             notes: origin.notes,
             passes: origin.passes,
+            resources: origin.resources,
         }
     }
 
@@ -183,6 +187,12 @@ impl Kernel {
     #[must_use]
     pub fn passes(&self) -> &str {
         &self.passes
+    }
+
+    /// What the kernel occupies; known for AMD code objects.
+    #[must_use]
+    pub fn resources(&self) -> Option<&KernelResources> {
+        self.resources.as_ref()
     }
 
     #[must_use]

@@ -7,6 +7,8 @@
 //!   damaged cache entry is dropped, counted as a fallback and rebuilt.
 //! - [`Kernel::launch`] is the one place where a launch is validated: argument count and kinds, grid, block and shared memory against
 //!   the limits of the device. The hardware layer below trusts it.
+//! - [`compile_source`] compiles for a target by name, without a device and without the cache.
+//! - Objects for AMD are linked here, so that what reaches devices, files and the cache is a loadable code object.
 //! - LLVM is not linked here: the caller hands in a [`Toolchain`].
 //! - Everything may be called from any thread. Compiling the same source twice at the same time compiles it twice and keeps one.
 
@@ -16,6 +18,7 @@ mod compile;
 mod context;
 mod error;
 mod kernel;
+mod offline;
 
 pub use arguments::{Argument, Parameter, ParameterKind};
 pub use cache::CacheAnswer;
@@ -23,3 +26,4 @@ pub use compile::{CompileRequest, Toolchain};
 pub use context::{Context, ContextOptions, CoreType};
 pub use error::{Error, Result};
 pub use kernel::{Kernel, KernelFacts, LaunchShape, LaunchTimes, PackedArguments};
+pub use offline::{OfflineUnit, OutputKind, compile_source, find_target};

@@ -26,7 +26,7 @@ pub struct Device {
     level: OptimizationLevel,
 }
 
-fn parse_level(py: Python<'_>, name: &str) -> PyResult<OptimizationLevel> {
+pub fn parse_level(py: Python<'_>, name: &str) -> PyResult<OptimizationLevel> {
     OptimizationLevel::parse(name).ok_or_else(|| {
         let message = format!("optimization_level is {name:?}; known are none, low, high, max");
         raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
@@ -253,7 +253,7 @@ impl Device {
 }
 
 /// The text of a kernel; text that has no UTF-8 form (lone surrogates) is refused too.
-fn source_text(source: &Bound<'_, PyAny>) -> PyResult<String> {
+pub fn source_text(source: &Bound<'_, PyAny>) -> PyResult<String> {
     source.extract::<String>().map_err(|error| {
         let py = source.py();
         let name = source

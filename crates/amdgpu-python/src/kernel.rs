@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyTuple};
 
 use crate::array::Array;
+use crate::compile::to_python;
 use crate::errors::{IntoPyResult, from_coded, raise};
 use crate::operand::{Operand, is_contiguous, numpy_dtype, numpy_memory};
 use crate::prepared::PreparedLaunch;
@@ -440,6 +441,15 @@ impl Kernel {
     fn passes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("json")?
             .call_method1("loads", (self.kernel.passes(),))
+    }
+
+    /// What the kernel occupies on an AMD device (registers, `lds_bytes`, `scratch_bytes` and more); None elsewhere.
+    #[getter]
+    fn resources<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.kernel
+            .resources()
+            .map(|resources| to_python(py, resources))
+            .transpose()
     }
 
     /// `kernel[grid, block]`, `kernel[grid, block, shared_bytes]` or `kernel[grid, block, shared_bytes, stream]`.

@@ -13,6 +13,7 @@
 
 mod array;
 mod codegen;
+mod compile;
 mod device;
 mod dlpack;
 mod errors;
@@ -33,6 +34,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::array::Array;
+    #[pymodule_export]
+    use super::compile::{check_target, compile_source, link_code_object};
     #[pymodule_export]
     use super::device::{Device, list_devices};
     #[pymodule_export]

@@ -226,9 +226,10 @@ fn symbol_table(object: &Object<'_>, layout: &Layout) -> (Vec<u8>, u32, Vec<u8>)
         .iter()
         .skip(1)
         .filter(|symbol| {
-            !matches!(symbol.kind, SYMBOL_SECTION | SYMBOL_FILE)
-                && !symbol.name.is_empty()
-                && has_address(object, symbol)
+            // Labels that assemblers make up for constants say nothing.
+            let is_label = symbol.binding == BINDING_LOCAL && symbol.name.starts_with(".L");
+            let is_bookkeeping = matches!(symbol.kind, SYMBOL_SECTION | SYMBOL_FILE);
+            !is_label && !is_bookkeeping && !symbol.name.is_empty() && has_address(object, symbol)
         })
         .collect();
     kept.sort_by_key(|symbol| symbol.is_exported());

@@ -307,11 +307,10 @@ impl Section<'_> {
             return refuse(&format!("aligned to {} bytes", self.align_bytes));
         }
         match self.kind {
-            SECTION_PROGRAM_BITS | SECTION_NOTE => Ok(()),
             SECTION_NO_BITS if self.flags & FLAG_WRITE == 0 => {
                 refuse("that is zeroed and not writable")
             }
-            SECTION_NO_BITS => Ok(()),
+            SECTION_PROGRAM_BITS | SECTION_NOTE | SECTION_NO_BITS => Ok(()),
             kind => refuse(&format!("of type {kind:#x}")),
         }
     }

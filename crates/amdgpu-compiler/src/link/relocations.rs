@@ -1,6 +1,6 @@
 //! Relocation records: which exist, what each needs from the layout, and the bytes they change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::LinkError;
 use super::dynamic::DynamicSymbols;
@@ -96,7 +96,7 @@ impl Plan {
             dynamic_count: 0,
         };
         // A second list for the same bytes would make the result depend on the order.
-        let mut seen = HashMap::new();
+        let mut seen = HashSet::new();
         for section in &object.sections {
             let target_index = section.info as usize;
             let is_list = matches!(
@@ -121,7 +121,7 @@ impl Plan {
                     section.name
                 )));
             }
-            if seen.insert(target_index, ()).is_some() || target.kind == SECTION_NO_BITS {
+            if !seen.insert(target_index) || target.kind == SECTION_NO_BITS {
                 return Err(LinkError::malformed(format!(
                     "{} cannot change {}",
                     section.name, target.name
