@@ -1,6 +1,8 @@
 //! The linker of AMD code objects, on objects made here record by record. Objects of LLVM are linked, and compared with the
 //! results of lld, in `tests/test_code_objects.py`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failed unwrap is a failed test.
+
 use amdgpu_compiler::link::{LinkError, link, resources};
 use proptest::prelude::*;
 
@@ -560,7 +562,8 @@ fn relocations_that_are_not_supported_are_named() {
 
 #[test]
 fn what_is_not_supported_is_named() {
-    let cases: [(&str, Box<dyn FnOnce(&mut Object)>); 8] = [
+    type Change = Box<dyn FnOnce(&mut Object)>;
+    let cases: [(&str, Change); 8] = [
         (
             "shared",
             Box::new(|object| object.symbols[0].section = 0xff00),
