@@ -422,3 +422,18 @@ def test_templates_share_memory_between_work_items() -> None:
         expected[:1000] = x * 2
         assert np.array_equal(out[::2], expected.reshape(16, 64).sum(1))
         assert np.array_equal(out[1::2], expected.reshape(16, 64).max(1))
+
+
+def test_names_in_namespaces_may_be_qualified() -> None:
+    before = """
+    namespace math { namespace detail { template <typename T> struct Pair { T a, b; };
+    template <typename T> __device__ T half(T x) { return x / 2; } }
+    struct Plain { float x; }; constexpr int three = 3; }
+    """
+    p = floats(3)
+    body = """
+    math::detail::Pair<float> pair = {p[1], p[2]}; math::Plain plain = {4};
+    p[0] = pair.b + (math::three) + sizeof(math::Plain); p[1] = math::detail::half<float>(plain.x); p[2] = (float)((math::Plain*)p)->x;
+    """
+    run(body, p, before=before)
+    assert p.tolist() == [10, 2, 10]

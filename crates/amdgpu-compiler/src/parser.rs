@@ -15,7 +15,7 @@ mod templates;
 use crate::ast::{Expr, Item};
 use crate::diagnostics::Diagnostics;
 use crate::hashing::WordSet;
-use crate::interner::{Interner, Symbol};
+use crate::interner::{Interner, Symbol, words};
 use crate::source::{SourceMap, Span};
 use crate::token::{Token, TokenKind};
 
@@ -66,6 +66,8 @@ pub struct Parser<'a> {
     type_changes: Vec<(Symbol, NameChange)>,
     /// Names of templates, which a `<` makes into instances.
     template_names: WordSet<Symbol>,
+    /// Names of namespaces, which are transparent: `name::` is passed over.
+    namespaces: WordSet<Symbol>,
     /// What is left of a `>>` whose first `>` closed template arguments, and its place.
     split: Option<(usize, Token)>,
     /// Inside of template arguments, where `>` is not an operator.
@@ -107,6 +109,7 @@ impl<'a> Parser<'a> {
             type_names: names.types,
             type_changes: Vec::new(),
             template_names: names.templates,
+            namespaces: WordSet::from_iter([words::STD]),
             split: None,
             angle_closes: false,
             depth: 0,
@@ -168,6 +171,20 @@ impl<'a> Parser<'a> {
             self.next += 1;
         }
         token
+    }
+
+    /// Tokens from `ahead` on that only name namespaces: `std::`, `math::detail::`.
+    fn namespace_prefix(&self, ahead: usize) -> usize {
+        let mut count = 0;
+        while self.peek_at(ahead + count).kind == TokenKind::Identifier
+            && self.peek_at(ahead + count + 1).kind == TokenKind::ColonColon
+            && self
+                .namespaces
+                .contains(&self.peek_at(ahead + count).symbol)
+        {
+            count += 2;
+        }
+        count
     }
 
     fn at(&self, kind: TokenKind) -> bool {

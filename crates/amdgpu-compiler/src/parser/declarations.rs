@@ -136,10 +136,7 @@ impl Parser<'_> {
             return self.peek_at(1).kind != TokenKind::LeftParen
                 || is_specifier_with_arguments(token.symbol);
         }
-        if token.symbol == words::STD && self.peek_at(1).kind == TokenKind::ColonColon {
-            return self.is_type_name_at(2);
-        }
-        self.is_type_name_at(0)
+        self.is_type_name_at(self.namespace_prefix(0))
     }
 
     /// Whether the name so far ahead is that of a type and starts a declaration.

@@ -169,22 +169,16 @@ impl Parser<'_> {
             return false;
         }
         let mut after = self.peek_at(2).kind;
-        let is_type = if next.symbol == words::STD && after == TokenKind::ColonColon {
-            after = if self.at_template_name(3) {
-                self.after_angles(4)
+        let name = 1 + self.namespace_prefix(1);
+        let is_type = self.type_names.contains(&self.peek_at(name).symbol);
+        if name > 1 || self.at_template_name(name) {
+            after = if self.at_template_name(name) {
+                self.after_angles(name + 1)
                     .map_or(TokenKind::LeftParen, |after| self.peek_at(after).kind)
             } else {
-                self.peek_at(4).kind
+                self.peek_at(name + 1).kind
             };
-            self.type_names.contains(&self.peek_at(3).symbol)
-        } else {
-            if self.at_template_name(1) {
-                after = self
-                    .after_angles(2)
-                    .map_or(TokenKind::LeftParen, |after| self.peek_at(after).kind);
-            }
-            self.type_names.contains(&next.symbol)
-        };
+        }
         let is_word = matches!(
             next.symbol,
             words::VOID
@@ -440,7 +434,7 @@ impl Parser<'_> {
                 return self.make(ExprKind::This, span, 1);
             }
             words::TYPENAME => return self.construct(span),
-            words::STD if self.peek_at(1).kind == TokenKind::ColonColon => {
+            _ if self.namespace_prefix(0) > 0 => {
                 self.bump();
                 self.bump();
                 return self.name();

@@ -50,7 +50,12 @@ impl Parser<'_> {
             words::NAMESPACE => {
                 self.bump();
                 while matches!(self.kind(), TokenKind::Identifier | TokenKind::ColonColon) {
-                    self.bump();
+                    let token = self.bump();
+                    if token.kind == TokenKind::Identifier
+                        && !self.type_names.contains(&token.symbol)
+                    {
+                        self.namespaces.insert(token.symbol);
+                    }
                 }
                 if self.accept(TokenKind::Equal) {
                     self.skip_declaration();

@@ -123,7 +123,7 @@ impl Parser<'_> {
                     end = self.previous_span();
                     continue;
                 }
-                words::STD if self.peek_at(1).kind == TokenKind::ColonColon => {
+                _ if self.namespace_prefix(0) > 0 => {
                     self.bump();
                     self.bump();
                     continue;
