@@ -80,7 +80,7 @@ fn used_shared(all: &[hir::Shared], types: &TypeTable, functions: &mut [Function
                 // What has no size yet may hold any type of the language.
                 let align = types.align(shared.ty).max(if bytes == 0 { 16 } else { 1 });
                 used.push(Shared {
-                    name: format!("{}.shared.{}", shared.name, used.len()),
+                    name: format!("{}$shared${}", shared.name, used.len()),
                     bytes,
                     align,
                 });

@@ -1,7 +1,7 @@
 source_filename = "atomics.hip"
 target triple = "amdgcn-amd-amdhsa"
 
-@local.shared.0 = internal addrspace(3) global [4 x i8] poison, align 4
+@local$shared$0 = internal addrspace(3) global [4 x i8] poison, align 4
 define amdgpu_kernel void @k(ptr addrspace(1) %p0, ptr addrspace(1) %p1, ptr addrspace(1) %p2, ptr addrspace(1) %p3, ptr addrspace(1) %p4, ptr addrspace(1) %p5) #0 "amdgpu-flat-work-group-size"="1,1024" {
 b0:
   %v1 = addrspacecast ptr addrspace(1) %p0 to ptr
@@ -86,7 +86,7 @@ b2:
   %v94 = icmp ne i32 %v93, %v88
   br i1 %v94, label %b1, label %b3
 b3:
-  %v96 = addrspacecast ptr addrspace(3) @local.shared.0 to ptr
+  %v96 = addrspacecast ptr addrspace(3) @local$shared$0 to ptr
   %v98 = atomicrmw max ptr %v96, i32 %v16 syncscope("agent") monotonic
   fence syncscope("agent") seq_cst
   fence syncscope("workgroup") seq_cst

@@ -1,7 +1,7 @@
 source_filename = "block_reduction.hip"
 target triple = "nvptx64-nvidia-cuda"
 
-@tile.shared.0 = internal addrspace(3) global [1024 x i8] poison, align 4
+@tile$shared$0 = internal addrspace(3) global [1024 x i8] poison, align 4
 define ptx_kernel void @block_reduction(ptr addrspace(1) noalias %p0, ptr addrspace(1) noalias %p1, ptr addrspace(1) %p2, i32 %p3) #0 {
 b0:
   %v5 = addrspacecast ptr addrspace(1) %p2 to ptr
@@ -22,7 +22,7 @@ b2:
 b3:
   %v17 = phi float [ %v15, %b1 ], [ 0x0000000000000000, %b2 ]
   %v21 = sext i32 %v7 to i64
-  %v73 = getelementptr inbounds i32, ptr addrspace(3) @tile.shared.0, i64 %v21
+  %v73 = getelementptr inbounds i32, ptr addrspace(3) @tile$shared$0, i64 %v21
   store float %v17, ptr addrspace(3) %v73, align 4
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
   %v27 = udiv i32 %v9, 2
@@ -41,11 +41,11 @@ b7:
   %v51 = icmp eq i32 %v7, 0
   br i1 %v51, label %b10, label %b11
 b8:
-  %v74 = getelementptr inbounds i32, ptr addrspace(3) @tile.shared.0, i64 %v21
+  %v74 = getelementptr inbounds i32, ptr addrspace(3) @tile$shared$0, i64 %v21
   %v37 = load float, ptr addrspace(3) %v74, align 4
   %v40 = add i32 %v7, %v28
   %v41 = sext i32 %v40 to i64
-  %v75 = getelementptr inbounds i32, ptr addrspace(3) @tile.shared.0, i64 %v41
+  %v75 = getelementptr inbounds i32, ptr addrspace(3) @tile$shared$0, i64 %v41
   %v43 = load float, ptr addrspace(3) %v75, align 4
   %v44 = fadd float %v37, %v43
   store float %v44, ptr addrspace(3) %v74, align 4
@@ -54,11 +54,11 @@ b9:
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
   br label %b6
 b10:
-  %v56 = load float, ptr addrspace(3) @tile.shared.0, align 4
+  %v56 = load float, ptr addrspace(3) @tile$shared$0, align 4
   %v61 = zext i32 %v8 to i64
   %v76 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v61
   store float %v56, ptr addrspace(1) %v76, align 4
-  %v70 = load float, ptr addrspace(3) @tile.shared.0, align 4
+  %v70 = load float, ptr addrspace(3) @tile$shared$0, align 4
   %v71 = atomicrmw fadd ptr %v5, float %v70 syncscope("device") monotonic
   br label %b11
 b11:

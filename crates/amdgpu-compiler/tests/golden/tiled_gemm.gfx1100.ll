@@ -1,8 +1,8 @@
 source_filename = "tiled_gemm.hip"
 target triple = "amdgcn-amd-amdhsa"
 
-@as.shared.0 = internal addrspace(3) global [1024 x i8] poison, align 4
-@bs.shared.1 = internal addrspace(3) global [1024 x i8] poison, align 4
+@as$shared$0 = internal addrspace(3) global [1024 x i8] poison, align 4
+@bs$shared$1 = internal addrspace(3) global [1024 x i8] poison, align 4
 define amdgpu_kernel void @tiled_gemm(ptr addrspace(1) noalias %p0, ptr addrspace(1) noalias %p1, ptr addrspace(1) noalias %p2, i32 %p3, i32 %p4, i32 %p5) #0 "amdgpu-flat-work-group-size"="1,1024" {
 b0:
   %v9 = call i32 @llvm.amdgcn.workitem.id.x()
@@ -46,7 +46,7 @@ b6:
 b7:
   %v37 = phi float [ %v36, %b5 ], [ 0x0000000000000000, %b6 ]
   %v42 = sext i32 %v10 to i64
-  %v136 = getelementptr inbounds [64 x i8], ptr addrspace(3) @as.shared.0, i64 %v42
+  %v136 = getelementptr inbounds [64 x i8], ptr addrspace(3) @as$shared$0, i64 %v42
   %v45 = sext i32 %v9 to i64
   %v137 = getelementptr inbounds i32, ptr addrspace(3) %v136, i64 %v45
   store float %v37, ptr addrspace(3) %v137, align 4
@@ -66,7 +66,7 @@ b9:
   br label %b10
 b10:
   %v66 = phi float [ %v65, %b8 ], [ 0x0000000000000000, %b9 ]
-  %v139 = getelementptr inbounds [64 x i8], ptr addrspace(3) @bs.shared.1, i64 %v42
+  %v139 = getelementptr inbounds [64 x i8], ptr addrspace(3) @bs$shared$1, i64 %v42
   %v140 = getelementptr inbounds i32, ptr addrspace(3) %v139, i64 %v45
   store float %v66, ptr addrspace(3) %v140, align 4
   fence syncscope("workgroup") release
@@ -79,11 +79,11 @@ b11:
   %v78 = icmp slt i32 %v77, 16
   br i1 %v78, label %b12, label %b14
 b12:
-  %v141 = getelementptr inbounds [64 x i8], ptr addrspace(3) @as.shared.0, i64 %v42
+  %v141 = getelementptr inbounds [64 x i8], ptr addrspace(3) @as$shared$0, i64 %v42
   %v85 = sext i32 %v77 to i64
   %v142 = getelementptr inbounds i32, ptr addrspace(3) %v141, i64 %v85
   %v87 = load float, ptr addrspace(3) %v142, align 4
-  %v143 = getelementptr inbounds [64 x i8], ptr addrspace(3) @bs.shared.1, i64 %v85
+  %v143 = getelementptr inbounds [64 x i8], ptr addrspace(3) @bs$shared$1, i64 %v85
   %v144 = getelementptr inbounds i32, ptr addrspace(3) %v143, i64 %v45
   %v95 = load float, ptr addrspace(3) %v144, align 4
   %v96 = call float @llvm.fma.f32(float %v87, float %v95, float %v79)
