@@ -60,7 +60,7 @@ impl Compiler {
 
     /// Part of the key of cached code: changes whenever the same source could give other code.
     pub fn identity() -> &'static str {
-        concat!("amdgpu-compiler ", env!("CARGO_PKG_VERSION"))
+        env!("AMDGPU_COMPILER_IDENTITY")
     }
 
     /// Compiles a source to LLVM IR text for a target.
