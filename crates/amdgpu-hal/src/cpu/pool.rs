@@ -7,6 +7,7 @@
 //! - A panic in a task stops the handing out of further pieces and is returned as an error; the pool stays usable.
 //! - After `fork()` the child gets a pool of its own.
 
+mod placement;
 mod slot;
 
 use std::cell::Cell;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
 
+use placement::Placement;
 use slot::Slot;
 
 use crate::fork::ForkMark;
@@ -53,6 +55,7 @@ struct Shared {
     lock: Mutex<()>,
     wake: Condvar,
     stop: AtomicBool,
+    placement: Placement,
     /// Jobs that ran on their caller alone because every slot was taken.
     slot_exhaustions: AtomicU64,
 }
@@ -104,6 +107,7 @@ impl Pool {
                 lock: Mutex::new(()),
                 wake: Condvar::new(),
                 stop: AtomicBool::new(false),
+                placement: Placement::new(),
                 slot_exhaustions: AtomicU64::new(0),
             }),
             thread_count: thread_count.clamp(1, MAX_THREADS),
@@ -203,7 +207,9 @@ impl Shared {
         if sleepers == 0 {
             return;
         }
-        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.placement.avoid_this_core();
+        // Taken and given back: a worker between its last look and its sleep holds it. Woken workers then find it free.
+        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
         if wanted >= sleepers {
             self.wake.notify_all();
         } else {
@@ -211,12 +217,12 @@ impl Shared {
                 self.wake.notify_one();
             }
         }
-        drop(guard);
     }
 
     /// The life of a worker.
     fn serve(&self, divisor: u64) {
         INSIDE_TASK.set(true);
+        self.placement.register();
         while !self.stop.load(Ordering::Acquire) {
             let seen = self.announcements.load(Ordering::SeqCst);
             let mut worked = false;
