@@ -80,6 +80,19 @@ def test_everything_of_a_closed_device_says_closed():
     assert array.nbytes == 16
 
 
+def test_kernels_and_arrays_outlive_a_device_that_nobody_holds():
+    import gc
+
+    import numpy as np
+
+    kernel = amdgpu.initialize_device("cpu:0").compile_kernel("__global__ void f(float* x) { x[threadIdx.x] *= 2; }")
+    array = amdgpu.initialize_device("cpu:0").native.empty((4,), "float32")
+    gc.collect()
+    array.copy_from(np.ones(4, "float32"))
+    kernel[1, 4](array)
+    assert array.numpy().tolist() == [2, 2, 2, 2]
+
+
 def test_the_environment_restricts_the_list(run_python):
     code = "import amdgpu; print([d.device for d in amdgpu.list_devices()])"
     assert run_python(code, AMDGPU_DEVICES="cpu").stdout.strip() == "['cpu:0']"

@@ -121,7 +121,7 @@ impl Shared {
     }
 }
 
-/// An open device.
+/// An open device. Dropping it closes nothing: kernels and arrays made from it keep what they need.
 pub struct Context {
     shared: Arc<Shared>,
     cores: Vec<CoreType>,
@@ -237,12 +237,5 @@ impl Context {
     /// The map holds whole entries whatever panicked.
     fn lock_kernels(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Kernel>>> {
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Context {
-    fn drop(&mut self) {
-        // Nobody is left to hear of a failure, and memory is given back either way.
-        let _ = self.close();
     }
 }
