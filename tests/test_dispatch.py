@@ -41,6 +41,24 @@ def test_an_implementation_can_be_asked_for_by_name(plug_in):
         dispatch.resolve("matrix_multiply", "matrix", "cpu", prefer="fortran")
 
 
+def launch_in_blocks_of_one(kernel, grid, block, args, **options):
+    kernel.launch(1, 1, args)
+    return 5, 7
+
+
+def test_execute_asks_the_dispatcher_who_runs_a_kernel(device):
+    kernel = device.compile_kernel("__global__ void f(int* x) { x[threadIdx.x] = 1; }")
+    entry = dispatch.Implementation(
+        "kernel", "aura", "cpu", "python", "ones", f"{__name__}:launch_in_blocks_of_one", priority=10
+    )
+    dispatch.register(entry)
+    try:
+        result = device.execute(kernel, np.zeros(4, "int32"))
+    finally:
+        dispatch.unregister(entry)
+    assert (result.output.tolist(), result.execution_time) == ([1, 0, 0, 0], 7e-9)
+
+
 def test_operations_that_nothing_runs_are_named():
     with pytest.raises(errors.NoImplementationError, match="fly on aura cores of a cpu device"):
         dispatch.resolve("fly", "aura", "cpu")

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, dispatch
 from amdgpu.errors import InvalidArgumentError, InvalidHandleError, InvalidTypeError, KernelTimeoutError
 from amdgpu.types import KernelResult
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
 
 DEFAULT_BLOCK_THREADS = 256
+OPERATION = "kernel"
+CORE = "aura"
 
 
 def launch(
@@ -43,12 +45,13 @@ def execute(
     block_shape = _as_shape("block", DEFAULT_BLOCK_THREADS if block is None else block)
     grid_shape = _covering_grid(args, block_shape) if grid is None else _as_shape("grid", grid)
     describe = _Measurement(kernel, args, grid_shape, block_shape, telemetry_level)
+    run, _ = dispatch.resolve(OPERATION, CORE, device.native.kind)
     if async_execution:
         queue = stream or device.create_stream()
-        kernel.launch(grid_shape, block_shape, args, shared_bytes=shared_bytes, stream=queue)
+        run(kernel, grid_shape, block_shape, args, shared_bytes=shared_bytes, stream=queue)
         return PendingKernel(queue, describe, timeout_ms)
-    start_ns, duration_ns = kernel.launch(
-        grid_shape, block_shape, args, shared_bytes=shared_bytes, stream=stream, timeout_ms=timeout_ms
+    start_ns, duration_ns = run(
+        kernel, grid_shape, block_shape, args, shared_bytes=shared_bytes, stream=stream, timeout_ms=timeout_ms
     )
     return describe.result(start_ns, duration_ns)
 
