@@ -5,9 +5,10 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::Language;
+use once_cell::race::OnceRef;
 use serde::{Deserialize, Serialize};
 
 use crate::hub::{Hub, Producer};
@@ -192,7 +193,7 @@ pub struct Boundary {
     from: Language,
     to: Language,
     name: &'static str,
-    site: OnceLock<&'static Site>,
+    site: OnceRef<'static, Site>,
 }
 
 impl Boundary {
@@ -202,7 +203,7 @@ impl Boundary {
             from,
             to,
             name,
-            site: OnceLock::new(),
+            site: OnceRef::new(),
         }
     }
 

@@ -8,9 +8,10 @@ mod producer;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::{MetricId, environment};
+use once_cell::race::{OnceBox, OnceNonZeroUsize};
 
 use crate::boundary::BoundaryTable;
 use crate::clock::{Clock, ClockSource};
@@ -44,8 +45,8 @@ pub struct Hub {
     pub(crate) notice_handler: Mutex<Option<NoticeHandler>>,
     /// Time that the collector and snapshots took.
     pub(crate) reading_ns: AtomicU64,
-    /// What one boundary crossing costs here.
-    pub(crate) crossing_cost_ns: OnceLock<f64>,
+    /// What one boundary crossing costs here, in picoseconds.
+    pub(crate) crossing_cost_ps: OnceNonZeroUsize,
 }
 
 /// A lock on data that stays whole when its holder panics: every change is a single insertion or assignment.
@@ -69,7 +70,7 @@ impl Hub {
             said: Mutex::default(),
             notice_handler: Mutex::default(),
             reading_ns: AtomicU64::new(0),
-            crossing_cost_ns: OnceLock::new(),
+            crossing_cost_ps: OnceNonZeroUsize::new(),
         })
     }
 
@@ -156,16 +157,17 @@ impl Hub {
     }
 }
 
-static GLOBAL: OnceLock<Arc<Hub>> = OnceLock::new();
+/// Threads that come first at once each make a hub and one wins. A cell where they wait for each other would stay locked in the child
+/// of a fork that came in between; no cell of this crate is of that kind.
+static GLOBAL: OnceBox<Arc<Hub>> = OnceBox::new();
 
 /// The hub of this process.
 #[inline]
 pub fn global() -> &'static Arc<Hub> {
     GLOBAL.get_or_init(|| {
         let enabled = environment::read(environment::TELEMETRY).is_none_or(|value| value != "off");
-        let hub = Hub::with_clock_source(ClockSource::System, enabled);
         fork::install_handlers();
-        hub
+        Box::new(Hub::with_clock_source(ClockSource::System, enabled))
     })
 }
 

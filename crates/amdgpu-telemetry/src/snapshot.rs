@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -167,8 +168,8 @@ impl Hub {
 
     /// Price of one crossing on this machine, measured once.
     fn crossing_cost_ns(&self) -> f64 {
-        const ROUNDS: u64 = 2000;
-        *self.crossing_cost_ns.get_or_init(|| {
+        const ROUNDS: usize = 2000;
+        let cost_ps = self.crossing_cost_ps.get_or_init(|| {
             let (ring, durations) = (Ring::new(64), HistogramCell::default());
             let record = Record::new(Kind::Marker, NameId::UNNAMED);
             let begin_ns = self.now_ns();
@@ -178,8 +179,10 @@ impl Hub {
                 durations.record_ns(duration_ns);
                 ring.push(black_box(&record.at(start_ns, duration_ns)));
             }
-            self.now_ns().saturating_sub(begin_ns) as f64 / ROUNDS as f64
-        })
+            let total_ns = self.now_ns().saturating_sub(begin_ns) as usize;
+            NonZeroUsize::MIN.saturating_add(total_ns * 1000 / ROUNDS)
+        });
+        cost_ps.get() as f64 / 1000.0
     }
 }
 

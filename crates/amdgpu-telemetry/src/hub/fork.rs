@@ -66,7 +66,10 @@ thread_local! {
 extern "C" fn before() {
     if let Some(hub) = GLOBAL.get() {
         // Fails only where a thread forks from its own destructors; then the child trusts its luck with the locks.
-        let _ = HELD.try_with(|held| *held.borrow_mut() = Some(Held::take(hub)));
+        let _ = HELD.try_with(|held| {
+            // Installed twice where two threads made a hub at once: the locks are taken once.
+            held.borrow_mut().get_or_insert_with(|| Held::take(hub));
+        });
     }
 }
 
