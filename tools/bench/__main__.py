@@ -23,7 +23,8 @@ def main(arguments: list[str]) -> int:
     report = frame.Report(arguments[0], module.PEER)
     report.start((module.__doc__ or "").splitlines()[0])
     module.run(report, arguments[1:])
-    report.write()
+    if report.rows:
+        report.write()
     return 0
 
 

@@ -1,0 +1,182 @@
+"""The 12-kernel suite on the CPU device, against PoCL and against clang's OpenMP loops.
+
+`--quick` takes smaller data and fewer rounds, `--only NAME,…` some kernels, `--level max` another optimization level of ours,
+`--plot` measures nothing and draws the newest records into docs/images. Each party has a process of its own; they take turns in every
+round, with the same inputs and number of threads, and their results are compared before anything is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from frame import Report
+from suite import cases, peers
+
+PEER = "PoCL (the same kernels in OpenCL C); clang's OpenMP (equivalent loops in C)"
+WORKER = Path(peers.__file__).with_name("worker.py")
+THREADS = 2
+ROUNDS = {"quick": 7, "full": 15}
+ROUND_SECONDS = {"quick": 0.02, "full": 0.05}
+# Threads of OpenMP go on spinning after a parallel loop, 20 ms here; the next party waits until they sleep.
+SETTLE_SECONDS = 0.03
+SPINNING = {"KMP_BLOCKTIME": "20", "GOMP_SPINCOUNT": "100000"}
+
+
+@dataclass
+class Party:
+    """A worker process and the seconds per call that it has measured for the case at hand."""
+
+    name: str
+    process: subprocess.Popen[str]
+    title: str
+    about: str = ""
+    samples: list[float] = field(default_factory=list)
+
+    @classmethod
+    def start(cls, name: str, title: str, python: str, arguments: list[str], threads: int) -> Party:
+        """Starts the worker and waits until it is ready."""
+        environment = {
+            **os.environ,
+            **SPINNING,
+            "AMDGPU_CPU_THREADS": str(threads),
+            "OMP_NUM_THREADS": str(threads),
+            "OMP_PROC_BIND": "false",
+            "POCL_MAX_PTHREAD_COUNT": str(threads),
+        }
+        command = [python, str(WORKER), name, *arguments]
+        process = subprocess.Popen(
+            command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None
+        )
+        party = cls(name, process, title)
+        party.about = party.answer()["about"]
+        return party
+
+    def answer(self) -> dict[str, Any]:
+        """The next line of the worker."""
+        assert self.process.stdout is not None  # asked for with PIPE
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the process of {self.name} ended with exit code {self.process.wait()}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def ask(self, **command: Any) -> dict[str, Any]:
+        """Sends a command and returns its answer."""
+        assert self.process.stdin is not None  # asked for with PIPE
+        print(json.dumps(command), file=self.process.stdin, flush=True)
+        return self.answer()
+
+    def seconds(self, count: int) -> float:
+        """Seconds per call."""
+        value: float = self.ask(do="time", count=count)["seconds"]
+        return value
+
+
+def run(report: Report, arguments: list[str]) -> None:
+    """Starts the parties, compares, measures, prints."""
+    parser = argparse.ArgumentParser(prog="./x bench kernels --", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="smaller data, fewer rounds")
+    parser.add_argument("--only", default="", metavar="NAME,…", help=f"of {', '.join(cases.names())}")
+    parser.add_argument("--level", default="high", help="optimization level of ours (default: high)")
+    parser.add_argument("--plot", action="store_true", help="draw the newest records, measure nothing")
+    options = parser.parse_args(arguments)
+    if options.plot:
+        plot()
+        return
+    chosen = [name.strip() for name in options.only.split(",") if name.strip()] or cases.names()
+    unknown = sorted(set(chosen) - set(cases.names()))
+    if unknown:
+        parser.error(f"no kernel called {', '.join(unknown)}; there are {', '.join(cases.names())}")
+    size = "quick" if options.quick else "full"
+    threads = min(THREADS, len(os.sched_getaffinity(0)))
+    parties = start_parties(options.level, threads)
+    ratios: dict[str, list[float]] = {party.title: [] for party in parties[1:]}
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in chosen:
+                for title, ratio in measure(report, parties, name, size, Path(folder)).items():
+                    ratios[title].append(ratio)
+    finally:
+        for party in parties:
+            assert party.process.stdin is not None  # asked for with PIPE
+            party.process.stdin.close()
+            party.process.wait()
+    for title, values in ratios.items():
+        mean = math.exp(statistics.fmean(math.log(value) for value in values))
+        report.add(f"geometric mean / {title}", "ratio", mean, 1.0, higher_is_better=True)
+
+
+def start_parties(level: str, threads: int) -> list[Party]:
+    """Ours, and every peer that can be had here; what cannot is said."""
+    parties = [Party.start("ours", "ours", sys.executable, [level], threads)]
+    try:
+        parties.append(Party.start("opencl", "PoCL", str(peers.environment_python()), [], threads))
+    except peers.Absent as reason:
+        print(f"without PoCL: {reason}")
+    try:
+        library, about = peers.openmp_library()
+        title = "clang" if "clang" in about else "gcc"
+        parties.append(Party.start("openmp", title, sys.executable, [str(library), about], threads))
+    except peers.Absent as reason:
+        print(f"without OpenMP: {reason}")
+    for party in parties:
+        print(f"{party.name}: {party.about}, {threads} threads")
+    return parties
+
+
+def measure(report: Report, parties: list[Party], name: str, size: str, folder: Path) -> dict[str, float]:
+    """One kernel: results compared, then timed in turns; a row for each peer. Returns the ratios by peer."""
+    case = cases.build(name, size)
+    results: list[list[Any]] = []
+    for party in parties:
+        path = folder / f"{party.name}.npz"
+        party.ask(do="prepare", case=name, size=size, results=str(path))
+        with np.load(path) as arrays:
+            results.append([arrays[key] for key in arrays.files])
+    for party, theirs in zip(parties[1:], results[1:], strict=True):
+        problem = case.disagreement(results[0], theirs)
+        if problem:
+            raise SystemExit(f"ours and {party.name} compute different things, so their speed means nothing: {problem}")
+    del results
+    counts = [max(1, round(ROUND_SECONDS[size] / party.seconds(1))) for party in parties]
+    for party in parties:
+        party.samples.clear()
+    for round_number in range(ROUNDS[size]):
+        # Who begins changes, so that nobody always follows the same neighbour.
+        turn = round_number % len(parties)
+        for party, count in [*zip(parties, counts, strict=True)][turn:] + [*zip(parties, counts, strict=True)][:turn]:
+            time.sleep(SETTLE_SECONDS)
+            party.samples.append(party.seconds(count))
+    ours = parties[0].samples
+    ratios = {}
+    for party in parties[1:]:
+        # Minima are what the machine can do when nobody disturbs it.
+        fastest = (min(ours) * 1e3, min(party.samples) * 1e3)
+        medians = f"{statistics.median(ours) * 1e3:.3g} and {statistics.median(party.samples) * 1e3:.3g}"
+        report.add(f"{case.name} / {party.title}", "ms", *fastest, note=f"{case.work}; medians {medians}")
+        ratios[party.title] = fastest[1] / fastest[0]
+    return ratios
+
+
+def plot() -> None:
+    """Draws in the benchmark's environment, which has matplotlib."""
+    script = WORKER.with_name("plot.py")
+    try:
+        python = peers.environment_python()
+    except peers.Absent as reason:
+        raise SystemExit(f"nothing to draw with: {reason}") from None
+    done = subprocess.run([str(python), str(script)], check=False)
+    if done.returncode:
+        raise SystemExit(done.returncode)
