@@ -57,7 +57,19 @@ __global__ void second(int* out, int n) {
     if (threadIdx.x < n) out[threadIdx.x] = odd[threadIdx.x % 9];
 }
 """
+VARIABLES = """
+__constant__ float taps[5];
+__constant__ int order[3] = {2, 0, 1};
+__device__ unsigned int calls;
+__device__ double start[4] = {1.0, 2.0};
+__device__ int next_number() { static int number = 40; return atomicAdd(&number, 1); }
+__global__ void use(float* out) {
+    atomicAdd(&calls, 1u);
+    out[threadIdx.x] = taps[threadIdx.x] + (float)start[order[threadIdx.x % 3]] + (float)next_number();
+}
+"""
 SOURCES = {
+    "variables": VARIABLES,
     "vector_add": (KERNELS / "vector_add.hip").read_text(),
     "saxpy": (KERNELS / "saxpy.hip").read_text(),
     "tables": TABLES,
@@ -172,7 +184,8 @@ def test_kernels_become_loadable_code_objects(name: str, target: str) -> None:
     assert image.flags & 0xFF == TARGETS[target]
     symbols = {symbol.name: symbol for symbol in image.symbols(DYNAMIC_SYMBOLS)}
     kernels = [kernel["name"] for kernel in unit["kernels"]]
-    assert set(symbols) == {"", *kernels, *(f"{kernel}.kd" for kernel in kernels)}
+    variables = [variable["name"] for variable in unit["globals"]]
+    assert set(symbols) == {"", *kernels, *(f"{kernel}.kd" for kernel in kernels), *variables}
     for kernel in kernels:
         code, descriptor = symbols[kernel], symbols[f"{kernel}.kd"]
         assert (descriptor.size, descriptor.value % 64, code.value % 256) == (64, 0, 0)

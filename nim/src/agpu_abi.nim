@@ -30,8 +30,13 @@ const
   errorCodeGeneratorMissing* = 403'i32 ## LLVM, which turns kernels into machine code, cannot be loaded.
   errorCodeGenerationFailed* = 404'i32 ## LLVM refused the code that the compiler produced, or its output could not be loaded.
   errorInvalidHandle* = 405'i32 ## A kernel handle is not known to this device.
+  errorGlobalNotFound* = 406'i32 ## The module has no __device__ or __constant__ variable of that name.
   errorTimeout* = 500'i32 ## The operation did not end within its time limit.
   errorKernelFault* = 501'i32 ## A kernel failed while running.
+  errorAssertionFailed* = 502'i32 ## An assert() in a kernel failed, or a kernel called abort() or __trap().
+  errorMemoryFault* = 503'i32 ## A kernel compiled with checked=True reached outside of its arrays, through a null, misaligned or freed pointer.
+  errorDataRace* = 504'i32 ## Work-items of a kernel compiled with checked=True reached the same memory without a barrier or atomics between them.
+  errorDivergentBarrier* = 505'i32 ## Work-items of one block waited at different barriers.
   errorLibraryMissing* = 600'i32 ## A native library of amdgpu is not where it is looked for.
   errorLibraryStale* = 601'i32 ## A native library was built from another version of amdgpu.
   errorJuliaMissing* = 602'i32 ## No Julia runtime was found for the Math core.

@@ -17,6 +17,7 @@ BUILTINS = {
     "RuntimeError",
     "ImportError",
     "IndexError",
+    "AssertionError",
 }
 METRIC_KINDS = {"gauge", "counter", "histogram"}
 

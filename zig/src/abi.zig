@@ -57,10 +57,20 @@ pub const errors = struct {
     pub const code_generation_failed: Status = 404;
     /// A kernel handle is not known to this device.
     pub const invalid_handle: Status = 405;
+    /// The module has no __device__ or __constant__ variable of that name.
+    pub const global_not_found: Status = 406;
     /// The operation did not end within its time limit.
     pub const timeout: Status = 500;
     /// A kernel failed while running.
     pub const kernel_fault: Status = 501;
+    /// An assert() in a kernel failed, or a kernel called abort() or __trap().
+    pub const assertion_failed: Status = 502;
+    /// A kernel compiled with checked=True reached outside of its arrays, through a null, misaligned or freed pointer.
+    pub const memory_fault: Status = 503;
+    /// Work-items of a kernel compiled with checked=True reached the same memory without a barrier or atomics between them.
+    pub const data_race: Status = 504;
+    /// Work-items of one block waited at different barriers.
+    pub const divergent_barrier: Status = 505;
     /// A native library of amdgpu is not where it is looked for.
     pub const library_missing: Status = 600;
     /// A native library was built from another version of amdgpu.

@@ -6,7 +6,9 @@ use std::time::Instant;
 use amdgpu_abi::MetricId;
 use amdgpu_abi::layout::PACKAGE_VERSION;
 use amdgpu_compiler::link::{self, KernelResources};
-use amdgpu_compiler::{CodeGenerator, CompileOptions, Compiler, KernelSignature, Target};
+use amdgpu_compiler::{
+    CodeGenerator, CompileOptions, Compiler, GlobalVariable, KernelSignature, Target,
+};
 use amdgpu_hal::{DeviceInfo, DeviceKind, Module};
 use amdgpu_telemetry::{Core, Kind, counter, fallback, histogram, intern, span};
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,7 @@ pub struct CompileRequest<'a> {
 #[derive(Clone, Serialize, Deserialize)]
 struct UnitFacts {
     kernels: Vec<KernelSignature>,
+    globals: Vec<GlobalVariable>,
     template_kernels: Vec<String>,
     notes: Vec<String>,
     passes: String,
@@ -104,6 +107,8 @@ impl Context {
             notes: unit.facts.notes.clone(),
             passes: Arc::from(unit.facts.passes.as_str()),
             resources: resources.cloned(),
+            globals: unit.facts.globals.clone(),
+            module: Arc::clone(&unit.module),
         };
         let kernel = Arc::new(Kernel::new(
             Arc::clone(self.shared()),
@@ -132,7 +137,12 @@ impl Context {
                 CacheAnswer::Miss,
             ),
         };
-        self.loaded().lock().insert(key.clone(), unit.clone());
+        // Variables of a module are one set for all its kernels: of two compilations at a time the first to end counts.
+        let mut loaded = self.loaded().lock();
+        if let Some(first) = loaded.get(key) {
+            return Ok((first, answer));
+        }
+        loaded.insert(key.clone(), unit.clone());
         Ok((unit, answer))
     }
 
@@ -182,6 +192,7 @@ impl Context {
         let (code, resources) = machine_code(&unit, &target, level, generator)?;
         let facts = UnitFacts {
             kernels: unit.kernels,
+            globals: unit.globals,
             template_kernels: unit.template_kernels,
             notes: unit.notes.iter().map(ToString::to_string).collect(),
             passes: serde_json::to_string(&unit.telemetry.passes).unwrap_or_default(),

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use amdgpu_abi::{Dtype, Language, MetricId};
 use amdgpu_compiler::link::KernelResources;
-use amdgpu_compiler::{KernelSignature, cpu_shared_bytes};
-use amdgpu_hal::{DeviceInfo, DeviceKind, Event, Function, LaunchConfig, Stream};
+use amdgpu_compiler::{GlobalVariable, KernelSignature, cpu_shared_bytes};
+use amdgpu_hal::{
+    DeviceInfo, DeviceKind, Event, Function, GlobalMemory, LaunchConfig, Module, Stream,
+};
 use amdgpu_telemetry::{Core, Counter, KernelMeter, counter, now_ns};
 
 use crate::arguments::{Argument, Parameter, ParameterKind, pack};
@@ -63,6 +65,8 @@ pub struct Kernel {
     notes: Vec<String>,
     passes: Arc<str>,
     resources: Option<KernelResources>,
+    globals: Vec<GlobalVariable>,
+    module: Arc<dyn Module>,
 }
 
 /// Reports launches: as records and histograms, or as a bare count where the device was opened without telemetry.
@@ -95,6 +99,8 @@ pub(crate) struct Origin<'a> {
     pub notes: Vec<String>,
     pub passes: Arc<str>,
     pub resources: Option<KernelResources>,
+    pub globals: Vec<GlobalVariable>,
+    pub module: Arc<dyn Module>,
 }
 
 /// When a launch started and how long it took; the duration is 0 while it still runs.
@@ -142,6 +148,8 @@ impl Kernel {
             notes: origin.notes,
             passes: origin.passes,
             resources: origin.resources,
+            globals: origin.globals,
+            module: origin.module,
         }
     }
 
@@ -193,6 +201,27 @@ impl Kernel {
     #[must_use]
     pub fn resources(&self) -> Option<&KernelResources> {
         self.resources.as_ref()
+    }
+
+    /// `__device__` and `__constant__` variables of the kernel's module. All kernels of one source share them.
+    #[must_use]
+    pub fn globals(&self) -> &[GlobalVariable] {
+        &self.globals
+    }
+
+    /// A variable of the kernel's module and its memory, which lives as long as the module does.
+    ///
+    /// # Errors
+    ///
+    /// `global-not-found`, listing those that there are; a closed device.
+    pub fn global(&self, name: &str) -> Result<(&GlobalVariable, GlobalMemory, Arc<dyn Module>)> {
+        self.shared.check_open()?;
+        let names = || self.globals.iter().map(|global| global.name.as_str());
+        let variable = self.globals.iter().find(|global| global.name == name);
+        let variable =
+            variable.ok_or_else(|| amdgpu_hal::Error::global_not_found(name, names()))?;
+        let memory = self.module.global(&variable.name)?;
+        Ok((variable, memory, Arc::clone(&self.module)))
     }
 
     #[must_use]

@@ -3,7 +3,7 @@
 use amdgpu_compiler::link::{self, KernelResources};
 use amdgpu_compiler::{
     CodeGenerator, CodegenRequest, CompileOptions, CompiledUnit, Compiler, Emit,
-    Error as CompilerError, KernelSignature, OptimizationLevel, Target, TargetKind,
+    Error as CompilerError, GlobalVariable, KernelSignature, OptimizationLevel, Target, TargetKind,
 };
 
 use crate::error::Result;
@@ -73,6 +73,7 @@ impl OutputKind {
 pub struct OfflineUnit {
     pub target: Target,
     pub kernels: Vec<KernelSignature>,
+    pub globals: Vec<GlobalVariable>,
     pub notes: Vec<String>,
     pub content: Vec<u8>,
     pub file_extension: &'static str,
@@ -115,6 +116,7 @@ pub fn compile_source(
         file_extension: output.file_extension(&target),
         target,
         kernels: unit.kernels,
+        globals: unit.globals,
         notes: unit.notes.iter().map(ToString::to_string).collect(),
         content,
         resources,

@@ -298,6 +298,7 @@ pub struct Variable {
     pub is_constexpr: bool,
     pub is_static: bool,
     pub is_constant_memory: bool,
+    pub is_device: bool,
     pub is_shared: bool,
     pub is_extern: bool,
 }

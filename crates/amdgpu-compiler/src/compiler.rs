@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::error::Error;
+use crate::globals::{GlobalVariable, global_variables};
 use crate::library::Library;
 use crate::options::CompileOptions;
 use crate::parser::Parser;
@@ -31,6 +32,8 @@ const STACK_BYTES: usize = 256 * 1024 * 1024;
 pub struct CompiledUnit {
     pub llvm_ir: String,
     pub kernels: Vec<KernelSignature>,
+    /// `__device__` and `__constant__` variables, by which the host reaches into the module.
+    pub globals: Vec<GlobalVariable>,
     /// Templates of kernels, as one would ask for them: `scale<T, N>`.
     pub template_kernels: Vec<String>,
     /// Warnings and notes.
@@ -219,6 +222,7 @@ fn pipeline(
         return Err(failure(messages, diagnostics.dropped()));
     }
     let mut kernels = signatures(&checked, &types, &sources);
+    let globals = global_variables(&checked, &types);
     if kernels.is_empty() && !template_kernels.is_empty() {
         let message = format!(
             "{}: the source has templates of kernels only; ask for an instance by name, with arguments in place of the parameters: {}",
@@ -299,6 +303,7 @@ fn pipeline(
     Ok(CompiledUnit {
         llvm_ir,
         kernels,
+        globals,
         template_kernels,
         notes: messages,
         telemetry,

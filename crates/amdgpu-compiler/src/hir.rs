@@ -2,7 +2,7 @@
 //! lowering reads.
 
 use crate::ast::BinaryOp;
-use crate::ir::{Cooperation, Intrinsic, Special};
+use crate::ir::{Cooperation, GlobalKind, Intrinsic, Special};
 use crate::source::Span;
 use crate::types::TypeId;
 
@@ -78,13 +78,17 @@ pub struct Parameter {
     pub is_restrict: bool,
 }
 
-/// A constant in memory.
+/// Memory of the module.
 #[derive(Clone, Debug)]
 pub struct Global {
     pub name: String,
     pub ty: TypeId,
+    pub kind: GlobalKind,
+    /// What it starts with; the rest is zero.
     pub bytes: Vec<u8>,
     pub align: u64,
+    /// The host knows it by its name.
+    pub is_exported: bool,
 }
 
 /// A `__shared__` variable; of `extern` ones the type is an array of length 0.

@@ -544,12 +544,38 @@ impl Function {
     }
 }
 
-/// A constant in memory.
+named!(
+    /// Who may change a global.
+    GlobalKind {
+        // Nobody: its bytes may be folded.
+        Table = "global",
+        // The host, between launches: `__constant__`.
+        Constant = "constant",
+        // Kernels and the host: `__device__`.
+        Variable = "variable",
+    }
+);
+
+impl GlobalKind {
+    pub fn space(self) -> AddressSpace {
+        match self {
+            Self::Table | Self::Constant => AddressSpace::Constant,
+            Self::Variable => AddressSpace::Global,
+        }
+    }
+}
+
+/// Memory of the module. Tables are known to nobody else; the others are symbols of the machine code unless they belong to one
+/// function.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Global {
     pub name: String,
+    pub kind: GlobalKind,
+    /// What it starts with; the rest is zero.
     pub bytes: Vec<u8>,
+    pub size_bytes: u64,
     pub align: u64,
+    pub is_exported: bool,
 }
 
 /// Memory of a block. Everything without a size of its own (`extern __shared__`) starts at one place: where the rest ends.

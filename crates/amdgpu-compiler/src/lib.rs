@@ -27,6 +27,7 @@ mod compiler;
 mod cooperative;
 mod diagnostics;
 mod error;
+mod globals;
 mod hashing;
 mod hir;
 mod interner;
@@ -53,6 +54,7 @@ pub use codegen::{CodeGenerator, CodegenRequest, Emit};
 pub use compiler::{CompiledUnit, Compiler, MAX_SOURCE_BYTES};
 pub use diagnostics::{Diagnostic, MAX_ERRORS, Severity};
 pub use error::Error;
+pub use globals::GlobalVariable;
 pub use options::{CompileOptions, OptimizationLevel};
 pub use passes::names as pass_names;
 pub use signature::{

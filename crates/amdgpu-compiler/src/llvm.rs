@@ -11,10 +11,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::cooperative::reaching;
-use crate::ir::{AddressSpace, CastKind, Function, Module, Op, Type};
+use crate::ir::{AddressSpace, CastKind, Function, GlobalKind, Module, Op, Type};
 use crate::options::CompileOptions;
 use crate::regions::HostKernel;
 use crate::target::{Target, TargetKind};
+
+/// Zeros at the end of a global that are written out rather than as a part of their own.
+const SHORT_TAIL_BYTES: u64 = 64;
 
 /// What emission of one module shares.
 pub(crate) struct Emitter<'a> {
@@ -106,13 +109,42 @@ impl Emitter<'_> {
             // Writing to a String cannot fail.
             let _ = write!(bytes, "\\{byte:02X}");
         }
-        let space = self.space_prefix(AddressSpace::Constant);
-        let text = format!(
-            "@{} = internal unnamed_addr {space}constant [{} x i8] c\"{bytes}\", align {}",
-            names::quoted(&global.name),
-            global.bytes.len(),
-            global.align.max(1)
-        );
+        let (name, align) = (names::quoted(&global.name), global.align.max(1));
+        let space = self.space_prefix(global.kind.space());
+        let mut zeros = global.size_bytes.saturating_sub(global.bytes.len() as u64);
+        if !global.bytes.is_empty() && zeros <= SHORT_TAIL_BYTES {
+            bytes.push_str(&"\\00".repeat(zeros as usize));
+            zeros = 0;
+        }
+        let (ty, value) = match (global.bytes.len(), zeros) {
+            (0, size) => (format!("[{size} x i8]"), "zeroinitializer".to_owned()),
+            (_, 0) => (
+                format!("[{} x i8]", global.size_bytes),
+                format!("c\"{bytes}\""),
+            ),
+            (size, rest) => (
+                format!("<{{ [{size} x i8], [{rest} x i8] }}>"),
+                format!("<{{ [{size} x i8] c\"{bytes}\", [{rest} x i8] zeroinitializer }}>"),
+            ),
+        };
+        let linkage = match (global.is_exported, self.kind) {
+            (false, _) => "internal",
+            (true, TargetKind::Host) => "dso_local",
+            // In the dynamic symbols, and still reached without a table.
+            (true, TargetKind::Amd) => "protected",
+            (true, TargetKind::Nvidia) => "",
+        };
+        let text = match global.kind {
+            GlobalKind::Table => {
+                format!(
+                    "@{name} = {linkage} unnamed_addr {space}constant {ty} {value}, align {align}"
+                )
+            }
+            // The value here is only what the host finds first, so nothing may be concluded from it.
+            GlobalKind::Constant | GlobalKind::Variable => format!(
+                "@{name} = {linkage} {space}externally_initialized global {ty} {value}, align {align}"
+            ),
+        };
         self.line(&text);
     }
 

@@ -31,9 +31,9 @@ pub fn lower(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> 
     let mut functions: Vec<Function> = program
         .functions
         .iter()
-        .map(|function| Lowering::new(types, sources, &indices, function).run(function))
+        .map(|function| Lowering::new(program, types, sources, &indices, function).run(function))
         .collect();
-    let globals = used_globals(&program.globals, &mut functions);
+    let globals = used_globals(&program.globals, types, &mut functions);
     let shared = used_shared(&program.shared, types, &mut functions);
     Module {
         globals,
@@ -42,22 +42,41 @@ pub fn lower(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> 
     }
 }
 
-/// The globals that some function uses, numbered anew.
-fn used_globals(all: &[hir::Global], functions: &mut [Function]) -> Vec<Global> {
+/// The globals that some function uses or the host may ask for, numbered anew.
+fn used_globals(all: &[hir::Global], types: &TypeTable, functions: &mut [Function]) -> Vec<Global> {
     let mut numbers: WordMap<u32, u32> = WordMap::default();
     let mut globals = Vec::new();
+    let make = |index: u32, number: usize| {
+        let global = &all[index as usize];
+        Global {
+            name: if global.is_exported {
+                global.name.clone()
+            } else {
+                format!("{}.{number}", global.name)
+            },
+            kind: global.kind,
+            bytes: global.bytes.clone(),
+            size_bytes: types.bytes(global.ty),
+            align: global.align,
+            is_exported: global.is_exported,
+        }
+    };
+    for (index, _) in all
+        .iter()
+        .enumerate()
+        .filter(|(_, global)| global.is_exported)
+    {
+        numbers.insert(index as u32, globals.len() as u32);
+        globals.push(make(index as u32, globals.len()));
+    }
     for instruction in functions
         .iter_mut()
         .flat_map(|function| &mut function.values)
     {
         if let Op::GlobalAddress(index) = &mut instruction.op {
-            let global = &all[*index as usize];
-            *index = *numbers.entry(*index).or_insert_with(|| {
-                globals.push(Global {
-                    name: format!("{}.{}", global.name, globals.len()),
-                    bytes: global.bytes.clone(),
-                    align: global.align,
-                });
+            let old = *index;
+            *index = *numbers.entry(old).or_insert_with(|| {
+                globals.push(make(old, globals.len()));
                 globals.len() as u32 - 1
             });
         }
@@ -106,6 +125,7 @@ struct Exits {
 }
 
 struct Lowering<'a> {
+    globals: &'a [hir::Global],
     types: &'a TypeTable,
     sources: &'a SourceMap,
     indices: &'a WordMap<FunctionId, u32>,
@@ -124,6 +144,7 @@ struct Lowering<'a> {
 
 impl<'a> Lowering<'a> {
     fn new(
+        program: &'a hir::Program,
         types: &'a TypeTable,
         sources: &'a SourceMap,
         indices: &'a WordMap<FunctionId, u32>,
@@ -150,6 +171,7 @@ impl<'a> Lowering<'a> {
             line,
         };
         Self {
+            globals: &program.globals,
             types,
             sources,
             indices,

@@ -12,6 +12,7 @@ mod deduction;
 mod evaluation;
 mod expressions;
 mod functions;
+mod globals;
 mod initialisers;
 mod instances;
 mod lambdas;

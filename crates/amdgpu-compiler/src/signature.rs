@@ -61,7 +61,7 @@ impl Dtype {
         }
     }
 
-    fn of(scalar: ScalarType) -> Self {
+    pub(crate) fn of(scalar: ScalarType) -> Self {
         match (scalar, scalar.is_signed(), scalar.bytes()) {
             (ScalarType::Bool, _, _) => Self::Bool,
             (ScalarType::Float, _, _) => Self::Float32,

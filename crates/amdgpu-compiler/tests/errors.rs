@@ -140,7 +140,6 @@ fn features_that_are_missing_are_refused_by_name_at_their_line() {
         ("float* q = new float[3];", "memory allocation"),
         ("union U { int a; float b; };", "a union"),
         ("p[0] = tex2D(p, 0, 0);", "tex2D"),
-        ("static int counter = 0;", "a static variable"),
         ("k<<<1, 1>>>(p);", "a kernel launch from device code"),
     ];
     for (statement, name) in cases {

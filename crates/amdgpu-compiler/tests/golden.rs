@@ -29,6 +29,7 @@ const KERNELS: &[(&str, &str)] = &[
     ),
     ("atomics", include_str!("golden/atomics.hip")),
     ("language", include_str!("golden/language.hip")),
+    ("variables", include_str!("golden/variables.hip")),
 ];
 
 fn check(name: &str, text: &str) {

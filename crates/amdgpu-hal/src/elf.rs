@@ -66,6 +66,7 @@ pub(crate) struct Symbol<'a> {
     pub binding: u8,
     pub section: u16,
     pub value: u64,
+    pub size_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -148,6 +149,7 @@ impl<'a> Object<'a> {
                     binding: info >> 4,
                     section: read_u16(entry, 6)?,
                     value: read_u64(entry, 8)?,
+                    size_bytes: read_u64(entry, 16)?,
                 })
             })
             .collect()

@@ -72,6 +72,10 @@ pub enum Error {
     #[error("the module has no kernel `{name}`; it has {available}")]
     KernelNotFound { name: String, available: String },
 
+    /// The module has no such variable.
+    #[error("the module has no variable `{name}`; it has {available}")]
+    GlobalNotFound { name: String, available: String },
+
     /// An object of one backend was handed to another.
     #[error("{what} does not belong to {device}")]
     WrongBackend { what: &'static str, device: String },
@@ -102,14 +106,17 @@ impl Error {
 
     /// The error for a kernel that a module lacks, with what it has.
     pub(crate) fn kernel_not_found<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Self {
-        let listed: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         Self::KernelNotFound {
             name: name.to_string(),
-            available: if listed.is_empty() {
-                "none".to_string()
-            } else {
-                listed.join(", ")
-            },
+            available: listed(names),
+        }
+    }
+
+    /// The error for a variable that a module lacks, with what it has.
+    pub fn global_not_found<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Self {
+        Self::GlobalNotFound {
+            name: name.to_string(),
+            available: listed(names),
         }
     }
 
@@ -121,6 +128,15 @@ impl Error {
             .or_else(|| payload.downcast_ref::<String>().cloned())
             .unwrap_or_else(|| "(the panic carried no text)".to_string());
         Self::Panicked { message }
+    }
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        "none".to_string()
+    } else {
+        names.join(", ")
     }
 }
 
@@ -138,6 +154,7 @@ impl Coded for Error {
             }
             Self::InvalidModule { .. } => ErrorCode::CodeGenerationFailed,
             Self::KernelNotFound { .. } => ErrorCode::KernelNotFound,
+            Self::GlobalNotFound { .. } => ErrorCode::GlobalNotFound,
             Self::WrongBackend { .. } | Self::WouldDeadlock { .. } => ErrorCode::Internal,
             Self::Panicked { .. } => ErrorCode::KernelFault,
             Self::HostFunction { code, .. } => *code,

@@ -46,5 +46,5 @@ pub use error::{Error, Result};
 pub use event::Event;
 pub use fork::ForkMark;
 pub use info::{CacheSizes, DeviceInfo, DeviceKind};
-pub use module::{Function, Module};
+pub use module::{Function, GlobalMemory, Module};
 pub use stream::{CopyDirection, HostFunction, LaunchConfig, Notification, Stream};

@@ -4,7 +4,14 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::Result;
+use crate::{DevicePointer, Result};
+
+/// Where a variable of a module lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GlobalMemory {
+    pub ptr: DevicePointer,
+    pub size_bytes: u64,
+}
 
 /// Machine code loaded on a device.
 pub trait Module: Debug + Send + Sync {
@@ -13,6 +20,9 @@ pub trait Module: Debug + Send + Sync {
 
     /// The names of all kernels, sorted.
     fn function_names(&self) -> Vec<String>;
+
+    /// The variable of that name; its memory lives as long as the module.
+    fn global(&self, name: &str) -> Result<GlobalMemory>;
 }
 
 /// One kernel; keeps its module loaded.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use amdgpu_abi::layout::{DEVICE_CPU, DEVICE_CUDA, DEVICE_ROCM};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language, MetricId, Tensor};
 use amdgpu_aura::Context;
-use amdgpu_hal::{CopyDirection, DeviceKind, DevicePointer};
+use amdgpu_hal::{CopyDirection, DeviceKind, DevicePointer, Module};
 use amdgpu_memory::Block;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -24,6 +24,13 @@ enum Storage {
         block: Mutex<Option<Block>>,
         address: DevicePointer,
         context: Arc<Context>,
+    },
+    /// A variable of a module.
+    Module {
+        address: DevicePointer,
+        context: Arc<Context>,
+        #[allow(dead_code, reason = "held, not read")]
+        module: Arc<dyn Module>,
     },
     /// Host memory of another library, kept alive by its owner.
     Foreign {
@@ -78,6 +85,28 @@ impl Array {
         })
     }
 
+    /// A variable of a module, which the array keeps loaded.
+    pub fn of_module(
+        context: &Arc<Context>,
+        module: Arc<dyn Module>,
+        address: DevicePointer,
+        shape: Vec<i64>,
+        dtype: Dtype,
+    ) -> Self {
+        Self {
+            storage: Arc::new(Storage::Module {
+                address,
+                context: Arc::clone(context),
+                module,
+            }),
+            is_freed: Arc::default(),
+            dtype,
+            strides: row_major(&shape),
+            shape,
+            is_read_only: false,
+        }
+    }
+
     /// Memory of another library.
     pub fn adopt(operand: Operand<'_>) -> Self {
         let (dtype, shape, strides) = (
@@ -101,7 +130,9 @@ impl Array {
 
     pub fn data(&self) -> *mut c_void {
         match &*self.storage {
-            Storage::Block { address, .. } => address.as_mut_ptr(),
+            Storage::Block { address, .. } | Storage::Module { address, .. } => {
+                address.as_mut_ptr()
+            }
             Storage::Foreign { address, .. } => *address,
         }
     }
@@ -109,14 +140,16 @@ impl Array {
     /// Name of the device; `None` for host memory of other libraries.
     pub fn device_name(&self) -> Option<&str> {
         match &*self.storage {
-            Storage::Block { context, .. } => Some(&context.info().name),
+            Storage::Block { context, .. } | Storage::Module { context, .. } => {
+                Some(&context.info().name)
+            }
             Storage::Foreign { .. } => None,
         }
     }
 
     fn device_kind(&self) -> DeviceKind {
         match &*self.storage {
-            Storage::Block { context, .. } => context.info().kind,
+            Storage::Block { context, .. } | Storage::Module { context, .. } => context.info().kind,
             Storage::Foreign { .. } => DeviceKind::Cpu,
         }
     }
@@ -173,7 +206,9 @@ impl Array {
             _ => DEVICE_CPU,
         };
         let device_id = match &*self.storage {
-            Storage::Block { context, .. } => context.info().ordinal as i32,
+            Storage::Block { context, .. } | Storage::Module { context, .. } => {
+                context.info().ordinal as i32
+            }
             Storage::Foreign { .. } => 0,
         };
         DeviceRef {
@@ -481,6 +516,9 @@ impl Array {
         match &*self.storage {
             Storage::Block {
                 address, context, ..
+            }
+            | Storage::Module {
+                address, context, ..
             } => {
                 let stream = context.device().into_py_result(py)?.default_stream();
                 py.detach(|| {
@@ -573,6 +611,9 @@ impl Array {
         let (own, device) = match &*self.storage {
             Storage::Block {
                 address, context, ..
+            }
+            | Storage::Module {
+                address, context, ..
             } => (*address, context.info().name.as_str()),
             Storage::Foreign { address, .. } => {
                 (DevicePointer::from_host(address.cast::<u8>()), "cpu:0")
@@ -584,7 +625,7 @@ impl Array {
         };
         amdgpu_telemetry::counter(MetricId::CopyBytesTotal, &[device, direction.name()]).add(bytes);
         match &*self.storage {
-            Storage::Block { context, .. } => {
+            Storage::Block { context, .. } | Storage::Module { context, .. } => {
                 let stream = context.device().into_py_result(py)?.default_stream();
                 py.detach(|| {
                     // SAFETY: both sides hold `bytes` bytes (shape and dtype were compared) and live until the wait is over.

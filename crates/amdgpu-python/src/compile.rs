@@ -17,7 +17,7 @@ static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "aura
 
 /// Compile a source for a target by name, without a device and without the kernel cache.
 ///
-/// `emit` is `ir`, `llvm`, `asm` or `obj`. The answer has `target`, `kernels` (one dict per signature), `notes`, `content` (text, or bytes
+/// `emit` is `ir`, `llvm`, `asm` or `obj`. The answer has `target`, `kernels` (one dict per signature), `globals` (one dict per variable of the module), `notes`, `content` (text, or bytes
 /// of machine code), `file_extension`, and `resources` (one dict per kernel; empty but for AMD code objects).
 #[pyfunction]
 #[pyo3(signature = (
@@ -53,6 +53,7 @@ pub fn compile_source<'py>(
     let result = PyDict::new(py);
     result.set_item("target", &unit.target.name)?;
     result.set_item("kernels", to_python(py, &unit.kernels)?)?;
+    result.set_item("globals", to_python(py, &unit.globals)?)?;
     result.set_item("notes", unit.notes)?;
     let is_machine_code = matches!(unit.file_extension, "hsaco" | "o");
     if is_machine_code {

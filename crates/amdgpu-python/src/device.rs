@@ -225,11 +225,13 @@ impl Device {
         let kernel = py
             .detach(|| self.context.compile(&request, &PythonCodeGenerator))
             .into_py_result(py)?;
-        Ok(Kernel::new(kernel))
+        Ok(Kernel::new(kernel, &self.context))
     }
 
     fn kernel(&self, py: Python<'_>, handle: &str) -> PyResult<Kernel> {
-        self.context.kernel(handle).map(Kernel::new).ok_or_else(|| {
+        let found = self.context.kernel(handle);
+        let found = found.map(|kernel| Kernel::new(kernel, &self.context));
+        found.ok_or_else(|| {
             let message = format!("{} has no kernel with the handle {handle:?}", self.name());
             raise(py, ErrorCode::InvalidHandle, Language::Rust, &message)
         })

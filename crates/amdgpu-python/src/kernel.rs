@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use amdgpu_abi::layout::DTYPE_UINT;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_aura as aura;
 use amdgpu_aura::{Argument, LaunchShape, LaunchTimes, ParameterKind};
@@ -22,6 +23,7 @@ use crate::stream::Stream;
 #[pyclass(frozen, module = "amdgpu")]
 pub struct Kernel {
     kernel: Arc<aura::Kernel>,
+    context: Arc<aura::Context>,
 }
 
 /// A kernel with its launch shape, checked once; calling it is the fast path.
@@ -33,8 +35,11 @@ pub struct Launcher {
 }
 
 impl Kernel {
-    pub fn new(kernel: Arc<aura::Kernel>) -> Self {
-        Self { kernel }
+    pub fn new(kernel: Arc<aura::Kernel>, context: &Arc<aura::Context>) -> Self {
+        Self {
+            kernel,
+            context: Arc::clone(context),
+        }
     }
 }
 
@@ -441,6 +446,32 @@ impl Kernel {
     fn passes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("json")?
             .call_method1("loads", (self.kernel.passes(),))
+    }
+
+    /// One dict per `__device__` and `__constant__` variable of the source: `name`, `type_name`, `dtype`, `shape`, `size_bytes`, `is_constant`.
+    #[getter]
+    fn module_globals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.kernel.globals())
+    }
+
+    /// The memory of a `__device__` or `__constant__` variable, as an array that shares it. Structs are seen as bytes.
+    fn module_global(&self, py: Python<'_>, name: &str) -> PyResult<Array> {
+        let (variable, memory, module) = self.kernel.global(name).into_py_result(py)?;
+        let dtype = variable
+            .dtype
+            .map(|dtype| Dtype::new(dtype.abi_code(), dtype.bits()));
+        let shape = match dtype {
+            Some(_) => variable.shape.iter().map(|extent| *extent as i64).collect(),
+            None => vec![variable.size_bytes as i64],
+        };
+        let dtype = dtype.unwrap_or(Dtype::new(DTYPE_UINT, 8));
+        Ok(Array::of_module(
+            &self.context,
+            module,
+            memory.ptr,
+            shape,
+            dtype,
+        ))
     }
 
     /// What the kernel occupies on an AMD device (registers, `lds_bytes`, `scratch_bytes` and more); None elsewhere.

@@ -221,6 +221,14 @@ class InvalidHandleError(AmdgpuError, ValueError):
     hint = "Use the kernel that compile_kernel() of this device returned."
 
 
+class GlobalNotFoundError(AmdgpuError, ValueError):
+    """The module has no __device__ or __constant__ variable of that name."""
+
+    code = 406
+    name = "global-not-found"
+    hint = "The message lists those that it has; const variables are folded into the code."
+
+
 class KernelTimeoutError(AmdgpuError, TimeoutError):
     """The operation did not end within its time limit."""
 
@@ -235,6 +243,38 @@ class KernelFaultError(AmdgpuError, RuntimeError):
     code = 501
     name = "kernel-fault"
     hint = "Compile with checked=True to get the source line, block and thread."
+
+
+class KernelAssertionError(AmdgpuError, AssertionError):
+    """An assert() in a kernel failed, or a kernel called abort() or __trap()."""
+
+    code = 502
+    name = "assertion-failed"
+    hint = "The message names block, thread, file and line of the first one. #define NDEBUG switches assert() off."
+
+
+class KernelMemoryError(AmdgpuError, IndexError):
+    """A kernel compiled with checked=True reached outside of its arrays, through a null, misaligned or freed pointer."""
+
+    code = 503
+    name = "memory-fault"
+    hint = "The message names argument, byte offset, block, thread and source line of the first fault."
+
+
+class DataRaceError(AmdgpuError, RuntimeError):
+    """Work-items of a kernel compiled with checked=True reached the same memory without a barrier or atomics between them."""
+
+    code = 504
+    name = "data-race"
+    hint = "Put __syncthreads() between the write and the other access, or use atomics; blocks can only meet through atomics."
+
+
+class DivergentBarrierError(AmdgpuError, RuntimeError):
+    """Work-items of one block waited at different barriers."""
+
+    code = 505
+    name = "divergent-barrier"
+    hint = "Move __syncthreads() out of branches that only some work-items of the block take."
 
 
 class LibraryMissingError(AmdgpuError, ImportError):
@@ -328,8 +368,13 @@ BY_CODE: dict[int, type[AmdgpuError]] = {
         CodeGeneratorMissingError,
         CodeGenerationError,
         InvalidHandleError,
+        GlobalNotFoundError,
         KernelTimeoutError,
         KernelFaultError,
+        KernelAssertionError,
+        KernelMemoryError,
+        DataRaceError,
+        DivergentBarrierError,
         LibraryMissingError,
         LibraryStaleError,
         JuliaMissingError,

@@ -51,10 +51,20 @@ pub enum ErrorCode {
     CodeGenerationFailed = 404,
     /// A kernel handle is not known to this device.
     InvalidHandle = 405,
+    /// The module has no __device__ or __constant__ variable of that name.
+    GlobalNotFound = 406,
     /// The operation did not end within its time limit.
     Timeout = 500,
     /// A kernel failed while running.
     KernelFault = 501,
+    /// An assert() in a kernel failed, or a kernel called abort() or __trap().
+    AssertionFailed = 502,
+    /// A kernel compiled with checked=True reached outside of its arrays, through a null, misaligned or freed pointer.
+    MemoryFault = 503,
+    /// Work-items of a kernel compiled with checked=True reached the same memory without a barrier or atomics between them.
+    DataRace = 504,
+    /// Work-items of one block waited at different barriers.
+    DivergentBarrier = 505,
     /// A native library of amdgpu is not where it is looked for.
     LibraryMissing = 600,
     /// A native library was built from another version of amdgpu.
@@ -100,8 +110,13 @@ impl ErrorCode {
         Self::CodeGeneratorMissing,
         Self::CodeGenerationFailed,
         Self::InvalidHandle,
+        Self::GlobalNotFound,
         Self::Timeout,
         Self::KernelFault,
+        Self::AssertionFailed,
+        Self::MemoryFault,
+        Self::DataRace,
+        Self::DivergentBarrier,
         Self::LibraryMissing,
         Self::LibraryStale,
         Self::JuliaMissing,
@@ -140,8 +155,13 @@ impl ErrorCode {
             Self::CodeGeneratorMissing => "code-generator-missing",
             Self::CodeGenerationFailed => "code-generation-failed",
             Self::InvalidHandle => "invalid-handle",
+            Self::GlobalNotFound => "global-not-found",
             Self::Timeout => "timeout",
             Self::KernelFault => "kernel-fault",
+            Self::AssertionFailed => "assertion-failed",
+            Self::MemoryFault => "memory-fault",
+            Self::DataRace => "data-race",
+            Self::DivergentBarrier => "divergent-barrier",
             Self::LibraryMissing => "library-missing",
             Self::LibraryStale => "library-stale",
             Self::JuliaMissing => "julia-missing",
@@ -181,8 +201,13 @@ impl ErrorCode {
             Self::CodeGeneratorMissing => "CodeGeneratorMissingError",
             Self::CodeGenerationFailed => "CodeGenerationError",
             Self::InvalidHandle => "InvalidHandleError",
+            Self::GlobalNotFound => "GlobalNotFoundError",
             Self::Timeout => "KernelTimeoutError",
             Self::KernelFault => "KernelFaultError",
+            Self::AssertionFailed => "KernelAssertionError",
+            Self::MemoryFault => "KernelMemoryError",
+            Self::DataRace => "DataRaceError",
+            Self::DivergentBarrier => "DivergentBarrierError",
             Self::LibraryMissing => "LibraryMissingError",
             Self::LibraryStale => "LibraryStaleError",
             Self::JuliaMissing => "JuliaMissingError",
@@ -238,8 +263,21 @@ impl ErrorCode {
                 "LLVM refused the code that the compiler produced, or its output could not be loaded."
             }
             Self::InvalidHandle => "A kernel handle is not known to this device.",
+            Self::GlobalNotFound => {
+                "The module has no __device__ or __constant__ variable of that name."
+            }
             Self::Timeout => "The operation did not end within its time limit.",
             Self::KernelFault => "A kernel failed while running.",
+            Self::AssertionFailed => {
+                "An assert() in a kernel failed, or a kernel called abort() or __trap()."
+            }
+            Self::MemoryFault => {
+                "A kernel compiled with checked=True reached outside of its arrays, through a null, misaligned or freed pointer."
+            }
+            Self::DataRace => {
+                "Work-items of a kernel compiled with checked=True reached the same memory without a barrier or atomics between them."
+            }
+            Self::DivergentBarrier => "Work-items of one block waited at different barriers.",
             Self::LibraryMissing => "A native library of amdgpu is not where it is looked for.",
             Self::LibraryStale => "A native library was built from another version of amdgpu.",
             Self::JuliaMissing => "No Julia runtime was found for the Math core.",
@@ -311,9 +349,24 @@ impl ErrorCode {
                 "This is a bug in amdgpu: please report it with the kernel source."
             }
             Self::InvalidHandle => "Use the kernel that compile_kernel() of this device returned.",
+            Self::GlobalNotFound => {
+                "The message lists those that it has; const variables are folded into the code."
+            }
             Self::Timeout => "Raise timeout_ms, or look for a loop that does not end.",
             Self::KernelFault => {
                 "Compile with checked=True to get the source line, block and thread."
+            }
+            Self::AssertionFailed => {
+                "The message names block, thread, file and line of the first one. #define NDEBUG switches assert() off."
+            }
+            Self::MemoryFault => {
+                "The message names argument, byte offset, block, thread and source line of the first fault."
+            }
+            Self::DataRace => {
+                "Put __syncthreads() between the write and the other access, or use atomics; blocks can only meet through atomics."
+            }
+            Self::DivergentBarrier => {
+                "Move __syncthreads() out of branches that only some work-items of the block take."
             }
             Self::LibraryMissing => {
                 "Reinstall amdgpu-framework, run ./x build in a checkout, or set AMDGPU_LIBRARY_PATH."

@@ -1,9 +1,9 @@
 //! Reads the text form of the IR.
 
 use super::{
-    AddressSpace, BinaryOp, Block, BlockId, CastKind, Cooperation, Function, Global, Instruction,
-    Intrinsic, LaunchBounds, Module, Op, Parameter, Predicate, Shared, Special, SpecialKind,
-    Terminator, Type, Value,
+    AddressSpace, BinaryOp, Block, BlockId, CastKind, Cooperation, Function, Global, GlobalKind,
+    Instruction, Intrinsic, LaunchBounds, Module, Op, Parameter, Predicate, Shared, Special,
+    SpecialKind, Terminator, Type, Value,
 };
 
 /// Values a function may have in text: keeps a wrong number from asking for all memory.
@@ -18,10 +18,13 @@ pub fn parse(text: &str) -> Result<Module, String> {
         .filter(|(_, line)| !line.trim().is_empty());
     while let Some((index, line)) = lines.next() {
         let at = |message: String| format!("line {}: {message}", index + 1);
-        if let Some(rest) = line.strip_prefix("global @") {
+        let kind = line
+            .split_once(" @")
+            .map(|(kind, rest)| (GlobalKind::from_text(kind), rest));
+        if let Some((Some(kind), rest)) = kind {
             module
                 .globals
-                .push(global(rest).ok_or_else(|| at("malformed global".to_owned()))?);
+                .push(global(kind, rest).ok_or_else(|| at("malformed global".to_owned()))?);
             continue;
         }
         if let Some(rest) = line.strip_prefix("shared @") {
@@ -47,9 +50,11 @@ pub fn parse(text: &str) -> Result<Module, String> {
     Ok(module)
 }
 
-fn global(text: &str) -> Option<Global> {
-    let (head, digits) = text.split_once(" = ")?;
-    let (name, align) = head.split_once(" align ")?;
+fn global(kind: GlobalKind, text: &str) -> Option<Global> {
+    let (head, digits) = text.split_once(" =")?;
+    let digits = digits.trim_start();
+    let (name, [align, size_bytes]) = sizes(head, ["align", "bytes"])?;
+    let bare = name.strip_suffix(" exported");
     let bytes = (0..digits.len() / 2)
         .map(|index| {
             digits
@@ -58,9 +63,12 @@ fn global(text: &str) -> Option<Global> {
         })
         .collect::<Option<Vec<u8>>>()?;
     Some(Global {
-        name: name.to_owned(),
+        name: bare.unwrap_or(name).to_owned(),
+        kind,
         bytes,
-        align: align.parse().ok()?,
+        size_bytes,
+        align,
+        is_exported: bare.is_some(),
     })
 }
 

@@ -201,8 +201,12 @@ impl Display for Module {
             });
             writeln!(
                 out,
-                "global @{} align {} = {bytes}",
-                global.name, global.align
+                "{} @{}{} align {} bytes {} = {bytes}",
+                global.kind.text(),
+                global.name,
+                if global.is_exported { " exported" } else { "" },
+                global.align,
+                global.size_bytes
             )?;
         }
         for shared in &self.shared {

@@ -26,11 +26,10 @@ impl Lowering<'_> {
                 _ => self.constant(POINTER, 0),
             },
             PlaceKind::Global(global) => {
-                let address = self.function.add_value(
-                    Op::GlobalAddress(global.0),
-                    Type::Pointer(AddressSpace::Constant),
-                    0,
-                );
+                let space = self.globals[global.0 as usize].kind.space();
+                let address =
+                    self.function
+                        .add_value(Op::GlobalAddress(global.0), Type::Pointer(space), 0);
                 self.cast(CastKind::AddressSpace, address, POINTER)
             }
             PlaceKind::Shared(shared) => {

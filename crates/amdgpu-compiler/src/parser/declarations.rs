@@ -290,6 +290,7 @@ impl Parser<'_> {
                 is_constexpr: specifiers.is_constexpr,
                 is_static: specifiers.is_static,
                 is_constant_memory: specifiers.is_constant_memory,
+                is_device: specifiers.is_device,
                 is_shared: specifiers.is_shared,
                 is_extern: specifiers.is_extern,
             });

@@ -76,10 +76,7 @@ impl Parser<'_> {
                 words::DEVICE => specifiers.is_device = true,
                 words::NOINLINE => specifiers.is_never_inlined = true,
                 words::SHARED => specifiers.is_shared = true,
-                words::CONSTANT => {
-                    specifiers.is_constant_memory = true;
-                    is_const = true;
-                }
+                words::CONSTANT => specifiers.is_constant_memory = true,
                 words::LAUNCH_BOUNDS => {
                     self.bump();
                     specifiers.launch_bounds = Some(self.launch_bounds()?);

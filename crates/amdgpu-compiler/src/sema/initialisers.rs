@@ -3,9 +3,9 @@
 use super::conversions::Context;
 use super::{Entity, ParameterType, Sema};
 use crate::ast::{self, ExprKind as A, TypeKind};
-use crate::hir::{Constant, Expr, Global, GlobalId, Initial, Local, LocalId, Stmt, StmtKind};
+use crate::hir::{Expr, Initial, Local, LocalId, Stmt, StmtKind};
 use crate::source::Span;
-use crate::types::{ScalarType, Type, TypeId, TypeTable};
+use crate::types::{Type, TypeId, TypeTable};
 
 /// Values an initialiser list may have: each becomes a store.
 const MAX_INITIALISERS: usize = 65_536;
@@ -21,13 +21,8 @@ impl<'a> Sema<'a> {
             self.shared_variable(variable);
             return;
         }
-        if variable.is_static || variable.is_constant_memory {
-            if self.is_const(&variable.ty) || variable.is_constexpr {
-                self.global_variable(variable);
-            } else {
-                self.refuse(variable.span, "a static variable that is not const");
-                self.declare_local(variable.name, TypeTable::ERROR, variable.span, false);
-            }
+        if variable.is_static || variable.is_constant_memory || variable.is_device {
+            self.static_variable(variable);
             return;
         }
         let (ty, initial) = self.typed_initial(variable);
@@ -154,7 +149,7 @@ impl<'a> Sema<'a> {
     }
 
     /// The type and initial value of a variable; `auto` and `[]` take theirs from the value.
-    fn typed_initial(&mut self, variable: &'a ast::Variable) -> (TypeId, Initial) {
+    pub(super) fn typed_initial(&mut self, variable: &'a ast::Variable) -> (TypeId, Initial) {
         if matches!(variable.ty.kind, TypeKind::Auto) {
             let Some(start) = &variable.start else {
                 self.error(
@@ -350,95 +345,5 @@ impl<'a> Sema<'a> {
                 }
             }
         }
-    }
-
-    /// A variable outside of functions, or a static one inside.
-    pub(super) fn global_variable(&mut self, variable: &'a ast::Variable) {
-        if matches!(variable.ty.kind, TypeKind::Reference(_)) {
-            self.refuse(variable.span, "a global reference");
-            return;
-        }
-        if variable.is_shared {
-            self.shared_variable(variable);
-            return;
-        }
-        let is_const = self.is_const(&variable.ty) || variable.is_constexpr;
-        if !is_const {
-            self.refuse(variable.span, "a __device__ variable");
-            return;
-        }
-        if variable.start.is_none() {
-            self.refuse(
-                variable.span,
-                "a constant without an initial value (filled from the host)",
-            );
-            return;
-        }
-        let (ty, initial) = self.typed_initial(variable);
-        if ty == TypeTable::ERROR {
-            return;
-        }
-        let parts = match initial {
-            Initial::Value(value) if self.types.as_scalar(ty).is_some() => {
-                match self.evaluate(&value) {
-                    Some(constant) => self
-                        .scopes
-                        .bind(variable.name, Entity::Constant(constant, ty)),
-                    None => self.not_constant(variable.span, "a global constant"),
-                }
-                return;
-            }
-            Initial::Value(value) => vec![(0, value)],
-            Initial::Parts(parts) => parts,
-            Initial::None => Vec::new(),
-        };
-        let mut bytes = vec![0u8; self.types.bytes(ty) as usize];
-        for (offset, value) in &parts {
-            if !self.store_constant(&mut bytes, *offset, value) {
-                self.not_constant(value.span, "a value of a global constant");
-                return;
-            }
-        }
-        let global = GlobalId(self.program.globals.len() as u32);
-        let name = self.text(variable.name).to_owned();
-        let align = self.types.align(ty);
-        self.program.globals.push(Global {
-            name,
-            ty,
-            bytes,
-            align,
-        });
-        self.scopes
-            .bind(variable.name, Entity::Global(global, true));
-    }
-
-    fn store_constant(&self, bytes: &mut [u8], offset: u64, value: &Expr) -> bool {
-        if let crate::hir::ExprKind::Struct(fields) = &value.kind
-            && let Type::Struct(index) = self.types.get(value.ty)
-        {
-            let offsets: Vec<u64> = self.types.structs[index.0 as usize]
-                .fields
-                .iter()
-                .map(|field| field.offset)
-                .collect();
-            return fields
-                .iter()
-                .zip(offsets)
-                .all(|(field, inner)| self.store_constant(bytes, offset + inner, field));
-        }
-        let Some(scalar) = self.types.representation(value.ty) else {
-            return false;
-        };
-        let Some(constant) = self.evaluate(value) else {
-            return false;
-        };
-        let bits = match (constant, scalar) {
-            (Constant::Float(value), ScalarType::Float) => u64::from((value as f32).to_bits()),
-            (Constant::Float(value), _) => value.to_bits(),
-            (Constant::Integer(value), _) => value as u64,
-        };
-        let size = scalar.bytes() as usize;
-        bytes[offset as usize..offset as usize + size].copy_from_slice(&bits.to_le_bytes()[..size]);
-        true
     }
 }

@@ -1,7 +1,7 @@
 source_filename = "language.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
-@weights.0 = internal unnamed_addr constant [16 x i8] c"\00\00\80\3E\00\00\00\3F\00\00\40\3F\00\00\80\3F", align 4
+@weights = dso_local externally_initialized global [16 x i8] c"\00\00\80\3E\00\00\00\3F\00\00\40\3F\00\00\80\3F", align 4
 @__agpu_two_over_pi.1 = internal unnamed_addr constant [40 x i8] c"\00\00\00\00\6E\83\F9\A2\29\15\44\4E\D1\57\27\FC\C0\DD\34\F5\99\95\62\DB\41\90\43\3C\AB\63\51\FE\61\C5\BB\DE\00\00\00\00", align 4
 define internal float @square.187(float %p0) alwaysinline #0 {
 b0:
@@ -127,7 +127,7 @@ b9:
   %v320 = getelementptr inbounds i32, ptr %v16, i64 %v50
   %v52 = load float, ptr %v320, align 4
   %v53 = load float, ptr %v12, align 4
-  %v321 = getelementptr inbounds i32, ptr @weights.0, i64 %v50
+  %v321 = getelementptr inbounds i32, ptr @weights, i64 %v50
   %v58 = load float, ptr %v321, align 4, !llvm.access.group !0
   %v59 = call float @llvm.fma.f32(float %v53, float %v58, float %v52)
   store float %v59, ptr %v320, align 4

@@ -36,6 +36,8 @@ pub(super) struct Image {
     _mapping: Mapping,
     /// Global functions by name.
     functions: BTreeMap<String, *const u8>,
+    /// Global variables by name, with their sizes.
+    variables: BTreeMap<String, (*const u8, u64)>,
 }
 
 // SAFETY: the pointers lead into the mapping, which lives as long and is itself `Send` and `Sync`.
@@ -55,15 +57,27 @@ impl Image {
             mapping.protect(range.clone(), *protection)?;
         }
         let functions = plan.functions(mapping.base()).map_err(invalid)?;
+        let variables = plan.variables(mapping.base()).map_err(invalid)?;
         Ok(Self {
             _mapping: mapping,
             functions,
+            variables,
         })
     }
 
     /// The address of a global function.
     pub fn function(&self, name: &str) -> Option<*const u8> {
         self.functions.get(name).copied()
+    }
+
+    /// Address and size of a global variable.
+    pub fn variable(&self, name: &str) -> Option<(*const u8, u64)> {
+        self.variables.get(name).copied()
+    }
+
+    /// Names of the global variables, sorted.
+    pub fn variable_names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str)
     }
 
     /// Names of the global functions, sorted.
@@ -347,6 +361,31 @@ impl<'a> Plan<'a> {
             }
         }
         Ok(functions)
+    }
+}
+
+impl Plan<'_> {
+    /// Global variables that lie in data.
+    fn variables(&self, base: *const u8) -> Linked<BTreeMap<String, (*const u8, u64)>> {
+        let mut variables = BTreeMap::new();
+        for symbol in &self.symbols {
+            let is_variable =
+                symbol.kind == elf::SYMBOL_OBJECT && symbol.binding != elf::BINDING_LOCAL;
+            if !is_variable || symbol.section == elf::INDEX_UNDEFINED || symbol.name.is_empty() {
+                continue;
+            }
+            let index = usize::from(symbol.section);
+            let Some(offset) = self.section_offsets.get(index).copied().flatten() else {
+                continue;
+            };
+            let end = symbol.value.checked_add(symbol.size_bytes);
+            if end.is_none_or(|end| end > self.section_sizes[index]) {
+                return Err(format!("`{}` lies outside its section", symbol.name));
+            }
+            let address = base.wrapping_add(offset + symbol.value as usize);
+            variables.insert(symbol.name.to_string(), (address, symbol.size_bytes));
+        }
+        Ok(variables)
     }
 }
 

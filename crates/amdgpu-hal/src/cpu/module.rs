@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::launch::KernelEntry;
 use super::link::Image;
-use crate::{Error, Function, Module, Result};
+use crate::{DevicePointer, Error, Function, GlobalMemory, Module, Result};
 
 /// A loaded relocatable object.
 #[derive(Debug)]
@@ -39,6 +39,16 @@ impl Module for CpuModule {
 
     fn function_names(&self) -> Vec<String> {
         self.image.function_names().map(str::to_string).collect()
+    }
+
+    fn global(&self, name: &str) -> Result<GlobalMemory> {
+        self.image
+            .variable(name)
+            .map(|(address, size_bytes)| GlobalMemory {
+                ptr: DevicePointer::from_host(address),
+                size_bytes,
+            })
+            .ok_or_else(|| Error::global_not_found(name, self.image.variable_names()))
     }
 }
 

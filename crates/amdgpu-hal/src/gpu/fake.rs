@@ -198,6 +198,15 @@ unsafe extern "C" fn module_function(
     unsafe { out.write(1) };
     SUCCESS
 }
+/// No module of the fake has variables.
+unsafe extern "C" fn module_global(
+    _address: *mut Address,
+    _bytes: *mut usize,
+    _module: Handle,
+    _name: *const c_char,
+) -> Status {
+    500
+}
 unsafe extern "C" fn function_attribute(out: *mut i32, _number: i32, _function: Handle) -> Status {
     // SAFETY: as above.
     unsafe { out.write(32) };
@@ -262,6 +271,7 @@ pub(super) fn find(name: &CStr) -> Option<*mut c_void> {
         "cuEventElapsedTime" => elapsed as *const (),
         "cuModuleLoadDataEx" => module_load as *const (),
         "cuModuleGetFunction" => module_function as *const (),
+        "cuModuleGetGlobal_v2" => module_global as *const (),
         "cuFuncGetAttribute" => function_attribute as *const (),
         "cuLaunchKernel" => launch as *const (),
         _ => return None,

@@ -111,6 +111,7 @@ functions! {
     module_load(*mut Handle, *const c_void, u32, *mut i32, *mut *mut c_void) = c"cuModuleLoadDataEx", c"hipModuleLoadDataEx";
     module_unload(Handle) = c"cuModuleUnload", c"hipModuleUnload";
     module_function(*mut Handle, Handle, *const c_char) = c"cuModuleGetFunction", c"hipModuleGetFunction";
+    module_global(*mut Address, *mut usize, Handle, *const c_char) = c"cuModuleGetGlobal_v2", c"hipModuleGetGlobal";
     function_attribute(*mut i32, i32, Handle) = c"cuFuncGetAttribute", c"hipFuncGetAttribute";
     launch(Handle, u32, u32, u32, u32, u32, u32, u32, Handle, *mut *mut c_void, *mut *mut c_void) = c"cuLaunchKernel", c"hipModuleLaunchKernel";
 }

@@ -3,7 +3,7 @@
 //! Drivers are given an address without a length and read as far as the image itself says, so an image that is cut off must not reach them.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::functions::Dialect;
 use crate::elf::{self, Object};
@@ -78,6 +78,26 @@ pub(crate) fn kernel_descriptors(object: &Object<'_>) -> Parsed<BTreeSet<String>
         }
     }
     Ok(kernels)
+}
+
+/// The variables of an AMD object that the host can reach, with their sizes: data that is no kernel descriptor.
+pub(crate) fn variables(object: &Object<'_>) -> Parsed<BTreeMap<String, u64>> {
+    let mut variables = BTreeMap::new();
+    for section in &object.sections {
+        if section.kind != elf::SECTION_SYMBOLS && section.kind != elf::SECTION_DYNAMIC_SYMBOLS {
+            continue;
+        }
+        for symbol in object.symbols(section)? {
+            let is_variable = symbol.kind == elf::SYMBOL_OBJECT
+                && symbol.binding != elf::BINDING_LOCAL
+                && symbol.section != elf::INDEX_UNDEFINED
+                && !symbol.name.ends_with(DESCRIPTOR_SUFFIX);
+            if is_variable {
+                variables.insert(symbol.name.to_string(), symbol.size_bytes);
+            }
+        }
+    }
+    Ok(variables)
 }
 
 fn ptx_text(image: &[u8]) -> Parsed<&str> {

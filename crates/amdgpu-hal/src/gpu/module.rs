@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::context::Context;
 use super::functions::{Handle, OUT_OF_RESOURCES, SUCCESS, Status};
 use super::image;
-use crate::{Error, Function, LaunchConfig, Module, Result};
+use crate::{DevicePointer, Error, Function, GlobalMemory, LaunchConfig, Module, Result};
 
 /// `CU_JIT_ERROR_LOG_BUFFER` and `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
 const LOG_OPTIONS: [i32; 2] = [5, 6];
@@ -25,6 +25,8 @@ const FUNCTION_MAX_DYNAMIC_SHARED: i32 = 8;
 /// What a kernel may use without asking (CUDA C++ Programming Guide, technical specifications).
 const DYNAMIC_SHARED_WITHOUT_ASKING_BYTES: u32 = 48 << 10;
 const INVALID_VALUE: Status = 1;
+/// `CUDA_ERROR_NOT_FOUND`, the same in HIP.
+const NOT_FOUND: Status = 500;
 
 /// A module inside the driver.
 #[derive(Debug)]
@@ -139,6 +141,31 @@ impl Module for GpuModule {
 
     fn function_names(&self) -> Vec<String> {
         self.kernels.iter().cloned().collect()
+    }
+
+    fn global(&self, name: &str) -> Result<GlobalMemory> {
+        let missing = || Error::global_not_found(name, std::iter::empty());
+        let context = &self.loaded.context;
+        let _entered = context.enter()?;
+        let text = CString::new(name).map_err(|_| missing())?;
+        let (mut address, mut size_bytes) = (0, 0);
+        // SAFETY: the module is loaded, the name ends with a zero byte, and both results have valid places.
+        let status = unsafe {
+            (context.functions().module_global)(
+                &raw mut address,
+                &raw mut size_bytes,
+                self.loaded.handle,
+                text.as_ptr(),
+            )
+        };
+        if status == NOT_FOUND {
+            return Err(missing());
+        }
+        context.check("finding a variable", status)?;
+        Ok(GlobalMemory {
+            ptr: DevicePointer(address),
+            size_bytes: size_bytes as u64,
+        })
     }
 }
 

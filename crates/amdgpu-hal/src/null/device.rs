@@ -89,7 +89,11 @@ impl Device for NullDevice {
 
     fn load_module(&self, image: &[u8]) -> Result<Arc<dyn Module>> {
         self.check()?;
-        Ok(Arc::new(NullModule::load(image, self.target)?))
+        Ok(Arc::new(NullModule::load(
+            image,
+            self.target,
+            &self.memory,
+        )?))
     }
 
     fn wait_idle(&self) -> Result<()> {

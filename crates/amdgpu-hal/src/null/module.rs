@@ -1,13 +1,14 @@
 //! Modules of the null backend: checked, listed, never run.
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::memory::Memory;
 use super::target::Target;
 use crate::elf::{self, Object};
-use crate::gpu::image::kernel_descriptors;
-use crate::{Error, Function, Module, Result};
+use crate::gpu::image::{kernel_descriptors, variables};
+use crate::{Error, Function, GlobalMemory, MemoryKind, Module, Result};
 
 /// `EF_AMDGPU_MACH`: the bits of the flags that name the processor.
 const MACHINE_FLAG_MASK: u32 = 0xff;
@@ -16,13 +17,40 @@ const MACHINE_FLAG_MASK: u32 = 0xff;
 #[derive(Debug)]
 pub struct NullModule {
     kernels: BTreeSet<String>,
+    globals: BTreeMap<String, GlobalMemory>,
+    memory: Arc<Memory>,
 }
 
 impl NullModule {
-    pub(super) fn load(image: &[u8], target: &Target) -> Result<Self> {
-        kernels(image, target)
-            .map(|kernels| Self { kernels })
-            .map_err(|reason| Error::InvalidModule { reason })
+    pub(super) fn load(image: &[u8], target: &Target, memory: &Arc<Memory>) -> Result<Self> {
+        let invalid = |reason| Error::InvalidModule { reason };
+        let kernels = kernels(image, target).map_err(invalid)?;
+        let variables = Object::parse(image).and_then(|object| variables(&object));
+        let mut module = Self {
+            kernels,
+            globals: BTreeMap::new(),
+            memory: Arc::clone(memory),
+        };
+        for (name, size_bytes) in variables.map_err(invalid)? {
+            let ptr = memory.allocate(size_bytes, MemoryKind::Device)?;
+            module
+                .globals
+                .insert(name, GlobalMemory { ptr, size_bytes });
+        }
+        Ok(module)
+    }
+}
+
+impl Drop for NullModule {
+    fn drop(&mut self) {
+        for global in self.globals.values() {
+            // SAFETY: allocated by `load` with this size, and freed once. Device memory of this backend is an account entry.
+            let freed = unsafe {
+                self.memory
+                    .free(global.ptr, global.size_bytes, MemoryKind::Device)
+            };
+            debug_assert!(freed.is_ok());
+        }
     }
 }
 
@@ -67,6 +95,12 @@ impl Module for NullModule {
 
     fn function_names(&self) -> Vec<String> {
         self.kernels.iter().cloned().collect()
+    }
+
+    fn global(&self, name: &str) -> Result<GlobalMemory> {
+        let names = self.globals.keys().map(String::as_str);
+        let found = self.globals.get(name).copied();
+        found.ok_or_else(|| Error::global_not_found(name, names))
     }
 }
 

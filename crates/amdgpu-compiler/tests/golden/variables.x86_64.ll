@@ -1,0 +1,112 @@
+source_filename = "variables.hip"
+target triple = "x86_64-unknown-linux-gnu"
+
+@taps = dso_local externally_initialized global [16 x i8] zeroinitializer, align 4
+@limits = dso_local externally_initialized global [12 x i8] c"\00\00\C0\3F\07\00\00\00\08\00\00\00", align 4
+@calls = dso_local externally_initialized global [4 x i8] zeroinitializer, align 4
+@start = dso_local externally_initialized global [20 x i8] c"\01\00\00\00\02\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00", align 4
+@number.4 = internal externally_initialized global [4 x i8] c"\28\00\00\00", align 4
+define internal i32 @next_number.187() alwaysinline #0 {
+b0:
+  %v3 = atomicrmw add ptr @number.4, i32 1 monotonic
+  ret i32 %v3
+}
+
+define internal void @use.item(ptr %p0, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+b0:
+  %v5 = atomicrmw add ptr @calls, i32 1 monotonic
+  %v31 = getelementptr inbounds i8, ptr @limits, i64 4
+  %v32 = getelementptr inbounds i32, ptr %v31, i64 1
+  %v12 = load i32, ptr %v32, align 4, !llvm.access.group !0
+  %v33 = getelementptr inbounds i32, ptr @start, i64 1
+  store i32 %v12, ptr %v33, align 4, !llvm.access.group !0
+  %v34 = getelementptr inbounds i32, ptr @taps, i64 1
+  %v20 = load float, ptr %v34, align 4, !llvm.access.group !0
+  %v23 = load float, ptr @limits, align 4, !llvm.access.group !0
+  %v24 = fadd float %v20, %v23
+  %v25 = call i32 @next_number.187()
+  %v26 = sitofp i32 %v25 to float
+  %v27 = fadd float %v24, %v26
+  store float %v27, ptr %p0, align 4, !llvm.access.group !0
+  ret void
+}
+
+define void @use(ptr noalias readonly %arguments, ptr noalias readonly %launch, i64 %begin, i64 %end) #0 {
+entry:
+  %grid_size.x.p = getelementptr inbounds i8, ptr %launch, i64 0
+  %grid_size.x = load i32, ptr %grid_size.x.p, align 4
+  %grid_size.y.p = getelementptr inbounds i8, ptr %launch, i64 4
+  %grid_size.y = load i32, ptr %grid_size.y.p, align 4
+  %grid_size.z.p = getelementptr inbounds i8, ptr %launch, i64 8
+  %grid_size.z = load i32, ptr %grid_size.z.p, align 4
+  %block_size.x.p = getelementptr inbounds i8, ptr %launch, i64 12
+  %block_size.x = load i32, ptr %block_size.x.p, align 4
+  %block_size.y.p = getelementptr inbounds i8, ptr %launch, i64 16
+  %block_size.y = load i32, ptr %block_size.y.p, align 4
+  %block_size.z.p = getelementptr inbounds i8, ptr %launch, i64 20
+  %block_size.z = load i32, ptr %block_size.z.p, align 4
+  %a0.p = getelementptr inbounds i8, ptr %arguments, i64 0
+  %a0 = load ptr, ptr %a0.p, align 8
+  %some = icmp ult i64 %begin, %end
+  br i1 %some, label %start, label %done
+start:
+  %grid.x64 = zext i32 %grid_size.x to i64
+  %grid.y64 = zext i32 %grid_size.y to i64
+  %first.x64 = urem i64 %begin, %grid.x64
+  %rows = udiv i64 %begin, %grid.x64
+  %first.y64 = urem i64 %rows, %grid.y64
+  %first.z64 = udiv i64 %rows, %grid.y64
+  %first.x = trunc i64 %first.x64 to i32
+  %first.y = trunc i64 %first.y64 to i32
+  %first.z = trunc i64 %first.z64 to i32
+  br label %block
+block:
+  %linear = phi i64 [ %begin, %start ], [ %linear.next, %block.end ]
+  %block_index.x = phi i32 [ %first.x, %start ], [ %block.x.next, %block.end ]
+  %block_index.y = phi i32 [ %first.y, %start ], [ %block.y.next, %block.end ]
+  %block_index.z = phi i32 [ %first.z, %start ], [ %block.z.next, %block.end ]
+  br label %plane
+plane:
+  %thread_index.z = phi i32 [ 0, %block ], [ %z.next, %plane.end ]
+  br label %row
+row:
+  %thread_index.y = phi i32 [ 0, %plane ], [ %y.next, %row.end ]
+  br label %item
+item:
+  %thread_index.x = phi i32 [ 0, %row ], [ %x.next, %item ]
+  call void @use.item(ptr %a0, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %x.next = add nuw nsw i32 %thread_index.x, 1
+  %x.more = icmp ult i32 %x.next, %block_size.x
+  br i1 %x.more, label %item, label %row.end, !llvm.loop !3
+row.end:
+  %y.next = add nuw nsw i32 %thread_index.y, 1
+  %y.more = icmp ult i32 %y.next, %block_size.y
+  br i1 %y.more, label %row, label %plane.end
+plane.end:
+  %z.next = add nuw nsw i32 %thread_index.z, 1
+  %z.more = icmp ult i32 %z.next, %block_size.z
+  br i1 %z.more, label %plane, label %block.end
+block.end:
+  %linear.next = add nuw i64 %linear, 1
+  %block.x.plus = add nuw i32 %block_index.x, 1
+  %x.wraps = icmp eq i32 %block.x.plus, %grid_size.x
+  %block.x.next = select i1 %x.wraps, i32 0, i32 %block.x.plus
+  %carry.y = zext i1 %x.wraps to i32
+  %block.y.plus = add nuw i32 %block_index.y, %carry.y
+  %y.wraps = icmp eq i32 %block.y.plus, %grid_size.y
+  %block.y.next = select i1 %y.wraps, i32 0, i32 %block.y.plus
+  %carry.z = zext i1 %y.wraps to i32
+  %block.z.next = add nuw i32 %block_index.z, %carry.z
+  %more = icmp ult i64 %linear.next, %end
+  br i1 %more, label %block, label %done
+done:
+  ret void
+}
+
+!3 = distinct !{!3, !4}
+!4 = !{!"llvm.loop.parallel_accesses", !0}
+
+attributes #0 = { nounwind "target-cpu"="x86-64-v3" }
+attributes #1 = { nocallback nofree nosync nounwind willreturn }
+
+!0 = distinct !{}
