@@ -60,8 +60,9 @@ def emit(source: str, *flags: str) -> dict[str, Any]:
 class Kernels:
     """The kernels of one source, ready to be called on this machine."""
 
-    def __init__(self, source: str, *flags: str, level: int = 3) -> None:
-        triple, cpu, features = codegen.host_target()
+    def __init__(self, source: str, *flags: str, level: int = 3, cpu: str | None = None) -> None:
+        """Compiles for this very machine, or for a processor named (``x86-64-v2``) that it can stand in for."""
+        triple, cpu, features = codegen.host_target() if cpu is None else (codegen.host_target()[0], cpu, "")
         self.unit = emit(source, "--triple", triple, "--cpu", cpu, "--features", features, *flags)
         self.signatures = {kernel["name"]: kernel for kernel in self.unit["kernels"]}
         llvm = binding()

@@ -1,7 +1,7 @@
 //! Kernel arguments: checked against the parameters and packed into the block of bytes that every backend takes.
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::layout::{DTYPE_BOOL, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
+use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
 
 use crate::error::Error;
 
@@ -125,7 +125,9 @@ pub(crate) fn pack(
         (ParameterKind::Scalar { dtype }, Argument::Bool(value)) => {
             pack_integer(dtype, i128::from(*value), parameter, place)
         }
-        (ParameterKind::Scalar { dtype }, Argument::Float(value)) if dtype.code == DTYPE_FLOAT => {
+        (ParameterKind::Scalar { dtype }, Argument::Float(value))
+            if matches!(dtype.code, DTYPE_FLOAT | DTYPE_BFLOAT) =>
+        {
             pack_float(dtype, *value, parameter, place)
         }
         (ParameterKind::Struct, Argument::Bytes(bytes)) => {
@@ -148,10 +150,13 @@ pub(crate) fn pack(
     }
 }
 
-/// Same width, and both integers or both the same kind: what a C cast of the pointer would keep meaningful.
+/// Same width, and both integers or both the same kind: what a C cast of the pointer would keep meaningful. NumPy itself has no
+/// bfloat16; arrays of its bits are uint16.
 fn is_compatible(wanted: Dtype, given: Dtype) -> bool {
     let is_integer = |dtype: Dtype| matches!(dtype.code, DTYPE_INT | DTYPE_UINT | DTYPE_BOOL);
-    wanted == given || (wanted.bits == given.bits && is_integer(wanted) && is_integer(given))
+    wanted == given
+        || (wanted.code == DTYPE_BFLOAT && given == Dtype::new(DTYPE_UINT, 16))
+        || (wanted.bits == given.bits && is_integer(wanted) && is_integer(given))
 }
 
 fn pack_integer(
@@ -162,7 +167,7 @@ fn pack_integer(
 ) -> std::result::Result<(), Misfit> {
     let bits = u32::from(dtype.bits);
     let (low, high) = match dtype.code {
-        DTYPE_FLOAT => return pack_float(dtype, value as f64, parameter, place),
+        DTYPE_FLOAT | DTYPE_BFLOAT => return pack_float(dtype, value as f64, parameter, place),
         DTYPE_BOOL => (0, 1),
         DTYPE_UINT => (0, (1_i128 << bits) - 1),
         _ => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
@@ -196,10 +201,17 @@ fn pack_float(
             place.copy_from_slice(&narrow.to_le_bytes());
         }
         _ => {
-            return Err(Misfit::Type(format!(
-                "scalars of type `{}` cannot be passed yet; pass a float and convert inside the kernel",
-                parameter.type_name
-            )));
+            let (bits, infinity) = match dtype.code {
+                DTYPE_BFLOAT => (amdgpu_compiler::bfloat16_from_f64(value), 0x7f80),
+                _ => (amdgpu_compiler::half_from_f64(value), 0x7c00),
+            };
+            if bits & 0x7fff == infinity && value.is_finite() {
+                return Err(Misfit::Value(format!(
+                    "{value} does not fit into `{}`",
+                    parameter.type_name
+                )));
+            }
+            place.copy_from_slice(&bits.to_le_bytes());
         }
     }
     Ok(())
@@ -250,6 +262,30 @@ mod tests {
             Some(vec![255; 8])
         );
         assert_eq!(packed(&unsigned, &Argument::Int(-1)), None);
+    }
+
+    #[test]
+    fn narrow_floats_are_rounded_and_range_checked() {
+        let half = parameter(
+            ParameterKind::Scalar {
+                dtype: Dtype::new(DTYPE_FLOAT, 16),
+            },
+            2,
+        );
+        assert_eq!(packed(&half, &Argument::Float(1.0)), Some(vec![0, 0x3c]));
+        assert_eq!(packed(&half, &Argument::Int(-2)), Some(vec![0, 0xc0]));
+        assert_eq!(packed(&half, &Argument::Float(1e5)), None);
+        let bfloat = parameter(
+            ParameterKind::Scalar {
+                dtype: Dtype::new(DTYPE_BFLOAT, 16),
+            },
+            2,
+        );
+        assert_eq!(
+            packed(&bfloat, &Argument::Float(1e38)),
+            Some(vec![0x96, 0x7e])
+        );
+        assert_eq!(packed(&bfloat, &Argument::Float(1e39)), None);
     }
 
     #[test]

@@ -16,18 +16,6 @@ AGPU_FLOAT1(fabs, __builtin_fabs)
 __device__ float fmaf(float a, float b, float c) { return __builtin_fma(a, b, c); }
 __device__ double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 __device__ float fma(float a, float b, float c) { return __builtin_fma(a, b, c); }
-__device__ float __fmaf_rn(float a, float b, float c) { return __builtin_fma(a, b, c); }
-// Separate roundings, whatever surrounds the call.
-__device__ float __fadd_rn(float a, float b) { return a + b; }
-__device__ float __fsub_rn(float a, float b) { return a - b; }
-__device__ float __fmul_rn(float a, float b) { return a * b; }
-__device__ float __fdiv_rn(float a, float b) { return a / b; }
-__device__ float __fdividef(float a, float b) { return a / b; }
-__device__ float __fsqrt_rn(float x) { return __builtin_sqrt(x); }
-__device__ float __frcp_rn(float x) { return 1.0f / x; }
-__device__ double __dadd_rn(double a, double b) { return a + b; }
-__device__ double __dmul_rn(double a, double b) { return a * b; }
-
 __device__ float copysignf(float x, float y) { return __builtin_copysign(x, y); }
 __device__ double copysign(double x, double y) { return __builtin_copysign(x, y); }
 __device__ float copysign(float x, float y) { return __builtin_copysign(x, y); }
@@ -66,7 +54,6 @@ __device__ long long llabs(long long x) { return x < 0 ? -x : x; }
 __device__ float rsqrtf(float x) { return 1.0f / __builtin_sqrt(x); }
 __device__ double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 __device__ float rsqrt(float x) { return 1.0f / __builtin_sqrt(x); }
-__device__ float __frsqrt_rn(float x) { return 1.0f / __builtin_sqrt(x); }
 __device__ float fdimf(float a, float b) { return a > b ? a - b : (a == a && b == b ? 0.0f : a + b); }
 __device__ float __saturatef(float x) { return __builtin_fmin(__builtin_fmax(x, 0.0f), 1.0f); }
 
@@ -85,18 +72,6 @@ __device__ float round(float x) { return roundf(x); }
 __device__ int lrintf(float x) { return (int)__builtin_roundeven(x); }
 __device__ int lroundf(float x) { return (int)roundf(x); }
 
-__device__ int __float_as_int(float x) { return __builtin_bits_int(x); }
-__device__ unsigned int __float_as_uint(float x) { return (unsigned int)__builtin_bits_int(x); }
-__device__ float __int_as_float(int x) { return __builtin_bits_float(x); }
-__device__ float __uint_as_float(unsigned int x) { return __builtin_bits_float(x); }
-__device__ long long __double_as_longlong(double x) { return __builtin_bits_long(x); }
-__device__ double __longlong_as_double(long long x) { return __builtin_bits_double(x); }
-__device__ int __float2int_rn(float x) { return (int)__builtin_roundeven(x); }
-__device__ int __float2int_rz(float x) { return (int)x; }
-__device__ int __float2int_rd(float x) { return (int)__builtin_floor(x); }
-__device__ int __float2int_ru(float x) { return (int)__builtin_ceil(x); }
-__device__ float __int2float_rn(int x) { return (float)x; }
-
 #define AGPU_CLASSIFY(type, bits, infinity)                                                                        \
     __device__ bool isnan(type x) { return x != x; }                                                               \
     __device__ bool isinf(type x) { return __builtin_fabs(x) == infinity; }                                        \
@@ -105,20 +80,6 @@ __device__ float __int2float_rn(int x) { return (float)x; }
 AGPU_CLASSIFY(float, __builtin_bits_int, INFINITY)
 AGPU_CLASSIFY(double, __builtin_bits_long, HUGE_VAL)
 #undef AGPU_CLASSIFY
-
-__device__ int __popc(unsigned int x) { return __builtin_popcount(x); }
-__device__ int __popcll(unsigned long long x) { return __builtin_popcount(x); }
-__device__ int __clz(int x) { return __builtin_leading_zeros(x); }
-__device__ int __clzll(long long x) { return __builtin_leading_zeros(x); }
-__device__ int __ffs(int x) { return x == 0 ? 0 : __builtin_trailing_zeros(x) + 1; }
-__device__ int __ffsll(long long x) { return x == 0 ? 0 : __builtin_trailing_zeros(x) + 1; }
-__device__ unsigned int __brev(unsigned int x) { return __builtin_reverse_bits(x); }
-__device__ unsigned long long __brevll(unsigned long long x) { return __builtin_reverse_bits(x); }
-__device__ int __mulhi(int a, int b) { return __builtin_multiply_high(a, b); }
-__device__ unsigned int __umulhi(unsigned int a, unsigned int b) { return __builtin_multiply_high(a, b); }
-__device__ long long __mul64hi(long long a, long long b) { return __builtin_multiply_high(a, b); }
-__device__ unsigned long long __umul64hi(unsigned long long a, unsigned long long b) { return __builtin_multiply_high(a, b); }
-__device__ int __mul24(int a, int b) { return ((a << 8) >> 8) * ((b << 8) >> 8); }
 
 // Exact remainder by long division of the mantissas, one bit a step: at most 277 steps, as many as the exponents differ.
 __device__ float fmodf(float a, float b) {

@@ -17,7 +17,7 @@ use crate::signature::{KernelSignature, signatures};
 use crate::source::{SourceMap, Span};
 use crate::target::{Target, TargetKind};
 use crate::telemetry::CompilerTelemetry;
-use crate::{cooperative, hir, ir, llvm, lower, passes, regions};
+use crate::{cooperative, hir, ir, llvm, lower, passes, regions, software};
 
 /// Largest source: far above any kernel file, small enough that positions fit into 32 bits after macro expansion.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
@@ -213,7 +213,13 @@ fn pipeline(
     telemetry.parse_ns = nanoseconds(phase);
 
     let phase = Instant::now();
-    let checked = Sema::check(&library.program, &program, &interner, &mut diagnostics);
+    let checked = Sema::check(
+        &library.program,
+        &program,
+        &software::functions(target),
+        &interner,
+        &mut diagnostics,
+    );
     let (types, template_kernels) = (checked.types, checked.template_kernels);
     let checked = checked.program;
     telemetry.check_ns = nanoseconds(phase);
@@ -259,6 +265,7 @@ fn pipeline(
         .map(|function| function.instruction_count() as u64)
         .sum();
     let (metrics, dumps) = passes::run(&mut module, options);
+    software::replace(&mut module, target);
     telemetry.passes = metrics;
     telemetry.instructions_after_passes = module
         .functions

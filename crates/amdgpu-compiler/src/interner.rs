@@ -104,7 +104,7 @@ macro_rules! words {
 }
 
 words! {
-    VOID "void" BOOL "bool" CHAR "char" SHORT "short" INT "int" LONG "long" FLOAT "float" DOUBLE "double" SIGNED "signed"
+    VOID "void" BOOL "bool" CHAR "char" SHORT "short" INT "int" LONG "long" FLOAT "float" DOUBLE "double" HALF "_Float16" BFLOAT16 "__bf16" SIGNED "signed"
     UNSIGNED "unsigned" AUTO "auto" CONST "const" VOLATILE "volatile" STATIC "static" EXTERN "extern" INLINE "inline"
     CONSTEXPR "constexpr" STRUCT "struct" CLASS "class" UNION "union" ENUM "enum" TYPEDEF "typedef" USING "using"
     NAMESPACE "namespace" TEMPLATE "template" TYPENAME "typename" IF "if" ELSE "else" FOR "for" WHILE "while" DO "do"

@@ -191,6 +191,11 @@ named!(
         MultiplyHigh = "multiply_high",
         MultiplyHighUnsigned = "multiply_high_unsigned",
         Reinterpret = "reinterpret_bits",
+        WidenHalf = "widen_half",
+        NarrowHalf = "narrow_half",
+        NarrowBfloat = "narrow_bfloat",
+        FusedMultiplyAddHalf = "fused_multiply_add_half",
+        IsProcessor = "is_processor",
     }
 );
 

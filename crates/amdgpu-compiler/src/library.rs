@@ -35,6 +35,22 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../device_lib/trigonometric.hip"),
     ),
     (
+        "device_lib/narrow_floats.hip",
+        include_str!("../device_lib/narrow_floats.hip"),
+    ),
+    (
+        "device_lib/conversions.hip",
+        include_str!("../device_lib/conversions.hip"),
+    ),
+    (
+        "device_lib/integers.hip",
+        include_str!("../device_lib/integers.hip"),
+    ),
+    (
+        "device_lib/software.hip",
+        include_str!("../device_lib/software.hip"),
+    ),
+    (
         "device_lib/barriers.hip",
         include_str!("../device_lib/barriers.hip"),
     ),

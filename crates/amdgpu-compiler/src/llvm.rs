@@ -24,6 +24,7 @@ pub(crate) struct Emitter<'a> {
     module: &'a Module,
     kind: TargetKind,
     fast_math: bool,
+    has_bfloat: bool,
     /// Functions that read built-in variables, themselves or through calls; on the CPU they take them as parameters.
     reads_specials: Vec<bool>,
     /// Functions below which no pointer to private memory hides behind a generic one, so that every access that is not private may
@@ -44,6 +45,7 @@ pub fn emit(
         module,
         kind: target.kind,
         fast_math: options.fast_math,
+        has_bfloat: target.has_bfloat(),
         reads_specials: reads_specials(module),
         is_parallel: is_parallel(module),
         declarations: BTreeSet::new(),

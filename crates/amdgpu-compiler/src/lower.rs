@@ -3,6 +3,7 @@
 
 mod expressions;
 mod kernel_structs;
+mod narrow_floats;
 mod places;
 mod ssa;
 mod statements;
@@ -154,7 +155,7 @@ impl<'a> Lowering<'a> {
         let name = if function.is_kernel {
             function.name.clone()
         } else {
-            format!("{}.{}", function.name, function.id.0)
+            format!("{}.{}", function.name, indices[&function.id])
         };
         let empty = Function {
             name,
@@ -471,6 +472,7 @@ impl<'a> Lowering<'a> {
 fn scalar_type(scalar: ScalarType) -> Type {
     match scalar {
         ScalarType::Bool => Type::I1,
+        ScalarType::Half | ScalarType::BFloat16 => Type::I16,
         ScalarType::Float => Type::F32,
         ScalarType::Double => Type::F64,
         other => match other.bytes() {

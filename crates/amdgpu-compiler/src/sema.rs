@@ -169,10 +169,11 @@ pub struct Sema<'a> {
 }
 
 impl<'a> Sema<'a> {
-    /// Checks `program` together with the device library.
+    /// Checks `program` together with the device library; `roots` are functions of the library that are compiled in any case.
     pub fn check(
         library: &'a parser::Program,
         program: &'a parser::Program,
+        roots: &[&str],
         interner: &'a Interner,
         diagnostics: &'a mut Diagnostics,
     ) -> Checked {
@@ -215,6 +216,7 @@ impl<'a> Sema<'a> {
                 sema.want(FunctionId(index as u32));
             }
         }
+        sema.want_library(roots);
         while let Some(function) = sema.wanted.pop_front() {
             if sema.diagnostics.is_full() {
                 break;
@@ -233,6 +235,19 @@ impl<'a> Sema<'a> {
         if let std::collections::hash_map::Entry::Vacant(e) = self.checked.entry(function) {
             e.insert(usize::MAX);
             self.wanted.push_back(function);
+        }
+    }
+
+    fn want_library(&mut self, roots: &[&str]) {
+        let found: Vec<FunctionId> = (0..self.signatures.len())
+            .filter(|&index| {
+                let signature = &self.signatures[index];
+                signature.is_library && roots.contains(&self.text(signature.name))
+            })
+            .map(|index| FunctionId(index as u32))
+            .collect();
+        for function in found {
+            self.want(function);
         }
     }
 

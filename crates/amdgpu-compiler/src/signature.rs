@@ -20,6 +20,8 @@ pub enum Dtype {
     Uint16,
     Uint32,
     Uint64,
+    Float16,
+    Bfloat16,
     Float32,
     Float64,
 }
@@ -30,7 +32,8 @@ impl Dtype {
         match self {
             Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 => 0,
             Self::Uint8 | Self::Uint16 | Self::Uint32 | Self::Uint64 => 1,
-            Self::Float32 | Self::Float64 => 2,
+            Self::Float16 | Self::Float32 | Self::Float64 => 2,
+            Self::Bfloat16 => 4,
             Self::Bool => 6,
         }
     }
@@ -38,7 +41,7 @@ impl Dtype {
     pub fn bits(self) -> u8 {
         match self {
             Self::Bool | Self::Int8 | Self::Uint8 => 8,
-            Self::Int16 | Self::Uint16 => 16,
+            Self::Int16 | Self::Uint16 | Self::Float16 | Self::Bfloat16 => 16,
             Self::Int32 | Self::Uint32 | Self::Float32 => 32,
             Self::Int64 | Self::Uint64 | Self::Float64 => 64,
         }
@@ -56,6 +59,8 @@ impl Dtype {
             Self::Uint16 => "uint16",
             Self::Uint32 => "uint32",
             Self::Uint64 => "uint64",
+            Self::Float16 => "float16",
+            Self::Bfloat16 => "bfloat16",
             Self::Float32 => "float32",
             Self::Float64 => "float64",
         }
@@ -64,6 +69,8 @@ impl Dtype {
     pub(crate) fn of(scalar: ScalarType) -> Self {
         match (scalar, scalar.is_signed(), scalar.bytes()) {
             (ScalarType::Bool, _, _) => Self::Bool,
+            (ScalarType::Half, _, _) => Self::Float16,
+            (ScalarType::BFloat16, _, _) => Self::Bfloat16,
             (ScalarType::Float, _, _) => Self::Float32,
             (ScalarType::Double, _, _) => Self::Float64,
             (_, true, 1) => Self::Int8,

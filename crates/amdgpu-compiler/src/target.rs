@@ -38,11 +38,17 @@ impl Target {
             })
         };
         match text {
-            // v3 is the oldest level with fused multiply-add, which the language's contraction rule needs.
+            // v3 is the oldest level with fused multiply-add, which the language's contraction rule needs; v2 computes it.
             "x86_64" | "x86-64-v3" => make(
                 TargetKind::Host,
                 "x86_64-unknown-linux-gnu",
                 "x86-64-v3",
+                "",
+            ),
+            "x86-64-v2" => make(
+                TargetKind::Host,
+                "x86_64-unknown-linux-gnu",
+                "x86-64-v2",
                 "",
             ),
             "x86-64-v4" => make(
@@ -60,6 +66,39 @@ impl Target {
             }
             _ => None,
         }
+    }
+
+    /// Has fused multiply-add in hardware; on others it is computed in software, to the same bits.
+    pub(crate) fn has_fused(&self) -> bool {
+        !self.is_x86() || self.is_level_3() || self.has_feature("+fma")
+    }
+
+    /// Converts between half and float in hardware.
+    pub(crate) fn has_half(&self) -> bool {
+        !self.is_x86() || self.is_level_3() || self.has_feature("+f16c")
+    }
+
+    /// Rounds float to bfloat16 in hardware, denormals included (x86 flushes them).
+    pub(crate) fn has_bfloat(&self) -> bool {
+        let number = self
+            .cpu
+            .strip_prefix("sm_")
+            .map(|text| text.trim_end_matches('a'));
+        number
+            .and_then(|text| text.parse().ok())
+            .is_some_and(|number: u32| number >= 80)
+    }
+
+    fn is_x86(&self) -> bool {
+        self.kind == TargetKind::Host && self.triple.starts_with("x86_64")
+    }
+
+    fn is_level_3(&self) -> bool {
+        matches!(self.cpu.as_str(), "x86-64-v3" | "x86-64-v4")
+    }
+
+    fn has_feature(&self, name: &str) -> bool {
+        self.features.split(',').any(|feature| feature == name)
     }
 
     /// A CPU as the code generator describes this machine.

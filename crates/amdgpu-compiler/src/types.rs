@@ -18,6 +18,11 @@ pub enum ScalarType {
     UnsignedLong,
     LongLong,
     UnsignedLongLong,
+    /// IEEE binary16. A storage type to the middle of the compiler: arithmetic is that of `float`, rounded once more, which for
+    /// `+ - * /` gives the correctly rounded result.
+    Half,
+    /// The upper half of a `float`; computes like [`Self::Half`].
+    BFloat16,
     Float,
     Double,
 }
@@ -26,7 +31,7 @@ impl ScalarType {
     pub fn bytes(self) -> u32 {
         match self {
             Self::Bool | Self::Char | Self::SignedChar | Self::UnsignedChar => 1,
-            Self::Short | Self::UnsignedShort => 2,
+            Self::Short | Self::UnsignedShort | Self::Half | Self::BFloat16 => 2,
             Self::Int | Self::UnsignedInt | Self::Float => 4,
             Self::Long
             | Self::UnsignedLong
@@ -37,7 +42,15 @@ impl ScalarType {
     }
 
     pub fn is_float(self) -> bool {
-        matches!(self, Self::Float | Self::Double)
+        matches!(
+            self,
+            Self::Half | Self::BFloat16 | Self::Float | Self::Double
+        )
+    }
+
+    /// Half or bfloat16.
+    pub fn is_narrow_float(self) -> bool {
+        matches!(self, Self::Half | Self::BFloat16)
     }
 
     pub fn is_signed(self) -> bool {
@@ -56,8 +69,10 @@ impl ScalarType {
             Self::Int | Self::UnsignedInt => 3,
             Self::Long | Self::UnsignedLong => 4,
             Self::LongLong | Self::UnsignedLongLong => 5,
-            Self::Float => 6,
-            Self::Double => 7,
+            Self::Half => 6,
+            Self::BFloat16 => 7,
+            Self::Float => 8,
+            Self::Double => 9,
         }
     }
 
@@ -83,6 +98,9 @@ impl ScalarType {
 
     /// The usual arithmetic conversions.
     pub fn common(self, other: Self) -> Self {
+        if self != other && self.is_narrow_float() && other.is_narrow_float() {
+            return Self::Float;
+        }
         if self.is_float() || other.is_float() {
             return if self.rank() >= other.rank() {
                 self
@@ -131,6 +149,8 @@ impl ScalarType {
             Self::UnsignedLong => "unsigned long",
             Self::LongLong => "long long",
             Self::UnsignedLongLong => "unsigned long long",
+            Self::Half => "__half",
+            Self::BFloat16 => "__hip_bfloat16",
             Self::Float => "float",
             Self::Double => "double",
         }

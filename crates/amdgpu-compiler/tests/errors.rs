@@ -136,7 +136,6 @@ fn features_that_are_missing_are_refused_by_name_at_their_line() {
         ("asm(\"nop\");", "inline assembly"),
         ("goto end;", "goto"),
         ("p[0] = warpSize;", "warpSize"),
-        ("half h;", "the type half"),
         ("float* q = new float[3];", "memory allocation"),
         ("union U { int a; float b; };", "a union"),
         ("p[0] = tex2D(p, 0, 0);", "tex2D"),

@@ -30,6 +30,7 @@ const KERNELS: &[(&str, &str)] = &[
     ("atomics", include_str!("golden/atomics.hip")),
     ("language", include_str!("golden/language.hip")),
     ("variables", include_str!("golden/variables.hip")),
+    ("narrow_floats", include_str!("golden/narrow_floats.hip")),
 ];
 
 fn check(name: &str, text: &str) {

@@ -216,6 +216,9 @@ fn bits(text: &str) -> Option<u64> {
 }
 
 fn values(text: &str) -> Option<Vec<Value>> {
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
     text.split(", ").map(value).collect()
 }
 
@@ -258,17 +261,12 @@ fn op(text: &str) -> Option<Op> {
             _ => return None,
         },
         "intrinsic" => {
-            let (name, rest) = rest.split_once(' ')?;
-            Op::Intrinsic(Intrinsic::from_text(name)?, values(rest)?)
+            let (name, arguments) = rest.split_once(' ').unwrap_or((rest, ""));
+            Op::Intrinsic(Intrinsic::from_text(name)?, values(arguments)?)
         }
         "cooperative" => {
             let (name, operands) = rest.split_once(' ').unwrap_or((rest, ""));
-            let operands = if operands.is_empty() {
-                Vec::new()
-            } else {
-                values(operands)?
-            };
-            Op::Cooperative(Cooperation::from_text(name)?, operands)
+            Op::Cooperative(Cooperation::from_text(name)?, values(operands)?)
         }
         "special" => {
             let (kind, axis) = rest.split_once('.')?;

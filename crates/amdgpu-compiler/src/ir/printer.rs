@@ -68,6 +68,9 @@ impl Display for Op {
             Self::Negate(a) => write!(out, "negate {a}"),
             Self::Cast(kind, a) => write!(out, "cast {} {a}", kind.text()),
             Self::Select(a, b, c) => write!(out, "select {a}, {b}, {c}"),
+            Self::Intrinsic(intrinsic, arguments) if arguments.is_empty() => {
+                write!(out, "intrinsic {}", intrinsic.text())
+            }
             Self::Intrinsic(intrinsic, arguments) => {
                 write!(out, "intrinsic {} {}", intrinsic.text(), list(arguments))
             }

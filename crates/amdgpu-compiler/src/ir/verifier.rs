@@ -225,7 +225,8 @@ impl Verifier<'_> {
             }
             Op::Intrinsic(intrinsic, arguments) => {
                 let wanted = match intrinsic {
-                    Intrinsic::FusedMultiplyAdd => 3,
+                    Intrinsic::FusedMultiplyAdd | Intrinsic::FusedMultiplyAddHalf => 3,
+                    Intrinsic::IsProcessor => 0,
                     Intrinsic::CopySign
                     | Intrinsic::Minimum
                     | Intrinsic::Maximum

@@ -61,7 +61,12 @@ impl Emitter<'_> {
             Intrinsic::MultiplyHighUnsigned => {
                 return self.multiply_high(name, ty, arguments, "zext");
             }
-            Intrinsic::Reinterpret => return,
+            Intrinsic::FusedMultiplyAddHalf => return self.fused_half(name, arguments),
+            // Answered before the passes.
+            Intrinsic::Reinterpret | Intrinsic::IsProcessor => return,
+            Intrinsic::WidenHalf | Intrinsic::NarrowHalf | Intrinsic::NarrowBfloat => {
+                return self.narrow_float(name, intrinsic, &arguments[0]);
+            }
         };
         let mut list: Vec<(String, String)> = arguments
             .iter()
@@ -75,6 +80,50 @@ impl Emitter<'_> {
         }
         let call = self.call_text(&text, &format!("llvm.{llvm}.{suffix}"), &list);
         self.line(&format!("  {name} = {call}"));
+    }
+
+    fn fused_half(&mut self, name: &str, arguments: &[String]) {
+        let mut list = Vec::with_capacity(3);
+        for (index, argument) in arguments.iter().enumerate() {
+            self.line(&format!(
+                "  {name}.{index} = bitcast i16 {argument} to half"
+            ));
+            list.push(("half".to_owned(), format!("{name}.{index}")));
+        }
+        let call = self.call_text("half", "llvm.fma.f16", &list);
+        self.line(&format!("  {name}.h = {call}"));
+        self.line(&format!("  {name} = bitcast half {name}.h to i16"));
+    }
+
+    /// Half and bfloat16 are 16-bit integers until LLVM sees what is done with them.
+    fn narrow_float(&mut self, name: &str, intrinsic: Intrinsic, value: &str) {
+        match intrinsic {
+            Intrinsic::WidenHalf => {
+                self.line(&format!("  {name}.h = bitcast i16 {value} to half"));
+                self.line(&format!("  {name} = fpext half {name}.h to float"));
+            }
+            Intrinsic::NarrowHalf => {
+                self.line(&format!("  {name}.h = fptrunc float {value} to half"));
+                self.line(&format!("  {name} = bitcast half {name}.h to i16"));
+            }
+            _ if self.has_bfloat => {
+                self.line(&format!("  {name}.h = fptrunc float {value} to bfloat"));
+                self.line(&format!("  {name} = bitcast bfloat {name}.h to i16"));
+            }
+            _ => {
+                self.line(&format!("  {name}.b = bitcast float {value} to i32"));
+                self.line(&format!("  {name}.s = lshr i32 {name}.b, 16"));
+                self.line(&format!("  {name}.l = and i32 {name}.s, 1"));
+                self.line(&format!("  {name}.r = add i32 {name}.l, 32767"));
+                self.line(&format!("  {name}.t = add i32 {name}.b, {name}.r"));
+                self.line(&format!("  {name}.u = lshr i32 {name}.t, 16"));
+                self.line(&format!("  {name}.n = fcmp uno float {value}, {value}"));
+                self.line(&format!(
+                    "  {name}.c = select i1 {name}.n, i32 32704, i32 {name}.u"
+                ));
+                self.line(&format!("  {name} = trunc i32 {name}.c to i16"));
+            }
+        }
     }
 
     /// The high half of the product, through the double width.

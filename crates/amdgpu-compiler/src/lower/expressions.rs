@@ -24,7 +24,12 @@ impl Lowering<'_> {
         let ty = self.ir_type(expr.ty);
         match &expr.kind {
             ExprKind::Integer(value) => self.integer(ty, *value),
-            ExprKind::Float(value) => self.float(ty, *value),
+            ExprKind::Float(value) => match self.scalar(expr.ty) {
+                Some(scalar) if scalar.is_narrow_float() => {
+                    self.constant(ty, u64::from(crate::narrow_float::bits(scalar, *value)))
+                }
+                _ => self.float(ty, *value),
+            },
             // Structs were handled above.
             ExprKind::Null | ExprKind::Struct(_) => self.constant(POINTER, 0),
             ExprKind::Load(place) => self.read(place),
@@ -119,6 +124,22 @@ impl Lowering<'_> {
     }
 
     fn convert(&mut self, value: Value, from: TypeId, to: TypeId) -> Value {
+        let narrow = |scalar: Option<ScalarType>| scalar.filter(|scalar| scalar.is_narrow_float());
+        let (from_scalar, to_scalar) = (self.scalar(from), self.scalar(to));
+        if narrow(from_scalar).is_some() && from_scalar == to_scalar {
+            return value;
+        }
+        let value = match narrow(from_scalar) {
+            Some(scalar) => self.widened(value, scalar),
+            None => value,
+        };
+        if let Some(scalar) = narrow(to_scalar) {
+            return self.narrowed(
+                value,
+                scalar,
+                from_scalar.is_some_and(ScalarType::is_signed),
+            );
+        }
         let source = self.function.ty(value);
         let target = self.ir_type(to);
         let is_signed = self.is_signed(from);
@@ -517,6 +538,13 @@ impl Lowering<'_> {
         let new = if ty.is_pointer() {
             let one = self.constant(Type::I64, 1);
             self.offset(old, one, !is_increment, place.ty)
+        } else if let Some(scalar) = self.scalar(place.ty)
+            && scalar.is_narrow_float()
+        {
+            let wide = self.widened(old, scalar);
+            let change = self.float(Type::F32, if is_increment { 1.0 } else { -1.0 });
+            let sum = self.emit(Op::Binary(BinaryOp::AddFloat, wide, change), Type::F32);
+            self.narrowed(sum, scalar, true)
         } else if ty.is_float() {
             let one = self.float(ty, 1.0);
             self.emit(

@@ -189,6 +189,8 @@ impl Parser<'_> {
                 | words::LONG
                 | words::FLOAT
                 | words::DOUBLE
+                | words::HALF
+                | words::BFLOAT16
                 | words::SIGNED
                 | words::UNSIGNED
                 | words::CONST
@@ -451,6 +453,8 @@ impl Parser<'_> {
                     | words::LONG
                     | words::FLOAT
                     | words::DOUBLE
+                    | words::HALF
+                    | words::BFLOAT16
                     | words::SIGNED
                     | words::UNSIGNED
             );

@@ -98,7 +98,13 @@ impl Parser<'_> {
                 words::UNSIGNED => scalar.unsigned = true,
                 words::SHORT => scalar.short = true,
                 words::LONG => scalar.longs += 1,
-                words::INT | words::CHAR | words::BOOL | words::FLOAT | words::DOUBLE => {
+                words::INT
+                | words::CHAR
+                | words::BOOL
+                | words::FLOAT
+                | words::DOUBLE
+                | words::HALF
+                | words::BFLOAT16 => {
                     if scalar.base.is_some_and(|base| base != words::INT) || named.is_some() {
                         return self.fail(
                             token.site,
@@ -274,6 +280,8 @@ impl ScalarWords {
         let has_width = self.short || self.longs > 0;
         let signed = match self.base {
             Some(words::BOOL) => return (!has_modifier && !has_width).then_some(S::Bool),
+            Some(words::HALF) => return (!has_modifier && !has_width).then_some(S::Half),
+            Some(words::BFLOAT16) => return (!has_modifier && !has_width).then_some(S::BFloat16),
             Some(words::FLOAT) => return (!has_modifier && !has_width).then_some(S::Float),
             // `long double` has no meaning on a GPU; nvcc and hipcc make it double as well.
             Some(words::DOUBLE) => return (!has_modifier && !self.short).then_some(S::Double),
@@ -305,6 +313,8 @@ pub(super) fn is_specifier(word: Symbol) -> bool {
             | words::LONG
             | words::FLOAT
             | words::DOUBLE
+            | words::HALF
+            | words::BFLOAT16
             | words::SIGNED
             | words::UNSIGNED
             | words::AUTO
@@ -356,8 +366,6 @@ pub(super) fn is_specifier_with_arguments(word: Symbol) -> bool {
 /// Types of HIP and CUDA that are not there yet, so that they are refused by name.
 fn known_foreign_type(name: &str) -> Option<&'static str> {
     Some(match name {
-        "half" | "__half" | "half2" | "__half2" | "_Float16" => "the type half",
-        "hip_bfloat16" | "__nv_bfloat16" | "__hip_bfloat16" | "bfloat16" => "the type bfloat16",
         "texture" | "cudaTextureObject_t" | "hipTextureObject_t" | "surface" => "a texture",
         "cudaStream_t" | "hipStream_t" | "cudaError_t" | "hipError_t" => {
             "a host type in device code"

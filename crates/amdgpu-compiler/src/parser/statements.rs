@@ -341,6 +341,8 @@ impl Parser<'_> {
                         | words::VOID
                         | words::CONST
                         | words::DOUBLE
+                        | words::HALF
+                        | words::BFLOAT16
                         | words::UNSIGNED
                 ))
     }

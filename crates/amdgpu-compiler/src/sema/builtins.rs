@@ -16,6 +16,13 @@ pub(super) enum Shape {
     ToLong,
     ToFloat,
     ToDouble,
+    ToShort,
+    ToHalf,
+    ToBfloat,
+    /// All arguments and the result are halves.
+    Half,
+    /// A bool out of nothing.
+    Truth,
 }
 
 /// The built-in of this name, its number of arguments and its shape. The device library gives them their usual names.
@@ -40,6 +47,11 @@ pub(super) fn builtin(name: &str) -> Option<(Intrinsic, usize, Shape)> {
         "__builtin_bits_long" => (Intrinsic::Reinterpret, 1, Shape::ToLong),
         "__builtin_bits_float" => (Intrinsic::Reinterpret, 1, Shape::ToFloat),
         "__builtin_bits_double" => (Intrinsic::Reinterpret, 1, Shape::ToDouble),
+        "__builtin_fma_half" => (Intrinsic::FusedMultiplyAddHalf, 3, Shape::Half),
+        "__builtin_is_cpu" => (Intrinsic::IsProcessor, 0, Shape::Truth),
+        "__builtin_bits_short" => (Intrinsic::Reinterpret, 1, Shape::ToShort),
+        "__builtin_bits_half" => (Intrinsic::Reinterpret, 1, Shape::ToHalf),
+        "__builtin_bits_bfloat" => (Intrinsic::Reinterpret, 1, Shape::ToBfloat),
         _ => return None,
     })
 }
@@ -61,15 +73,9 @@ const UNSUPPORTED_PREFIXES: &[&str] = &[
     "tex3D",
     "surf1D",
     "surf2D",
-    "__half",
-    "__float2half",
-    "__hadd",
-    "__hmul",
-    "__hfma",
     "cooperative_groups",
     "hiprand",
     "curand",
-    "__nanosleep",
     "hipLaunch",
     "cudaLaunch",
 ];

@@ -177,6 +177,13 @@ impl<'a> Sema<'a> {
             );
             return Self::bad(span);
         }
+        if shape == Shape::Truth {
+            return Expr {
+                kind: ExprKind::Intrinsic(intrinsic, values),
+                ty: TypeTable::BOOL,
+                span,
+            };
+        }
         let Some(first) = values
             .first()
             .and_then(|value| self.types.as_scalar(value.ty))
@@ -188,13 +195,17 @@ impl<'a> Sema<'a> {
         };
         let bits = first.bytes() * 8;
         let (fits, result) = match shape {
-            Shape::Float => (first.is_float(), first),
+            Shape::Float => (first.is_float() && !first.is_narrow_float(), first),
             Shape::Integer => (!first.is_float(), first),
             Shape::Count => (!first.is_float(), ScalarType::Int),
             Shape::ToInt => (bits == 32, ScalarType::Int),
             Shape::ToLong => (bits == 64, ScalarType::LongLong),
             Shape::ToFloat => (bits == 32, ScalarType::Float),
             Shape::ToDouble => (bits == 64, ScalarType::Double),
+            Shape::Half | Shape::Truth => (first == ScalarType::Half, first),
+            Shape::ToShort => (bits == 16, ScalarType::UnsignedShort),
+            Shape::ToHalf => (bits == 16, ScalarType::Half),
+            Shape::ToBfloat => (bits == 16, ScalarType::BFloat16),
         };
         if !fits {
             self.error(span, "this built-in does not work on this type");

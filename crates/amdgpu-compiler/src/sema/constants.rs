@@ -3,6 +3,7 @@
 use super::Sema;
 use crate::ast::{self, BinaryOp};
 use crate::hir::{Constant, Expr, ExprKind, PlaceKind};
+use crate::narrow_float;
 use crate::types::{ScalarType, TypeTable};
 
 impl<'a> Sema<'a> {
@@ -65,10 +66,10 @@ impl<'a> Sema<'a> {
 }
 
 fn round(ty: ScalarType, value: f64) -> f64 {
-    if ty == ScalarType::Float {
-        f64::from(value as f32)
-    } else {
-        value
+    match ty {
+        ScalarType::Float => f64::from(value as f32),
+        ScalarType::Half | ScalarType::BFloat16 => narrow_float::round(ty, value),
+        _ => value,
     }
 }
 
@@ -79,6 +80,9 @@ pub(super) fn convert_constant(value: Constant, from: ScalarType, to: ScalarType
             let float = match (to, from.is_signed()) {
                 (ScalarType::Float, true) => f64::from(value as f32),
                 (ScalarType::Float, false) => f64::from(value as u64 as f32),
+                (ScalarType::Half | ScalarType::BFloat16, is_signed) => {
+                    narrow_float::round_integer(to, value, is_signed)
+                }
                 (_, true) => value as f64,
                 (_, false) => value as u64 as f64,
             };

@@ -100,7 +100,8 @@ impl Sema<'_> {
             (Type::Scalar(_) | Type::Enum(_), Type::Scalar(target)) => {
                 let source = self.types.as_scalar(from)?;
                 let is_promotion = source.promoted() == target && !source.is_float()
-                    || (source, target) == (ScalarType::Float, ScalarType::Double);
+                    || (source, target) == (ScalarType::Float, ScalarType::Double)
+                    || source.is_narrow_float() && target == ScalarType::Float;
                 Some(if is_promotion {
                     Fit::Promotion
                 } else {

@@ -197,6 +197,9 @@ impl<'a> Sema<'a> {
         };
         let bits = match (constant, scalar) {
             (Constant::Float(value), ScalarType::Float) => u64::from((value as f32).to_bits()),
+            (Constant::Float(value), ScalarType::Half | ScalarType::BFloat16) => {
+                u64::from(crate::narrow_float::bits(scalar, value))
+            }
             (Constant::Float(value), _) => value.to_bits(),
             (Constant::Integer(value), _) => value as u64,
         };

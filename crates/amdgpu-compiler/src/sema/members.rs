@@ -510,7 +510,9 @@ impl<'a> Sema<'a> {
                 Type::Struct(_)
             )
         });
-        if is_enum && !self.takes_operands(&sets, &operands) {
+        // Those of the library's own types are no answer to a struct of the user's.
+        let is_foreign = sets.iter().all(|&set| self.is_library_set(set));
+        if (is_enum || is_foreign) && !self.takes_operands(&sets, &operands) {
             return Err(operands);
         }
         let operands = operands

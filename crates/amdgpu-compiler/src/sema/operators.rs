@@ -8,7 +8,7 @@ use crate::ast::{self, BinaryOp, UnaryOp};
 use crate::hir::{Expr, ExprKind, Place};
 use crate::interner::words;
 use crate::source::Span;
-use crate::types::{Type, TypeId, TypeTable};
+use crate::types::{ScalarType, Type, TypeId, TypeTable};
 
 impl<'a> Sema<'a> {
     pub(super) fn unary_value(&mut self, operation: UnaryOp, value: Expr, span: Span) -> Expr {
@@ -37,6 +37,13 @@ impl<'a> Sema<'a> {
             self.error(span, message);
             return Self::bad(span);
         };
+        if scalar.is_narrow_float() && operation == UnaryOp::Minus {
+            let ty = value.ty;
+            let wide = self.types.scalar(ScalarType::Float);
+            let value = self.cast_to(value, wide);
+            let negated = self.unary_value(operation, value, span);
+            return self.cast_to(negated, ty);
+        }
         let ty = self.types.scalar(scalar.promoted());
         let value = self.cast_to(value, ty);
         let kind = match (operation, &value.kind) {
@@ -192,9 +199,14 @@ impl<'a> Sema<'a> {
             left_scalar.common(right_scalar)
         };
         let ty = self.types.scalar(common);
-        let left = self.cast_to(left, ty);
+        let mut left = self.cast_to(left, ty);
         // The count of a shift has a type of its own in C; its low bits are all that matters.
-        let right = self.cast_to(right, ty);
+        let mut right = self.cast_to(right, ty);
+        if common.is_narrow_float() {
+            let wide = self.types.scalar(ScalarType::Float);
+            left = self.cast_to(left, wide);
+            right = self.cast_to(right, wide);
+        }
         if matches!(operation, BinaryOp::Divide | BinaryOp::Remainder)
             && matches!(right.kind, ExprKind::Integer(0))
         {
@@ -210,11 +222,17 @@ impl<'a> Sema<'a> {
         } else {
             ty
         };
-        self.folded(Expr {
+        let compute = if operation.is_comparison() {
+            result
+        } else {
+            left.ty
+        };
+        let value = self.folded(Expr {
             kind: ExprKind::Binary(operation, Box::new(left), Box::new(right)),
-            ty: result,
+            ty: compute,
             span,
-        })
+        });
+        self.cast_to(value, result)
     }
 
     /// Operations on literals become literals: sizes and indices made of macros stay constants, and a product of constants is
@@ -387,6 +405,11 @@ impl<'a> Sema<'a> {
             span,
         };
         let result = self.binary_values(operation, stand_in, value, span);
+        // What half and bfloat16 compute is narrowed again.
+        let result = match result.kind {
+            ExprKind::Cast(inner) => *inner,
+            _ => result,
+        };
         let (compute, right) = match result.kind {
             ExprKind::Binary(_, left, right) => (left.ty, right),
             ExprKind::Offset { index, .. } => (ty, index),

@@ -3,25 +3,25 @@ target triple = "x86_64-unknown-linux-gnu"
 
 @weights = dso_local externally_initialized global [16 x i8] c"\00\00\80\3E\00\00\00\3F\00\00\40\3F\00\00\80\3F", align 4
 @__agpu_two_over_pi.1 = internal unnamed_addr constant [40 x i8] c"\00\00\00\00\6E\83\F9\A2\29\15\44\4E\D1\57\27\FC\C0\DD\34\F5\99\95\62\DB\41\90\43\3C\AB\63\51\FE\61\C5\BB\DE\00\00\00\00", align 4
-define internal float @square.187(float %p0) alwaysinline #0 {
+define internal float @square.0(float %p0) alwaysinline #0 {
 b0:
   %v1 = fmul float %p0, %p0
   ret float %v1
 }
 
-define internal double @square.188(double %p0) alwaysinline #0 {
+define internal double @square.1(double %p0) alwaysinline #0 {
 b0:
   %v1 = fmul double %p0, %p0
   ret double %v1
 }
 
-define internal i32 @twice.189(i32 %p0) alwaysinline #0 {
+define internal i32 @twice.2(i32 %p0) alwaysinline #0 {
 b0:
   %v2 = mul i32 2, %p0
   ret i32 %v2
 }
 
-define internal void @exchange.190(ptr %p0, ptr %p1) alwaysinline #0 {
+define internal void @exchange.3(ptr %p0, ptr %p1) alwaysinline #0 {
 b0:
   %v2 = load float, ptr %p0, align 4, !llvm.access.group !0
   %v3 = load float, ptr %p1, align 4, !llvm.access.group !0
@@ -30,7 +30,7 @@ b0:
   ret void
 }
 
-define internal void @moved.191(ptr %p0, ptr %p1, float %p2) alwaysinline #0 {
+define internal void @moved.4(ptr %p0, ptr %p1, float %p2) alwaysinline #0 {
 b0:
   %v3 = load float, ptr %p1, align 4, !llvm.access.group !0
   %v4 = fadd float %v3, %p2
@@ -43,7 +43,7 @@ b0:
   ret void
 }
 
-define internal i32 @factorial.192(i32 %p0) #0 {
+define internal i32 @factorial.5(i32 %p0) #0 {
 b0:
   %v2 = icmp sle i32 %p0, 1
   br i1 %v2, label %b1, label %b2
@@ -51,7 +51,7 @@ b1:
   br label %b3
 b2:
   %v3 = sub i32 %p0, 1
-  %v4 = call i32 @factorial.192(i32 %v3)
+  %v4 = call i32 @factorial.5(i32 %v3)
   %v5 = mul i32 %p0, %v4
   br label %b3
 b3:
@@ -59,7 +59,7 @@ b3:
   ret i32 %v6
 }
 
-define internal i32 @index.193(i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @index.6(i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v0 = add i32 %block_index.x, 0
   %v1 = add i32 %block_size.x, 0
@@ -80,7 +80,7 @@ b0:
   %v76 = alloca [12 x i8], align 4
   %v78 = alloca [12 x i8], align 4
   %v9 = icmp ne i8 %p4, 0
-  %v22 = call i32 @index.193(i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %v22 = call i32 @index.6(i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %v23 = icmp uge i32 %v22, %p3
   br i1 %v23, label %b1, label %b2
 b1:
@@ -91,7 +91,7 @@ b2:
   %v30 = load float, ptr %v316, align 4, !llvm.access.group !0
   store float %v30, ptr %v12, align 4
   %v32 = load float, ptr %v12, align 4
-  %v33 = call float @square.187(float %v32)
+  %v33 = call float @square.0(float %v32)
   %v35 = fadd float %v33, 0x3FF0000000000000
   store float %v35, ptr %v14, align 4
   call void @llvm.memset.p0.i64(ptr align 4 %v16, i8 0, i64 16, i1 false)
@@ -114,7 +114,7 @@ b7:
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v18, ptr align 4 %v318, i64 12, i1 false)
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v78, ptr align 4 %v18, i64 12, i1 false)
   %v81 = load float, ptr %v14, align 4
-  call void @moved.191(ptr %v76, ptr %v78, float %v81)
+  call void @moved.4(ptr %v76, ptr %v78, float %v81)
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v18, ptr align 4 %v76, i64 12, i1 false)
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v74, ptr align 4 %v76, i64 12, i1 false)
   %v87 = load float, ptr %v18, align 4
@@ -149,7 +149,7 @@ b13:
   %v106 = load i32, ptr %v325, align 4, !llvm.access.group !0
   %v107 = xor i32 %v106, 90
   store i32 %v107, ptr %v325, align 4, !llvm.access.group !0
-  call void @exchange.190(ptr %v12, ptr %v14)
+  call void @exchange.3(ptr %v12, ptr %v14)
   br label %b14
 b14:
   %v111 = phi i32 [ 0, %b13 ], [ %v112, %b16 ]
@@ -234,7 +234,7 @@ b34:
   %v201 = and i32 %v199, 255
   %v202 = or i32 %v176, %v201
   %v203 = sext i32 %v202 to i64
-  %v204 = call i32 @twice.189(i32 3)
+  %v204 = call i32 @twice.2(i32 3)
   %v205 = sext i32 %v204 to i64
   %v206 = mul i64 %v203, %v205
   %v207 = trunc i64 %v206 to i16
@@ -248,36 +248,36 @@ b34:
   %v216 = load float, ptr %v12, align 4
   %v217 = load float, ptr %v14, align 4
   %v218 = sitofp i64 %v211 to float
-  %v219 = call float @fmaf.69(float %v216, float %v217, float %v218)
+  %v219 = call float @fmaf.8(float %v216, float %v217, float %v218)
   %v220 = fadd float %v215, %v219
   %v221 = load float, ptr %v12, align 4
-  %v222 = call float @fabsf.66(float %v221)
-  %v223 = call float @sqrtf.48(float %v222)
+  %v222 = call float @fabsf.9(float %v221)
+  %v223 = call float @sqrtf.10(float %v222)
   %v224 = fadd float %v220, %v223
   %v225 = load float, ptr %v12, align 4
   %v226 = load float, ptr %v14, align 4
-  %v227 = call float @fminf.85(float %v225, float %v226)
+  %v227 = call float @fminf.11(float %v225, float %v226)
   %v228 = fadd float %v224, %v227
   %v229 = load float, ptr %v12, align 4
   %v230 = fneg float %v229
   %v231 = load float, ptr %v12, align 4
   %v232 = fmul float %v230, %v231
-  %v233 = call float @expf.158(float %v232)
+  %v233 = call float @expf.12(float %v232)
   %v234 = fadd float %v228, %v233
   %v235 = load float, ptr %v14, align 4
-  %v236 = call float @sinf.177(float %v235)
+  %v236 = call float @sinf.13(float %v235)
   %v237 = fadd float %v234, %v236
-  %v238 = call i32 @factorial.192(i32 3)
+  %v238 = call i32 @factorial.5(i32 3)
   %v239 = sitofp i32 %v238 to float
   %v240 = fadd float %v237, %v239
-  %v258 = call double @square.188(double %p5)
+  %v258 = call double @square.1(double %p5)
   %v260 = fcmp ogt double %v258, 0x4000000000000000
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
   %v263 = fadd float %v240, %v262
   %v264 = load float, ptr %v12, align 4
   %v265 = load float, ptr %v14, align 4
-  call void @make_float4.43(ptr %v20, float %v264, float %v265, float 0x3FF0000000000000, float 0x4000000000000000)
+  call void @make_float4.14(ptr %v20, float %v264, float %v265, float 0x3FF0000000000000, float 0x4000000000000000)
   %v327 = getelementptr inbounds i8, ptr %v20, i64 12
   %v268 = load float, ptr %v327, align 4
   %v269 = load float, ptr %v20, align 4
@@ -304,10 +304,10 @@ b37:
   %v303 = select i1 %v302, i32 1, i32 0
   %v304 = sitofp i32 %v303 to float
   %v305 = fadd float %v281, %v304
-  %v307 = call i32 @max.98(i32 %v22, i32 7)
+  %v307 = call i32 @max.15(i32 %v22, i32 7)
   %v308 = uitofp i32 %v307 to float
   %v309 = fadd float %v305, %v308
-  %v310 = call i32 @__popc.144(i32 %v22)
+  %v310 = call i32 @__popc.16(i32 %v22)
   %v311 = sitofp i32 %v310 to float
   %v312 = fadd float %v309, %v311
   %v330 = getelementptr inbounds i32, ptr %p1, i64 %v28
@@ -399,31 +399,31 @@ done:
   ret void
 }
 
-define internal float @fmaf.69(float %p0, float %p1, float %p2) alwaysinline #0 {
+define internal float @fmaf.8(float %p0, float %p1, float %p2) alwaysinline #0 {
 b0:
   %v3 = call float @llvm.fma.f32(float %p0, float %p1, float %p2)
   ret float %v3
 }
 
-define internal float @fabsf.66(float %p0) alwaysinline #0 {
+define internal float @fabsf.9(float %p0) alwaysinline #0 {
 b0:
   %v1 = call float @llvm.fabs.f32(float %p0)
   ret float %v1
 }
 
-define internal float @sqrtf.48(float %p0) alwaysinline #0 {
+define internal float @sqrtf.10(float %p0) alwaysinline #0 {
 b0:
   %v1 = call float @llvm.sqrt.f32(float %p0)
   ret float %v1
 }
 
-define internal float @fminf.85(float %p0, float %p1) alwaysinline #0 {
+define internal float @fminf.11(float %p0, float %p1) alwaysinline #0 {
 b0:
   %v2 = call float @llvm.minimumnum.f32(float %p0, float %p1)
   ret float %v2
 }
 
-define internal float @expf.158(float %p0) alwaysinline #0 {
+define internal float @expf.12(float %p0) alwaysinline #0 {
 b0:
   %v2 = fcmp ogt float %p0, 0x4056400000000000
   %v4 = fcmp olt float %p0, 0xC05A000000000000
@@ -454,21 +454,21 @@ b0:
   ret float %v40
 }
 
-define internal float @sinf.177(float %p0) alwaysinline #0 {
+define internal float @sinf.13(float %p0) alwaysinline #0 {
 b0:
   %v2 = fcmp oeq float %p0, 0x0000000000000000
   br i1 %v2, label %b1, label %b2
 b1:
   br label %b3
 b2:
-  %v4 = call float @__agpu_sine_or_cosine.176(float %p0, i32 0)
+  %v4 = call float @__agpu_sine_or_cosine.17(float %p0, i32 0)
   br label %b3
 b3:
   %v5 = phi float [ %p0, %b1 ], [ %v4, %b2 ]
   ret float %v5
 }
 
-define internal void @make_float4.43(ptr %p0, float %p1, float %p2, float %p3, float %p4) alwaysinline #0 {
+define internal void @make_float4.14(ptr %p0, float %p1, float %p2, float %p3, float %p4) alwaysinline #0 {
 b0:
   store float %p1, ptr %p0, align 4, !llvm.access.group !0
   %v7 = getelementptr inbounds i8, ptr %p0, i64 4
@@ -480,20 +480,20 @@ b0:
   ret void
 }
 
-define internal i32 @max.98(i32 %p0, i32 %p1) alwaysinline #0 {
+define internal i32 @max.15(i32 %p0, i32 %p1) alwaysinline #0 {
 b0:
   %v2 = icmp ugt i32 %p0, %p1
   %v3 = select i1 %v2, i32 %p0, i32 %p1
   ret i32 %v3
 }
 
-define internal i32 @__popc.144(i32 %p0) alwaysinline #0 {
+define internal i32 @__popc.16(i32 %p0) alwaysinline #0 {
 b0:
   %v1 = call i32 @llvm.ctpop.i32(i32 %p0)
   ret i32 %v1
 }
 
-define internal float @__agpu_sine_or_cosine.176(float %p0, i32 %p1) alwaysinline #0 {
+define internal float @__agpu_sine_or_cosine.17(float %p0, i32 %p1) alwaysinline #0 {
 b0:
   %v2 = call float @llvm.fabs.f32(float %p0)
   %v5 = fcmp olt float %v2, 0x7FF0000000000000
@@ -504,7 +504,7 @@ b2:
   %v13 = fcmp ogt float %v2, 0x40F0000000000000
   br i1 %v13, label %b4, label %b6
 b4:
-  %v14 = call i64 @__agpu_quarter_turns.173(float %v2)
+  %v14 = call i64 @__agpu_quarter_turns.18(float %v2)
   %v16 = add i64 %v14, 2305843009213693952
   %v18 = lshr i64 %v16, 62
   %v19 = shl i64 %v18, 62
@@ -523,8 +523,8 @@ b5:
   %v48 = phi float [ %v29, %b4 ], [ %v41, %b6 ]
   %v46 = phi i32 [ %v32, %b4 ], [ %v42, %b6 ]
   %v47 = add i32 %v46, %p1
-  %v49 = call float @__agpu_sine.174(float %v48)
-  %v50 = call float @__agpu_cosine.175(float %v48)
+  %v49 = call float @__agpu_sine.19(float %v48)
+  %v50 = call float @__agpu_cosine.20(float %v48)
   %v52 = and i32 %v47, 1
   %v53 = icmp ne i32 %v52, 0
   %v54 = select i1 %v53, float %v50, float %v49
@@ -543,7 +543,7 @@ b6:
   br label %b5
 }
 
-define internal i64 @__agpu_quarter_turns.173(float %p0) alwaysinline #0 {
+define internal i64 @__agpu_quarter_turns.18(float %p0) alwaysinline #0 {
 b0:
   %v1 = bitcast float %p0 to i32
   %v3 = and i32 %v1, 8388607
@@ -608,7 +608,7 @@ b0:
   ret i64 %v87
 }
 
-define internal float @__agpu_sine.174(float %p0) alwaysinline #0 {
+define internal float @__agpu_sine.19(float %p0) alwaysinline #0 {
 b0:
   %v1 = fmul float %p0, %p0
   %v4 = call float @llvm.fma.f32(float 0x3EC6CCCC80000000, float %v1, float 0xBF2A00F6A0000000)
@@ -619,7 +619,7 @@ b0:
   ret float %v10
 }
 
-define internal float @__agpu_cosine.175(float %p0) alwaysinline #0 {
+define internal float @__agpu_cosine.20(float %p0) alwaysinline #0 {
 b0:
   %v1 = fmul float %p0, %p0
   %v4 = call float @llvm.fma.f32(float 0xBE9241AB60000000, float %v1, float 0x3EFA010CC0000000)

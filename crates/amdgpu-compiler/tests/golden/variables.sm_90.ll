@@ -6,7 +6,7 @@ target triple = "nvptx64-nvidia-cuda"
 @calls =  addrspace(1) externally_initialized global [4 x i8] zeroinitializer, align 4
 @start =  addrspace(1) externally_initialized global [20 x i8] c"\01\00\00\00\02\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00", align 4
 @number.4 = internal addrspace(1) externally_initialized global [4 x i8] c"\28\00\00\00", align 4
-define internal i32 @next_number.187() alwaysinline #0 {
+define internal i32 @next_number.0() alwaysinline #0 {
 b0:
   %v1 = addrspacecast ptr addrspace(1) @number.4 to ptr
   %v3 = atomicrmw add ptr %v1, i32 1 syncscope("device") monotonic
@@ -26,7 +26,7 @@ b0:
   %v20 = load float, ptr addrspace(4) %v34, align 4
   %v23 = load float, ptr addrspace(4) @limits, align 4
   %v24 = fadd float %v20, %v23
-  %v25 = call i32 @next_number.187()
+  %v25 = call i32 @next_number.0()
   %v26 = sitofp i32 %v25 to float
   %v27 = fadd float %v24, %v26
   store float %v27, ptr addrspace(1) %p0, align 4

@@ -6,7 +6,7 @@ target triple = "x86_64-unknown-linux-gnu"
 @calls = dso_local externally_initialized global [4 x i8] zeroinitializer, align 4
 @start = dso_local externally_initialized global [20 x i8] c"\01\00\00\00\02\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00", align 4
 @number.4 = internal externally_initialized global [4 x i8] c"\28\00\00\00", align 4
-define internal i32 @next_number.187() alwaysinline #0 {
+define internal i32 @next_number.0() alwaysinline #0 {
 b0:
   %v3 = atomicrmw add ptr @number.4, i32 1 monotonic
   ret i32 %v3
@@ -24,7 +24,7 @@ b0:
   %v20 = load float, ptr %v34, align 4, !llvm.access.group !0
   %v23 = load float, ptr @limits, align 4, !llvm.access.group !0
   %v24 = fadd float %v20, %v23
-  %v25 = call i32 @next_number.187()
+  %v25 = call i32 @next_number.0()
   %v26 = sitofp i32 %v25 to float
   %v27 = fadd float %v24, %v26
   store float %v27, ptr %p0, align 4, !llvm.access.group !0
