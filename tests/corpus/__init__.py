@@ -12,6 +12,9 @@ FAMILIES = (
     "stencils",
     "reductions",
     "scans",
+    "matrices",
+    "sparse",
+    "graphs",
 )
 for family in FAMILIES:
     importlib.import_module(f"corpus.{family}")
