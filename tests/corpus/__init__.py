@@ -15,6 +15,9 @@ FAMILIES = (
     "matrices",
     "sparse",
     "graphs",
+    "monte_carlo",
+    "images",
+    "transforms",
 )
 for family in FAMILIES:
     importlib.import_module(f"corpus.{family}")
