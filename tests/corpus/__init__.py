@@ -18,6 +18,8 @@ FAMILIES = (
     "monte_carlo",
     "images",
     "transforms",
+    "bits",
+    "dynamic",
 )
 for family in FAMILIES:
     importlib.import_module(f"corpus.{family}")

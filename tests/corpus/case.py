@@ -1,8 +1,8 @@
 """What a case of the corpus is, and how a result is judged.
 
-A function decorated with `case` builds the launch of the kernel file of its name: inputs from a seeded generator, grid and block, and what NumPy
-says the arrays hold afterwards. Integers must be equal; floats may differ by a stated tolerance with a stated reason. Arrays that are not
-expected to change must not change.
+A function decorated with `case` builds the launch of the kernel file of its name: inputs from a seeded generator, grid and
+block, and what NumPy says the arrays hold afterwards. Integers must be equal; floats may differ by a stated tolerance with a
+stated reason. Arrays that are not expected to change must not change.
 """
 
 from __future__ import annotations

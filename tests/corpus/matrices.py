@@ -16,7 +16,9 @@ def gemm_naive(size, rng):
     expected = 1.5 * (b @ a) - 0.5 * c
     grid = (blocks(m, 16), blocks(n, 8))
     absolute = 1e-15 * (k + 2) * float((np.abs(b) @ np.abs(a) + np.abs(c)).max())
-    return Launch(grid, (16, 8), (a, b, c, m, n, k, 1.5, -0.5), {2: expected}, absolute=absolute, reason="order of the sum")
+    return Launch(
+        grid, (16, 8), (a, b, c, m, n, k, 1.5, -0.5), {2: expected}, absolute=absolute, reason="order of the sum"
+    )
 
 
 @case((70, "float, 8, 4"), (1, "float, 8, 4"), (33, "int, 4, 2"), (8, "int, 4, 2"))
@@ -140,7 +142,9 @@ def rank_k_update(size, rng):
     exact = a.astype(F64)
     expected = np.where(np.tri(n, dtype=bool), c - exact @ exact.T, c)
     absolute = float((k + 2) * 2.0**-24 * (np.abs(exact) @ np.abs(exact).T + np.abs(c)).max())
-    return Launch((blocks(n, 8),) * 2, (8, 8), (a, c, n, k), {1: expected}, absolute=absolute, reason="k eps sum |a||a|")
+    return Launch(
+        (blocks(n, 8),) * 2, (8, 8), (a, c, n, k), {1: expected}, absolute=absolute, reason="k eps sum |a||a|"
+    )
 
 
 @case(100, 1, 65)
@@ -151,7 +155,9 @@ def inverse_3x3(n, rng):
         matrices[1] = 1.0
         expected[1] = 0.0
     arguments = (matrices, np.full_like(matrices, 9), n)
-    return Launch(blocks(n, 64), 64, arguments, {1: expected}, relative=1e-10, absolute=1e-12, reason="cofactors cancel")
+    return Launch(
+        blocks(n, 64), 64, arguments, {1: expected}, relative=1e-10, absolute=1e-12, reason="cofactors cancel"
+    )
 
 
 @case(300, 1, 65)

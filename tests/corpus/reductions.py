@@ -93,7 +93,9 @@ def last_block(n, rng):
     padded[:n] = values
     partial = padded.reshape(-1, count, 64).sum((0, 2), dtype=np.uint32)
     arguments = (values, np.zeros(count, np.uint32), np.zeros(1, np.uint32), np.zeros(1, np.uint32), n)
-    return Launch(count, 64, arguments, {1: partial, 2: [0], 3: [values.sum(dtype=np.uint32)]} if n else {}, scratch=(2,))
+    return Launch(
+        count, 64, arguments, {1: partial, 2: [0], 3: [values.sum(dtype=np.uint32)]} if n else {}, scratch=(2,)
+    )
 
 
 @case((100, 70), (1, 1), (9, 33))

@@ -83,7 +83,12 @@ def laplace_3d(size, rng):
     shape = np.array(size, np.dtype([("x", np.int32), ("y", np.int32), ("z", np.int32)]))[()]
     grid = tuple(blocks(extent, threads) for extent, threads in zip(size, (8, 4, 2), strict=True))
     return Launch(
-        grid, (8, 4, 2), (u, np.zeros_like(u), shape), {1: expected}, absolute=2e-14, reason="seven additions, in another order"
+        grid,
+        (8, 4, 2),
+        (u, np.zeros_like(u), shape),
+        {1: expected},
+        absolute=2e-14,
+        reason="seven additions, in another order",
     )
 
 
@@ -105,7 +110,10 @@ def game_of_life(size, rng):
     width, height = size
     cells = rng.integers(0, 2, (height, width), dtype=np.uint8)
     alive = sum(
-        np.roll(cells, (dy, dx), (0, 1)).astype(np.int32) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if (dx, dy) != (0, 0)
+        np.roll(cells, (dy, dx), (0, 1)).astype(np.int32)
+        for dy in (-1, 0, 1)
+        for dx in (-1, 0, 1)
+        if (dx, dy) != (0, 0)
     )
     expected = (alive == 3) | ((alive == 2) & (cells == 1))
     grid, block = cover(width, height)
@@ -118,14 +126,18 @@ def lattice_boltzmann(size, rng):
     directions = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)]
     weights = [4 / 9] + [1 / 9] * 4 + [1 / 36] * 4
     before = (np.array(weights)[:, None, None] * rng.uniform(0.9, 1.1, (9, height, width))).astype(F32)
-    f = np.stack([np.roll(part.astype(F64), (cy, cx), (0, 1)) for part, (cx, cy) in zip(before, directions, strict=True)])
+    f = np.stack(
+        [np.roll(part.astype(F64), (cy, cx), (0, 1)) for part, (cx, cy) in zip(before, directions, strict=True)]
+    )
     density = f.sum(0)
     ux = sum(cx * part for part, (cx, _) in zip(f, directions, strict=True)) / density
     uy = sum(cy * part for part, (_, cy) in zip(f, directions, strict=True)) / density
-    rest = np.stack([
-        weight * density * (1 + 3 * (cx * ux + cy * uy) + 4.5 * (cx * ux + cy * uy) ** 2 - 1.5 * (ux**2 + uy**2))
-        for weight, (cx, cy) in zip(weights, directions, strict=True)
-    ])
+    rest = np.stack(
+        [
+            weight * density * (1 + 3 * (cx * ux + cy * uy) + 4.5 * (cx * ux + cy * uy) ** 2 - 1.5 * (ux**2 + uy**2))
+            for weight, (cx, cy) in zip(weights, directions, strict=True)
+        ]
+    )
     grid, block = cover(width, height)
     arguments = (before, np.zeros_like(before), width, height, 0.8)
     expected = {1: f + F32(0.8) * (rest - f)}
@@ -172,5 +184,10 @@ def red_black(size, rng):
     expected[chosen] = relaxed[chosen]
     grid, block = cover(width, height)
     return Launch(
-        grid, block, (u, f, width, height, colour), {0: expected}, absolute=1e-6, reason="four additions of numbers up to 5"
+        grid,
+        block,
+        (u, f, width, height, colour),
+        {0: expected},
+        absolute=1e-6,
+        reason="four additions of numbers up to 5",
     )

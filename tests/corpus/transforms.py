@@ -87,7 +87,10 @@ def number_theoretic(size, rng):
     n, modulus = 1 << bits, 998244353
     values = rng.integers(1, modulus, (count, n), dtype=np.uint32)
     root = pow(3, (modulus - 1) // n, modulus)
-    expected = [[sum(v * pow(root, i * k, modulus) for k, v in enumerate(row)) % modulus for i in range(n)] for row in values.tolist()]
+    expected = [
+        [sum(v * pow(root, i * k, modulus) for k, v in enumerate(row)) % modulus for i in range(n)]
+        for row in values.tolist()
+    ]
     return Launch(count, 32, (values, bits), {0: expected})
 
 
