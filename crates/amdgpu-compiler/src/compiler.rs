@@ -17,7 +17,7 @@ use crate::signature::{KernelSignature, signatures};
 use crate::source::{SourceMap, Span};
 use crate::target::{Target, TargetKind};
 use crate::telemetry::CompilerTelemetry;
-use crate::{cooperative, hir, ir, llvm, lower, passes, regions, software};
+use crate::{cooperative, hir, ir, llvm, lower, passes, regions, software, waves};
 
 /// Largest source: far above any kernel file, small enough that positions fit into 32 bits after macro expansion.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
@@ -283,6 +283,7 @@ fn pipeline(
         }
     }
     let host_kernels = if target.kind == TargetKind::Host {
+        waves::resolve(&mut module, target.wave_size());
         let (split, host_kernels) = regions::split(&module);
         module = split;
         for (kernel, host) in kernels.iter_mut().filter_map(|kernel| {

@@ -1,7 +1,7 @@
-//! Inlines functions that have barriers or shared memory into the kernels that call them, whatever the passes do later: the
-//! CPU cuts kernels at barriers, and shared memory is laid out by kernel.
+//! Inlines functions that have barriers, operations of a wave or shared memory into the kernels that call them, whatever the
+//! passes do later: the CPU cuts kernels where work-items meet, and shared memory is laid out by kernel.
 
-use crate::ir::{BlockId, Cooperation, Function, Module, Op, Terminator, Type, Value};
+use crate::ir::{BlockId, Function, Module, Op, Terminator, Type, Value};
 
 /// Instructions of one kernel after inlining: far above any kernel, small enough to compile in seconds.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
@@ -67,11 +67,10 @@ pub fn inline(module: &mut Module) -> Result<(), Refusal> {
 }
 
 fn is_cooperative(function: &Function) -> bool {
-    function.values.iter().any(|value| {
-        matches!(
-            value.op,
-            Op::Cooperative(Cooperation::Barrier, _) | Op::SharedAddress(_)
-        )
+    function.values.iter().any(|value| match value.op {
+        Op::Cooperative(operation, _) => operation.is_meeting(),
+        Op::SharedAddress(_) => true,
+        _ => false,
     })
 }
 

@@ -104,7 +104,17 @@ macro_rules! named {
     };
 }
 
-named!(SpecialKind { ThreadIndex = "thread_index", BlockIndex = "block_index", BlockSize = "block_size", GridSize = "grid_size" });
+named!(
+    /// `Lane` and `WaveSize` have no axes: x stands for all.
+    SpecialKind {
+        ThreadIndex = "thread_index",
+        BlockIndex = "block_index",
+        BlockSize = "block_size",
+        GridSize = "grid_size",
+        Lane = "lane",
+        WaveSize = "wave_size",
+    }
+);
 
 named!(
     /// Integer operations wrap; shifts take the count modulo the width; `x / 0 = 0`, `x % 0 = x`, the smallest integer
@@ -200,7 +210,12 @@ named!(
 );
 
 named!(
-    /// Operations by which work-items meet: barriers, fences, atomics. Atomics give the old value and order nothing.
+    /// Operations by which work-items meet: barriers, fences, atomics, and those of a wave. Atomics give the old value and order
+    /// nothing.
+    ///
+    /// Operations of a wave have a mask of lanes first; 0 stands for the lanes that arrive together. `WaveShuffle` gives the
+    /// value of another lane, `WaveBallot` the lanes whose condition holds, `WaveMatch` the lanes whose value is that of the
+    /// own one. `WaveRejoin` is where the lanes of a loop wait for each other; only the CPU has it.
     Cooperation {
         Barrier = "barrier",
         FenceBlock = "fence_block",
@@ -220,15 +235,42 @@ named!(
         AtomicIncrement = "atomic_increment",
         AtomicDecrement = "atomic_decrement",
         AtomicCompareExchange = "atomic_compare_exchange",
+        WaveShuffle = "wave_shuffle",
+        WaveBallot = "wave_ballot",
+        WaveMatch = "wave_match",
+        WaveBarrier = "wave_barrier",
+        WaveRejoin = "wave_rejoin",
     }
 );
 
 impl Cooperation {
+    /// Lanes of a wave meet here.
+    pub fn is_wave(self) -> bool {
+        matches!(
+            self,
+            Self::WaveShuffle
+                | Self::WaveBallot
+                | Self::WaveMatch
+                | Self::WaveBarrier
+                | Self::WaveRejoin
+        )
+    }
+
+    /// Work-items wait here for others; the CPU cuts kernels at these.
+    pub fn is_meeting(self) -> bool {
+        self == Self::Barrier || self.is_wave()
+    }
+
     /// Number of operands; atomics have a pointer first.
     pub fn arity(self) -> usize {
         match self {
-            Self::Barrier | Self::FenceBlock | Self::FenceDevice | Self::FenceSystem => 0,
-            Self::AtomicCompareExchange => 3,
+            Self::Barrier
+            | Self::FenceBlock
+            | Self::FenceDevice
+            | Self::FenceSystem
+            | Self::WaveRejoin => 0,
+            Self::WaveBarrier => 1,
+            Self::AtomicCompareExchange | Self::WaveShuffle => 3,
             _ => 2,
         }
     }

@@ -51,6 +51,7 @@ mod target;
 mod telemetry;
 mod token;
 mod types;
+mod waves;
 
 pub use codegen::{CodeGenerator, CodegenRequest, Emit};
 pub use compiler::{CompiledUnit, Compiler, MAX_SOURCE_BYTES};

@@ -54,6 +54,10 @@ const FILES: &[(&str, &str)] = &[
         "device_lib/barriers.hip",
         include_str!("../device_lib/barriers.hip"),
     ),
+    (
+        "device_lib/waves.hip",
+        include_str!("../device_lib/waves.hip"),
+    ),
 ];
 
 /// The library after parsing, with the state a user's source starts from.

@@ -3,9 +3,11 @@
 mod cooperation;
 mod cpu;
 mod cpu_regions;
+mod cpu_waves;
 mod function;
 mod intrinsics;
 mod names;
+mod waves;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -31,6 +33,9 @@ pub(crate) struct Emitter<'a> {
     /// run in parallel between work-items.
     is_parallel: Vec<bool>,
     declarations: BTreeSet<String>,
+    /// Functions that operations are calls of.
+    helpers: BTreeSet<String>,
+    wave_size: u32,
     out: String,
 }
 
@@ -49,6 +54,8 @@ pub fn emit(
         reads_specials: reads_specials(module),
         is_parallel: is_parallel(module),
         declarations: BTreeSet::new(),
+        helpers: BTreeSet::new(),
+        wave_size: target.wave_size(),
         out: String::with_capacity(
             module
                 .functions
@@ -86,15 +93,20 @@ pub fn emit(
         .iter()
         .filter(|kernel| !kernel.regions.is_empty())
     {
-        emitter.cpu_region_entry(kernel);
+        if kernel.has_waves() {
+            emitter.cpu_wave_entry(kernel);
+        } else {
+            emitter.cpu_region_entry(kernel);
+        }
     }
-    let declarations: Vec<String> = std::mem::take(&mut emitter.declarations)
-        .into_iter()
-        .collect();
+    for helper in std::mem::take(&mut emitter.helpers) {
+        emitter.line(&helper);
+    }
+    let declarations = std::mem::take(&mut emitter.declarations);
+    let is_convergent = declarations.iter().any(|text| text.ends_with("#2"));
     for declaration in declarations {
         emitter.line(&declaration);
     }
-    let is_convergent = emitter.out.contains("barrier()") || emitter.out.contains("barrier.cta");
     emitter.attributes(target, is_convergent);
     emitter.out
 }

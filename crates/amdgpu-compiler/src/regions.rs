@@ -8,21 +8,24 @@
 //! Karrenberg, Hack: "Improving Performance of `OpenCL` on CPUs" (2012) and Jääskeläinen et al.: "pocl" (2015) describe the
 //! approach.
 
+mod exchange;
+mod meetings;
 mod region;
 mod survivors;
 mod uniformity;
 
-use crate::cooperative::split_block;
-use crate::ir::{
-    AddressSpace, BlockId, CastKind, Cooperation, Function, Module, Op, Parameter, Type, Value,
-    cfg::Cfg,
-};
+use crate::ir::{AddressSpace, CastKind, Function, Module, Op, Parameter, Type, Value};
+pub use exchange::{Entry, Exchange};
+use meetings::Cut;
 use region::Builder;
+pub use survivors::Home;
 use survivors::Survivors;
 use uniformity::Uniformity;
 
 /// Every part of a block's scratch memory starts at a multiple of this: a cache line, and every vector type.
 pub const ALIGN_BYTES: u64 = 64;
+/// Lanes of a wave on the CPU (`Target::wave_size`).
+pub const WAVE_SIZE: u64 = 32;
 
 /// What the entry of a kernel needs to know.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,9 +47,10 @@ pub struct HostKernel {
     pub regions: Vec<Region>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region {
     pub function: usize,
+    pub entry: Entry,
     pub exit: Exit,
 }
 
@@ -70,7 +74,30 @@ impl HostKernel {
     pub fn scratch_bytes_per_thread(&self) -> u64 {
         // Four more for the number of the region.
         let state = if self.regions.is_empty() { 0 } else { 4 };
-        self.contexts.iter().sum::<u64>() + state
+        let wave = if self.has_waves() {
+            self.wave_cell_bytes().div_ceil(WAVE_SIZE)
+        } else {
+            0
+        };
+        self.contexts.iter().sum::<u64>() + state + wave
+    }
+
+    /// Whether the work-items of a wave meet, so that each wave goes its own way.
+    pub fn has_waves(&self) -> bool {
+        let mut regions = self.regions.iter();
+        regions.any(|region| matches!(region.entry, Entry::Wave(_)))
+    }
+
+    /// Bytes that are kept for each wave: the number of its region, and the uniform values.
+    pub fn wave_cell_bytes(&self) -> u64 {
+        8 + 8 * self.uniforms.len() as u64
+    }
+
+    /// The first region behind a barrier, or else the number that stands for the end.
+    pub fn first_behind_barrier(&self) -> u32 {
+        let mut regions = self.regions.iter();
+        let found = regions.position(|region| region.entry == Entry::Barrier);
+        found.map_or(self.returned(), |number| number as u32)
     }
 }
 
@@ -118,12 +145,11 @@ pub fn split(module: &Module) -> (Module, Vec<HostKernel>) {
             uniforms: Vec::new(),
             regions: Vec::new(),
         };
-        let has_barriers = function
-            .values
-            .iter()
-            .any(|value| matches!(value.op, Op::Cooperative(Cooperation::Barrier, _)));
+        let has_meetings = function.values.iter().any(
+            |value| matches!(value.op, Op::Cooperative(operation, _) if operation.is_meeting()),
+        );
         lay_out_shared(module, &mut function, &mut kernel);
-        if has_barriers {
+        if has_meetings {
             let functions = regions_of(&mut function, &mut kernel, out.functions.len());
             let mut functions = functions.into_iter();
             if let Some(first) = functions.next() {
@@ -181,76 +207,22 @@ fn add_parameter(function: &mut Function, name: &str, ty: Type) -> Value {
     function.add_value(Op::Parameter(index), ty, 0)
 }
 
-/// A kernel cut at its barriers.
-struct Cut<'f> {
-    function: &'f Function,
-    cfg: Cfg,
-    /// Of blocks that end at a barrier: the block behind it.
-    behind: Vec<Option<BlockId>>,
-    /// First blocks of the regions.
-    starts: Vec<BlockId>,
-}
-
-impl Cut<'_> {
-    /// The region that starts with a block.
-    fn region_at(&self, start: BlockId) -> u32 {
-        // Blocks behind reachable barriers are all starts.
-        self.starts
-            .iter()
-            .position(|block| *block == start)
-            .unwrap_or(0) as u32
-    }
-
-    /// Blocks of a region, each after those that dominate it.
-    fn blocks_of(&self, start: BlockId) -> Vec<BlockId> {
-        let mut seen = vec![false; self.function.blocks.len()];
-        let mut work = vec![start];
-        seen[start.0 as usize] = true;
-        while let Some(block) = work.pop() {
-            if self.behind[block.0 as usize].is_some() {
-                continue;
-            }
-            self.function.blocks[block.0 as usize]
-                .terminator
-                .for_each_target(|target| {
-                    if !std::mem::replace(&mut seen[target.0 as usize], true) {
-                        work.push(target);
-                    }
-                });
-        }
-        let mut blocks = self.cfg.order.clone();
-        blocks.retain(|block| seen[block.0 as usize] && *block != start);
-        blocks.insert(0, start);
-        blocks
-    }
-}
-
 fn regions_of(
     function: &mut Function,
     kernel: &mut HostKernel,
     next_function: usize,
 ) -> Vec<Function> {
-    let behind = cut_at_barriers(function);
+    meetings::add_rejoins(function);
+    let (behind, met) = meetings::cut(function);
     private_becomes_global(function);
-    let cfg = Cfg::new(function);
-    let mut starts = vec![BlockId(0)];
-    starts.extend(
-        cfg.order
-            .iter()
-            .filter_map(|block| behind[block.0 as usize]),
-    );
-    let cut = Cut {
-        function,
-        cfg,
-        behind,
-        starts,
-    };
+    let cut = Cut::new(function, behind, met);
     let uniformity = Uniformity::new(&cut);
     let survivors = Survivors::new(&cut, &uniformity, kernel);
+    let entries = exchange::entries(&cut, &survivors, kernel);
     let count = cut.starts.len();
     let mut functions = Vec::with_capacity(count);
-    for number in 0..count {
-        let builder = Builder::new(&cut, &survivors, kernel, number, count as u32);
+    for (number, entry) in entries.iter().enumerate() {
+        let builder = Builder::new(&cut, &survivors, &entries, kernel, number);
         functions.push(builder.run());
         kernel.regions.push(Region {
             function: if number == 0 {
@@ -258,37 +230,11 @@ fn regions_of(
             } else {
                 next_function + number - 1
             },
+            entry: entry.clone(),
             exit: uniformity.exit_of(&cut, number, count as u32),
         });
     }
     functions
-}
-
-/// Ends blocks at barriers, which go away.
-fn cut_at_barriers(function: &mut Function) -> Vec<Option<BlockId>> {
-    let mut behind = vec![None; function.blocks.len()];
-    let mut block = 0;
-    while block < function.blocks.len() {
-        let barrier = function.blocks[block]
-            .instructions
-            .iter()
-            .position(|value| {
-                matches!(
-                    function.op(*value),
-                    Op::Cooperative(Cooperation::Barrier, _)
-                )
-            });
-        if let Some(position) = barrier {
-            let rest = split_block(function, block, position + 1);
-            if let Some(value) = function.blocks[block].instructions.pop() {
-                function.values[value.0 as usize].op = Op::Nothing;
-            }
-            behind.push(None);
-            behind[block] = Some(rest);
-        }
-        block += 1;
-    }
-    behind
 }
 
 /// Private memory is an element of an array here; on the CPU all address spaces are one.

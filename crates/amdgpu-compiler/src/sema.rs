@@ -23,6 +23,7 @@ mod statements;
 mod templates;
 mod type_names;
 mod values;
+mod waves;
 
 use std::collections::VecDeque;
 use std::rc::Rc;

@@ -62,7 +62,10 @@ impl Target {
                 make(TargetKind::Amd, "amdgcn-amd-amdhsa", text, "")
             }
             _ if is_numbered(text, "sm_", 2, false) => {
-                make(TargetKind::Nvidia, "nvptx64-nvidia-cuda", text, "")
+                // PTX 6.2 is the first with `activemask`; LLVM starts these with older ones, all others with newer ones.
+                let is_old = matches!(text, "sm_70" | "sm_72");
+                let features = if is_old { "+ptx63" } else { "" };
+                make(TargetKind::Nvidia, "nvptx64-nvidia-cuda", text, features)
             }
             _ => None,
         }
@@ -99,6 +102,17 @@ impl Target {
 
     fn has_feature(&self, name: &str) -> bool {
         self.features.split(',').any(|feature| feature == name)
+    }
+
+    /// Lanes of a wave: 64 on GCN and CDNA, 32 on RDNA, as the driver runs our code objects; 32 on NVIDIA's. CPUs take 32 too,
+    /// so that what is written for the most common GPUs gives the same there.
+    pub fn wave_size(&self) -> u32 {
+        // gfx9xx has three digits, RDNA four.
+        if self.kind == TargetKind::Amd && self.cpu.len() == "gfx900".len() {
+            64
+        } else {
+            32
+        }
     }
 
     /// A CPU as the code generator describes this machine.
@@ -153,6 +167,16 @@ mod tests {
             Target::parse("sm_90a").map(|target| target.kind),
             Some(TargetKind::Nvidia)
         );
+        let size = |name| Target::parse(name).map(|target| target.wave_size());
+        for (name, lanes) in [
+            ("gfx942", 64),
+            ("gfx90a", 64),
+            ("gfx1030", 32),
+            ("sm_70", 32),
+            ("x86_64", 32),
+        ] {
+            assert_eq!(size(name), Some(lanes), "{name}");
+        }
         for wrong in ["", "gfx", "gfx1", "sm_", "riscv", "sm_ab"] {
             assert_eq!(Target::parse(wrong), None, "{wrong}");
         }

@@ -31,6 +31,7 @@ const KERNELS: &[(&str, &str)] = &[
     ("language", include_str!("golden/language.hip")),
     ("variables", include_str!("golden/variables.hip")),
     ("narrow_floats", include_str!("golden/narrow_floats.hip")),
+    ("waves", include_str!("golden/waves.hip")),
 ];
 
 fn check(name: &str, text: &str) {

@@ -273,6 +273,7 @@ impl Verifier<'_> {
             Op::Cooperative(operation, operands) => {
                 operands.len() == operation.arity()
                     && match operands.split_first() {
+                        _ if operation.is_wave() => wave_is_good(*operation, ty, operands, of),
                         None => ty == Type::Void,
                         Some((pointer, values)) => {
                             of(*pointer).is_pointer()
@@ -293,6 +294,27 @@ impl Verifier<'_> {
             format!("wrong types in '{}' : {ty}", function.op(value))
         })
     }
+}
+
+fn wave_is_good(
+    operation: Cooperation,
+    ty: Type,
+    operands: &[Value],
+    of: impl Fn(Value) -> Type,
+) -> bool {
+    let is_word = |ty: Type| matches!(ty, Type::I32 | Type::I64);
+    let has_mask = operands.first().is_none_or(|mask| of(*mask) == Type::I64);
+    has_mask
+        && match (operation, operands) {
+            (Cooperation::WaveShuffle, [_, value, lane]) => {
+                is_word(ty) && of(*value) == ty && of(*lane) == Type::I32
+            }
+            (Cooperation::WaveBallot, [_, condition]) => {
+                ty == Type::I64 && of(*condition) == Type::I1
+            }
+            (Cooperation::WaveMatch, [_, value]) => ty == Type::I64 && is_word(of(*value)),
+            _ => ty == Type::Void,
+        }
 }
 
 fn cast_is_good(kind: CastKind, from: Type, to: Type) -> bool {

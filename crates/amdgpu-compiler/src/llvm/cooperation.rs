@@ -61,6 +61,9 @@ impl Emitter<'_> {
             C::AtomicExchange => "xchg",
             C::AtomicIncrement => "uinc_wrap",
             C::AtomicDecrement => "udec_wrap",
+            C::WaveShuffle | C::WaveBallot | C::WaveMatch | C::WaveBarrier | C::WaveRejoin => {
+                return;
+            }
         };
         let scope = self.atomic_scope(space);
         self.line(&format!(

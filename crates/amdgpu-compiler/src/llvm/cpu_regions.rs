@@ -12,7 +12,7 @@ use super::cpu::{BLOCKS_AFTER_BODY, BLOCKS_BEFORE_BODY, SCRATCH, loop_metadata};
 use super::intrinsics::{all_specials, parameter_name};
 use super::{Emitter, names};
 use crate::ir::{AddressSpace, SpecialKind, Type};
-use crate::regions::{ALIGN_BYTES, Exit, HostKernel, Region};
+use crate::regions::{ALIGN_BYTES, Exit, HostKernel, Region, WAVE_SIZE};
 
 impl Emitter<'_> {
     pub(super) fn cpu_region_entry(&mut self, kernel: &HostKernel) {
@@ -61,7 +61,7 @@ impl Emitter<'_> {
     }
 
     /// Addresses of the parts of scratch memory.
-    fn scratch(kernel: &HostKernel, text: &mut String) {
+    pub(super) fn scratch(kernel: &HostKernel, text: &mut String) {
         let _ = write!(
             text,
             "  %size.x = zext i32 %block_size.x to i64
@@ -86,23 +86,28 @@ impl Emitter<'_> {
             part(&format!("c{index}"), *bytes);
         }
         part("states", 4);
+        if kernel.has_waves() {
+            part("cells", kernel.wave_cell_bytes().div_ceil(WAVE_SIZE));
+        }
         part("shared", 0);
     }
 
-    /// Typed texts of what a region's function is called with; `prefix` is that of the names of this call's own values.
-    fn region_arguments(
+    /// Typed texts of what a region's function is called with; `prefix` is that of the names of this call's own values, `cells`
+    /// that of the addresses of uniform values.
+    pub(super) fn region_arguments(
         &self,
         kernel: &HostKernel,
         region: &Region,
         arguments: &[String],
         prefix: &str,
+        cells: &str,
     ) -> String {
         let mut list = arguments.to_vec();
         list.extend((0..kernel.contexts.len()).map(|index| format!("ptr %{prefix}.c{index}")));
         for (index, ty) in kernel.uniforms.iter().enumerate() {
             list.push(format!("{} %{prefix}.u{index}", self.type_text(*ty)));
         }
-        list.extend((0..kernel.uniforms.len()).map(|index| format!("ptr %u{index}")));
+        list.extend((0..kernel.uniforms.len()).map(|index| format!("ptr %{cells}{index}")));
         if self.takes_specials(region.function) {
             list.extend(all_specials().map(|special| {
                 let axis = ["x", "y", "z"][usize::from(special.axis % 3)];
@@ -116,12 +121,18 @@ impl Emitter<'_> {
         list.join(", ")
     }
 
-    fn load_uniforms(&self, kernel: &HostKernel, prefix: &str, text: &mut String) {
+    pub(super) fn load_uniforms(
+        &self,
+        kernel: &HostKernel,
+        prefix: &str,
+        cells: &str,
+        text: &mut String,
+    ) {
         for (index, ty) in kernel.uniforms.iter().enumerate() {
             let ty = self.type_text(*ty);
             let _ = writeln!(
                 text,
-                "  %{prefix}.u{index} = load {ty}, ptr %u{index}, align 8"
+                "  %{prefix}.u{index} = load {ty}, ptr %{cells}{index}, align 8"
             );
         }
     }
@@ -136,14 +147,14 @@ impl Emitter<'_> {
     ) {
         let r = format!("r{number}");
         let _ = writeln!(text, "{r}.begin:");
-        self.load_uniforms(kernel, &r, text);
+        self.load_uniforms(kernel, &r, "u", text);
         text.push_str(&LOOPS_BEFORE.replace('@', &r));
         element_addresses(kernel, &r, text);
         let _ = writeln!(
             text,
             "  %{r}.next = call i32 @{}({})",
             names::quoted(&self.module.functions[region.function].name),
-            self.region_arguments(kernel, region, arguments, &r)
+            self.region_arguments(kernel, region, arguments, &r, "u")
         );
         match region.exit {
             Exit::One(_) => {}
@@ -183,7 +194,7 @@ impl Emitter<'_> {
     /// Work-items one at a time, each in its own region.
     fn mixed(&self, kernel: &HostKernel, arguments: &[String], text: &mut String) {
         text.push_str("mixed:\n");
-        self.load_uniforms(kernel, "m", text);
+        self.load_uniforms(kernel, "m", "u", text);
         text.push_str(MIXED_BEFORE);
         element_addresses(kernel, "m", text);
         text.push_str("  switch i32 %m.state, label %mixed.next [");
@@ -196,7 +207,7 @@ impl Emitter<'_> {
                 text,
                 "mixed.r{number}:\n  %m.r{number}.next = call i32 @{}({}) noinline\n  store i32 %m.r{number}.next, ptr %m.s, align 4\n  br label %mixed.next\n",
                 names::quoted(&self.module.functions[region.function].name),
-                self.region_arguments(kernel, region, arguments, "m"),
+                self.region_arguments(kernel, region, arguments, "m", "u"),
             );
         }
         text.push_str(MIXED_AFTER);
@@ -230,7 +241,7 @@ fn dispatch(kernel: &HostKernel, parts: bool, text: &mut String) {
     text.push_str(" ]\n");
 }
 
-fn element_addresses(kernel: &HostKernel, prefix: &str, text: &mut String) {
+pub(super) fn element_addresses(kernel: &HostKernel, prefix: &str, text: &mut String) {
     for (index, bytes) in kernel.contexts.iter().enumerate() {
         let _ = writeln!(
             text,

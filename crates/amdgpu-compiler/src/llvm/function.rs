@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::intrinsics::{all_specials, parameter_name};
-use super::{Emitter, names};
+use super::{Emitter, names, waves};
 use crate::ir::{
     AddressSpace, BinaryOp, BlockId, CastKind, Function, Op, Predicate, Terminator, Type, Value,
 };
@@ -226,6 +226,22 @@ impl Emitter<'_> {
                     .map(|argument| names.get(*argument).to_owned())
                     .collect();
                 return self.intrinsic(&name, *intrinsic, ty, &arguments);
+            }
+            Op::Cooperative(kind, operands) if kind.is_wave() => {
+                let texts: Vec<String> = operands
+                    .iter()
+                    .map(|operand| names.get(*operand).to_owned())
+                    .collect();
+                let mask = operands.first();
+                return self.wave_operation(&waves::Operation {
+                    name: &name,
+                    kind: *kind,
+                    operands: &texts,
+                    has_no_mask: mask.is_some_and(|mask| function.constant(*mask) == Some(0)),
+                    word: operands
+                        .get(1)
+                        .map_or(Type::Void, |word| function.ty(*word)),
+                });
             }
             Op::Cooperative(operation, operands) => {
                 let space = operands

@@ -188,6 +188,9 @@ impl Emitter<'_> {
     /// A built-in variable of a kernel.
     pub(super) fn special(&mut self, name: &str, special: Special) {
         let axis = ["x", "y", "z"][usize::from(special.axis % 3)];
+        if matches!(special.kind, SpecialKind::Lane | SpecialKind::WaveSize) {
+            return self.wave_special(name, special);
+        }
         match self.kind {
             TargetKind::Host => {
                 // `add 0` gives the parameter the name of the value; LLVM removes it at once.
@@ -202,6 +205,7 @@ impl Emitter<'_> {
                     SpecialKind::BlockIndex => "ctaid",
                     SpecialKind::BlockSize => "ntid",
                     SpecialKind::GridSize => "nctaid",
+                    SpecialKind::Lane | SpecialKind::WaveSize => return,
                 };
                 let call = self.call_text(
                     "i32",
@@ -248,6 +252,7 @@ impl Emitter<'_> {
                     ));
                 }
             }
+            SpecialKind::Lane | SpecialKind::WaveSize => {}
         }
     }
 }
@@ -260,7 +265,8 @@ pub(super) fn parameter_name(special: Special) -> String {
 
 /// All built-in variables, in the order they are passed on the CPU.
 pub(super) fn all_specials() -> impl Iterator<Item = Special> {
-    SpecialKind::ALL
-        .iter()
-        .flat_map(|&kind| (0..3).map(move |axis| Special { kind, axis }))
+    use SpecialKind as S;
+    [S::ThreadIndex, S::BlockIndex, S::BlockSize, S::GridSize]
+        .into_iter()
+        .flat_map(|kind| (0..3).map(move |axis| Special { kind, axis }))
 }

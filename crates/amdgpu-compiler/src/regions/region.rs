@@ -1,7 +1,7 @@
 //! The function of one region.
 
 use super::survivors::{Home, Survivors};
-use super::{Cut, HostKernel};
+use super::{Cut, Entry, HostKernel};
 use crate::ir::{
     AddressSpace, Block, BlockId, Function, Instruction, Op, Parameter, Terminator, Type, Value,
 };
@@ -11,7 +11,7 @@ use crate::ir::{
 pub(super) struct Builder<'a> {
     cut: &'a Cut<'a>,
     survivors: &'a Survivors,
-    returned: u32,
+    entries: &'a [Entry],
     start: BlockId,
     out: Function,
     /// New values of old ones that are not survivors.
@@ -30,9 +30,9 @@ impl<'a> Builder<'a> {
     pub fn new(
         cut: &'a Cut<'a>,
         survivors: &'a Survivors,
+        entries: &'a [Entry],
         kernel: &HostKernel,
         number: usize,
-        returned: u32,
     ) -> Self {
         let source = cut.function;
         let out = Function {
@@ -49,7 +49,7 @@ impl<'a> Builder<'a> {
         let mut builder = Self {
             cut,
             survivors,
-            returned,
+            entries,
             start: cut.starts[number],
             out,
             map: vec![None; source.values.len()],
@@ -140,6 +140,11 @@ impl<'a> Builder<'a> {
                 }
             }
             work.extend(data.terminator.operand());
+            if let Some(met) = self.cut.met[block.0 as usize] {
+                source
+                    .op(met)
+                    .for_each_operand(|operand| work.push(operand));
+            }
         }
         while let Some(value) = work.pop() {
             if !std::mem::replace(&mut is_needed[value.0 as usize], true)
@@ -274,6 +279,16 @@ impl<'a> Builder<'a> {
         if let Some(start) = self.cut.behind[old.0 as usize] {
             self.hand_over(block, start);
             let number = self.cut.region_at(start);
+            if let (Entry::Wave(Some(exchange)), Some(met)) =
+                (&self.entries[number as usize], self.cut.met[old.0 as usize])
+            {
+                let cut = self.cut;
+                for (operand, context) in exchange.operands(cut.function.op(met)) {
+                    let value = self.used(block, operand);
+                    let pointer = self.contexts[context];
+                    self.emit(block, Op::Store { pointer, value }, Type::Void);
+                }
+            }
             return self.exit(number);
         }
         let to = |builder: &Self, target: BlockId| {
@@ -298,7 +313,7 @@ impl<'a> Builder<'a> {
                     .collect(),
                 default: to(self, *default),
             },
-            Terminator::Return(_) => self.exit(self.returned),
+            Terminator::Return(_) => self.exit(self.entries.len() as u32),
             Terminator::Unreachable => Terminator::Unreachable,
         }
     }

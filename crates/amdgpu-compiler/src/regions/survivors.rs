@@ -5,7 +5,7 @@ use crate::ir::{BlockId, Op, Value};
 
 /// Where a value is kept between regions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Home {
+pub enum Home {
     /// Number of the array in [`HostKernel::contexts`].
     Context(usize),
     /// Number in [`HostKernel::uniforms`].
@@ -44,6 +44,11 @@ impl Survivors {
                     op.for_each_operand(|operand| follows &= is_recomputed[operand.0 as usize]);
                     is_recomputed[value.0 as usize] = follows;
                 }
+            }
+        }
+        for &block in &cut.cfg.order {
+            if let Some(met) = cut.met[block.0 as usize] {
+                home_block[met.0 as usize] = Some(block);
             }
         }
         let mut survivors = Self {
@@ -104,6 +109,10 @@ impl Survivors {
             }
             if let Some(operand) = data.terminator.operand() {
                 uses[operand.0 as usize].push(block);
+            }
+            if let Some(met) = cut.met[block.0 as usize] {
+                let op = function.op(met);
+                op.for_each_operand(|operand| uses[operand.0 as usize].push(block));
             }
         }
         let mut visited_for: Vec<usize> = vec![usize::MAX; function.blocks.len()];

@@ -1,11 +1,12 @@
-//! Which values are the same for every work-item of a block that computes them.
+//! Which values are the same for every work-item of a block that computes them; of a wave, in kernels where waves go their own
+//! ways.
 //!
 //! A value varies when it follows from `threadIdx`, from private memory, from an atomic or a call, or from the way taken at a
 //! branch that varies: phis where such ways meet, and everything that a loop left at different turns keeps. Loads through a
 //! pointer that is the same everywhere count as uniform: between two barriers another result would be a race.
 
 use super::{Cut, Exit};
-use crate::ir::{BlockId, Op, SpecialKind, Terminator, Value};
+use crate::ir::{BlockId, Cooperation, Op, SpecialKind, Terminator, Value};
 
 pub(super) struct Uniformity {
     varies: Vec<bool>,
@@ -20,6 +21,8 @@ impl Uniformity {
         for (index, instruction) in function.values.iter().enumerate() {
             analysis.varies[index] = match &instruction.op {
                 Op::Special(special) => special.kind == SpecialKind::ThreadIndex,
+                // Lanes that arrive together get the same ballot.
+                Op::Cooperative(Cooperation::WaveBallot, _) => false,
                 Op::Slot { .. } | Op::Call { .. } | Op::Cooperative(..) => true,
                 _ => false,
             };
@@ -48,6 +51,12 @@ impl Uniformity {
                     analysis.varies[index] = varies;
                     changed |= varies;
                 }
+                if let Some(met) = cut.met[at]
+                    && left_unevenly[at]
+                    && !std::mem::replace(&mut analysis.varies[met.0 as usize], true)
+                {
+                    changed = true;
+                }
                 if !is_known[at] && analysis.branches_unevenly(&function.blocks[at].terminator) {
                     is_known[at] = true;
                     changed = true;
@@ -62,7 +71,7 @@ impl Uniformity {
         self.varies[value.0 as usize]
     }
 
-    fn branches_unevenly(&self, terminator: &Terminator) -> bool {
+    pub fn branches_unevenly(&self, terminator: &Terminator) -> bool {
         !matches!(terminator, Terminator::Return(_))
             && terminator.operand().is_some_and(|value| self.varies(value))
     }

@@ -58,12 +58,8 @@ pub(super) fn builtin(name: &str) -> Option<(Intrinsic, usize, Shape)> {
 
 const UNSUPPORTED_PREFIXES: &[&str] = &[
     "__syncthreads",
-    "__syncwarp",
     "__shfl",
     "__ballot",
-    "__any",
-    "__all",
-    "__activemask",
     "__match_",
     "__reduce_",
     "atomic",
@@ -73,7 +69,6 @@ const UNSUPPORTED_PREFIXES: &[&str] = &[
     "tex3D",
     "surf1D",
     "surf2D",
-    "cooperative_groups",
     "hiprand",
     "curand",
     "hipLaunch",

@@ -92,6 +92,9 @@ impl<'a> Sema<'a> {
         if let Some(call) = super::cooperation::find(text) {
             return Checked::Value(self.cooperative(text, call, checked, span));
         }
+        if let Some(call) = super::waves::find(text) {
+            return Checked::Value(self.wave_call(text, call, checked, span));
+        }
         if let Some((intrinsic, count, shape)) = builtins::builtin(text) {
             return Checked::Value(self.builtin(intrinsic, count, shape, checked, span));
         }

@@ -268,6 +268,9 @@ impl<'a> Sema<'a> {
                 if let Some(kind) = special_kind(name) {
                     return Checked::Value(self.special_vector(kind, span));
                 }
+                if name == words::WARP_SIZE {
+                    return Checked::Value(Self::wave_value(SpecialKind::WaveSize, span));
+                }
                 self.unknown_name(name, span);
                 Checked::Value(Self::bad(span))
             }
@@ -315,10 +318,6 @@ impl<'a> Sema<'a> {
             return;
         }
         let text = self.text(name).to_owned();
-        if name == words::WARP_SIZE {
-            self.refuse(span, "'warpSize'");
-            return;
-        }
         if self.host_names.contains(&name) {
             self.error_hint(
                 span,

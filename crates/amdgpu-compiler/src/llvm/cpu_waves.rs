@@ -1,0 +1,553 @@
+//! The entry of a kernel on the CPU whose work-items meet as waves: each wave of a block runs from region to region on its own,
+//! until it has returned or waits at a barrier; when all do, those that wait go on.
+//!
+//! As long as all lanes of a wave go to the same region, the wave has one number of a region. When they part, each has its own;
+//! the lanes with the lowest number go on first, which lets lanes meet where their ways do ([`crate::regions`]), those that wait
+//! at barriers last. A region runs for its lanes as one loop over each run of lanes without a gap, row by row of the block, which
+//! may become SIMD code.
+//!
+//! Scratch memory: arrays with an element for every work-item, their regions, a cell for each wave (its region, the uniform
+//! values), then shared memory.
+
+use std::fmt::Write;
+
+use super::cpu::{BLOCKS_AFTER_BODY, BLOCKS_BEFORE_BODY, SCRATCH, loop_metadata};
+use super::cpu_regions::element_addresses;
+use super::{Emitter, names};
+use crate::ir::{AddressSpace, Cooperation, Type};
+use crate::regions::{Entry, Exchange, Exit, Home, HostKernel, Region, WAVE_SIZE};
+
+impl Emitter<'_> {
+    pub(super) fn cpu_wave_entry(&mut self, kernel: &HostKernel) {
+        let mut text = String::new();
+        let mut arguments = self.entry_head(kernel, &mut text);
+        text.push_str(SCRATCH);
+        Self::scratch(kernel, &mut text);
+        if kernel.has_shared {
+            let ty = self.type_text(Type::Pointer(AddressSpace::Shared));
+            arguments.push(format!("{ty} %shared"));
+        }
+        text.push_str("  %next.u = alloca i32, align 4\n");
+        let numbers = [
+            ("MIXED", u64::from(kernel.returned() + 1)),
+            ("RETURNED", kernel.returned().into()),
+            ("WAITS", kernel.first_behind_barrier().into()),
+            ("CELL", kernel.wave_cell_bytes()),
+            ("SIZE", WAVE_SIZE),
+        ];
+        let with_numbers = |part: &str| {
+            let mut part = part.to_owned();
+            for (name, number) in numbers {
+                part = part.replace(name, &number.to_string());
+            }
+            part
+        };
+        text.push_str(BLOCKS_BEFORE_BODY);
+        text.push_str(&with_numbers(WAVES_BEFORE));
+        for index in 0..kernel.contexts.len() {
+            let _ = writeln!(
+                text,
+                "  %w.c{index} = getelementptr inbounds [{} x i8], ptr %c{index}, i64 %w.first",
+                kernel.contexts[index]
+            );
+        }
+        for index in 0..kernel.uniforms.len() {
+            let _ = writeln!(
+                text,
+                "  %w.u{index} = getelementptr inbounds i8, ptr %w.cell, i64 {}",
+                8 + 8 * index
+            );
+        }
+        text.push_str(&with_numbers(WAVE_STARTS));
+        let ways = Ways::new(kernel);
+        ways.enter(kernel, &mut text);
+        for (number, region) in kernel.regions.iter().enumerate() {
+            self.wave_region(kernel, number, region, &ways, &arguments, &mut text);
+        }
+        text.push_str(&with_numbers(&ways.after()));
+        text.push_str(&with_numbers(WAVES_AFTER));
+        text.push_str(BLOCKS_AFTER_BODY);
+        self.line(&text);
+        for region in &kernel.regions {
+            if self.is_parallel[region.function] {
+                let number = loop_metadata(region.function);
+                // A wave has two or four vectors; more of them at once would be more than it has.
+                self.line(&format!("!{number} = distinct !{{!{number}, !{}, !{{!\"llvm.loop.interleave.count\", i32 1}}}}", number + 1));
+                self.line(&format!(
+                    "!{} = !{{!\"llvm.loop.parallel_accesses\", !0}}\n",
+                    number + 1
+                ));
+            }
+        }
+        for helper in [LOWEST, SAME, FILL] {
+            self.wave_helper(helper);
+        }
+        for declaration in [
+            "declare i64 @llvm.cttz.i64(i64, i1) #1".to_owned(),
+            "declare i64 @llvm.umin.i64(i64, i64) #1".to_owned(),
+            format!("declare i32 @llvm.vector.reduce.umin.v{WAVE_SIZE}i32(<{WAVE_SIZE} x i32>) #1"),
+        ] {
+            self.declarations.insert(declaration);
+        }
+    }
+
+    fn wave_helper(&mut self, text: &str) {
+        let size = WAVE_SIZE.to_string();
+        self.helpers.insert(text.replace("SIZE", &size));
+    }
+
+    /// What lanes exchange before they run a region.
+    fn exchange(&mut self, exchange: &Exchange, r: &str, text: &mut String) {
+        let word = self.type_text(exchange.word);
+        let words = format!("ptr %w.c{}", exchange.words);
+        let lanes = format!("i64 %{r}.lanes");
+        match (exchange.operation, exchange.lanes) {
+            (Cooperation::WaveShuffle, Some(sources)) => {
+                let Home::Context(result) = exchange.result else {
+                    return;
+                };
+                let _ = writeln!(
+                    text,
+                    "  call void @agpu.wave.shuffle.{word}({words}, ptr %w.c{sources}, ptr %w.c{result}, {lanes})"
+                );
+                self.wave_helper(&SHUFFLE.replace("TYPE", word));
+            }
+            (Cooperation::WaveBallot, _) => {
+                let _ = writeln!(
+                    text,
+                    "  %{r}.ballot = call i64 @agpu.wave.ballot({words}, {lanes})"
+                );
+                match exchange.result {
+                    Home::Uniform(index) => {
+                        let _ = writeln!(text, "  store i64 %{r}.ballot, ptr %w.u{index}, align 8");
+                    }
+                    Home::Context(index) => {
+                        let _ = writeln!(
+                            text,
+                            "  call void @agpu.wave.spread(ptr %w.c{index}, {lanes}, i64 %{r}.ballot)"
+                        );
+                        self.wave_helper(SPREAD);
+                    }
+                }
+                self.wave_helper(BALLOT);
+            }
+            (Cooperation::WaveMatch, _) => {
+                let Home::Context(result) = exchange.result else {
+                    return;
+                };
+                let _ = writeln!(
+                    text,
+                    "  call void @agpu.wave.match.{word}({words}, ptr %w.c{result}, {lanes})"
+                );
+                self.wave_helper(&MATCH.replace("TYPE", word));
+            }
+            _ => {}
+        }
+    }
+
+    fn wave_region(
+        &mut self,
+        kernel: &HostKernel,
+        number: usize,
+        region: &Region,
+        ways: &Ways,
+        arguments: &[String],
+        text: &mut String,
+    ) {
+        let r = format!("r{number}");
+        let _ = write!(
+            text,
+            "{r}.begin:\n  %{r}.lanes = phi i64 [ %enter.lanes, %enter ]"
+        );
+        for from in &ways.direct[number] {
+            let _ = write!(text, ", [ %w.full, %r{from}.done ]");
+        }
+        text.push('\n');
+        if let Entry::Wave(Some(exchange)) = &region.entry {
+            self.exchange(exchange, &r, text);
+        }
+        self.load_uniforms(kernel, &r, "w.u", text);
+        text.push_str(&LANES_BEFORE.replace('#', &r));
+        element_addresses(kernel, &r, text);
+        let function = names::quoted(&self.module.functions[region.function].name);
+        let list = self.region_arguments(kernel, region, arguments, &r, "w.u");
+        let _ = writeln!(text, "  %{r}.next = call i32 @{function}({list})");
+        match region.exit {
+            Exit::One(_) => {}
+            Exit::Uniform => {
+                let _ = writeln!(
+                    text,
+                    "  store i32 %{r}.next, ptr %next.u, align 4, !llvm.access.group !0"
+                );
+            }
+            Exit::Varying => {
+                let _ = writeln!(
+                    text,
+                    "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i\n  store i32 %{r}.next, ptr %{r}.s, align 4, !llvm.access.group !0"
+                );
+            }
+        }
+        let metadata = if self.is_parallel[region.function] {
+            format!(", !llvm.loop !{}", loop_metadata(region.function))
+        } else {
+            String::new()
+        };
+        text.push_str(
+            &LANES_AFTER
+                .replace('#', &r)
+                .replace("LOOP_METADATA", &metadata),
+        );
+        let _ = match region.exit {
+            Exit::Varying => writeln!(text, "  br label %resolve"),
+            Exit::Uniform => writeln!(
+                text,
+                "  %{r}.state = load i32, ptr %next.u, align 4\n  br label %after"
+            ),
+            Exit::One(next)
+                if ways.direct[next.min(kernel.returned()) as usize].contains(&number) =>
+            {
+                writeln!(
+                    text,
+                    "  %{r}.whole = icmp eq i64 %{r}.lanes, %w.full\n  br i1 %{r}.whole, label %r{next}.begin, label %after"
+                )
+            }
+            Exit::One(_) => writeln!(text, "  br label %after"),
+        };
+    }
+}
+
+/// Which regions follow which.
+struct Ways {
+    /// By region, and for the end: regions that lead to it alone, without a barrier between.
+    direct: Vec<Vec<usize>>,
+    /// State behind a region of which the lanes go one way, with the region.
+    states: Vec<(String, usize)>,
+    parts: bool,
+}
+
+impl Ways {
+    fn new(kernel: &HostKernel) -> Self {
+        let mut ways = Self {
+            direct: vec![Vec::new(); kernel.regions.len() + 1],
+            states: Vec::new(),
+            parts: false,
+        };
+        for (number, region) in kernel.regions.iter().enumerate() {
+            match region.exit {
+                Exit::One(next) => {
+                    if next < kernel.first_behind_barrier() {
+                        ways.direct[next as usize].push(number);
+                    }
+                    ways.states.push((next.to_string(), number));
+                }
+                Exit::Uniform => ways.states.push((format!("%r{number}.state"), number)),
+                Exit::Varying => ways.parts = true,
+            }
+        }
+        ways
+    }
+
+    fn enter(&self, kernel: &HostKernel, text: &mut String) {
+        let has_after = !self.states.is_empty();
+        let after = |value: &str| {
+            if has_after {
+                format!(", [ {value}, %after.whole ]")
+            } else {
+                String::new()
+            }
+        };
+        let _ = write!(
+            text,
+            "enter:
+  %enter.state = phi i32 [ %w.state, %wave ], [ %g.state, %again ], [ %v.state, %resolve ]{}
+  %enter.lanes = phi i64 [ %w.full, %wave ], [ %g.lanes, %again ], [ %v.lanes, %resolve ]{}
+  switch i32 %enter.state, label %wave.end [",
+            after("%a.state"),
+            after("%w.full")
+        );
+        for number in 0..kernel.regions.len() {
+            let _ = write!(text, " i32 {number}, label %r{number}.begin");
+        }
+        text.push_str(" ]\n");
+    }
+
+    /// Lanes that went one way.
+    fn after(&self) -> String {
+        if self.states.is_empty() {
+            return String::new();
+        }
+        let (mut states, mut lanes) = (Vec::new(), Vec::new());
+        for (state, number) in &self.states {
+            states.push(format!("[ {state}, %r{number}.done ]"));
+            lanes.push(format!("[ %r{number}.lanes, %r{number}.done ]"));
+        }
+        format!(
+            "after:\n  %a.state = phi i32 {}\n  %a.lanes = phi i64 {}\n{AFTER}",
+            states.join(", "),
+            lanes.join(", ")
+        )
+    }
+}
+
+const WAVES_BEFORE: &str = "  br label %round
+round:
+  %is_first = phi i1 [ true, %block ], [ false, %round.end ]
+  br label %wave.begin
+wave.begin:
+  %w.first = phi i64 [ 0, %round ], [ %w.first.next, %wave.end ]
+  %w.left = phi i1 [ false, %round ], [ %w.left.next, %wave.end ]
+  %w.rest = sub nuw nsw i64 %items, %w.first
+  %w.count = call i64 @llvm.umin.i64(i64 %w.rest, i64 SIZE)
+  %w.unused = sub nuw nsw i64 64, %w.count
+  %w.full = lshr i64 -1, %w.unused
+  %w.number = udiv exact i64 %w.first, SIZE
+  %w.cell.o = mul nuw nsw i64 %w.number, CELL
+  %w.cell = getelementptr inbounds i8, ptr %cells, i64 %w.cell.o
+  %w.states = getelementptr inbounds i32, ptr %states, i64 %w.first
+  %w.first32 = trunc i64 %w.first to i32
+  %w.row = udiv i32 %w.first32, %block_size.x
+  %w.x = urem i32 %w.first32, %block_size.x
+  %w.y = urem i32 %w.row, %block_size.y
+  %w.z = udiv i32 %w.row, %block_size.y
+";
+
+const WAVE_STARTS: &str = "  br i1 %is_first, label %wave, label %wave.again
+wave.again:
+  %w.kept = load i32, ptr %w.cell, align 8
+  %w.mixed = icmp eq i32 %w.kept, MIXED
+  br i1 %w.mixed, label %again, label %wave
+wave:
+  %w.state = phi i32 [ 0, %wave.begin ], [ %w.kept, %wave.again ]
+  br label %enter
+again:
+  %g.state = call i32 @agpu.wave.lowest(ptr %w.states, i64 %w.full)
+  %g.lanes = call i64 @agpu.wave.same(ptr %w.states, i64 %w.full, i32 %g.state)
+  br label %enter
+";
+
+const AFTER: &str = "  %a.whole = icmp eq i64 %a.lanes, %w.full
+  br i1 %a.whole, label %after.whole, label %after.part
+after.whole:
+  %a.runs = icmp ult i32 %a.state, WAITS
+  br i1 %a.runs, label %enter, label %after.stop
+after.stop:
+  store i32 %a.state, ptr %w.cell, align 8
+  br label %wave.end
+after.part:
+  call void @agpu.wave.fill(ptr %w.states, i64 %a.lanes, i32 %a.state)
+  br label %resolve
+";
+
+const WAVES_AFTER: &str = "resolve:
+  %v.state = call i32 @agpu.wave.lowest(ptr %w.states, i64 %w.full)
+  %v.lanes = call i64 @agpu.wave.same(ptr %w.states, i64 %w.full, i32 %v.state)
+  %v.whole = icmp eq i64 %v.lanes, %w.full
+  %v.kept = select i1 %v.whole, i32 %v.state, i32 MIXED
+  store i32 %v.kept, ptr %w.cell, align 8
+  %v.runs = icmp ult i32 %v.state, WAITS
+  br i1 %v.runs, label %enter, label %wave.end
+wave.end:
+  %e.kept = load i32, ptr %w.cell, align 8
+  %e.more = icmp ne i32 %e.kept, RETURNED
+  %w.left.next = or i1 %w.left, %e.more
+  %w.first.next = add nuw nsw i64 %w.first, SIZE
+  %w.more = icmp ult i64 %w.first.next, %items
+  br i1 %w.more, label %wave.begin, label %round.end
+round.end:
+  br i1 %w.left.next, label %round, label %block.end
+";
+
+/// Runs of lanes without a gap; `#` is the prefix of names.
+const LANES_BEFORE: &str = "  br label %#.run
+#.run:
+  %#.rest = phi i64 [ %#.lanes, %#.begin ], [ %#.rest.next, %#.run.end ]
+  %#.from = call i64 @llvm.cttz.i64(i64 %#.rest, i1 true)
+  %#.bit = shl nuw i64 1, %#.from
+  %#.sum = add nuw i64 %#.rest, %#.bit
+  %#.to = call i64 @llvm.cttz.i64(i64 %#.sum, i1 true)
+  %#.rest.next = and i64 %#.rest, %#.sum
+  %#.first = add nuw nsw i64 %w.first, %#.from
+  %#.last = add nuw nsw i64 %w.first, %#.to
+  %#.at.start = icmp eq i64 %#.from, 0
+  br i1 %#.at.start, label %#.row, label %#.seek
+#.seek:
+  %#.first32 = trunc i64 %#.first to i32
+  %#.seek.row = udiv i32 %#.first32, %block_size.x
+  %#.seek.x = urem i32 %#.first32, %block_size.x
+  %#.seek.y = urem i32 %#.seek.row, %block_size.y
+  %#.seek.z = udiv i32 %#.seek.row, %block_size.y
+  br label %#.row
+#.row:
+  %#.f = phi i64 [ %#.first, %#.run ], [ %#.first, %#.seek ], [ %#.f.next, %#.row.end ]
+  %#.x0 = phi i32 [ %w.x, %#.run ], [ %#.seek.x, %#.seek ], [ 0, %#.row.end ]
+  %#.y = phi i32 [ %w.y, %#.run ], [ %#.seek.y, %#.seek ], [ %#.y.next, %#.row.end ]
+  %#.z = phi i32 [ %w.z, %#.run ], [ %#.seek.z, %#.seek ], [ %#.z.next, %#.row.end ]
+  %#.left64 = sub nuw nsw i64 %#.last, %#.f
+  %#.left = trunc i64 %#.left64 to i32
+  %#.room = sub nuw nsw i32 %block_size.x, %#.x0
+  %#.fits = icmp ult i32 %#.left, %#.room
+  %#.count = select i1 %#.fits, i32 %#.left, i32 %#.room
+  br label %#.item
+#.item:
+  %#.j = phi i32 [ 0, %#.row ], [ %#.j.next, %#.item ]
+  %#.x = add nuw nsw i32 %#.x0, %#.j
+  %#.j64 = zext nneg i32 %#.j to i64
+  %#.i = add nuw nsw i64 %#.f, %#.j64
+";
+
+const LANES_AFTER: &str = "  %#.j.next = add nuw nsw i32 %#.j, 1
+  %#.j.more = icmp ult i32 %#.j.next, %#.count
+  br i1 %#.j.more, label %#.item, label %#.row.endLOOP_METADATA
+#.row.end:
+  %#.count64 = zext nneg i32 %#.count to i64
+  %#.f.next = add nuw nsw i64 %#.f, %#.count64
+  %#.y.plus = add nuw nsw i32 %#.y, 1
+  %#.y.wraps = icmp eq i32 %#.y.plus, %block_size.y
+  %#.y.next = select i1 %#.y.wraps, i32 0, i32 %#.y.plus
+  %#.carry.z = zext i1 %#.y.wraps to i32
+  %#.z.next = add nuw nsw i32 %#.z, %#.carry.z
+  %#.row.more = icmp ult i64 %#.f.next, %#.last
+  br i1 %#.row.more, label %#.row, label %#.run.end
+#.run.end:
+  %#.run.more = icmp ne i64 %#.rest.next, 0
+  br i1 %#.run.more, label %#.run, label %#.done
+#.done:
+";
+
+// Of the arrays with an element for every work-item these take the part of one wave, which has elements for lanes that the block
+// does not have too.
+
+/// The lowest region of some lanes.
+const LOWEST: &str = "define internal i32 @agpu.wave.lowest(ptr %states, i64 %lanes) #0 {
+  %all = load <SIZE x i32>, ptr %states, align 4
+  %bits = trunc i64 %lanes to iSIZE
+  %some = bitcast iSIZE %bits to <SIZE x i1>
+  %states.some = select <SIZE x i1> %some, <SIZE x i32> %all, <SIZE x i32> splat (i32 -1)
+  %lowest = call i32 @llvm.vector.reduce.umin.vSIZEi32(<SIZE x i32> %states.some)
+  ret i32 %lowest
+}
+";
+
+/// Which of some lanes have a region before them.
+const SAME: &str = "define internal i64 @agpu.wave.same(ptr %states, i64 %lanes, i32 %state) #0 {
+  %all = load <SIZE x i32>, ptr %states, align 4
+  %first = insertelement <SIZE x i32> poison, i32 %state, i64 0
+  %wanted = shufflevector <SIZE x i32> %first, <SIZE x i32> poison, <SIZE x i32> zeroinitializer
+  %same = icmp eq <SIZE x i32> %all, %wanted
+  %bits = bitcast <SIZE x i1> %same to iSIZE
+  %wide = zext iSIZE %bits to i64
+  %some = and i64 %wide, %lanes
+  ret i64 %some
+}
+";
+
+const FILL: &str = "define internal void @agpu.wave.fill(ptr %states, i64 %lanes, i32 %state) #0 {
+  %all = load <SIZE x i32>, ptr %states, align 4
+  %first = insertelement <SIZE x i32> poison, i32 %state, i64 0
+  %new = shufflevector <SIZE x i32> %first, <SIZE x i32> poison, <SIZE x i32> zeroinitializer
+  %bits = trunc i64 %lanes to iSIZE
+  %some = bitcast iSIZE %bits to <SIZE x i1>
+  %filled = select <SIZE x i1> %some, <SIZE x i32> %new, <SIZE x i32> %all
+  store <SIZE x i32> %filled, ptr %states, align 4
+  ret void
+}
+";
+
+/// The value of the source; the own one where the source is not there.
+const SHUFFLE: &str = "define internal void @agpu.wave.shuffle.TYPE(ptr noalias %words, ptr noalias %sources, ptr noalias %results, i64 %lanes) #0 {
+entry:
+  %unused = sub nuw nsw i64 64, SIZE
+  %full = lshr i64 -1, %unused
+  %is_full = icmp eq i64 %lanes, %full
+  br i1 %is_full, label %all, label %some
+all:
+  %a = phi i64 [ 0, %entry ], [ %a.next, %all ]
+  %a.s = getelementptr inbounds i32, ptr %sources, i64 %a
+  %a.source = load i32, ptr %a.s, align 4
+  %a.source64 = zext i32 %a.source to i64
+  %a.is_there = icmp ult i64 %a.source64, SIZE
+  %a.from = select i1 %a.is_there, i64 %a.source64, i64 %a
+  %a.w = getelementptr inbounds TYPE, ptr %words, i64 %a.from
+  %a.word = load TYPE, ptr %a.w, align 4
+  %a.r = getelementptr inbounds TYPE, ptr %results, i64 %a
+  store TYPE %a.word, ptr %a.r, align 4
+  %a.next = add nuw nsw i64 %a, 1
+  %a.more = icmp ult i64 %a.next, SIZE
+  br i1 %a.more, label %all, label %done
+some:
+  %rest = phi i64 [ %lanes, %entry ], [ %rest.next, %some ]
+  %s = call i64 @llvm.cttz.i64(i64 %rest, i1 true)
+  %s.s = getelementptr inbounds i32, ptr %sources, i64 %s
+  %s.source = load i32, ptr %s.s, align 4
+  %s.source64 = zext i32 %s.source to i64
+  %s.is_lane = icmp ult i64 %s.source64, SIZE
+  %s.lane = select i1 %s.is_lane, i64 %s.source64, i64 %s
+  %s.shifted = lshr i64 %lanes, %s.lane
+  %s.is_there = trunc i64 %s.shifted to i1
+  %s.from = select i1 %s.is_there, i64 %s.lane, i64 %s
+  %s.w = getelementptr inbounds TYPE, ptr %words, i64 %s.from
+  %s.word = load TYPE, ptr %s.w, align 4
+  %s.r = getelementptr inbounds TYPE, ptr %results, i64 %s
+  store TYPE %s.word, ptr %s.r, align 4
+  %less = sub i64 %rest, 1
+  %rest.next = and i64 %rest, %less
+  %s.more = icmp ne i64 %rest.next, 0
+  br i1 %s.more, label %some, label %done
+done:
+  ret void
+}
+";
+
+const BALLOT: &str = "define internal i64 @agpu.wave.ballot(ptr %conditions, i64 %lanes) #0 {
+  %bytes = load <SIZE x i8>, ptr %conditions, align 1
+  %bools = trunc <SIZE x i8> %bytes to <SIZE x i1>
+  %bits = bitcast <SIZE x i1> %bools to iSIZE
+  %wide = zext iSIZE %bits to i64
+  %some = and i64 %wide, %lanes
+  ret i64 %some
+}
+";
+
+const SPREAD: &str =
+    "define internal void @agpu.wave.spread(ptr %results, i64 %lanes, i64 %value) #0 {
+entry:
+  br label %lane
+lane:
+  %rest = phi i64 [ %lanes, %entry ], [ %rest.next, %lane ]
+  %s = call i64 @llvm.cttz.i64(i64 %rest, i1 true)
+  %r = getelementptr inbounds i64, ptr %results, i64 %s
+  store i64 %value, ptr %r, align 8
+  %less = sub i64 %rest, 1
+  %rest.next = and i64 %rest, %less
+  %more = icmp ne i64 %rest.next, 0
+  br i1 %more, label %lane, label %done
+done:
+  ret void
+}
+";
+
+const MATCH: &str = "define internal void @agpu.wave.match.TYPE(ptr noalias %words, ptr noalias %results, i64 %lanes) #0 {
+entry:
+  %all = load <SIZE x TYPE>, ptr %words, align 4
+  br label %lane
+lane:
+  %rest = phi i64 [ %lanes, %entry ], [ %rest.next, %lane ]
+  %s = call i64 @llvm.cttz.i64(i64 %rest, i1 true)
+  %w = getelementptr inbounds TYPE, ptr %words, i64 %s
+  %word = load TYPE, ptr %w, align 4
+  %first = insertelement <SIZE x TYPE> poison, TYPE %word, i64 0
+  %wanted = shufflevector <SIZE x TYPE> %first, <SIZE x TYPE> poison, <SIZE x i32> zeroinitializer
+  %same = icmp eq <SIZE x TYPE> %all, %wanted
+  %bits = bitcast <SIZE x i1> %same to iSIZE
+  %wide = zext iSIZE %bits to i64
+  %some = and i64 %wide, %lanes
+  %r = getelementptr inbounds i64, ptr %results, i64 %s
+  store i64 %some, ptr %r, align 8
+  %less = sub i64 %rest, 1
+  %rest.next = and i64 %rest, %less
+  %more = icmp ne i64 %rest.next, 0
+  br i1 %more, label %lane, label %done
+done:
+  ret void
+}
+";
