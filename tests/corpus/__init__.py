@@ -20,6 +20,8 @@ FAMILIES = (
     "transforms",
     "bits",
     "dynamic",
+    "physics",
+    "learning",
 )
 for family in FAMILIES:
     importlib.import_module(f"corpus.{family}")
