@@ -22,6 +22,7 @@ FAMILIES = (
     "dynamic",
     "physics",
     "learning",
+    "transformers",
 )
 for family in FAMILIES:
     importlib.import_module(f"corpus.{family}")

@@ -65,7 +65,9 @@ def matrix_quantise(size, rng):
 def adam_step(n, rng):
     weights, gradients, first = rng.standard_normal((3, n)).astype(F32)
     second = rng.random(n, dtype=F32)
-    settings = np.array((1e-3, 0.9, 0.999, 1e-8, 0.01), np.dtype([(name, F32) for name in ("rate", "b1", "b2", "eps", "wd")]))[()]
+    settings = np.array(
+        (1e-3, 0.9, 0.999, 1e-8, 0.01), np.dtype([(name, F32) for name in ("rate", "b1", "b2", "eps", "wd")])
+    )[()]
     rate, beta1, beta2, epsilon, decay = (float(value) for value in settings)
     power1, power2 = F32(0.5), F32(0.25)
     g = gradients.astype(F64)
@@ -73,7 +75,9 @@ def adam_step(n, rng):
     moved = weights - rate * (m / (1 - power1) / (np.sqrt(v / (1 - power2)) + epsilon) + decay * weights)
     arguments = (weights, gradients, first, second, settings, power1, power2, n)
     expected = {0: moved, 2: m, 3: v}
-    return Launch(3, 64, arguments, expected, relative=1e-6, absolute=2e-7, reason="a dozen roundings, 1 - beta cancels")
+    return Launch(
+        3, 64, arguments, expected, relative=1e-6, absolute=2e-7, reason="a dozen roundings, 1 - beta cancels"
+    )
 
 
 @case((4, 100), (1, 1), (3, 33))

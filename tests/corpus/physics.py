@@ -210,4 +210,6 @@ def cloth_springs(size, rng):
             expected += np.where(valid, 10 * (length - rest) / length, 0)[..., None] * apart
     arguments = (positions, np.zeros_like(positions), width, height, 1.0, 10.0)
     grid = (blocks(width, 8), blocks(height, 8))
-    return Launch(grid, (8, 8), arguments, {1: expected}, absolute=4e-5, reason="differences of lengths near 1, times 10")
+    return Launch(
+        grid, (8, 8), arguments, {1: expected}, absolute=4e-5, reason="differences of lengths near 1, times 10"
+    )
