@@ -6,6 +6,11 @@
 #define __AGPU__ 1
 #define __cplusplus 201703L
 #define NULL nullptr
+// Promises to the optimizer, which keeps what the program does without them.
+#define __builtin_expect(value, expected) (value)
+#define __builtin_assume(condition) ((void)0)
+#define __builtin_unreachable() ((void)0)
+#define __builtin_assume_aligned(pointer, bytes) (pointer)
 
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)

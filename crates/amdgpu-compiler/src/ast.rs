@@ -39,6 +39,8 @@ pub enum TypeKind {
         element: Box<TypeExpr>,
         length: Option<Box<Expr>>,
     },
+    /// `decltype(expression)`.
+    Decltype(Box<Expr>),
 }
 
 /// An argument of a template, as written.
@@ -46,12 +48,16 @@ pub enum TypeKind {
 pub enum TemplateArgument {
     Type(TypeExpr),
     Value(Expr),
+    /// `Ts...`: once for each element of the packs among the names.
+    Expansion(Box<TemplateArgument>, Vec<Symbol>),
 }
 
 /// A parameter of a template.
 #[derive(Clone, Debug)]
 pub struct TemplateParameter {
     pub name: Option<Symbol>,
+    /// `typename... Ts`: the last one, and any number of arguments.
+    pub is_pack: bool,
     pub kind: TemplateParameterKind,
 }
 
@@ -61,11 +67,11 @@ pub enum TemplateParameterKind {
     Value { ty: TypeExpr, default: Option<Expr> },
 }
 
-/// `template <…>` before a function, struct or alias.
+/// `template <…>` before a function, struct, alias or variable.
 #[derive(Clone, Debug)]
 pub struct Template {
     pub parameters: Vec<TemplateParameter>,
-    /// `template <> struct Name<arguments>`: the arguments of a full specialisation.
+    /// `template <…> struct Name<arguments>` and `template <> void name<arguments>(…)`: what it is a specialisation for.
     pub specialisation: Option<Vec<TemplateArgument>>,
     pub item: Item,
     pub span: Span,
@@ -77,6 +83,7 @@ pub struct Lambda {
     /// What stands for everything that is used and not named: `[=]` or `[&]`.
     pub default_capture: Option<CaptureKind>,
     pub captures: Vec<Capture>,
+    pub captures_this: bool,
     /// Names in the body: what a default capture may mean.
     pub names: Vec<Symbol>,
     /// Names from the captures to the end of the body: what it may mean by anything around it.
@@ -134,6 +141,8 @@ pub enum ExprKind {
         object: Box<Expr>,
         name: Symbol,
         is_arrow: bool,
+        /// `object.template name<arguments>`.
+        arguments: Option<Vec<TemplateArgument>>,
     },
     Index(Box<Expr>, Box<Expr>),
     Call(Box<Expr>, Vec<Expr>),
@@ -162,8 +171,32 @@ pub enum ExprKind {
     /// `__is_same(T, U)`.
     SameType(Box<TypeExpr>, Box<TypeExpr>),
     SizeofValue(Box<Expr>),
+    AlignofType(Box<TypeExpr>),
+    /// `sizeof...(Ts)`.
+    SizeofPack(Symbol),
+    /// `pattern...` among arguments: once for each element of the packs among the names.
+    Expansion {
+        pattern: Box<Expr>,
+        names: Vec<Symbol>,
+    },
+    /// `(pattern + ...)`, `(... + pattern)`, each also with a start value.
+    Fold(Box<Fold>),
+    /// `.field = value` in a list.
+    Designated(Symbol, Box<Expr>),
     /// `{a, b}` as an initialiser.
     List(Vec<Expr>),
+}
+
+/// A fold of a pack with an operator; without one, with the comma.
+#[derive(Clone, Debug)]
+pub struct Fold {
+    pub operation: Option<BinaryOp>,
+    pub pattern: Expr,
+    /// Names of the pattern.
+    pub names: Vec<Symbol>,
+    pub start: Option<Expr>,
+    /// The first element is the last to be taken: `(pattern op ...)`.
+    pub is_right: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -246,6 +279,8 @@ pub enum StmtKind {
     Empty,
     Expr(Expr),
     Variables(Vec<Variable>),
+    /// `auto [a, b] = value;`
+    Bindings(Bindings),
     /// Statements without a scope of their own: a declaration that defines a struct and variables.
     Sequence(Vec<Stmt>),
     Item(Box<Item>),
@@ -262,8 +297,14 @@ pub enum StmtKind {
         step: Option<Expr>,
         body: Box<Stmt>,
     },
+    /// `for (variable : range)`.
+    RangeFor {
+        variable: Variable,
+        range: Expr,
+        body: Box<Stmt>,
+    },
     While {
-        condition: Expr,
+        condition: Condition,
         body: Box<Stmt>,
     },
     DoWhile {
@@ -287,6 +328,16 @@ pub struct Condition {
     pub value: Expr,
 }
 
+/// Names for the fields of a struct or the elements of an array.
+#[derive(Clone, Debug)]
+pub struct Bindings {
+    pub names: Vec<(Symbol, Span)>,
+    pub value: Expr,
+    /// `auto& [a, b]`: of the value itself, not of a copy.
+    pub is_reference: bool,
+    pub is_const: bool,
+}
+
 /// A declared variable.
 #[allow(clippy::struct_excessive_bools)] // One for each word that may stand before it.
 #[derive(Clone, Debug)]
@@ -301,6 +352,12 @@ pub struct Variable {
     pub is_device: bool,
     pub is_shared: bool,
     pub is_extern: bool,
+    /// Of fields: the width of a bit-field.
+    pub bits: Option<Expr>,
+    /// Of fields: `union { … };` without a name, and bases, whose fields count as those of the struct.
+    pub is_transparent: bool,
+    /// Of fields.
+    pub is_mutable: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -328,6 +385,7 @@ pub enum Item {
     },
 }
 
+#[allow(clippy::struct_excessive_bools)] // One for each word that may stand before it.
 #[derive(Clone, Debug)]
 pub struct Function {
     pub name: Symbol,
@@ -340,6 +398,10 @@ pub struct Function {
     pub body: Option<Vec<Stmt>>,
     pub is_never_inlined: bool,
     pub is_constexpr: bool,
+    /// Of constructors and conversions: only where it is written.
+    pub is_explicit: bool,
+    /// `operator type()`.
+    pub is_conversion: bool,
     /// Of members.
     pub role: Role,
     /// Of constructors: `: field(value), …`.
@@ -355,6 +417,7 @@ pub enum Role {
     ConstMethod,
     StaticMethod,
     Constructor,
+    Destructor,
 }
 
 /// `field(value)` before the body of a constructor.
@@ -372,6 +435,8 @@ pub struct Parameter {
     pub ty: TypeExpr,
     /// The default argument.
     pub start: Option<Expr>,
+    /// `Ts... values`: the names in the type.
+    pub pack: Option<Vec<Symbol>>,
 }
 
 #[derive(Clone, Debug)]
@@ -382,6 +447,9 @@ pub struct Struct {
     /// Functions, types and constants that belong to the struct.
     pub members: Vec<Item>,
     pub align: Option<Expr>,
+    /// How many of the fields, from the first, are bases.
+    pub bases: usize,
+    pub is_union: bool,
     /// `struct name;`
     pub is_declaration: bool,
 }

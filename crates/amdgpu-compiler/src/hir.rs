@@ -4,7 +4,7 @@
 use crate::ast::BinaryOp;
 use crate::ir::{Cooperation, GlobalKind, Intrinsic, Special};
 use crate::source::Span;
-use crate::types::TypeId;
+use crate::types::{BitRange, TypeId};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LocalId(pub u32);
@@ -114,6 +114,8 @@ pub enum ExprKind {
     Load(Box<Place>),
     /// A struct from its fields, in order.
     Struct(Vec<Expr>),
+    /// An array or union: values at byte offsets; the rest is zero.
+    Aggregate(Vec<(u64, Expr)>),
     /// Conversion to the type of the expression.
     Cast(Box<Expr>),
     Negate(Box<Expr>),
@@ -166,6 +168,8 @@ pub enum PlaceKind {
     Shared(SharedId),
     Dereference(Expr),
     Field(Box<Place>, u64),
+    /// A bit-field in its unit, which has the same type.
+    Bits(Box<Place>, BitRange),
     /// The value of an expression that has no address of its own: a struct returned by a function.
     Temporary(Expr),
 }

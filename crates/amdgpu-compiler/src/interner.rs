@@ -123,6 +123,8 @@ words! {
     DEFINED "defined" VA_ARGS "__VA_ARGS__" FILE_MACRO "__FILE__" LINE_MACRO "__LINE__" COUNTER_MACRO "__COUNTER__"
     HAS_INCLUDE "__has_include"
     PROTECTED "protected" FRIEND "friend" EXPLICIT "explicit" MUTABLE "mutable" INSTANTIATE "__agpu_instantiate"
+    DECLTYPE "decltype" PRAGMA_OPERATOR "_Pragma" THREAD_LOCAL "thread_local" CONCEPT "concept" REQUIRES "requires" TYPEID "typeid"
+    CATCH "catch" FINAL "final" OPERATOR_ARROW "operator->"
     IS_SAME "__is_same" FORWARD "forward" MOVE "move"
     OPERATOR_ADD "operator+" OPERATOR_SUBTRACT "operator-" OPERATOR_MULTIPLY "operator*" OPERATOR_DIVIDE "operator/"
     OPERATOR_REMAINDER "operator%" OPERATOR_SHIFT_LEFT "operator<<" OPERATOR_SHIFT_RIGHT "operator>>" OPERATOR_AND "operator&"

@@ -1,6 +1,7 @@
 //! Typed tree to SSA: variables without an address become values, control flow becomes blocks, and `a * b + c` within one
 //! expression becomes one fused operation (C's contraction rule), so that every target rounds alike.
 
+mod bits;
 mod expressions;
 mod kernel_structs;
 mod narrow_floats;

@@ -3,11 +3,13 @@
 
 mod aggregates;
 mod declarations;
+mod declarators;
 mod expressions;
 mod host;
 mod lambdas;
 pub mod literals;
 mod members;
+mod packs;
 mod specifiers;
 mod statements;
 mod templates;
@@ -73,6 +75,14 @@ pub struct Parser<'a> {
     /// Inside of template arguments, where `>` is not an operator.
     angle_closes: bool,
     depth: usize,
+    /// `<arguments>` after the name that was declared last: of a specialisation.
+    name_arguments: Option<Vec<crate::ast::TemplateArgument>>,
+    /// After `template <>`, where any name may have arguments.
+    is_specialising: bool,
+    /// Names of packs, of all templates.
+    packs: WordSet<Symbol>,
+    /// Names of member templates of all structs.
+    member_templates: WordSet<Symbol>,
     /// Structs and enums defined inside of other declarations.
     side_items: Vec<Item>,
     host_names: WordSet<Symbol>,
@@ -113,6 +123,10 @@ impl<'a> Parser<'a> {
             split: None,
             angle_closes: false,
             depth: 0,
+            name_arguments: None,
+            is_specialising: false,
+            packs: WordSet::default(),
+            member_templates: WordSet::default(),
             side_items: Vec::new(),
             host_names: WordSet::default(),
             host_types: WordSet::default(),

@@ -2,13 +2,17 @@
 //!
 //! User functions are all checked. Functions of the device library are checked when something calls them.
 
+mod access;
+mod bases;
 mod builtins;
 mod calls;
 mod candidates;
 mod constants;
+mod constructors;
 mod conversions;
 mod cooperation;
 mod deduction;
+mod destructors;
 mod evaluation;
 mod expressions;
 mod functions;
@@ -16,12 +20,17 @@ mod globals;
 mod initialisers;
 mod instances;
 mod lambdas;
+mod lists;
 mod members;
 mod operators;
+mod packs;
+mod ranges;
 mod scope;
+mod specialisations;
 mod statements;
 mod templates;
 mod type_names;
+mod user_conversions;
 mod values;
 mod waves;
 
@@ -53,6 +62,10 @@ enum Entity {
     ConstType(TypeId),
     /// Index into the templates of structs and aliases.
     TypeTemplate(usize),
+    /// Index into the templates of variables.
+    VariableTemplate(usize),
+    /// What a parameter pack stands for, element by element.
+    Pack(Rc<Vec<Entity>>),
     /// A field or function of the struct whose member is being checked.
     Member(TypeId),
     /// A field of the lambda whose body is being checked.
@@ -127,6 +140,10 @@ struct Current {
     returns_reference: bool,
     /// The return type is still to be found.
     is_deduced: bool,
+    /// Variables whose destructors are to be called, in the order of their declaration.
+    cleanups: Vec<(LocalId, TypeId)>,
+    /// For each loop and switch around: how many cleanups there were, and whether it is a loop.
+    exits: Vec<(usize, bool)>,
 }
 
 /// A checked program.
@@ -159,6 +176,9 @@ pub struct Sema<'a> {
     /// Of each overload set.
     templates_of: WordMap<usize, Vec<usize>>,
     type_templates: Vec<templates::TypeTemplate<'a>>,
+    variable_templates: Vec<specialisations::VariableTemplate<'a>>,
+    /// Inside of `decltype` and `sizeof`, where nothing is computed.
+    unevaluated: u32,
     instances: instances::Instances,
     members: members::Members<'a>,
     started: WordSet<FunctionId>,
@@ -197,6 +217,8 @@ impl<'a> Sema<'a> {
             function_templates: Vec::new(),
             templates_of: WordMap::default(),
             type_templates: Vec::new(),
+            variable_templates: Vec::new(),
+            unevaluated: 0,
             instances: instances::Instances::default(),
             members: members::Members::default(),
             started: WordSet::default(),

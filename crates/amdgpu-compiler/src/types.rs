@@ -202,11 +202,26 @@ pub struct StructId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EnumId(pub u32);
 
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 #[derive(Clone, Debug)]
 pub struct Field {
     pub name: Symbol,
     pub ty: TypeId,
+    /// Of bit-fields: that of the unit they lie in.
     pub offset: u64,
+    pub bits: Option<BitRange>,
+    /// Its fields count as those of the struct: a base, or a union without a name.
+    pub is_transparent: bool,
+    pub is_base: bool,
+    /// Written through const objects too.
+    pub is_mutable: bool,
+}
+
+/// Which bits of its unit a bit-field has, counted from the lowest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BitRange {
+    pub shift: u8,
+    pub width: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -215,6 +230,7 @@ pub struct StructType {
     pub fields: Vec<Field>,
     pub bytes: u64,
     pub align: u64,
+    pub is_union: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -9,7 +9,12 @@ use crate::types::{self, ScalarType, TypeId, TypeTable};
 impl Lowering<'_> {
     /// Computes an expression for its effects.
     pub(super) fn effect(&mut self, expr: &Expr) {
-        if self.is_struct(expr.ty) {
+        if let ExprKind::Assign(place, source) = &expr.kind
+            && matches!(self.types.get(place.ty), types::Type::Array { .. })
+        {
+            let to = self.address(place);
+            self.value_into(source, to);
+        } else if self.is_struct(expr.ty) {
             self.struct_address(expr);
         } else {
             self.value(expr);
@@ -31,7 +36,9 @@ impl Lowering<'_> {
                 _ => self.float(ty, *value),
             },
             // Structs were handled above.
-            ExprKind::Null | ExprKind::Struct(_) => self.constant(POINTER, 0),
+            ExprKind::Null | ExprKind::Struct(_) | ExprKind::Aggregate(_) => {
+                self.constant(POINTER, 0)
+            }
             ExprKind::Load(place) => self.read(place),
             ExprKind::AddressOf(place) => self.address(place),
             ExprKind::Cast(inner) => self.conversion(inner, expr.ty),
@@ -493,6 +500,9 @@ impl Lowering<'_> {
         let target = self.prepare(place);
         self.at(place.span);
         self.write_prepared(target, value);
+        if let PlaceKind::Bits(..) = place.kind {
+            return self.read_prepared(target, place.ty);
+        }
         value
     }
 

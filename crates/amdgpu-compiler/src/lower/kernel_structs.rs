@@ -55,6 +55,14 @@ impl Lowering<'_> {
     /// The scalars inside of a type, with their offsets.
     fn leaves(&self, ty: TypeId, base: u64, out: &mut Vec<(u64, Type)>) {
         match self.types.get(ty) {
+            types::Type::Struct(index)
+                if {
+                    let structure = &self.types.structs[index.0 as usize];
+                    structure.is_union || structure.fields.iter().any(|field| field.bits.is_some())
+                } =>
+            {
+                self.word_leaves(ty, base, out);
+            }
             types::Type::Struct(index) => {
                 for field in &self.types.structs[index.0 as usize].fields {
                     self.leaves(field.ty, base + field.offset, out);
@@ -73,5 +81,18 @@ impl Lowering<'_> {
                 out.push((base, if ty == Type::I1 { Type::I8 } else { ty }));
             }
         }
+    }
+
+    /// The words a union or a struct with bit-fields is made of, whose fields lie over each other.
+    fn word_leaves(&self, ty: TypeId, base: u64, out: &mut Vec<(u64, Type)>) {
+        let align = self.types.align(ty).min(8);
+        let word = match align {
+            1 => Type::I8,
+            2 => Type::I16,
+            4 => Type::I32,
+            _ => Type::I64,
+        };
+        let count = self.types.bytes(ty) / align;
+        out.extend((0..count).map(|index| (base + index * align, word)));
     }
 }

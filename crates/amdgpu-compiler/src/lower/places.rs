@@ -1,5 +1,6 @@
 //! Places, and values that live in memory.
 
+use super::bits::BitPlace;
 use super::{Home, Lowering, POINTER};
 use crate::hir::{Expr, ExprKind, Initial, LocalId, Place, PlaceKind};
 use crate::ir::{AddressSpace, CastKind, Op, Type, Value};
@@ -45,6 +46,8 @@ impl Lowering<'_> {
                 let base = self.address(inner);
                 self.address_plus(base, *offset)
             }
+            // The checker lets nobody take the address of a bit-field.
+            PlaceKind::Bits(unit, _) => self.address(unit),
             PlaceKind::Temporary(value) => {
                 let slot = self.slot(self.types.bytes(value.ty), self.types.align(value.ty));
                 self.value_into(value, slot);
@@ -58,6 +61,10 @@ impl Lowering<'_> {
         if let Some(variable) = self.variable_of(place) {
             return self.read_variable(variable);
         }
+        if let PlaceKind::Bits(unit, range) = &place.kind {
+            let bits = self.bit_place(unit, *range);
+            return self.read_bits(bits, place.ty);
+        }
         let address = self.address(place);
         self.at(place.span);
         self.load(address, self.ir_type(place.ty))
@@ -65,6 +72,9 @@ impl Lowering<'_> {
 
     /// A place made ready to be read and written once each, with its address computed once.
     pub(super) fn prepare(&mut self, place: &Place) -> Prepared {
+        if let PlaceKind::Bits(unit, range) = &place.kind {
+            return Prepared::Bits(self.bit_place(unit, *range));
+        }
         match self.variable_of(place) {
             Some(variable) => Prepared::Variable(variable),
             None => Prepared::Memory(self.address(place)),
@@ -75,6 +85,7 @@ impl Lowering<'_> {
         match prepared {
             Prepared::Variable(variable) => self.read_variable(variable),
             Prepared::Memory(address) => self.load(address, self.ir_type(ty)),
+            Prepared::Bits(bits) => self.read_bits(bits, ty),
         }
     }
 
@@ -82,12 +93,13 @@ impl Lowering<'_> {
         match prepared {
             Prepared::Variable(variable) => self.write_variable(variable, value),
             Prepared::Memory(address) => self.store(address, value),
+            Prepared::Bits(bits) => self.write_bits(bits, value),
         }
     }
 
     /// Computes a value of any type into memory.
     pub(super) fn value_into(&mut self, value: &Expr, to: Value) {
-        if !self.is_struct(value.ty) {
+        if !self.is_in_memory(value) {
             let result = self.value(value);
             self.store(to, result);
             return;
@@ -106,20 +118,8 @@ impl Lowering<'_> {
                     Type::Void,
                 );
             }
-            ExprKind::Struct(fields) => {
-                let types::Type::Struct(index) = self.types.get(value.ty) else {
-                    return;
-                };
-                let offsets: Vec<u64> = self.types.structs[index.0 as usize]
-                    .fields
-                    .iter()
-                    .map(|field| field.offset)
-                    .collect();
-                for (field, offset) in fields.iter().zip(offsets) {
-                    let address = self.address_plus(to, offset);
-                    self.value_into(field, address);
-                }
-            }
+            ExprKind::Struct(fields) => self.struct_into(fields, value.ty, to),
+            ExprKind::Aggregate(parts) => self.parts_into(parts, value.ty, to),
             ExprKind::Call(function, arguments) => {
                 self.call(*function, arguments, value.ty, Some(to));
             }
@@ -168,6 +168,52 @@ impl Lowering<'_> {
         }
     }
 
+    /// Whether a value is computed into memory: structs and arrays are.
+    pub(super) fn is_in_memory(&self, value: &Expr) -> bool {
+        self.is_struct(value.ty) || matches!(self.types.get(value.ty), types::Type::Array { .. })
+    }
+
+    fn struct_into(&mut self, values: &[Expr], ty: TypeId, to: Value) {
+        let types::Type::Struct(index) = self.types.get(ty) else {
+            return;
+        };
+        let types = self.types;
+        let fields = &types.structs[index.0 as usize].fields;
+        if fields.iter().any(|field| field.bits.is_some()) {
+            self.clear(to, ty);
+        }
+        for (value, field) in values.iter().zip(fields) {
+            let address = self.address_plus(to, field.offset);
+            if let Some(range) = field.bits {
+                let bits = self.bit_place_at(address, field.ty, range);
+                let value = self.value(value);
+                self.write_bits(bits, value);
+            } else {
+                self.value_into(value, address);
+            }
+        }
+    }
+
+    /// Values at offsets; the rest is zero.
+    fn parts_into(&mut self, parts: &[(u64, Expr)], ty: TypeId, to: Value) {
+        let covered: u64 = parts
+            .iter()
+            .map(|(_, value)| self.types.bytes(value.ty))
+            .sum();
+        if covered < self.types.bytes(ty) {
+            self.clear(to, ty);
+        }
+        for (offset, value) in parts {
+            let part = self.address_plus(to, *offset);
+            self.value_into(value, part);
+        }
+    }
+
+    fn clear(&mut self, to: Value, ty: TypeId) {
+        let (bytes, align) = (self.types.bytes(ty), self.types.align(ty));
+        self.emit(Op::Clear { to, bytes, align }, Type::Void);
+    }
+
     /// The address of a struct value: its own where it has one, else a copy.
     pub(super) fn struct_address(&mut self, value: &Expr) -> Value {
         let slot = self.slot(self.types.bytes(value.ty), self.types.align(value.ty));
@@ -202,25 +248,7 @@ impl Lowering<'_> {
             }
             (Home::Memory(address), Initial::Parts(parts)) => {
                 let Some(ty) = ty else { return };
-                let (bytes, align) = (self.types.bytes(ty), self.types.align(ty));
-                let covered: u64 = parts
-                    .iter()
-                    .map(|(_, value)| self.types.bytes(value.ty))
-                    .sum();
-                if covered < bytes {
-                    self.emit(
-                        Op::Clear {
-                            to: address,
-                            bytes,
-                            align,
-                        },
-                        Type::Void,
-                    );
-                }
-                for (offset, value) in parts {
-                    let part = self.address_plus(address, *offset);
-                    self.value_into(value, part);
-                }
+                self.parts_into(parts, ty, address);
             }
         }
     }
@@ -231,4 +259,5 @@ impl Lowering<'_> {
 pub(super) enum Prepared {
     Variable(usize),
     Memory(Value),
+    Bits(BitPlace),
 }

@@ -2,7 +2,7 @@
 
 use super::specifiers::Specifiers;
 use super::{Parse, Parser};
-use crate::ast::{Enum, Item, Struct, TypeKind};
+use crate::ast::{Enum, Item, Struct, TypeKind, Variable};
 use crate::interner::{Symbol, words};
 use crate::token::{Token, TokenKind};
 
@@ -25,11 +25,15 @@ impl Parser<'_> {
 
     /// `__align__(16)` and its relatives after `struct`.
     pub(super) fn struct_attributes(&mut self, specifiers: &mut Specifiers) -> Parse<()> {
-        while matches!(
-            self.peek().symbol,
-            words::ALIGN | words::ALIGNAS | words::ATTRIBUTE
-        ) && self.at(TokenKind::Identifier)
-        {
+        loop {
+            self.skip_attributes()?;
+            if !matches!(
+                self.peek().symbol,
+                words::ALIGN | words::ALIGNAS | words::ATTRIBUTE
+            ) || !self.at(TokenKind::Identifier)
+            {
+                return Ok(());
+            }
             if self.bump().symbol == words::ATTRIBUTE {
                 self.skip_parens()?;
             } else {
@@ -38,7 +42,6 @@ impl Parser<'_> {
                 self.expect(TokenKind::RightParen, "after the alignment")?;
             }
         }
-        Ok(())
     }
 
     pub(super) fn structure_after_name(
@@ -56,9 +59,14 @@ impl Parser<'_> {
             self.interner.intern(&text)
         };
         self.add_type_name(symbol);
-        if self.at(TokenKind::Colon) {
-            return self.refuse(self.peek().site, "inheritance", None);
+        if name.is_some() && self.at_word(words::FINAL) {
+            self.bump();
         }
+        let bases = if self.at(TokenKind::Colon) && allows_definition {
+            self.bases()?
+        } else {
+            Vec::new()
+        };
         if !self.at(TokenKind::LeftBrace) {
             if name.is_none() {
                 return self.fail(word.site, "a struct needs a name or a body", None);
@@ -70,37 +78,76 @@ impl Parser<'_> {
                     fields: Vec::new(),
                     members: Vec::new(),
                     align: None,
+                    bases: 0,
+                    is_union: false,
                     is_declaration: true,
                 }));
             }
             return Ok(TypeKind::Named(symbol));
         }
-        if word.symbol == words::UNION {
-            return self.refuse(
-                word.site,
-                "a union",
-                Some("use __float_as_int and its relatives, or two variables"),
-            );
-        }
         if !allows_definition {
             return self.fail(word.site, "a struct cannot be defined here", None);
         }
-        let members = self.nested(|parser| parser.members(symbol))?;
+        let mut members = self.nested(|parser| parser.members(symbol))?;
+        let base_count = bases.len();
+        members.fields.splice(0..0, bases);
         let item = Item::Struct(Struct {
             name: symbol,
             span,
             fields: members.fields,
             members: members.items,
             align: specifiers.align.take(),
+            bases: base_count,
+            is_union: word.symbol == words::UNION,
             is_declaration: false,
         });
         self.side_items.push(item);
         Ok(TypeKind::Named(symbol))
     }
 
+    /// `: public Base, Other<int>`, as fields that come first.
+    fn bases(&mut self) -> Parse<Vec<Variable>> {
+        self.bump();
+        let mut bases = Vec::new();
+        loop {
+            while matches!(
+                self.peek().symbol,
+                words::PUBLIC | words::PRIVATE | words::PROTECTED | words::VIRTUAL
+            ) {
+                let word = self.bump();
+                if word.symbol == words::VIRTUAL {
+                    return self.refuse(word.site, "virtual inheritance", None);
+                }
+            }
+            let start = self.peek().site;
+            let Some(ty) = self.specifiers(false)?.ty else {
+                let found = self.shown(self.peek());
+                return self.fail(start, format!("expected a base, found {found}"), None);
+            };
+            let name = match &ty.kind {
+                TypeKind::Named(name)
+                | TypeKind::Template { name, .. }
+                | TypeKind::Member { name, .. } => *name,
+                _ => return self.fail(start, "a base is a struct", None),
+            };
+            if self.at(TokenKind::Ellipsis) {
+                return self.refuse(self.peek().site, "a pack of bases", None);
+            }
+            let span = ty.span;
+            bases.push(Variable {
+                is_transparent: true,
+                ..super::members::field(name, span, ty)
+            });
+            if !self.accept(TokenKind::Comma) {
+                return Ok(bases);
+            }
+        }
+    }
+
     pub(super) fn enumeration(&mut self) -> Parse<TypeKind> {
         let word = self.bump();
         let is_scoped = self.accept_word(words::CLASS) || self.accept_word(words::STRUCT);
+        self.skip_attributes()?;
         let name = if self.at(TokenKind::Identifier) {
             Some(self.bump())
         } else {

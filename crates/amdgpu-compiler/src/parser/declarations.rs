@@ -1,5 +1,6 @@
 //! Declarations: specifiers, declarators, functions, structs, enums, aliases.
 
+use super::declarators::Declared;
 use super::specifiers::{Specifiers, is_specifier, is_specifier_with_arguments};
 use super::{Parse, Parser};
 use crate::ast::{
@@ -9,13 +10,6 @@ use crate::ast::{
 use crate::interner::{Symbol, words};
 use crate::source::Span;
 use crate::token::TokenKind;
-
-/// A name with the type it declares.
-pub(super) struct Declared {
-    pub name: Option<Symbol>,
-    pub span: Span,
-    pub ty: TypeExpr,
-}
 
 impl Parser<'_> {
     /// A declaration at file level; structs defined inside come before it.
@@ -134,7 +128,8 @@ impl Parser<'_> {
         if is_specifier(token.symbol) {
             // `float(x)` at the start of a statement is an expression.
             return self.peek_at(1).kind != TokenKind::LeftParen
-                || is_specifier_with_arguments(token.symbol);
+                || is_specifier_with_arguments(token.symbol)
+                || self.is_nested_declarator(1);
         }
         self.is_type_name_at(self.namespace_prefix(0))
     }
@@ -152,106 +147,13 @@ impl Parser<'_> {
                 return self.peek_at(after + 1).kind == TokenKind::Identifier
                     && self.peek_at(after + 2).kind == TokenKind::Identifier;
             }
-            return !matches!(
-                self.peek_at(after).kind,
-                TokenKind::LeftParen | TokenKind::LeftBrace
-            );
+            return self.is_nested_declarator(after)
+                || !matches!(
+                    self.peek_at(after).kind,
+                    TokenKind::LeftParen | TokenKind::LeftBrace
+                );
         }
         false
-    }
-
-    /// Pointers, the name, and array lengths.
-    pub(super) fn declarator(&mut self, base: TypeExpr) -> Parse<Declared> {
-        let mut ty = base;
-        let mut levels = 0usize;
-        loop {
-            let token = *self.peek();
-            let span = ty.span.to(token.site);
-            match token.kind {
-                TokenKind::Star => {
-                    self.bump();
-                    let mut is_const = false;
-                    let mut is_restrict = false;
-                    while self.at(TokenKind::Identifier) {
-                        match self.peek().symbol {
-                            words::CONST => is_const = true,
-                            words::RESTRICT | words::RESTRICT2 => is_restrict = true,
-                            words::VOLATILE => {}
-                            _ => break,
-                        }
-                        self.bump();
-                    }
-                    ty = TypeExpr {
-                        kind: TypeKind::Pointer {
-                            pointee: Box::new(ty),
-                            is_restrict,
-                        },
-                        is_const,
-                        span,
-                    };
-                }
-                TokenKind::Amp => {
-                    self.bump();
-                    ty = TypeExpr {
-                        kind: TypeKind::Reference(Box::new(ty)),
-                        is_const: false,
-                        span,
-                    };
-                }
-                TokenKind::AmpAmp => {
-                    self.bump();
-                    ty = TypeExpr {
-                        kind: TypeKind::Forwarding(Box::new(ty)),
-                        is_const: false,
-                        span,
-                    };
-                }
-                _ => break,
-            }
-            levels += 1;
-            if levels > 16 {
-                return self.fail(token.site, "more than 16 levels of pointers", None);
-            }
-        }
-        if self.at(TokenKind::LeftParen) && self.peek_at(1).kind == TokenKind::Star {
-            return self.refuse(self.peek().site, "a pointer to a function or array", None);
-        }
-        let (name, span) = if self.at_word(words::OPERATOR) {
-            let span = self.peek().site;
-            (Some(self.operator_name()?), span)
-        } else if self.at(TokenKind::Identifier) && !is_specifier(self.peek().symbol) {
-            let token = self.bump();
-            (Some(token.symbol), token.site)
-        } else {
-            (None, self.peek().site)
-        };
-        let mut lengths = Vec::new();
-        while self.at(TokenKind::LeftBracket) {
-            self.bump();
-            let length = if self.at(TokenKind::RightBracket) {
-                None
-            } else {
-                Some(self.assignment()?)
-            };
-            self.expect(TokenKind::RightBracket, "after the array length")?;
-            lengths.push(length);
-            if lengths.len() > 16 {
-                return self.fail(span, "more than 16 array dimensions", None);
-            }
-        }
-        for length in lengths.into_iter().rev() {
-            let span = ty.span;
-            let is_const = ty.is_const;
-            ty = TypeExpr {
-                kind: TypeKind::Array {
-                    element: Box::new(ty),
-                    length: length.map(Box::new),
-                },
-                is_const,
-                span,
-            };
-        }
-        Ok(Declared { name, span, ty })
     }
 
     /// The declarators after the first, with their initialisers.
@@ -293,6 +195,9 @@ impl Parser<'_> {
                 is_device: specifiers.is_device,
                 is_shared: specifiers.is_shared,
                 is_extern: specifiers.is_extern,
+                bits: None,
+                is_transparent: false,
+                is_mutable: false,
             });
             if !self.accept(TokenKind::Comma) {
                 return Ok(variables);
@@ -348,6 +253,7 @@ impl Parser<'_> {
                 return self.refuse(self.peek().site, "a variable number of arguments", None);
             }
             let start = self.peek().site;
+            let first = self.next;
             let parameter = self.specifiers(false)?;
             let Some(mut base) = parameter.ty else {
                 let found = self.shown(self.peek());
@@ -371,12 +277,25 @@ impl Parser<'_> {
                 base.kind = TypeKind::Named(name);
                 invented.push(TemplateParameter {
                     name: Some(name),
+                    is_pack: false,
                     kind: TemplateParameterKind::Type { default: None },
                 });
             }
-            let declared = self.declarator(base)?;
+            let mut declared = self.declarator(base)?;
+            let mut pack = None;
+            if self.accept(TokenKind::Ellipsis) {
+                pack = Some(self.names_between(first, self.next));
+                if self.at(TokenKind::Identifier) {
+                    let name = self.bump();
+                    (declared.name, declared.span) = (Some(name.symbol), name.site);
+                    self.packs.insert(name.symbol);
+                }
+            }
+            if let Some(name) = declared.name {
+                self.hide_type_name(name);
+            }
             let value = if self.accept(TokenKind::Equal) {
-                Some(self.assignment()?)
+                Some(self.initialiser()?)
             } else {
                 None
             };
@@ -385,6 +304,7 @@ impl Parser<'_> {
                 span: declared.span,
                 ty: declared.ty,
                 start: value,
+                pack,
             });
             if !self.accept(TokenKind::Comma) {
                 break;
@@ -403,20 +323,34 @@ impl Parser<'_> {
             return self.fail(declared.span, "a function needs a name", None);
         };
         self.bump();
+        let changes = self.type_changes.len();
+        let function = self.function_after_name(specifiers, declared.ty, name, declared.span);
+        self.leave_type_scope(changes);
+        function
+    }
+
+    fn function_after_name(
+        &mut self,
+        specifiers: Specifiers,
+        result: TypeExpr,
+        name: Symbol,
+        span: Span,
+    ) -> Parse<Function> {
         let parameters = self.parameters(None)?;
         let mut role = Role::Free;
         while matches!(
             self.peek().symbol,
-            words::NOEXCEPT | words::ATTRIBUTE | words::CONST
+            words::NOEXCEPT | words::ATTRIBUTE | words::CONST | words::VOLATILE
         ) && self.at(TokenKind::Identifier)
         {
             match self.bump().symbol {
                 words::ATTRIBUTE => self.skip_parens()?,
+                words::NOEXCEPT if self.at(TokenKind::LeftParen) => self.skip_parens()?,
                 words::CONST => role = Role::ConstMethod,
                 _ => {}
             }
         }
-        let mut return_type = declared.ty;
+        let mut return_type = result;
         if matches!(return_type.kind, TypeKind::Auto) && self.accept(TokenKind::Arrow) {
             return_type = self.type_name()?;
         }
@@ -442,7 +376,7 @@ impl Parser<'_> {
         };
         Ok(Function {
             name,
-            span: declared.span,
+            span,
             is_kernel: specifiers.is_kernel,
             launch_bounds: specifiers.launch_bounds,
             return_type,
@@ -450,6 +384,8 @@ impl Parser<'_> {
             body,
             is_never_inlined: specifiers.is_never_inlined,
             is_constexpr: specifiers.is_constexpr,
+            is_explicit: specifiers.is_explicit,
+            is_conversion: false,
             role,
             initialisers,
         })

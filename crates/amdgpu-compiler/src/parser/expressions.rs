@@ -1,5 +1,6 @@
 //! Expressions, by precedence climbing.
 
+use super::specifiers::is_specifier;
 use super::{Parse, Parser, literals};
 use crate::ast::{BinaryOp, Expr, ExprKind, TypeExpr, TypeKind, UnaryOp};
 use crate::interner::words;
@@ -10,7 +11,7 @@ use crate::types::ScalarType;
 impl Parser<'_> {
     pub(super) fn expression(&mut self) -> Parse<Expr> {
         let mut left = self.assignment()?;
-        while self.at(TokenKind::Comma) {
+        while self.at(TokenKind::Comma) && !self.at_fold() {
             let span = self.bump().site;
             let right = self.assignment()?;
             let height = left.height.max(right.height) + 1;
@@ -68,14 +69,12 @@ impl Parser<'_> {
                         Some("add the missing '}'"),
                     );
                 }
-                if parser.at(TokenKind::Dot) {
-                    return parser.refuse(
-                        parser.peek().site,
-                        "a designated initialiser",
-                        Some("give the values in the order of the fields"),
-                    );
-                }
-                values.push(parser.initialiser()?);
+                let value = if parser.at(TokenKind::Dot) {
+                    parser.designated()?
+                } else {
+                    parser.expandable()?
+                };
+                values.push(value);
                 if !parser.accept(TokenKind::Comma) {
                     break;
                 }
@@ -83,6 +82,19 @@ impl Parser<'_> {
             parser.expect(TokenKind::RightBrace, "after the values")?;
             Ok(values)
         }
+    }
+
+    /// `.field = value`
+    fn designated(&mut self) -> Parse<Expr> {
+        self.bump();
+        let name = self.expect(TokenKind::Identifier, "as the name of a field")?;
+        if !self.at(TokenKind::LeftBrace) {
+            self.expect(TokenKind::Equal, "after the field")?;
+        }
+        let value = self.initialiser()?;
+        let height = value.height + 1;
+        let kind = ExprKind::Designated(name.symbol, Box::new(value));
+        self.make(kind, name.site, height)
     }
 
     pub(super) fn conditional(&mut self) -> Parse<Expr> {
@@ -104,7 +116,7 @@ impl Parser<'_> {
         })
     }
 
-    fn binary(&mut self, level: u8) -> Parse<Expr> {
+    pub(super) fn binary(&mut self, level: u8) -> Parse<Expr> {
         let mut left = self.unary()?;
         loop {
             if self.at(TokenKind::TripleLess) {
@@ -123,6 +135,9 @@ impl Parser<'_> {
             else {
                 return Ok(left);
             };
+            if self.at_fold() {
+                return Ok(left);
+            }
             let span = self.bump().site;
             let right = self.binary(precedence)?;
             let height = left.height.max(right.height) + 1;
@@ -168,6 +183,10 @@ impl Parser<'_> {
         if next.kind != TokenKind::Identifier {
             return false;
         }
+        if next.symbol == words::DECLTYPE {
+            let after = self.after_parens(2);
+            return self.peek_at(after).kind == TokenKind::RightParen;
+        }
         let mut after = self.peek_at(2).kind;
         let name = 1 + self.namespace_prefix(1);
         let is_type = self.type_names.contains(&self.peek_at(name).symbol);
@@ -199,12 +218,35 @@ impl Parser<'_> {
                 | words::VOLATILE
                 | words::TYPENAME
         );
+        if (is_type || is_word)
+            && after == TokenKind::LeftParen
+            && self.is_nested_declarator(name + 1)
+        {
+            return true;
+        }
         // `(float(x))` and `(P{1})` are values in parentheses.
         (is_type || is_word)
             && !matches!(
                 after,
                 TokenKind::LeftParen | TokenKind::LeftBrace | TokenKind::ColonColon
             )
+    }
+
+    /// How far ahead the token after the `)` is that closes the `(` at `ahead`.
+    fn after_parens(&self, ahead: usize) -> usize {
+        let (mut index, mut depth) = (ahead, 0usize);
+        loop {
+            match self.peek_at(index).kind {
+                TokenKind::LeftParen => depth += 1,
+                TokenKind::RightParen => depth = depth.saturating_sub(1),
+                TokenKind::Eof => return index,
+                _ => {}
+            }
+            index += 1;
+            if depth == 0 {
+                return index;
+            }
+        }
     }
 
     fn cast(&mut self) -> Parse<Expr> {
@@ -264,12 +306,35 @@ impl Parser<'_> {
                 }
                 TokenKind::Dot | TokenKind::Arrow => {
                     self.bump();
+                    let is_template = self.accept_word(words::TEMPLATE);
+                    if self.at_word(words::OPERATOR) {
+                        let name = self.operator_name()?;
+                        value = self.make(
+                            ExprKind::Member {
+                                object: Box::new(value),
+                                name,
+                                is_arrow: token.kind == TokenKind::Arrow,
+                                arguments: None,
+                            },
+                            token.site,
+                            height,
+                        )?;
+                        continue;
+                    }
                     let name = self.expect(TokenKind::Identifier, "as the name of a field")?;
+                    let arguments = if self.at(TokenKind::Less)
+                        && (is_template || self.member_templates.contains(&name.symbol))
+                    {
+                        Some(self.template_arguments()?)
+                    } else {
+                        None
+                    };
                     (
                         ExprKind::Member {
                             object: Box::new(value),
                             name: name.symbol,
                             is_arrow: token.kind == TokenKind::Arrow,
+                            arguments,
                         },
                         name.site,
                         height,
@@ -301,7 +366,7 @@ impl Parser<'_> {
     fn argument_list(&mut self) -> Parse<Vec<Expr>> {
         let mut arguments = Vec::new();
         while !self.at(TokenKind::RightParen) {
-            arguments.push(self.initialiser()?);
+            arguments.push(self.expandable()?);
             if !self.accept(TokenKind::Comma) {
                 break;
             }
@@ -352,7 +417,14 @@ impl Parser<'_> {
             }
             TokenKind::LeftParen => {
                 self.bump();
+                if self.at(TokenKind::Ellipsis) {
+                    return self.left_fold(span);
+                }
+                let first = self.next;
                 let mut value = self.nested(|parser| parser.bracketed(Self::expression))?;
+                if self.at_fold() {
+                    return self.fold_after(value, first, span);
+                }
                 self.expect(TokenKind::RightParen, "after the expression")?;
                 value.height += 1;
                 Ok(value)
@@ -423,6 +495,7 @@ impl Parser<'_> {
                 return self.make(kind, span, 1);
             }
             words::DYNAMIC_CAST => return self.refuse(span, "dynamic_cast", None),
+            words::TYPEID => return self.refuse(span, "typeid", Some("use std::is_same")),
             words::NEW | words::DELETE => {
                 return self.refuse(
                     span,
@@ -435,7 +508,7 @@ impl Parser<'_> {
                 self.bump();
                 return self.make(ExprKind::This, span, 1);
             }
-            words::TYPENAME => return self.construct(span),
+            words::TYPENAME | words::DECLTYPE => return self.construct(span),
             _ if self.namespace_prefix(0) > 0 => {
                 self.bump();
                 self.bump();
@@ -473,7 +546,7 @@ impl Parser<'_> {
         if is_type && self.peek_at(1).kind != TokenKind::ColonColon {
             return self.construct(span);
         }
-        if self.at_template_name(0) {
+        if self.at_template_name(0) || self.at_typed_arguments() {
             self.bump();
             let arguments = self.template_arguments()?;
             return self.make(ExprKind::TemplateName(token.symbol, arguments), span, 1);
@@ -552,10 +625,30 @@ impl Parser<'_> {
         )
     }
 
+    /// `min<int>(`: a type after the `<` and a call after the `>` leave no other meaning.
+    fn at_typed_arguments(&self) -> bool {
+        let after = self.peek_at(2);
+        self.peek_at(1).kind == TokenKind::Less
+            && after.kind == TokenKind::Identifier
+            && (is_specifier(after.symbol) || self.type_names.contains(&after.symbol))
+            && self
+                .after_angles(1)
+                .is_some_and(|after| self.peek_at(after).kind == TokenKind::LeftParen)
+    }
+
     fn size_of(&mut self, span: Span) -> Parse<Expr> {
         let word = self.bump();
         if word.symbol == words::ALIGNOF {
-            return self.refuse(span, "alignof", None);
+            self.expect(TokenKind::LeftParen, "after 'alignof'")?;
+            let ty = self.type_name()?;
+            self.expect(TokenKind::RightParen, "after the type")?;
+            return self.make(ExprKind::AlignofType(Box::new(ty)), span, 1);
+        }
+        if self.accept(TokenKind::Ellipsis) {
+            self.expect(TokenKind::LeftParen, "after 'sizeof...'")?;
+            let name = self.expect(TokenKind::Identifier, "as the name of a pack")?;
+            self.expect(TokenKind::RightParen, "after the name")?;
+            return self.make(ExprKind::SizeofPack(name.symbol), name.site, 1);
         }
         if self.at(TokenKind::LeftParen) && (self.is_cast() || self.is_type_in_parens()) {
             self.bump();
@@ -603,7 +696,7 @@ fn assignment_operator(kind: TokenKind) -> Option<Option<BinaryOp>> {
 }
 
 /// Operator and precedence of a binary token.
-fn binary_operator(kind: TokenKind) -> Option<(BinaryOp, u8)> {
+pub(super) fn binary_operator(kind: TokenKind) -> Option<(BinaryOp, u8)> {
     use BinaryOp as B;
     use TokenKind as K;
     Some(match kind {

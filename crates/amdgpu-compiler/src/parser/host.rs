@@ -22,6 +22,7 @@ pub(super) struct Head {
 
 impl Parser<'_> {
     pub(super) fn top_level(&mut self, items: &mut Vec<Item>) -> Parse<()> {
+        self.skip_attributes()?;
         let first = *self.peek();
         match first.kind {
             TokenKind::Semicolon => {
@@ -141,7 +142,7 @@ impl Parser<'_> {
         let mut index = 1;
         let mut depth = 0usize;
         let mut brackets = 0usize;
-        let mut is_host = false;
+        let (mut is_host, mut has_bases) = (false, false);
         loop {
             let token = self.peek_at(index);
             match token.kind {
@@ -159,7 +160,13 @@ impl Parser<'_> {
                 TokenKind::LeftParen if depth > 0 && brackets == 0 => {
                     is_host |= !is_attribute_word(self.peek_at(index - 1).symbol);
                 }
-                TokenKind::Colon if depth == 0 => is_host = true,
+                TokenKind::Colon if depth == 0 => has_bases = true,
+                // A base of the host makes a struct of the host.
+                TokenKind::Identifier
+                    if depth == 0 && has_bases && self.host_types.contains(&token.symbol) =>
+                {
+                    is_host = true;
+                }
                 TokenKind::Identifier => match token.symbol {
                     words::DEVICE | words::HOST | words::CONSTEXPR => return false,
                     words::STD | words::VIRTUAL | words::OPERATOR => {

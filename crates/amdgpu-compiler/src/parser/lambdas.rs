@@ -4,7 +4,6 @@ use super::{Parse, Parser};
 use crate::ast::{
     Capture, CaptureKind, Expr, ExprKind, Function, Lambda, Role, TypeExpr, TypeKind,
 };
-use crate::hashing::WordSet;
 use crate::interner::words;
 use crate::token::TokenKind;
 
@@ -22,6 +21,7 @@ impl Parser<'_> {
         let open = self.bump();
         let mut default_capture = None;
         let mut captures = Vec::new();
+        let mut captures_this = false;
         while !self.at(TokenKind::RightBracket) {
             let token = *self.peek();
             let next = self.peek_at(1).kind;
@@ -35,14 +35,16 @@ impl Parser<'_> {
                     self.bump();
                     default_capture = Some(CaptureKind::Reference);
                 }
-                TokenKind::Star | TokenKind::Identifier
-                    if token.kind == TokenKind::Star || token.symbol == words::LAMBDA_THIS =>
-                {
+                TokenKind::Star => {
                     return self.refuse(
                         token.site,
-                        "capturing 'this'",
-                        Some("capture the fields: [field = this->field]"),
+                        "capturing '*this'",
+                        Some("capture this, or the fields: [field = this->field]"),
                     );
+                }
+                TokenKind::Identifier if token.symbol == words::LAMBDA_THIS => {
+                    self.bump();
+                    captures_this = true;
                 }
                 _ => captures.push(self.capture()?),
             }
@@ -109,6 +111,8 @@ impl Parser<'_> {
             body: Some(body),
             is_never_inlined: false,
             is_constexpr: true,
+            is_explicit: false,
+            is_conversion: false,
             role: if is_mutable {
                 Role::Method
             } else {
@@ -119,6 +123,7 @@ impl Parser<'_> {
         let lambda = Lambda {
             default_capture,
             captures,
+            captures_this,
             names,
             all_names: self.names_between(start, self.next),
             templates,
@@ -134,10 +139,19 @@ impl Parser<'_> {
             CaptureKind::Value
         };
         let name = self.expect(TokenKind::Identifier, "as the name of a captured variable")?;
-        let start = if self.accept(TokenKind::Equal) {
-            Some(self.assignment()?)
-        } else {
-            None
+        let start = match self.kind() {
+            TokenKind::Equal => {
+                self.bump();
+                Some(self.assignment()?)
+            }
+            TokenKind::Ellipsis => {
+                return self.refuse(
+                    self.peek().site,
+                    "capturing a pack by name",
+                    Some("use [=] or [&]"),
+                );
+            }
+            _ => None,
         };
         Ok(Capture {
             name: name.symbol,
@@ -145,20 +159,5 @@ impl Parser<'_> {
             kind,
             start,
         })
-    }
-
-    /// The names among some tokens, fields and methods after `.` excepted.
-    fn names_between(&self, first: usize, end: usize) -> Vec<crate::interner::Symbol> {
-        let mut seen = WordSet::default();
-        let mut names = Vec::new();
-        let tokens = self.tokens.get(first..end).unwrap_or_default();
-        for (index, token) in tokens.iter().enumerate() {
-            let follows_dot =
-                index > 0 && matches!(tokens[index - 1].kind, TokenKind::Dot | TokenKind::Arrow);
-            if token.kind == TokenKind::Identifier && !follows_dot && seen.insert(token.symbol) {
-                names.push(token.symbol);
-            }
-        }
-        names
     }
 }

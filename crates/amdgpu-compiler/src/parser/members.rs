@@ -1,6 +1,6 @@
 //! What stands in the braces of a struct: fields, functions, constructors, operators, types and constants.
 
-use super::declarations::Declared;
+use super::declarators::Declared;
 use super::{Parse, Parser};
 use crate::ast::{Initialiser, Item, Role, Template, TypeExpr, TypeKind, Variable};
 use crate::interner::{Symbol, words};
@@ -56,6 +56,14 @@ impl Parser<'_> {
     fn member(&mut self, owner: Symbol, members: &mut Members) -> Parse<()> {
         match self.peek().symbol {
             words::VIRTUAL => return self.refuse(self.peek().site, "a virtual function", None),
+            words::USING if self.peek_at(2).kind != TokenKind::Equal => {
+                // `using Base::member;`: members of bases are found anyway.
+                while !matches!(self.kind(), TokenKind::Semicolon | TokenKind::Eof) {
+                    self.bump();
+                }
+                self.bump();
+                return Ok(());
+            }
             words::USING => {
                 let item = self.alias()?;
                 members.items.push(item);
@@ -69,24 +77,26 @@ impl Parser<'_> {
             words::TEMPLATE => return self.member_template(owner, members),
             _ => {}
         }
+        self.skip_attributes()?;
         let head = self.head();
-        if head.has_function_shape && !head.starts_value && !head.is_device {
+        if head.has_function_shape
+            && !head.starts_value
+            && !head.is_device
+            && !self.has_nested_declarator()
+        {
             return self.host_member();
         }
         let is_friend = self.has_specifier(words::FRIEND);
         let is_static = self.has_specifier(words::STATIC);
+        let is_mutable = self.has_specifier(words::MUTABLE);
         let specifiers = self.specifiers(true)?;
         members.items.append(&mut self.side_items);
         if self.at(TokenKind::Tilde) {
-            return self.refuse(self.peek().site, "a destructor", None);
+            return self.destructor(specifiers, members);
         }
         let Some(base) = specifiers.ty.clone() else {
             if self.at_word(words::OPERATOR) {
-                return self.refuse(
-                    self.peek().site,
-                    "a conversion operator",
-                    Some("write a function with a name"),
-                );
+                return self.conversion(specifiers, members);
             }
             let found = self.shown(self.peek());
             return self.fail(
@@ -95,7 +105,17 @@ impl Parser<'_> {
                 None,
             );
         };
-        if self.accept(TokenKind::Semicolon) {
+        if self.at(TokenKind::Semicolon) {
+            let semicolon = self.bump();
+            // `union { … };`: what is inside counts as part of this struct.
+            if let TypeKind::Named(name) = base.kind
+                && self.text(name).starts_with("(unnamed struct")
+            {
+                members.fields.push(Variable {
+                    is_transparent: true,
+                    ..field(name, semicolon.site, base)
+                });
+            }
             return Ok(());
         }
         if self.at(TokenKind::LeftParen)
@@ -112,7 +132,7 @@ impl Parser<'_> {
             };
             return self.constructor(specifiers, declared, members);
         }
-        let declared = self.declarator(base)?;
+        let declared = self.declarator(base.clone())?;
         if specifiers.is_typedef {
             return self.typedefs(&specifiers, declared, &mut members.items);
         }
@@ -128,11 +148,7 @@ impl Parser<'_> {
             return Ok(());
         }
         if self.at(TokenKind::Colon) {
-            return self.refuse(
-                self.peek().site,
-                "a bit field",
-                Some("use shifts and masks"),
-            );
+            return self.bit_fields(declared, &base, members);
         }
         let variables = self.variables(&specifiers, declared)?;
         self.expect(TokenKind::Semicolon, "after the field")?;
@@ -140,9 +156,125 @@ impl Parser<'_> {
             let items = variables.into_iter().map(Item::Variable);
             members.items.extend(items);
         } else {
-            members.fields.extend(variables);
+            members
+                .fields
+                .extend(variables.into_iter().map(|field| Variable {
+                    is_mutable,
+                    ..field
+                }));
         }
         Ok(())
+    }
+
+    /// `unsigned low : 4, high : 12;`, at the first `:`.
+    fn bit_fields(&mut self, first: Declared, base: &TypeExpr, members: &mut Members) -> Parse<()> {
+        let mut declared = first;
+        loop {
+            let span = self.peek().site;
+            let bits = if self.accept(TokenKind::Colon) {
+                Some(self.conditional()?)
+            } else {
+                None
+            };
+            // Without a name it is padding.
+            let name = match declared.name {
+                Some(name) => name,
+                None => self.interner.intern("(unnamed bits)"),
+            };
+            let start = match self.kind() {
+                TokenKind::Equal => {
+                    self.bump();
+                    Some(self.initialiser()?)
+                }
+                TokenKind::LeftBrace => Some(self.initialiser()?),
+                _ => None,
+            };
+            let span = declared.name.map_or(span, |_| declared.span);
+            members.fields.push(Variable {
+                start,
+                bits,
+                ..field(name, span, declared.ty)
+            });
+            if !self.accept(TokenKind::Comma) {
+                break;
+            }
+            declared = self.declarator(base.clone())?;
+        }
+        self.expect(TokenKind::Semicolon, "after the field")?;
+        Ok(())
+    }
+
+    /// `~Name() { … }`
+    fn destructor(
+        &mut self,
+        specifiers: super::specifiers::Specifiers,
+        members: &mut Members,
+    ) -> Parse<()> {
+        let tilde = self.bump();
+        self.expect(TokenKind::Identifier, "after '~'")?;
+        if !self.at(TokenKind::LeftParen) {
+            return self.fail(tilde.site, "a destructor has an empty parameter list", None);
+        }
+        let name = self.interner.intern("(destructor)");
+        let declared = Declared {
+            name: Some(name),
+            span: tilde.site,
+            ty: TypeExpr {
+                kind: TypeKind::Void,
+                is_const: false,
+                span: tilde.site,
+            },
+        };
+        let mut function = self.function(specifiers, declared)?;
+        function.role = Role::Destructor;
+        // `= default` does nothing of its own.
+        if function.body.is_some() {
+            members.items.push(Item::Function(function));
+        }
+        Ok(())
+    }
+
+    /// `operator float() const { … }`
+    fn conversion(
+        &mut self,
+        specifiers: super::specifiers::Specifiers,
+        members: &mut Members,
+    ) -> Parse<()> {
+        let word = self.bump();
+        let ty = self.type_name()?;
+        if !self.at(TokenKind::LeftParen) {
+            return self.fail(
+                word.site,
+                "a conversion operator has an empty parameter list",
+                None,
+            );
+        }
+        let count = members.items.len();
+        let name = self.interner.intern(&format!("(conversion {count})"));
+        let declared = Declared {
+            name: Some(name),
+            span: word.site,
+            ty,
+        };
+        let mut function = self.function(specifiers, declared)?;
+        if function.role != Role::ConstMethod {
+            function.role = Role::Method;
+        }
+        function.is_conversion = true;
+        members.items.push(Item::Function(function));
+        Ok(())
+    }
+
+    /// `float (*rows)[4]` among the fields.
+    fn has_nested_declarator(&self) -> bool {
+        let mut ahead = 0;
+        while !matches!(
+            self.peek_at(ahead).kind,
+            TokenKind::LeftParen | TokenKind::Semicolon | TokenKind::LeftBrace | TokenKind::Eof
+        ) {
+            ahead += 1;
+        }
+        self.is_nested_declarator(ahead)
     }
 
     /// Whether a word is among the specifiers here.
@@ -170,8 +302,8 @@ impl Parser<'_> {
         if self.peek_at(ahead + 1).kind == TokenKind::Star {
             return self.refuse(
                 self.peek_at(ahead).site,
-                "a pointer to a function or array",
-                None,
+                "a pointer to a function",
+                Some("pass a lambda or a struct with operator() to a template"),
             );
         }
         let head = self.head();
@@ -234,6 +366,7 @@ impl Parser<'_> {
             };
             if function.name != owner {
                 self.add_template_name(function.name);
+                self.member_templates.insert(function.name);
             }
             members.items.push(Item::Template(Box::new(Template {
                 parameters: parameters.clone(),
@@ -267,7 +400,15 @@ impl Parser<'_> {
             return Ok(initialisers);
         }
         loop {
+            while self.namespace_prefix(0) > 0 {
+                self.bump();
+                self.bump();
+            }
             let name = self.expect(TokenKind::Identifier, "as the name of a field")?;
+            if self.at(TokenKind::Less) {
+                // `Base<T>(…)`: a base is known by its name alone.
+                self.template_arguments()?;
+            }
             let values = match self.kind() {
                 TokenKind::LeftParen => {
                     self.bump();
@@ -314,16 +455,31 @@ impl Parser<'_> {
                     Some("write a function with a name"),
                 );
             }
-            TokenKind::Amp
-            | TokenKind::AmpAmp
-            | TokenKind::PipePipe
-            | TokenKind::Comma
-            | TokenKind::Arrow => {
+            TokenKind::Amp | TokenKind::AmpAmp | TokenKind::PipePipe | TokenKind::Comma => {
                 return self.refuse(token.site, "overloading this operator", None);
             }
             kind => kind.text(),
         };
         let name = format!("operator{text}");
         Ok(self.interner.intern(&name))
+    }
+}
+
+/// A field as it is mostly.
+pub(super) fn field(name: Symbol, span: crate::source::Span, ty: TypeExpr) -> Variable {
+    Variable {
+        name,
+        span,
+        ty,
+        start: None,
+        is_constexpr: false,
+        is_static: false,
+        is_constant_memory: false,
+        is_shared: false,
+        is_extern: false,
+        is_device: false,
+        bits: None,
+        is_transparent: false,
+        is_mutable: false,
     }
 }

@@ -22,6 +22,7 @@ pub(super) struct Specifiers {
     pub launch_bounds: Option<(Expr, Option<Expr>)>,
     pub align: Option<Expr>,
     pub is_shared: bool,
+    pub is_explicit: bool,
 }
 
 /// Counts of the words that make up a scalar type.
@@ -45,6 +46,10 @@ impl Parser<'_> {
         let mut end = start;
         loop {
             let token = *self.peek();
+            if self.at_attribute() {
+                self.skip_attributes()?;
+                continue;
+            }
             if token.kind != TokenKind::Identifier {
                 break;
             }
@@ -57,12 +62,24 @@ impl Parser<'_> {
                 | words::INLINE3
                 | words::FORCEINLINE
                 | words::HOST
-                | words::EXPLICIT
                 | words::FRIEND
                 | words::MUTABLE
                 | words::MANAGED
                 | words::RESTRICT
                 | words::RESTRICT2 => {}
+                words::EXPLICIT => {
+                    specifiers.is_explicit = true;
+                    if self.peek_at(1).kind == TokenKind::LeftParen {
+                        return self.refuse(token.site, "explicit with a condition", None);
+                    }
+                }
+                words::THREAD_LOCAL => {
+                    return self.refuse(
+                        token.site,
+                        "thread_local",
+                        Some("variables of a kernel belong to its work-item anyway"),
+                    );
+                }
                 words::OPERATOR => break,
                 words::TYPENAME => has_typename = true,
                 words::EXTERN => specifiers.is_extern = true,
@@ -116,6 +133,11 @@ impl Parser<'_> {
                 }
                 words::VOID => named = Some(TypeKind::Void),
                 words::AUTO => named = Some(TypeKind::Auto),
+                words::DECLTYPE => {
+                    named = Some(self.decltype()?);
+                    end = self.previous_span();
+                    continue;
+                }
                 words::STRUCT | words::CLASS | words::UNION => {
                     named = Some(self.structure(&mut specifiers, allows_definition)?);
                     end = self.previous_span();
@@ -234,6 +256,25 @@ impl Parser<'_> {
         Ok(ty)
     }
 
+    /// `decltype(expression)`, and `decltype(auto)`, which is `auto` here.
+    fn decltype(&mut self) -> Parse<TypeKind> {
+        self.bump();
+        self.expect(TokenKind::LeftParen, "after 'decltype'")?;
+        let kind = if self.accept_word(words::AUTO) {
+            TypeKind::Auto
+        } else {
+            let value = self.nested(|parser| parser.bracketed(Self::expression))?;
+            TypeKind::Decltype(Box::new(value))
+        };
+        self.expect(TokenKind::RightParen, "after the expression")?;
+        Ok(kind)
+    }
+
+    /// Whether this is a type of HIP or CUDA that is refused by name.
+    pub(super) fn is_foreign_type(&self, name: Symbol) -> bool {
+        !self.type_names.contains(&name) && known_foreign_type(self.text(name)).is_some()
+    }
+
     fn launch_bounds(&mut self) -> Parse<(Expr, Option<Expr>)> {
         self.expect(TokenKind::LeftParen, "after '__launch_bounds__'")?;
         let threads = self.assignment()?;
@@ -349,6 +390,8 @@ pub(super) fn is_specifier(word: Symbol) -> bool {
             | words::ALIGN
             | words::ALIGNAS
             | words::STATIC_ASSERT
+            | words::DECLTYPE
+            | words::THREAD_LOCAL
     )
 }
 
@@ -360,17 +403,23 @@ pub(super) fn is_specifier_with_arguments(word: Symbol) -> bool {
             | words::ALIGN
             | words::ALIGNAS
             | words::STATIC_ASSERT
+            | words::DECLTYPE
     )
 }
 
 /// Types of HIP and CUDA that are not there yet, so that they are refused by name.
 fn known_foreign_type(name: &str) -> Option<&'static str> {
     Some(match name {
-        "texture" | "cudaTextureObject_t" | "hipTextureObject_t" | "surface" => "a texture",
+        "texture" | "textureReference" | "cudaTextureObject_t" | "hipTextureObject_t" => {
+            "a texture"
+        }
+        "surface" | "surfaceReference" | "cudaSurfaceObject_t" | "hipSurfaceObject_t" => {
+            "a surface"
+        }
+        "cudaArray_t" | "hipArray_t" | "cudaArray" | "hipArray" => "an array for textures",
         "cudaStream_t" | "hipStream_t" | "cudaError_t" | "hipError_t" => {
             "a host type in device code"
         }
-        "decltype" => "decltype",
         "__int128" | "__int128_t" | "__uint128_t" => "the 128-bit integer",
         _ => return None,
     })

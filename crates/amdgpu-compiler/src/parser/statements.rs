@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::{Parse, Parser};
-use crate::ast::{Condition, Item, Stmt, StmtKind};
+use crate::ast::{Bindings, Condition, ExprKind, Item, Stmt, StmtKind, TypeKind};
 use crate::interner::words;
 use crate::token::TokenKind;
 
@@ -58,6 +58,7 @@ impl Parser<'_> {
     }
 
     fn statement_inner(&mut self) -> Parse<Stmt> {
+        self.skip_attributes()?;
         let token = *self.peek();
         let span = token.site;
         let done = |kind| Ok(Stmt { kind, span });
@@ -86,9 +87,11 @@ impl Parser<'_> {
             words::WHILE => {
                 self.bump();
                 self.expect(TokenKind::LeftParen, "after 'while'")?;
-                let condition = self.expression()?;
+                let changes = self.type_changes.len();
+                let condition = self.condition()?;
                 self.expect(TokenKind::RightParen, "after the condition")?;
                 let body = Box::new(self.statement()?);
+                self.leave_type_scope(changes);
                 done(StmtKind::While { condition, body })
             }
             words::DO => {
@@ -161,7 +164,12 @@ impl Parser<'_> {
             }
             words::GOTO => self.refuse(span, "goto", Some("use loops, break and flags")),
             words::ASM | words::ASM2 => self.refuse(span, "inline assembly", None),
-            words::TRY | words::THROW => self.refuse(span, "an exception", None),
+            words::TRY | words::THROW | words::CATCH => self.refuse(span, "an exception", None),
+            words::DELETE => self.refuse(
+                span,
+                "memory allocation in device code",
+                Some("allocate on the host and pass a pointer"),
+            ),
             words::ELSE => self.fail(
                 span,
                 "'else' without 'if'",
@@ -179,20 +187,8 @@ impl Parser<'_> {
 
     fn if_statement(&mut self, span: crate::source::Span, is_constexpr: bool) -> Parse<Stmt> {
         self.expect(TokenKind::LeftParen, "after 'if'")?;
-        let mut start = None;
-        if self.at_type() {
-            let statement = self.declaration_list()?;
-            if self.accept(TokenKind::Semicolon) {
-                start = Some(Box::new(statement));
-            } else {
-                return self.refuse(
-                    span,
-                    "a declaration as condition",
-                    Some("declare the variable before the if"),
-                );
-            }
-        }
-        let value = self.expression()?;
+        let changes = self.type_changes.len();
+        let condition = self.condition()?;
         self.expect(TokenKind::RightParen, "after the condition")?;
         let then = Box::new(self.statement()?);
         let otherwise = if self.accept_word(words::ELSE) {
@@ -200,9 +196,10 @@ impl Parser<'_> {
         } else {
             None
         };
+        self.leave_type_scope(changes);
         Ok(Stmt {
             kind: StmtKind::If {
-                condition: Condition { start, value },
+                condition,
                 then,
                 otherwise,
                 is_constexpr,
@@ -211,7 +208,54 @@ impl Parser<'_> {
         })
     }
 
+    /// `value`, `declaration; value` or a declaration whose variable is the value.
+    fn condition(&mut self) -> Parse<Condition> {
+        if !self.at_type() {
+            let mut value = self.expression()?;
+            let mut start = None;
+            if self.accept(TokenKind::Semicolon) {
+                start = Some(Box::new(Stmt {
+                    span: value.span,
+                    kind: StmtKind::Expr(value),
+                }));
+                value = self.expression()?;
+            }
+            return Ok(Condition { start, value });
+        }
+        let statement = self.declaration_list()?;
+        if self.accept(TokenKind::Semicolon) {
+            let value = self.expression()?;
+            return Ok(Condition {
+                start: Some(Box::new(statement)),
+                value,
+            });
+        }
+        let named = match &statement.kind {
+            StmtKind::Variables(variables) => variables.last(),
+            _ => None,
+        };
+        let Some(variable) = named else {
+            return self.fail(
+                statement.span,
+                "this declaration cannot be a condition",
+                Some("write a ';' and the condition after it"),
+            );
+        };
+        let value = self.make(ExprKind::Name(variable.name), variable.span, 1)?;
+        Ok(Condition {
+            start: Some(Box::new(statement)),
+            value,
+        })
+    }
+
     fn for_statement(&mut self, span: crate::source::Span) -> Parse<Stmt> {
+        let changes = self.type_changes.len();
+        let statement = self.for_parts(span);
+        self.leave_type_scope(changes);
+        statement
+    }
+
+    fn for_parts(&mut self, span: crate::source::Span) -> Parse<Stmt> {
         self.expect(TokenKind::LeftParen, "after 'for'")?;
         let start = if self.at(TokenKind::Semicolon) {
             Stmt {
@@ -228,11 +272,28 @@ impl Parser<'_> {
             }
         };
         if self.at(TokenKind::Colon) {
-            return self.refuse(
-                self.peek().site,
-                "a range-based for loop",
-                Some("count with an index"),
-            );
+            let colon = self.bump();
+            let StmtKind::Variables(variables) = start.kind else {
+                return self.fail(
+                    colon.site,
+                    "a range-based for loop declares one variable",
+                    Some("write for (auto value : array)"),
+                );
+            };
+            let Some(variable) = variables.into_iter().next() else {
+                return Err(super::Failed);
+            };
+            let range = self.initialiser()?;
+            self.expect(TokenKind::RightParen, "after the range")?;
+            let body = Box::new(self.statement()?);
+            return Ok(Stmt {
+                kind: StmtKind::RangeFor {
+                    variable,
+                    range,
+                    body,
+                },
+                span,
+            });
         }
         self.expect(TokenKind::Semicolon, "after the start of 'for'")?;
         let condition = if self.at(TokenKind::Semicolon) {
@@ -288,6 +349,15 @@ impl Parser<'_> {
                     None,
                 );
             };
+            if matches!(base.kind, TypeKind::Auto)
+                && let Some(ahead) = self.bindings_ahead()
+            {
+                let bindings = self.bindings(base.is_const, ahead)?;
+                return Ok(Stmt {
+                    kind: StmtKind::Bindings(bindings),
+                    span,
+                });
+            }
             let declared = self.declarator(base)?;
             if self.at(TokenKind::LeftParen) && declared.name.is_some() && self.is_parameter_list()
             {
@@ -330,6 +400,52 @@ impl Parser<'_> {
         }
     }
 
+    /// Tokens before the `[` of `auto& [a, b]`, if that stands here.
+    fn bindings_ahead(&self) -> Option<usize> {
+        let ahead = usize::from(matches!(self.kind(), TokenKind::Amp | TokenKind::AmpAmp));
+        (self.peek_at(ahead).kind == TokenKind::LeftBracket).then_some(ahead)
+    }
+
+    fn bindings(&mut self, is_const: bool, ahead: usize) -> Parse<Bindings> {
+        let is_reference = ahead > 0;
+        if is_reference {
+            self.bump();
+        }
+        self.bump();
+        let mut names = Vec::new();
+        while !self.at(TokenKind::RightBracket) {
+            let name = self.expect(TokenKind::Identifier, "as a name")?;
+            self.hide_type_name(name.symbol);
+            names.push((name.symbol, name.site));
+            if !self.accept(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.expect(TokenKind::RightBracket, "after the names")?;
+        let value = match self.kind() {
+            TokenKind::LeftParen | TokenKind::LeftBrace => {
+                let open = self.bump();
+                let value = self.nested(|parser| parser.bracketed(Self::initialiser))?;
+                let close = match open.kind {
+                    TokenKind::LeftParen => TokenKind::RightParen,
+                    _ => TokenKind::RightBrace,
+                };
+                self.expect(close, "after the value")?;
+                value
+            }
+            _ => {
+                self.expect(TokenKind::Equal, "after the names")?;
+                self.initialiser()?
+            }
+        };
+        Ok(Bindings {
+            names,
+            value,
+            is_reference,
+            is_const,
+        })
+    }
+
     fn is_parameter_list(&self) -> bool {
         let next = self.peek_at(1);
         next.kind == TokenKind::RightParen
@@ -355,7 +471,7 @@ impl Parser<'_> {
         }
         // `vec3 a = …` with an unknown vec3, told as what it is.
         if first.kind == TokenKind::Identifier
-            && next.kind == TokenKind::Identifier
+            && (next.kind == TokenKind::Identifier || self.is_foreign_type(first.symbol))
             && self.specifiers(true).is_err()
         {
             return Err(super::Failed);

@@ -60,8 +60,11 @@ impl Parser<'_> {
         match self.peek().symbol {
             words::STRUCT | words::CLASS | words::UNION => !self.is_host_struct(),
             // Templates of members, defined outside of their struct, are refused where they are parsed.
-            words::USING | words::TEMPLATE => true,
-            _ => self.head().is_device,
+            words::USING | words::TEMPLATE | words::CONCEPT => true,
+            _ => {
+                let head = self.head();
+                head.is_device || head.is_constant && head.starts_value && !head.mentions_std
+            }
         }
     }
 
@@ -73,7 +76,7 @@ impl Parser<'_> {
         let word = self.bump();
         let parameters = self.template_parameters()?;
         match self.peek().symbol {
-            words::STRUCT | words::CLASS => {
+            words::STRUCT | words::CLASS | words::UNION => {
                 let word = self.bump();
                 let mut specifiers = super::specifiers::Specifiers::default();
                 self.struct_attributes(&mut specifiers)?;
@@ -81,15 +84,6 @@ impl Parser<'_> {
                 let mut specialisation = None;
                 if self.at(TokenKind::Less) {
                     specialisation = Some(self.template_arguments()?);
-                    if !parameters.is_empty() {
-                        return self.refuse(
-                            name.site,
-                            "a partial specialisation",
-                            Some(
-                                "specialise for given types: template <> struct Name<float> { … }",
-                            ),
-                        );
-                    }
                 }
                 self.add_template_name(name.symbol);
                 let kind = self.structure_after_name(&mut specifiers, &word, Some(name), true)?;
@@ -110,7 +104,11 @@ impl Parser<'_> {
                 })));
                 Ok((symbol, true))
             }
-            words::UNION => self.refuse(self.peek().site, "a union", None),
+            words::CONCEPT | words::REQUIRES => self.refuse(
+                self.peek().site,
+                "a concept",
+                Some("use static_assert or std::enable_if_t"),
+            ),
             words::TEMPLATE => self.refuse(
                 self.peek().site,
                 "a member template defined outside of its struct",
@@ -131,43 +129,62 @@ impl Parser<'_> {
                 Ok((name, true))
             }
             _ => {
-                if parameters.is_empty() {
-                    return self.refuse(
-                        word.site,
-                        "a specialisation of a function",
-                        Some("write an overload: the same name with other parameters"),
-                    );
-                }
-                if let Some((name, _)) = self.head().name {
+                if let Some((name, _)) = self.head().name.filter(|_| !parameters.is_empty()) {
                     self.add_template_name(name);
                 }
-                let mut inner = Vec::new();
-                self.declaration(&mut inner)?;
-                let mut name = None;
-                for item in inner {
-                    if let Item::Function(function) = &item {
-                        name = Some(function.name);
-                        items.push(Item::Template(Box::new(Template {
-                            parameters: parameters.clone(),
-                            specialisation: None,
-                            span: function.span,
-                            item,
-                        })));
-                    } else if let Item::Variable(variable) = &item {
-                        return self.refuse(variable.span, "a template of a variable", None);
-                    } else {
-                        items.push(item);
-                    }
-                }
-                match name {
-                    Some(name) => Ok((name, false)),
-                    None => self.fail(
-                        word.site,
-                        "a template belongs to a function or struct",
-                        None,
-                    ),
-                }
+                self.template_of_values(&word, &parameters, items)
             }
+        }
+    }
+
+    /// The function or variable of a template, or a specialisation of one.
+    fn template_of_values(
+        &mut self,
+        word: &crate::token::Token,
+        parameters: &[TemplateParameter],
+        items: &mut Vec<Item>,
+    ) -> Parse<(crate::interner::Symbol, bool)> {
+        let mut inner = Vec::new();
+        self.name_arguments = None;
+        self.is_specialising = parameters.is_empty();
+        let result = self.declaration(&mut inner);
+        self.is_specialising = false;
+        result?;
+        let mut arguments = self.name_arguments.take();
+        if parameters.is_empty() {
+            arguments.get_or_insert_default();
+        } else if arguments.is_some() {
+            return self.refuse(
+                word.site,
+                "a partial specialisation of a function or variable",
+                Some("write an overload, or specialise a struct"),
+            );
+        }
+        let mut found = None;
+        for item in inner {
+            let (name, span) = match &item {
+                Item::Function(function) => (function.name, function.span),
+                Item::Variable(variable) => (variable.name, variable.span),
+                _ => {
+                    items.push(item);
+                    continue;
+                }
+            };
+            found = Some(name);
+            items.push(Item::Template(Box::new(Template {
+                parameters: parameters.to_vec(),
+                specialisation: arguments.clone(),
+                span,
+                item,
+            })));
+        }
+        match found {
+            Some(name) => Ok((name, false)),
+            None => self.fail(
+                word.site,
+                "a template belongs to a function, struct or variable",
+                None,
+            ),
         }
     }
 
@@ -191,8 +208,9 @@ impl Parser<'_> {
             }
             let parameter = if is_type {
                 self.bump();
-                self.refuse_pack()?;
+                let is_pack = self.accept(TokenKind::Ellipsis);
                 let name = self.parameter_name();
+                self.packs.extend(name.filter(|_| is_pack));
                 if let Some(name) = name {
                     self.add_type_name(name);
                 }
@@ -203,11 +221,12 @@ impl Parser<'_> {
                 };
                 TemplateParameter {
                     name,
+                    is_pack,
                     kind: TemplateParameterKind::Type { default },
                 }
             } else {
                 let specifiers = self.specifiers(false)?;
-                let Some(ty) = specifiers.ty else {
+                let Some(mut ty) = specifiers.ty else {
                     let found = self.shown(self.peek());
                     return self.fail(
                         token.site,
@@ -215,8 +234,12 @@ impl Parser<'_> {
                         None,
                     );
                 };
-                self.refuse_pack()?;
+                if self.at(TokenKind::Star) {
+                    ty = self.declarator(ty)?.ty;
+                }
+                let is_pack = self.accept(TokenKind::Ellipsis);
                 let name = self.parameter_name();
+                self.packs.extend(name.filter(|_| is_pack));
                 if let Some(name) = name {
                     self.hide_type_name(name);
                 }
@@ -227,9 +250,20 @@ impl Parser<'_> {
                 };
                 TemplateParameter {
                     name,
+                    is_pack,
                     kind: TemplateParameterKind::Value { ty, default },
                 }
             };
+            if parameters
+                .last()
+                .is_some_and(|last: &TemplateParameter| last.is_pack)
+            {
+                return self.refuse(
+                    token.site,
+                    "a template parameter after a pack",
+                    Some("put the pack last"),
+                );
+            }
             parameters.push(parameter);
             if !self.accept(TokenKind::Comma) {
                 break;
@@ -237,17 +271,6 @@ impl Parser<'_> {
         }
         self.close_angle("after the template parameters")?;
         Ok(parameters)
-    }
-
-    fn refuse_pack(&mut self) -> Parse<()> {
-        if self.at(TokenKind::Ellipsis) {
-            return self.refuse(
-                self.peek().site,
-                "a variable number of template parameters",
-                None,
-            );
-        }
-        Ok(())
     }
 
     fn parameter_name(&mut self) -> Option<crate::interner::Symbol> {
@@ -271,11 +294,16 @@ impl Parser<'_> {
                         None,
                     );
                 }
-                let argument = if parser.at_type() {
+                let start = parser.next;
+                let mut argument = if parser.at_type() {
                     TemplateArgument::Type(parser.type_name()?)
                 } else {
                     TemplateArgument::Value(parser.template_value()?)
                 };
+                if parser.accept(TokenKind::Ellipsis) {
+                    let names = parser.names_between(start, parser.next);
+                    argument = TemplateArgument::Expansion(Box::new(argument), names);
+                }
                 arguments.push(argument);
                 if !parser.accept(TokenKind::Comma) {
                     break;
@@ -325,7 +353,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// How far ahead the token after the `>` is that closes the `<` at `ahead`.
+    /// How far ahead the token after the `>` is that closes the `<` at `ahead`; of a `>>` that closes more, the `>>` itself.
     pub(super) fn after_angles(&self, ahead: usize) -> Option<usize> {
         let mut angles = 0usize;
         let mut brackets = 0usize;
@@ -352,7 +380,10 @@ impl Parser<'_> {
             };
             index += 1;
             if closes > 0 {
-                if closes >= angles {
+                if closes > angles {
+                    return Some(index - 1);
+                }
+                if closes == angles {
                     return Some(index);
                 }
                 angles -= closes;

@@ -21,10 +21,12 @@ impl<'a> Sema<'a> {
             object,
             name,
             is_arrow,
+            arguments: given,
         } = &function.kind
             && let Some(object) = self.object_of(object, *is_arrow, span)
         {
-            return self.member_call(object, *name, arguments, span);
+            let written = given.as_ref().map(|given| self.written_arguments(given));
+            return self.member_call(object, *name, written.as_deref(), arguments, span);
         }
         if let A::Scoped(scope, name) = &function.kind
             && let Some(Entity::Type(ty)) = self.scopes.find(*scope).cloned()
@@ -145,10 +147,17 @@ impl<'a> Sema<'a> {
     }
 
     pub(super) fn check_arguments(&mut self, arguments: &'a [ast::Expr]) -> Vec<Checked> {
-        arguments
-            .iter()
-            .map(|argument| self.check_expr(argument))
-            .collect()
+        let mut checked = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            match &argument.kind {
+                A::Expansion { pattern, names } => {
+                    let span = argument.span;
+                    checked.extend(self.expand(names, span, |sema| sema.check_expr(pattern)));
+                }
+                _ => checked.push(self.check_expr(argument)),
+            }
+        }
+        checked
     }
 
     pub(super) fn loaded(&mut self, checked: Checked) -> Expr {
@@ -280,20 +289,48 @@ impl<'a> Sema<'a> {
         Some(fits)
     }
 
+    /// Whether a function can be called without arguments.
+    pub(super) fn takes_nothing(&self, function: FunctionId) -> bool {
+        let signature = &self.signatures[function.0 as usize];
+        signature.parameters.len() == default_count(signature)
+    }
+
+    /// Whether a function can be called with one argument.
+    pub(super) fn takes_one(&self, function: FunctionId) -> bool {
+        let signature = &self.signatures[function.0 as usize];
+        let count = signature.parameters.len();
+        count > 0 && count <= default_count(signature) + 1
+    }
+
     fn argument_fit(&mut self, argument: &Checked, parameter: ParameterType) -> Option<Fit> {
         if parameter.is_reference && !parameter.is_const {
             return match argument {
                 Checked::Value(value) if parameter.is_forwarding && value.ty == parameter.ty => {
                     Some(Fit::Exact)
                 }
+                Checked::Place(place)
+                    if matches!(place.kind, PlaceKind::Bits(..) | PlaceKind::Temporary(_))
+                        && !parameter.is_forwarding
+                        && matches!(place.kind, PlaceKind::Bits(..)) =>
+                {
+                    None
+                }
                 Checked::Place(place) if !place.is_const && place.ty == parameter.ty => {
                     Some(Fit::Exact)
+                }
+                Checked::Place(place)
+                    if !place.is_const && self.base_offset(place.ty, parameter.ty).is_some() =>
+                {
+                    Some(Fit::Conversion)
                 }
                 _ => None,
             };
         }
         match argument {
             Checked::Place(place) => match self.types.get(place.ty) {
+                Type::Array { .. } if parameter.is_reference && place.ty == parameter.ty => {
+                    Some(Fit::Exact)
+                }
                 Type::Array { element, .. } => {
                     let pointer = self.types.pointer(element, place.is_const);
                     self.fit(pointer, parameter.ty, None)
@@ -340,7 +377,11 @@ impl<'a> Sema<'a> {
             self.refuse(span, "calling a kernel from device code");
             return Checked::Value(Self::bad(span));
         }
-        let Some(definition) = signature.definition else {
+        let definition = match self.unevaluated {
+            0 => signature.definition,
+            _ => signature.definition.or(signature.declaration),
+        };
+        let Some(definition) = definition else {
             let text = self.text(signature.name);
             self.error_hint(
                 span,
@@ -349,12 +390,16 @@ impl<'a> Sema<'a> {
             );
             return Checked::Value(Self::bad(span));
         };
-        self.want(function);
-        let hidden = signature.parameters.len() - definition.parameters.len();
+        if self.unevaluated == 0 {
+            self.want(function);
+        }
+        let hidden = signature.hidden_count();
         let defaults = signature.declaration.unwrap_or(definition);
         while checked.len() < signature.parameters.len() {
-            let start = &defaults.parameters[checked.len() - hidden].start;
-            let Some(start) = start else { break };
+            let parameter = defaults.parameters.get(checked.len() - hidden);
+            let Some(start) = parameter.and_then(|parameter| parameter.start.as_ref()) else {
+                break;
+            };
             let value =
                 self.default_value(&signature.environment, start.span, |sema| sema.value(start));
             checked.push(Checked::Value(value));
@@ -416,7 +461,14 @@ impl<'a> Sema<'a> {
     ) -> Expr {
         let ty = self.types.pointer(parameter.ty, parameter.is_const);
         let place = match argument {
-            Checked::Place(place) if place.ty == parameter.ty => place,
+            Checked::Place(place)
+                if place.ty == parameter.ty && !matches!(place.kind, PlaceKind::Bits(..)) =>
+            {
+                place
+            }
+            Checked::Place(place) if self.base_offset(place.ty, parameter.ty).is_some() => {
+                self.as_base(place, parameter.ty)
+            }
             other => {
                 let value = self.loaded(other);
                 let value = self.convert(value, parameter.ty, Context::Argument);

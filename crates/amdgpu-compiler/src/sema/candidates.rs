@@ -33,6 +33,20 @@ impl Sema<'_> {
             return Checked::Value(Self::bad(span));
         }
         let (functions, templates) = self.candidates(sets, written, &checked, span);
+        if let (Some([Argument::Type(ty, _)]), true) = (written, templates.is_empty())
+            && sets.iter().all(|&set| self.is_library_set(set))
+        {
+            // `min<int>(a, b)`: the library has overloads where C++ has a template.
+            let ty = *ty;
+            let converted = checked
+                .into_iter()
+                .map(|argument| {
+                    let value = self.loaded(argument);
+                    Checked::Value(self.explicit_cast(value, ty, span))
+                })
+                .collect();
+            return self.resolve_call(name, sets, None, converted, span);
+        }
         let viable: Vec<Candidate> = functions
             .iter()
             .filter_map(|&function| {
@@ -129,9 +143,15 @@ impl Sema<'_> {
         let parameters = &self.function_templates[template].function.parameters;
         let needed = parameters
             .iter()
-            .filter(|parameter| parameter.start.is_none())
+            .filter(|parameter| parameter.start.is_none() && parameter.pack.is_none())
             .count();
-        (needed + hidden..=parameters.len() + hidden).contains(&count)
+        let is_open = parameters.iter().any(|parameter| parameter.pack.is_some());
+        let most = if is_open {
+            usize::MAX
+        } else {
+            parameters.len() + hidden
+        };
+        (needed + hidden..=most).contains(&count)
     }
 
     /// Of functions that fit alike: plain ones before templates, special templates before general ones, references to what may
@@ -148,8 +168,13 @@ impl Sema<'_> {
                 .filter(|parameter| parameter.is_reference && parameter.is_const)
                 .count();
             match signature.template {
-                None => (0, 0, const_references),
-                Some(template) => (1, u32::MAX - self.speciality(template), const_references),
+                None => (0, 0, false, const_references),
+                Some(template) => {
+                    let parameters = &self.function_templates[template].function.parameters;
+                    let is_open = parameters.iter().any(|parameter| parameter.pack.is_some());
+                    let speciality = u32::MAX - self.speciality(template);
+                    (1, speciality, is_open, const_references)
+                }
             }
         };
         let Some(first) = best.iter().map(rank).min() else {

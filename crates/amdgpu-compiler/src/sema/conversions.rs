@@ -33,6 +33,8 @@ pub(super) enum Fit {
     Exact,
     Promotion,
     Conversion,
+    /// By a constructor or a conversion operator.
+    User,
 }
 
 impl Sema<'_> {
@@ -86,13 +88,26 @@ impl Sema<'_> {
                     local.is_in_memory = true;
                 }
             }
-            PlaceKind::Field(inner, _) => self.mark_in_memory(inner),
+            PlaceKind::Field(inner, _) | PlaceKind::Bits(inner, _) => self.mark_in_memory(inner),
             _ => {}
         }
     }
 
     /// How `from` fits into `to`; `None` when it does not without a cast.
     pub(super) fn fit(&self, from: TypeId, to: TypeId, value: Option<&Expr>) -> Option<Fit> {
+        self.fit_built_in(from, to, value).or_else(|| {
+            self.user_conversion(from, to, value, false)
+                .map(|_| Fit::User)
+        })
+    }
+
+    /// The same without constructors and conversion operators.
+    pub(super) fn fit_built_in(
+        &self,
+        from: TypeId,
+        to: TypeId,
+        value: Option<&Expr>,
+    ) -> Option<Fit> {
         if from == to || from == TypeTable::ERROR || to == TypeTable::ERROR {
             return Some(Fit::Exact);
         }
@@ -119,13 +134,13 @@ impl Sema<'_> {
                 },
             ) => {
                 let keeps_const = target_const || !source_const;
-                (keeps_const && (source == target || target == TypeTable::VOID)).then_some(
-                    if source == target {
+                let is_base = source != target && self.base_offset(source, target).is_some();
+                (keeps_const && (source == target || target == TypeTable::VOID || is_base))
+                    .then_some(if source == target {
                         Fit::Promotion
                     } else {
                         Fit::Conversion
-                    },
-                )
+                    })
             }
             (Type::Null, Type::Pointer { .. }) => Some(Fit::Conversion),
             (Type::Scalar(source), Type::Pointer { .. }) => {
@@ -134,6 +149,9 @@ impl Sema<'_> {
             }
             (Type::Pointer { .. } | Type::Null, Type::Scalar(ScalarType::Bool)) => {
                 Some(Fit::Conversion)
+            }
+            (Type::Struct(_), Type::Struct(_)) => {
+                self.base_offset(from, to).map(|_| Fit::Conversion)
             }
             _ => None,
         }
@@ -144,8 +162,10 @@ impl Sema<'_> {
         if value.ty == TypeTable::ERROR || to == TypeTable::ERROR {
             return Self::bad(value.span);
         }
-        if self.fit(value.ty, to, Some(&value)).is_some() {
-            return self.cast_to(value, to);
+        match self.fit(value.ty, to, Some(&value)) {
+            Some(Fit::User) => return self.converted_by_user(value, to, false),
+            Some(_) => return self.cast_to(value, to),
+            None => {}
         }
         let from_text = self.types.text(value.ty);
         let to_text = self.types.text(to);
@@ -177,6 +197,28 @@ impl Sema<'_> {
             return value;
         }
         let span = value.span;
+        if let (Type::Struct(_), Type::Struct(_)) = (self.types.get(value.ty), self.types.get(to)) {
+            let whole = match value.kind {
+                ExprKind::Load(place) => *place,
+                kind => Place {
+                    ty: value.ty,
+                    is_const: true,
+                    span,
+                    kind: PlaceKind::Temporary(Expr {
+                        kind,
+                        ty: value.ty,
+                        span,
+                    }),
+                },
+            };
+            let base = self.as_base(whole, to);
+            return self.load(base);
+        }
+        if let Type::Pointer { .. } = self.types.get(value.ty)
+            && let Some(moved) = self.moved_pointer(value.clone(), to)
+        {
+            return moved;
+        }
         match (&value.kind, self.types.get(to)) {
             (ExprKind::Integer(0) | ExprKind::Null, Type::Pointer { .. }) => {
                 return Expr {
@@ -219,9 +261,16 @@ impl Sema<'_> {
             (Type::Pointer { .. }, Type::Scalar(target)) => {
                 target.bytes() == 8 && !target.is_float() || target == ScalarType::Bool
             }
-            (Type::Struct(from), Type::Struct(target)) => from == target,
+            (Type::Struct(_), Type::Struct(_)) => self.base_offset(value.ty, to).is_some(),
             _ => false,
         };
+        if !is_allowed
+            && self
+                .user_conversion(value.ty, to, Some(&value), true)
+                .is_some()
+        {
+            return self.converted_by_user(value, to, true);
+        }
         if !is_allowed {
             let message = format!(
                 "'{}' cannot be cast to '{}'",
@@ -236,6 +285,13 @@ impl Sema<'_> {
 
     /// As the condition of `if`, `while`, `?`, `!`, `&&`, `||`.
     pub(super) fn condition(&mut self, value: Expr) -> Expr {
+        if matches!(self.types.get(value.ty), Type::Struct(_))
+            && self
+                .user_conversion(value.ty, TypeTable::BOOL, None, true)
+                .is_some()
+        {
+            return self.converted_by_user(value, TypeTable::BOOL, true);
+        }
         let is_scoped_enum = matches!(self.types.get(value.ty), Type::Enum(_))
             && self.types.as_scalar(value.ty).is_none();
         if matches!(self.types.get(value.ty), Type::Struct(_) | Type::Void) || is_scoped_enum {

@@ -13,6 +13,10 @@ struct Known<'k> {
     arguments: Vec<Option<Argument>>,
     /// So many were written out, and what they are given is converted.
     written: usize,
+    /// Of the last parameter, if it is a pack.
+    pack: Vec<Option<Argument>>,
+    /// Which element of the pack is being looked at.
+    position: usize,
 }
 
 impl Known<'_> {
@@ -24,12 +28,23 @@ impl Known<'_> {
 
     /// Notes an argument; `false` when another one is known already.
     fn note(&mut self, index: usize, argument: Argument) -> bool {
-        if index < self.written {
+        if index < self.written && !self.parameters[index].is_pack {
             return true;
         }
-        match self.arguments[index] {
+        let slot = if self.parameters[index].is_pack {
+            if index + self.position < self.written {
+                return true;
+            }
+            if self.pack.len() <= self.position {
+                self.pack.resize(self.position + 1, None);
+            }
+            &mut self.pack[self.position]
+        } else {
+            &mut self.arguments[index]
+        };
+        match *slot {
             None => {
-                self.arguments[index] = Some(argument);
+                *slot = Some(argument);
                 true
             }
             Some(Argument::Value(value, _)) => {
@@ -37,6 +52,38 @@ impl Known<'_> {
             }
             Some(known) => known == argument,
         }
+    }
+}
+
+impl<'k> Known<'k> {
+    fn new(parameters: &'k [ast::TemplateParameter], written: &[Argument]) -> Option<Self> {
+        let has_pack = parameters.last().is_some_and(|last| last.is_pack);
+        let single = parameters.len() - usize::from(has_pack);
+        if written.len() > single && !has_pack {
+            return None;
+        }
+        let mut arguments: Vec<Option<Argument>> =
+            written.iter().take(single).copied().map(Some).collect();
+        arguments.resize(single, None);
+        let pack = written.iter().skip(single).copied().map(Some).collect();
+        Some(Self {
+            parameters,
+            arguments,
+            written: written.len(),
+            pack,
+            position: 0,
+        })
+    }
+
+    /// All arguments, those of the pack last; of a pack all must be known.
+    fn complete(mut self) -> Option<Vec<Option<Argument>>> {
+        if self.pack.contains(&None) {
+            return None;
+        }
+        if !self.pack.is_empty() {
+            self.arguments.append(&mut self.pack);
+        }
+        Some(self.arguments)
     }
 }
 
@@ -48,24 +95,34 @@ impl Sema<'_> {
         written: &[Argument],
         checked: &[Checked],
     ) -> Option<Vec<Option<Argument>>> {
-        let template = &self.function_templates[template];
-        let function = template.function;
-        if written.len() > template.parameters.len() {
-            return None;
-        }
-        let mut known = Known {
-            parameters: template.parameters,
-            arguments: vec![None; template.parameters.len()],
-            written: written.len(),
-        };
-        for (slot, argument) in known.arguments.iter_mut().zip(written) {
-            *slot = Some(*argument);
-        }
-        for (parameter, argument) in function.parameters.iter().zip(checked) {
-            let (ty, is_const) = match argument {
+        let types: Vec<(TypeId, bool)> = checked
+            .iter()
+            .map(|argument| match argument {
                 Checked::Place(place) => (place.ty, place.is_const),
                 Checked::Value(value) => (value.ty, false),
-            };
+            })
+            .collect();
+        self.deduce_from(template, written, &types)
+    }
+
+    /// The same, from the types of the arguments and whether they are const.
+    pub(super) fn deduce_from(
+        &mut self,
+        template: usize,
+        written: &[Argument],
+        types: &[(TypeId, bool)],
+    ) -> Option<Vec<Option<Argument>>> {
+        let template = &self.function_templates[template];
+        let function = template.function;
+        let mut known = Known::new(template.parameters, written)?;
+        let single = function.parameters.iter().filter(|one| one.pack.is_none());
+        let rest = types.len().saturating_sub(single.count());
+        let parameters = function.parameters.iter().flat_map(|parameter| {
+            let count = if parameter.pack.is_some() { rest } else { 1 };
+            (0..count).map(move |position| (parameter, position))
+        });
+        for ((parameter, position), &(ty, is_const)) in parameters.zip(types) {
+            known.position = position;
             let fits = match (&parameter.ty.kind, self.types.get(ty)) {
                 (TypeKind::Reference(target) | TypeKind::Forwarding(target), _) => {
                     self.unify(target, ty, is_const, &mut known)
@@ -90,7 +147,21 @@ impl Sema<'_> {
                 return None;
             }
         }
-        Some(known.arguments)
+        known.complete()
+    }
+
+    /// The arguments of a partial specialisation, compared with those of an instance.
+    pub(super) fn deduce_special(
+        &self,
+        parameters: &[ast::TemplateParameter],
+        pattern: &[ast::TemplateArgument],
+        given: &[Argument],
+    ) -> Option<Vec<Option<Argument>>> {
+        let mut known = Known::new(parameters, &[])?;
+        if !self.unify_arguments(pattern, given, &mut known) {
+            return None;
+        }
+        known.complete()
     }
 
     /// Compares a type as written with a type that is given.
@@ -122,61 +193,134 @@ impl Sema<'_> {
                 _ => true,
             },
             TypeKind::Template { name, arguments } => {
-                let Some((index, actual)) = self.instances.arguments.get(&given) else {
-                    return true;
+                let Some((_, actual)) = self
+                    .instances
+                    .arguments
+                    .get(&given)
+                    .filter(|(index, _)| self.type_templates[*index].name == *name)
+                else {
+                    // A base of what is given may be of this form; what fits no form is not deduced from.
+                    return self
+                        .bases_of(given)
+                        .into_iter()
+                        .all(|(base, _)| self.unify(pattern, base, is_const, known));
                 };
-                if self.type_templates[*index].name != *name {
-                    return true;
-                }
-                arguments
-                    .iter()
-                    .zip(actual)
-                    .all(|(pattern, actual)| match (pattern, actual) {
-                        (ast::TemplateArgument::Type(pattern), Argument::Type(ty, is_const)) => {
-                            self.unify(pattern, *ty, *is_const, known)
-                        }
-                        (
-                            ast::TemplateArgument::Value(ast::Expr {
-                                kind: ast::ExprKind::Name(name),
-                                ..
-                            }),
-                            Argument::Value(..),
-                        ) => match known.index(*name) {
-                            Some(index) => known.note(index, *actual),
-                            None => true,
-                        },
-                        _ => true,
-                    })
+                self.unify_arguments(arguments, actual, known)
             }
+            TypeKind::Array {
+                element,
+                length: Some(length),
+            } => match (self.types.get(given), &length.kind) {
+                (
+                    Type::Array {
+                        element: of,
+                        length,
+                    },
+                    ast::ExprKind::Name(name),
+                ) => {
+                    let is_known = match known.index(*name) {
+                        Some(index) => {
+                            let count = Argument::Value(length as i64, TypeTable::UNSIGNED_LONG);
+                            known.note(index, count)
+                        }
+                        None => true,
+                    };
+                    is_known && self.unify(element, of, is_const, known)
+                }
+                (Type::Array { element: of, .. }, _) => self.unify(element, of, is_const, known),
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+
+    /// Compares arguments as written with those of an instance, an expansion with all that are left.
+    fn unify_arguments(
+        &self,
+        pattern: &[ast::TemplateArgument],
+        given: &[Argument],
+        known: &mut Known<'_>,
+    ) -> bool {
+        let mut given = given.iter();
+        for pattern in pattern {
+            if let ast::TemplateArgument::Expansion(pattern, _) = pattern {
+                for (position, given) in given.by_ref().enumerate() {
+                    known.position = position;
+                    if !self.unify_argument(pattern, *given, known) {
+                        return false;
+                    }
+                }
+                continue;
+            }
+            let Some(given) = given.next() else { break };
+            if !self.unify_argument(pattern, *given, known) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn unify_argument(
+        &self,
+        pattern: &ast::TemplateArgument,
+        given: Argument,
+        known: &mut Known<'_>,
+    ) -> bool {
+        match (pattern, given) {
+            (ast::TemplateArgument::Type(pattern), Argument::Type(ty, is_const)) => {
+                self.unify(pattern, ty, is_const, known)
+            }
+            (
+                ast::TemplateArgument::Value(ast::Expr {
+                    kind: ast::ExprKind::Name(name),
+                    ..
+                }),
+                _,
+            ) => match known.index(*name) {
+                Some(index) => known.note(index, given),
+                None => true,
+            },
             _ => true,
         }
     }
 
     /// How much of a template's parameters is written out: of two that fit alike, the more special one is meant.
     pub(super) fn speciality(&self, template: usize) -> u32 {
-        fn of(ty: &TypeExpr) -> u32 {
-            match &ty.kind {
-                TypeKind::Pointer { pointee, .. } => 1 + of(pointee) + u32::from(pointee.is_const),
-                TypeKind::Reference(target) | TypeKind::Forwarding(target) => of(target),
-                TypeKind::Array { element, .. } => 1 + of(element),
-                TypeKind::Template { arguments, .. } => {
-                    1 + arguments
-                        .iter()
-                        .map(|argument| match argument {
-                            ast::TemplateArgument::Type(ty) => of(ty),
-                            ast::TemplateArgument::Value(_) => 0,
-                        })
-                        .sum::<u32>()
-                }
-                TypeKind::Scalar(_) => 2,
-                _ => 0,
-            }
-        }
         self.function_templates[template]
             .function
             .parameters
             .iter()
-            .map(|parameter| of(&parameter.ty))
+            .map(|parameter| type_speciality(&parameter.ty))
             .sum()
+    }
+}
+
+/// How much of a type as written does not depend on template parameters.
+pub(super) fn type_speciality(ty: &TypeExpr) -> u32 {
+    match &ty.kind {
+        TypeKind::Pointer { pointee, .. } => {
+            1 + type_speciality(pointee) + u32::from(pointee.is_const)
+        }
+        TypeKind::Reference(target) | TypeKind::Forwarding(target) => type_speciality(target),
+        TypeKind::Array { element, length } => {
+            1 + type_speciality(element) + u32::from(length.is_some())
+        }
+        TypeKind::Template { arguments, .. } => {
+            1 + arguments.iter().map(argument_speciality).sum::<u32>()
+        }
+        TypeKind::Scalar(_) => 2,
+        _ => 0,
+    }
+}
+
+/// The same for an argument of a template.
+pub(super) fn argument_speciality(argument: &ast::TemplateArgument) -> u32 {
+    match argument {
+        ast::TemplateArgument::Type(ty) => 2 * type_speciality(ty) + u32::from(ty.is_const) + 1,
+        ast::TemplateArgument::Value(value) => match value.kind {
+            ast::ExprKind::Name(_) => 1,
+            _ => 3,
+        },
+        ast::TemplateArgument::Expansion(..) => 0,
     }
 }

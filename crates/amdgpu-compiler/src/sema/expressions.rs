@@ -25,7 +25,13 @@ impl<'a> Sema<'a> {
 
     /// Checks an expression that must have an address or be a variable.
     pub(super) fn place(&mut self, expr: &'a ast::Expr, purpose: &str) -> Option<Place> {
-        match self.check_expr(expr) {
+        let checked = match &expr.kind {
+            A::Conditional(condition, yes, no) => {
+                self.conditional_place(condition, yes, no, expr.span)
+            }
+            _ => self.check_expr(expr),
+        };
+        match checked {
             Checked::Place(place) => Some(place),
             Checked::Value(value) => {
                 if value.ty != TypeTable::ERROR {
@@ -93,8 +99,13 @@ impl<'a> Sema<'a> {
                 object,
                 name,
                 is_arrow,
+                ..
             } => self.member(object, *name, *is_arrow, span),
-            A::TemplateName(name, _) => {
+            A::TemplateName(name, arguments) => {
+                if let Some(Entity::VariableTemplate(index)) = self.scopes.find(*name) {
+                    let index = *index;
+                    return self.variable_instance(index, arguments, span);
+                }
                 let text = self.text(*name);
                 self.error_hint(
                     span,
@@ -116,6 +127,11 @@ impl<'a> Sema<'a> {
                 value: inner,
                 is_reinterpret,
             } => {
+                if let ast::TypeKind::Reference(target) | ast::TypeKind::Forwarding(target) =
+                    &ty.kind
+                {
+                    return self.reference_cast(target, inner, span);
+                }
                 let target = self.resolve(ty);
                 let inner = self.value(inner);
                 let is_pointer =
@@ -151,6 +167,25 @@ impl<'a> Sema<'a> {
                 let ty = second.ty;
                 value(ExprKind::Comma(Box::new(first), Box::new(second)), ty)
             }
+            A::AlignofType(ty) => {
+                let ty = self.resolve(ty);
+                let align = self.types.align(ty) as i64;
+                value(ExprKind::Integer(align), TypeTable::UNSIGNED_LONG)
+            }
+            A::SizeofPack(name) => self.size_of_pack(*name, span),
+            A::Fold(fold) => self.fold(fold, span),
+            A::Expansion { .. } => {
+                self.error_hint(
+                    span,
+                    "a pack cannot be expanded here",
+                    "expand it in arguments, in a list, or in a fold (pack + ...)",
+                );
+                Checked::Value(Self::bad(span))
+            }
+            A::Designated(..) => {
+                self.error(span, "'.field =' belongs into a list for a struct");
+                Checked::Value(Self::bad(span))
+            }
             A::SizeofType(ty) => {
                 let ty = self.resolve(ty);
                 self.size_of(ty, span)
@@ -161,10 +196,7 @@ impl<'a> Sema<'a> {
                 value(ExprKind::Integer(i64::from(is_same)), TypeTable::BOOL)
             }
             A::SizeofValue(inner) => {
-                let ty = match self.check_expr(inner) {
-                    Checked::Place(place) => place.ty,
-                    Checked::Value(value) => value.ty,
-                };
+                let (ty, _) = self.type_of_expr(inner);
                 self.size_of(ty, span)
             }
             A::List(_) => {
@@ -190,7 +222,13 @@ impl<'a> Sema<'a> {
     }
 
     pub(super) fn name(&mut self, name: Symbol, span: Span) -> Checked {
-        match self.scopes.find(name).cloned() {
+        let entity = self.scopes.find(name).cloned();
+        self.entity(entity.as_ref(), name, span)
+    }
+
+    /// What a name stands for, as an expression.
+    pub(super) fn entity(&mut self, entity: Option<&Entity>, name: Symbol, span: Span) -> Checked {
+        match entity.cloned() {
             Some(Entity::Local(local)) => {
                 let entry = &self.current.locals[local.0 as usize];
                 let (ty, is_const) = (entry.ty, entry.is_const);
@@ -257,6 +295,23 @@ impl<'a> Sema<'a> {
                     span,
                     format!("the lambda does not capture '{text}'"),
                     "capture it: [=] takes values, [&] references; arrays need [&]",
+                );
+                Checked::Value(Self::bad(span))
+            }
+            Some(Entity::Pack(_)) => {
+                let text = self.text(name);
+                self.error_hint(
+                    span,
+                    format!("the pack '{text}' stands here without being expanded"),
+                    "write it with ... among arguments, or in a fold (pack + ...)",
+                );
+                Checked::Value(Self::bad(span))
+            }
+            Some(Entity::VariableTemplate(_)) => {
+                let text = self.text(name);
+                self.error(
+                    span,
+                    format!("the template '{text}' needs arguments: {text}<…>"),
                 );
                 Checked::Value(Self::bad(span))
             }
@@ -363,7 +418,7 @@ impl<'a> Sema<'a> {
     }
 
     /// `Kind::some`, `Traits<float>::value`.
-    fn type_member(&mut self, owner: TypeId, name: Symbol, span: Span) -> Checked {
+    pub(super) fn type_member(&mut self, owner: TypeId, name: Symbol, span: Span) -> Checked {
         if let Some(&(constant, ty)) = self.enum_values.get(&(owner, name)) {
             return Checked::Value(Self::constant_expr(constant, ty, span));
         }
@@ -393,210 +448,6 @@ impl<'a> Sema<'a> {
         Checked::Value(Self::bad(span))
     }
 
-    fn member(
-        &mut self,
-        object: &'a ast::Expr,
-        name: Symbol,
-        is_arrow: bool,
-        span: Span,
-    ) -> Checked {
-        if let A::Name(special) = &object.kind
-            && let (Some(kind), None) = (special_kind(*special), self.scopes.find(*special))
-        {
-            let axis = match name {
-                words::X => 0,
-                words::Y => 1,
-                words::Z => 2,
-                _ => {
-                    let message = format!("'{}' has no '{}'", self.text(*special), self.text(name));
-                    self.error_hint(span, message, "it has x, y and z");
-                    return Checked::Value(Self::bad(span));
-                }
-            };
-            return Checked::Value(Expr {
-                kind: ExprKind::Special(Special { kind, axis }),
-                ty: TypeTable::UNSIGNED_INT,
-                span,
-            });
-        }
-        let place = if is_arrow {
-            let pointer = self.value(object);
-            match self.types.get(pointer.ty) {
-                Type::Pointer { pointee, is_const } => Place {
-                    kind: PlaceKind::Dereference(pointer),
-                    ty: pointee,
-                    is_const,
-                    span,
-                },
-                Type::Error => return Checked::Value(Self::bad(span)),
-                _ => {
-                    let message = format!(
-                        "'->' needs a pointer, and this is '{}'",
-                        self.types.text(pointer.ty)
-                    );
-                    self.error_hint(span, message, "use '.'");
-                    return Checked::Value(Self::bad(span));
-                }
-            }
-        } else {
-            match self.check_expr(object) {
-                Checked::Place(place) => place,
-                Checked::Value(value) => {
-                    let ty = value.ty;
-                    Place {
-                        kind: PlaceKind::Temporary(value),
-                        ty,
-                        is_const: true,
-                        span,
-                    }
-                }
-            }
-        };
-        self.member_of(place, name, span)
-    }
-
-    /// A field of a struct, or a constant of its type.
-    pub(super) fn member_of(&mut self, place: Place, name: Symbol, span: Span) -> Checked {
-        let Type::Struct(index) = self.types.get(place.ty) else {
-            if place.ty != TypeTable::ERROR {
-                let message = format!("'{}' has no fields", self.types.text(place.ty));
-                let is_pointer = matches!(self.types.get(place.ty), Type::Pointer { .. });
-                self.error_hint(
-                    span,
-                    message,
-                    if is_pointer {
-                        "use '->' through a pointer"
-                    } else {
-                        "fields belong to structs"
-                    },
-                );
-            }
-            return Checked::Value(Self::bad(span));
-        };
-        let structure = &self.types.structs[index.0 as usize];
-        let Some(field) = structure.fields.iter().find(|field| field.name == name) else {
-            if self.static_member(place.ty, name).is_some() {
-                return self.type_member(place.ty, name, span);
-            }
-            let structure = &self.types.structs[index.0 as usize];
-            let names: Vec<&str> = structure
-                .fields
-                .iter()
-                .map(|field| self.interner.text_of(field.name))
-                .collect();
-            let message = format!("'{}' has no field '{}'", structure.name, self.text(name));
-            let hint = format!("it has {}", names.join(", "));
-            self.error_hint(span, message, &hint);
-            return Checked::Value(Self::bad(span));
-        };
-        let (ty, offset, is_const) = (field.ty, field.offset, place.is_const);
-        Checked::Place(Place {
-            kind: PlaceKind::Field(Box::new(place), offset),
-            ty,
-            is_const,
-            span,
-        })
-    }
-
-    fn index(&mut self, array: &'a ast::Expr, index: &'a ast::Expr, span: Span) -> Checked {
-        let array = self.check_expr(array);
-        let mut pointer = match array {
-            object
-                if matches!(
-                    self.types.get(super::calls::type_of(&object)),
-                    Type::Struct(_)
-                ) =>
-            {
-                let index = self.check_expr(index);
-                let operands = vec![object, index];
-                return match self.operator_call(words::OPERATOR_INDEX, operands, span) {
-                    Ok(result) => result,
-                    Err(operands) => {
-                        let text = self.types.text(super::calls::type_of(&operands[0]));
-                        let message = format!("'{text}' cannot be indexed");
-                        self.error_hint(span, message, "pointers and arrays can");
-                        Checked::Value(Self::bad(span))
-                    }
-                };
-            }
-            other => self.loaded(other),
-        };
-        let mut index = self.value(index);
-        if self.types.as_scalar(pointer.ty).is_some()
-            && matches!(self.types.get(index.ty), Type::Pointer { .. })
-        {
-            std::mem::swap(&mut pointer, &mut index);
-        }
-        let Type::Pointer { pointee, is_const } = self.types.get(pointer.ty) else {
-            if pointer.ty != TypeTable::ERROR {
-                let message = format!("'{}' cannot be indexed", self.types.text(pointer.ty));
-                self.error_hint(span, message, "pointers and arrays can");
-            }
-            return Checked::Value(Self::bad(span));
-        };
-        let Some(address) = self.offset(pointer, index, false, span) else {
-            return Checked::Value(Self::bad(span));
-        };
-        Checked::Place(Place {
-            kind: PlaceKind::Dereference(address),
-            ty: pointee,
-            is_const,
-            span,
-        })
-    }
-
-    /// `pointer + index`.
-    pub(super) fn offset(
-        &mut self,
-        pointer: Expr,
-        index: Expr,
-        is_negative: bool,
-        span: Span,
-    ) -> Option<Expr> {
-        let Type::Pointer { pointee, .. } = self.types.get(pointer.ty) else {
-            return None;
-        };
-        if pointee == TypeTable::VOID {
-            self.error_hint(
-                span,
-                "void* cannot be indexed or moved",
-                "cast it to a pointer to what it points at",
-            );
-            return None;
-        }
-        let Some(scalar) = self
-            .types
-            .as_scalar(index.ty)
-            .filter(|scalar| !scalar.is_float())
-        else {
-            if index.ty != TypeTable::ERROR {
-                let message = format!(
-                    "an index is an integer, and this is '{}'",
-                    self.types.text(index.ty)
-                );
-                self.error_hint(index.span, message, "convert it: (int)value");
-            }
-            return None;
-        };
-        // Widened by its own sign: an unsigned index is never negative.
-        let wide = if scalar.is_signed() {
-            TypeTable::LONG
-        } else {
-            TypeTable::UNSIGNED_LONG
-        };
-        let index = self.cast_to(index, wide);
-        let ty = pointer.ty;
-        Some(Expr {
-            kind: ExprKind::Offset {
-                pointer: Box::new(pointer),
-                index: Box::new(index),
-                is_negative,
-            },
-            ty,
-            span,
-        })
-    }
-
     fn unary(&mut self, operation: UnaryOp, operand: &'a ast::Expr, span: Span) -> Checked {
         match operation {
             UnaryOp::AddressOf => {
@@ -606,8 +457,8 @@ impl<'a> Sema<'a> {
                 if place.ty == TypeTable::ERROR {
                     return Checked::Value(Self::bad(span));
                 }
-                if let Type::Array { .. } = self.types.get(place.ty) {
-                    self.refuse(span, "a pointer to an array");
+                if let PlaceKind::Bits(..) = place.kind {
+                    self.error_hint(span, "a bit-field has no address", "copy it to a variable");
                     return Checked::Value(Self::bad(span));
                 }
                 self.mark_in_memory(&place);
@@ -619,7 +470,25 @@ impl<'a> Sema<'a> {
                 })
             }
             UnaryOp::Dereference => {
-                let pointer = self.value(operand);
+                let operand = self.check_expr(operand);
+                let pointer = match operand {
+                    object
+                        if matches!(
+                            self.types.get(super::calls::type_of(&object)),
+                            Type::Struct(_)
+                        ) =>
+                    {
+                        let name = words::OPERATOR_MULTIPLY;
+                        match self.operator_call(name, vec![object], span) {
+                            Ok(result) => return result,
+                            Err(mut operands) => match operands.pop() {
+                                Some(object) => self.loaded(object),
+                                None => Self::bad(span),
+                            },
+                        }
+                    }
+                    other => self.loaded(other),
+                };
                 match self.types.get(pointer.ty) {
                     Type::Pointer { pointee, .. } if pointee == TypeTable::VOID => {
                         self.error_hint(
@@ -670,7 +539,7 @@ impl<'a> Sema<'a> {
 }
 
 /// The built-in variable of this name.
-fn special_kind(name: Symbol) -> Option<SpecialKind> {
+pub(super) fn special_kind(name: Symbol) -> Option<SpecialKind> {
     Some(match name {
         words::THREAD_IDX => SpecialKind::ThreadIndex,
         words::BLOCK_IDX => SpecialKind::BlockIndex,

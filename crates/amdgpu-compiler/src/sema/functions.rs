@@ -41,12 +41,23 @@ impl<'a> Sema<'a> {
         function: &'a ast::Function,
         owner: Option<TypeId>,
     ) -> Signature<'a> {
-        let mut parameters: Vec<ParameterType> = function
-            .parameters
-            .iter()
-            .map(|parameter| self.parameter_type(&parameter.ty))
-            .collect();
-        if let (Some(owner), ast::Role::Method | ast::Role::ConstMethod) = (owner, function.role) {
+        let mut parameters: Vec<ParameterType> = Vec::with_capacity(function.parameters.len());
+        for parameter in &function.parameters {
+            match &parameter.pack {
+                None => parameters.push(self.parameter_type(&parameter.ty)),
+                Some(names) => {
+                    let span = parameter.span;
+                    let pack = self.expand(names, span, |sema| sema.parameter_type(&parameter.ty));
+                    parameters.extend(pack);
+                }
+            }
+        }
+        let hides_object = owner.is_some()
+            && matches!(
+                function.role,
+                ast::Role::Method | ast::Role::ConstMethod | ast::Role::Destructor
+            );
+        if let Some(owner) = owner.filter(|_| hides_object) {
             let this = ParameterType {
                 ty: owner,
                 is_reference: true,
@@ -67,7 +78,10 @@ impl<'a> Sema<'a> {
                 is_deduced = true;
                 TypeTable::ERROR
             }
-            _ => self.resolve(&function.return_type),
+            _ => {
+                let hidden = usize::from(hides_object);
+                self.return_type(function, &parameters[hidden..])
+            }
         };
         if function.is_kernel {
             self.check_kernel(function, &parameters, return_type);
@@ -326,11 +340,16 @@ impl<'a> Sema<'a> {
         let (mut parameters, mut start) = (Vec::new(), Vec::new());
         self.declare_this(&signature, &mut parameters, &mut start);
         let hidden = parameters.len();
-        for (parameter, ty) in function
-            .parameters
-            .iter()
-            .zip(&signature.parameters[hidden..])
-        {
+        let mut given = signature.parameters[hidden..].iter();
+        let single = function.parameters.iter().filter(|one| one.pack.is_none());
+        let rest = given.len().saturating_sub(single.count());
+        for parameter in &function.parameters {
+            if parameter.pack.is_some() {
+                let pack: Vec<ParameterType> = given.by_ref().take(rest).copied().collect();
+                self.declare_pack(parameter, &pack, &mut parameters);
+                continue;
+            }
+            let Some(ty) = given.next() else { break };
             let is_restrict = matches!(
                 parameter.ty.kind,
                 TypeKind::Pointer {
@@ -348,6 +367,12 @@ impl<'a> Sema<'a> {
                 Some(name) => self.declare_local(name, ty.ty, parameter.span, is_const),
                 None => self.unnamed_local(ty.ty),
             };
+            if !ty.is_reference && self.has_any_destructor() && self.has_destructor(ty.ty) {
+                self.refuse(
+                    parameter.span,
+                    "an object with a destructor passed by value",
+                );
+            }
             if ty.is_reference {
                 let local = &mut self.current.locals[local.0 as usize];
                 local.is_reference = true;
@@ -384,6 +409,13 @@ impl<'a> Sema<'a> {
         } else {
             return_type
         };
+        if self.has_any_destructor()
+            && !signature.returns_reference
+            && signature.role != ast::Role::Constructor
+            && self.has_destructor(return_type)
+        {
+            self.refuse(signature.span, "returning an object with a destructor");
+        }
         self.check_local_memory(signature.span);
         let current = std::mem::take(&mut self.current);
         let display = signature
@@ -417,7 +449,7 @@ impl<'a> Sema<'a> {
         let Some(owner) = signature.owner else { return };
         let span = signature.span;
         let is_const = match signature.role {
-            ast::Role::Method | ast::Role::Constructor => false,
+            ast::Role::Method | ast::Role::Constructor | ast::Role::Destructor => false,
             ast::Role::ConstMethod => true,
             _ => return,
         };
@@ -492,7 +524,7 @@ impl<'a> Sema<'a> {
         }
     }
 
-    fn unnamed_local(&mut self, ty: TypeId) -> crate::hir::LocalId {
+    pub(super) fn unnamed_local(&mut self, ty: TypeId) -> crate::hir::LocalId {
         let local = crate::hir::LocalId(self.current.locals.len() as u32);
         let is_in_memory = matches!(self.types.get(ty), Type::Struct(_));
         self.current.locals.push(crate::hir::Local {

@@ -173,9 +173,18 @@ impl<'a> Sema<'a> {
     }
 
     fn store_constant(&self, bytes: &mut [u8], offset: u64, value: &Expr) -> bool {
+        if let ExprKind::Aggregate(parts) = &value.kind {
+            return parts
+                .iter()
+                .all(|(inner, part)| self.store_constant(bytes, offset + inner, part));
+        }
         if let ExprKind::Struct(fields) = &value.kind
             && let Type::Struct(index) = self.types.get(value.ty)
         {
+            let types = &self.types.structs[index.0 as usize].fields;
+            if types.iter().any(|field| field.bits.is_some()) {
+                return false;
+            }
             let offsets: Vec<u64> = self.types.structs[index.0 as usize]
                 .fields
                 .iter()

@@ -3,18 +3,21 @@
 use super::conversions::Context;
 use super::{Entity, ParameterType, Sema};
 use crate::ast::{self, ExprKind as A, TypeKind};
-use crate::hir::{Expr, Initial, Local, LocalId, Stmt, StmtKind};
+use crate::hir::{Initial, Local, LocalId, Stmt, StmtKind};
 use crate::source::Span;
 use crate::types::{Type, TypeId, TypeTable};
-
-/// Values an initialiser list may have: each becomes a store.
-const MAX_INITIALISERS: usize = 65_536;
 
 impl<'a> Sema<'a> {
     /// A variable of a function.
     pub(super) fn local_variable(&mut self, variable: &'a ast::Variable, out: &mut Vec<Stmt>) {
-        if let TypeKind::Reference(target) = &variable.ty.kind {
+        if let TypeKind::Reference(target) | TypeKind::Forwarding(target) = &variable.ty.kind {
             self.local_reference(variable, target, out);
+            return;
+        }
+        if let (TypeKind::Decltype(expr), Some(_)) = (&variable.ty.kind, &variable.start)
+            && self.type_of_expr(expr).1
+        {
+            self.local_reference(variable, &variable.ty, out);
             return;
         }
         if variable.is_shared {
@@ -57,6 +60,7 @@ impl<'a> Sema<'a> {
             kind: StmtKind::Declare(local, initial),
             span: variable.span,
         });
+        self.note_cleanup(local, ty, variable.span);
     }
 
     fn local_reference(
@@ -73,9 +77,49 @@ impl<'a> Sema<'a> {
             );
             return;
         };
-        let Some(place) = self.place(start, "referred to") else {
-            return;
+        let is_value_fine =
+            self.is_const(target) || matches!(variable.ty.kind, TypeKind::Forwarding(_));
+        let checked = if matches!(start.kind, A::Conditional(..)) {
+            match self.place(start, "referred to") {
+                Some(place) => super::expressions::Checked::Place(place),
+                None => return,
+            }
+        } else {
+            self.check_expr(start)
         };
+        let mut place = match checked {
+            super::expressions::Checked::Place(place) => place,
+            super::expressions::Checked::Value(value) if value.ty == TypeTable::ERROR => return,
+            super::expressions::Checked::Value(value) if is_value_fine => {
+                // The value lives as long as the reference does.
+                let wanted = if matches!(target.kind, TypeKind::Auto) {
+                    value.ty
+                } else {
+                    self.resolve(target)
+                };
+                let value = self.convert(value, wanted, Context::Initialisation);
+                self.refuse_unnamed(wanted, variable.span);
+                let local = self.hidden_local("value", wanted);
+                self.current.locals[local.0 as usize].is_in_memory = true;
+                let span = variable.span;
+                out.push(super::ranges::declare(local, Initial::Value(value), span));
+                super::ranges::local_place(local, wanted, span)
+            }
+            super::expressions::Checked::Value(_) => {
+                self.error_hint(
+                    start.span,
+                    "this is a value and cannot be referred to",
+                    "use a variable, p[i] or *p, or write const before the type",
+                );
+                return;
+            }
+        };
+        if !matches!(target.kind, TypeKind::Auto) {
+            let wanted = self.resolve(target);
+            if wanted != place.ty && self.base_offset(place.ty, wanted).is_some() {
+                place = self.as_base(place, wanted);
+            }
+        }
         let ty = if matches!(target.kind, TypeKind::Auto) {
             place.ty
         } else {
@@ -167,9 +211,11 @@ impl<'a> Sema<'a> {
         }
         let ty = self.variable_type(variable);
         let Some(start) = &variable.start else {
-            let is_made = matches!(self.types.get(ty), Type::Struct(_))
-                && (self.has_default_constructor(ty) || self.has_starts(ty));
-            if is_made {
+            if self.is_array(ty) && self.needs_making(ty) {
+                let value = self.fresh(ty, variable.span);
+                return (ty, Initial::Value(value));
+            }
+            if self.needs_making(ty) {
                 let value = self.construct_value(ty, &[], variable.span);
                 return (ty, Initial::Value(value));
             }
@@ -193,19 +239,15 @@ impl<'a> Sema<'a> {
             if element == TypeTable::ERROR || values.is_empty() {
                 return TypeTable::ERROR;
             }
-            return self.types.intern(Type::Array {
-                element,
-                length: values.len() as u64,
-            });
+            let length = self.list_length(values).max(1);
+            return self.types.intern(Type::Array { element, length });
         }
         self.resolve(&variable.ty)
     }
 
     fn initial(&mut self, start: &'a ast::Expr, ty: TypeId) -> Initial {
         match (&start.kind, self.types.get(ty)) {
-            (A::List(values), Type::Struct(_))
-                if self.has_constructor(ty) || self.has_starts(ty) =>
-            {
+            (A::List(values), Type::Struct(_)) if !self.is_plain_aggregate(ty) => {
                 Initial::Value(self.list_value(values, ty, start.span))
             }
             (A::List(values), Type::Array { .. } | Type::Struct(_)) => {
@@ -226,123 +268,6 @@ impl<'a> Sema<'a> {
             _ => {
                 let value = self.value(start);
                 Initial::Value(self.convert(value, ty, Context::Initialisation))
-            }
-        }
-    }
-
-    /// `{…}` where one value of a type is wanted.
-    pub(super) fn list_value(&mut self, values: &'a [ast::Expr], ty: TypeId, span: Span) -> Expr {
-        if let Type::Struct(index) = self.types.get(ty) {
-            if self.has_constructor(ty) {
-                return self.construct_value(ty, values, span);
-            }
-            let fields: Vec<(u64, TypeId)> = self.types.structs[index.0 as usize]
-                .fields
-                .iter()
-                .map(|field| (field.offset, field.ty))
-                .collect();
-            if values.len() > fields.len() {
-                let message = format!(
-                    "'{}' has {} field(s), and {} values are given",
-                    self.types.text(ty),
-                    fields.len(),
-                    values.len()
-                );
-                self.error(span, message);
-                return Self::bad(span);
-            }
-            let mut parts = Vec::new();
-            for (index, (offset, field)) in fields.into_iter().enumerate() {
-                let part = match values.get(index) {
-                    Some(ast::Expr {
-                        kind: A::List(inner),
-                        span,
-                        ..
-                    }) => self.list_value(inner, field, *span),
-                    Some(value) => {
-                        let value = self.value(value);
-                        self.convert(value, field, Context::Initialisation)
-                    }
-                    None => self
-                        .field_start(ty, offset, field)
-                        .unwrap_or_else(|| self.zero(field, span)),
-                };
-                parts.push(part);
-            }
-            return Expr {
-                kind: crate::hir::ExprKind::Struct(parts),
-                ty,
-                span,
-            };
-        }
-        match values {
-            [] => self.zero(ty, span),
-            [only] => {
-                let value = self.value(only);
-                self.convert(value, ty, Context::Initialisation)
-            }
-            _ => {
-                self.error(span, "one value is wanted here, and a list is given");
-                Self::bad(span)
-            }
-        }
-    }
-
-    fn parts(
-        &mut self,
-        values: &'a [ast::Expr],
-        ty: TypeId,
-        base: u64,
-        span: Span,
-        parts: &mut Vec<(u64, Expr)>,
-    ) {
-        let slots: Vec<(u64, TypeId)> = match self.types.get(ty) {
-            Type::Array { element, length } => {
-                let size = self.types.bytes(element);
-                (0..length.min(values.len() as u64))
-                    .map(|index| (index * size, element))
-                    .collect()
-            }
-            Type::Struct(index) => self.types.structs[index.0 as usize]
-                .fields
-                .iter()
-                .map(|field| (field.offset, field.ty))
-                .collect(),
-            _ => Vec::new(),
-        };
-        if values.len() > slots.len() {
-            let message = format!(
-                "'{}' holds {} value(s), and {} are given",
-                self.types.text(ty),
-                slots.len(),
-                values.len()
-            );
-            self.error(span, message);
-            return;
-        }
-        for (value, (offset, ty)) in values.iter().zip(slots) {
-            if parts.len() >= MAX_INITIALISERS {
-                self.error(span, format!("more than {MAX_INITIALISERS} initial values"));
-                return;
-            }
-            match (&value.kind, self.types.get(ty)) {
-                (A::List(inner), Type::Struct(_)) if self.has_constructor(ty) => {
-                    let checked = self.list_value(inner, ty, value.span);
-                    parts.push((base + offset, checked));
-                }
-                (A::List(inner), Type::Array { .. } | Type::Struct(_)) => {
-                    self.parts(inner, ty, base + offset, value.span, parts);
-                }
-                (_, Type::Array { .. }) => self.error_hint(
-                    value.span,
-                    "an array inside of this one needs its own braces",
-                    "write {{a, b}, {c, d}}",
-                ),
-                _ => {
-                    let checked = self.value(value);
-                    let checked = self.convert(checked, ty, Context::Initialisation);
-                    parts.push((base + offset, checked));
-                }
             }
         }
     }

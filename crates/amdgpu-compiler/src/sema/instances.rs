@@ -52,6 +52,7 @@ pub(super) struct Origin {
 pub(super) struct Instances {
     pub functions: HashMap<(usize, Vec<Argument>), Option<FunctionId>>,
     pub types: HashMap<(usize, Vec<Argument>), TypeId>,
+    pub variables: HashMap<(usize, Vec<Argument>), Entity>,
     /// The template and arguments of a struct.
     pub arguments: HashMap<TypeId, (usize, Vec<Argument>)>,
     count: usize,
@@ -140,6 +141,11 @@ impl Sema<'_> {
 
     pub(super) fn is_stack_short(&self) -> bool {
         self.stack_start.abs_diff(stack_position()) > MAX_NESTED_STACK_BYTES
+    }
+
+    /// Where the innermost instance was asked for.
+    pub(super) fn origin_span(&self) -> Span {
+        self.instances.last_span
     }
 
     fn count_moved(&mut self, names: usize) {

@@ -16,6 +16,8 @@ struct Kept {
     name: Symbol,
     value: Expr,
     is_reference: bool,
+    /// One of several under a name, which is that of a pack.
+    is_of_pack: bool,
 }
 
 impl<'a> Sema<'a> {
@@ -29,13 +31,22 @@ impl<'a> Sema<'a> {
                 environment.push((name, self.seen_from_inside(entity)));
             }
         }
+        let mut packs: Vec<(Symbol, Vec<Entity>)> = Vec::new();
         for (index, kept) in kept.iter().enumerate() {
             let entity = Entity::Captured {
                 index,
                 is_reference: kept.is_reference,
             };
-            environment.push((kept.name, entity));
+            if !kept.is_of_pack {
+                environment.push((kept.name, entity));
+            } else if let Some((_, pack)) = packs.iter_mut().find(|pack| pack.0 == kept.name) {
+                pack.push(entity);
+            } else {
+                packs.push((kept.name, vec![entity]));
+            }
         }
+        let packs = packs.into_iter();
+        environment.extend(packs.map(|(name, pack)| (name, Entity::Pack(Rc::new(pack)))));
         let environment = Rc::new(environment);
         if lambda.templates.is_empty() {
             let origin = self.origin.clone();
@@ -79,6 +90,12 @@ impl<'a> Sema<'a> {
                 }
             }
             Entity::Captured { .. } => Entity::NotCaptured,
+            Entity::Pack(pack) => {
+                let pack = pack.iter().cloned();
+                Entity::Pack(Rc::new(
+                    pack.map(|entity| self.seen_from_inside(entity)).collect(),
+                ))
+            }
             other => other,
         }
     }
@@ -95,10 +112,13 @@ impl<'a> Sema<'a> {
                 kept.push(one);
             }
         }
+        let mut needs_this = lambda.captures_this;
         let Some(default) = lambda.default_capture else {
+            if needs_this {
+                self.keep_this(span, &mut kept);
+            }
             return kept;
         };
-        let mut needs_this = false;
         for &name in &lambda.names {
             let is_parameter = |parameter: &ast::Parameter| parameter.name == Some(name);
             if kept.iter().any(|kept| kept.name == name)
@@ -109,16 +129,20 @@ impl<'a> Sema<'a> {
             match self.scopes.find(name) {
                 Some(Entity::Local(local)) => {
                     let local = &self.current.locals[local.0 as usize];
-                    // Known values need no place. An array is not kept by value; a variable of the lambda's own may hide it.
-                    let is_array = matches!(self.types.get(local.ty), Type::Array { .. });
+                    // Known values need no place.
                     if local.constant.is_some() && !local.is_reference
                         || local.ty == TypeTable::ERROR
-                        || is_array && default == CaptureKind::Value
                     {
                         continue;
                     }
                 }
                 Some(Entity::Captured { .. }) => {}
+                Some(Entity::Pack(pack)) => {
+                    let pack = Rc::clone(pack);
+                    let is_reference = default == CaptureKind::Reference;
+                    self.keep_pack(name, &pack, is_reference, span, &mut kept);
+                    continue;
+                }
                 Some(Entity::Member(_)) => {
                     needs_this = true;
                     continue;
@@ -135,12 +159,37 @@ impl<'a> Sema<'a> {
             }
         }
         if needs_this && (self.current.this.is_some() || self.current.outer_this.is_some()) {
-            let checked = self.this_pointer(span);
-            if let Some(one) = self.kept(words::LAMBDA_THIS, checked, false, span) {
-                kept.push(one);
-            }
+            self.keep_this(span, &mut kept);
         }
         kept
+    }
+
+    fn keep_this(&mut self, span: Span, kept: &mut Vec<Kept>) {
+        let checked = self.this_pointer(span);
+        kept.extend(self.kept(words::LAMBDA_THIS, checked, false, span));
+    }
+
+    /// Keeps the variables of a pack, each as a field of its own.
+    fn keep_pack(
+        &mut self,
+        name: Symbol,
+        pack: &[Entity],
+        is_reference: bool,
+        span: Span,
+        kept: &mut Vec<Kept>,
+    ) {
+        for entity in pack {
+            if !matches!(entity, Entity::Local(_) | Entity::Captured { .. }) {
+                return;
+            }
+            let checked = self.entity(Some(entity), name, span);
+            if let Some(one) = self.kept(name, checked, is_reference, span) {
+                kept.push(Kept {
+                    is_of_pack: true,
+                    ..one
+                });
+            }
+        }
     }
 
     fn kept(
@@ -150,7 +199,6 @@ impl<'a> Sema<'a> {
         is_reference: bool,
         span: Span,
     ) -> Option<Kept> {
-        let text = self.text(name);
         match checked {
             Checked::Place(place) if is_reference => {
                 if place.ty == TypeTable::ERROR {
@@ -166,17 +214,15 @@ impl<'a> Sema<'a> {
                         span,
                     },
                     is_reference,
+                    is_of_pack: false,
                 })
             }
-            Checked::Place(place) if matches!(self.types.get(place.ty), Type::Array { .. }) => {
-                let message = format!("capturing the array '{text}' by value");
-                self.diagnostics.unsupported(
-                    span,
-                    format!("{message} is not supported"),
-                    Some("capture it by reference: [&]"),
-                );
-                None
-            }
+            Checked::Place(place) if self.is_array(place.ty) => Some(Kept {
+                name,
+                value: self.array_copy(place),
+                is_reference: false,
+                is_of_pack: false,
+            }),
             other => {
                 let value = self.loaded(other);
                 if matches!(self.types.get(value.ty), Type::Error | Type::Void) {
@@ -186,6 +232,7 @@ impl<'a> Sema<'a> {
                     name,
                     value,
                     is_reference: false,
+                    is_of_pack: false,
                 })
             }
         }
@@ -201,6 +248,10 @@ impl<'a> Sema<'a> {
                 name: kept.name,
                 ty: kept.value.ty,
                 offset,
+                bits: None,
+                is_transparent: false,
+                is_base: false,
+                is_mutable: false,
             });
             offset += self.types.bytes(kept.value.ty);
             align = align.max(field_align);

@@ -22,6 +22,12 @@ pub(super) struct Members<'a> {
     constructors: WordMap<TypeId, usize>,
     statics: WordMap<(TypeId, Symbol), Entity>,
     environments: WordMap<TypeId, Environment>,
+    /// Names of the functions and of the types and constants of each struct.
+    names: WordMap<TypeId, Vec<Symbol>>,
+    static_names: WordMap<TypeId, Vec<Symbol>>,
+    destructors: WordMap<TypeId, FunctionId>,
+    /// `operator type()`.
+    conversions: WordMap<TypeId, Vec<FunctionId>>,
     /// Initial values of fields, by offset.
     starts: WordMap<(TypeId, u64), &'a ast::Expr>,
 }
@@ -29,7 +35,10 @@ pub(super) struct Members<'a> {
 impl Signature<'_> {
     /// Parameters that the source does not write.
     pub(super) fn hidden_count(&self) -> usize {
-        usize::from(matches!(self.role, Role::Method | Role::ConstMethod))
+        usize::from(matches!(
+            self.role,
+            Role::Method | Role::ConstMethod | Role::Destructor
+        ))
     }
 }
 
@@ -42,6 +51,7 @@ impl<'a> Sema<'a> {
             fields: Vec::new(),
             bytes: 1,
             align: 1,
+            is_union: false,
         });
         self.types.intern(Type::Struct(index))
     }
@@ -76,14 +86,31 @@ impl<'a> Sema<'a> {
         }
         for (name, entity) in self.scopes.bindings_here() {
             self.members.statics.insert((id, name), entity);
+            self.members.static_names.entry(id).or_default().push(name);
         }
         self.layout(id, structure);
-        for field in &structure.fields {
+        if structure.fields.iter().any(|field| field.is_transparent) {
+            for base in self.bases_of(id) {
+                self.bind_inherited(id, base.0);
+            }
+            for (name, entity) in self.statics_of(id) {
+                self.scopes.bind(name, entity);
+            }
+            self.bind_inherited(id, id);
+        }
+        for field in structure
+            .fields
+            .iter()
+            .filter(|field| !field.is_transparent)
+        {
             self.scopes.bind(field.name, Entity::Member(id));
         }
         for item in &structure.members {
             if let Some(function) = member_function(item)
-                && !matches!(function.role, Role::Free | Role::Constructor)
+                && !matches!(
+                    function.role,
+                    Role::Free | Role::Constructor | Role::Destructor
+                )
             {
                 self.scopes.bind(function.name, Entity::Member(id));
             }
@@ -127,6 +154,23 @@ impl<'a> Sema<'a> {
         signature.environment = Rc::clone(environment);
         signature.is_lazy = is_instance;
         signature.origin.clone_from(&self.origin);
+        if function.role == Role::Destructor {
+            let owner_text = self.types.text(owner);
+            signature.shown = Some(format!("~{owner_text}"));
+            signature.is_lazy = true;
+            let id = FunctionId(self.signatures.len() as u32);
+            self.signatures.push(signature);
+            self.members.destructors.insert(owner, id);
+            return;
+        }
+        if function.is_conversion {
+            let id = FunctionId(self.signatures.len() as u32);
+            let result = self.types.text(signature.return_type);
+            signature.shown = Some(format!("operator {result}"));
+            self.signatures.push(signature);
+            self.members.conversions.entry(owner).or_default().push(id);
+            return;
+        }
         let set = if is_free {
             self.global_set(function.name, function.span)
         } else {
@@ -152,17 +196,63 @@ impl<'a> Sema<'a> {
         };
         if set == next {
             self.overloads.push(Vec::new());
+            if role != Role::Constructor {
+                self.members.names.entry(owner).or_default().push(name);
+            }
         }
         set
     }
 
+    /// Whether a struct or one of its bases has this function.
     pub(super) fn has_method(&self, owner: TypeId, name: Symbol) -> bool {
+        self.method_owner(owner, name).is_some()
+    }
+
+    pub(super) fn has_own_method(&self, owner: TypeId, name: Symbol) -> bool {
         self.members.functions.contains_key(&(owner, name))
     }
 
-    /// A type, constant or enum value inside of a struct.
+    pub(super) fn method_names(&self, owner: TypeId) -> Vec<Symbol> {
+        self.members.names.get(&owner).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn destructor_of(&self, ty: TypeId) -> Option<FunctionId> {
+        self.members.destructors.get(&ty).copied()
+    }
+
+    pub(super) fn has_any_destructor(&self) -> bool {
+        !self.members.destructors.is_empty()
+    }
+
+    pub(super) fn conversions_of(&self, ty: TypeId) -> &[FunctionId] {
+        self.members.conversions.get(&ty).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn constructors_of(&self, ty: TypeId) -> &[FunctionId] {
+        self.members
+            .constructors
+            .get(&ty)
+            .map_or(&[], |&set| &self.overloads[set])
+    }
+
+    /// A type, constant or enum value inside of a struct or of its bases.
     pub(super) fn static_member(&self, owner: TypeId, name: Symbol) -> Option<Entity> {
-        self.members.statics.get(&(owner, name)).cloned()
+        if let Some(entity) = self.members.statics.get(&(owner, name)) {
+            return Some(entity.clone());
+        }
+        self.bases_of(owner)
+            .into_iter()
+            .find_map(|(base, _)| self.static_member(base, name))
+    }
+
+    /// The types and constants of a struct itself.
+    pub(super) fn statics_of(&self, owner: TypeId) -> Vec<(Symbol, Entity)> {
+        let names = self.members.static_names.get(&owner);
+        names
+            .into_iter()
+            .flatten()
+            .filter_map(|name| Some((*name, self.members.statics.get(&(owner, *name))?.clone())))
+            .collect()
     }
 
     pub(super) fn note_start(&mut self, owner: TypeId, offset: u64, start: &'a ast::Expr) {
@@ -222,14 +312,13 @@ impl<'a> Sema<'a> {
     }
 
     /// Whether `P()` calls a constructor.
-    pub(super) fn has_default_constructor(&mut self, ty: TypeId) -> bool {
+    pub(super) fn has_default_constructor(&self, ty: TypeId) -> bool {
         let Some(set) = self.members.constructors.get(&ty).copied() else {
             return false;
         };
-        let functions = self.overloads[set].clone();
-        functions
-            .into_iter()
-            .any(|function| self.fits_of(function, &[]).is_some())
+        self.overloads[set]
+            .iter()
+            .any(|&function| self.takes_nothing(function))
     }
 
     /// The object before `.` or `->`, when it is a struct; loads and errors are left to the field access otherwise.
@@ -241,7 +330,7 @@ impl<'a> Sema<'a> {
     ) -> Option<Place> {
         let checked = self.check_expr(object);
         if is_arrow {
-            let pointer = self.loaded(checked);
+            let pointer = self.arrow(checked, span);
             let Type::Pointer { pointee, is_const } = self.types.get(pointer.ty) else {
                 if pointer.ty != TypeTable::ERROR {
                     let text = self.types.text(pointer.ty);
@@ -280,23 +369,17 @@ impl<'a> Sema<'a> {
         &mut self,
         object: Place,
         name: Symbol,
+        written: Option<&[Argument]>,
         arguments: &'a [ast::Expr],
         span: Span,
     ) -> Checked {
         let owner = object.ty;
         if self.has_method(owner, name) {
             let checked = self.check_arguments(arguments);
-            return self.method_of(owner, name, Some(object), None, checked, span);
+            return self.method_of(owner, name, Some(object), written, checked, span);
         }
-        let is_field = match self.types.get(owner) {
-            Type::Struct(index) => self.types.structs[index.0 as usize]
-                .fields
-                .iter()
-                .any(|field| field.name == name),
-            _ => false,
-        };
-        if is_field {
-            let field = self.member_of(object, name, span);
+        if self.field_of(&object, name, span).is_some() {
+            let field = self.member_of(&object, name, span);
             return self.call_object(field, arguments, span);
         }
         self.check_arguments(arguments);
@@ -324,8 +407,14 @@ impl<'a> Sema<'a> {
         mut checked: Vec<Checked>,
         span: Span,
     ) -> Checked {
-        let Some(&set) = self.members.functions.get(&(owner, name)) else {
+        let found = self.method_owner(owner, name);
+        let Some(&set) = found.and_then(|(owner, _)| self.members.functions.get(&(owner, name)))
+        else {
             return Checked::Value(Self::bad(span));
+        };
+        let object = match (object, found) {
+            (Some(object), Some((base, _))) => Some(self.as_base(object, base)),
+            (object, _) => object,
         };
         if !self.is_static_set(set) {
             let Some(object) = object else {
@@ -441,14 +530,15 @@ impl<'a> Sema<'a> {
         [&self.current.this, &self.current.outer_this]
             .into_iter()
             .flatten()
-            .find(|place| place.ty == owner)
+            .find(|place| self.base_offset(place.ty, owner).is_some())
             .cloned()
+            .map(|place| self.as_base(place, owner))
     }
 
     /// A field of the struct whose function this is, named without an object.
     pub(super) fn own_member(&mut self, owner: TypeId, name: Symbol, span: Span) -> Checked {
         if let Some(place) = self.this_of(owner) {
-            return self.member_of(place, name, span);
+            return self.member_of(&place, name, span);
         }
         let text = self.text(name);
         self.error_hint(
@@ -495,7 +585,9 @@ impl<'a> Sema<'a> {
         let mut sets = Vec::new();
         if let Some(first) = operands.first() {
             let ty = super::calls::type_of(first);
-            sets.extend(self.members.functions.get(&(ty, name)).copied());
+            if let Some((owner, _)) = self.method_owner(ty, name) {
+                sets.extend(self.members.functions.get(&(owner, name)).copied());
+            }
         }
         if let Some(Entity::Functions(set)) = self.scopes.find(name) {
             sets.push(*set);
@@ -510,9 +602,13 @@ impl<'a> Sema<'a> {
                 Type::Struct(_)
             )
         });
+        let converts = operands.iter().any(|operand| {
+            let ty = super::calls::type_of(operand);
+            !self.conversions_of(ty).is_empty()
+        }) && !sets.iter().any(|set| self.templates_of.contains_key(set));
         // Those of the library's own types are no answer to a struct of the user's.
         let is_foreign = sets.iter().all(|&set| self.is_library_set(set));
-        if (is_enum || is_foreign) && !self.takes_operands(&sets, &operands) {
+        if (is_enum || is_foreign || converts) && !self.takes_operands(&sets, &operands) {
             return Err(operands);
         }
         let operands = operands
@@ -545,43 +641,9 @@ impl<'a> Sema<'a> {
             .into_iter()
             .any(|function| self.fits_of(function, operands).is_some())
     }
-
-    /// The values that a constructor gives its fields before its body runs.
-    pub(super) fn constructor_start(&mut self, function: &'a ast::Function, out: &mut Vec<Stmt>) {
-        let Some(this) = self.current.this.clone() else {
-            return;
-        };
-        let span = function.span;
-        if self.has_starts(this.ty) {
-            let value = self.zero(this.ty, span);
-            out.push(assignment(this.clone(), value));
-        }
-        for initialiser in &function.initialisers {
-            let span = initialiser.span;
-            if initialiser.name == function.name {
-                let checked = self.check_arguments(&initialiser.values);
-                if let Some(value) = self.constructed(this.ty, checked, span) {
-                    out.push(assignment(this.clone(), value));
-                }
-                continue;
-            }
-            let Checked::Place(place) = self.member_of(this.clone(), initialiser.name, span) else {
-                continue;
-            };
-            if matches!(self.types.get(place.ty), Type::Array { .. }) {
-                if !initialiser.values.is_empty() {
-                    self.refuse(span, "an initial value of an array in a constructor");
-                }
-                continue;
-            }
-            let value = self.construct_value(place.ty, &initialiser.values, span);
-            let value = self.convert(value, place.ty, Context::Initialisation);
-            out.push(assignment(place, value));
-        }
-    }
 }
 
-fn assignment(place: Place, value: Expr) -> Stmt {
+pub(super) fn assignment(place: Place, value: Expr) -> Stmt {
     let (ty, span) = (place.ty, place.span);
     Stmt {
         kind: StmtKind::Expr(Expr {

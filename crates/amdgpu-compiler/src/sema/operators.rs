@@ -5,7 +5,7 @@ use super::conversions::Context;
 use super::expressions::Checked;
 use super::members::operator_name;
 use crate::ast::{self, BinaryOp, UnaryOp};
-use crate::hir::{Expr, ExprKind, Place};
+use crate::hir::{Expr, ExprKind, Place, PlaceKind};
 use crate::interner::words;
 use crate::source::Span;
 use crate::types::{ScalarType, Type, TypeId, TypeTable};
@@ -23,6 +23,7 @@ impl<'a> Sema<'a> {
                 span,
             };
         }
+        let value = self.as_number(value);
         let Some(scalar) = self
             .types
             .as_scalar(value.ty)
@@ -124,6 +125,16 @@ impl<'a> Sema<'a> {
     ) -> Checked {
         let left = self.check_expr(left);
         let right = self.check_expr(right);
+        self.binary_checked(operation, left, right, span)
+    }
+
+    pub(super) fn binary_checked(
+        &mut self,
+        operation: BinaryOp,
+        left: Checked,
+        right: Checked,
+        span: Span,
+    ) -> Checked {
         let operands = match operator_name(operation) {
             Some(name) => match self.operator_call(name, vec![left, right], span) {
                 Ok(result) => return result,
@@ -152,6 +163,8 @@ impl<'a> Sema<'a> {
                 span,
             };
         }
+        let left = self.as_number(left);
+        let right = self.as_number(right);
         if let Some(result) = self.pointer_operation(operation, &left, &right, span) {
             return result;
         }
@@ -433,6 +446,54 @@ impl<'a> Sema<'a> {
         }
     }
 
+    /// `condition ? a : b` where a place is wanted: one of the two, when they are of one type.
+    pub(super) fn conditional_place(
+        &mut self,
+        condition: &'a ast::Expr,
+        yes: &'a ast::Expr,
+        no: &'a ast::Expr,
+        span: Span,
+    ) -> Checked {
+        let condition = self.value(condition);
+        let condition = self.condition(condition);
+        let yes = self.check_expr(yes);
+        let no = self.check_expr(no);
+        let is_plain =
+            |place: &Place| !matches!(place.kind, PlaceKind::Bits(..) | PlaceKind::Temporary(_));
+        if let (Checked::Place(yes), Checked::Place(no)) = (&yes, &no)
+            && yes.ty == no.ty
+            && yes.ty != TypeTable::ERROR
+            && is_plain(yes)
+            && is_plain(no)
+        {
+            let is_const = yes.is_const || no.is_const;
+            let (ty, pointer) = (yes.ty, self.types.pointer(yes.ty, is_const));
+            let mut address = |place: &Place| {
+                self.mark_in_memory(place);
+                Box::new(Expr {
+                    kind: ExprKind::AddressOf(Box::new(place.clone())),
+                    ty: pointer,
+                    span,
+                })
+            };
+            let (yes, no) = (address(yes), address(no));
+            let chosen = Expr {
+                kind: ExprKind::Conditional(Box::new(condition), yes, no),
+                ty: pointer,
+                span,
+            };
+            return Checked::Place(Place {
+                kind: PlaceKind::Dereference(chosen),
+                ty,
+                is_const,
+                span,
+            });
+        }
+        let yes = self.loaded(yes);
+        let no = self.loaded(no);
+        Checked::Value(self.conditional_values(condition, yes, no, span))
+    }
+
     pub(super) fn conditional(
         &mut self,
         condition: &'a ast::Expr,
@@ -444,6 +505,10 @@ impl<'a> Sema<'a> {
         let condition = self.condition(condition);
         let yes = self.value(yes);
         let no = self.value(no);
+        self.conditional_values(condition, yes, no, span)
+    }
+
+    fn conditional_values(&mut self, condition: Expr, yes: Expr, no: Expr, span: Span) -> Expr {
         if yes.ty == TypeTable::ERROR || no.ty == TypeTable::ERROR {
             return Self::bad(span);
         }

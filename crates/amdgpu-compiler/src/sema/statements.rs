@@ -11,9 +11,13 @@ impl<'a> Sema<'a> {
     /// Statements of a block, in a scope of its own.
     pub(super) fn block(&mut self, statements: &'a [ast::Stmt]) -> Vec<Stmt> {
         self.scopes.enter();
+        let mark = self.current.cleanups.len();
         let mut out = Vec::with_capacity(statements.len());
         for statement in statements {
             self.statement(statement, &mut out);
+        }
+        if let Some(last) = statements.last() {
+            self.end_scope(mark, last.span, &mut out);
         }
         self.scopes.leave();
         out
@@ -22,8 +26,10 @@ impl<'a> Sema<'a> {
     #[allow(clippy::unnecessary_box_returns)] // The tree holds boxes; making them here keeps its users short.
     fn boxed(&mut self, statement: &'a ast::Stmt) -> Box<Stmt> {
         self.scopes.enter();
+        let mark = self.current.cleanups.len();
         let mut out = Vec::new();
         self.statement(statement, &mut out);
+        self.end_scope(mark, statement.span, &mut out);
         self.scopes.leave();
         Box::new(Stmt {
             kind: StmtKind::Block(out),
@@ -32,14 +38,17 @@ impl<'a> Sema<'a> {
     }
 
     #[allow(clippy::unnecessary_box_returns)]
-    fn loop_body(&mut self, statement: &'a ast::Stmt) -> Box<Stmt> {
+    pub(super) fn loop_body(&mut self, statement: &'a ast::Stmt) -> Box<Stmt> {
         self.current.loops += 1;
+        let mark = self.current.cleanups.len();
+        self.current.exits.push((mark, true));
         let body = self.boxed(statement);
+        self.current.exits.pop();
         self.current.loops -= 1;
         body
     }
 
-    fn condition_of(&mut self, expr: &'a ast::Expr) -> Expr {
+    pub(super) fn condition_of(&mut self, expr: &'a ast::Expr) -> Expr {
         let value = self.value(expr);
         self.condition(value)
     }
@@ -63,6 +72,9 @@ impl<'a> Sema<'a> {
             A::Empty => {}
             A::Expr(expr) => {
                 let value = self.value(expr);
+                if !matches!(value.kind, ExprKind::Load(_) | ExprKind::Assign(..)) {
+                    self.refuse_unnamed(value.ty, span);
+                }
                 push(StmtKind::Expr(value));
             }
             A::Variables(variables) => {
@@ -89,6 +101,7 @@ impl<'a> Sema<'a> {
                 is_constexpr,
             } => {
                 self.scopes.enter();
+                let mark = self.current.cleanups.len();
                 let mut inner = Vec::new();
                 if let Some(start) = &condition.start {
                     self.statement(start, &mut inner);
@@ -103,6 +116,7 @@ impl<'a> Sema<'a> {
                         let taken = self.boxed(taken);
                         inner.push(*taken);
                     }
+                    self.end_scope(mark, span, &mut inner);
                     self.scopes.leave();
                     out.append(&mut inner);
                     return;
@@ -115,6 +129,7 @@ impl<'a> Sema<'a> {
                     kind: StmtKind::If(value, then, otherwise),
                     span,
                 });
+                self.end_scope(mark, span, &mut inner);
                 out.append(&mut inner);
             }
             A::For {
@@ -124,6 +139,7 @@ impl<'a> Sema<'a> {
                 body,
             } => {
                 self.scopes.enter();
+                let mark = self.current.cleanups.len();
                 let mut inner = Vec::new();
                 self.statement(start, &mut inner);
                 let condition = condition
@@ -140,17 +156,35 @@ impl<'a> Sema<'a> {
                     },
                     span,
                 });
-                push(StmtKind::Block(inner));
-            }
-            A::While { condition, body } => {
-                let condition = Some(self.condition_of(condition));
-                let body = self.loop_body(body);
-                push(StmtKind::Loop {
-                    condition,
-                    step: None,
-                    body,
+                self.end_scope(mark, span, &mut inner);
+                out.push(Stmt {
+                    kind: StmtKind::Block(inner),
+                    span,
                 });
             }
+            A::While { condition, body } => {
+                let Some(start) = &condition.start else {
+                    let condition = Some(self.condition_of(&condition.value));
+                    let body = self.loop_body(body);
+                    push(StmtKind::Loop {
+                        condition,
+                        step: None,
+                        body,
+                    });
+                    return;
+                };
+                let kind = self.declaring_while(start, &condition.value, body, span);
+                push(kind);
+            }
+            A::RangeFor {
+                variable,
+                range,
+                body,
+            } => {
+                let inner = self.range_for(variable, range, body, span);
+                push(StmtKind::Block(inner));
+            }
+            A::Bindings(bindings) => self.bindings(bindings, span, out),
             A::DoWhile { body, condition } => {
                 let body = self.loop_body(body);
                 let condition = self.condition_of(condition);
@@ -169,17 +203,24 @@ impl<'a> Sema<'a> {
                 if self.current.loops + self.current.switches == 0 {
                     self.error(span, "'break' outside of a loop or switch");
                 }
+                let mark = self.current.exits.last().map_or(0, |exit| exit.0);
+                self.cleanups_since(mark, span, out);
+                let mut push = |kind| out.push(Stmt { kind, span });
                 push(StmtKind::Break);
             }
             A::Continue => {
                 if self.current.loops == 0 {
                     self.error(span, "'continue' outside of a loop");
                 }
+                let mut exits = self.current.exits.iter().rev();
+                let mark = exits.find(|exit| exit.1).map_or(0, |exit| exit.0);
+                self.cleanups_since(mark, span, out);
+                let mut push = |kind| out.push(Stmt { kind, span });
                 push(StmtKind::Continue);
             }
             A::Return(value) => {
                 let kind = self.return_statement(value.as_ref(), span);
-                push(kind);
+                self.returned(kind, span, out);
             }
         }
     }
@@ -310,6 +351,8 @@ impl<'a> Sema<'a> {
             Self::bad(value.span)
         };
         self.current.switches += 1;
+        let mark = self.current.cleanups.len();
+        self.current.exits.push((mark, false));
         self.scopes.enter();
         let mut groups: Vec<CaseGroup> = Vec::new();
         let mut seen = crate::hashing::WordSet::default();
@@ -383,7 +426,15 @@ impl<'a> Sema<'a> {
             }
             groups.push(group);
         }
+        if self.current.cleanups.len() > mark {
+            self.current.cleanups.truncate(mark);
+            self.refuse(
+                value.span,
+                "an object with a destructor directly in a switch",
+            );
+        }
         self.scopes.leave();
+        self.current.exits.pop();
         self.current.switches -= 1;
         StmtKind::Switch { value, groups }
     }

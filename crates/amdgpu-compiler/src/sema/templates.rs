@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::instances::Argument;
+use super::specialisations::Specialisation;
 use super::{Entity, Environment, Sema};
 use crate::ast::{self, TemplateParameterKind};
 use crate::hir::FunctionId;
@@ -28,13 +29,17 @@ pub(super) struct TypeTemplate<'a> {
     pub item: &'a ast::Item,
     pub is_library: bool,
     /// Structs written out for certain arguments.
-    pub specialisations: Vec<(Vec<Argument>, &'a ast::Struct)>,
+    pub specialisations: Vec<Specialisation<'a>>,
     pub environment: Environment,
 }
 
 impl<'a> Sema<'a> {
     pub(super) fn declare_template(&mut self, template: &'a ast::Template, owner: Option<TypeId>) {
         match &template.item {
+            ast::Item::Function(function) if template.specialisation.is_some() => {
+                self.specialise_function(template, function);
+            }
+            ast::Item::Variable(variable) => self.declare_variable_template(template, variable),
             ast::Item::Function(function) => {
                 let environment = self.snapshot();
                 let entry = FunctionTemplate {
@@ -98,18 +103,7 @@ impl<'a> Sema<'a> {
                 );
                 return;
             };
-            let given = self.written_arguments(arguments);
-            if let Some(given) = self.complete_arguments(
-                self.type_templates[index].parameters,
-                &given.into_iter().map(Some).collect::<Vec<_>>(),
-                name,
-                template.span,
-                true,
-            ) {
-                self.type_templates[index]
-                    .specialisations
-                    .push((given, structure));
-            }
+            self.specialise_type(index, template, arguments, structure);
             return;
         }
         let entry = TypeTemplate {
@@ -152,36 +146,59 @@ impl<'a> Sema<'a> {
         &mut self,
         arguments: &'a [ast::TemplateArgument],
     ) -> Vec<Argument> {
-        arguments
-            .iter()
-            .map(|argument| match argument {
-                ast::TemplateArgument::Type(ty) => {
-                    let is_const = self.is_const(ty);
-                    Argument::Type(self.resolve(ty), is_const)
+        let mut out = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            match argument {
+                ast::TemplateArgument::Expansion(pattern, names) => {
+                    let pattern: &'a ast::TemplateArgument = pattern;
+                    let span = self.origin_span();
+                    out.extend(self.expand(names, span, |sema| sema.written_argument(pattern)));
                 }
-                ast::TemplateArgument::Value(expr) => {
-                    let checked = self.value(expr);
-                    let ty = checked.ty;
-                    match self.evaluate(&checked) {
-                        Some(crate::hir::Constant::Integer(value)) => Argument::Value(value, ty),
-                        Some(crate::hir::Constant::Float(_)) => {
-                            self.error_hint(
-                                expr.span,
-                                "the argument of a template is a type or an integer",
-                                "pass a floating-point value as an argument of the function",
-                            );
-                            Argument::Type(TypeTable::ERROR, false)
-                        }
-                        None => {
-                            if ty != TypeTable::ERROR {
-                                self.not_constant(expr.span, "the argument of a template");
-                            }
-                            Argument::Type(TypeTable::ERROR, false)
-                        }
+                other => out.push(self.written_argument(other)),
+            }
+        }
+        out
+    }
+
+    fn written_argument(&mut self, argument: &'a ast::TemplateArgument) -> Argument {
+        match argument {
+            ast::TemplateArgument::Type(ty) => {
+                let is_const = self.is_const(ty);
+                Argument::Type(self.resolve(ty), is_const)
+            }
+            ast::TemplateArgument::Value(expr) => {
+                // The parser cannot know what the name of a pack of types stands for.
+                if let ast::ExprKind::Name(name) = &expr.kind
+                    && let Some(entity) = self.scopes.find(*name)
+                {
+                    match *entity {
+                        Entity::Type(ty) => return Argument::Type(ty, false),
+                        Entity::ConstType(ty) => return Argument::Type(ty, true),
+                        _ => {}
                     }
                 }
-            })
-            .collect()
+                let checked = self.value(expr);
+                let ty = checked.ty;
+                match self.evaluate(&checked) {
+                    Some(crate::hir::Constant::Integer(value)) => Argument::Value(value, ty),
+                    Some(crate::hir::Constant::Float(_)) => {
+                        self.error_hint(
+                            expr.span,
+                            "the argument of a template is a type or an integer",
+                            "pass a floating-point value as an argument of the function",
+                        );
+                        Argument::Type(TypeTable::ERROR, false)
+                    }
+                    None => {
+                        if ty != TypeTable::ERROR {
+                            self.not_constant(expr.span, "the argument of a template");
+                        }
+                        Argument::Type(TypeTable::ERROR, false)
+                    }
+                }
+            }
+            ast::TemplateArgument::Expansion(..) => Argument::Type(TypeTable::ERROR, false),
+        }
     }
 
     /// Fills in defaults and gives values the types of their parameters. Called where names mean what they mean at the template.
@@ -194,7 +211,8 @@ impl<'a> Sema<'a> {
         is_told: bool,
     ) -> Option<Vec<Argument>> {
         let text = self.text(name);
-        if given.len() > parameters.len() {
+        let has_pack = parameters.last().is_some_and(|last| last.is_pack);
+        if given.len() > parameters.len() && !has_pack {
             if is_told {
                 let wanted = parameters.len();
                 let count = given.len();
@@ -208,6 +226,19 @@ impl<'a> Sema<'a> {
         let mut complete = Vec::with_capacity(parameters.len());
         self.scopes.enter();
         for (index, parameter) in parameters.iter().enumerate() {
+            if parameter.is_pack {
+                let pack = self.complete_pack(parameter, given.get(index..).unwrap_or_default());
+                let Some(pack) = pack else {
+                    if is_told {
+                        let message = format!("the pack of '{text}' takes arguments of one kind");
+                        self.error_hint(span, message, &format!("write {text}<…>"));
+                    }
+                    self.scopes.leave();
+                    return None;
+                };
+                complete.extend(pack);
+                continue;
+            }
             let argument = self.complete_argument(parameter, given.get(index).copied().flatten());
             let Some(argument) = argument else {
                 if is_told {
@@ -240,6 +271,22 @@ impl<'a> Sema<'a> {
         self.scopes.leave();
         let is_good = |argument: &Argument| !matches!(argument, Argument::Type(ty, _) if *ty == TypeTable::ERROR);
         complete.iter().all(is_good).then_some(complete)
+    }
+
+    fn complete_pack(
+        &mut self,
+        parameter: &'a ast::TemplateParameter,
+        given: &[Option<Argument>],
+    ) -> Option<Vec<Argument>> {
+        let pack = given
+            .iter()
+            .map(|argument| self.complete_argument(parameter, Some((*argument)?)))
+            .collect::<Option<Vec<Argument>>>()?;
+        if let Some(name) = parameter.name {
+            let entities = pack.iter().map(|argument| argument.entity()).collect();
+            self.scopes.bind(name, Entity::Pack(Rc::new(entities)));
+        }
+        Some(pack)
     }
 
     fn complete_argument(
@@ -339,18 +386,19 @@ impl<'a> Sema<'a> {
         let Some(origin) = self.new_origin(&text, span) else {
             return TypeTable::ERROR;
         };
-        let special = self.type_templates[index]
-            .specialisations
-            .iter()
-            .find(|(arguments, _)| *arguments == key.1)
-            .map(|(_, structure)| *structure);
+        let special = self.special_struct(index, &key.1, span);
         let mark = self.diagnostics.mark();
         let id = self.apart(Some(origin), |sema| {
             sema.scopes.enter();
             sema.bind_all(&environment);
-            if special.is_none() {
-                sema.bind_parameters(parameters, &key.1);
+            match &special {
+                None => sema.bind_parameters(parameters, &key.1),
+                Some((special, arguments)) => {
+                    sema.bind_all(&special.environment);
+                    sema.bind_parameters(special.parameters, arguments);
+                }
             }
+            let special = special.map(|(special, _)| special.structure);
             let id = match (special, item) {
                 (Some(structure), _) | (None, ast::Item::Struct(structure)) => {
                     if structure.is_declaration {
@@ -391,13 +439,18 @@ impl<'a> Sema<'a> {
         }
     }
 
-    fn bind_parameters(
+    pub(super) fn bind_parameters(
         &mut self,
         parameters: &'a [ast::TemplateParameter],
         arguments: &[Argument],
     ) {
-        for (parameter, argument) in parameters.iter().zip(arguments) {
-            if let Some(name) = parameter.name {
+        for (index, parameter) in parameters.iter().enumerate() {
+            let Some(name) = parameter.name else { continue };
+            if parameter.is_pack {
+                let pack = arguments.get(index..).unwrap_or_default();
+                let entities = pack.iter().map(|argument| argument.entity()).collect();
+                self.scopes.bind(name, Entity::Pack(Rc::new(entities)));
+            } else if let Some(argument) = arguments.get(index) {
                 self.scopes.bind(name, argument.entity());
             }
         }

@@ -5,9 +5,7 @@ use crate::ast::{self, TypeExpr, TypeKind};
 use crate::hir::Constant;
 use crate::interner::Symbol;
 use crate::source::Span;
-use crate::types::{
-    EnumId, EnumType, Field, MAX_OBJECT_BYTES, ScalarType, Type, TypeId, TypeTable,
-};
+use crate::types::{EnumId, EnumType, MAX_OBJECT_BYTES, ScalarType, Type, TypeId, TypeTable};
 
 impl<'a> Sema<'a> {
     pub(super) fn type_item(&mut self, item: &'a ast::Item) {
@@ -101,6 +99,7 @@ impl<'a> Sema<'a> {
                 }
             }
             TypeKind::Array { element, length } => self.array(element, length.as_deref(), ty.span),
+            TypeKind::Decltype(expr) => self.type_of_expr(expr).0,
             TypeKind::Auto => {
                 self.error(
                     ty.span,
@@ -209,64 +208,6 @@ impl<'a> Sema<'a> {
         });
         if !structure.is_declaration {
             self.define_struct(id, structure, self.origin.is_some());
-        }
-    }
-
-    /// The fields of a struct, each where C puts it.
-    pub(super) fn layout(&mut self, id: TypeId, structure: &'a ast::Struct) {
-        let mut fields: Vec<Field> = Vec::new();
-        let mut offset = 0u64;
-        let mut align = 1u64;
-        for field in &structure.fields {
-            let ty = self.resolve(&field.ty);
-            if ty == id || ty == TypeTable::VOID {
-                self.error(
-                    field.span,
-                    "a field cannot have this type: it has no size yet",
-                );
-                continue;
-            }
-            if fields.iter().any(|other| other.name == field.name) {
-                let text = self.text(field.name);
-                self.error(field.span, format!("the field '{text}' is declared twice"));
-                continue;
-            }
-            let field_align = self.types.align(ty);
-            offset = offset.next_multiple_of(field_align);
-            if let Some(start) = &field.start {
-                self.note_start(id, offset, start);
-            }
-            fields.push(Field {
-                name: field.name,
-                ty,
-                offset,
-            });
-            offset = offset
-                .saturating_add(self.types.bytes(ty))
-                .min(MAX_OBJECT_BYTES * 2);
-            align = align.max(field_align);
-        }
-        if offset > MAX_OBJECT_BYTES {
-            self.error(
-                structure.span,
-                format!("this struct is larger than {MAX_OBJECT_BYTES} bytes"),
-            );
-            offset = 1;
-        }
-        if let Some(wanted) = &structure.align {
-            match self.constant_integer(wanted) {
-                Some(bytes) if (1..=256).contains(&bytes) && (bytes as u64).is_power_of_two() => {
-                    align = align.max(bytes as u64);
-                }
-                _ => self.error(wanted.span, "an alignment is a power of two up to 256"),
-            }
-        }
-        self.declared_structs.remove(&id);
-        if let Type::Struct(index) = self.types.get(id) {
-            let entry = &mut self.types.structs[index.0 as usize];
-            entry.fields = fields;
-            entry.bytes = offset.max(1).next_multiple_of(align);
-            entry.align = align;
         }
     }
 

@@ -8,6 +8,9 @@ use crate::hir::{Expr, ExprKind};
 use crate::source::Span;
 use crate::types::{Type, TypeId};
 
+/// Elements of an array whose constructors are called one by one.
+const MAX_MADE_ELEMENTS: u64 = 4096;
+
 impl<'a> Sema<'a> {
     pub(super) fn construct(
         &mut self,
@@ -98,7 +101,7 @@ impl<'a> Sema<'a> {
                 Some(value) => self.convert(value, ty, Context::Initialisation),
                 None => self
                     .field_start(target, offset, ty)
-                    .unwrap_or_else(|| self.zero(ty, span)),
+                    .unwrap_or_else(|| self.fresh(ty, span)),
             })
             .collect();
         Expr {
@@ -108,16 +111,54 @@ impl<'a> Sema<'a> {
         }
     }
 
+    /// Whether an object of this type starts as something else than zeros: by a constructor, or by values in the struct.
+    pub(super) fn needs_making(&self, ty: TypeId) -> bool {
+        match self.types.get(ty) {
+            Type::Array { element, .. } => self.needs_making(element),
+            Type::Struct(index) => {
+                self.has_default_constructor(ty)
+                    || self.has_starts(ty)
+                    || self.types.structs[index.0 as usize]
+                        .fields
+                        .iter()
+                        .any(|field| self.needs_making(field.ty))
+            }
+            _ => false,
+        }
+    }
+
+    /// A new object of a type: made by its default constructor where there is one, else zero.
+    pub(super) fn fresh(&mut self, ty: TypeId, span: Span) -> Expr {
+        match self.types.get(ty) {
+            Type::Struct(_) if self.has_default_constructor(ty) => self
+                .constructed(ty, Vec::new(), span)
+                .unwrap_or_else(|| Self::bad(span)),
+            Type::Array { element, length } if self.needs_making(element) => {
+                if length > MAX_MADE_ELEMENTS {
+                    self.refuse(span, "an array of so many objects with constructors");
+                    return Self::bad(span);
+                }
+                let bytes = self.types.bytes(element);
+                let parts = (0..length)
+                    .map(|index| (index * bytes, self.fresh(element, span)))
+                    .collect();
+                let kind = ExprKind::Aggregate(parts);
+                Expr { kind, ty, span }
+            }
+            _ => self.zero(ty, span),
+        }
+    }
+
     /// Zero of a type.
     pub(super) fn zero(&mut self, ty: TypeId, span: Span) -> Expr {
         let kind = match self.types.get(ty) {
             Type::Pointer { .. } | Type::Null => ExprKind::Null,
+            Type::Struct(index) if self.types.structs[index.0 as usize].is_union => {
+                ExprKind::Aggregate(Vec::new())
+            }
             Type::Struct(_) => return self.struct_from(ty, Vec::new(), span),
             Type::Scalar(scalar) if scalar.is_float() => ExprKind::Float(0.0),
-            Type::Array { .. } => {
-                self.refuse(span, "an array inside a struct value");
-                return Self::bad(span);
-            }
+            Type::Array { .. } => ExprKind::Aggregate(Vec::new()),
             _ => ExprKind::Integer(0),
         };
         Expr { kind, ty, span }
