@@ -64,6 +64,8 @@ pub struct Parser<'a> {
     interner: &'a mut Interner,
     diagnostics: &'a mut Diagnostics,
     type_names: WordSet<Symbol>,
+    /// Those of the library that the source has not made its own.
+    library_types: WordSet<Symbol>,
     /// For leaving a scope.
     type_changes: Vec<(Symbol, NameChange)>,
     /// Names of templates, which a `<` makes into instances.
@@ -116,6 +118,7 @@ impl<'a> Parser<'a> {
             sources,
             interner,
             diagnostics,
+            library_types: names.types.clone(),
             type_names: names.types,
             type_changes: Vec::new(),
             template_names: names.templates,
@@ -331,6 +334,13 @@ impl<'a> Parser<'a> {
     fn add_type_name(&mut self, name: Symbol) {
         if self.type_names.insert(name) {
             self.type_changes.push((name, NameChange::TypeAdded));
+        }
+    }
+
+    /// A function of the source may have the name of a type of the library, and means more.
+    fn name_function(&mut self, name: Symbol) {
+        if self.library_types.remove(&name) {
+            self.type_names.remove(&name);
         }
     }
 

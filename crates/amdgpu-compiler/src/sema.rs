@@ -170,6 +170,8 @@ pub struct Sema<'a> {
     enum_values: WordMap<(TypeId, Symbol), (Constant, TypeId)>,
     declared_structs: WordSet<TypeId>,
     in_library: bool,
+    /// Names of the library that the source has not made its own.
+    library_names: WordSet<Symbol>,
     /// Names of the current function that were said to be unknown; once is enough.
     unknown_names: WordSet<Symbol>,
     function_templates: Vec<templates::FunctionTemplate<'a>>,
@@ -213,6 +215,7 @@ impl<'a> Sema<'a> {
             enum_values: WordMap::default(),
             declared_structs: WordSet::default(),
             in_library: true,
+            library_names: WordSet::default(),
             unknown_names: WordSet::default(),
             function_templates: Vec::new(),
             templates_of: WordMap::default(),
@@ -230,6 +233,7 @@ impl<'a> Sema<'a> {
             sema.item(item);
         }
         sema.in_library = false;
+        sema.library_names = sema.scopes.names().collect();
         for item in &program.items {
             sema.item(item);
         }

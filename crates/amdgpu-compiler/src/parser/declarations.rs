@@ -43,6 +43,9 @@ impl Parser<'_> {
             return self.typedefs(&specifiers, declared, items);
         }
         if self.at(TokenKind::LeftParen) {
+            if let Some(name) = declared.name {
+                self.name_function(name);
+            }
             let function = self.function(specifiers, declared)?;
             items.push(Item::Function(function));
             return Ok(());

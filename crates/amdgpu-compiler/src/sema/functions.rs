@@ -118,7 +118,7 @@ impl<'a> Sema<'a> {
         let detached = self.scopes.detach();
         let set = match self.scopes.find(name) {
             Some(Entity::Functions(set)) => Some(*set),
-            Some(_) => {
+            Some(_) if !self.library_names.remove(&name) => {
                 let text = self.text(name);
                 self.error(
                     span,
@@ -126,7 +126,7 @@ impl<'a> Sema<'a> {
                 );
                 None
             }
-            None => {
+            _ => {
                 self.overloads.push(Vec::new());
                 let set = self.overloads.len() - 1;
                 self.scopes.bind(name, Entity::Functions(set));
