@@ -25,16 +25,16 @@ ENTRY = re.compile(r'^    (\w+)\(([^)]*)\)\s*=\s*c"(cu\w+)",\s*c"(hip\w+)";', re
 DECLARATION = re.compile(r"^cdef hipError_t (hip\w+)\(([^)]*)\)", re.MULTILINE)
 
 # Rust types of the table, and which C types (without `const` and names) they stand for.
-POINTER = r".*\*|hip(Ctx|Stream|Event|Module|Function|HostFn)_t|hipDeviceptr_t"
+POINTER = r".*\*|hip(Ctx|Stream|Event|Module|Function|Graph|GraphExec)_t|hipDeviceptr_t"
 FITTING = {
     "u8": r"unsigned char",
-    "u32": r"unsigned int",
-    "i32": r"int|hip(DeviceAttribute|Function_attribute|FuncAttribute)\w*|hipFunction_attribute",
+    "u32": r"unsigned int|hipStreamCaptureMode",
+    "u64": r"unsigned long long",
+    "i32": r"int|hip(DeviceAttribute|Function_attribute|FuncAttribute)\w*|hipFunction_attribute|hipPointer_attribute",
     "usize": r"unsigned long|size_t",
     "Status": r"hipError_t",
     "Handle": POINTER,
     "Address": POINTER,
-    "HostCallback": r"hipHostFn_t",
 }
 
 

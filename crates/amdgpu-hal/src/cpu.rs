@@ -13,6 +13,7 @@ mod command;
 mod device;
 mod event;
 mod executor;
+mod graph;
 mod launch;
 mod limits;
 mod link;

@@ -3,7 +3,7 @@
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
-use crate::{DeviceInfo, Event, Module, Result, Stream};
+use crate::{DeviceInfo, Event, Graph, GraphPlan, Module, Result, Stream};
 
 /// An address in a device's address space; on the CPU an ordinary pointer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -116,6 +116,21 @@ pub trait Device: Debug + Send + Sync {
 
     /// Loads machine code: on the CPU a relocatable ELF object, on AMD a code object, on NVIDIA PTX or a cubin.
     fn load_module(&self, image: &[u8]) -> Result<Arc<dyn Module>>;
+
+    /// Makes a graph that [`Stream::replay`] runs. It holds the kernels it launches, not the memory they use.
+    fn create_graph(&self, plan: GraphPlan) -> Result<Arc<dyn Graph>>;
+
+    /// The number of the device that an address belongs to, as the driver of this one numbers them; `None` where the driver does not know
+    /// the address or addresses tell nothing.
+    fn ordinal_of_address(&self, ptr: DevicePointer) -> Option<u32> {
+        let _ = ptr;
+        None
+    }
+
+    /// Whether a fault ended the driver's context: everything on this object fails, and opening the device again makes a new context.
+    fn is_lost(&self) -> bool {
+        false
+    }
 
     /// Waits for every stream of this device and leaves the errors that stick to them where they are. Afterwards nothing that was submitted
     /// before the call uses memory any more, not even through a stream whose last handle is gone.

@@ -7,7 +7,8 @@
 //! - Every stream is a non-blocking one of our own. Host functions run on a thread of the stream, and what is submitted behind one is held
 //!   on our side until it has run: see `queue`, which says why the driver's own host functions cannot be used.
 //! - An error of a host function sticks to its stream, and commands behind it are skipped. A fault of the device ends its context:
-//!   everything afterwards answers that the device is lost.
+//!   everything afterwards answers that the device is lost, naming the kernels that could have done it. Opening the device again gives the
+//!   context up, resets it and makes a new one, which other libraries that shared it do not survive either.
 //! - Timestamps: elapsed time since a reference event whose time on the host's clock was measured around it.
 
 pub(crate) mod functions;
@@ -19,9 +20,12 @@ mod context;
 mod describe;
 mod device;
 mod event;
+mod event_pool;
 #[cfg(test)]
 mod fake;
+mod graph;
 mod library;
+mod loss;
 mod memory;
 mod module;
 mod queue;

@@ -8,6 +8,7 @@
 //! - Streams finish each command before the call returns; host functions do run.
 
 mod device;
+mod graph;
 mod memory;
 mod module;
 mod stream;

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{DevicePointer, Event, Function, Result};
+use crate::{DevicePointer, Event, Function, Graph, Result};
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
@@ -115,6 +115,13 @@ pub trait Stream: Debug + Send + Sync {
         arguments: &[u8],
     ) -> Result<()>;
 
+    /// Runs a graph of the same device as one command of this stream. Replays of one graph never overlap: each waits for the one before.
+    ///
+    /// # Safety
+    /// Every launch in it matches its kernel's parameters and the limits of the device, and all memory that its commands reach stays valid
+    /// until the command has run.
+    unsafe fn replay(&self, graph: &dyn Graph) -> Result<()>;
+
     /// Records `event` behind everything submitted so far.
     fn record(&self, event: &Arc<dyn Event>) -> Result<()>;
 
@@ -140,6 +147,11 @@ pub trait Stream: Debug + Send + Sync {
 
     /// Whether everything submitted so far is done.
     fn is_idle(&self) -> Result<bool>;
+
+    /// The driver's own handle of the stream, for other libraries that order their work with it; `None` where there is no driver.
+    fn native_handle(&self) -> Option<u64> {
+        None
+    }
 
     /// Commands submitted and not yet finished.
     fn depth(&self) -> usize;

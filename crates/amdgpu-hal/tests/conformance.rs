@@ -6,13 +6,14 @@ mod conformance {
     pub mod backend;
     pub mod errors;
     pub mod gpu;
+    pub mod graphs;
     pub mod memory;
     pub mod modules;
     pub mod streams;
 }
 
 use conformance::backend::{Backend, Need};
-use conformance::{errors, gpu, memory, modules, streams};
+use conformance::{errors, gpu, graphs, memory, modules, streams};
 
 fn run(backend: &Backend, need: Need, case: fn(&Backend)) {
     match backend.lacks(need) {
@@ -84,6 +85,10 @@ suite! {
     modules::arguments_may_be_reused_after_the_call needs Execution;
     modules::blocks_have_shared_memory_of_their_own needs Execution;
     modules::launching_is_accepted_and_does_nothing needs NoResults;
+    graphs::replays_keep_the_order_of_lanes_and_streams needs Execution;
+    graphs::a_replay_waits_for_its_stream needs Execution;
+    graphs::a_stream_that_failed_leaves_the_graph_usable needs Execution;
+    graphs::graphs_of_other_backends_are_refused needs Nothing;
     gpu::a_module_with_errors_shows_what_the_driver_says needs Gpu;
     gpu::shared_memory_beyond_the_plain_limit_is_asked_for needs Gpu;
     gpu::event_times_measure_the_work_between_them needs Gpu;

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::event::Completion;
+use super::graph::Replay;
 use super::launch::{self, PackedArguments};
 use super::module::CpuFunction;
 use crate::{DevicePointer, Error, HostFunction, LaunchConfig, Result};
@@ -29,6 +30,7 @@ pub(super) enum Command {
     Record(Arc<Completion>),
     Wait(Arc<Completion>),
     Call(HostFunction),
+    Replay(Replay),
 }
 
 impl Command {
@@ -36,6 +38,7 @@ impl Command {
     pub fn is_ready(&self) -> bool {
         match self {
             Self::Wait(completion) => completion.is_complete(),
+            Self::Replay(replay) => replay.is_ready(),
             _ => true,
         }
     }
@@ -53,6 +56,7 @@ impl Command {
                 Ok(())
             }
             Self::Wait(completion) => completion.wait(),
+            Self::Replay(replay) => replay.run(failure),
             _ if failure.is_some() => Ok(()),
             Self::Copy {
                 destination,
@@ -103,6 +107,7 @@ impl fmt::Debug for Command {
             Self::Record(_) => "Record",
             Self::Wait(_) => "Wait",
             Self::Call(_) => "Call",
+            Self::Replay(_) => "Replay",
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::event::CpuEvent;
+use super::graph::CpuGraph;
 use super::memory::Budget;
 use super::module::CpuModule;
 use super::queue::Queue;
@@ -10,7 +11,8 @@ use super::stream::CpuStream;
 use super::{limits, topology};
 use crate::fork::ForkMark;
 use crate::{
-    Device, DeviceInfo, DevicePointer, Event, MemoryInfo, MemoryKind, Module, Result, Stream,
+    Device, DeviceInfo, DevicePointer, Event, Graph, GraphPlan, MemoryInfo, MemoryKind, Module,
+    Result, Stream,
 };
 
 /// Options of a CPU device.
@@ -124,6 +126,11 @@ impl Device for CpuDevice {
     fn load_module(&self, image: &[u8]) -> Result<Arc<dyn Module>> {
         self.check()?;
         Ok(Arc::new(CpuModule::load(image)?))
+    }
+
+    fn create_graph(&self, plan: GraphPlan) -> Result<Arc<dyn Graph>> {
+        self.check()?;
+        Ok(Arc::new(CpuGraph::new(plan)?))
     }
 
     fn wait_idle(&self) -> Result<()> {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::command::Command;
 use super::event::{Completion, CpuEvent};
+use super::graph::CpuGraph;
 use super::launch::{self, PackedArguments};
 use super::module::CpuFunction;
 use super::queue::{Mode, Queue};
 use crate::{
-    CopyDirection, DevicePointer, Error, Event, Function, HostFunction, LaunchConfig, Result,
-    Stream,
+    CopyDirection, DevicePointer, Error, Event, Function, Graph, HostFunction, LaunchConfig,
+    Result, Stream,
 };
 
 /// The handle of a queue; dropping it drains the queue.
@@ -100,6 +101,17 @@ impl Stream for CpuStream {
             config: *config,
             arguments: PackedArguments::new(arguments),
         })
+    }
+
+    unsafe fn replay(&self, graph: &dyn Graph) -> Result<()> {
+        graph
+            .as_any()
+            .downcast_ref::<CpuGraph>()
+            .ok_or_else(|| Error::WrongBackend {
+                what: "the graph",
+                device: "cpu:0".to_string(),
+            })?
+            .replay(&self.queue)
     }
 
     fn record(&self, event: &Arc<dyn Event>) -> Result<()> {

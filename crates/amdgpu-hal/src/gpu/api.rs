@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::context::Context;
@@ -37,7 +38,14 @@ pub(crate) struct Api {
     pub set_function_attribute: Option<SetFunctionAttribute>,
     pub device_properties: Option<DeviceProperties>,
     /// Contexts in use, by device.
-    contexts: Mutex<HashMap<i32, Weak<Context>>>,
+    contexts: Mutex<HashMap<i32, Opened>>,
+}
+
+/// A context that was made for a device.
+struct Opened {
+    context: Weak<Context>,
+    /// Whether a fault ended it, also when it is gone.
+    is_lost: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for Api {
@@ -136,15 +144,53 @@ impl Api {
         }
     }
 
-    /// The context of a device: the one in use, or a new one.
+    /// The context of a device: the one in use, or a new one. After a fault the old one is given up and reset first, which ends every use
+    /// of the device in this process, also that of other libraries.
     pub fn context(&'static self, ordinal: i32) -> Result<Arc<Context>> {
         let mut contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(context) = contexts.get(&ordinal).and_then(Weak::upgrade) {
-            return Ok(context);
+        if let Some(opened) = contexts.get(&ordinal) {
+            let context = opened.context.upgrade();
+            if opened.is_lost.load(Ordering::Acquire) {
+                if let Some(lost) = context {
+                    lost.give_up();
+                }
+                self.reset(ordinal)?;
+            } else if let Some(context) = context {
+                return Ok(context);
+            }
         }
         let context = Arc::new(Context::retain(self, ordinal)?);
-        contexts.insert(ordinal, Arc::downgrade(&context));
+        if contexts.contains_key(&ordinal) {
+            // Drivers may keep answering with the old fault; better said here than by the first use.
+            super::memory::info(&context)
+                .map_err(|error| self.unrecoverable(&context.name, &error))?;
+        }
+        let opened = Opened {
+            context: Arc::downgrade(&context),
+            is_lost: context.loss.flag(),
+        };
+        contexts.insert(ordinal, opened);
         Ok(context)
+    }
+
+    #[cold]
+    fn reset(&self, ordinal: i32) -> Result<()> {
+        // SAFETY: the number is that of a device; what used its context is given up.
+        let status = unsafe { (self.functions.context_reset)(ordinal) };
+        let name = format!("{}:{ordinal}", self.vendor.kind);
+        self.check(&name, "resetting the device", status)
+            .map_err(|error| self.unrecoverable(&name, &error))
+    }
+
+    #[cold]
+    fn unrecoverable(&self, device: &str, error: &Error) -> Error {
+        Error::DeviceLost {
+            device: device.to_string(),
+            reason: format!(
+                "the {} driver does not let this process use it again after a fault ({error}); start a new process",
+                self.vendor.name
+            ),
+        }
     }
 
     /// Turns a status into a result. `operation` completes "… failed".

@@ -1,15 +1,17 @@
 //! The primary context of a device, and making it current.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::api::Api;
-use super::functions::{Functions, Handle, Status};
+use super::event_pool::EventPool;
+use super::functions::{Functions, Handle, SUCCESS, Status};
+use super::loss::Loss;
 use super::recording::Recording;
 use super::reference::Reference;
 use super::watcher::Watcher;
 use crate::fork::ForkMark;
-use crate::{Notification, Result, clock};
+use crate::{Error, Notification, Result, clock};
 
 /// A reference event older than this is replaced: elapsed times come as 32-bit floats of milliseconds, which after a second still tell
 /// 60 ns apart, and the clocks of host and device drift.
@@ -27,6 +29,10 @@ pub(crate) struct Context {
     used_bytes: AtomicU64,
     handle: Handle,
     mark: ForkMark,
+    /// The driver counts this context no more.
+    is_given_up: AtomicBool,
+    pub(super) loss: Loss,
+    pub(super) events: EventPool,
     reference: Mutex<Option<Arc<Reference>>>,
     watcher: Mutex<Option<Watcher>>,
 }
@@ -70,6 +76,9 @@ impl Context {
             used_bytes: AtomicU64::new(0),
             handle,
             mark: ForkMark::current(),
+            is_given_up: AtomicBool::new(false),
+            loss: Loss::default(),
+            events: EventPool::default(),
             reference: Mutex::new(None),
             watcher: Mutex::new(None),
         })
@@ -85,12 +94,31 @@ impl Context {
         self.mark.check(self.api.vendor.driver)
     }
 
+    /// Whether objects of the context may still be given to the driver.
+    pub fn is_usable(&self) -> bool {
+        self.is_own_process() && !self.loss.is_lost()
+    }
+
+    /// An error in a forked child and after a fault.
+    pub fn check_usable(&self) -> Result<()> {
+        self.check_process()?;
+        self.loss.error().map_or(Ok(()), Err)
+    }
+
+    /// Gives the context back to the driver before its time, because it is lost: nothing of it is ever used again.
+    pub(super) fn give_up(&self) {
+        if self.is_own_process() && !self.is_given_up.swap(true, Ordering::AcqRel) {
+            // SAFETY: gives back what `retain` took, once.
+            unsafe { (self.functions().context_release)(self.ordinal) };
+        }
+    }
+
     /// Makes the context current on this thread for as long as the guard lives.
     ///
     /// The driver is asked each time rather than a note of ours: other libraries change the current context too, and an allocation in the
     /// wrong one would succeed. When it is current already, that is one cheap call.
     pub fn enter(&self) -> Result<Entered<'_>> {
-        self.check_process()?;
+        self.check_usable()?;
         let mut current = 0;
         // SAFETY: `current` is a valid place for the result.
         let status = unsafe { (self.functions().context_current)(&raw mut current) };
@@ -129,7 +157,17 @@ impl Context {
     }
 
     pub fn check(&self, operation: &'static str, status: Status) -> Result<()> {
-        self.api.check(&self.name, operation, status)
+        if status == SUCCESS {
+            return Ok(());
+        }
+        Err(self.error(operation, status))
+    }
+
+    /// The error of a status that is not success. One that ends the context is remembered, and names the kernels under way.
+    #[cold]
+    pub fn error(&self, operation: &'static str, status: Status) -> Error {
+        self.loss
+            .note(self.api.error(&self.name, operation, status))
     }
 
     pub fn used_bytes(&self) -> u64 {
@@ -163,12 +201,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        if !self.is_own_process() {
-            return;
-        }
-        // The reference's event belongs to the context and goes with it. At the end of the process the driver may be gone already, which
-        // it answers with an error that concerns nobody any more.
-        // SAFETY: gives back what `retain` took, once.
-        unsafe { (self.functions().context_release)(self.ordinal) };
+        // The events belong to the context and go with it. At the end of the process the driver may be gone already, which it answers with
+        // an error that concerns nobody any more.
+        self.give_up();
     }
 }

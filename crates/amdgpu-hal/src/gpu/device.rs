@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use super::api::Api;
 use super::context::Context;
 use super::event::GpuEvent;
+use super::graph::GpuGraph;
 use super::module::GpuModule;
 use super::queue::Queue;
 use super::stream::GpuStream;
 use super::{describe, memory};
 use crate::{
-    Device, DeviceInfo, DevicePointer, Event, MemoryInfo, MemoryKind, Module, Result, Stream,
+    Device, DeviceInfo, DevicePointer, Event, Graph, GraphPlan, MemoryInfo, MemoryKind, Module,
+    Result, Stream,
 };
 
 /// A GPU with a default stream of its own.
@@ -41,9 +43,9 @@ impl GpuDevice {
         queues.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Fails in a forked child.
+    /// Fails in a forked child and after a fault.
     fn check(&self) -> Result<()> {
-        self.context.check_process()
+        self.context.check_usable()
     }
 }
 
@@ -88,6 +90,18 @@ impl Device for GpuDevice {
 
     fn load_module(&self, image: &[u8]) -> Result<Arc<dyn Module>> {
         Ok(Arc::new(GpuModule::load(&self.context, image)?))
+    }
+
+    fn create_graph(&self, plan: GraphPlan) -> Result<Arc<dyn Graph>> {
+        Ok(Arc::new(GpuGraph::new(&self.context, &plan)?))
+    }
+
+    fn ordinal_of_address(&self, ptr: DevicePointer) -> Option<u32> {
+        memory::ordinal_of_address(&self.context, ptr)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.context.loss.is_lost()
     }
 
     fn wait_idle(&self) -> Result<()> {

@@ -1,11 +1,13 @@
-//! A driver for tests: runs every command at once, in host memory. What it cannot show is asynchrony of the driver itself; what it shows is
-//! everything on our side of the table, on machines without a GPU.
+//! A driver for tests: runs every command at once, in host memory, and counts its calls. What it cannot show is asynchrony of the driver
+//! itself; what it shows is everything on our side of the table, on machines without a GPU. While a stream records, commands of the thread
+//! go into the graph instead.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use super::functions::{Address, Dialect, Handle, OUT_OF_MEMORY, SUCCESS, Status};
 use super::vendor::{Attributes, Vendor};
@@ -15,13 +17,47 @@ use crate::{DeviceKind, Result, gpu};
 pub(super) const MEMORY_BYTES: usize = 1 << 20;
 const CONTEXT: Handle = 0xc0de;
 const ILLEGAL_ADDRESS: Status = 700;
+const INVALID_VALUE: Status = 1;
 
 /// What the next wait for a stream answers.
 pub(super) static NEXT_WAIT: AtomicI32 = AtomicI32::new(SUCCESS);
 static NEXT_HANDLE: AtomicUsize = AtomicUsize::new(1);
 
+/// How often the primary context was reset and given back.
+pub(super) static RESETS: AtomicUsize = AtomicUsize::new(0);
+pub(super) static RELEASES: AtomicUsize = AtomicUsize::new(0);
+
+type Recorded = Vec<Box<dyn Fn() + Send>>;
+static GRAPHS: Mutex<Option<HashMap<Handle, Recorded>>> = Mutex::new(None);
+
 thread_local! {
     pub(super) static CURRENT: Cell<Handle> = const { Cell::new(0) };
+    /// The calls of this thread since they were last looked at.
+    static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    static RECORDING: RefCell<Option<Recorded>> = const { RefCell::new(None) };
+}
+
+/// The calls that cost something, which this thread made during `run`.
+pub(super) fn calls_of(run: impl FnOnce()) -> Vec<&'static str> {
+    CALLS.take();
+    run();
+    CALLS.take()
+}
+
+fn called(name: &'static str) {
+    CALLS.with_borrow_mut(|calls| calls.push(name));
+}
+
+/// Runs a command, or puts it into the graph that this thread records.
+fn run_or_record(command: impl Fn() + Send + 'static) {
+    RECORDING.with_borrow_mut(|recording| match recording {
+        Some(recorded) => recorded.push(Box::new(command)),
+        None => command(),
+    });
+}
+
+fn with_graphs<T>(work: impl FnOnce(&mut HashMap<Handle, Recorded>) -> T) -> T {
+    work(GRAPHS.lock().unwrap().get_or_insert_default())
 }
 
 pub(super) static VENDOR: Vendor = Vendor {
@@ -107,9 +143,18 @@ unsafe extern "C" fn context_retain(out: *mut Handle, _device: i32) -> Status {
     SUCCESS
 }
 unsafe extern "C" fn context_release(_device: i32) -> Status {
+    RELEASES.fetch_add(1, Ordering::Relaxed);
     SUCCESS
 }
+unsafe extern "C" fn context_reset(_device: i32) -> Status {
+    RESETS.fetch_add(1, Ordering::Relaxed);
+    SUCCESS
+}
+unsafe extern "C" fn pointer_attribute(_out: *mut c_void, _number: i32, _at: Address) -> Status {
+    INVALID_VALUE
+}
 unsafe extern "C" fn context_current(out: *mut Handle) -> Status {
+    called("cuCtxGetCurrent");
     // SAFETY: as above.
     unsafe { out.write(CURRENT.get()) };
     SUCCESS
@@ -145,23 +190,28 @@ unsafe extern "C" fn free(address: Address) -> Status {
 }
 unsafe extern "C" fn copy(to: Address, from: Address, bytes: usize, _stream: Handle) -> Status {
     // SAFETY: callers give valid ranges that lie apart.
-    unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
+    run_or_record(move || unsafe {
+        std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes);
+    });
     SUCCESS
 }
 unsafe extern "C" fn fill(to: Address, value: u8, bytes: usize, _stream: Handle) -> Status {
     // SAFETY: callers give a valid range.
-    unsafe { std::ptr::write_bytes(to as *mut u8, value, bytes) };
+    run_or_record(move || unsafe { std::ptr::write_bytes(to as *mut u8, value, bytes) });
     SUCCESS
 }
 unsafe extern "C" fn create(out: *mut Handle, _flags: u32) -> Status {
+    called("create");
     // SAFETY: callers give valid places.
     unsafe { out.write(NEXT_HANDLE.fetch_add(1, Ordering::Relaxed)) };
     SUCCESS
 }
 unsafe extern "C" fn destroy(_object: Handle) -> Status {
+    called("destroy");
     SUCCESS
 }
 unsafe extern "C" fn synchronize(_object: Handle) -> Status {
+    called("cuStreamSynchronize");
     NEXT_WAIT.swap(SUCCESS, Ordering::Relaxed)
 }
 unsafe extern "C" fn done(_object: Handle) -> Status {
@@ -171,6 +221,40 @@ unsafe extern "C" fn wait_event(_stream: Handle, _event: Handle, _flags: u32) ->
     SUCCESS
 }
 unsafe extern "C" fn record(_event: Handle, _stream: Handle) -> Status {
+    called("cuEventRecord");
+    SUCCESS
+}
+unsafe extern "C" fn capture_begin(_stream: Handle, _mode: u32) -> Status {
+    RECORDING.set(Some(Vec::new()));
+    SUCCESS
+}
+unsafe extern "C" fn capture_end(_stream: Handle, out: *mut Handle) -> Status {
+    let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);
+    with_graphs(|graphs| graphs.insert(handle, RECORDING.take().unwrap()));
+    // SAFETY: callers give valid places.
+    unsafe { out.write(handle) };
+    SUCCESS
+}
+unsafe extern "C" fn graph_instantiate(out: *mut Handle, graph: Handle, _flags: u64) -> Status {
+    let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);
+    with_graphs(|graphs| {
+        let recorded = graphs.remove(&graph).unwrap();
+        graphs.insert(handle, recorded);
+    });
+    // SAFETY: as above.
+    unsafe { out.write(handle) };
+    SUCCESS
+}
+unsafe extern "C" fn graph_launch(graph: Handle, _stream: Handle) -> Status {
+    called("cuGraphLaunch");
+    with_graphs(|graphs| graphs[&graph].iter().for_each(|command| command()));
+    SUCCESS
+}
+unsafe extern "C" fn graph_destroy(_graph: Handle) -> Status {
+    SUCCESS
+}
+unsafe extern "C" fn graph_executable_destroy(graph: Handle) -> Status {
+    with_graphs(|graphs| graphs.remove(&graph).unwrap());
     SUCCESS
 }
 unsafe extern "C" fn elapsed(out: *mut f32, _from: Handle, _to: Handle) -> Status {
@@ -227,14 +311,15 @@ unsafe extern "C" fn launch(
     _parameters: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> Status {
+    called("cuLaunchKernel");
     // SAFETY: the list is pointer marker, pointer, size marker, size, end; tests launch with two words.
-    unsafe {
-        let words = extra.add(1).read().cast::<[u64; 2]>();
+    let [address, value] = unsafe {
         assert_eq!(*extra.add(3).read().cast::<usize>(), 16);
         assert!(extra.add(4).read().is_null());
-        let [address, value] = words.read_unaligned();
-        (address as *mut u64).write(value);
-    }
+        extra.add(1).read().cast::<[u64; 2]>().read_unaligned()
+    };
+    // SAFETY: tests launch with the address of a live word.
+    run_or_record(move || unsafe { (address as *mut u64).write(value) });
     SUCCESS
 }
 
@@ -250,6 +335,8 @@ pub(super) fn find(name: &CStr) -> Option<*mut c_void> {
         "cuDeviceGetAttribute" => device_attribute as *const (),
         "cuDevicePrimaryCtxRetain" => context_retain as *const (),
         "cuDevicePrimaryCtxRelease_v2" => context_release as *const (),
+        "cuDevicePrimaryCtxReset_v2" => context_reset as *const (),
+        "cuPointerGetAttribute" => pointer_attribute as *const (),
         "cuCtxGetCurrent" => context_current as *const (),
         "cuCtxSetCurrent" => context_set_current as *const (),
         "cuMemGetInfo_v2" => memory_info as *const (),
@@ -268,6 +355,12 @@ pub(super) fn find(name: &CStr) -> Option<*mut c_void> {
         }
         "cuStreamWaitEvent" => wait_event as *const (),
         "cuEventRecord" => record as *const (),
+        "cuStreamBeginCapture_v2" => capture_begin as *const (),
+        "cuStreamEndCapture" => capture_end as *const (),
+        "cuGraphInstantiateWithFlags" => graph_instantiate as *const (),
+        "cuGraphLaunch" => graph_launch as *const (),
+        "cuGraphDestroy" => graph_destroy as *const (),
+        "cuGraphExecDestroy" => graph_executable_destroy as *const (),
         "cuEventElapsedTime" => elapsed as *const (),
         "cuModuleLoadDataEx" => module_load as *const (),
         "cuModuleGetFunction" => module_function as *const (),

@@ -79,12 +79,14 @@ functions! {
     device_memory_bytes(*mut usize, i32) = c"cuDeviceTotalMem_v2", c"hipDeviceTotalMem";
     device_attribute(*mut i32, i32, i32) = c"cuDeviceGetAttribute", c"hipDeviceGetAttribute";
 
+    context_reset(i32) = c"cuDevicePrimaryCtxReset_v2", c"hipDevicePrimaryCtxReset";
     context_retain(*mut Handle, i32) = c"cuDevicePrimaryCtxRetain", c"hipDevicePrimaryCtxRetain";
     context_release(i32) = c"cuDevicePrimaryCtxRelease_v2", c"hipDevicePrimaryCtxRelease";
     context_current(*mut Handle) = c"cuCtxGetCurrent", c"hipCtxGetCurrent";
     context_set_current(Handle) = c"cuCtxSetCurrent", c"hipCtxSetCurrent";
 
     memory_info(*mut usize, *mut usize) = c"cuMemGetInfo_v2", c"hipMemGetInfo";
+    pointer_attribute(*mut c_void, i32, Address) = c"cuPointerGetAttribute", c"hipPointerGetAttribute";
     allocate(*mut Address, usize) = c"cuMemAlloc_v2", c"hipMalloc";
     free(Address) = c"cuMemFree_v2", c"hipFree";
     allocate_pinned(*mut Address, usize, u32) = c"cuMemHostAlloc", c"hipHostMalloc";
@@ -100,6 +102,13 @@ functions! {
     stream_synchronize(Handle) = c"cuStreamSynchronize", c"hipStreamSynchronize";
     stream_query(Handle) = c"cuStreamQuery", c"hipStreamQuery";
     stream_wait_event(Handle, Handle, u32) = c"cuStreamWaitEvent", c"hipStreamWaitEvent";
+
+    capture_begin(Handle, u32) = c"cuStreamBeginCapture_v2", c"hipStreamBeginCapture";
+    capture_end(Handle, *mut Handle) = c"cuStreamEndCapture", c"hipStreamEndCapture";
+    graph_instantiate(*mut Handle, Handle, u64) = c"cuGraphInstantiateWithFlags", c"hipGraphInstantiateWithFlags";
+    graph_launch(Handle, Handle) = c"cuGraphLaunch", c"hipGraphLaunch";
+    graph_destroy(Handle) = c"cuGraphDestroy", c"hipGraphDestroy";
+    graph_executable_destroy(Handle) = c"cuGraphExecDestroy", c"hipGraphExecDestroy";
 
     event_create(*mut Handle, u32) = c"cuEventCreate", c"hipEventCreateWithFlags";
     event_destroy(Handle) = c"cuEventDestroy_v2", c"hipEventDestroy";

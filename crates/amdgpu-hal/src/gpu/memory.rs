@@ -11,6 +11,8 @@ const PINNED_FLAGS: u32 = 1 | 2;
 const UNIFIED_FLAGS: u32 = 1;
 /// Above every address space there is, 57 bits being the widest; drivers round sizes up and must not be given ones that wrap around.
 const MAX_BYTES: u64 = 1 << 57;
+/// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`, `HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
+const POINTER_DEVICE_ORDINAL: i32 = 9;
 
 pub(super) fn info(context: &Context) -> Result<MemoryInfo> {
     let _entered = context.enter()?;
@@ -52,10 +54,25 @@ pub(super) fn allocate(context: &Context, bytes: u64, kind: MemoryKind) -> Resul
             Ok(DevicePointer(address))
         }
         OUT_OF_MEMORY => Err(out_of_memory(context, bytes, kind)),
-        status => Err(context
-            .api
-            .error(&context.name, "allocating memory", status)),
+        status => Err(context.error("allocating memory", status)),
     }
+}
+
+/// The device that an address belongs to; `None` for memory that the driver does not know.
+pub(super) fn ordinal_of_address(context: &Context, ptr: DevicePointer) -> Option<u32> {
+    let _entered = context.enter().ok()?;
+    let mut ordinal = -1_i32;
+    // SAFETY: the attribute is an `int`, for which there is a valid place; the driver looks the address up and does not follow it.
+    let status = unsafe {
+        (context.functions().pointer_attribute)(
+            (&raw mut ordinal).cast(),
+            POINTER_DEVICE_ORDINAL,
+            ptr.address(),
+        )
+    };
+    (status == SUCCESS)
+        .then_some(ordinal)
+        .and_then(|ordinal| u32::try_from(ordinal).ok())
 }
 
 fn out_of_memory(context: &Context, requested_bytes: u64, kind: MemoryKind) -> Error {

@@ -83,7 +83,7 @@ impl GpuModule {
         };
         if status != SUCCESS {
             if !vendor.module_statuses.contains(&status) {
-                return Err(context.api.error(&context.name, "loading a module", status));
+                return Err(context.error("loading a module", status));
             }
             let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
             let text = String::from_utf8_lossy(&log[..end]);
@@ -131,7 +131,7 @@ impl Module for GpuModule {
         };
         context.check("loading a kernel", status)?;
         Ok(Arc::new(GpuFunction(Arc::new(Kernel {
-            name: name.to_string(),
+            name: Arc::from(name),
             handle,
             max_threads_per_block: max_threads.max(0) as u32,
             dynamic_shared_bytes: AtomicU32::new(DYNAMIC_SHARED_WITHOUT_ASKING_BYTES),
@@ -175,7 +175,7 @@ pub struct GpuFunction(Arc<Kernel>);
 
 #[derive(Debug)]
 struct Kernel {
-    name: String,
+    name: Arc<str>,
     handle: Handle,
     /// What the registers of the kernel leave room for.
     max_threads_per_block: u32,
@@ -187,6 +187,11 @@ struct Kernel {
 impl GpuFunction {
     pub(super) fn context(&self) -> &Arc<Context> {
         &self.0.loaded.context
+    }
+
+    /// The kernel's name, shared.
+    pub(super) fn shared_name(&self) -> &Arc<str> {
+        &self.0.name
     }
 
     /// Launches in a stream of the context, which is current.
@@ -258,9 +263,7 @@ impl GpuFunction {
     #[cold]
     fn refused(&self, status: Status, config: &LaunchConfig) -> Error {
         let context = &*self.0.loaded.context;
-        let mut error = context
-            .api
-            .error(&context.name, "launching a kernel", status);
+        let mut error = context.error("launching a kernel", status);
         if let Error::DriverFault { reason, .. } = &mut error
             && matches!(status, OUT_OF_RESOURCES | INVALID_VALUE)
         {

@@ -14,6 +14,7 @@ use std::thread::{self, JoinHandle};
 
 use super::context::Context;
 use super::functions::{Handle, NOT_READY};
+use super::graph::GpuGraph;
 use super::module::GpuFunction;
 use super::recording::Recording;
 use super::reference::STREAM_NON_BLOCKING;
@@ -55,6 +56,7 @@ pub(super) enum Command<'a> {
     Record(Arc<Recording>),
     Wait(Arc<Recording>),
     Call(HostFunction),
+    Replay(GpuGraph),
 }
 
 impl Command<'_> {
@@ -116,11 +118,13 @@ impl Command<'_> {
             Self::Record(recording) => Command::Record(recording),
             Self::Wait(recording) => Command::Wait(recording),
             Self::Call(function) => Command::Call(function),
+            Self::Replay(graph) => Command::Replay(graph),
         }
     }
 
     /// Runs it, which for all but host functions means handing it to the driver. `failure` is the error that sticks to the stream.
-    fn run(self, context: &Context, stream: Handle, failure: Option<&Error>) -> Result<()> {
+    fn run(self, queue: &Queue, failure: Option<&Error>) -> Result<()> {
+        let (context, stream) = (&*queue.context, queue.handle);
         match self {
             Self::Record(recording) => return recording.submit(stream, failure),
             Self::Wait(recording) => return recording.hold_back(stream),
@@ -161,6 +165,7 @@ impl Command<'_> {
                 config,
                 arguments,
             } => {
+                context.loss.launched(function.shared_name(), queue.id);
                 // SAFETY: the caller of `Stream::launch` vouches for arguments, limits and memory.
                 unsafe { function.launch(stream, &config, arguments) }
             }
@@ -169,8 +174,16 @@ impl Command<'_> {
                 config,
                 arguments,
             } => {
+                context.loss.launched(function.shared_name(), queue.id);
                 // SAFETY: as above.
                 unsafe { function.launch(stream, &config, &arguments) }
+            }
+            Self::Replay(graph) => {
+                for function in graph.functions() {
+                    context.loss.launched(function.shared_name(), queue.id);
+                }
+                // SAFETY: the caller of `Stream::replay` vouches for its commands.
+                unsafe { graph.launch(stream) }
             }
             Self::Call(function) => {
                 // SAFETY: the stream is live.
@@ -244,6 +257,10 @@ impl Queue {
         }))
     }
 
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -261,7 +278,7 @@ impl Queue {
             state.submitted += 1;
             state.handed_on += 1;
             let is_wait = matches!(command, Command::Wait(_));
-            let outcome = command.run(&self.context, self.handle, state.failure.as_ref());
+            let outcome = command.run(self, state.failure.as_ref());
             return match outcome {
                 // The error belongs to the stream that was waited for; this one inherits it.
                 Err(error) if is_wait => {
@@ -311,10 +328,8 @@ impl Queue {
             let failure = state.failure.clone();
             drop(state);
             // The closure also drops what the command captured, which may be foreign code that panics.
-            let outcome = catch_unwind(AssertUnwindSafe(|| {
-                command.run(&self.context, self.handle, failure.as_ref())
-            }))
-            .unwrap_or_else(|payload| Err(Error::from_panic(payload.as_ref())));
+            let outcome = catch_unwind(AssertUnwindSafe(|| command.run(&self, failure.as_ref())))
+                .unwrap_or_else(|payload| Err(Error::from_panic(payload.as_ref())));
             state = self.lock();
             state.is_serving = false;
             state.handed_on += 1;
@@ -344,6 +359,7 @@ impl Queue {
         // SAFETY: the stream is live.
         let status = unsafe { (self.context.functions().stream_synchronize)(self.handle) };
         self.context.check("waiting for a stream", status)?;
+        self.context.loss.passed(self.id);
         let mut state = self.lock();
         state.idle_at = state.idle_at.max(submitted);
         Ok(())

@@ -8,8 +8,6 @@ use super::functions::{Handle, NOT_READY, SUCCESS};
 use super::reference::Reference;
 use crate::{Error, Result, clock};
 
-/// With timing, and waiting actively as the context does.
-const EVENT_FLAGS: u32 = 0;
 const NS_PER_MS: f64 = 1e6;
 
 #[derive(Debug)]
@@ -95,16 +93,12 @@ impl Recording {
         let context = &self.context;
         let _entered = context.enter()?;
         let reference = context.reference()?;
-        let mut event = 0;
-        // SAFETY: `event` is a valid place for the result.
-        let status = unsafe { (context.functions().event_create)(&raw mut event, EVENT_FLAGS) };
-        context.check("making an event", status)?;
+        let event = context.events.take(context)?;
         let submitted_ns = clock::now_ns();
         // SAFETY: event and stream are live and of one context.
         let status = unsafe { (context.functions().event_record)(event, stream) };
         if status != SUCCESS {
-            // SAFETY: made above and destroyed once.
-            unsafe { (context.functions().event_destroy)(event) };
+            context.events.give_back(context, event);
         }
         context.check("recording an event", status)?;
         Ok(Mark {
@@ -208,11 +202,8 @@ impl Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let State::Submitted(mark) = state
-            && let Ok(_entered) = self.context.enter()
-        {
-            // SAFETY: made in this context and destroyed once; the driver keeps what streams still wait for.
-            unsafe { (self.context.functions().event_destroy)(mark.event) };
+        if let State::Submitted(mark) = state {
+            self.context.events.give_back(&self.context, mark.event);
         }
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::event::GpuEvent;
+use super::graph::GpuGraph;
 use super::module::GpuFunction;
 use super::queue::{Command, Queue};
 use crate::{
-    CopyDirection, DevicePointer, Error, Event, Function, HostFunction, LaunchConfig, Notification,
-    Result, Stream,
+    CopyDirection, DevicePointer, Error, Event, Function, Graph, HostFunction, LaunchConfig,
+    Notification, Result, Stream,
 };
 
 /// The handle of a stream; dropping it waits for the stream, except inside one of its own host functions.
@@ -96,6 +97,15 @@ impl Stream for GpuStream {
         })
     }
 
+    unsafe fn replay(&self, graph: &dyn Graph) -> Result<()> {
+        let graph = graph
+            .as_any()
+            .downcast_ref::<GpuGraph>()
+            .filter(|graph| Arc::ptr_eq(graph.context(), &self.queue.context))
+            .ok_or_else(|| self.wrong_backend("the graph"))?;
+        self.queue.submit(Command::Replay(graph.clone()))
+    }
+
     fn record(&self, event: &Arc<dyn Event>) -> Result<()> {
         let event = self.event(event)?;
         self.queue.context.check_process()?;
@@ -131,6 +141,10 @@ impl Stream for GpuStream {
 
     fn is_idle(&self) -> Result<bool> {
         self.queue.is_idle()
+    }
+
+    fn native_handle(&self) -> Option<u64> {
+        Some(self.queue.handle() as u64)
     }
 
     /// Counts what the driver has not been asked about yet as unfinished: an upper bound, exact when the stream is idle.

@@ -5,8 +5,11 @@ use std::sync::{Arc, mpsc};
 
 use super::api::Api;
 use super::device::GpuDevice;
-use super::fake::{self, CURRENT, NEXT_WAIT};
-use crate::{CopyDirection, Device, DevicePointer, Error, LaunchConfig, MemoryKind, Stream};
+use super::fake::{self, CURRENT, NEXT_WAIT, RELEASES, RESETS, calls_of};
+use crate::{
+    CopyDirection, Device, DevicePointer, Error, GraphCommand, GraphPlan, GraphStep, LaunchConfig,
+    MemoryKind, Stream,
+};
 
 const PTX: &[u8] = b".version 7.8\n.target sm_90\n.visible .entry store(\n";
 
@@ -108,13 +111,6 @@ fn failures_stick_and_travel_with_events(device: &GpuDevice) {
         failing.synchronize(),
         Err(Error::WouldDeadlock { .. })
     ));
-    NEXT_WAIT.store(700, Ordering::Relaxed);
-    let error = failing.synchronize().unwrap_err();
-    assert!(matches!(error, Error::DeviceLost { .. }));
-    assert!(
-        error.to_string().contains("FAKE_ILLEGAL_ADDRESS (700)"),
-        "{error}"
-    );
 }
 
 fn memory_is_counted_and_refused(device: &GpuDevice) {
@@ -142,15 +138,153 @@ fn the_current_context_of_others_comes_back(device: &GpuDevice) {
     CURRENT.set(ours);
 }
 
+fn words(address: DevicePointer, value: u64) -> Vec<u8> {
+    [address.address(), value]
+        .into_iter()
+        .flat_map(u64::to_ne_bytes)
+        .collect()
+}
+
+fn launches_make_few_calls_of_the_driver(device: &GpuDevice) {
+    let function = device.load_module(PTX).unwrap().function("store").unwrap();
+    let stream = device.create_stream().unwrap();
+    let event = device.create_event().unwrap();
+    let ptr = device.allocate(8, MemoryKind::Device).unwrap();
+    let arguments = words(ptr, 7);
+    let config = LaunchConfig::linear(1, 1);
+    // SAFETY: the kernel writes one word of live memory.
+    let launch = || unsafe { stream.launch(&*function, &config, &arguments) }.unwrap();
+    let plain = calls_of(launch);
+    assert_eq!(plain, ["cuCtxGetCurrent", "cuLaunchKernel"]);
+    for _ in 0..3 {
+        stream.record(&event).unwrap();
+    }
+    // Events come from those that were recorded before, and none is made or destroyed.
+    let recorded = calls_of(|| stream.record(&event).unwrap());
+    assert_eq!(recorded, ["cuCtxGetCurrent", "cuEventRecord"]);
+    stream.synchronize().unwrap();
+    // SAFETY: no longer used.
+    unsafe { device.free(ptr, 8, MemoryKind::Device) }.unwrap();
+}
+
+fn graphs_run_when_they_are_replayed(device: &GpuDevice) {
+    let function = device.load_module(PTX).unwrap().function("store").unwrap();
+    let stream = device.create_stream().unwrap();
+    let ptr = device.allocate(24, MemoryKind::Device).unwrap();
+    let step = |lane, command| GraphStep { lane, command };
+    let plan = GraphPlan {
+        steps: vec![
+            step(
+                0,
+                GraphCommand::Launch {
+                    function,
+                    config: LaunchConfig::linear(1, 1),
+                    arguments: words(ptr, 7).into(),
+                },
+            ),
+            step(0, GraphCommand::Mark(0)),
+            step(1, GraphCommand::Wait(0)),
+            step(
+                1,
+                GraphCommand::Copy {
+                    destination: ptr.offset(8),
+                    source: ptr,
+                    bytes: 8,
+                    direction: CopyDirection::DeviceToDevice,
+                },
+            ),
+            step(
+                0,
+                GraphCommand::Fill {
+                    destination: ptr.offset(16),
+                    value: 1,
+                    bytes: 8,
+                },
+            ),
+        ],
+        lane_count: 2,
+        mark_count: 1,
+    };
+    let graph = device.create_graph(plan).unwrap();
+    let all = || [0, 8, 16].map(|offset| read(device, ptr.offset(offset)));
+    assert_eq!(all(), [0, 0, 0]);
+    // SAFETY: the graph stays inside the allocation.
+    let calls = calls_of(|| unsafe { stream.replay(&*graph) }.unwrap());
+    assert_eq!(calls, ["cuCtxGetCurrent", "cuGraphLaunch"]);
+    assert_eq!(all(), [7, 7, 0x0101_0101_0101_0101]);
+    // SAFETY: as above; nothing runs any more.
+    unsafe {
+        device
+            .default_stream()
+            .fill(ptr, 0, 24)
+            .and_then(|()| device.default_stream().replay(&*graph))
+            .unwrap();
+    }
+    assert_eq!(all(), [7, 7, 0x0101_0101_0101_0101]);
+    drop(graph);
+    // SAFETY: no longer used.
+    unsafe { device.free(ptr, 24, MemoryKind::Device) }.unwrap();
+}
+
+/// The last case: it ends the context of the device.
+fn a_fault_names_the_kernel_and_the_device_opens_again(device: &GpuDevice, api: &'static Api) {
+    let function = device.load_module(PTX).unwrap().function("store").unwrap();
+    let stream = device.create_stream().unwrap();
+    let ptr = device.allocate(8, MemoryKind::Device).unwrap();
+    // SAFETY: the kernel writes one word of live memory.
+    unsafe { stream.launch(&*function, &LaunchConfig::linear(1, 1), &words(ptr, 7)) }.unwrap();
+    assert!(!device.is_lost());
+    NEXT_WAIT.store(700, Ordering::Relaxed);
+    let error = stream.synchronize().unwrap_err();
+    assert!(matches!(error, Error::DeviceLost { .. }));
+    let text = error.to_string();
+    assert!(text.contains("FAKE_ILLEGAL_ADDRESS (700)"), "{text}");
+    assert!(text.ends_with("the kernel was `store`"), "{text}");
+    assert!(device.is_lost());
+    // Nothing of the lost context reaches the driver, and everything says why.
+    let calls = calls_of(|| {
+        assert_eq!(stream.synchronize(), Err(error.clone()));
+        assert_eq!(device.allocate(8, MemoryKind::Device), Err(error.clone()));
+        // SAFETY: as above.
+        assert_eq!(unsafe { stream.fill(ptr, 0, 8) }, Err(error.clone()));
+        assert_eq!(device.synchronize(), Err(error.clone()));
+        drop(stream);
+        drop(function);
+    });
+    assert_eq!(calls, [""; 0]);
+    let (resets, releases) = (&RESETS, &RELEASES);
+    let before = (
+        resets.load(Ordering::Relaxed),
+        releases.load(Ordering::Relaxed),
+    );
+    let again = GpuDevice::open(api, 0).unwrap();
+    let after = (
+        resets.load(Ordering::Relaxed),
+        releases.load(Ordering::Relaxed),
+    );
+    assert_eq!(after, (before.0 + 1, before.1 + 1));
+    assert!(!again.is_lost() && device.is_lost());
+    let fresh = again.allocate(8, MemoryKind::Device).unwrap();
+    assert_eq!(read(&again, fresh), 0);
+    // Another open of the recovered device shares its context and resets nothing.
+    drop(GpuDevice::open(api, 0).unwrap());
+    assert_eq!(resets.load(Ordering::Relaxed), after.0);
+    // SAFETY: no longer used.
+    unsafe { again.free(fresh, 8, MemoryKind::Device) }.unwrap();
+}
+
 #[test]
 fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
-    let device = GpuDevice::open(Api::fake(), 0).unwrap();
+    let api = Api::fake();
+    let device = GpuDevice::open(api, 0).unwrap();
     assert_eq!(device.info().name, "cuda:0");
     assert_eq!(device.info().architecture, "sm_90");
     memory_is_counted_and_refused(&device);
     the_current_context_of_others_comes_back(&device);
     commands_behind_host_functions_are_held(&device);
     failures_stick_and_travel_with_events(&device);
+    launches_make_few_calls_of_the_driver(&device);
+    graphs_run_when_they_are_replayed(&device);
     // A stream dropped by its own command drains by itself.
     let stream = device.create_stream().unwrap();
     let release = hold(&stream);
@@ -172,5 +306,5 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     assert_eq!(receiver.recv().unwrap(), 5);
     dropping.join().unwrap();
     device.wait_idle().unwrap();
-    drop(device);
+    a_fault_names_the_kernel_and_the_device_opens_again(&device, api);
 }

@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::graph::NullGraph;
 use super::memory::Memory;
 use super::module::NullModule;
 use super::stream::{Failure, NullEvent, NullStream};
 use super::target::{MEMORY_BYTES, Target};
 use crate::fork::ForkMark;
 use crate::{
-    Device, DeviceInfo, DevicePointer, Event, MemoryInfo, MemoryKind, Module, Result, Stream,
+    Device, DeviceInfo, DevicePointer, Event, Graph, GraphPlan, MemoryInfo, MemoryKind, Module,
+    Result, Stream,
 };
 
 /// A device that executes nothing.
@@ -94,6 +96,11 @@ impl Device for NullDevice {
             self.target,
             &self.memory,
         )?))
+    }
+
+    fn create_graph(&self, plan: GraphPlan) -> Result<Arc<dyn Graph>> {
+        self.check()?;
+        Ok(Arc::new(NullGraph::new(plan, &self.info.name)?))
     }
 
     fn wait_idle(&self) -> Result<()> {

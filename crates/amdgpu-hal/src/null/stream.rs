@@ -4,12 +4,13 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::graph::NullGraph;
 use super::memory::Memory;
 use super::module::NullFunction;
 use crate::fork::ForkMark;
 use crate::{
-    CopyDirection, DevicePointer, Error, Event, Function, HostFunction, LaunchConfig, Result,
-    Stream, clock,
+    CopyDirection, DevicePointer, Error, Event, Function, Graph, HostFunction, LaunchConfig,
+    Result, Stream, clock,
 };
 
 /// The error that sticks to a stream.
@@ -123,6 +124,16 @@ impl Stream for NullStream {
             .downcast_ref::<NullFunction>()
             .map(|_| ())
             .ok_or_else(|| self.wrong_backend("the kernel"))
+    }
+
+    unsafe fn replay(&self, graph: &dyn Graph) -> Result<()> {
+        self.begin()?;
+        let graph: &NullGraph = graph
+            .as_any()
+            .downcast_ref()
+            .ok_or_else(|| self.wrong_backend("the graph"))?;
+        // SAFETY: the caller's contract is the same.
+        unsafe { graph.replay(self) }
     }
 
     fn record(&self, event: &Arc<dyn Event>) -> Result<()> {

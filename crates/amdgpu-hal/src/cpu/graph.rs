@@ -1,0 +1,289 @@
+//! Graphs of the CPU backend: checked lists, run without asking anything per command.
+//!
+//! The stream that replays runs lane 0; every further lane has a queue of its own. What one replay waits for was submitted before it, and a
+//! replay is submitted to all its queues at once, so replays cannot wait for each other in a circle.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::command::Command;
+use super::event::Completion;
+use super::launch::{self, PackedArguments};
+use super::module::CpuFunction;
+use super::queue::{Mode, Queue};
+use crate::{DevicePointer, Error, Graph, GraphCommand, GraphPlan, LaunchConfig, Result};
+
+/// A graph; clones are the same.
+#[derive(Clone, Debug)]
+pub struct CpuGraph(Arc<Recorded>);
+
+#[derive(Debug)]
+struct Recorded {
+    lanes: Vec<Vec<Step>>,
+    mark_count: usize,
+    /// One for each lane after the first.
+    queues: Vec<Arc<Queue>>,
+    /// The end of the latest replay, behind which the next one begins.
+    latest: Mutex<Option<Arc<Completion>>>,
+}
+
+enum Step {
+    Launch {
+        function: CpuFunction,
+        config: LaunchConfig,
+        arguments: PackedArguments,
+    },
+    Copy {
+        destination: DevicePointer,
+        source: DevicePointer,
+        bytes: u64,
+    },
+    Fill {
+        destination: DevicePointer,
+        value: u8,
+        bytes: u64,
+    },
+    Mark(usize),
+    Wait(usize),
+}
+
+impl std::fmt::Debug for Step {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Launch { .. } => "Launch",
+            Self::Copy { .. } => "Copy",
+            Self::Fill { .. } => "Fill",
+            Self::Mark(_) => "Mark",
+            Self::Wait(_) => "Wait",
+        })
+    }
+}
+
+impl CpuGraph {
+    pub(super) fn new(plan: GraphPlan) -> Result<Self> {
+        let mut lanes: Vec<Vec<Step>> = Vec::new();
+        lanes.resize_with(plan.lane_count.max(1), Vec::new);
+        for step in plan.steps {
+            lanes[step.lane].extend(compile(step.command, plan.lane_count)?);
+        }
+        let queues = (1..lanes.len())
+            .map(|_| Queue::new(Mode::Asynchronous))
+            .collect();
+        Ok(Self(Arc::new(Recorded {
+            lanes,
+            mark_count: plan.mark_count,
+            queues,
+            latest: Mutex::new(None),
+        })))
+    }
+
+    /// Hands one replay to the stream behind `queue` and to the lanes' own queues.
+    pub(super) fn replay(&self, queue: &Arc<Queue>) -> Result<()> {
+        let mut latest = self.0.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let run = Arc::new(Run {
+            graph: Arc::clone(&self.0),
+            before: latest.take(),
+            begun: Completion::default(),
+            marks: completions(self.0.mark_count),
+            lane_ends: completions(self.0.queues.len()),
+            ended: Arc::default(),
+        });
+        *latest = Some(Arc::clone(&run.ended));
+        for (index, lane_queue) in self.0.queues.iter().enumerate() {
+            let lane = Replay {
+                run: Arc::clone(&run),
+                lane: index + 1,
+            };
+            lane_queue
+                .submit(Command::Replay(lane))
+                .inspect_err(|error| run.give_up(error))?;
+        }
+        // An idle default stream runs the whole graph inside this call; others may replay meanwhile, in the queues behind it.
+        drop(latest);
+        let origin = Replay {
+            run: Arc::clone(&run),
+            lane: 0,
+        };
+        queue
+            .submit(Command::Replay(origin))
+            .inspect_err(|error| run.give_up(error))
+    }
+}
+
+fn completions(count: usize) -> Box<[Completion]> {
+    std::iter::repeat_with(Completion::default)
+        .take(count)
+        .collect()
+}
+
+fn compile(command: GraphCommand, lane_count: usize) -> Result<Option<Step>> {
+    Ok(Some(match command {
+        GraphCommand::Launch {
+            function,
+            config,
+            arguments,
+        } => Step::Launch {
+            function: function
+                .as_any()
+                .downcast_ref::<CpuFunction>()
+                .cloned()
+                .ok_or_else(|| Error::WrongBackend {
+                    what: "the kernel",
+                    device: "cpu:0".to_string(),
+                })?,
+            config,
+            arguments: PackedArguments::new(&arguments),
+        },
+        GraphCommand::Copy {
+            destination,
+            source,
+            bytes,
+            ..
+        } => Step::Copy {
+            destination,
+            source,
+            bytes,
+        },
+        GraphCommand::Fill {
+            destination,
+            value,
+            bytes,
+        } => Step::Fill {
+            destination,
+            value,
+            bytes,
+        },
+        // One lane is in order by itself.
+        GraphCommand::Mark(_) | GraphCommand::Wait(_) if lane_count <= 1 => return Ok(None),
+        GraphCommand::Mark(mark) => Step::Mark(mark),
+        GraphCommand::Wait(mark) => Step::Wait(mark),
+    }))
+}
+
+impl Step {
+    fn run(&self, run: &Run, failure: &mut Option<Error>) {
+        let outcome = match self {
+            Self::Mark(mark) => {
+                run.marks[*mark].complete(failure.as_ref());
+                Ok(())
+            }
+            Self::Wait(mark) => run.marks[*mark].wait(),
+            _ if failure.is_some() => Ok(()),
+            Self::Launch {
+                function,
+                config,
+                arguments,
+            } => {
+                // SAFETY: the caller of `Stream::replay` vouches for arguments, limits and memory.
+                unsafe { launch::run(function, config, arguments.as_slice()) }
+            }
+            Self::Copy {
+                destination,
+                source,
+                bytes,
+            } => {
+                // SAFETY: the caller of `Stream::replay` keeps both ranges valid until the replay is over; they lie apart.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(
+                        source.as_mut_ptr::<u8>().cast_const(),
+                        destination.as_mut_ptr::<u8>(),
+                        *bytes as usize,
+                    );
+                }
+                Ok(())
+            }
+            Self::Fill {
+                destination,
+                value,
+                bytes,
+            } => {
+                // SAFETY: as above.
+                unsafe {
+                    std::ptr::write_bytes(destination.as_mut_ptr::<u8>(), *value, *bytes as usize);
+                }
+                Ok(())
+            }
+        };
+        if let Err(error) = outcome {
+            failure.get_or_insert(error);
+        }
+    }
+}
+
+/// One replay: what its lanes tell each other.
+#[derive(Debug)]
+struct Run {
+    graph: Arc<Recorded>,
+    before: Option<Arc<Completion>>,
+    begun: Completion,
+    marks: Box<[Completion]>,
+    lane_ends: Box<[Completion]>,
+    ended: Arc<Completion>,
+}
+
+impl Run {
+    /// The stream did not take its part: the lanes must not wait for it, nor the next replay for this one.
+    fn give_up(&self, error: &Error) {
+        self.begun.complete(Some(error));
+        self.ended.complete(None);
+    }
+
+    fn run_lane(&self, lane: usize, mut failure: Option<Error>) -> Option<Error> {
+        for step in &self.graph.lanes[lane] {
+            step.run(self, &mut failure);
+        }
+        failure
+    }
+}
+
+/// The part of one lane in one replay, as a command of a queue.
+#[derive(Debug)]
+pub(super) struct Replay {
+    run: Arc<Run>,
+    lane: usize,
+}
+
+impl Replay {
+    /// Whether running it now would not have to wait for another replay.
+    pub fn is_ready(&self) -> bool {
+        let before = self.run.before.as_ref();
+        self.lane > 0 || before.is_none_or(|before| before.is_complete())
+    }
+
+    /// Runs it; with an error that sticks to the stream, it only lets the others pass.
+    pub fn run(self, failure: Option<&Error>) -> Result<()> {
+        let run = &*self.run;
+        if self.lane > 0 {
+            let outcome = run.run_lane(self.lane, run.begun.wait().err());
+            // The stream that replays reports the error.
+            run.lane_ends[self.lane - 1].complete(outcome.as_ref());
+            return Ok(());
+        }
+        if let Some(before) = &run.before {
+            // Its error belongs to the stream it ran in.
+            let _ = before.wait();
+        }
+        run.begun.complete(failure);
+        let mut outcome = run.run_lane(0, failure.cloned());
+        for end in &run.lane_ends {
+            outcome = outcome.or(end.wait().err());
+        }
+        run.ended.complete(None);
+        // What stuck to the stream already is no news to it.
+        outcome.filter(|_| failure.is_none()).map_or(Ok(()), Err)
+    }
+}
+
+impl Graph for CpuGraph {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Drop for Recorded {
+    fn drop(&mut self) {
+        for queue in &self.queues {
+            queue.close();
+        }
+    }
+}

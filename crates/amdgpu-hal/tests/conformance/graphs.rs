@@ -1,0 +1,163 @@
+use std::sync::Arc;
+
+use amdgpu_abi::ErrorCode;
+use amdgpu_hal::{
+    CopyDirection, Device, DevicePointer, Error, Graph, GraphCommand, GraphPlan, GraphStep,
+    LaunchConfig, MemoryKind,
+};
+
+use super::backend::Backend;
+use super::modules::{kernel, pack, read};
+use super::streams::block;
+
+const WORDS: u64 = 64;
+
+/// Lane 0 writes `0..64` and lane 1 copies it behind; without the mark between them the copy would be of zeros.
+fn counting_graph(
+    device: &Arc<dyn Device>,
+    backend: &Backend,
+    ptr: DevicePointer,
+) -> Arc<dyn Graph> {
+    let step = |lane, command| GraphStep { lane, command };
+    let clear = |lane, offset: u64| {
+        step(
+            lane,
+            GraphCommand::Fill {
+                destination: ptr.offset(offset * 8),
+                value: 0,
+                bytes: WORDS * 8,
+            },
+        )
+    };
+    let plan = GraphPlan {
+        steps: vec![
+            clear(0, 0),
+            clear(1, WORDS),
+            step(
+                0,
+                GraphCommand::Launch {
+                    function: kernel(device, backend, "index"),
+                    config: LaunchConfig::linear(WORDS as u32 / 32, 32),
+                    arguments: pack(&[ptr.address(), 0]).into(),
+                },
+            ),
+            step(0, GraphCommand::Mark(0)),
+            step(1, GraphCommand::Wait(0)),
+            step(
+                1,
+                GraphCommand::Copy {
+                    destination: ptr.offset(WORDS * 8),
+                    source: ptr,
+                    bytes: WORDS * 8,
+                    direction: CopyDirection::DeviceToDevice,
+                },
+            ),
+        ],
+        lane_count: 2,
+        mark_count: 1,
+    };
+    device.create_graph(plan).unwrap()
+}
+
+pub fn replays_keep_the_order_of_lanes_and_streams(backend: &Backend) {
+    let device = backend.open();
+    let bytes = 2 * WORDS * 8;
+    let ptr = device.allocate(bytes, MemoryKind::Device).unwrap();
+    let graph = counting_graph(&device, backend, ptr);
+    let expected: Vec<u64> = (0..WORDS).chain(0..WORDS).collect();
+    let streams = [
+        Arc::clone(device.default_stream()),
+        device.create_stream().unwrap(),
+        device.create_stream().unwrap(),
+    ];
+    for stream in &streams {
+        // SAFETY: the graph and the fill stay inside the allocation.
+        unsafe {
+            stream.fill(ptr, 0xff, bytes).unwrap();
+            stream.replay(&*graph).unwrap();
+        }
+        stream.synchronize().unwrap();
+        assert_eq!(read(&device, ptr, 2 * WORDS), expected);
+    }
+    // Replays in several streams at once: one clears what another writes, but never in the middle.
+    for _ in 0..50 {
+        for stream in &streams {
+            // SAFETY: as above.
+            unsafe { stream.replay(&*graph) }.unwrap();
+        }
+    }
+    drop(graph);
+    for stream in &streams {
+        stream.synchronize().unwrap();
+    }
+    assert_eq!(read(&device, ptr, 2 * WORDS), expected);
+    // SAFETY: no longer used.
+    unsafe { device.free(ptr, bytes, MemoryKind::Device) }.unwrap();
+}
+
+pub fn a_replay_waits_for_its_stream(backend: &Backend) {
+    let device = backend.open();
+    let bytes = 2 * WORDS * 8;
+    let ptr = device.allocate(bytes, MemoryKind::Device).unwrap();
+    let graph = counting_graph(&device, backend, ptr);
+    let (stream, other) = (
+        device.create_stream().unwrap(),
+        device.create_stream().unwrap(),
+    );
+    // SAFETY: the graph and the fill stay inside the allocation.
+    unsafe { other.fill(ptr, 1, bytes) }.unwrap();
+    let release = block(&stream);
+    // SAFETY: as above.
+    unsafe { stream.replay(&*graph) }.unwrap();
+    other.synchronize().unwrap();
+    assert!(!stream.is_idle().unwrap());
+    release.send(()).unwrap();
+    stream.synchronize().unwrap();
+    assert!(read(&device, ptr, WORDS).into_iter().eq(0..WORDS));
+    // SAFETY: no longer used.
+    unsafe { device.free(ptr, bytes, MemoryKind::Device) }.unwrap();
+}
+
+pub fn a_stream_that_failed_leaves_the_graph_usable(backend: &Backend) {
+    let device = backend.open();
+    let bytes = 2 * WORDS * 8;
+    let ptr = device.allocate(bytes, MemoryKind::Device).unwrap();
+    let graph = counting_graph(&device, backend, ptr);
+    let stream = device.create_stream().unwrap();
+    let release = block(&stream);
+    let failure = Error::HostFunction {
+        code: ErrorCode::KernelFault,
+        message: "on purpose".into(),
+    };
+    let error = failure.clone();
+    stream.call(Box::new(move || Err(error))).unwrap();
+    // Submitted before the failure is there, run after it.
+    // SAFETY: the graph stays inside the allocation.
+    unsafe { stream.replay(&*graph) }.unwrap();
+    release.send(()).unwrap();
+    assert_eq!(stream.synchronize(), Err(failure));
+    // SAFETY: as above.
+    unsafe { stream.replay(&*graph) }.unwrap();
+    stream.synchronize().unwrap();
+    assert!(read(&device, ptr, WORDS).into_iter().eq(0..WORDS));
+    // SAFETY: no longer used.
+    unsafe { device.free(ptr, bytes, MemoryKind::Device) }.unwrap();
+}
+
+pub fn graphs_of_other_backends_are_refused(backend: &Backend) {
+    let other = if backend.name.starts_with("cpu") {
+        Backend::null()
+    } else {
+        Backend::cpu()
+    };
+    let foreign = other.open().create_graph(GraphPlan::default()).unwrap();
+    let device = backend.open();
+    // SAFETY: the graph is empty.
+    let error = unsafe { device.default_stream().replay(&*foreign) }.unwrap_err();
+    assert!(matches!(error, Error::WrongBackend { .. }), "{error}");
+    // An empty graph of one's own does nothing.
+    let own = device.create_graph(GraphPlan::default()).unwrap();
+    // SAFETY: as above.
+    unsafe { device.default_stream().replay(&*own) }.unwrap();
+    device.synchronize().unwrap();
+}
