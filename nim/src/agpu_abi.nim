@@ -31,6 +31,7 @@ const
   errorCodeGenerationFailed* = 404'i32 ## LLVM refused the code that the compiler produced, or its output could not be loaded.
   errorInvalidHandle* = 405'i32 ## A kernel handle is not known to this device.
   errorGlobalNotFound* = 406'i32 ## The module has no __device__ or __constant__ variable of that name.
+  errorNotCapturable* = 407'i32 ## Something was asked for while a graph is recorded that a graph cannot hold.
   errorTimeout* = 500'i32 ## The operation did not end within its time limit.
   errorKernelFault* = 501'i32 ## A kernel failed while running.
   errorAssertionFailed* = 502'i32 ## An assert() in a kernel failed, or a kernel called abort() or __trap().

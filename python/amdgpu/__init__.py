@@ -5,7 +5,7 @@
 
 from amdgpu import dispatch, errors, math, telemetry
 from amdgpu._generated.constants import PACKAGE_VERSION as __version__
-from amdgpu._native import Array, Kernel, Stream
+from amdgpu._native import Array, Event, Graph, Kernel, Stream
 from amdgpu.array import array, empty, from_dlpack, zeros
 from amdgpu.benchmark import benchmark_operation
 from amdgpu.device import AMDGPUDevice, initialize_device, list_devices
@@ -23,6 +23,8 @@ __all__ = [
     "AmdgpuError",
     "Array",
     "DeviceInfo",
+    "Event",
+    "Graph",
     "Kernel",
     "KernelResult",
     "Network",

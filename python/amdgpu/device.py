@@ -40,7 +40,8 @@ class AMDGPUDevice:
         device_id: Index in `list_devices()`, or a name such as `cpu:0` or `null:gfx1100`.
         core_types: Core types to enable, out of aura, matrix, neuromorphic; None enables all.
         optimization_level: none, low, high or max; the default of `compile_kernel`.
-        telemetry: Whether launches of this device write telemetry records. Counters are kept either way.
+        telemetry: Which launches of this device write telemetry records: "off", "standard" (all but most of those in streams of a
+            GPU, of which one in 64 is timed) or "detailed" (all); True means standard, False off. All launches are counted.
 
     Raises:
         DeviceNotFoundError: No such device.
@@ -60,7 +61,7 @@ class AMDGPUDevice:
         core_types: Sequence[str] | None = None,
         *,
         optimization_level: OptimizationLevel = "high",
-        telemetry: bool = True,
+        telemetry: bool | TelemetryLevel = True,
     ) -> None:
         if isinstance(core_types, str):
             core_types = [core_types]
@@ -71,7 +72,9 @@ class AMDGPUDevice:
         self.device_id = device_id
         self.core_types: list[str] = list(CORE_TYPES if core_types is None else core_types)
         self.optimization_level = optimization_level
-        self.telemetry = telemetry
+        self.telemetry: TelemetryLevel = (
+            telemetry if isinstance(telemetry, str) else "standard" if telemetry else "off"
+        )
         self._native: _native.Device | None = None
 
     def initialize(self) -> DeviceInfo:
@@ -105,8 +108,8 @@ class AMDGPUDevice:
 
     @property
     def is_open(self) -> bool:
-        """Whether the device was initialised and not closed."""
-        return self._native is not None and not self._native.is_closed
+        """Whether the device was initialised, not closed, and not lost by a fault."""
+        return self._native is not None and not self._native.is_closed and not self._native.is_lost
 
     @property
     def name(self) -> str:
@@ -304,7 +307,7 @@ def initialize_device(
     core_types: Sequence[str] | None = None,
     *,
     optimization_level: OptimizationLevel = "high",
-    telemetry: bool = True,
+    telemetry: bool | TelemetryLevel = True,
 ) -> AMDGPUDevice:
     """Open a device.
 
@@ -312,7 +315,7 @@ def initialize_device(
         device_id: Index in `list_devices()`, or a name such as `cpu:0`.
         core_types: Core types to enable; None enables all.
         optimization_level: none, low, high or max.
-        telemetry: Whether launches write telemetry records.
+        telemetry: Which launches write telemetry records; see `AMDGPUDevice`.
 
     Returns:
         The open device.

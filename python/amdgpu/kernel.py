@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, dispatch
-from amdgpu.errors import InvalidArgumentError, InvalidHandleError, InvalidTypeError, KernelTimeoutError
+from amdgpu.errors import (
+    InvalidArgumentError,
+    InvalidHandleError,
+    InvalidTypeError,
+    KernelTimeoutError,
+    NotCapturableError,
+)
 from amdgpu.types import KernelResult
 
 if TYPE_CHECKING:
@@ -39,6 +45,8 @@ def execute(
     telemetry_level: str,
 ) -> KernelResult | PendingKernel:
     """The body of `AMDGPUDevice.execute`."""
+    if _native.is_recording_graph():
+        raise NotCapturableError("execute() returns results, which a graph has only when it is replayed; use kernel[grid, block](...)")
     if timeout_ms is not None and timeout_ms < 0:
         raise InvalidArgumentError(f"timeout_ms is {timeout_ms}; it counts milliseconds, None waits for ever")
     kernel = _kernel_of(device, kernel_handle)

@@ -59,6 +59,8 @@ pub const errors = struct {
     pub const invalid_handle: Status = 405;
     /// The module has no __device__ or __constant__ variable of that name.
     pub const global_not_found: Status = 406;
+    /// Something was asked for while a graph is recorded that a graph cannot hold.
+    pub const not_capturable: Status = 407;
     /// The operation did not end within its time limit.
     pub const timeout: Status = 500;
     /// A kernel failed while running.

@@ -54,6 +54,8 @@ pub struct Parameter {
     pub name: String,
     pub type_name: String,
     pub kind: ParameterKind,
+    /// What addresses must be multiples of; 1 where the parameter is no pointer or says nothing.
+    pub align_bytes: u64,
     pub offset_bytes: usize,
     pub size_bytes: usize,
 }
@@ -114,6 +116,12 @@ pub(crate) fn pack(
                 return Err(Misfit::Value(format!(
                     "the array is read-only, but `{}` may be written; declare it const or pass a writable copy",
                     parameter.type_name
+                )));
+            }
+            if !address.is_multiple_of(parameter.align_bytes) {
+                return Err(Misfit::Value(format!(
+                    "the memory begins at {address:#x}, and `{}` needs a multiple of {} bytes; pass a copy",
+                    parameter.type_name, parameter.align_bytes
                 )));
             }
             place.copy_from_slice(&address.to_le_bytes());
@@ -226,6 +234,7 @@ mod tests {
             name: "p".into(),
             type_name: "T".into(),
             kind,
+            align_bytes: 1,
             offset_bytes: 8,
             size_bytes,
         }
@@ -302,6 +311,25 @@ mod tests {
             4,
         );
         assert_eq!(packed(&int, &given(4)), None);
+    }
+
+    #[test]
+    fn misaligned_addresses_are_refused() {
+        let kind = ParameterKind::Pointer {
+            pointee: Some(Dtype::F32),
+            is_const: true,
+        };
+        let quads = Parameter {
+            align_bytes: 16,
+            ..parameter(kind, 8)
+        };
+        let at = |address| Argument::Pointer {
+            address,
+            dtype: None,
+            is_read_only: false,
+        };
+        assert!(packed(&quads, &at(32)).is_some());
+        assert_eq!(packed(&quads, &at(36)), None);
     }
 
     #[test]

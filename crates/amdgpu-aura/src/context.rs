@@ -51,8 +51,35 @@ impl CoreType {
 pub struct ContextOptions {
     pub cores: Vec<CoreType>,
     pub memory: AllocatorOptions,
-    /// Whether launches write records and histograms; they are counted either way.
-    pub records_launches: bool,
+    pub launch_records: LaunchRecords,
+}
+
+/// Which launches write records and histograms; all are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaunchRecords {
+    None,
+    /// All that are waited for and all on the CPU; of those in a stream of a GPU a sample, because events around each of them would cost
+    /// more than the launch.
+    Sampled,
+    All,
+}
+
+impl LaunchRecords {
+    /// off, standard or detailed.
+    ///
+    /// # Errors
+    ///
+    /// Any other name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        match name {
+            "off" => Ok(Self::None),
+            "standard" => Ok(Self::Sampled),
+            "detailed" => Ok(Self::All),
+            _ => Err(Error::UnknownTelemetryLevel {
+                name: name.to_owned(),
+            }),
+        }
+    }
 }
 
 /// What kernels keep alive of their context.
@@ -60,7 +87,7 @@ pub(crate) struct Shared {
     device: Arc<dyn Device>,
     allocator: Allocator,
     index: u16,
-    records_launches: bool,
+    launch_records: LaunchRecords,
     is_closed: AtomicBool,
     /// Streams of launches with a time limit, kept for the next one: a stream is a thread on some devices.
     idle_streams: Mutex<Vec<Arc<dyn Stream>>>,
@@ -83,8 +110,8 @@ impl Shared {
         self.index
     }
 
-    pub fn records_launches(&self) -> bool {
-        self.records_launches
+    pub fn launch_records(&self) -> LaunchRecords {
+        self.launch_records
     }
 
     /// A stream that nobody else uses: one given back earlier, or a new one.
@@ -143,7 +170,7 @@ impl Context {
                 device,
                 allocator,
                 index,
-                records_launches: options.records_launches,
+                launch_records: options.launch_records,
                 is_closed: AtomicBool::new(false),
                 idle_streams: Mutex::new(Vec::new()),
             }),
@@ -211,6 +238,12 @@ impl Context {
             .insert(kernel.handle().to_owned(), Arc::clone(kernel));
     }
 
+    /// Whether a fault of the device ended everything made from this context. Opening the device again is possible.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.shared.device.is_lost()
+    }
+
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.is_closed.load(Ordering::Acquire)
@@ -227,6 +260,11 @@ impl Context {
             return Ok(());
         }
         let waited = self.shared.device.synchronize();
+        // Whoever closes a lost device knows that it is lost; there is nothing left to wait for.
+        let waited = waited.or_else(|error| match error {
+            amdgpu_hal::Error::DeviceLost { .. } => Ok(()),
+            other => Err(other),
+        });
         self.lock_kernels().clear();
         self.loaded.clear();
         self.shared.lock_streams().clear();

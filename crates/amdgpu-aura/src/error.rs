@@ -14,6 +14,10 @@ pub enum Error {
     Compiler(#[from] amdgpu_compiler::Error),
     #[error("unknown core type {name:?}; known are aura, matrix, neuromorphic")]
     UnknownCoreType { name: String },
+    #[error("telemetry is {name:?}; known are off, standard, detailed")]
+    UnknownTelemetryLevel { name: String },
+    #[error("{what} cannot be part of a graph: {reason}")]
+    NotCapturable { what: String, reason: String },
     #[error("device {device} is closed")]
     Closed { device: String },
     #[error("{device} has the architecture {architecture}, which the compiler has no target for")]
@@ -63,7 +67,10 @@ impl Coded for Error {
             Self::KernelNotFound { .. } => ErrorCode::KernelNotFound,
             Self::ArgumentCount { .. } => ErrorCode::ArgumentCount,
             Self::ArgumentType { .. } => ErrorCode::InvalidType,
-            Self::ArgumentValue { .. } => ErrorCode::InvalidArgument,
+            Self::ArgumentValue { .. } | Self::UnknownTelemetryLevel { .. } => {
+                ErrorCode::InvalidArgument
+            }
+            Self::NotCapturable { .. } => ErrorCode::NotCapturable,
             Self::Launch { .. } => ErrorCode::InvalidLaunch,
             Self::Timeout { .. } => ErrorCode::Timeout,
         }

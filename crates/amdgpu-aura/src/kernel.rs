@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use amdgpu_abi::{Dtype, Language, MetricId};
@@ -14,7 +15,7 @@ use amdgpu_telemetry::{Core, Counter, KernelMeter, counter, now_ns};
 
 use crate::arguments::{Argument, Parameter, ParameterKind, pack};
 use crate::cache::CacheAnswer;
-use crate::context::{CoreType, Shared};
+use crate::context::{CoreType, LaunchRecords, Shared};
 use crate::error::{Error, Result};
 
 /// Argument blocks up to this size are packed on the stack; nearly all kernels have fewer than 32 parameters.
@@ -23,6 +24,11 @@ const STACK_ARGUMENT_BYTES: usize = 256;
 const SPIN_NS: u64 = 50_000;
 /// ... and then at this interval: long enough to leave the core to the kernel, short beside any limit in milliseconds.
 const POLL_INTERVAL: Duration = Duration::from_micros(50);
+
+/// The strictest alignment that a load of a vector asks for.
+const MAX_ALIGN_BYTES: u64 = 16;
+/// Of the launches in streams of a GPU, one in this many is timed: enough for a histogram, and too few to be felt.
+const TIMED_EVERY: u32 = 64;
 
 /// Grid, block and dynamic shared memory as the caller gave them; checked by [`Kernel::check_shape`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +40,7 @@ pub struct LaunchShape {
 
 /// The argument block of a kernel, checked and packed.
 #[derive(Clone, Debug)]
-pub struct PackedArguments(Box<[u8]>);
+pub struct PackedArguments(pub(crate) Arc<[u8]>);
 
 /// Facts about a kernel that its module was compiled to.
 #[derive(Clone, Debug)]
@@ -57,6 +63,8 @@ pub struct Kernel {
     facts: KernelFacts,
     function: Arc<dyn Function>,
     meter: Meter,
+    /// Launches in streams so far, for [`TIMED_EVERY`].
+    queued: AtomicU32,
     handle: String,
     core: CoreType,
     source: Arc<str>,
@@ -87,6 +95,14 @@ impl Meter {
             Self::Count(launches) => launches.increment(),
         }
     }
+
+    /// Launches that are not timed.
+    fn count(&self, launches: u64) {
+        match self {
+            Self::Records(meter) => meter.count(launches),
+            Self::Count(counter) => counter.add(launches),
+        }
+    }
 }
 
 /// What a compilation gives to each of its kernels.
@@ -104,7 +120,7 @@ pub(crate) struct Origin<'a> {
 }
 
 /// When a launch started and how long it took; the duration is 0 while it still runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchTimes {
     pub start_ns: u64,
     pub duration_ns: u64,
@@ -122,7 +138,7 @@ impl Kernel {
             CoreType::Matrix => Core::Matrix,
             CoreType::Neuromorphic => Core::Neuromorphic,
         };
-        let meter = if shared.records_launches() {
+        let meter = if shared.launch_records() != LaunchRecords::None {
             Meter::Records(KernelMeter::new(
                 shared.name(),
                 shared.index(),
@@ -140,6 +156,7 @@ impl Kernel {
             facts,
             function,
             meter,
+            queued: AtomicU32::new(0),
             handle,
             core: origin.core,
             source: origin.source,
@@ -374,7 +391,7 @@ impl Kernel {
     pub fn pack_arguments(&self, arguments: &[Argument]) -> Result<PackedArguments> {
         let mut block = vec![0; self.facts.argument_block_bytes];
         self.pack(arguments, &mut block)?;
-        Ok(PackedArguments(block.into_boxed_slice()))
+        Ok(PackedArguments(block.into()))
     }
 
     /// Like [`Kernel::launch`], with arguments that this kernel packed before.
@@ -459,6 +476,16 @@ impl Kernel {
         block: &[u8],
         stream: &Arc<dyn Stream>,
     ) -> Result<LaunchTimes> {
+        if !self.is_next_timed() {
+            let start_ns = now_ns();
+            // SAFETY: as `launch`.
+            unsafe { stream.launch(self.function.as_ref(), config, block)? };
+            self.meter.count(1);
+            return Ok(LaunchTimes {
+                start_ns,
+                duration_ns: 0,
+            });
+        }
         let device = self.shared.device();
         let (begin, end) = (device.create_event()?, device.create_event()?);
         let submitted_ns = now_ns();
@@ -480,6 +507,55 @@ impl Kernel {
             start_ns: submitted_ns,
             duration_ns: 0,
         })
+    }
+
+    /// Whether the launch in a stream that comes now is measured.
+    fn is_next_timed(&self) -> bool {
+        let is_gpu = matches!(self.shared.info().kind, DeviceKind::Hip | DeviceKind::Cuda);
+        match self.shared.launch_records() {
+            LaunchRecords::None => false,
+            LaunchRecords::All => true,
+            LaunchRecords::Sampled => {
+                !is_gpu
+                    || self
+                        .queued
+                        .fetch_add(1, Ordering::Relaxed)
+                        .is_multiple_of(TIMED_EVERY)
+            }
+        }
+    }
+
+    /// Check one argument and write it into a block that this kernel packed before.
+    ///
+    /// # Errors
+    ///
+    /// An argument that does not fit the parameter.
+    pub fn replace_argument(
+        &self,
+        packed: &PackedArguments,
+        index: usize,
+        argument: &Argument,
+    ) -> Result<PackedArguments> {
+        let parameter = &self.facts.parameters[index];
+        let mut block = packed.0.to_vec();
+        pack(parameter, argument, &mut block)
+            .map_err(|misfit| misfit.at(&self.facts.name, index, parameter))?;
+        Ok(PackedArguments(block.into()))
+    }
+
+    /// The device of the kernel, for streams and events beside its launches.
+    #[must_use]
+    pub fn hal_device(&self) -> &Arc<dyn amdgpu_hal::Device> {
+        self.shared.device()
+    }
+
+    pub(crate) fn function(&self) -> &Arc<dyn Function> {
+        &self.function
+    }
+
+    /// Launches that ran as part of something that is measured as a whole.
+    pub(crate) fn count_launches(&self, launches: u64) {
+        self.meter.count(launches);
     }
 
     /// Wait for a stream, at most `limit`; tells whether it became idle.
@@ -555,6 +631,7 @@ pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
                     dtype: dtype(scalar),
                 },
             },
+            align_bytes: alignment_of(&parameter.kind),
             offset_bytes: parameter.offset_bytes as usize,
             size_bytes: parameter.size_bytes as usize,
         })
@@ -567,6 +644,19 @@ pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
         static_shared_bytes: signature.static_shared_bytes,
         scratch_bytes_per_thread: signature.scratch_bytes_per_thread,
         max_threads_per_block: signature.launch_bounds.map(|bounds| bounds.max_threads),
+    }
+}
+
+/// Alignment of the elements behind a pointer: vectors of 2 and 4 at their size, up to 16 bytes, those of 3 and scalars at that of an
+/// element. What a struct needs is not known here.
+fn alignment_of(kind: &amdgpu_compiler::ParameterKind) -> u64 {
+    match kind {
+        amdgpu_compiler::ParameterKind::Pointer {
+            pointee: Some(_),
+            element_bytes,
+            ..
+        } if *element_bytes > 0 => (1 << element_bytes.trailing_zeros()).min(MAX_ALIGN_BYTES),
+        _ => 1,
     }
 }
 

@@ -7,6 +7,7 @@
 //!   damaged cache entry is dropped, counted as a fallback and rebuilt.
 //! - [`Kernel::launch`] is the one place where a launch is validated: argument count and kinds, grid, block and shared memory against
 //!   the limits of the device. The hardware layer below trusts it.
+//! - [`GraphRecorder`] takes launches, copies and fills that were checked already and makes a [`Graph`], which is replayed with one call.
 //! - [`compile_source`] compiles for a target by name, without a device and without the cache.
 //! - Objects for AMD are linked here, so that what reaches devices, files and the cache is a loadable code object.
 //! - LLVM is not linked here: the caller hands in a [`Toolchain`].
@@ -17,13 +18,15 @@ mod cache;
 mod compile;
 mod context;
 mod error;
+mod graph;
 mod kernel;
 mod offline;
 
 pub use arguments::{Argument, Parameter, ParameterKind};
 pub use cache::CacheAnswer;
 pub use compile::{CompileRequest, Toolchain};
-pub use context::{Context, ContextOptions, CoreType};
+pub use context::{Context, ContextOptions, CoreType, LaunchRecords};
 pub use error::{Error, Result};
+pub use graph::{Graph, GraphNode, GraphRecorder, Lane};
 pub use kernel::{Kernel, KernelFacts, LaunchShape, LaunchTimes, PackedArguments};
 pub use offline::{OfflineUnit, OutputKind, compile_source, find_target};

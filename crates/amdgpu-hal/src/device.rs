@@ -127,6 +127,24 @@ pub trait Device: Debug + Send + Sync {
         None
     }
 
+    /// Lets the work of a stream of another library, given by the driver's own handle, begin only after everything submitted here so far.
+    ///
+    /// # Safety
+    /// `native_handle` is a live stream of this driver, or one of the driver's numbers for its own streams.
+    unsafe fn order_before(&self, native_handle: u64) -> Result<()> {
+        let _ = native_handle;
+        self.wait_idle()
+    }
+
+    /// Waits on the host for a stream of another library, given by the driver's own handle.
+    ///
+    /// # Safety
+    /// As for [`Self::order_before`].
+    unsafe fn wait_for_native(&self, native_handle: u64) -> Result<()> {
+        let _ = native_handle;
+        Ok(())
+    }
+
     /// Whether a fault ended the driver's context: everything on this object fails, and opening the device again makes a new context.
     fn is_lost(&self) -> bool {
         false

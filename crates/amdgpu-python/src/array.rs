@@ -5,17 +5,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use amdgpu_abi::layout::{DEVICE_CPU, DEVICE_CUDA, DEVICE_ROCM};
-use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language, MetricId, Tensor};
+use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language, Tensor};
 use amdgpu_aura::Context;
-use amdgpu_hal::{CopyDirection, DeviceKind, DevicePointer, Module};
+use amdgpu_hal as hal;
+use amdgpu_hal::{DeviceKind, DevicePointer, Module};
 use amdgpu_memory::Block;
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::dlpack::{self, row_major};
 use crate::errors::{IntoPyResult, raise};
+use crate::graph;
+use crate::lender::{self, Place};
 use crate::operand::{Operand, is_contiguous, to_numpy_dtype};
+use crate::transfer::{self, Side};
 
 /// Memory and who owns it.
 enum Storage {
@@ -32,9 +36,12 @@ enum Storage {
         #[allow(dead_code, reason = "held, not read")]
         module: Arc<dyn Module>,
     },
-    /// Host memory of another library, kept alive by its owner.
+    /// Memory of another library, kept alive by its owner.
     Foreign {
         address: *mut c_void,
+        place: Place,
+        /// The GPU that reaches it; none for host memory.
+        device: Option<Arc<dyn hal::Device>>,
         #[allow(dead_code, reason = "held, not read")]
         owner: Box<dyn Send>,
     },
@@ -108,16 +115,23 @@ impl Array {
     }
 
     /// Memory of another library.
-    pub fn adopt(operand: Operand<'_>) -> Self {
+    pub fn adopt(py: Python<'_>, operand: Operand<'_>) -> PyResult<Self> {
         let (dtype, shape, strides) = (
             operand.dtype,
             operand.shape.clone(),
             operand.strides.clone(),
         );
         let (address, is_read_only) = (operand.data, !operand.is_writable);
-        Self {
+        let place = operand.place.clone();
+        let device = match place.gpu() {
+            Some(name) => Some(lender::device(py, name)?),
+            None => None,
+        };
+        Ok(Self {
             storage: Arc::new(Storage::Foreign {
                 address,
+                place,
+                device,
                 owner: operand.into_owner(),
             }),
             is_freed: Arc::default(),
@@ -125,7 +139,7 @@ impl Array {
             shape,
             strides,
             is_read_only,
-        }
+        })
     }
 
     pub fn data(&self) -> *mut c_void {
@@ -143,15 +157,54 @@ impl Array {
             Storage::Block { context, .. } | Storage::Module { context, .. } => {
                 Some(&context.info().name)
             }
-            Storage::Foreign { .. } => None,
+            Storage::Foreign { place, .. } => place.device(),
+        }
+    }
+
+    /// Where the memory is, and who reaches it.
+    pub fn place(&self) -> Place {
+        match &*self.storage {
+            Storage::Block { context, .. } | Storage::Module { context, .. } => {
+                Place::Device(context.info().name.clone())
+            }
+            Storage::Foreign { place, .. } => place.clone(),
         }
     }
 
     fn device_kind(&self) -> DeviceKind {
         match &*self.storage {
             Storage::Block { context, .. } | Storage::Module { context, .. } => context.info().kind,
-            Storage::Foreign { .. } => DeviceKind::Cpu,
+            Storage::Foreign { device, .. } => device
+                .as_ref()
+                .map_or(DeviceKind::Cpu, |device| device.info().kind),
         }
+    }
+
+    /// The device through which the memory is reached; `None` for host memory of other libraries.
+    fn hal_device(&self, py: Python<'_>) -> PyResult<Option<Arc<dyn hal::Device>>> {
+        match &*self.storage {
+            Storage::Block { context, .. } | Storage::Module { context, .. } => {
+                Ok(Some(Arc::clone(context.device().into_py_result(py)?)))
+            }
+            Storage::Foreign { device, .. } => Ok(device.clone()),
+        }
+    }
+
+    /// The device of one's own that the memory came from; a graph has no other.
+    fn recording_context(&self, py: Python<'_>) -> PyResult<&Arc<Context>> {
+        match &*self.storage {
+            Storage::Block { context, .. } | Storage::Module { context, .. } => Ok(context),
+            Storage::Foreign { .. } => Err(raise(
+                py,
+                ErrorCode::NotCapturable,
+                Language::Rust,
+                "a graph copies into and fills arrays of amdgpu; this memory belongs to another library",
+            )),
+        }
+    }
+
+    fn pointer(&self) -> DevicePointer {
+        DevicePointer(self.data().expose_provenance() as u64)
     }
 
     /// `use-after-free` once `free()` was called.
@@ -176,7 +229,7 @@ impl Array {
         self.shape.iter().product()
     }
 
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.len() as usize * self.dtype.size_bytes()
     }
 
@@ -209,7 +262,9 @@ impl Array {
             Storage::Block { context, .. } | Storage::Module { context, .. } => {
                 context.info().ordinal as i32
             }
-            Storage::Foreign { .. } => 0,
+            Storage::Foreign { device, .. } => device
+                .as_ref()
+                .map_or(0, |device| device.info().ordinal as i32),
         };
         DeviceRef {
             device_type,
@@ -313,6 +368,34 @@ impl Array {
         Ok(interface)
     }
 
+    /// The CUDA array interface, version 3; for arrays on a CUDA device only.
+    #[getter]
+    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        if self.device_kind() != DeviceKind::Cuda {
+            // What `hasattr` understands.
+            return Err(PyAttributeError::new_err(format!(
+                "the array is on {}, not on a CUDA device",
+                self.device()
+            )));
+        }
+        self.check_alive(py)?;
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", self.shape(py)?)?;
+        interface.set_item("strides", self.strides(py)?)?;
+        interface.set_item("typestr", self.dtype(py)?.getattr("str")?)?;
+        interface.set_item("data", (self.data() as usize, self.is_read_only))?;
+        if let Some(device) = self.hal_device(py)? {
+            // Consumers wait for this one stream, so it is made to wait for the others first.
+            let handle = device.default_stream().native_handle();
+            if let Some(handle) = handle {
+                lender::order_before(py, &device, Some(handle as i64))?;
+            }
+            interface.set_item("stream", handle)?;
+        }
+        Ok(interface)
+    }
+
     #[pyo3(signature = (dtype=None, copy=None))]
     fn __array__<'py>(
         slf: &Bound<'py, Self>,
@@ -337,7 +420,7 @@ impl Array {
     fn __dlpack__<'py>(
         &self,
         py: Python<'py>,
-        stream: Option<Bound<'py, PyAny>>,
+        stream: Option<i64>,
         max_version: Option<(u32, u32)>,
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
@@ -351,7 +434,7 @@ impl Array {
                 "the array is lent only where it is and without a copy; use .numpy()",
             ));
         }
-        if own.device_type == DEVICE_CPU && stream.is_some_and(|stream| !stream.is_none()) {
+        if own.device_type == DEVICE_CPU && stream.is_some_and(|stream| stream != -1) {
             return Err(PyBufferError::new_err(
                 "host memory takes no stream; pass stream=None",
             ));
@@ -361,6 +444,12 @@ impl Array {
             return Err(PyBufferError::new_err(
                 "the array is read-only, which only versioned DLPack can say",
             ));
+        }
+        if own.device_type != DEVICE_CPU
+            && let Some(device) = self.hal_device(py)?
+        {
+            graph::check_not_recording(py, "lending memory of a GPU")?;
+            lender::order_before(py, &device, stream)?;
         }
         let owner = Box::new((Arc::clone(&self.storage), Arc::clone(&self.is_freed)));
         dlpack::export(
@@ -404,6 +493,15 @@ impl Array {
     /// A copy in host memory.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.check_alive(py)?;
+        graph::check_not_recording(py, "reading an array")?;
+        if !is_contiguous(&self.shape, &self.strides) && self.device_kind() != DeviceKind::Cpu {
+            return Err(raise(
+                py,
+                ErrorCode::NotContiguous,
+                Language::Rust,
+                "only contiguous arrays of a GPU are copied to the host",
+            ));
+        }
         if !is_contiguous(&self.shape, &self.strides) {
             let view = py.import("numpy")?.call_method1(
                 "from_dlpack",
@@ -417,7 +515,7 @@ impl Array {
         let host = py
             .import("numpy")?
             .call_method1("empty", (self.shape(py)?, self.dtype(py)?))?;
-        let Some(operand) = Operand::borrow(&host)? else {
+        let Some(operand) = Operand::borrow(&host, None)? else {
             return Err(raise(
                 py,
                 ErrorCode::Internal,
@@ -425,19 +523,20 @@ impl Array {
                 "numpy.empty made no array",
             ));
         };
-        self.transfer(
-            py,
-            DevicePointer::from_host(operand.data.cast::<u8>()),
-            CopyDirection::DeviceToHost,
-        )?;
+        let own = self.hal_device(py)?;
+        let (from, to) = (self.side(own.as_ref()), host_side(&operand));
+        // SAFETY: both hold the bytes of this shape and dtype, and live until the wait is over.
+        py.detach(|| unsafe { transfer::copy(&to, &from, self.bytes() as u64) })
+            .into_py_result(py)?;
         Ok(host)
     }
 
-    /// Copy `source`, an array of the same shape and dtype, into this one.
-    fn copy_from(&self, source: &Bound<'_, PyAny>) -> PyResult<()> {
-        let py = source.py();
-        self.check_alive(py)?;
-        if self.is_read_only {
+    /// Copy `source`, an array of the same shape and dtype, into this one; both may be on any device.
+    fn copy_from(slf: &Bound<'_, Self>, source: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = slf.py();
+        let this = slf.get();
+        this.check_alive(py)?;
+        if this.is_read_only {
             return Err(raise(
                 py,
                 ErrorCode::ReadOnly,
@@ -445,58 +544,47 @@ impl Array {
                 "the array is read-only",
             ));
         }
-        let Some(operand) = Operand::borrow_host(source)? else {
+        let Some(operand) = Operand::borrow(source, None)? else {
             let message = format!(
                 "copy_from needs an array, not {}",
                 source.get_type().name()?
             );
             return Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message));
         };
-        if operand.shape != self.shape {
-            let message = format!(
-                "cannot copy shape {:?} into shape {:?}",
-                operand.shape, self.shape
-            );
-            return Err(raise(
-                py,
-                ErrorCode::ShapeMismatch,
-                Language::Rust,
-                &message,
-            ));
+        this.check_same(py, &operand)?;
+        let lent = match operand.place.gpu() {
+            Some(name) => Some(lender::device(py, name)?),
+            None => None,
+        };
+        let own = this.hal_device(py)?;
+        let to = this.side(own.as_ref());
+        let from = Side {
+            address: DevicePointer(operand.data.expose_provenance() as u64),
+            device: lent.as_ref(),
+        };
+        let bytes = this.bytes() as u64;
+        if graph::is_recording() {
+            let context = this.recording_context(py)?;
+            let (direction, _) = transfer::direction(&to, &from);
+            if lent.is_some() && operand.place.gpu() != this.device_name() {
+                let what = "copying between devices";
+                return graph::check_not_recording(py, what);
+            }
+            let addresses = (to.address, from.address);
+            let owners = vec![slf.clone().unbind().into_any(), source.clone().unbind()];
+            return graph::record_copy(py, context, addresses, bytes, direction, owners);
         }
-        if operand.dtype != self.dtype {
-            let name = |dtype: Dtype| dtype.name().unwrap_or("?");
-            let message = format!(
-                "cannot copy {} into {}",
-                name(operand.dtype),
-                name(self.dtype)
-            );
-            return Err(raise(
-                py,
-                ErrorCode::UnsupportedDtype,
-                Language::Rust,
-                &message,
-            ));
-        }
-        if !operand.is_contiguous() || !is_contiguous(&self.shape, &self.strides) {
-            return Err(raise(
-                py,
-                ErrorCode::NotContiguous,
-                Language::Rust,
-                "copy_from needs contiguous arrays",
-            ));
-        }
-        self.transfer(
-            py,
-            DevicePointer::from_host(operand.data.cast::<u8>()),
-            CopyDirection::HostToDevice,
-        )
+        // SAFETY: shape and dtype were compared, so both sides hold `bytes` bytes; they live until the wait is over.
+        py.detach(|| unsafe { transfer::copy(&to, &from, bytes) })
+            .into_py_result(py)
     }
 
     /// Set every byte to `value` (0 to 255).
-    fn fill(&self, py: Python<'_>, value: i64) -> PyResult<()> {
-        self.check_alive(py)?;
-        if self.is_read_only {
+    fn fill(slf: &Bound<'_, Self>, value: i64) -> PyResult<()> {
+        let py = slf.py();
+        let this = slf.get();
+        this.check_alive(py)?;
+        if this.is_read_only {
             return Err(raise(
                 py,
                 ErrorCode::ReadOnly,
@@ -512,36 +600,32 @@ impl Array {
                 &format!("fill sets bytes; {value} is not in 0 to 255"),
             )
         })?;
-        let (bytes, target) = (self.bytes(), self.data());
-        match &*self.storage {
-            Storage::Block {
-                address, context, ..
-            }
-            | Storage::Module {
-                address, context, ..
-            } => {
-                let stream = context.device().into_py_result(py)?.default_stream();
-                py.detach(|| {
-                    // SAFETY: the block holds at least `bytes` bytes and lives until the wait is over.
-                    unsafe { stream.fill(*address, byte, bytes as u64) }?;
-                    stream.synchronize()
-                })
-                .into_py_result(py)
-            }
-            Storage::Foreign { .. } => {
-                if !is_contiguous(&self.shape, &self.strides) {
-                    return Err(raise(
-                        py,
-                        ErrorCode::NotContiguous,
-                        Language::Rust,
-                        "fill needs a contiguous array",
-                    ));
-                }
-                // SAFETY: the owner lent contiguous writable memory of this size.
-                unsafe { std::ptr::write_bytes(target.cast::<u8>(), byte, bytes) };
-                Ok(())
-            }
+        if !is_contiguous(&this.shape, &this.strides) {
+            return Err(raise(
+                py,
+                ErrorCode::NotContiguous,
+                Language::Rust,
+                "fill needs a contiguous array",
+            ));
         }
+        let (bytes, target) = (this.bytes() as u64, this.pointer());
+        if graph::is_recording() {
+            let context = this.recording_context(py)?;
+            let owner = slf.clone().unbind().into_any();
+            return graph::record_fill(py, context, target, byte, bytes, owner);
+        }
+        let Some(device) = this.hal_device(py)? else {
+            // SAFETY: the owner lent contiguous writable memory of this size.
+            unsafe { std::ptr::write_bytes(target.as_mut_ptr::<u8>(), byte, bytes as usize) };
+            return Ok(());
+        };
+        let stream = device.default_stream();
+        py.detach(|| {
+            // SAFETY: the memory holds at least `bytes` bytes and lives until the wait is over.
+            unsafe { stream.fill(target, byte, bytes) }?;
+            stream.synchronize()
+        })
+        .into_py_result(py)
     }
 
     /// The same memory under another shape; one extent may be -1.
@@ -601,51 +685,57 @@ impl Array {
 }
 
 impl Array {
-    fn transfer(
-        &self,
-        py: Python<'_>,
-        host: DevicePointer,
-        direction: CopyDirection,
-    ) -> PyResult<()> {
-        let bytes = self.bytes() as u64;
-        let (own, device) = match &*self.storage {
-            Storage::Block {
-                address, context, ..
-            }
-            | Storage::Module {
-                address, context, ..
-            } => (*address, context.info().name.as_str()),
-            Storage::Foreign { address, .. } => {
-                (DevicePointer::from_host(address.cast::<u8>()), "cpu:0")
-            }
-        };
-        let (destination, source) = match direction {
-            CopyDirection::HostToDevice => (own, host),
-            _ => (host, own),
-        };
-        amdgpu_telemetry::counter(MetricId::CopyBytesTotal, &[device, direction.name()]).add(bytes);
-        match &*self.storage {
-            Storage::Block { context, .. } | Storage::Module { context, .. } => {
-                let stream = context.device().into_py_result(py)?.default_stream();
-                py.detach(|| {
-                    // SAFETY: both sides hold `bytes` bytes (shape and dtype were compared) and live until the wait is over.
-                    unsafe { stream.copy(destination, source, bytes, direction) }?;
-                    stream.synchronize()
-                })
-                .into_py_result(py)
-            }
-            Storage::Foreign { .. } => {
-                // SAFETY: as above; both are host memory, and may be the same array.
-                unsafe {
-                    std::ptr::copy(
-                        source.as_mut_ptr::<u8>(),
-                        destination.as_mut_ptr::<u8>(),
-                        bytes as usize,
-                    );
-                }
-                Ok(())
-            }
+    fn side<'a>(&self, device: Option<&'a Arc<dyn hal::Device>>) -> Side<'a> {
+        Side {
+            address: self.pointer(),
+            device,
         }
+    }
+
+    /// Whether an operand can be copied into this array.
+    fn check_same(&self, py: Python<'_>, operand: &Operand<'_>) -> PyResult<()> {
+        if operand.shape != self.shape {
+            let message = format!(
+                "cannot copy shape {:?} into shape {:?}",
+                operand.shape, self.shape
+            );
+            return Err(raise(
+                py,
+                ErrorCode::ShapeMismatch,
+                Language::Rust,
+                &message,
+            ));
+        }
+        if operand.dtype != self.dtype {
+            let name = |dtype: Dtype| dtype.name().unwrap_or("?");
+            let message = format!(
+                "cannot copy {} into {}",
+                name(operand.dtype),
+                name(self.dtype)
+            );
+            return Err(raise(
+                py,
+                ErrorCode::UnsupportedDtype,
+                Language::Rust,
+                &message,
+            ));
+        }
+        if !operand.is_contiguous() || !is_contiguous(&self.shape, &self.strides) {
+            return Err(raise(
+                py,
+                ErrorCode::NotContiguous,
+                Language::Rust,
+                "copy_from needs contiguous arrays",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn host_side(operand: &Operand<'_>) -> Side<'static> {
+    Side {
+        address: DevicePointer::from_host(operand.data.cast::<u8>()),
+        device: None,
     }
 }
 
@@ -670,16 +760,4 @@ fn checked_bytes(py: Python<'_>, shape: &[i64], dtype: Dtype) -> PyResult<u64> {
             let message = format!("an array of shape {shape:?} is larger than any memory");
             raise(py, ErrorCode::OutOfMemory, Language::Rust, &message)
         })
-}
-
-/// Name of the device that DLPack names, `None` for host memory.
-pub fn device_of_dlpack(py: Python<'_>, device: DeviceRef) -> PyResult<Option<String>> {
-    if device.device_type == DEVICE_CPU {
-        return Ok(None);
-    }
-    let message = format!(
-        "the array is on DLPack device type {} number {}, which this build has no driver for; copy it to the host first",
-        device.device_type, device.device_id
-    );
-    Err(raise(py, ErrorCode::WrongDevice, Language::Rust, &message))
 }

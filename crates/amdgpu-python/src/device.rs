@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType};
+use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType, LaunchRecords};
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
 use amdgpu_hal::registry::{self, DeviceSelector};
 use amdgpu_hal::{DeviceInfo, MemoryKind};
@@ -15,6 +15,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::array::Array;
 use crate::codegen::PythonCodeGenerator;
 use crate::errors::{IntoPyResult, raise};
+use crate::graph;
 use crate::kernel::Kernel;
 use crate::stream::Stream;
 
@@ -55,13 +56,13 @@ fn parse_selector(device: &Bound<'_, PyAny>) -> PyResult<DeviceSelector> {
 #[pymethods]
 impl Device {
     #[new]
-    #[pyo3(signature = (device, core_types, *, optimization_level="high", telemetry=true))]
+    #[pyo3(signature = (device, core_types, *, optimization_level="high", telemetry="standard"))]
     fn new(
         py: Python<'_>,
         device: &Bound<'_, PyAny>,
         core_types: Vec<String>,
         optimization_level: &str,
-        telemetry: bool,
+        telemetry: &str,
     ) -> PyResult<Self> {
         let level = parse_level(py, optimization_level)?;
         let cores = core_types
@@ -85,7 +86,7 @@ impl Device {
                 device_index: Some(index as u16),
                 ..AllocatorOptions::default()
             },
-            records_launches: telemetry,
+            launch_records: LaunchRecords::from_name(telemetry).into_py_result(py)?,
         };
         Ok(Self {
             context: Arc::new(Context::open(opened, index as u16, options).into_py_result(py)?),
@@ -119,6 +120,12 @@ impl Device {
     #[getter]
     fn is_closed(&self) -> bool {
         self.context.is_closed()
+    }
+
+    /// Whether a fault of the device ended everything made from it; it can be opened again.
+    #[getter]
+    fn is_lost(&self) -> bool {
+        self.context.is_lost()
     }
 
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -238,13 +245,13 @@ impl Device {
     }
 
     fn create_stream(&self, py: Python<'_>) -> PyResult<Stream> {
-        Ok(Stream::new(
-            self.context.create_stream().into_py_result(py)?,
-            self.name(),
-        ))
+        let device = self.context.device().into_py_result(py)?;
+        let queue = self.context.create_stream().into_py_result(py)?;
+        Ok(Stream::new(queue, device))
     }
 
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        graph::check_not_recording(py, "waiting for the device")?;
         let device = self.context.device().into_py_result(py)?;
         py.detach(|| device.synchronize()).into_py_result(py)
     }

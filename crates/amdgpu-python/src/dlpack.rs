@@ -202,15 +202,19 @@ pub fn row_major(shape: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// Take the tensor of any object with `__dlpack__`.
-pub fn import(object: &Bound<'_, PyAny>) -> PyResult<Imported> {
+/// Take the tensor of any object with `__dlpack__`. `stream` is where the consumer works on GPU memory.
+pub fn import(object: &Bound<'_, PyAny>, stream: Option<u64>) -> PyResult<Imported> {
     let py = object.py();
     let keywords = PyDict::new(py);
+    if let Some(stream) = stream {
+        keywords.set_item("stream", stream)?;
+    }
+    let old_keywords = keywords.copy()?;
     keywords.set_item("max_version", (VERSION[0], VERSION[1]))?;
     let capsule = match object.call_method("__dlpack__", (), Some(&keywords)) {
         // Producers older than the versioned protocol do not know the keyword.
         Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => {
-            object.call_method0("__dlpack__")?
+            object.call_method("__dlpack__", (), Some(&old_keywords))?
         }
         other => other?,
     };

@@ -6,8 +6,8 @@ use std::time::Duration;
 use amdgpu_abi::layout::DTYPE_UINT;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_aura as aura;
-use amdgpu_aura::{Argument, LaunchShape, LaunchTimes, ParameterKind};
-use amdgpu_hal::{DeviceKind, LaunchConfig};
+use amdgpu_aura::{Argument, LaunchShape, LaunchTimes, PackedArguments, ParameterKind};
+use amdgpu_hal::LaunchConfig;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyTuple};
@@ -15,9 +15,11 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyTuple}
 use crate::array::Array;
 use crate::compile::to_python;
 use crate::errors::{IntoPyResult, from_coded, raise};
+use crate::graph;
+use crate::lender::Place;
 use crate::operand::{Operand, is_contiguous, numpy_dtype, numpy_memory};
 use crate::prepared::PreparedLaunch;
-use crate::stream::Stream;
+use crate::stream::{Stream, check_device};
 
 /// A compiled kernel on a device; `kernel[grid, block](*args)` launches it.
 #[pyclass(frozen, module = "amdgpu")]
@@ -47,6 +49,8 @@ impl Kernel {
 #[derive(Default)]
 pub(crate) struct Converted {
     pub arguments: Vec<Argument>,
+    /// Memory behind the arguments.
+    pub bytes: u64,
     keep: Vec<Arc<dyn Send + Sync>>,
     borrowed: Vec<Box<dyn Send>>,
 }
@@ -64,7 +68,12 @@ impl Converted {
     }
 }
 
-pub(crate) fn convert(kernel: &aura::Kernel, args: &[Bound<'_, PyAny>]) -> PyResult<Converted> {
+/// Check arguments against the parameters. Memory lent by other libraries is ordered for `stream`, or for the default stream.
+pub(crate) fn convert(
+    kernel: &aura::Kernel,
+    args: &[Bound<'_, PyAny>],
+    stream: Option<&Stream>,
+) -> PyResult<Converted> {
     if let Some(first) = args.first() {
         kernel
             .check_argument_count(args.len())
@@ -76,13 +85,56 @@ pub(crate) fn convert(kernel: &aura::Kernel, args: &[Bound<'_, PyAny>]) -> PyRes
     };
     for (index, (arg, parameter)) in args.iter().zip(&kernel.facts().parameters).enumerate() {
         let argument = match parameter.kind {
-            ParameterKind::Pointer { .. } => pointer(kernel, index, arg, &mut converted)?,
+            ParameterKind::Pointer { .. } => pointer(kernel, index, arg, stream, &mut converted)?,
             ParameterKind::Scalar { .. } => scalar(kernel, index, arg)?,
             ParameterKind::Struct => structure(kernel, index, arg)?,
         };
         converted.arguments.push(argument);
     }
     Ok(converted)
+}
+
+/// Owners of memory by the name of the parameter that uses it.
+pub(crate) type NamedOwners = Vec<(String, Vec<Py<PyAny>>)>;
+
+/// A packed block with some arguments replaced by name.
+pub(crate) fn replace(
+    py: Python<'_>,
+    kernel: &aura::Kernel,
+    packed: &PackedArguments,
+    named: &Bound<'_, PyDict>,
+    owners: &mut NamedOwners,
+) -> PyResult<PackedArguments> {
+    let mut packed = packed.clone();
+    for (name, arg) in named.iter() {
+        let name = name.extract::<String>()?;
+        let parameters = &kernel.facts().parameters;
+        let found = parameters
+            .iter()
+            .position(|parameter| parameter.name == name);
+        let Some(index) = found else {
+            let message = format!("{} has no parameter `{name}`", kernel.facts().signature);
+            return Err(raise(
+                py,
+                ErrorCode::InvalidArgument,
+                Language::Rust,
+                &message,
+            ));
+        };
+        let mut converted = Converted::default();
+        let argument = match parameters[index].kind {
+            ParameterKind::Pointer { .. } => pointer(kernel, index, &arg, None, &mut converted)?,
+            ParameterKind::Scalar { .. } => scalar(kernel, index, &arg)?,
+            ParameterKind::Struct => structure(kernel, index, &arg)?,
+        };
+        packed = kernel
+            .replace_argument(&packed, index, &argument)
+            .into_py_result(py)?;
+        if matches!(parameters[index].kind, ParameterKind::Pointer { .. }) {
+            owners.push((name, converted.into_owners(py, &[arg])?));
+        }
+    }
+    Ok(packed)
 }
 
 fn misfit(
@@ -109,6 +161,7 @@ fn pointer(
     kernel: &aura::Kernel,
     index: usize,
     arg: &Bound<'_, PyAny>,
+    stream: Option<&Stream>,
     converted: &mut Converted,
 ) -> PyResult<Argument> {
     let py = arg.py();
@@ -118,7 +171,8 @@ fn pointer(
         if !array.is_contiguous() {
             return Err(not_contiguous(kernel, index, py));
         }
-        check_host_device(kernel, index, py)?;
+        check_place(kernel, index, py, &Place::Host)?;
+        converted.bytes += (array.len() * dtype.size_bytes()) as u64;
         let (address, is_writable) = numpy_memory(array);
         return Ok(memory(address as u64, Some(dtype), !is_writable));
     }
@@ -128,17 +182,11 @@ fn pointer(
         if !is_contiguous(&inner.shape, &inner.strides) {
             return Err(not_contiguous(kernel, index, py));
         }
-        match inner.device_name() {
-            Some(device) if device != kernel.device_info().name => {
-                let reason = format!(
-                    "the array is on {device}, the kernel on {}",
-                    kernel.device_info().name
-                );
-                return Err(misfit(kernel, index, py, ErrorCode::WrongDevice, &reason));
-            }
-            Some(_) => {}
-            None => check_host_device(kernel, index, py)?,
+        // The fast way for arrays of the kernel's own device; the names are compared for all others.
+        if inner.device_name() != Some(kernel.device_info().name.as_str()) {
+            check_place(kernel, index, py, &inner.place())?;
         }
+        converted.bytes += inner.bytes() as u64;
         converted.keep.push(inner.keep());
         return Ok(memory(
             inner.data() as u64,
@@ -146,7 +194,11 @@ fn pointer(
             inner.is_read_only,
         ));
     }
-    let Some(operand) = Operand::borrow(arg)? else {
+    let handle = match stream {
+        Some(stream) => stream.inner().native_handle(),
+        None => kernel.hal_device().default_stream().native_handle(),
+    };
+    let Some(operand) = Operand::borrow(arg, handle)? else {
         let type_name = kernel.facts().parameters[index].type_name.as_str();
         let reason = format!(
             "`{type_name}` needs an array, not {}",
@@ -157,7 +209,8 @@ fn pointer(
     if !operand.is_contiguous() {
         return Err(not_contiguous(kernel, index, py));
     }
-    check_host_device(kernel, index, py)?;
+    check_place(kernel, index, py, &operand.place)?;
+    converted.bytes += (operand.len() * operand.dtype.size_bytes()) as u64;
     let argument = memory(
         operand.data as u64,
         Some(operand.dtype),
@@ -185,16 +238,22 @@ fn not_contiguous(kernel: &aura::Kernel, index: usize, py: Python<'_>) -> PyErr 
     )
 }
 
-/// Host memory fits kernels of the CPU, and of `null` devices, which touch no memory.
-fn check_host_device(kernel: &aura::Kernel, index: usize, py: Python<'_>) -> PyResult<()> {
+/// Refuses memory that the kernel's device does not reach.
+fn check_place(kernel: &aura::Kernel, index: usize, py: Python<'_>, place: &Place) -> PyResult<()> {
     let info = kernel.device_info();
-    if matches!(info.kind, DeviceKind::Cpu | DeviceKind::Null) {
+    if place.is_reachable_by(info.kind, &info.name) {
         return Ok(());
     }
-    let reason = format!(
-        "the array is in host memory, the kernel on {}; copy it with amdgpu.array(x, device=...)",
-        info.name
-    );
+    let reason = match place.device() {
+        Some(device) => format!(
+            "the array is on {device}, the kernel on {}; copy it with amdgpu.array(x, device={:?})",
+            info.name, info.name
+        ),
+        None => format!(
+            "the array is in host memory, the kernel on {}; copy it with amdgpu.array(x, device={:?})",
+            info.name, info.name
+        ),
+    };
     Err(misfit(kernel, index, py, ErrorCode::WrongDevice, &reason))
 }
 
@@ -291,39 +350,38 @@ fn integer(kernel: &aura::Kernel, index: usize, value: &Bound<'_, PyAny>) -> PyR
 /// Convert, launch, and for launches in a stream keep the arguments alive.
 fn launch(
     py: Python<'_>,
-    kernel: &aura::Kernel,
+    kernel: &Arc<aura::Kernel>,
     config: &LaunchConfig,
     args: &[Bound<'_, PyAny>],
     stream: Option<&Stream>,
 ) -> PyResult<LaunchTimes> {
-    let converted = convert(kernel, args)?;
+    let converted = convert(kernel, args, stream)?;
+    if let Some(stream) = stream {
+        check_device(py, "stream", stream.device_name(), kernel_device(kernel))?;
+    }
     let arguments = &converted.arguments;
+    if graph::is_recording() {
+        let packed = kernel.pack_arguments(arguments).into_py_result(py)?;
+        let owners = converted.into_owners(py, args)?;
+        graph::record_launch(py, kernel, *config, &packed, owners, stream)?;
+        return Ok(LaunchTimes::default());
+    }
     let Some(stream) = stream else {
         // SAFETY: the argument objects live in `args` until the launch, which waits, is over; `keep` holds blocks against `free()`.
         return py
             .detach(|| unsafe { kernel.launch(config, arguments, None) })
             .map_err(|error| from_coded(py, &error));
     };
-    check_stream(py, kernel, stream)?;
-    let event = kernel.create_event().into_py_result(py)?;
     // SAFETY: the owners go into the stream, which holds them until the launch has run.
     let launched = py.detach(|| unsafe { kernel.launch(config, arguments, Some(stream.inner())) });
+    let bytes = converted.bytes;
     let owners = converted.into_owners(py, args)?;
-    stream.keep(event, owners).into_py_result(py)?;
+    stream.keep(owners, bytes).into_py_result(py)?;
     launched.map_err(|error| from_coded(py, &error))
 }
 
-/// Refuses a stream of another device than the kernel's.
-pub(crate) fn check_stream(py: Python<'_>, kernel: &aura::Kernel, stream: &Stream) -> PyResult<()> {
-    if stream.device_name() == kernel.device_info().name {
-        return Ok(());
-    }
-    let message = format!(
-        "the stream is of {}, the kernel of {}",
-        stream.device_name(),
-        kernel.device_info().name
-    );
-    Err(raise(py, ErrorCode::WrongDevice, Language::Rust, &message))
+fn kernel_device(kernel: &aura::Kernel) -> &str {
+    &kernel.device_info().name
 }
 
 /// Owners of memory, as one Python object.
@@ -587,11 +645,12 @@ impl Kernel {
         stream: Option<&Bound<'_, Stream>>,
         limit_ms: u64,
     ) -> PyResult<LaunchTimes> {
+        graph::check_not_recording(py, "a launch with a time limit")?;
         if let Some(stream) = stream {
             return self.launch_and_wait(py, config, args, stream.get(), limit_ms);
         }
         let queue = self.kernel.take_stream().into_py_result(py)?;
-        let own = Stream::new(Arc::clone(&queue), self.device());
+        let own = Stream::new(Arc::clone(&queue), self.kernel.hal_device());
         let result = self.launch_and_wait(py, config, args, &own, limit_ms);
         if queue.is_idle().unwrap_or(false) {
             self.kernel.give_stream_back(queue);

@@ -17,8 +17,11 @@ mod compile;
 mod device;
 mod dlpack;
 mod errors;
+mod event;
 mod floats;
+mod graph;
 mod kernel;
+mod lender;
 mod libraries;
 mod math;
 mod network;
@@ -27,6 +30,7 @@ mod ops;
 mod prepared;
 mod stream;
 mod telemetry;
+mod transfer;
 
 use pyo3::prelude::*;
 
@@ -38,6 +42,10 @@ mod _native {
     use super::compile::{check_target, compile_source, link_code_object};
     #[pymodule_export]
     use super::device::{Device, list_devices};
+    #[pymodule_export]
+    use super::event::Event;
+    #[pymodule_export]
+    use super::graph::{Graph, is_recording_graph};
     #[pymodule_export]
     use super::kernel::{Kernel, Launcher};
     #[pymodule_export]

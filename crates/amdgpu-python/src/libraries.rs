@@ -79,7 +79,7 @@ pub fn julia_source_path(py: Python<'_>) -> PyResult<PathBuf> {
 #[pyfunction]
 pub fn from_dlpack(source: &Bound<'_, PyAny>) -> PyResult<Array> {
     let py = source.py();
-    let operand = Operand::borrow_host(source)?.ok_or_else(|| {
+    let operand = Operand::borrow(source, None)?.ok_or_else(|| {
         let name = source
             .get_type()
             .name()
@@ -91,5 +91,5 @@ pub fn from_dlpack(source: &Bound<'_, PyAny>) -> PyResult<Array> {
             &format!("{name} has no __dlpack__"),
         )
     })?;
-    Ok(Array::adopt(operand))
+    Array::adopt(py, operand)
 }

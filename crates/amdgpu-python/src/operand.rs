@@ -1,4 +1,4 @@
-//! What Python calls an array: NumPy arrays, `amdgpu.Array`, anything with DLPack, nested sequences.
+//! What Python calls an array: NumPy arrays, `amdgpu.Array`, anything with DLPack or `__cuda_array_interface__`.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -6,14 +6,17 @@ use std::sync::Arc;
 use amdgpu_abi::layout::{
     DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT,
 };
-use amdgpu_abi::{Dtype, ErrorCode, Language};
+use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
 use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::array::Array;
 use crate::dlpack;
 use crate::errors::raise;
+use crate::lender::{self, Place};
 
 /// Memory that an argument lends for the duration of a call. `owner` keeps it alive.
 pub struct Operand<'py> {
@@ -23,8 +26,7 @@ pub struct Operand<'py> {
     /// In elements.
     pub strides: Vec<i64>,
     pub is_writable: bool,
-    /// `None` for host memory.
-    pub device: Option<String>,
+    pub place: Place,
     owner: Owner<'py>,
 }
 
@@ -35,8 +37,9 @@ enum Owner<'py> {
 }
 
 impl<'py> Operand<'py> {
-    /// The memory of an array-like object; `None` when it is none (numbers, lists, text).
-    pub fn borrow(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+    /// The memory of an array-like object; `None` when it is none (numbers, lists, text). Work on memory of a GPU that the lender has under
+    /// way is ordered before `stream`, by the driver's handle; `None` means the default stream of the GPU.
+    pub fn borrow(object: &Bound<'py, PyAny>, stream: Option<u64>) -> PyResult<Option<Self>> {
         if let Ok(array) = object.cast::<Array>() {
             return Self::of_array(array).map(Some);
         }
@@ -44,18 +47,22 @@ impl<'py> Operand<'py> {
             return Self::of_numpy(array).map(Some);
         }
         if object.hasattr("__dlpack__")? {
-            return Self::of_dlpack(object).map(Some);
+            return Self::of_dlpack(object, stream).map(Some);
+        }
+        if object.hasattr("__cuda_array_interface__")? {
+            return Self::of_cuda_interface(object).map(Some);
         }
         Ok(None)
     }
 
     /// As [`Self::borrow`], for work that the host does: `wrong-device` for memory that only a GPU can read.
     pub fn borrow_host(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
-        let operand = Self::borrow(object)?;
-        let device = operand
+        let operand = Self::borrow(object, None)?;
+        let place = operand
             .as_ref()
-            .and_then(|operand| operand.device.as_deref());
-        if let Some(device) = device.filter(|name| !name.starts_with("cpu:")) {
+            .map_or(&Place::Host, |operand| &operand.place);
+        if !place.is_host_reachable() {
+            let device = place.device().unwrap_or("a device");
             let message =
                 format!("the array is on {device} and the work is done by the host: use .numpy()");
             return Err(raise(
@@ -77,7 +84,7 @@ impl<'py> Operand<'py> {
             shape: inner.shape.clone(),
             strides: inner.strides.clone(),
             is_writable: !inner.is_read_only,
-            device: inner.device_name().map(str::to_owned),
+            place: inner.place(),
             owner: Owner::Array(inner.keep()),
         })
     }
@@ -105,15 +112,35 @@ impl<'py> Operand<'py> {
                 .map(|stride| (stride / item_bytes) as i64)
                 .collect(),
             is_writable,
-            device: None,
+            place: Place::Host,
             owner: Owner::Python(array.clone().into_any()),
         })
     }
 
-    fn of_dlpack(object: &Bound<'py, PyAny>) -> PyResult<Self> {
-        let imported = dlpack::import(object)?;
+    fn of_dlpack(object: &Bound<'py, PyAny>, stream: Option<u64>) -> PyResult<Self> {
+        let py = object.py();
+        // Where the memory is decides which stream may be named. Producers older than the question lend host memory.
+        let announced = match object.call_method0("__dlpack_device__") {
+            Ok(pair) => {
+                let (device_type, device_id) = pair.extract::<(i32, i32)>()?;
+                Place::of_dlpack(
+                    py,
+                    DeviceRef {
+                        device_type,
+                        device_id,
+                    },
+                )?
+            }
+            Err(error) if error.is_instance_of::<PyAttributeError>(py) => Place::Host,
+            Err(error) => return Err(error),
+        };
+        let stream = match announced.gpu() {
+            Some(gpu) => lender::stream_of(py, gpu, stream)?,
+            None => None,
+        };
+        let imported = dlpack::import(object, stream)?;
         let tensor = imported.tensor;
-        let device = crate::array::device_of_dlpack(object.py(), tensor.device)?;
+        let place = Place::of_dlpack(py, tensor.device)?;
         Ok(Self {
             data: tensor
                 .data
@@ -124,8 +151,57 @@ impl<'py> Operand<'py> {
             shape: imported.shape().to_vec(),
             strides: imported.strides(),
             is_writable: !imported.is_read_only,
-            device,
+            place,
             owner: Owner::Imported(imported),
+        })
+    }
+
+    /// Memory of a CUDA device as CuPy and Numba describe it (CUDA Array Interface, version 3).
+    fn of_cuda_interface(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let refuse = |message: &str| raise(py, ErrorCode::InvalidArgument, Language::Rust, message);
+        let interface = object
+            .getattr("__cuda_array_interface__")?
+            .cast_into::<PyDict>()
+            .map_err(|_| refuse("__cuda_array_interface__ is no dict"))?;
+        let entry = |name: &str| -> PyResult<Option<Bound<'py, PyAny>>> {
+            Ok(interface.get_item(name)?.filter(|value| !value.is_none()))
+        };
+        let required = |name: &str| -> PyResult<Bound<'py, PyAny>> {
+            entry(name)?.ok_or_else(|| refuse(&format!("__cuda_array_interface__ has no {name:?}")))
+        };
+        if entry("mask")?.is_some() {
+            return Err(refuse("arrays with a mask are not understood"));
+        }
+        let (address, is_read_only) = required("data")?.extract::<(u64, bool)>()?;
+        let shape = required("shape")?.extract::<Vec<i64>>()?;
+        let descr = PyArrayDescr::new(py, required("typestr")?)?;
+        let dtype = numpy_dtype(&descr)?;
+        let item_bytes = dtype.size_bytes() as i64;
+        let strides = match entry("strides")? {
+            None => dlpack::row_major(&shape),
+            Some(strides) => {
+                let strides = strides.extract::<Vec<i64>>()?;
+                strides.iter().map(|stride| stride / item_bytes).collect()
+            }
+        };
+        let is_empty = shape.contains(&0);
+        let name = if is_empty {
+            "cuda:0".to_owned()
+        } else {
+            lender::cuda_device_of(py, address)?
+        };
+        if let Some(stream) = entry("stream")? {
+            lender::wait_for(py, &name, stream.extract::<u64>()?)?;
+        }
+        Ok(Self {
+            data: std::ptr::with_exposed_provenance_mut(address as usize),
+            dtype,
+            shape,
+            strides,
+            is_writable: !is_read_only,
+            place: Place::Device(name),
+            owner: Owner::Python(object.clone()),
         })
     }
 

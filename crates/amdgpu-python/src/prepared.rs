@@ -7,8 +7,9 @@ use amdgpu_hal::LaunchConfig;
 use pyo3::prelude::*;
 
 use crate::errors::IntoPyResult;
-use crate::kernel::{check_stream, convert};
-use crate::stream::Stream;
+use crate::graph;
+use crate::kernel::convert;
+use crate::stream::{Stream, check_device};
 
 /// A kernel with grid, block and arguments fixed; calling it launches. It keeps its arrays alive.
 #[pyclass(frozen, module = "amdgpu")]
@@ -16,6 +17,7 @@ pub struct PreparedLaunch {
     kernel: Arc<Kernel>,
     config: LaunchConfig,
     arguments: PackedArguments,
+    #[allow(dead_code, reason = "held, not read")]
     owners: Vec<Py<PyAny>>,
     stream: Option<Py<Stream>>,
 }
@@ -29,9 +31,10 @@ impl PreparedLaunch {
         stream: Option<&Bound<'_, Stream>>,
     ) -> PyResult<Self> {
         if let Some(stream) = stream {
-            check_stream(py, kernel, stream.get())?;
+            let device = &kernel.device_info().name;
+            check_device(py, "stream", stream.get().device_name(), device)?;
         }
-        let converted = convert(kernel, args)?;
+        let converted = convert(kernel, args, stream.map(Bound::get))?;
         Ok(Self {
             arguments: kernel
                 .pack_arguments(&converted.arguments)
@@ -46,32 +49,33 @@ impl PreparedLaunch {
 
 #[pymethods]
 impl PreparedLaunch {
-    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
-        let Some(stream) = self.stream.as_ref().map(Py::get) else {
+    fn __call__(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let (py, this) = (slf.py(), slf.get());
+        let stream = this.stream.as_ref().map(Py::get);
+        if graph::is_recording() {
+            let owners = vec![slf.clone().unbind().into_any()];
+            let arguments = &this.arguments;
+            return graph::record_launch(py, &this.kernel, this.config, arguments, owners, stream);
+        }
+        let Some(stream) = stream else {
             // SAFETY: packed by this kernel; `owners` holds the memory, and the launch waits.
             return py
                 .detach(|| unsafe {
-                    self.kernel
-                        .launch_packed(&self.config, &self.arguments, None)
+                    this.kernel
+                        .launch_packed(&this.config, &this.arguments, None)
                 })
                 .map(|_| ())
                 .into_py_result(py);
         };
-        let event = self.kernel.create_event().into_py_result(py)?;
-        let queue = stream.inner();
-        let launched = py.detach(|| {
-            // SAFETY: as above; the stream keeps the owners until it has passed the launch.
-            unsafe {
-                self.kernel
-                    .launch_packed(&self.config, &self.arguments, Some(queue))
-            }
+        // SAFETY: as above; the stream keeps this object until it has passed the launch.
+        let launched = py.detach(|| unsafe {
+            this.kernel
+                .launch_packed(&this.config, &this.arguments, Some(stream.inner()))
         });
-        let owners = self
-            .owners
-            .iter()
-            .map(|owner| owner.clone_ref(py))
-            .collect();
-        stream.keep(event, owners).into_py_result(py)?;
+        // Launched again and again, the object is held once; its memory stays with whoever prepared it.
+        stream
+            .keep([slf.clone().unbind().into_any()], 0)
+            .into_py_result(py)?;
         launched.map(|_| ()).into_py_result(py)
     }
 

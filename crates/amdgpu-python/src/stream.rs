@@ -1,37 +1,51 @@
 //! `_native.Stream`: an ordered queue of work, and what its launches keep alive.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_aura::Kernel;
 use amdgpu_hal as hal;
 use pyo3::prelude::*;
 
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, raise};
+use crate::event::Event;
+use crate::graph;
+
+/// Launches that share the event behind which their arguments are let go: an event costs as much as a launch.
+const MAX_BATCH_LAUNCHES: usize = 64;
+/// Memory of arguments from which an event follows at once, so that loops over large temporary arrays do not fill the device.
+const MAX_BATCH_BYTES: u64 = 64 << 20;
+/// Events kept for the next batch.
+const MAX_SPARE_EVENTS: usize = 8;
 
 /// An ordered queue of work on a device; queues run beside each other.
 #[pyclass(frozen, module = "amdgpu")]
 pub struct Stream {
     queue: Arc<dyn hal::Stream>,
-    device: String,
-    /// In the order of the stream.
-    kept: Mutex<VecDeque<Kept>>,
+    device: Arc<dyn hal::Device>,
+    kept: Mutex<Kept>,
 }
 
-/// Arguments of a launch, until the event behind it is reached.
+/// Arguments of launches.
+#[derive(Default)]
 struct Kept {
-    passed: Arc<dyn hal::Event>,
-    #[allow(dead_code, reason = "held, not read")]
-    arguments: Vec<Py<PyAny>>,
+    /// In the order of the stream, with the event that is recorded behind them.
+    batches: VecDeque<(Arc<dyn hal::Event>, Vec<Py<PyAny>>)>,
+    /// Those without an event yet.
+    open: Vec<Py<PyAny>>,
+    open_launches: usize,
+    open_bytes: u64,
+    spare_events: Vec<Arc<dyn hal::Event>>,
 }
 
 impl Stream {
-    pub fn new(queue: Arc<dyn hal::Stream>, device: &str) -> Self {
+    pub fn new(queue: Arc<dyn hal::Stream>, device: &Arc<dyn hal::Device>) -> Self {
         Self {
             queue,
-            device: device.to_owned(),
-            kept: Mutex::new(VecDeque::new()),
+            device: Arc::clone(device),
+            kept: Mutex::default(),
         }
     }
 
@@ -40,38 +54,78 @@ impl Stream {
     }
 
     pub fn device_name(&self) -> &str {
-        &self.device
+        &self.device.info().name
     }
 
-    /// Hold `arguments` until the stream has passed everything submitted so far.
-    pub fn keep(
-        &self,
-        event: Arc<dyn hal::Event>,
-        arguments: Vec<Py<PyAny>>,
-    ) -> Result<(), hal::Error> {
+    /// A new event of the stream's device.
+    pub fn create_event(&self) -> hal::Result<Arc<dyn hal::Event>> {
+        self.device.create_event()
+    }
+
+    /// Hold what a launch uses, submitted just now, until the stream has passed it. `bytes` is the memory behind the owners.
+    pub fn keep(&self, owners: impl IntoIterator<Item = Py<PyAny>>, bytes: u64) -> hal::Result<()> {
+        let mut kept = self.lock();
+        for owner in owners {
+            let is_known = kept.open.last().is_some_and(|last| last.is(&owner));
+            if !is_known {
+                kept.open.push(owner);
+            }
+        }
+        kept.open_launches += 1;
+        kept.open_bytes = kept.open_bytes.saturating_add(bytes);
+        if kept.open_launches < MAX_BATCH_LAUNCHES && kept.open_bytes < MAX_BATCH_BYTES {
+            return Ok(());
+        }
+        let event = match kept.spare_events.pop() {
+            Some(event) => event,
+            None => self.create_event()?,
+        };
         self.queue.record(&event)?;
+        let owners = std::mem::take(&mut kept.open);
+        kept.batches.push_back((event, owners));
+        (kept.open_launches, kept.open_bytes) = (0, 0);
+        drop(kept);
         self.release_passed();
-        self.lock().push_back(Kept {
-            passed: event,
-            arguments,
-        });
         Ok(())
     }
 
     fn release_passed(&self) {
         // Taken out first: dropping Python objects can run Python code, which may come back here.
-        let passed: Vec<Kept> = {
-            let mut kept = self.lock();
-            // An event is reached only after those before it, so one question too many is asked, not one for each that waits.
-            let waiting = kept.iter().position(|entry| !entry.passed.is_complete());
-            let count = waiting.unwrap_or(kept.len());
-            kept.drain(..count).collect()
-        };
+        let mut passed = Vec::new();
+        let mut kept = self.lock();
+        // An event is reached only after those before it, so one question too many is asked, not one for each that waits.
+        while kept
+            .batches
+            .front()
+            .is_some_and(|(event, _)| event.is_complete())
+        {
+            if let Some((event, owners)) = kept.batches.pop_front() {
+                passed.push(owners);
+                if kept.spare_events.len() < MAX_SPARE_EVENTS {
+                    kept.spare_events.push(event);
+                }
+            }
+        }
+        drop(kept);
         drop(passed);
     }
 
+    /// Everything kept for work that was submitted before; what follows is kept apart.
+    fn take_kept(&self) -> Kept {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn put_back(&self, mut earlier: Kept) {
+        let mut kept = self.lock();
+        earlier.batches.append(&mut kept.batches);
+        kept.batches = std::mem::take(&mut earlier.batches);
+        kept.open.append(&mut earlier.open);
+        kept.open_launches += earlier.open_launches;
+        kept.open_bytes = kept.open_bytes.saturating_add(earlier.open_bytes);
+    }
+
     /// The list holds whole entries whatever panicked.
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Kept>> {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -87,33 +141,75 @@ impl Stream {
     /// Name of the device, for example `cpu:0`.
     #[getter]
     fn device(&self) -> &str {
-        &self.device
+        self.device_name()
+    }
+
+    /// The driver's own handle (`CUstream`, `hipStream_t`) for other libraries; None where there is no driver.
+    #[getter]
+    fn native_handle(&self) -> Option<u64> {
+        self.queue.native_handle()
     }
 
     /// Whether everything submitted so far is done.
     #[getter]
     fn is_idle(&self, py: Python<'_>) -> PyResult<bool> {
-        self.queue.is_idle().into_py_result(py)
+        let kept = self.take_kept();
+        let is_idle = self.queue.is_idle();
+        if !matches!(is_idle, Ok(true)) {
+            self.put_back(kept);
+        }
+        is_idle.into_py_result(py)
     }
 
     /// Wait until everything submitted so far is done; raises the error that a command left.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        graph::check_not_recording(py, "waiting for a stream")?;
+        let kept = self.take_kept();
         let result = py.detach(|| self.queue.synchronize());
-        self.release_passed();
+        drop(kept);
         result.into_py_result(py)
     }
 
     /// Wait at most `timeout_ms` (None: for ever); tells whether the stream is idle.
     #[pyo3(signature = (timeout_ms=None))]
     fn wait(&self, py: Python<'_>, timeout_ms: Option<u64>) -> PyResult<bool> {
+        graph::check_not_recording(py, "waiting for a stream")?;
         let limit = timeout_ms.map(Duration::from_millis);
+        let kept = self.take_kept();
         let result = py.detach(|| Kernel::wait(self.queue.as_ref(), limit));
-        self.release_passed();
+        if matches!(result, Ok(false)) {
+            self.put_back(kept);
+        }
         result.into_py_result(py)
     }
 
+    /// Mark this point of the stream: the event happens when everything submitted so far is done.
+    #[pyo3(signature = (event=None))]
+    fn record<'py>(
+        slf: &Bound<'py, Self>,
+        event: Option<Bound<'py, Event>>,
+    ) -> PyResult<Bound<'py, Event>> {
+        let py = slf.py();
+        let stream = slf.get();
+        let event = match event {
+            Some(event) => event,
+            None => Bound::new(py, Event::new(stream.device_name()))?,
+        };
+        event.get().record(py, stream)?;
+        Ok(event)
+    }
+
+    /// Hold back what is submitted from now on until `event`, recorded in any stream of the device, has happened.
+    fn wait_event(&self, py: Python<'_>, event: &Bound<'_, Event>) -> PyResult<()> {
+        event.get().hold_back(py, self)
+    }
+
     fn __repr__(&self) -> String {
-        format!("<amdgpu.Stream {} of {}>", self.queue.id(), self.device)
+        format!(
+            "<amdgpu.Stream {} of {}>",
+            self.queue.id(),
+            self.device_name()
+        )
     }
 }
 
@@ -124,4 +220,13 @@ impl Drop for Stream {
             let _ = py.detach(|| self.queue.synchronize());
         });
     }
+}
+
+/// Refuses an object of another device than the one it is used with.
+pub fn check_device(py: Python<'_>, what: &str, device: &str, wanted: &str) -> PyResult<()> {
+    if device == wanted {
+        return Ok(());
+    }
+    let message = format!("the {what} is of {device}, and is used on {wanted}");
+    Err(raise(py, ErrorCode::WrongDevice, Language::Rust, &message))
 }

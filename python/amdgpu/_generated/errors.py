@@ -229,6 +229,14 @@ class GlobalNotFoundError(AmdgpuError, ValueError):
     hint = "The message lists those that it has; const variables are folded into the code."
 
 
+class NotCapturableError(AmdgpuError, RuntimeError):
+    """Something was asked for while a graph is recorded that a graph cannot hold."""
+
+    code = 407
+    name = "not-capturable"
+    hint = "Do it before or after the `with amdgpu.Graph()` block; inside it nothing runs, so nothing can be waited for or read."
+
+
 class KernelTimeoutError(AmdgpuError, TimeoutError):
     """The operation did not end within its time limit."""
 
@@ -369,6 +377,7 @@ BY_CODE: dict[int, type[AmdgpuError]] = {
         CodeGenerationError,
         InvalidHandleError,
         GlobalNotFoundError,
+        NotCapturableError,
         KernelTimeoutError,
         KernelFaultError,
         KernelAssertionError,

@@ -53,6 +53,8 @@ pub enum ErrorCode {
     InvalidHandle = 405,
     /// The module has no __device__ or __constant__ variable of that name.
     GlobalNotFound = 406,
+    /// Something was asked for while a graph is recorded that a graph cannot hold.
+    NotCapturable = 407,
     /// The operation did not end within its time limit.
     Timeout = 500,
     /// A kernel failed while running.
@@ -111,6 +113,7 @@ impl ErrorCode {
         Self::CodeGenerationFailed,
         Self::InvalidHandle,
         Self::GlobalNotFound,
+        Self::NotCapturable,
         Self::Timeout,
         Self::KernelFault,
         Self::AssertionFailed,
@@ -156,6 +159,7 @@ impl ErrorCode {
             Self::CodeGenerationFailed => "code-generation-failed",
             Self::InvalidHandle => "invalid-handle",
             Self::GlobalNotFound => "global-not-found",
+            Self::NotCapturable => "not-capturable",
             Self::Timeout => "timeout",
             Self::KernelFault => "kernel-fault",
             Self::AssertionFailed => "assertion-failed",
@@ -202,6 +206,7 @@ impl ErrorCode {
             Self::CodeGenerationFailed => "CodeGenerationError",
             Self::InvalidHandle => "InvalidHandleError",
             Self::GlobalNotFound => "GlobalNotFoundError",
+            Self::NotCapturable => "NotCapturableError",
             Self::Timeout => "KernelTimeoutError",
             Self::KernelFault => "KernelFaultError",
             Self::AssertionFailed => "KernelAssertionError",
@@ -265,6 +270,9 @@ impl ErrorCode {
             Self::InvalidHandle => "A kernel handle is not known to this device.",
             Self::GlobalNotFound => {
                 "The module has no __device__ or __constant__ variable of that name."
+            }
+            Self::NotCapturable => {
+                "Something was asked for while a graph is recorded that a graph cannot hold."
             }
             Self::Timeout => "The operation did not end within its time limit.",
             Self::KernelFault => "A kernel failed while running.",
@@ -351,6 +359,9 @@ impl ErrorCode {
             Self::InvalidHandle => "Use the kernel that compile_kernel() of this device returned.",
             Self::GlobalNotFound => {
                 "The message lists those that it has; const variables are folded into the code."
+            }
+            Self::NotCapturable => {
+                "Do it before or after the `with amdgpu.Graph()` block; inside it nothing runs, so nothing can be waited for or read."
             }
             Self::Timeout => "Raise timeout_ms, or look for a loop that does not end.",
             Self::KernelFault => {

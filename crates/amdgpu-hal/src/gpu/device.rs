@@ -100,6 +100,23 @@ impl Device for GpuDevice {
         memory::ordinal_of_address(&self.context, ptr)
     }
 
+    unsafe fn order_before(&self, native_handle: u64) -> Result<()> {
+        self.check()?;
+        for queue in self.live_queues() {
+            // SAFETY: the caller's contract is the same.
+            unsafe { queue.order_before(native_handle as usize) }?;
+        }
+        Ok(())
+    }
+
+    unsafe fn wait_for_native(&self, native_handle: u64) -> Result<()> {
+        let _entered = self.context.enter()?;
+        // SAFETY: the caller gives a live stream of the driver.
+        let status =
+            unsafe { (self.context.functions().stream_synchronize)(native_handle as usize) };
+        self.context.check("waiting for a stream", status)
+    }
+
     fn is_lost(&self) -> bool {
         self.context.loss.is_lost()
     }

@@ -218,6 +218,7 @@ unsafe extern "C" fn done(_object: Handle) -> Status {
     SUCCESS
 }
 unsafe extern "C" fn wait_event(_stream: Handle, _event: Handle, _flags: u32) -> Status {
+    called("cuStreamWaitEvent");
     SUCCESS
 }
 unsafe extern "C" fn record(_event: Handle, _stream: Handle) -> Status {

@@ -365,6 +365,30 @@ impl Queue {
         Ok(())
     }
 
+    /// Lets a stream of whomever wait for what this one has.
+    ///
+    /// # Safety
+    /// `stream` is a live stream of the driver.
+    pub unsafe fn order_before(&self, stream: Handle) -> Result<()> {
+        if stream == self.handle {
+            return Ok(());
+        }
+        if self.lock().is_holding() {
+            // The driver does not know yet what is held here.
+            return self.wait_idle();
+        }
+        let context = &*self.context;
+        let _entered = context.enter()?;
+        let event = context.events.take(context)?;
+        // SAFETY: event and stream are live and of one context.
+        let recorded = unsafe { (context.functions().event_record)(event, self.handle) };
+        // SAFETY: the caller gives a live stream; the flags have to be 0.
+        let ordered = unsafe { (context.functions().stream_wait_event)(stream, event, 0) };
+        context.events.give_back(context, event);
+        context.check("recording an event", recorded)?;
+        context.check("letting a stream wait for an event", ordered)
+    }
+
     /// Waits, and takes the error that sticks.
     pub fn synchronize(&self) -> Result<()> {
         self.wait_idle()?;

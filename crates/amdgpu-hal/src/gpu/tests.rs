@@ -163,6 +163,14 @@ fn launches_make_few_calls_of_the_driver(device: &GpuDevice) {
     let recorded = calls_of(|| stream.record(&event).unwrap());
     assert_eq!(recorded, ["cuCtxGetCurrent", "cuEventRecord"]);
     stream.synchronize().unwrap();
+    // Streams of other libraries wait behind each of ours, by events that exist already.
+    drop(stream);
+    // SAFETY: the fake driver takes any number for a stream.
+    let ordering = calls_of(|| unsafe { device.order_before(2) }.unwrap());
+    let waits = |name| ordering.iter().filter(|call| **call == name).count();
+    assert!(waits("cuEventRecord") >= 1, "{ordering:?}");
+    assert_eq!(waits("cuStreamWaitEvent"), waits("cuEventRecord"));
+    assert_eq!(waits("create"), 0);
     // SAFETY: no longer used.
     unsafe { device.free(ptr, 8, MemoryKind::Device) }.unwrap();
 }

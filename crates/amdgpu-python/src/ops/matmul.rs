@@ -153,7 +153,7 @@ fn operand<'py>(name: &str, object: &Bound<'py, PyAny>, dtype: Dtype) -> PyResul
             let converted = source
                 .call_method1("astype", (dtype.name(),))
                 .map_err(refuse)?;
-            Operand::borrow(&converted)?.ok_or_else(|| {
+            Operand::borrow(&converted, None)?.ok_or_else(|| {
                 raise(
                     py,
                     ErrorCode::Internal,

@@ -1,0 +1,403 @@
+//! Graphs: launches, copies and fills recorded once, replayed with one call and without checking anything again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use amdgpu_hal as hal;
+use amdgpu_hal::{
+    CopyDirection, DeviceKind, DevicePointer, GraphCommand, GraphPlan, GraphStep, LaunchConfig,
+    Stream,
+};
+use amdgpu_telemetry::{Kind, intern, now_ns, span};
+
+use crate::context::{Context, Shared};
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, LaunchTimes, PackedArguments};
+
+/// Where a command was submitted: a stream, by its number, or no stream, which means that the program waited for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lane {
+    Waited,
+    Stream(u64),
+}
+
+impl Lane {
+    /// The lane of a launch in `stream`.
+    #[must_use]
+    pub fn of(stream: Option<&Arc<dyn Stream>>) -> Self {
+        stream.map_or(Self::Waited, |stream| Self::Stream(stream.id()))
+    }
+}
+
+/// One command of a graph, as its user sees it.
+#[derive(Clone)]
+pub struct GraphNode {
+    pub kind: &'static str,
+    /// The kernel of a launch.
+    pub kernel: Option<Arc<Kernel>>,
+    pub config: Option<LaunchConfig>,
+    pub bytes: Option<u64>,
+    pub lane: Lane,
+    /// Its place in the plan.
+    step: usize,
+}
+
+/// Records commands in the order in which a program submits them.
+///
+/// Commands of one stream stay in order, and streams run beside each other unless an event orders them. What the program would have waited
+/// for is over before anything that it submits afterwards.
+#[derive(Default)]
+pub struct GraphRecorder {
+    shared: Option<Arc<Shared>>,
+    nodes: Vec<GraphNode>,
+    plan: GraphPlan,
+    lanes: HashMap<Lane, LaneState>,
+    /// Commands on [`Lane::Waited`] so far, and the mark behind the latest of them where one was needed.
+    waited: u64,
+    waited_mark: Option<(u64, usize)>,
+}
+
+struct LaneState {
+    index: usize,
+    /// Commands on [`Lane::Waited`] that this lane is known to be behind.
+    seen: u64,
+}
+
+impl GraphRecorder {
+    /// Make the graph one of this device; a graph has one.
+    fn bind(&mut self, shared: &Arc<Shared>) -> Result<()> {
+        shared.check_open()?;
+        match &self.shared {
+            None => self.shared = Some(Arc::clone(shared)),
+            Some(own) if own.name() == shared.name() => {}
+            Some(own) => {
+                return Err(refuse(
+                    "work on two devices",
+                    format!(
+                        "the graph began on {}, and this is for {}; record a graph for each",
+                        own.name(),
+                        shared.name()
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The device of what was recorded so far.
+    #[must_use]
+    pub fn device_name(&self) -> Option<&str> {
+        self.shared.as_deref().map(Shared::name)
+    }
+
+    /// A launch with arguments that this kernel packed.
+    ///
+    /// # Errors
+    ///
+    /// A closed device, a second device.
+    pub fn launch(
+        &mut self,
+        kernel: &Arc<Kernel>,
+        config: LaunchConfig,
+        arguments: &PackedArguments,
+        lane: Lane,
+    ) -> Result<()> {
+        self.bind(&kernel.shared)?;
+        let command = GraphCommand::Launch {
+            function: Arc::clone(kernel.function()),
+            config,
+            arguments: Arc::clone(&arguments.0),
+        };
+        let node = GraphNode {
+            kind: "launch",
+            kernel: Some(Arc::clone(kernel)),
+            config: Some(config),
+            bytes: None,
+            lane,
+            step: 0,
+        };
+        self.push(node, command);
+        Ok(())
+    }
+
+    /// A copy between memory that the graph's user keeps in place.
+    ///
+    /// # Errors
+    ///
+    /// A closed device, a second device, host memory that a GPU does not reach by itself.
+    pub fn copy(
+        &mut self,
+        context: &Context,
+        destination: DevicePointer,
+        source: DevicePointer,
+        bytes: u64,
+        direction: CopyDirection,
+    ) -> Result<()> {
+        self.bind(context.shared())?;
+        let is_gpu = matches!(context.info().kind, DeviceKind::Hip | DeviceKind::Cuda);
+        if is_gpu && direction != CopyDirection::DeviceToDevice {
+            return Err(refuse(
+                "a copy from or to ordinary host memory",
+                "the driver stages it through memory of its own; use amdgpu.allocate_memory(..., kind=\"pinned\") for the host's side"
+                    .to_owned(),
+            ));
+        }
+        let command = GraphCommand::Copy {
+            destination,
+            source,
+            bytes,
+            direction,
+        };
+        self.push(memory_node("copy", bytes), command);
+        Ok(())
+    }
+
+    /// A fill of memory that the graph's user keeps in place.
+    ///
+    /// # Errors
+    ///
+    /// A closed device, a second device.
+    pub fn fill(
+        &mut self,
+        context: &Context,
+        destination: DevicePointer,
+        value: u8,
+        bytes: u64,
+    ) -> Result<()> {
+        self.bind(context.shared())?;
+        let command = GraphCommand::Fill {
+            destination,
+            value,
+            bytes,
+        };
+        self.push(memory_node("fill", bytes), command);
+        Ok(())
+    }
+
+    /// A point of a lane that others can wait for.
+    pub fn mark(&mut self, lane: Lane) -> usize {
+        let lane = self.enter(lane);
+        self.new_mark(lane)
+    }
+
+    /// Hold a lane back until a mark of this recorder.
+    pub fn wait(&mut self, lane: Lane, mark: usize) {
+        let lane = self.enter(lane);
+        self.step(lane, GraphCommand::Wait(mark));
+    }
+
+    fn push(&mut self, node: GraphNode, command: GraphCommand) {
+        let lane = self.enter(node.lane);
+        if node.lane == Lane::Waited {
+            self.waited += 1;
+        }
+        self.nodes.push(GraphNode {
+            step: self.plan.steps.len(),
+            ..node
+        });
+        self.step(lane, command);
+    }
+
+    fn step(&mut self, lane: usize, command: GraphCommand) {
+        self.plan.steps.push(GraphStep { lane, command });
+    }
+
+    fn new_mark(&mut self, lane: usize) -> usize {
+        let mark = self.plan.mark_count;
+        self.plan.mark_count += 1;
+        self.step(lane, GraphCommand::Mark(mark));
+        mark
+    }
+
+    /// The number of a lane, which is behind everything that was waited for.
+    fn enter(&mut self, lane: Lane) -> usize {
+        let count = self.lanes.len();
+        let state = self.lanes.entry(lane).or_insert(LaneState {
+            index: count,
+            seen: 0,
+        });
+        let index = state.index;
+        if lane == Lane::Waited || state.seen == self.waited {
+            return index;
+        }
+        state.seen = self.waited;
+        let mark = match self.waited_mark {
+            Some((waited, mark)) if waited == self.waited => mark,
+            _ => {
+                let waited_lane = self.lanes[&Lane::Waited].index;
+                let mark = self.new_mark(waited_lane);
+                self.waited_mark = Some((self.waited, mark));
+                mark
+            }
+        };
+        self.step(index, GraphCommand::Wait(mark));
+        index
+    }
+
+    /// The graph, ready to be replayed.
+    ///
+    /// # Errors
+    ///
+    /// What the device reports.
+    pub fn finish(mut self) -> Result<Graph> {
+        self.plan.lane_count = self.lanes.len();
+        let mut launches: Vec<(Arc<Kernel>, u64)> = Vec::new();
+        for kernel in self.nodes.iter().filter_map(|node| node.kernel.as_ref()) {
+            match launches
+                .iter_mut()
+                .find(|(known, _)| Arc::ptr_eq(known, kernel))
+            {
+                Some((_, count)) => *count += 1,
+                None => launches.push((Arc::clone(kernel), 1)),
+            }
+        }
+        let built = match &self.shared {
+            Some(shared) => Some(shared.device().create_graph(self.plan.clone())?),
+            None => None,
+        };
+        Ok(Graph {
+            shared: self.shared,
+            nodes: self.nodes,
+            launches,
+            state: Mutex::new(State {
+                plan: self.plan,
+                built,
+            }),
+        })
+    }
+}
+
+fn memory_node(kind: &'static str, bytes: u64) -> GraphNode {
+    GraphNode {
+        kind,
+        kernel: None,
+        config: None,
+        bytes: Some(bytes),
+        lane: Lane::Waited,
+        step: 0,
+    }
+}
+
+fn refuse(what: &str, reason: String) -> Error {
+    Error::NotCapturable {
+        what: what.to_owned(),
+        reason,
+    }
+}
+
+/// Recorded commands, which are replayed together.
+pub struct Graph {
+    /// Absent in a graph without commands.
+    shared: Option<Arc<Shared>>,
+    nodes: Vec<GraphNode>,
+    /// How often each kernel is launched.
+    launches: Vec<(Arc<Kernel>, u64)>,
+    state: Mutex<State>,
+}
+
+struct State {
+    plan: GraphPlan,
+    /// What the device made of the plan; none after a change of it.
+    built: Option<Arc<dyn hal::Graph>>,
+}
+
+impl Graph {
+    /// Launches, copies and fills in the order of recording.
+    #[must_use]
+    pub fn nodes(&self) -> &[GraphNode] {
+        &self.nodes
+    }
+
+    #[must_use]
+    pub fn device_name(&self) -> Option<&str> {
+        self.shared.as_deref().map(Shared::name)
+    }
+
+    /// A new event of the graph's device, `None` for a graph without commands.
+    ///
+    /// # Errors
+    ///
+    /// A closed device, or what the device reports.
+    pub fn create_event(&self) -> Result<Option<Arc<dyn hal::Event>>> {
+        let Some(shared) = &self.shared else {
+            return Ok(None);
+        };
+        shared.check_open()?;
+        Ok(Some(shared.device().create_event()?))
+    }
+
+    /// The argument block of a launch.
+    #[must_use]
+    pub fn arguments(&self, node: usize) -> Option<PackedArguments> {
+        let step = self.nodes.get(node)?.step;
+        match &self.lock().plan.steps[step].command {
+            GraphCommand::Launch { arguments, .. } => Some(PackedArguments(Arc::clone(arguments))),
+            _ => None,
+        }
+    }
+
+    /// Give a launch other arguments, which its kernel packed, from the next replay on.
+    pub fn set_arguments(&self, node: usize, packed: &PackedArguments) {
+        let Some(node) = self.nodes.get(node) else {
+            return;
+        };
+        let mut state = self.lock();
+        if let GraphCommand::Launch { arguments, .. } = &mut state.plan.steps[node.step].command {
+            *arguments = Arc::clone(&packed.0);
+            state.built = None;
+        }
+    }
+
+    /// Run everything: in `stream`, or on the default stream and wait.
+    ///
+    /// # Errors
+    ///
+    /// A closed device, or what the device reports.
+    ///
+    /// # Safety
+    ///
+    /// The memory that was recorded is valid until the replay has run.
+    pub unsafe fn replay(&self, stream: Option<&Arc<dyn Stream>>) -> Result<LaunchTimes> {
+        let start_ns = now_ns();
+        let mut times = LaunchTimes {
+            start_ns,
+            duration_ns: 0,
+        };
+        let Some(shared) = &self.shared else {
+            return Ok(times);
+        };
+        shared.check_open()?;
+        let graph = self.built(shared)?;
+        if let Some(stream) = stream {
+            // SAFETY: launches were checked when they were recorded; memory is the caller's promise.
+            unsafe { stream.replay(graph.as_ref())? };
+        } else {
+            let mut replay = span(Kind::Launch, intern("graph"));
+            replay.record.device = shared.index();
+            let stream = shared.device().default_stream();
+            // SAFETY: as above.
+            unsafe { stream.replay(graph.as_ref())? };
+            stream.synchronize()?;
+            times.duration_ns = now_ns() - start_ns;
+        }
+        for (kernel, count) in &self.launches {
+            kernel.count_launches(*count);
+        }
+        Ok(times)
+    }
+
+    fn built(&self, shared: &Shared) -> Result<Arc<dyn hal::Graph>> {
+        let mut state = self.lock();
+        if let Some(built) = &state.built {
+            return Ok(Arc::clone(built));
+        }
+        let built = shared.device().create_graph(state.plan.clone())?;
+        state.built = Some(Arc::clone(&built));
+        Ok(built)
+    }
+
+    /// The plan is whole whatever panicked.
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
