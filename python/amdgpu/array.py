@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import _native
 from amdgpu._native import Array
 from amdgpu.device import default_device
-from amdgpu.errors import InvalidTypeError
+from amdgpu.errors import InvalidTypeError, UnsupportedDtypeError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -57,8 +58,8 @@ def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: int | str 
     """Copy anything array-like into device memory.
 
     Args:
-        source: A NumPy array, nested sequences, or an object with `__dlpack__`.
-        dtype: Converts on the way; None keeps the dtype of the source.
+        source: A NumPy array, nested sequences, or an object with `__dlpack__` or `__cuda_array_interface__`, on any device.
+        dtype: Converts on the way; None keeps the dtype of the source. Memory of a GPU is not converted.
         device: Index in `list_devices()` or a name.
 
     Returns:
@@ -71,8 +72,19 @@ def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: int | str 
     """
     import numpy as np
 
-    if not isinstance(source, np.ndarray) and hasattr(source, "__dlpack__"):
-        source = np.from_dlpack(source)
+    if not isinstance(source, np.ndarray) and (
+        hasattr(source, "__dlpack__") or hasattr(source, "__cuda_array_interface__")
+    ):
+        lent = _native.from_dlpack(source)
+        if not lent.is_on_host:
+            if dtype is not None and np.dtype(dtype) != lent.dtype:
+                raise UnsupportedDtypeError(
+                    f"memory of {lent.device} is copied as it is: {lent.dtype}, not {np.dtype(dtype)}"
+                )
+            result = empty(lent.shape, lent.dtype, device=device)
+            result.copy_from(lent)
+            return result
+        source = lent
     host = np.ascontiguousarray(source, dtype=dtype).reshape(np.shape(source))
     result = empty(host.shape, host.dtype, device=device)
     result.copy_from(host)
@@ -80,7 +92,7 @@ def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: int | str 
 
 
 def from_dlpack(source: Any) -> Array:
-    """Take over the memory of any object with `__dlpack__`, without a copy.
+    """Take over the memory of any object with `__dlpack__` or `__cuda_array_interface__`, without a copy.
 
     Args:
         source: An array of NumPy, PyTorch, JAX, CuPy or another library, in memory that an open device can reach.
@@ -89,7 +101,7 @@ def from_dlpack(source: Any) -> Array:
         An array that shares the memory and keeps its owner alive.
 
     Raises:
-        InvalidTypeError: The object has no `__dlpack__`.
+        InvalidTypeError: The object has neither.
         WrongDeviceError: Its memory is on a device that amdgpu has no driver for.
 
     Example:
@@ -98,8 +110,6 @@ def from_dlpack(source: Any) -> Array:
         >>> amdgpu.from_dlpack(a).ptr == a.ctypes.data
         True
     """
-    from amdgpu import _native
-
     return _native.from_dlpack(source)
 
 

@@ -72,9 +72,7 @@ class AMDGPUDevice:
         self.device_id = device_id
         self.core_types: list[str] = list(CORE_TYPES if core_types is None else core_types)
         self.optimization_level = optimization_level
-        self.telemetry: TelemetryLevel = (
-            telemetry if isinstance(telemetry, str) else "standard" if telemetry else "off"
-        )
+        self.telemetry: TelemetryLevel = telemetry if isinstance(telemetry, str) else "standard" if telemetry else "off"
         self._native: _native.Device | None = None
 
     def initialize(self) -> DeviceInfo:

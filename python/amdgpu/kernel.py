@@ -46,7 +46,9 @@ def execute(
 ) -> KernelResult | PendingKernel:
     """The body of `AMDGPUDevice.execute`."""
     if _native.is_recording_graph():
-        raise NotCapturableError("execute() returns results, which a graph has only when it is replayed; use kernel[grid, block](...)")
+        raise NotCapturableError(
+            "execute() returns results, which a graph has only when it is replayed; use kernel[grid, block](...)"
+        )
     if timeout_ms is not None and timeout_ms < 0:
         raise InvalidArgumentError(f"timeout_ms is {timeout_ms}; it counts milliseconds, None waits for ever")
     kernel = _kernel_of(device, kernel_handle)

@@ -138,7 +138,10 @@ impl Kernel {
             CoreType::Matrix => Core::Matrix,
             CoreType::Neuromorphic => Core::Neuromorphic,
         };
-        let meter = if shared.launch_records() != LaunchRecords::None {
+        let meter = if shared.launch_records() == LaunchRecords::None {
+            let labels = [shared.name(), core.name(), Language::Rust.name()];
+            Meter::Count(counter(MetricId::KernelLaunchesTotal, &labels))
+        } else {
             Meter::Records(KernelMeter::new(
                 shared.name(),
                 shared.index(),
@@ -146,9 +149,6 @@ impl Kernel {
                 Language::Rust,
                 &facts.name,
             ))
-        } else {
-            let labels = [shared.name(), core.name(), Language::Rust.name()];
-            Meter::Count(counter(MetricId::KernelLaunchesTotal, &labels))
         };
         let handle = format!("{}:{}:{}", shared.name(), facts.name, &origin.key[..16]);
         Self {

@@ -123,10 +123,7 @@ impl Array {
         );
         let (address, is_read_only) = (operand.data, !operand.is_writable);
         let place = operand.place.clone();
-        let device = match place.gpu() {
-            Some(name) => Some(lender::device(py, name)?),
-            None => None,
-        };
+        let device = operand.device(py)?;
         Ok(Self {
             storage: Arc::new(Storage::Foreign {
                 address,
@@ -181,7 +178,7 @@ impl Array {
     }
 
     /// The device through which the memory is reached; `None` for host memory of other libraries.
-    fn hal_device(&self, py: Python<'_>) -> PyResult<Option<Arc<dyn hal::Device>>> {
+    pub fn hal_device(&self, py: Python<'_>) -> PyResult<Option<Arc<dyn hal::Device>>> {
         match &*self.storage {
             Storage::Block { context, .. } | Storage::Module { context, .. } => {
                 Ok(Some(Arc::clone(context.device().into_py_result(py)?)))
@@ -334,6 +331,12 @@ impl Array {
     #[getter]
     fn device(&self) -> &str {
         self.device_name().unwrap_or("cpu:0")
+    }
+
+    /// Whether the host reads the memory at its address.
+    #[getter]
+    fn is_on_host(&self) -> bool {
+        self.place().is_host_reachable()
     }
 
     /// Address of the first element on its device.
@@ -552,10 +555,7 @@ impl Array {
             return Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message));
         };
         this.check_same(py, &operand)?;
-        let lent = match operand.place.gpu() {
-            Some(name) => Some(lender::device(py, name)?),
-            None => None,
-        };
+        let lent = operand.device(py)?;
         let own = this.hal_device(py)?;
         let to = this.side(own.as_ref());
         let from = Side {
@@ -566,7 +566,8 @@ impl Array {
         if graph::is_recording() {
             let context = this.recording_context(py)?;
             let (direction, _) = transfer::direction(&to, &from);
-            if lent.is_some() && operand.place.gpu() != this.device_name() {
+            let gpu = operand.place.gpu();
+            if gpu.is_some() && gpu != this.device_name() {
                 let what = "copying between devices";
                 return graph::check_not_recording(py, what);
             }

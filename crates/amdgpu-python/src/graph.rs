@@ -212,7 +212,7 @@ impl Graph {
         }
     }
 
-    fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let py = slf.py();
         check_not_recording(py, "recording a second graph")?;
         {

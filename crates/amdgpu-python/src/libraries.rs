@@ -88,7 +88,7 @@ pub fn from_dlpack(source: &Bound<'_, PyAny>) -> PyResult<Array> {
             py,
             ErrorCode::InvalidType,
             Language::Rust,
-            &format!("{name} has no __dlpack__"),
+            &format!("{name} has neither __dlpack__ nor __cuda_array_interface__"),
         )
     })?;
     Array::adopt(py, operand)

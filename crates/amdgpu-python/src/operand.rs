@@ -7,6 +7,7 @@ use amdgpu_abi::layout::{
     DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT,
 };
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
+use amdgpu_hal as hal;
 use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyAttributeError;
@@ -27,6 +28,8 @@ pub struct Operand<'py> {
     pub strides: Vec<i64>,
     pub is_writable: bool,
     pub place: Place,
+    /// The device of one of our own arrays.
+    own_device: Option<Arc<dyn hal::Device>>,
     owner: Owner<'py>,
 }
 
@@ -85,6 +88,7 @@ impl<'py> Operand<'py> {
             strides: inner.strides.clone(),
             is_writable: !inner.is_read_only,
             place: inner.place(),
+            own_device: inner.hal_device(array.py())?,
             owner: Owner::Array(inner.keep()),
         })
     }
@@ -113,6 +117,7 @@ impl<'py> Operand<'py> {
                 .collect(),
             is_writable,
             place: Place::Host,
+            own_device: None,
             owner: Owner::Python(array.clone().into_any()),
         })
     }
@@ -152,6 +157,7 @@ impl<'py> Operand<'py> {
             strides: imported.strides(),
             is_writable: !imported.is_read_only,
             place,
+            own_device: None,
             owner: Owner::Imported(imported),
         })
     }
@@ -201,8 +207,18 @@ impl<'py> Operand<'py> {
             strides,
             is_writable: !is_read_only,
             place: Place::Device(name),
+            own_device: None,
             owner: Owner::Python(object.clone()),
         })
+    }
+
+    /// The device through which the memory is reached; `None` for host memory.
+    pub fn device(&self, py: Python<'_>) -> PyResult<Option<Arc<dyn hal::Device>>> {
+        match (&self.own_device, self.place.gpu()) {
+            (Some(device), _) => Ok(Some(Arc::clone(device))),
+            (None, Some(name)) => lender::device(py, name).map(Some),
+            (None, None) => Ok(None),
+        }
     }
 
     /// The object that keeps the memory alive, for work that outlives the call.

@@ -28,11 +28,14 @@ pub struct Stream {
     kept: Mutex<Kept>,
 }
 
+/// Owners, and the event behind the launches that use them.
+type Batch = (Arc<dyn hal::Event>, Vec<Py<PyAny>>);
+
 /// Arguments of launches.
 #[derive(Default)]
 struct Kept {
-    /// In the order of the stream, with the event that is recorded behind them.
-    batches: VecDeque<(Arc<dyn hal::Event>, Vec<Py<PyAny>>)>,
+    /// In the order of the stream.
+    batches: VecDeque<Batch>,
     /// Those without an event yet.
     open: Vec<Py<PyAny>>,
     open_launches: usize,

@@ -100,7 +100,7 @@ impl Device for NullDevice {
 
     fn create_graph(&self, plan: GraphPlan) -> Result<Arc<dyn Graph>> {
         self.check()?;
-        Ok(Arc::new(NullGraph::new(plan, &self.info.name)?))
+        Ok(Arc::new(NullGraph::new(&plan, &self.info.name)?))
     }
 
     fn wait_idle(&self) -> Result<()> {
