@@ -160,13 +160,17 @@ fn launches_make_few_calls_of_the_driver(device: &GpuDevice) {
         stream.record(&event).unwrap();
     }
     // Events come from those that were recorded before, and none is made or destroyed.
-    let recorded = calls_of(|| stream.record(&event).unwrap());
-    assert_eq!(recorded, ["cuCtxGetCurrent", "cuEventRecord"]);
+    // Once a second the clocks are tied again, which makes a few more calls.
+    let recorded = (0..3).map(|_| calls_of(|| stream.record(&event).unwrap()));
+    let fewest = recorded.min_by_key(Vec::len).unwrap();
+    assert_eq!(fewest, ["cuCtxGetCurrent", "cuEventRecord"]);
     stream.synchronize().unwrap();
     // Streams of other libraries wait behind each of ours, by events that exist already.
     drop(stream);
     // SAFETY: the fake driver takes any number for a stream.
-    let ordering = calls_of(|| unsafe { device.order_before(2) }.unwrap());
+    let order = || unsafe { device.order_before(2) }.unwrap();
+    order();
+    let ordering = calls_of(order);
     let waits = |name| ordering.iter().filter(|call| **call == name).count();
     assert!(waits("cuEventRecord") >= 1, "{ordering:?}");
     assert_eq!(waits("cuStreamWaitEvent"), waits("cuEventRecord"));
