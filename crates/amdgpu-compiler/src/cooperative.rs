@@ -54,7 +54,7 @@ pub fn inline(module: &mut Module) -> Result<(), Refusal> {
                 matches!(kernel.op(*value), Op::Call { function, .. } if is_cooperative[*function as usize])
             });
             match call {
-                Some(position) => inline_call(&mut kernel, block, position, module),
+                Some(position) => inline_call(&mut kernel, block, position, &module.functions),
                 None => block += 1,
             }
             if kernel.values.len() > MAX_INSTRUCTIONS {
@@ -96,6 +96,14 @@ pub fn reaching(module: &Module, has: impl Fn(&Function) -> bool) -> Vec<bool> {
 
 #[allow(clippy::unnecessary_wraps)] // The last step of `inline`.
 fn remove(module: &mut Module, is_cooperative: &[bool]) -> Result<(), Refusal> {
+    retain(module, |index, function| {
+        function.is_kernel || !is_cooperative[index]
+    });
+    Ok(())
+}
+
+/// Keeps the functions that `is_wanted` names, which must not call others.
+pub fn retain(module: &mut Module, is_wanted: impl Fn(usize, &Function) -> bool) {
     let mut numbers = vec![0; module.functions.len()];
     let mut kept = Vec::with_capacity(module.functions.len());
     for (index, function) in std::mem::take(&mut module.functions)
@@ -103,7 +111,7 @@ fn remove(module: &mut Module, is_cooperative: &[bool]) -> Result<(), Refusal> {
         .enumerate()
     {
         numbers[index] = kept.len() as u32;
-        if function.is_kernel || !is_cooperative[index] {
+        if is_wanted(index, &function) {
             kept.push(function);
         }
     }
@@ -113,7 +121,6 @@ fn remove(module: &mut Module, is_cooperative: &[bool]) -> Result<(), Refusal> {
         }
     }
     module.functions = kept;
-    Ok(())
 }
 
 /// Moves what follows `position` into a new block, which the old one jumps to, and returns it.
@@ -147,7 +154,8 @@ pub fn split_block(function: &mut Function, block: usize, position: usize) -> Bl
     rest
 }
 
-fn inline_call(caller: &mut Function, block: usize, position: usize, module: &Module) {
+/// Puts the body of a called function in place of the call at `position`.
+pub fn inline_call(caller: &mut Function, block: usize, position: usize, functions: &[Function]) {
     let call = caller.blocks[block].instructions[position];
     let Op::Call {
         function,
@@ -156,7 +164,7 @@ fn inline_call(caller: &mut Function, block: usize, position: usize, module: &Mo
     else {
         return;
     };
-    let body = &module.functions[function as usize];
+    let body = &functions[function as usize];
     let after = split_block(caller, block, position + 1);
     caller.blocks[block].instructions.pop();
     let first_block = caller.blocks.len() as u32;

@@ -4,6 +4,7 @@
 //! (`docs/language.md`), so that passes may move and fold freely and every target gives the same bits.
 
 pub mod cfg;
+pub mod loops;
 mod parser;
 mod printer;
 mod verifier;

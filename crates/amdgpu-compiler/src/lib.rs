@@ -60,9 +60,9 @@ pub use error::Error;
 pub use globals::GlobalVariable;
 pub use narrow_float::{bfloat16_from_f64, half_from_f64};
 pub use options::{CompileOptions, OptimizationLevel};
-pub use passes::names as pass_names;
+pub use passes::{names as pass_names, run_pass};
 pub use signature::{
     Dtype, KernelSignature, LaunchBounds, Parameter, ParameterKind, cpu_shared_bytes,
 };
 pub use target::{Target, TargetKind};
-pub use telemetry::{CompilerTelemetry, PassMetrics};
+pub use telemetry::{CompilerTelemetry, Finding, PassMetrics};

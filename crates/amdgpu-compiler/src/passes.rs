@@ -1,108 +1,249 @@
-//! Passes over the IR. Each is an object with a name, can be switched off by that name, and reports what it did and how long
-//! it took.
+//! Passes over the IR. Each is an object with a name, can be switched off by that name, and reports what it did, how long it took
+//! and what that gains.
 
 mod address_spaces;
+mod algebraic;
+mod aliasing;
+mod coalescing;
 mod common_subexpressions;
 mod constant_folding;
+mod control_flow;
+mod cost;
 mod dead_code;
+mod inlining;
+mod loop_invariants;
+mod memory_forwarding;
+mod prefetch;
+mod register_pressure;
+mod scalar_replacement;
+mod strides;
+mod trip_count;
+mod unrolling;
 
 use std::time::Instant;
 
-use crate::ir::{self, Function, Module};
+use crate::ir::{self, Function, Global, Module, Shared};
 use crate::options::{CompileOptions, OptimizationLevel};
-use crate::telemetry::PassMetrics;
+use crate::telemetry::{Finding, PassMetrics};
 
-/// A transformation of one function. Functions are independent of each other as long as passes are.
+/// A transformation of a module.
 pub trait Pass {
     /// The name used in options and telemetry, in kebab case.
     fn name(&self) -> &'static str;
-    /// Transforms the function; returns the number of changes.
-    fn run(&self, function: &mut Function) -> u64;
+    /// Transforms the module; returns the number of changes.
+    fn run(&self, unit: &mut Unit<'_>) -> u64;
 }
 
-/// Rounds of the pipeline by level: a second round uses what the first uncovered.
-fn rounds(level: OptimizationLevel) -> usize {
-    match level {
-        OptimizationLevel::None => 0,
-        OptimizationLevel::Low => 1,
-        OptimizationLevel::High | OptimizationLevel::Max => 2,
+/// What a pass works on.
+pub struct Unit<'m> {
+    pub module: &'m mut Module,
+    pub budget: Budget,
+    pub findings: Findings,
+}
+
+/// What a function refers to outside of itself.
+#[derive(Clone, Copy)]
+pub struct Memory<'m> {
+    pub globals: &'m [Global],
+    pub shared: &'m [Shared],
+}
+
+impl Unit<'_> {
+    /// Runs a transformation on every function; returns the sum of the changes.
+    fn each_function(
+        &mut self,
+        mut transform: impl FnMut(&mut Function, Memory<'_>, &mut Findings) -> u64,
+    ) -> u64 {
+        let Module {
+            globals,
+            shared,
+            functions,
+        } = &mut *self.module;
+        let memory = Memory { globals, shared };
+        functions
+            .iter_mut()
+            .map(|function| transform(function, memory, &mut self.findings))
+            .sum()
     }
 }
 
-/// All passes, in the order they run.
-pub fn standard() -> Vec<Box<dyn Pass>> {
-    vec![
-        Box::new(constant_folding::ConstantFolding),
-        Box::new(address_spaces::AddressSpaces),
-        Box::new(common_subexpressions::CommonSubexpressions),
-        Box::new(dead_code::DeadCode),
-    ]
+/// How much code passes may make.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Budget {
+    /// Instructions of one loop after unrolling.
+    pub unrolled_instructions: usize,
+    pub unrolled_turns: u64,
+    /// Instructions of one function after inlining.
+    pub inlined_instructions: usize,
+}
+
+impl Budget {
+    /// Sizes that the benchmark `./x bench passes` chose: more unrolling made compiles slower and no kernel faster.
+    fn of(level: OptimizationLevel) -> Self {
+        Self {
+            unrolled_instructions: if level == OptimizationLevel::Max {
+                1024
+            } else {
+                320
+            },
+            unrolled_turns: if level == OptimizationLevel::Max {
+                128
+            } else {
+                32
+            },
+            inlined_instructions: 20_000,
+        }
+    }
+}
+
+/// Largest number of findings of one pass that are kept: they are for people to read.
+const MAX_FINDINGS: usize = 100;
+
+/// What passes noticed, for the user to read.
+#[derive(Debug, Default)]
+pub struct Findings {
+    list: Vec<Finding>,
+}
+
+impl Findings {
+    /// Notes something about a line of a function.
+    pub fn add(&mut self, function: &Function, line: u32, text: impl FnOnce() -> String) {
+        if self.list.len() < MAX_FINDINGS {
+            self.list.push(Finding {
+                function: function.name.clone(),
+                line,
+                text: text(),
+            });
+        }
+    }
+}
+
+/// The passes of a level, in the order they run; some run again on what others uncovered.
+fn pipeline(level: OptimizationLevel) -> Vec<Box<dyn Pass>> {
+    match level {
+        OptimizationLevel::None => Vec::new(),
+        OptimizationLevel::Low => vec![
+            Box::new(constant_folding::ConstantFolding),
+            Box::new(address_spaces::AddressSpaces),
+            Box::new(common_subexpressions::CommonSubexpressions),
+            Box::new(dead_code::DeadCode),
+        ],
+        OptimizationLevel::High | OptimizationLevel::Max => vec![
+            Box::new(inlining::Inlining),
+            Box::new(constant_folding::ConstantFolding),
+            Box::new(address_spaces::AddressSpaces),
+            Box::new(common_subexpressions::CommonSubexpressions),
+            Box::new(control_flow::ControlFlow),
+            Box::new(dead_code::DeadCode),
+            Box::new(unrolling::Unrolling),
+            Box::new(constant_folding::ConstantFolding),
+            Box::new(address_spaces::AddressSpaces),
+            Box::new(scalar_replacement::ScalarReplacement),
+            Box::new(algebraic::AlgebraicSimplification),
+            Box::new(constant_folding::ConstantFolding),
+            Box::new(coalescing::Coalescing),
+            Box::new(common_subexpressions::CommonSubexpressions),
+            Box::new(memory_forwarding::MemoryForwarding),
+            Box::new(loop_invariants::LoopInvariants),
+            Box::new(common_subexpressions::CommonSubexpressions),
+            Box::new(control_flow::ControlFlow),
+            Box::new(dead_code::DeadCode),
+            Box::new(prefetch::Prefetch),
+            Box::new(register_pressure::RegisterPressure),
+        ],
+    }
 }
 
 /// Names of all passes, for messages about a wrong one.
 pub fn names() -> Vec<&'static str> {
-    standard().iter().map(|pass| pass.name()).collect()
+    let mut names: Vec<&'static str> = Vec::new();
+    for pass in pipeline(OptimizationLevel::Max) {
+        if !names.contains(&pass.name()) {
+            names.push(pass.name());
+        }
+    }
+    names
+}
+
+/// Runs one pass alone on a module, with the budget of a level; nothing when there is no such pass.
+///
+/// ```
+/// let text = "kernel @k(p: ptr.global) -> void line 1 {\nb0:\n  return !1\n}\n";
+/// let mut module = amdgpu_compiler::ir::parse(text).unwrap();
+/// let metrics = amdgpu_compiler::run_pass("dead-code", &mut module, Default::default()).unwrap();
+/// assert_eq!(metrics.transformations, 0);
+/// ```
+pub fn run_pass(name: &str, module: &mut Module, level: OptimizationLevel) -> Option<PassMetrics> {
+    let mut passes = pipeline(OptimizationLevel::Max).into_iter();
+    let pass = passes.find(|pass| pass.name() == name)?;
+    Some(metered(pass.as_ref(), module, level))
+}
+
+/// Runs a pass; gain and cost are the caller's to find.
+fn metered(pass: &dyn Pass, module: &mut Module, level: OptimizationLevel) -> PassMetrics {
+    let count = |module: &Module| -> u64 {
+        let functions = module.functions.iter();
+        functions
+            .map(|function| function.instruction_count() as u64)
+            .sum()
+    };
+    let before = count(module);
+    let start = Instant::now();
+    let mut unit = Unit {
+        module,
+        budget: Budget::of(level),
+        findings: Findings::default(),
+    };
+    let transformations = pass.run(&mut unit);
+    let findings = unit.findings.list;
+    let duration_ns = start.elapsed().as_nanos() as u64;
+    let after = count(module);
+    PassMetrics {
+        name: pass.name().to_owned(),
+        runs: 1,
+        duration_ns,
+        transformations,
+        instructions_removed: before.saturating_sub(after),
+        instructions_added: after.saturating_sub(before),
+        estimated_gain: 0,
+        findings,
+    }
 }
 
 /// Text of the IR before and after each pass, where it was asked for.
 pub type Dumps = Vec<(String, String)>;
 
-/// Runs the pipeline.
+/// Runs the passes of the options' level.
 pub fn run(module: &mut Module, options: &CompileOptions) -> (Vec<PassMetrics>, Dumps) {
-    let passes = standard();
     let mut metrics: Vec<PassMetrics> = Vec::new();
     let mut dumps = Dumps::new();
     if options.dump_ir {
         dumps.push(("start".to_owned(), module.to_string()));
     }
-    for round in 0..rounds(options.optimization_level) {
-        for pass in &passes {
-            if options
-                .disabled_passes
-                .iter()
-                .any(|name| name == pass.name())
-            {
-                continue;
-            }
-            let before: usize = module
-                .functions
-                .iter()
-                .map(Function::instruction_count)
-                .sum();
-            let start = Instant::now();
-            let transformations: u64 = module
-                .functions
-                .iter_mut()
-                .map(|function| pass.run(function))
-                .sum();
-            let duration_ns = start.elapsed().as_nanos() as u64;
-            let after: usize = module
-                .functions
-                .iter()
-                .map(Function::instruction_count)
-                .sum();
-            if cfg!(debug_assertions)
-                && let Err(message) = ir::verify(module)
-            {
-                debug_assert!(false, "after {}: {message}\n{module}", pass.name());
-            }
-            let removed = before.saturating_sub(after) as u64;
-            match metrics.iter_mut().find(|entry| entry.name == pass.name()) {
-                Some(entry) => {
-                    entry.duration_ns += duration_ns;
-                    entry.transformations += transformations;
-                    entry.instructions_removed += removed;
-                }
-                None => metrics.push(PassMetrics {
-                    name: pass.name().to_owned(),
-                    duration_ns,
-                    transformations,
-                    instructions_removed: removed,
-                }),
-            }
-            if options.dump_ir {
-                dumps.push((format!("{}.{round}", pass.name()), module.to_string()));
-            }
+    let mut cost_before = cost::of_module(module);
+    for pass in pipeline(options.optimization_level) {
+        let is_disabled = |name: &String| name == pass.name();
+        if options.disabled_passes.iter().any(is_disabled) {
+            continue;
+        }
+        let mut entry = metered(pass.as_ref(), module, options.optimization_level);
+        if cfg!(debug_assertions)
+            && let Err(message) = ir::verify(module)
+        {
+            debug_assert!(false, "after {}: {message}\n{module}", pass.name());
+        }
+        if entry.transformations > 0 {
+            let cost = cost::of_module(module);
+            entry.estimated_gain = cost_before as i64 - cost as i64;
+            cost_before = cost;
+        }
+        match metrics.iter_mut().find(|known| known.name == entry.name) {
+            Some(known) => known.add(entry),
+            None => metrics.push(entry),
+        }
+        if options.dump_ir {
+            let number = dumps.len();
+            dumps.push((format!("{number:02}.{}", pass.name()), module.to_string()));
         }
     }
     (metrics, dumps)

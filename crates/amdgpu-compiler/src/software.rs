@@ -20,6 +20,12 @@ pub fn functions(target: &Target) -> Vec<&'static str> {
     names
 }
 
+/// Whether operations may become calls of this function after the passes.
+pub fn is_reserved(name: &str) -> bool {
+    let names = [FUSED_FLOAT, FUSED_DOUBLE, WIDEN_HALF, NARROW_HALF];
+    names.iter().any(|reserved| name.starts_with(reserved))
+}
+
 /// Answers which kind of target the code is made for, so that what is meant for the other kind is dropped.
 fn resolve(module: &mut Module, target: &Target) {
     let is_processor = target.kind == TargetKind::Host;

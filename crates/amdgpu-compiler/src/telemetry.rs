@@ -2,15 +2,48 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One pass.
+/// Something a pass noticed, for the user to read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    pub function: String,
+    /// Line of the source; 0 when it has none.
+    pub line: u32,
+    pub text: String,
+}
+
+/// One pass; all its runs together.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PassMetrics {
     pub name: String,
+    pub runs: u64,
     pub duration_ns: u64,
     /// Changes the pass made.
     pub transformations: u64,
     /// Instructions that are gone since.
     pub instructions_removed: u64,
+    /// Instructions that came, by unrolling and inlining for example.
+    pub instructions_added: u64,
+    /// What the cost model expects to be saved: instructions weighted by what they cost and how often their loop runs. Negative
+    /// where a pass makes room for others.
+    pub estimated_gain: i64,
+    pub findings: Vec<Finding>,
+}
+
+impl PassMetrics {
+    /// Adds another run of the same pass.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.duration_ns += other.duration_ns;
+        self.transformations += other.transformations;
+        self.instructions_removed += other.instructions_removed;
+        self.instructions_added += other.instructions_added;
+        self.estimated_gain += other.estimated_gain;
+        for finding in other.findings {
+            if !self.findings.contains(&finding) {
+                self.findings.push(finding);
+            }
+        }
+    }
 }
 
 /// One compile, front end to LLVM IR text.

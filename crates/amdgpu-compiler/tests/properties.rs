@@ -328,9 +328,12 @@ fn compiling_is_deterministic_and_safe_from_many_threads() {
     });
 }
 
+/// Passes that change nothing.
+const REPORTING_PASSES: &[&str] = &["prefetch", "register-pressure"];
+
 #[test]
 fn every_pass_can_be_switched_off_and_reports_what_it_did() {
-    let source = include_str!("golden/language.hip");
+    let source = include_str!("sources/passes.hip");
     let target = Target::parse("x86_64").expect("a known target");
     let all = compile(source).expect("compiles");
     for name in pass_names() {
@@ -340,9 +343,13 @@ fn every_pass_can_be_switched_off_and_reports_what_it_did() {
             .iter()
             .find(|pass| pass.name == name)
             .expect("reported");
+        if REPORTING_PASSES.contains(&name) {
+            assert!(!entry.findings.is_empty(), "{name} found nothing");
+            continue;
+        }
         assert!(
             entry.transformations > 0,
-            "{name} did nothing on a source that uses the whole language"
+            "{name} did nothing on a source made for all passes"
         );
         let options = CompileOptions {
             disabled_passes: vec![name.to_owned()],

@@ -1,6 +1,6 @@
 //! Lets loads, stores and offsets use the address space a pointer came from, in place of a generic pointer made from it.
 
-use super::Pass;
+use super::{Pass, Unit};
 use crate::ir::{CastKind, Function, Op, Type, Value};
 
 pub struct AddressSpaces;
@@ -10,18 +10,22 @@ impl Pass for AddressSpaces {
         "address-spaces"
     }
 
-    fn run(&self, function: &mut Function) -> u64 {
-        let mut changes = 0;
-        for block in 0..function.blocks.len() {
-            let mut index = 0;
-            while index < function.blocks[block].instructions.len() {
-                let value = function.blocks[block].instructions[index];
-                changes += u64::from(rewrite(function, block, &mut index, value));
-                index += 1;
-            }
-        }
-        changes
+    fn run(&self, unit: &mut Unit<'_>) -> u64 {
+        unit.each_function(|function, _, _| run(function))
     }
+}
+
+fn run(function: &mut Function) -> u64 {
+    let mut changes = 0;
+    for block in 0..function.blocks.len() {
+        let mut index = 0;
+        while index < function.blocks[block].instructions.len() {
+            let value = function.blocks[block].instructions[index];
+            changes += u64::from(rewrite(function, block, &mut index, value));
+            index += 1;
+        }
+    }
+    changes
 }
 
 /// What a generic pointer was cast from.

@@ -1,6 +1,6 @@
 //! Computes what is known at compile time, and simplifies by identities that hold for every value (NaN and -0 included).
 
-use super::Pass;
+use super::{Pass, Unit};
 use crate::ir::{BinaryOp, CastKind, Function, Intrinsic, Op, Predicate, Terminator, Type, Value};
 
 pub struct ConstantFolding;
@@ -10,55 +10,59 @@ impl Pass for ConstantFolding {
         "constant-folding"
     }
 
-    fn run(&self, function: &mut Function) -> u64 {
-        let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
-        let mut changes = 0;
-        for block in 0..function.blocks.len() {
-            for position in 0..function.blocks[block].instructions.len() {
-                let value = function.blocks[block].instructions[position];
-                let find = |mut operand: Value| {
-                    while let Some(Some(next)) = replacement.get(operand.0 as usize) {
-                        operand = *next;
-                    }
-                    operand
-                };
-                function.values[value.0 as usize]
-                    .op
-                    .for_each_operand_mut(|operand| *operand = find(*operand));
-                let new = match fold(function, value) {
-                    Some(Folded::Bits(bits)) => {
-                        let ty = function.ty(value);
-                        Some(function.add_value(Op::Constant(bits), ty, 0))
-                    }
-                    Some(Folded::Value(other)) if other != value => Some(other),
-                    _ => None,
-                };
-                if new.is_some() {
-                    replacement[value.0 as usize] = new;
-                    changes += 1;
-                }
-            }
-        }
-        function.replace_uses(&replacement);
-        let replaced = |value: &Value| {
-            replacement
-                .get(value.0 as usize)
-                .is_some_and(Option::is_some)
-        };
-        for block in &mut function.blocks {
-            block.instructions.retain(|value| !replaced(value));
-        }
-        for (instruction, replacement) in function.values.iter_mut().zip(&replacement) {
-            if replacement.is_some() {
-                instruction.op = Op::Nothing;
-            }
-        }
-        let decided = branches(function);
-        if decided > 0 {
-            super::dead_code::unreachable_blocks(function);
-        }
-        changes + decided
+    fn run(&self, unit: &mut Unit<'_>) -> u64 {
+        unit.each_function(|function, _, _| run(function))
     }
+}
+
+fn run(function: &mut Function) -> u64 {
+    let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
+    let mut changes = 0;
+    for block in 0..function.blocks.len() {
+        for position in 0..function.blocks[block].instructions.len() {
+            let value = function.blocks[block].instructions[position];
+            let find = |mut operand: Value| {
+                while let Some(Some(next)) = replacement.get(operand.0 as usize) {
+                    operand = *next;
+                }
+                operand
+            };
+            function.values[value.0 as usize]
+                .op
+                .for_each_operand_mut(|operand| *operand = find(*operand));
+            let new = match fold(function, value) {
+                Some(Folded::Bits(bits)) => {
+                    let ty = function.ty(value);
+                    Some(function.add_value(Op::Constant(bits), ty, 0))
+                }
+                Some(Folded::Value(other)) if other != value => Some(other),
+                _ => None,
+            };
+            if new.is_some() {
+                replacement[value.0 as usize] = new;
+                changes += 1;
+            }
+        }
+    }
+    function.replace_uses(&replacement);
+    let replaced = |value: &Value| {
+        replacement
+            .get(value.0 as usize)
+            .is_some_and(Option::is_some)
+    };
+    for block in &mut function.blocks {
+        block.instructions.retain(|value| !replaced(value));
+    }
+    for (instruction, replacement) in function.values.iter_mut().zip(&replacement) {
+        if replacement.is_some() {
+            instruction.op = Op::Nothing;
+        }
+    }
+    let decided = branches(function);
+    if decided > 0 {
+        super::dead_code::unreachable_blocks(function);
+    }
+    changes + decided
 }
 
 enum Folded {
@@ -108,6 +112,29 @@ fn branches(function: &mut Function) -> u64 {
         }
     }
     changes
+}
+
+/// The bits of an operation whose operands `lookup` knows.
+pub(super) fn evaluate(
+    function: &Function,
+    value: Value,
+    lookup: &mut impl FnMut(Value) -> Option<u64>,
+) -> Option<u64> {
+    let ty = function.ty(value);
+    match function.op(value) {
+        Op::Binary(operation, a, b) => Some(binary(*operation, ty, lookup(*a)?, lookup(*b)?)),
+        Op::Compare(predicate, a, b) => {
+            let (x, y) = (lookup(*a)?, lookup(*b)?);
+            Some(u64::from(compare(*predicate, function.ty(*a), x, y)))
+        }
+        Op::Negate(a) => Some(lookup(*a)? ^ 1 << (ty.bits() - 1)),
+        Op::Cast(kind, a) => cast_bits(*kind, function.ty(*a), ty, lookup(*a)?),
+        Op::Select(condition, a, b) => {
+            let chosen = if lookup(*condition)? & 1 == 1 { a } else { b };
+            lookup(*chosen)
+        }
+        _ => None,
+    }
 }
 
 fn fold(function: &Function, value: Value) -> Option<Folded> {
@@ -311,7 +338,10 @@ fn cast(function: &Function, kind: CastKind, from: Value, ty: Type) -> Option<Fo
             _ => None,
         };
     }
-    let bits = function.constant(from)?;
+    cast_bits(kind, source, ty, function.constant(from)?).map(Folded::Bits)
+}
+
+fn cast_bits(kind: CastKind, source: Type, ty: Type, bits: u64) -> Option<u64> {
     let float = |value: f64| {
         if ty == Type::F32 {
             u64::from((value as f32).to_bits())
@@ -324,7 +354,7 @@ fn cast(function: &Function, kind: CastKind, from: Value, ty: Type) -> Option<Fo
     } else {
         f64::from_bits(bits)
     };
-    Some(Folded::Bits(match kind {
+    Some(match kind {
         CastKind::Truncate => bits & mask(ty),
         CastKind::ExtendUnsigned | CastKind::Reinterpret => bits,
         CastKind::ExtendSigned => signed(source, bits) as u64 & mask(ty),
@@ -340,7 +370,7 @@ fn cast(function: &Function, kind: CastKind, from: Value, ty: Type) -> Option<Fo
         CastKind::FloatToUnsigned if ty == Type::I32 => u64::from(as_float as u32),
         CastKind::FloatToUnsigned if ty == Type::I64 => as_float as u64,
         _ => return None,
-    }))
+    })
 }
 
 fn intrinsic_value(intrinsic: Intrinsic, ty: Type, bits: &[u64]) -> Option<u64> {

@@ -1,6 +1,6 @@
 //! Removes blocks nothing leads to and instructions nobody needs.
 
-use super::Pass;
+use super::{Pass, Unit};
 use crate::ir::{BlockId, Function, Op, Terminator, Value, cfg::Cfg};
 
 pub struct DeadCode;
@@ -10,9 +10,13 @@ impl Pass for DeadCode {
         "dead-code"
     }
 
-    fn run(&self, function: &mut Function) -> u64 {
-        unreachable_blocks(function) + unused_instructions(function)
+    fn run(&self, unit: &mut Unit<'_>) -> u64 {
+        unit.each_function(|function, _, _| run(function))
     }
+}
+
+fn run(function: &mut Function) -> u64 {
+    unreachable_blocks(function) + unused_instructions(function)
 }
 
 /// Empties unreachable blocks and forgets the edges that came from them.

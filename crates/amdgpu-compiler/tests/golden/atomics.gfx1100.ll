@@ -45,7 +45,7 @@ b0:
   %v51 = atomicrmw umin ptr %v3, i32 %v50 syncscope("agent") monotonic
   %v108 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 1
   %v52 = addrspacecast ptr addrspace(1) %v108 to ptr
-  %v54 = add i32 -1294967296, %v16
+  %v54 = add i32 %v16, -1294967296
   %v55 = atomicrmw umax ptr %v52, i32 %v54 syncscope("agent") monotonic
   %v109 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 2
   %v56 = addrspacecast ptr addrspace(1) %v109 to ptr
@@ -77,12 +77,10 @@ b0:
   %v87 = load i32, ptr addrspace(1) %v116, align 4
   br label %b1
 b1:
-  %v88 = phi i32 [ %v87, %b0 ], [ %v93, %b2 ]
+  %v88 = phi i32 [ %v87, %b0 ], [ %v93, %b1 ]
   %v92 = add i32 %v88, 3
   %v93.c = cmpxchg ptr %v86, i32 %v88, i32 %v92 syncscope("agent") monotonic monotonic
   %v93 = extractvalue { i32, i1 } %v93.c, 0
-  br label %b2
-b2:
   %v94 = icmp ne i32 %v93, %v88
   br i1 %v94, label %b1, label %b3
 b3:

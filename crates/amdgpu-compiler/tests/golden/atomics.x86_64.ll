@@ -30,7 +30,7 @@ b0:
   %v50 = sub i32 -294967296, %v16
   %v51 = atomicrmw umin ptr %p1, i32 %v50 monotonic
   %v108 = getelementptr inbounds i32, ptr %p1, i64 1
-  %v54 = add i32 -1294967296, %v16
+  %v54 = add i32 %v16, -1294967296
   %v55 = atomicrmw umax ptr %v108, i32 %v54 monotonic
   %v109 = getelementptr inbounds i32, ptr %p1, i64 2
   %v58 = atomicrmw uinc_wrap ptr %v109, i32 9 monotonic
@@ -55,12 +55,10 @@ b0:
   %v87 = load i32, ptr %v116, align 4, !llvm.access.group !0
   br label %b1
 b1:
-  %v88 = phi i32 [ %v87, %b0 ], [ %v93, %b2 ]
+  %v88 = phi i32 [ %v87, %b0 ], [ %v93, %b1 ]
   %v92 = add i32 %v88, 3
   %v93.c = cmpxchg ptr %v116, i32 %v88, i32 %v92 monotonic monotonic
   %v93 = extractvalue { i32, i1 } %v93.c, 0
-  br label %b2
-b2:
   %v94 = icmp ne i32 %v93, %v88
   br i1 %v94, label %b1, label %b3
 b3:

@@ -25,41 +25,37 @@ b3:
   %v73 = getelementptr inbounds i32, ptr addrspace(3) @tile$shared$0, i64 %v21
   store float %v17, ptr addrspace(3) %v73, align 4
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
-  %v27 = udiv i32 %v9, 2
+  %v27 = lshr i32 %v9, 1
   br label %b4
 b4:
-  %v28 = phi i32 [ %v27, %b3 ], [ %v49, %b6 ]
+  %v28 = phi i32 [ %v27, %b3 ], [ %v49, %b9 ]
   %v30 = icmp sgt i32 %v28, 0
   br i1 %v30, label %b5, label %b7
 b5:
   %v32 = icmp slt i32 %v7, %v28
   br i1 %v32, label %b8, label %b9
-b6:
-  %v49 = ashr i32 %v28, 1
-  br label %b4
 b7:
   %v51 = icmp eq i32 %v7, 0
   br i1 %v51, label %b10, label %b11
 b8:
-  %v74 = getelementptr inbounds i32, ptr addrspace(3) @tile$shared$0, i64 %v21
-  %v37 = load float, ptr addrspace(3) %v74, align 4
+  %v37 = load float, ptr addrspace(3) %v73, align 4
   %v40 = add i32 %v7, %v28
   %v41 = sext i32 %v40 to i64
   %v75 = getelementptr inbounds i32, ptr addrspace(3) @tile$shared$0, i64 %v41
   %v43 = load float, ptr addrspace(3) %v75, align 4
   %v44 = fadd float %v37, %v43
-  store float %v44, ptr addrspace(3) %v74, align 4
+  store float %v44, ptr addrspace(3) %v73, align 4
   br label %b9
 b9:
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
-  br label %b6
+  %v49 = ashr i32 %v28, 1
+  br label %b4
 b10:
   %v56 = load float, ptr addrspace(3) @tile$shared$0, align 4
   %v61 = zext i32 %v8 to i64
   %v76 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v61
   store float %v56, ptr addrspace(1) %v76, align 4
-  %v70 = load float, ptr addrspace(3) @tile$shared$0, align 4
-  %v71 = atomicrmw fadd ptr %v5, float %v70 syncscope("device") monotonic
+  %v71 = atomicrmw fadd ptr %v5, float %v56 syncscope("device") monotonic
   br label %b11
 b11:
   ret void

@@ -30,54 +30,50 @@ b4:
 
 define internal i32 @block_reduction.region1(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
-  %v5 = alloca [4 x i8], align 4
-  %v12 = getelementptr inbounds i8, ptr %p4, i64 0
-  %v13 = getelementptr inbounds i8, ptr %p4, i64 0
-  %v14 = getelementptr inbounds i8, ptr %p4, i64 0
-  %v15 = getelementptr inbounds i8, ptr %p4, i64 0
-  %v17 = add i32 %thread_index.x, 0
-  %v18 = add i32 %block_index.x, 0
-  %v19 = add i32 %block_size.x, 0
-  %v20 = sext i32 %v17 to i64
-  %v21 = udiv i32 %v19, 2
-  %v22 = getelementptr inbounds i32, ptr %v12, i64 %v20
-  %v23 = icmp eq i32 %v17, 0
-  %v24 = zext i32 %v18 to i64
-  %v25 = getelementptr inbounds i32, ptr %p1, i64 %v24
+  %v4 = alloca [4 x i8], align 4
+  %v9 = getelementptr inbounds i8, ptr %p4, i64 0
+  %v11 = add i32 %thread_index.x, 0
+  %v12 = add i32 %block_index.x, 0
+  %v13 = add i32 %block_size.x, 0
+  %v14 = sext i32 %v11 to i64
+  %v15 = getelementptr inbounds i32, ptr %v9, i64 %v14
+  %v16 = lshr i32 %v13, 1
+  %v17 = icmp eq i32 %v11, 0
+  %v18 = zext i32 %v12 to i64
+  %v19 = getelementptr inbounds i32, ptr %p1, i64 %v18
   br label %b1
 b1:
   br label %b2
 b2:
-  %v26 = phi i32 [ %v21, %b1 ]
-  store i32 %v26, ptr %v5, align 4
-  %v41 = load i32, ptr %v5, align 4
-  %v27 = icmp sgt i32 %v41, 0
-  br i1 %v27, label %b3, label %b6
+  %v20 = phi i32 [ %v16, %b1 ]
+  store i32 %v20, ptr %v4, align 4
+  %v34 = load i32, ptr %v4, align 4
+  %v21 = icmp sgt i32 %v34, 0
+  br i1 %v21, label %b3, label %b6
 b3:
-  %v42 = load i32, ptr %v5, align 4
-  %v28 = icmp slt i32 %v17, %v42
-  br i1 %v28, label %b4, label %b5
+  %v35 = load i32, ptr %v4, align 4
+  %v22 = icmp slt i32 %v11, %v35
+  br i1 %v22, label %b4, label %b5
 b4:
-  %v29 = load float, ptr %v22, align 4, !llvm.access.group !0
-  %v43 = load i32, ptr %v5, align 4
-  %v30 = add i32 %v17, %v43
-  %v31 = sext i32 %v30 to i64
-  %v32 = getelementptr inbounds i32, ptr %v13, i64 %v31
-  %v33 = load float, ptr %v32, align 4, !llvm.access.group !0
-  %v34 = fadd float %v29, %v33
-  store float %v34, ptr %v22, align 4, !llvm.access.group !0
+  %v23 = load float, ptr %v15, align 4, !llvm.access.group !0
+  %v36 = load i32, ptr %v4, align 4
+  %v24 = add i32 %v11, %v36
+  %v25 = sext i32 %v24 to i64
+  %v26 = getelementptr inbounds i32, ptr %v9, i64 %v25
+  %v27 = load float, ptr %v26, align 4, !llvm.access.group !0
+  %v28 = fadd float %v23, %v27
+  store float %v28, ptr %v15, align 4, !llvm.access.group !0
   br label %b5
 b5:
-  %v44 = load i32, ptr %v5, align 4
-  store i32 %v44, ptr %p6, align 4, !llvm.access.group !0
+  %v37 = load i32, ptr %v4, align 4
+  store i32 %v37, ptr %p6, align 4, !llvm.access.group !0
   ret i32 2
 b6:
-  br i1 %v23, label %b7, label %b8
+  br i1 %v17, label %b7, label %b8
 b7:
-  %v36 = load float, ptr %v14, align 4, !llvm.access.group !0
-  store float %v36, ptr %v25, align 4, !llvm.access.group !0
-  %v38 = load float, ptr %v15, align 4, !llvm.access.group !0
-  %v39 = atomicrmw fadd ptr %p2, float %v38 monotonic
+  %v30 = load float, ptr %v9, align 4, !llvm.access.group !0
+  store float %v30, ptr %v19, align 4, !llvm.access.group !0
+  %v32 = atomicrmw fadd ptr %p2, float %v30 monotonic
   br label %b8
 b8:
   ret i32 3
@@ -85,61 +81,55 @@ b8:
 
 define internal i32 @block_reduction.region2(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
-  %v5 = alloca [4 x i8], align 4
-  %v13 = getelementptr inbounds i8, ptr %p4, i64 0
-  %v14 = getelementptr inbounds i8, ptr %p4, i64 0
-  %v15 = getelementptr inbounds i8, ptr %p4, i64 0
-  %v16 = getelementptr inbounds i8, ptr %p4, i64 0
-  %v18 = add i32 %thread_index.x, 0
-  %v19 = add i32 %block_index.x, 0
-  %v20 = add i32 %block_size.x, 0
-  %v21 = sext i32 %v18 to i64
-  %v22 = udiv i32 %v20, 2
-  %v23 = getelementptr inbounds i32, ptr %v13, i64 %v21
-  %v24 = icmp eq i32 %v18, 0
-  %v25 = zext i32 %v19 to i64
-  %v26 = getelementptr inbounds i32, ptr %p1, i64 %v25
-  store i32 %p5, ptr %v5, align 4
+  %v4 = alloca [4 x i8], align 4
+  %v9 = getelementptr inbounds i8, ptr %p4, i64 0
+  %v11 = add i32 %thread_index.x, 0
+  %v12 = add i32 %block_index.x, 0
+  %v13 = add i32 %block_size.x, 0
+  %v14 = sext i32 %v11 to i64
+  %v15 = getelementptr inbounds i32, ptr %v9, i64 %v14
+  %v16 = lshr i32 %v13, 1
+  %v17 = icmp eq i32 %v11, 0
+  %v18 = zext i32 %v12 to i64
+  %v19 = getelementptr inbounds i32, ptr %p1, i64 %v18
+  store i32 %p5, ptr %v4, align 4
   br label %b1
 b1:
-  br label %b6
+  %v35 = load i32, ptr %v4, align 4
+  %v21 = ashr i32 %v35, 1
+  br label %b2
 b2:
-  %v28 = phi i32 [ %v38, %b6 ]
-  store i32 %v28, ptr %v5, align 4
-  %v44 = load i32, ptr %v5, align 4
-  %v29 = icmp sgt i32 %v44, 0
-  br i1 %v29, label %b3, label %b7
+  %v22 = phi i32 [ %v21, %b1 ]
+  store i32 %v22, ptr %v4, align 4
+  %v37 = load i32, ptr %v4, align 4
+  %v23 = icmp sgt i32 %v37, 0
+  br i1 %v23, label %b3, label %b6
 b3:
-  %v45 = load i32, ptr %v5, align 4
-  %v30 = icmp slt i32 %v18, %v45
-  br i1 %v30, label %b4, label %b5
+  %v38 = load i32, ptr %v4, align 4
+  %v24 = icmp slt i32 %v11, %v38
+  br i1 %v24, label %b4, label %b5
 b4:
-  %v31 = load float, ptr %v23, align 4, !llvm.access.group !0
-  %v46 = load i32, ptr %v5, align 4
-  %v32 = add i32 %v18, %v46
-  %v33 = sext i32 %v32 to i64
-  %v34 = getelementptr inbounds i32, ptr %v14, i64 %v33
-  %v35 = load float, ptr %v34, align 4, !llvm.access.group !0
-  %v36 = fadd float %v31, %v35
-  store float %v36, ptr %v23, align 4, !llvm.access.group !0
+  %v25 = load float, ptr %v15, align 4, !llvm.access.group !0
+  %v39 = load i32, ptr %v4, align 4
+  %v26 = add i32 %v11, %v39
+  %v27 = sext i32 %v26 to i64
+  %v28 = getelementptr inbounds i32, ptr %v9, i64 %v27
+  %v29 = load float, ptr %v28, align 4, !llvm.access.group !0
+  %v30 = fadd float %v25, %v29
+  store float %v30, ptr %v15, align 4, !llvm.access.group !0
   br label %b5
 b5:
-  %v47 = load i32, ptr %v5, align 4
-  store i32 %v47, ptr %p6, align 4, !llvm.access.group !0
+  %v40 = load i32, ptr %v4, align 4
+  store i32 %v40, ptr %p6, align 4, !llvm.access.group !0
   ret i32 2
 b6:
-  %v50 = load i32, ptr %v5, align 4
-  %v38 = ashr i32 %v50, 1
-  br label %b2
+  br i1 %v17, label %b7, label %b8
 b7:
-  br i1 %v24, label %b8, label %b9
+  %v32 = load float, ptr %v9, align 4, !llvm.access.group !0
+  store float %v32, ptr %v19, align 4, !llvm.access.group !0
+  %v34 = atomicrmw fadd ptr %p2, float %v32 monotonic
+  br label %b8
 b8:
-  %v39 = load float, ptr %v15, align 4, !llvm.access.group !0
-  store float %v39, ptr %v26, align 4, !llvm.access.group !0
-  %v41 = load float, ptr %v16, align 4, !llvm.access.group !0
-  %v42 = atomicrmw fadd ptr %p2, float %v41 monotonic
-  br label %b9
-b9:
   ret i32 3
 }
 

@@ -26,9 +26,9 @@ b2:
   %v31 = call float @llvm.fma.f32(float %v30, float %p5, float %p4)
   br label %b4
 b4:
-  %v38 = phi float [ 0x0000000000000000, %b2 ], [ %v52, %b6 ]
-  %v37 = phi float [ 0x0000000000000000, %b2 ], [ %v48, %b6 ]
-  %v34 = phi i32 [ 0, %b2 ], [ %v54, %b6 ]
+  %v38 = phi float [ 0x0000000000000000, %b2 ], [ %v52, %b5 ]
+  %v37 = phi float [ 0x0000000000000000, %b2 ], [ %v48, %b5 ]
+  %v34 = phi i32 [ 0, %b2 ], [ %v54, %b5 ]
   %v36 = icmp slt i32 %v34, %p6
   %v39 = fmul float %v38, %v38
   %v40 = call float @llvm.fma.f32(float %v37, float %v37, float %v39)
@@ -42,8 +42,6 @@ b5:
   %v50 = fmul float 0x4000000000000000, %v37
   %v52 = call float @llvm.fma.f32(float %v50, float %v38, float %v31)
   %v54 = add i32 %v34, 1
-  br label %b6
-b6:
   br label %b4
 b7:
   %v62 = mul i32 %v17, %p1

@@ -3,7 +3,10 @@ target triple = "nvptx64-nvidia-cuda"
 
 define ptx_kernel void @narrow_floats(ptr addrspace(1) %p0, ptr addrspace(1) %p1, ptr addrspace(1) %p2, ptr addrspace(1) %p3, i16 %p4) #0 {
 b0:
-  %v10 = alloca [4 x i8], align 4
+  %v120 = alloca [4 x i8], align 4
+  %v123 = alloca [4 x i8], align 4
+  %v89 = alloca [4 x i8], align 4
+  %v92 = alloca [4 x i8], align 4
   %v12 = alloca [4 x i8], align 4
   %v14 = alloca [4 x i8], align 4
   %v16 = alloca [4 x i8], align 4
@@ -12,41 +15,70 @@ b0:
   %v30 = alloca [4 x i8], align 4
   %v9 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %v20 = sext i32 %v9 to i64
-  %v86 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v20
-  call void @llvm.memcpy.p0.p1.i64(ptr align 4 %v18, ptr addrspace(1) align 4 %v86, i64 4, i1 false)
-  %v87 = getelementptr inbounds i32, ptr addrspace(1) %p2, i64 %v20
-  call void @llvm.memcpy.p0.p1.i64(ptr align 4 %v23, ptr addrspace(1) align 4 %v87, i64 4, i1 false)
-  call void @operator$P.1(ptr %v16, ptr %v18, ptr %v23)
+  %v219 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v20
+  call void @llvm.memcpy.p0.p1.i64(ptr align 4 %v18, ptr addrspace(1) align 4 %v219, i64 4, i1 false)
+  %v220 = getelementptr inbounds i32, ptr addrspace(1) %p2, i64 %v20
+  call void @llvm.memcpy.p0.p1.i64(ptr align 4 %v23, ptr addrspace(1) align 4 %v220, i64 4, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v89, ptr align 4 %v18, i64 4, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v92, ptr align 4 %v23, i64 4, i1 false)
+  %v99 = load i16, ptr %v89, align 2
+  %v100.h = bitcast i16 %v99 to half
+  %v100 = fpext half %v100.h to float
+  %v101 = load i16, ptr %v92, align 2
+  %v102.h = bitcast i16 %v101 to half
+  %v102 = fpext half %v102.h to float
+  %v103 = fmul float %v100, %v102
+  %v104.h = fptrunc float %v103 to half
+  %v104 = bitcast half %v104.h to i16
+  store i16 %v104, ptr %v16, align 2
+  %v224 = getelementptr inbounds i8, ptr %v16, i64 2
+  %v225 = getelementptr inbounds i8, ptr %v89, i64 2
+  %v109 = load i16, ptr %v225, align 2
+  %v110.h = bitcast i16 %v109 to half
+  %v110 = fpext half %v110.h to float
+  %v226 = getelementptr inbounds i8, ptr %v92, i64 2
+  %v112 = load i16, ptr %v226, align 2
+  %v113.h = bitcast i16 %v112 to half
+  %v113 = fpext half %v113.h to float
+  %v114 = fmul float %v110, %v113
+  %v115.h = fptrunc float %v114 to half
+  %v115 = bitcast half %v115.h to i16
+  store i16 %v115, ptr %v224, align 2
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v14, ptr align 4 %v16, i64 4, i1 false)
-  %v88 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v20
-  call void @llvm.memcpy.p0.p1.i64(ptr align 4 %v30, ptr addrspace(1) align 4 %v88, i64 4, i1 false)
-  call void @operator$2b$.2(ptr %v12, ptr %v14, ptr %v30)
-  call void @llvm.memcpy.p1.p0.i64(ptr addrspace(1) align 4 %v88, ptr align 4 %v12, i64 4, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v10, ptr align 4 %v12, i64 4, i1 false)
-  %v42 = load i16, ptr addrspace(1) %v86, align 2
-  %v92 = getelementptr inbounds i8, ptr addrspace(1) %v87, i64 2
-  %v47 = load i16, ptr addrspace(1) %v92, align 2
-  %v48 = call i16 @__hfma.3(i16 %v42, i16 %p4, i16 %v47)
-  store i16 %v48, ptr addrspace(1) %v88, align 2
-  %v94 = getelementptr inbounds i16, ptr addrspace(1) %p3, i64 %v20
-  %v54 = load i16, ptr addrspace(1) %v94, align 2
-  %v55 = zext i16 %v54 to i32
-  %v57 = shl i32 %v55, 16
-  %v58 = bitcast i32 %v57 to float
-  %v60 = fadd float %v58, 0x3FF8000000000000
-  %v61.h = fptrunc float %v60 to bfloat
-  %v61 = bitcast bfloat %v61.h to i16
-  store i16 %v61, ptr addrspace(1) %v94, align 2
-  %v63 = call i16 @__int2bfloat16_rn.4(i32 %v9)
-  %v65 = add i32 %v9, 1
-  %v66 = sext i32 %v65 to i64
-  %v95 = getelementptr inbounds i16, ptr addrspace(1) %p3, i64 %v66
-  store i16 %v63, ptr addrspace(1) %v95, align 2
-  %v71 = load i16, ptr addrspace(1) %v86, align 2
-  %v72 = call i1 @__hgt.5(i16 %v71, i16 %p4)
-  br i1 %v72, label %b1, label %b2
+  %v223 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v20
+  call void @llvm.memcpy.p0.p1.i64(ptr align 4 %v30, ptr addrspace(1) align 4 %v223, i64 4, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v120, ptr align 4 %v14, i64 4, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v123, ptr align 4 %v30, i64 4, i1 false)
+  %v130 = load i16, ptr %v120, align 2
+  %v131.h = bitcast i16 %v130 to half
+  %v131 = fpext half %v131.h to float
+  %v132 = load i16, ptr %v123, align 2
+  %v133.h = bitcast i16 %v132 to half
+  %v133 = fpext half %v133.h to float
+  %v134 = fadd float %v131, %v133
+  %v135.h = fptrunc float %v134 to half
+  %v135 = bitcast half %v135.h to i16
+  store i16 %v135, ptr %v12, align 2
+  %v231 = getelementptr inbounds i8, ptr %v12, i64 2
+  %v232 = getelementptr inbounds i8, ptr %v120, i64 2
+  %v140 = load i16, ptr %v232, align 2
+  %v141.h = bitcast i16 %v140 to half
+  %v141 = fpext half %v141.h to float
+  %v233 = getelementptr inbounds i8, ptr %v123, i64 2
+  %v143 = load i16, ptr %v233, align 2
+  %v144.h = bitcast i16 %v143 to half
+  %v144 = fpext half %v144.h to float
+  %v145 = fadd float %v141, %v144
+  %v146.h = fptrunc float %v145 to half
+  %v146 = bitcast half %v146.h to i16
+  store i16 %v146, ptr %v231, align 2
+  call void @llvm.memcpy.p1.p0.i64(ptr addrspace(1) align 4 %v223, ptr align 4 %v12, i64 4, i1 false)
+  %v42 = load i16, ptr addrspace(1) %v219, align 2
+  %v230 = getelementptr inbounds i8, ptr addrspace(1) %v220, i64 2
+  %v47 = load i16, ptr addrspace(1) %v230, align 2
+  br i1 false, label %b18, label %b17
 b1:
-  %v75 = load i16, ptr addrspace(1) %v94, align 2
+  %v75 = load i16, ptr addrspace(1) %v235, align 2
   %v76 = zext i16 %v75 to i32
   %v77 = shl i32 %v76, 16
   %v78 = bitcast i32 %v77 to float
@@ -55,171 +87,92 @@ b1:
   %v80 = bitcast bfloat %v80.h to i16
   %v82 = add i32 %v9, 2
   %v83 = sext i32 %v82 to i64
-  %v98 = getelementptr inbounds i16, ptr addrspace(1) %p3, i64 %v83
-  store i16 %v80, ptr addrspace(1) %v98, align 2
+  %v222 = getelementptr inbounds i16, ptr addrspace(1) %p3, i64 %v83
+  store i16 %v80, ptr addrspace(1) %v222, align 2
   br label %b2
 b2:
   ret void
-}
-
-define internal void @operator$P.1(ptr %p0, ptr %p1, ptr %p2) alwaysinline #0 {
-b0:
-  %v3 = alloca [4 x i8], align 4
-  %v6 = alloca [4 x i8], align 4
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v3, ptr align 4 %p1, i64 4, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v6, ptr align 4 %p2, i64 4, i1 false)
-  call void @__hmul2.6(ptr %p0, ptr %v3, ptr %v6)
-  ret void
-}
-
-define internal void @operator$2b$.2(ptr %p0, ptr %p1, ptr %p2) alwaysinline #0 {
-b0:
-  %v3 = alloca [4 x i8], align 4
-  %v6 = alloca [4 x i8], align 4
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v3, ptr align 4 %p1, i64 4, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v6, ptr align 4 %p2, i64 4, i1 false)
-  call void @__hadd2.7(ptr %p0, ptr %v3, ptr %v6)
-  ret void
-}
-
-define internal i16 @__hfma.3(i16 %p0, i16 %p1, i16 %p2) alwaysinline #0 {
-b0:
-  br i1 false, label %b2, label %b1
-b1:
-  %v4.0 = bitcast i16 %p0 to half
-  %v4.1 = bitcast i16 %p1 to half
-  %v4.2 = bitcast i16 %p2 to half
-  %v4.h = call half @llvm.fma.f16(half %v4.0, half %v4.1, half %v4.2)
-  %v4 = bitcast half %v4.h to i16
-  ret i16 %v4
-b2:
-  %v7.h = bitcast i16 %p0 to half
-  %v7 = fpext half %v7.h to float
-  %v9.h = bitcast i16 %p1 to half
-  %v9 = fpext half %v9.h to float
-  %v10 = fmul float %v7, %v9
-  %v12.h = bitcast i16 %p2 to half
-  %v12 = fpext half %v12.h to float
-  %v13 = call float @__agpu_odd_sum.8(float %v10, float %v12)
-  %v14.h = fptrunc float %v13 to half
-  %v14 = bitcast half %v14.h to i16
-  ret i16 %v14
-}
-
-define internal i16 @__int2bfloat16_rn.4(i32 %p0) alwaysinline #0 {
-b0:
-  %v1 = sitofp i32 %p0 to double
-  %v2 = fptrunc double %v1 to float
-  %v3 = fpext float %v2 to double
-  %v4 = bitcast float %v2 to i32
-  %v6 = and i32 %v4, 1
-  %v8 = icmp eq i32 %v6, 0
-  %v9 = fcmp une double %v3, %v1
-  %v10 = and i1 %v8, %v9
-  %v11 = call double @llvm.fabs.f64(double %v1)
-  %v12 = call double @llvm.fabs.f64(double %v3)
-  %v13 = fcmp olt double %v12, %v11
-  %v14 = add i32 %v4, 1
-  %v15 = sub i32 %v4, 1
-  %v16 = select i1 %v13, i32 %v14, i32 %v15
-  %v17 = select i1 %v10, i32 %v16, i32 %v4
-  %v18 = bitcast i32 %v17 to float
-  %v19.h = fptrunc float %v18 to bfloat
-  %v19 = bitcast bfloat %v19.h to i16
-  ret i16 %v19
-}
-
-define internal i1 @__hgt.5(i16 %p0, i16 %p1) alwaysinline #0 {
-b0:
-  %v2.h = bitcast i16 %p0 to half
-  %v2 = fpext half %v2.h to float
-  %v3.h = bitcast i16 %p1 to half
-  %v3 = fpext half %v3.h to float
-  %v4 = fcmp ogt float %v2, %v3
-  ret i1 %v4
-}
-
-define internal void @__hmul2.6(ptr %p0, ptr %p1, ptr %p2) alwaysinline #0 {
-b0:
-  %v3 = load i16, ptr %p1, align 2
-  %v4.h = bitcast i16 %v3 to half
-  %v4 = fpext half %v4.h to float
-  %v5 = load i16, ptr %p2, align 2
-  %v6.h = bitcast i16 %v5 to half
-  %v6 = fpext half %v6.h to float
-  %v7 = fmul float %v4, %v6
-  %v8.h = fptrunc float %v7 to half
-  %v8 = bitcast half %v8.h to i16
-  store i16 %v8, ptr %p0, align 2
-  %v11 = getelementptr inbounds i8, ptr %p0, i64 2
-  %v12 = getelementptr inbounds i8, ptr %p1, i64 2
-  %v13 = load i16, ptr %v12, align 2
-  %v14.h = bitcast i16 %v13 to half
-  %v14 = fpext half %v14.h to float
-  %v15 = getelementptr inbounds i8, ptr %p2, i64 2
-  %v16 = load i16, ptr %v15, align 2
-  %v17.h = bitcast i16 %v16 to half
-  %v17 = fpext half %v17.h to float
-  %v18 = fmul float %v14, %v17
-  %v19.h = fptrunc float %v18 to half
-  %v19 = bitcast half %v19.h to i16
-  store i16 %v19, ptr %v11, align 2
-  ret void
-}
-
-define internal void @__hadd2.7(ptr %p0, ptr %p1, ptr %p2) alwaysinline #0 {
-b0:
-  %v3 = load i16, ptr %p1, align 2
-  %v4.h = bitcast i16 %v3 to half
-  %v4 = fpext half %v4.h to float
-  %v5 = load i16, ptr %p2, align 2
-  %v6.h = bitcast i16 %v5 to half
-  %v6 = fpext half %v6.h to float
-  %v7 = fadd float %v4, %v6
-  %v8.h = fptrunc float %v7 to half
-  %v8 = bitcast half %v8.h to i16
-  store i16 %v8, ptr %p0, align 2
-  %v11 = getelementptr inbounds i8, ptr %p0, i64 2
-  %v12 = getelementptr inbounds i8, ptr %p1, i64 2
-  %v13 = load i16, ptr %v12, align 2
-  %v14.h = bitcast i16 %v13 to half
-  %v14 = fpext half %v14.h to float
-  %v15 = getelementptr inbounds i8, ptr %p2, i64 2
-  %v16 = load i16, ptr %v15, align 2
-  %v17.h = bitcast i16 %v16 to half
-  %v17 = fpext half %v17.h to float
-  %v18 = fadd float %v14, %v17
-  %v19.h = fptrunc float %v18 to half
-  %v19 = bitcast half %v19.h to i16
-  store i16 %v19, ptr %v11, align 2
-  ret void
-}
-
-define internal float @__agpu_odd_sum.8(float %p0, float %p1) alwaysinline #0 {
-b0:
-  %v2 = fadd float %p0, %p1
-  %v3 = fsub float %v2, %p0
-  %v4 = fsub float %v2, %v3
-  %v5 = fsub float %p0, %v4
-  %v6 = fsub float %p1, %v3
-  %v7 = fadd float %v5, %v6
-  %v8 = bitcast float %v2 to i32
-  %v10 = fcmp olt float %v7, 0x0000000000000000
-  %v11 = fcmp ogt float %v7, 0x0000000000000000
-  %v12 = or i1 %v10, %v11
-  %v14 = zext i1 %v11 to i32
-  %v15 = fcmp ogt float %v2, 0x0000000000000000
-  %v16 = zext i1 %v15 to i32
-  %v17 = icmp eq i32 %v14, %v16
-  %v19 = add i32 %v8, 1
-  %v20 = sub i32 %v8, 1
-  %v21 = select i1 %v17, i32 %v19, i32 %v20
-  %v22 = and i32 %v8, 1
-  %v24 = icmp eq i32 %v22, 0
-  %v25 = and i1 %v12, %v24
-  %v26 = select i1 %v25, i32 %v21, i32 %v8
-  %v27 = bitcast i32 %v26 to float
-  ret float %v27
+b15:
+  %v48 = phi i16 [ %v152, %b17 ], [ %v162, %b18 ]
+  store i16 %v48, ptr addrspace(1) %v223, align 2
+  %v235 = getelementptr inbounds i16, ptr addrspace(1) %p3, i64 %v20
+  %v54 = load i16, ptr addrspace(1) %v235, align 2
+  %v55 = zext i16 %v54 to i32
+  %v57 = shl i32 %v55, 16
+  %v58 = bitcast i32 %v57 to float
+  %v60 = fadd float %v58, 0x3FF8000000000000
+  %v61.h = fptrunc float %v60 to bfloat
+  %v61 = bitcast bfloat %v61.h to i16
+  store i16 %v61, ptr addrspace(1) %v235, align 2
+  %v193 = sitofp i32 %v9 to double
+  %v194 = fptrunc double %v193 to float
+  %v195 = fpext float %v194 to double
+  %v196 = bitcast float %v194 to i32
+  %v198 = and i32 %v196, 1
+  %v200 = icmp eq i32 %v198, 0
+  %v201 = fcmp une double %v195, %v193
+  %v202 = and i1 %v200, %v201
+  %v203 = call double @llvm.fabs.f64(double %v193)
+  %v204 = call double @llvm.fabs.f64(double %v195)
+  %v205 = fcmp olt double %v204, %v203
+  %v206 = add i32 %v196, 1
+  %v207 = add i32 %v196, -1
+  %v208 = select i1 %v205, i32 %v206, i32 %v207
+  %v209 = select i1 %v202, i32 %v208, i32 %v196
+  %v210 = bitcast i32 %v209 to float
+  %v211.h = fptrunc float %v210 to bfloat
+  %v211 = bitcast bfloat %v211.h to i16
+  %v65 = add i32 %v9, 1
+  %v66 = sext i32 %v65 to i64
+  %v236 = getelementptr inbounds i16, ptr addrspace(1) %p3, i64 %v66
+  store i16 %v211, ptr addrspace(1) %v236, align 2
+  %v71 = load i16, ptr addrspace(1) %v219, align 2
+  %v215.h = bitcast i16 %v71 to half
+  %v215 = fpext half %v215.h to float
+  %v216.h = bitcast i16 %p4 to half
+  %v216 = fpext half %v216.h to float
+  %v217 = fcmp ogt float %v215, %v216
+  br i1 %v217, label %b1, label %b2
+b17:
+  %v152.0 = bitcast i16 %v42 to half
+  %v152.1 = bitcast i16 %p4 to half
+  %v152.2 = bitcast i16 %v47 to half
+  %v152.h = call half @llvm.fma.f16(half %v152.0, half %v152.1, half %v152.2)
+  %v152 = bitcast half %v152.h to i16
+  br label %b15
+b18:
+  %v155.h = bitcast i16 %v42 to half
+  %v155 = fpext half %v155.h to float
+  %v157.h = bitcast i16 %p4 to half
+  %v157 = fpext half %v157.h to float
+  %v158 = fmul float %v155, %v157
+  %v160.h = bitcast i16 %v47 to half
+  %v160 = fpext half %v160.h to float
+  %v166 = fadd float %v158, %v160
+  %v167 = fsub float %v166, %v158
+  %v168 = fsub float %v166, %v167
+  %v169 = fsub float %v158, %v168
+  %v170 = fsub float %v160, %v167
+  %v171 = fadd float %v169, %v170
+  %v172 = bitcast float %v166 to i32
+  %v174 = fcmp olt float %v171, 0x0000000000000000
+  %v175 = fcmp ogt float %v171, 0x0000000000000000
+  %v176 = or i1 %v174, %v175
+  %v178 = zext i1 %v175 to i32
+  %v179 = fcmp ogt float %v166, 0x0000000000000000
+  %v180 = zext i1 %v179 to i32
+  %v181 = icmp eq i32 %v178, %v180
+  %v183 = add i32 %v172, 1
+  %v184 = add i32 %v172, -1
+  %v185 = select i1 %v181, i32 %v183, i32 %v184
+  %v186 = and i32 %v172, 1
+  %v188 = icmp eq i32 %v186, 0
+  %v189 = and i1 %v176, %v188
+  %v190 = select i1 %v189, i32 %v185, i32 %v172
+  %v191 = bitcast i32 %v190 to float
+  %v162.h = fptrunc float %v191 to half
+  %v162 = bitcast half %v162.h to i16
+  br label %b15
 }
 
 declare double @llvm.fabs.f64(double) #1

@@ -3,18 +3,18 @@ target triple = "x86_64-unknown-linux-gnu"
 
 define internal i32 @tiled_gemm.region0(ptr noalias %p0, ptr noalias %p1, ptr noalias %p2, i32 %p3, i32 %p4, i32 %p5, ptr %p6, ptr %p7, ptr %p8, i32 %p9, ptr %p10, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
+  %v12 = alloca [4 x i8], align 4
   %v13 = alloca [4 x i8], align 4
   %v14 = alloca [4 x i8], align 4
-  %v15 = alloca [4 x i8], align 4
   %v19 = getelementptr inbounds i8, ptr %p6, i64 0
   %v20 = getelementptr inbounds i8, ptr %p6, i64 1024
   %v21 = add i32 %thread_index.x, 0
   %v22 = add i32 %thread_index.y, 0
   %v23 = add i32 %block_index.y, 0
-  %v24 = mul i32 %v23, 16
+  %v24 = shl i32 %v23, 4
   %v25 = add i32 %v24, %v22
   %v26 = add i32 %block_index.x, 0
-  %v27 = mul i32 %v26, 16
+  %v27 = shl i32 %v26, 4
   %v28 = add i32 %v27, %v21
   %v29 = icmp slt i32 %v25, %p3
   %v30 = mul i32 %v25, %p5
@@ -25,70 +25,68 @@ b0:
   %v35 = icmp slt i32 %v28, %p4
   %v36 = getelementptr inbounds [64 x i8], ptr %v20, i64 %v31
   %v37 = getelementptr inbounds i32, ptr %v36, i64 %v33
-  %v38 = icmp slt i32 %v25, %p3
-  %v39 = icmp slt i32 %v28, %p4
-  %v40 = and i1 %v38, %v39
-  %v41 = mul i32 %v25, %p4
-  %v42 = add i32 %v41, %v28
-  %v43 = sext i32 %v42 to i64
-  %v44 = getelementptr inbounds i32, ptr %p2, i64 %v43
+  %v38 = and i1 %v29, %v35
+  %v39 = mul i32 %v25, %p4
+  %v40 = add i32 %v39, %v28
+  %v41 = sext i32 %v40 to i64
+  %v42 = getelementptr inbounds i32, ptr %p2, i64 %v41
   br label %b1
 b1:
   br label %b2
 b2:
-  %v45 = phi float [ 0x0000000000000000, %b1 ]
-  %v46 = phi i32 [ 0, %b1 ]
-  store float %v45, ptr %v15, align 4
-  store i32 %v46, ptr %v13, align 4
-  %v71 = load i32, ptr %v13, align 4
-  %v47 = icmp slt i32 %v71, %p5
-  br i1 %v47, label %b3, label %b10
+  %v43 = phi float [ 0x0000000000000000, %b1 ]
+  %v44 = phi i32 [ 0, %b1 ]
+  store float %v43, ptr %v13, align 4
+  store i32 %v44, ptr %v12, align 4
+  %v69 = load i32, ptr %v12, align 4
+  %v45 = icmp slt i32 %v69, %p5
+  br i1 %v45, label %b3, label %b10
 b3:
-  %v72 = load i32, ptr %v13, align 4
-  %v48 = add i32 %v72, %v21
-  %v49 = icmp slt i32 %v48, %p5
-  %v50 = and i1 %v29, %v49
-  br i1 %v50, label %b4, label %b5
+  %v70 = load i32, ptr %v12, align 4
+  %v46 = add i32 %v70, %v21
+  %v47 = icmp slt i32 %v46, %p5
+  %v48 = and i1 %v29, %v47
+  br i1 %v48, label %b4, label %b5
 b4:
-  %v73 = load i32, ptr %v13, align 4
-  %v51 = add i32 %v30, %v73
-  %v52 = add i32 %v51, %v21
-  %v53 = sext i32 %v52 to i64
-  %v54 = getelementptr inbounds i32, ptr %p0, i64 %v53
-  %v55 = load float, ptr %v54, align 4, !llvm.access.group !0
+  %v71 = load i32, ptr %v12, align 4
+  %v49 = add i32 %v30, %v71
+  %v50 = add i32 %v49, %v21
+  %v51 = sext i32 %v50 to i64
+  %v52 = getelementptr inbounds i32, ptr %p0, i64 %v51
+  %v53 = load float, ptr %v52, align 4, !llvm.access.group !0
   br label %b6
 b5:
   br label %b6
 b6:
-  %v56 = phi float [ %v55, %b4 ], [ 0x0000000000000000, %b5 ]
-  store float %v56, ptr %v34, align 4, !llvm.access.group !0
-  %v74 = load i32, ptr %v13, align 4
-  %v58 = add i32 %v74, %v22
-  %v59 = icmp slt i32 %v58, %p5
-  %v60 = and i1 %v59, %v35
-  br i1 %v60, label %b7, label %b8
+  %v54 = phi float [ %v53, %b4 ], [ 0x0000000000000000, %b5 ]
+  store float %v54, ptr %v34, align 4, !llvm.access.group !0
+  %v72 = load i32, ptr %v12, align 4
+  %v56 = add i32 %v72, %v22
+  %v57 = icmp slt i32 %v56, %p5
+  %v58 = and i1 %v57, %v35
+  br i1 %v58, label %b7, label %b8
 b7:
-  %v61 = mul i32 %v58, %p4
-  %v62 = add i32 %v61, %v28
-  %v63 = sext i32 %v62 to i64
-  %v64 = getelementptr inbounds i32, ptr %p1, i64 %v63
-  %v65 = load float, ptr %v64, align 4, !llvm.access.group !0
+  %v59 = mul i32 %v56, %p4
+  %v60 = add i32 %v59, %v28
+  %v61 = sext i32 %v60 to i64
+  %v62 = getelementptr inbounds i32, ptr %p1, i64 %v61
+  %v63 = load float, ptr %v62, align 4, !llvm.access.group !0
   br label %b9
 b8:
   br label %b9
 b9:
-  %v66 = phi float [ %v65, %b7 ], [ 0x0000000000000000, %b8 ]
-  store float %v66, ptr %v37, align 4, !llvm.access.group !0
-  %v75 = load i32, ptr %v13, align 4
-  store i32 %v75, ptr %p10, align 4, !llvm.access.group !0
-  %v77 = load float, ptr %v15, align 4
-  store float %v77, ptr %p7, align 4, !llvm.access.group !0
+  %v64 = phi float [ %v63, %b7 ], [ 0x0000000000000000, %b8 ]
+  store float %v64, ptr %v37, align 4, !llvm.access.group !0
+  %v73 = load i32, ptr %v12, align 4
+  store i32 %v73, ptr %p10, align 4, !llvm.access.group !0
+  %v75 = load float, ptr %v13, align 4
+  store float %v75, ptr %p7, align 4, !llvm.access.group !0
   ret i32 1
 b10:
-  br i1 %v40, label %b11, label %b12
+  br i1 %v38, label %b11, label %b12
 b11:
-  %v80 = load float, ptr %v15, align 4
-  store float %v80, ptr %v44, align 4, !llvm.access.group !0
+  %v78 = load float, ptr %v13, align 4
+  store float %v78, ptr %v42, align 4, !llvm.access.group !0
   br label %b12
 b12:
   ret i32 3
@@ -96,43 +94,102 @@ b12:
 
 define internal i32 @tiled_gemm.region1(ptr noalias %p0, ptr noalias %p1, ptr noalias %p2, i32 %p3, i32 %p4, i32 %p5, ptr %p6, ptr %p7, ptr %p8, i32 %p9, ptr %p10, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
-  %v6 = alloca [4 x i8], align 4
-  %v8 = alloca [4 x i8], align 4
-  %v12 = getelementptr inbounds i8, ptr %p6, i64 0
-  %v13 = getelementptr inbounds i8, ptr %p6, i64 1024
-  %v14 = add i32 %thread_index.x, 0
-  %v15 = add i32 %thread_index.y, 0
-  %v16 = sext i32 %v15 to i64
-  %v17 = sext i32 %v14 to i64
-  %v18 = getelementptr inbounds [64 x i8], ptr %v12, i64 %v16
-  %v19 = load float, ptr %p7, align 4, !llvm.access.group !0
-  store float %v19, ptr %v8, align 4
+  %v4 = alloca [4 x i8], align 4
+  %v5 = alloca [4 x i8], align 4
+  %v24 = getelementptr inbounds i8, ptr %p6, i64 0
+  %v25 = getelementptr inbounds i8, ptr %p6, i64 1024
+  %v26 = add i32 %thread_index.x, 0
+  %v27 = add i32 %thread_index.y, 0
+  %v28 = sext i32 %v27 to i64
+  %v29 = getelementptr inbounds [64 x i8], ptr %v24, i64 %v28
+  %v30 = sext i32 %v26 to i64
+  %v31 = getelementptr inbounds i32, ptr %v25, i64 %v30
+  %v32 = getelementptr inbounds i32, ptr %v29, i64 1
+  %v33 = getelementptr inbounds [64 x i8], ptr %v31, i64 1
+  %v34 = getelementptr inbounds i32, ptr %v29, i64 2
+  %v35 = getelementptr inbounds [64 x i8], ptr %v31, i64 2
+  %v36 = getelementptr inbounds i32, ptr %v29, i64 3
+  %v37 = getelementptr inbounds [64 x i8], ptr %v31, i64 3
+  %v38 = getelementptr inbounds i32, ptr %v29, i64 4
+  %v39 = getelementptr inbounds [64 x i8], ptr %v31, i64 4
+  %v40 = getelementptr inbounds i32, ptr %v29, i64 5
+  %v41 = getelementptr inbounds [64 x i8], ptr %v31, i64 5
+  %v42 = getelementptr inbounds i32, ptr %v29, i64 6
+  %v43 = getelementptr inbounds [64 x i8], ptr %v31, i64 6
+  %v44 = getelementptr inbounds i32, ptr %v29, i64 7
+  %v45 = getelementptr inbounds [64 x i8], ptr %v31, i64 7
+  %v46 = getelementptr inbounds i32, ptr %v29, i64 8
+  %v47 = getelementptr inbounds [64 x i8], ptr %v31, i64 8
+  %v48 = getelementptr inbounds i32, ptr %v29, i64 9
+  %v49 = getelementptr inbounds [64 x i8], ptr %v31, i64 9
+  %v50 = getelementptr inbounds i32, ptr %v29, i64 10
+  %v51 = getelementptr inbounds [64 x i8], ptr %v31, i64 10
+  %v52 = getelementptr inbounds i32, ptr %v29, i64 11
+  %v53 = getelementptr inbounds [64 x i8], ptr %v31, i64 11
+  %v54 = getelementptr inbounds i32, ptr %v29, i64 12
+  %v55 = getelementptr inbounds [64 x i8], ptr %v31, i64 12
+  %v56 = getelementptr inbounds i32, ptr %v29, i64 13
+  %v57 = getelementptr inbounds [64 x i8], ptr %v31, i64 13
+  %v58 = getelementptr inbounds i32, ptr %v29, i64 14
+  %v59 = getelementptr inbounds [64 x i8], ptr %v31, i64 14
+  %v60 = getelementptr inbounds i32, ptr %v29, i64 15
+  %v61 = getelementptr inbounds [64 x i8], ptr %v31, i64 15
+  %v62 = load float, ptr %p7, align 4, !llvm.access.group !0
+  store float %v62, ptr %v4, align 4
   br label %b1
 b1:
-  %v37 = load float, ptr %v8, align 4
-  br label %b2
-b2:
-  %v21 = phi float [ %v37, %b1 ], [ %v30, %b4 ]
-  %v22 = phi i32 [ 0, %b1 ], [ %v31, %b4 ]
-  store float %v21, ptr %v6, align 4
-  %v23 = icmp slt i32 %v22, 16
-  br i1 %v23, label %b3, label %b5
-b3:
-  %v24 = sext i32 %v22 to i64
-  %v25 = getelementptr inbounds i32, ptr %v18, i64 %v24
-  %v26 = load float, ptr %v25, align 4, !llvm.access.group !0
-  %v27 = getelementptr inbounds [64 x i8], ptr %v13, i64 %v24
-  %v28 = getelementptr inbounds i32, ptr %v27, i64 %v17
-  %v29 = load float, ptr %v28, align 4, !llvm.access.group !0
-  %v33 = load float, ptr %v6, align 4
-  %v30 = call float @llvm.fma.f32(float %v26, float %v29, float %v33)
-  br label %b4
-b4:
-  %v31 = add i32 %v22, 1
-  br label %b2
-b5:
-  %v34 = load float, ptr %v6, align 4
-  store float %v34, ptr %p8, align 4, !llvm.access.group !0
+  %v64 = load float, ptr %v29, align 4, !llvm.access.group !0
+  %v65 = load float, ptr %v31, align 4, !llvm.access.group !0
+  %v112 = load float, ptr %v4, align 4
+  %v66 = call float @llvm.fma.f32(float %v64, float %v65, float %v112)
+  %v67 = load float, ptr %v32, align 4, !llvm.access.group !0
+  %v68 = load float, ptr %v33, align 4, !llvm.access.group !0
+  %v69 = call float @llvm.fma.f32(float %v67, float %v68, float %v66)
+  %v70 = load float, ptr %v34, align 4, !llvm.access.group !0
+  %v71 = load float, ptr %v35, align 4, !llvm.access.group !0
+  %v72 = call float @llvm.fma.f32(float %v70, float %v71, float %v69)
+  %v73 = load float, ptr %v36, align 4, !llvm.access.group !0
+  %v74 = load float, ptr %v37, align 4, !llvm.access.group !0
+  %v75 = call float @llvm.fma.f32(float %v73, float %v74, float %v72)
+  %v76 = load float, ptr %v38, align 4, !llvm.access.group !0
+  %v77 = load float, ptr %v39, align 4, !llvm.access.group !0
+  %v78 = call float @llvm.fma.f32(float %v76, float %v77, float %v75)
+  %v79 = load float, ptr %v40, align 4, !llvm.access.group !0
+  %v80 = load float, ptr %v41, align 4, !llvm.access.group !0
+  %v81 = call float @llvm.fma.f32(float %v79, float %v80, float %v78)
+  %v82 = load float, ptr %v42, align 4, !llvm.access.group !0
+  %v83 = load float, ptr %v43, align 4, !llvm.access.group !0
+  %v84 = call float @llvm.fma.f32(float %v82, float %v83, float %v81)
+  %v85 = load float, ptr %v44, align 4, !llvm.access.group !0
+  %v86 = load float, ptr %v45, align 4, !llvm.access.group !0
+  %v87 = call float @llvm.fma.f32(float %v85, float %v86, float %v84)
+  %v88 = load float, ptr %v46, align 4, !llvm.access.group !0
+  %v89 = load float, ptr %v47, align 4, !llvm.access.group !0
+  %v90 = call float @llvm.fma.f32(float %v88, float %v89, float %v87)
+  %v91 = load float, ptr %v48, align 4, !llvm.access.group !0
+  %v92 = load float, ptr %v49, align 4, !llvm.access.group !0
+  %v93 = call float @llvm.fma.f32(float %v91, float %v92, float %v90)
+  %v94 = load float, ptr %v50, align 4, !llvm.access.group !0
+  %v95 = load float, ptr %v51, align 4, !llvm.access.group !0
+  %v96 = call float @llvm.fma.f32(float %v94, float %v95, float %v93)
+  %v97 = load float, ptr %v52, align 4, !llvm.access.group !0
+  %v98 = load float, ptr %v53, align 4, !llvm.access.group !0
+  %v99 = call float @llvm.fma.f32(float %v97, float %v98, float %v96)
+  %v100 = load float, ptr %v54, align 4, !llvm.access.group !0
+  %v101 = load float, ptr %v55, align 4, !llvm.access.group !0
+  %v102 = call float @llvm.fma.f32(float %v100, float %v101, float %v99)
+  %v103 = load float, ptr %v56, align 4, !llvm.access.group !0
+  %v104 = load float, ptr %v57, align 4, !llvm.access.group !0
+  %v105 = call float @llvm.fma.f32(float %v103, float %v104, float %v102)
+  %v106 = load float, ptr %v58, align 4, !llvm.access.group !0
+  %v107 = load float, ptr %v59, align 4, !llvm.access.group !0
+  %v108 = call float @llvm.fma.f32(float %v106, float %v107, float %v105)
+  %v109 = load float, ptr %v60, align 4, !llvm.access.group !0
+  %v110 = load float, ptr %v61, align 4, !llvm.access.group !0
+  %v111 = call float @llvm.fma.f32(float %v109, float %v110, float %v108)
+  store float %v111, ptr %v5, align 4
+  %v114 = load float, ptr %v5, align 4
+  store float %v114, ptr %p8, align 4, !llvm.access.group !0
   ret i32 2
 }
 
@@ -141,56 +198,57 @@ b0:
   %v13 = alloca [4 x i8], align 4
   %v14 = alloca [4 x i8], align 4
   %v15 = alloca [4 x i8], align 4
-  %v19 = getelementptr inbounds i8, ptr %p6, i64 0
-  %v20 = getelementptr inbounds i8, ptr %p6, i64 1024
-  %v21 = add i32 %thread_index.x, 0
-  %v22 = add i32 %thread_index.y, 0
-  %v23 = add i32 %block_index.y, 0
-  %v24 = mul i32 %v23, 16
-  %v25 = add i32 %v24, %v22
-  %v26 = add i32 %block_index.x, 0
-  %v27 = mul i32 %v26, 16
-  %v28 = add i32 %v27, %v21
-  %v29 = icmp slt i32 %v25, %p3
-  %v30 = mul i32 %v25, %p5
-  %v31 = sext i32 %v22 to i64
-  %v32 = getelementptr inbounds [64 x i8], ptr %v19, i64 %v31
-  %v33 = sext i32 %v21 to i64
-  %v34 = getelementptr inbounds i32, ptr %v32, i64 %v33
-  %v35 = icmp slt i32 %v28, %p4
-  %v36 = getelementptr inbounds [64 x i8], ptr %v20, i64 %v31
-  %v37 = getelementptr inbounds i32, ptr %v36, i64 %v33
-  %v38 = icmp slt i32 %v25, %p3
-  %v39 = icmp slt i32 %v28, %p4
-  %v40 = and i1 %v38, %v39
-  %v41 = mul i32 %v25, %p4
-  %v42 = add i32 %v41, %v28
-  %v43 = sext i32 %v42 to i64
-  %v44 = getelementptr inbounds i32, ptr %p2, i64 %v43
+  %v20 = getelementptr inbounds i8, ptr %p6, i64 0
+  %v21 = getelementptr inbounds i8, ptr %p6, i64 1024
+  %v22 = add i32 %thread_index.x, 0
+  %v23 = add i32 %thread_index.y, 0
+  %v24 = add i32 %block_index.y, 0
+  %v25 = shl i32 %v24, 4
+  %v26 = add i32 %v25, %v23
+  %v27 = add i32 %block_index.x, 0
+  %v28 = shl i32 %v27, 4
+  %v29 = add i32 %v28, %v22
+  %v30 = icmp slt i32 %v26, %p3
+  %v31 = mul i32 %v26, %p5
+  %v32 = sext i32 %v23 to i64
+  %v33 = getelementptr inbounds [64 x i8], ptr %v20, i64 %v32
+  %v34 = sext i32 %v22 to i64
+  %v35 = getelementptr inbounds i32, ptr %v33, i64 %v34
+  %v36 = icmp slt i32 %v29, %p4
+  %v37 = getelementptr inbounds [64 x i8], ptr %v21, i64 %v32
+  %v38 = getelementptr inbounds i32, ptr %v37, i64 %v34
+  %v39 = and i1 %v30, %v36
+  %v40 = mul i32 %v26, %p4
+  %v41 = add i32 %v40, %v29
+  %v42 = sext i32 %v41 to i64
+  %v43 = getelementptr inbounds i32, ptr %p2, i64 %v42
   store i32 %p9, ptr %v13, align 4
-  %v46 = load float, ptr %p8, align 4, !llvm.access.group !0
-  store float %v46, ptr %v14, align 4
+  %v45 = load float, ptr %p8, align 4, !llvm.access.group !0
+  store float %v45, ptr %v15, align 4
   br label %b1
 b1:
-  br label %b10
+  %v72 = load i32, ptr %v13, align 4
+  %v47 = add i32 %v72, 16
+  %v86 = load float, ptr %v15, align 4
+  br label %b2
 b2:
-  %v48 = phi float [ %v87, %b10 ]
-  %v49 = phi i32 [ %v71, %b10 ]
-  store float %v48, ptr %v15, align 4
+  %v48 = phi float [ %v86, %b1 ]
+  %v49 = phi i32 [ %v47, %b1 ]
+  store float %v48, ptr %v14, align 4
   store i32 %v49, ptr %v13, align 4
   %v75 = load i32, ptr %v13, align 4
   %v50 = icmp slt i32 %v75, %p5
-  br i1 %v50, label %b3, label %b11
+  br i1 %v50, label %b3, label %b10
 b3:
   %v76 = load i32, ptr %v13, align 4
-  %v51 = add i32 %v76, %v21
+  %v51 = add i32 %v76, %v22
   %v52 = icmp slt i32 %v51, %p5
-  %v53 = and i1 %v29, %v52
+  %v53 = and i1 %v30, %v52
   br i1 %v53, label %b4, label %b5
 b4:
   %v77 = load i32, ptr %v13, align 4
-  %v54 = add i32 %v30, %v77
-  %v55 = add i32 %v54, %v21
+  %v54 = add i32 %v31, %v77
+  %v55 = add i32 %v54, %v22
   %v56 = sext i32 %v55 to i64
   %v57 = getelementptr inbounds i32, ptr %p0, i64 %v56
   %v58 = load float, ptr %v57, align 4, !llvm.access.group !0
@@ -199,15 +257,15 @@ b5:
   br label %b6
 b6:
   %v59 = phi float [ %v58, %b4 ], [ 0x0000000000000000, %b5 ]
-  store float %v59, ptr %v34, align 4, !llvm.access.group !0
+  store float %v59, ptr %v35, align 4, !llvm.access.group !0
   %v78 = load i32, ptr %v13, align 4
-  %v61 = add i32 %v78, %v22
+  %v61 = add i32 %v78, %v23
   %v62 = icmp slt i32 %v61, %p5
-  %v63 = and i1 %v62, %v35
+  %v63 = and i1 %v62, %v36
   br i1 %v63, label %b7, label %b8
 b7:
   %v64 = mul i32 %v61, %p4
-  %v65 = add i32 %v64, %v28
+  %v65 = add i32 %v64, %v29
   %v66 = sext i32 %v65 to i64
   %v67 = getelementptr inbounds i32, ptr %p1, i64 %v66
   %v68 = load float, ptr %v67, align 4, !llvm.access.group !0
@@ -216,24 +274,19 @@ b8:
   br label %b9
 b9:
   %v69 = phi float [ %v68, %b7 ], [ 0x0000000000000000, %b8 ]
-  store float %v69, ptr %v37, align 4, !llvm.access.group !0
+  store float %v69, ptr %v38, align 4, !llvm.access.group !0
   %v79 = load i32, ptr %v13, align 4
   store i32 %v79, ptr %p10, align 4, !llvm.access.group !0
-  %v81 = load float, ptr %v15, align 4
+  %v81 = load float, ptr %v14, align 4
   store float %v81, ptr %p7, align 4, !llvm.access.group !0
   ret i32 1
 b10:
-  %v84 = load i32, ptr %v13, align 4
-  %v71 = add i32 %v84, 16
-  %v87 = load float, ptr %v14, align 4
-  br label %b2
+  br i1 %v39, label %b11, label %b12
 b11:
-  br i1 %v40, label %b12, label %b13
+  %v84 = load float, ptr %v14, align 4
+  store float %v84, ptr %v43, align 4, !llvm.access.group !0
+  br label %b12
 b12:
-  %v85 = load float, ptr %v15, align 4
-  store float %v85, ptr %v44, align 4, !llvm.access.group !0
-  br label %b13
-b13:
   ret i32 3
 }
 

@@ -6,28 +6,21 @@ target triple = "nvptx64-nvidia-cuda"
 @calls =  addrspace(1) externally_initialized global [4 x i8] zeroinitializer, align 4
 @start =  addrspace(1) externally_initialized global [20 x i8] c"\01\00\00\00\02\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00", align 4
 @number.4 = internal addrspace(1) externally_initialized global [4 x i8] c"\28\00\00\00", align 4
-define internal i32 @next_number.0() alwaysinline #0 {
-b0:
-  %v1 = addrspacecast ptr addrspace(1) @number.4 to ptr
-  %v3 = atomicrmw add ptr %v1, i32 1 syncscope("device") monotonic
-  ret i32 %v3
-}
-
 define ptx_kernel void @use(ptr addrspace(1) %p0) #0 {
 b0:
   %v3 = addrspacecast ptr addrspace(1) @calls to ptr
   %v5 = atomicrmw add ptr %v3, i32 1 syncscope("device") monotonic
-  %v31 = getelementptr inbounds i8, ptr addrspace(4) @limits, i64 4
-  %v32 = getelementptr inbounds i32, ptr addrspace(4) %v31, i64 1
-  %v12 = load i32, ptr addrspace(4) %v32, align 4
-  %v33 = getelementptr inbounds i32, ptr addrspace(1) @start, i64 1
-  store i32 %v12, ptr addrspace(1) %v33, align 4
-  %v34 = getelementptr inbounds i32, ptr addrspace(4) @taps, i64 1
-  %v20 = load float, ptr addrspace(4) %v34, align 4
+  %v37 = getelementptr inbounds i8, ptr addrspace(4) @limits, i64 8
+  %v12 = load i32, ptr addrspace(4) %v37, align 4
+  %v38 = getelementptr inbounds i32, ptr addrspace(1) @start, i64 1
+  store i32 %v12, ptr addrspace(1) %v38, align 4
+  %v39 = getelementptr inbounds i32, ptr addrspace(4) @taps, i64 1
+  %v20 = load float, ptr addrspace(4) %v39, align 4
   %v23 = load float, ptr addrspace(4) @limits, align 4
   %v24 = fadd float %v20, %v23
-  %v25 = call i32 @next_number.0()
-  %v26 = sitofp i32 %v25 to float
+  %v32 = addrspacecast ptr addrspace(1) @number.4 to ptr
+  %v34 = atomicrmw add ptr %v32, i32 1 syncscope("device") monotonic
+  %v26 = sitofp i32 %v34 to float
   %v27 = fadd float %v24, %v26
   store float %v27, ptr addrspace(1) %p0, align 4
   ret void

@@ -6,26 +6,19 @@ target triple = "x86_64-unknown-linux-gnu"
 @calls = dso_local externally_initialized global [4 x i8] zeroinitializer, align 4
 @start = dso_local externally_initialized global [20 x i8] c"\01\00\00\00\02\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00", align 4
 @number.4 = internal externally_initialized global [4 x i8] c"\28\00\00\00", align 4
-define internal i32 @next_number.0() alwaysinline #0 {
-b0:
-  %v3 = atomicrmw add ptr @number.4, i32 1 monotonic
-  ret i32 %v3
-}
-
 define internal void @use.item(ptr %p0, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v5 = atomicrmw add ptr @calls, i32 1 monotonic
-  %v31 = getelementptr inbounds i8, ptr @limits, i64 4
-  %v32 = getelementptr inbounds i32, ptr %v31, i64 1
-  %v12 = load i32, ptr %v32, align 4, !llvm.access.group !0
-  %v33 = getelementptr inbounds i32, ptr @start, i64 1
-  store i32 %v12, ptr %v33, align 4, !llvm.access.group !0
-  %v34 = getelementptr inbounds i32, ptr @taps, i64 1
-  %v20 = load float, ptr %v34, align 4, !llvm.access.group !0
+  %v37 = getelementptr inbounds i8, ptr @limits, i64 8
+  %v12 = load i32, ptr %v37, align 4, !llvm.access.group !0
+  %v38 = getelementptr inbounds i32, ptr @start, i64 1
+  store i32 %v12, ptr %v38, align 4, !llvm.access.group !0
+  %v39 = getelementptr inbounds i32, ptr @taps, i64 1
+  %v20 = load float, ptr %v39, align 4, !llvm.access.group !0
   %v23 = load float, ptr @limits, align 4, !llvm.access.group !0
   %v24 = fadd float %v20, %v23
-  %v25 = call i32 @next_number.0()
-  %v26 = sitofp i32 %v25 to float
+  %v34 = atomicrmw add ptr @number.4, i32 1 monotonic
+  %v26 = sitofp i32 %v34 to float
   %v27 = fadd float %v24, %v26
   store float %v27, ptr %p0, align 4, !llvm.access.group !0
   ret void
@@ -77,7 +70,7 @@ item:
   call void @use.item(ptr %a0, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %x.next = add nuw nsw i32 %thread_index.x, 1
   %x.more = icmp ult i32 %x.next, %block_size.x
-  br i1 %x.more, label %item, label %row.end, !llvm.loop !3
+  br i1 %x.more, label %item, label %row.end, !llvm.loop !1
 row.end:
   %y.next = add nuw nsw i32 %thread_index.y, 1
   %y.more = icmp ult i32 %y.next, %block_size.y
@@ -103,8 +96,8 @@ done:
   ret void
 }
 
-!3 = distinct !{!3, !4}
-!4 = !{!"llvm.loop.parallel_accesses", !0}
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.parallel_accesses", !0}
 
 attributes #0 = { nounwind "target-cpu"="x86-64-v3" }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }

@@ -1,0 +1,288 @@
+//! Simplifies the graph of blocks: chains become one block, branches around a few cheap instructions become selects, empty blocks
+//! on the way are skipped.
+//!
+//! Every operation without effect is total, so computing one that the source would have skipped changes nothing; only cheap ones
+//! are, and no loads.
+
+use super::{Pass, Unit, cost};
+use crate::ir::{BlockId, Function, Op, Terminator, Type, Value, cfg::Cfg};
+
+pub struct ControlFlow;
+
+/// Cost of what one side of a branch may compute in vain.
+const MAX_SPECULATED_COST: u64 = 6;
+/// Selects that one branch may become.
+const MAX_SELECTS: usize = 3;
+
+impl Pass for ControlFlow {
+    fn name(&self) -> &'static str {
+        "control-flow"
+    }
+
+    fn run(&self, unit: &mut Unit<'_>) -> u64 {
+        unit.each_function(|function, _, _| {
+            let mut changes = 0;
+            // Each round makes at least one block unreachable; nests of branches close from the inside out.
+            for _ in 0..function.blocks.len() {
+                let round =
+                    skip_empty_blocks(function) + merge_chains(function) + make_selects(function);
+                if round == 0 {
+                    break;
+                }
+                changes += round;
+                super::dead_code::unreachable_blocks(function);
+            }
+            changes
+        })
+    }
+}
+
+/// A block with one predecessor that leads nowhere else becomes its end.
+fn merge_chains(function: &mut Function) -> u64 {
+    let cfg = Cfg::new(function);
+    let mut changes = 0;
+    let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
+    // Blocks that became parts of others.
+    let mut home: Vec<BlockId> = (0..function.blocks.len())
+        .map(|index| BlockId(index as u32))
+        .collect();
+    for &block in &cfg.order {
+        let [predecessor] = cfg.predecessors[block.0 as usize].as_slice() else {
+            continue;
+        };
+        let into = home[predecessor.0 as usize];
+        if block.0 == 0
+            || into == block
+            || function.blocks[into.0 as usize].terminator != Terminator::Jump(block)
+        {
+            continue;
+        }
+        let moved = std::mem::take(&mut function.blocks[block.0 as usize].instructions);
+        for value in moved {
+            match function.op(value) {
+                Op::Phi(inputs) => {
+                    replacement[value.0 as usize] = inputs.first().map(|(_, input)| *input);
+                    function.values[value.0 as usize].op = Op::Nothing;
+                }
+                _ => function.blocks[into.0 as usize].instructions.push(value),
+            }
+        }
+        let data = &mut function.blocks[block.0 as usize];
+        let terminator = std::mem::replace(&mut data.terminator, Terminator::Unreachable);
+        let line = data.line;
+        terminator.for_each_target(|target| rename_predecessor(function, target, block, into));
+        function.blocks[into.0 as usize].terminator = terminator;
+        function.blocks[into.0 as usize].line = line;
+        home[block.0 as usize] = into;
+        changes += 1;
+    }
+    if changes > 0 {
+        function.replace_uses(&replacement);
+    }
+    changes
+}
+
+fn rename_predecessor(function: &mut Function, block: BlockId, old: BlockId, new: BlockId) {
+    for index in 0..function.blocks[block.0 as usize].instructions.len() {
+        let value = function.blocks[block.0 as usize].instructions[index];
+        let Op::Phi(inputs) = &mut function.values[value.0 as usize].op else {
+            break;
+        };
+        for (from, _) in inputs.iter_mut().filter(|(from, _)| *from == old) {
+            *from = new;
+        }
+    }
+}
+
+/// Whether a block starts with a phi.
+fn has_phis(function: &Function, block: BlockId) -> bool {
+    function.blocks[block.0 as usize]
+        .instructions
+        .first()
+        .is_some_and(|value| matches!(function.op(*value), Op::Phi(_)))
+}
+
+/// Edges to an empty block go where it leads, where no phi tells the ways apart.
+fn skip_empty_blocks(function: &mut Function) -> u64 {
+    let mut changes = 0;
+    for index in 1..function.blocks.len() {
+        let block = BlockId(index as u32);
+        let Terminator::Jump(target) = function.blocks[index].terminator else {
+            continue;
+        };
+        if !function.blocks[index].instructions.is_empty()
+            || target == block
+            || has_phis(function, target)
+        {
+            continue;
+        }
+        for other in 0..function.blocks.len() {
+            let terminator = &mut function.blocks[other].terminator;
+            let mut moved = 0;
+            super::unrolling::for_each_target_mut(terminator, |to| {
+                if *to == block {
+                    *to = target;
+                    moved += 1;
+                }
+            });
+            changes += moved;
+        }
+    }
+    changes + join_equal_ways(function)
+}
+
+/// A branch both of whose ways are one is a jump.
+fn join_equal_ways(function: &mut Function) -> u64 {
+    let mut changes = 0;
+    for block in &mut function.blocks {
+        if let Terminator::Branch { yes, no, .. } = block.terminator
+            && yes == no
+        {
+            block.terminator = Terminator::Jump(yes);
+            changes += 1;
+        }
+    }
+    changes
+}
+
+/// A branch whose sides only compute cheap values and meet again.
+struct Diamond {
+    condition: Value,
+    /// The sides, where they have a block of their own.
+    sides: [Option<BlockId>; 2],
+    join: BlockId,
+}
+
+fn make_selects(function: &mut Function) -> u64 {
+    let cfg = Cfg::new(function);
+    let mut is_changed = vec![false; function.blocks.len()];
+    let mut changes = 0;
+    for &block in &cfg.order {
+        let Some(diamond) = diamond(function, &cfg, block) else {
+            continue;
+        };
+        let touched = [
+            Some(block),
+            diamond.sides[0],
+            diamond.sides[1],
+            Some(diamond.join),
+        ];
+        if touched
+            .iter()
+            .flatten()
+            .any(|block| is_changed[block.0 as usize])
+        {
+            continue;
+        }
+        for block in touched.iter().flatten() {
+            is_changed[block.0 as usize] = true;
+        }
+        convert(function, block, &diamond);
+        changes += 1;
+    }
+    changes
+}
+
+fn diamond(function: &Function, cfg: &Cfg, block: BlockId) -> Option<Diamond> {
+    let Terminator::Branch { condition, yes, no } = function.blocks[block.0 as usize].terminator
+    else {
+        return None;
+    };
+    if yes == no {
+        return None;
+    }
+    let side = |start: BlockId| -> Option<BlockId> {
+        let Terminator::Jump(to) = function.blocks[start.0 as usize].terminator else {
+            return None;
+        };
+        (cfg.predecessors[start.0 as usize].as_slice() == [block] && to != start).then_some(to)
+    };
+    let (sides, join) = match (side(yes), side(no)) {
+        (Some(one), Some(other)) if one == other => ([Some(yes), Some(no)], one),
+        (Some(to), _) if to == no => ([Some(yes), None], no),
+        (_, Some(to)) if to == yes => ([None, Some(no)], yes),
+        _ => return None,
+    };
+    // A join that is the head of a loop around the branch keeps its edges: loops stay recognisable.
+    if join == block || cfg.dominates(join, block) {
+        return None;
+    }
+    for side in sides.iter().flatten() {
+        let mut cost = 0;
+        for value in &function.blocks[side.0 as usize].instructions {
+            let op = function.op(*value);
+            if !op.is_pure() {
+                return None;
+            }
+            cost += cost::of_instruction(function, op, function.ty(*value));
+        }
+        if cost > MAX_SPECULATED_COST {
+            return None;
+        }
+    }
+    let phis = function.blocks[join.0 as usize]
+        .instructions
+        .iter()
+        .take_while(|value| matches!(function.op(**value), Op::Phi(_)));
+    (phis.count() <= MAX_SELECTS).then_some(Diamond {
+        condition,
+        sides,
+        join,
+    })
+}
+
+fn convert(function: &mut Function, block: BlockId, diamond: &Diamond) {
+    let ends = diamond.sides.map(|side| side.unwrap_or(block));
+    for side in diamond.sides.iter().flatten() {
+        let moved = std::mem::take(&mut function.blocks[side.0 as usize].instructions);
+        function.blocks[block.0 as usize].instructions.extend(moved);
+    }
+    for index in 0..function.blocks[diamond.join.0 as usize].instructions.len() {
+        let phi = function.blocks[diamond.join.0 as usize].instructions[index];
+        let Op::Phi(inputs) = function.op(phi).clone() else {
+            break;
+        };
+        let input = |from: BlockId| {
+            inputs
+                .iter()
+                .find(|(end, _)| *end == from)
+                .map(|(_, value)| *value)
+        };
+        let (Some(when_yes), Some(when_no)) = (input(ends[0]), input(ends[1])) else {
+            continue;
+        };
+        let chosen = select(function, block, diamond.condition, when_yes, when_no, phi);
+        let rest = inputs
+            .into_iter()
+            .filter(|(from, _)| !ends.contains(from))
+            .chain([(block, chosen)])
+            .collect();
+        function.values[phi.0 as usize].op = Op::Phi(rest);
+    }
+    function.blocks[block.0 as usize].terminator = Terminator::Jump(diamond.join);
+}
+
+fn select(
+    function: &mut Function,
+    block: BlockId,
+    condition: Value,
+    yes: Value,
+    no: Value,
+    phi: Value,
+) -> Value {
+    if yes == no {
+        return yes;
+    }
+    let (ty, line) = (function.ty(phi), function.values[phi.0 as usize].line);
+    let known = |value: Value| function.constant(value).map(|bits| bits & 1);
+    // Conditions joined by && and || come as branches over constants.
+    let op = match (ty, known(yes), known(no)) {
+        (Type::I1, None, Some(0)) => Op::Binary(crate::ir::BinaryOp::And, condition, yes),
+        (Type::I1, Some(1), None) => Op::Binary(crate::ir::BinaryOp::Or, condition, no),
+        (Type::I1, Some(1), Some(0)) => return condition,
+        _ => Op::Select(condition, yes, no),
+    };
+    let value = function.add_value(op, ty, line);
+    function.blocks[block.0 as usize].instructions.push(value);
+    value
+}

@@ -1,0 +1,144 @@
+//! How many values are live at once: an estimate of the 32-bit registers a work-item needs.
+
+use crate::ir::{BlockId, Function, Op, Type, Value, cfg::Cfg};
+
+/// Rounds over the graph after which liveness is taken as it is: reducible graphs settle in loop depth + 2.
+const MAX_ROUNDS: usize = 32;
+
+/// The most registers that are live anywhere in a function.
+pub fn most_live(function: &Function, cfg: &Cfg) -> u64 {
+    most_live_in(function, cfg, &cfg.order)
+}
+
+/// The most registers that are live in some of the blocks.
+pub fn most_live_in(function: &Function, cfg: &Cfg, blocks: &[BlockId]) -> u64 {
+    let live_out = live_out(function, cfg);
+    let mut most = 0;
+    for &block in blocks {
+        let mut live = live_out[block.0 as usize].clone();
+        let mut count: u64 = live.iter().map(|index| size(function, index)).sum();
+        most = most.max(count);
+        let data = &function.blocks[block.0 as usize];
+        let add = |live: &mut Set, value: Value| {
+            if occupies(function, value) && live.insert(value.0) {
+                size(function, value.0)
+            } else {
+                0
+            }
+        };
+        if let Some(operand) = data.terminator.operand() {
+            count += add(&mut live, operand);
+        }
+        for &value in data.instructions.iter().rev() {
+            if live.remove(value.0) {
+                count -= size(function, value.0);
+            }
+            if !matches!(function.op(value), Op::Phi(_)) {
+                function
+                    .op(value)
+                    .for_each_operand(|operand| count += add(&mut live, operand));
+            }
+            most = most.max(count);
+        }
+    }
+    most
+}
+
+/// Constants, addresses and built-in variables are made where they are needed or lie in scalar registers.
+fn occupies(function: &Function, value: Value) -> bool {
+    !function.op(value).is_floating() && !matches!(function.op(value), Op::Slot { .. })
+}
+
+/// 32-bit registers of a value.
+fn size(function: &Function, index: u32) -> u64 {
+    match function.values[index as usize].ty {
+        Type::Void => 0,
+        ty => u64::from(ty.bits().div_ceil(32)),
+    }
+}
+
+/// A set of values.
+#[derive(Clone, PartialEq, Eq, Default)]
+struct Set(Vec<u64>);
+
+impl Set {
+    fn insert(&mut self, index: u32) -> bool {
+        let (word, bit) = (index as usize / 64, 1 << (index % 64));
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        let is_new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
+    }
+
+    fn remove(&mut self, index: u32) -> bool {
+        let (word, bit) = (index as usize / 64, 1 << (index % 64));
+        let Some(entry) = self.0.get_mut(word) else {
+            return false;
+        };
+        let was_there = *entry & bit != 0;
+        *entry &= !bit;
+        was_there
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().enumerate().flat_map(|(word, bits)| {
+            let bits = *bits;
+            (0..64u32)
+                .filter(move |bit| bits >> bit & 1 == 1)
+                .map(move |bit| word as u32 * 64 + bit)
+        })
+    }
+}
+
+fn live_out(function: &Function, cfg: &Cfg) -> Vec<Set> {
+    let mut live_in = vec![Set::default(); function.blocks.len()];
+    let mut live_out = vec![Set::default(); function.blocks.len()];
+    for _ in 0..MAX_ROUNDS {
+        let mut changed = false;
+        for &block in cfg.order.iter().rev() {
+            let data = &function.blocks[block.0 as usize];
+            let mut live = Set::default();
+            data.terminator.for_each_target(|target| {
+                for index in live_in[target.0 as usize].iter() {
+                    live.insert(index);
+                }
+                for &phi in &function.blocks[target.0 as usize].instructions {
+                    let Op::Phi(inputs) = function.op(phi) else {
+                        break;
+                    };
+                    for (from, input) in inputs {
+                        if *from == block && occupies(function, *input) {
+                            live.insert(input.0);
+                        }
+                    }
+                }
+            });
+            live_out[block.0 as usize] = live.clone();
+            if let Some(operand) = data.terminator.operand()
+                && occupies(function, operand)
+            {
+                live.insert(operand.0);
+            }
+            for &value in data.instructions.iter().rev() {
+                live.remove(value.0);
+                if !matches!(function.op(value), Op::Phi(_)) {
+                    function.op(value).for_each_operand(|operand| {
+                        if occupies(function, operand) {
+                            live.insert(operand.0);
+                        }
+                    });
+                }
+            }
+            if live_in[block.0 as usize] != live {
+                live_in[block.0 as usize] = live;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    live_out
+}

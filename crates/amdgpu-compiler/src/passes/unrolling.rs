@@ -1,0 +1,293 @@
+//! Full unrolling: a loop whose number of turns is a small constant becomes its turns, one after the other, so that indices into
+//! local arrays become constants and nothing is left of counting.
+//!
+//! Loops with a barrier stay: on the CPU every copy of a barrier would be a region of its own.
+
+use super::cost::registers;
+use super::trip_count::{Counted, counted};
+use super::{Budget, Findings, Pass, Unit};
+use crate::ir::loops::{Loop, Loops};
+use crate::ir::{
+    Block, BlockId, Cooperation, Function, Instruction, Op, Terminator, Value, cfg::Cfg,
+};
+
+pub struct Unrolling;
+
+/// Loops of one function that are unrolled in one run: each is found anew, so the number is bounded.
+const MAX_LOOPS: usize = 64;
+
+/// Live registers above which the turns of a loop are better kept apart: half of what a work-item has on current GPUs (256 VGPRs on
+/// gfx9 to gfx12, 255 on `sm_70` to `sm_90`), since turns that overlap double what is alive.
+const MAX_LIVE_REGISTERS: u64 = 128;
+
+impl Pass for Unrolling {
+    fn name(&self) -> &'static str {
+        "unrolling"
+    }
+
+    fn run(&self, unit: &mut Unit<'_>) -> u64 {
+        let budget = unit.budget;
+        unit.each_function(|function, _, findings| {
+            let mut changes = 0;
+            let mut refused = Vec::new();
+            while changes < MAX_LOOPS as u64 && unroll_one(function, budget, &mut refused, findings)
+            {
+                changes += 1;
+            }
+            changes
+        })
+    }
+}
+
+/// Unrolls the first loop that is worth it.
+fn unroll_one(
+    function: &mut Function,
+    budget: Budget,
+    refused: &mut Vec<BlockId>,
+    findings: &mut Findings,
+) -> bool {
+    let cfg = Cfg::new(function);
+    let loops = Loops::new(function, &cfg);
+    for item in &loops.list {
+        if refused.contains(&item.header) {
+            continue;
+        }
+        let size: usize = item
+            .blocks
+            .iter()
+            .map(|block| function.blocks[block.0 as usize].instructions.len() + 1)
+            .sum();
+        let has_barrier = item.any(function, |op| {
+            matches!(op, Op::Cooperative(Cooperation::Barrier, _))
+        });
+        let limit = (budget.unrolled_instructions / size.max(1)) as u64;
+        let plan = (!has_barrier && limit > 0)
+            .then(|| counted(function, &cfg, item, limit.min(budget.unrolled_turns)))
+            .flatten();
+        let Some(plan) = plan else {
+            refused.push(item.header);
+            continue;
+        };
+        if item.preheader(function, &cfg).is_none() {
+            refused.push(item.header);
+            continue;
+        }
+        let line = function.blocks[item.header.0 as usize].line;
+        let pressure = registers::most_live_in(function, &cfg, &item.blocks);
+        if pressure > MAX_LIVE_REGISTERS {
+            refused.push(item.header);
+            findings.add(function, line, || {
+                format!(
+                    "loop of {} turns kept: {pressure} registers are live in its body",
+                    plan.turns
+                )
+            });
+            continue;
+        }
+        findings.add(function, line, || {
+            format!(
+                "loop of {} turns unrolled; about {pressure} registers are live in its body",
+                plan.turns
+            )
+        });
+        copy_turns(function, &cfg, item, &plan);
+        super::dead_code::unreachable_blocks(function);
+        return true;
+    }
+    false
+}
+
+fn copy_turns(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Counted) {
+    let Some(preheader) = item.preheader(function, cfg) else {
+        return;
+    };
+    let latch = item.latches[0];
+    let values_before = function.values.len();
+    let values: Vec<Value> = item
+        .blocks
+        .iter()
+        .flat_map(|block| function.blocks[block.0 as usize].instructions.clone())
+        .collect();
+    let mut mapped: Vec<Option<Value>> = vec![None; values_before];
+    let mut entry_of_next = BlockId(0);
+    // In the last turn the exiting block leaves; what would follow it is dropped as unreachable.
+    for turn in 0..=plan.turns {
+        let first_block = function.blocks.len() as u32;
+        let position_of = |block: BlockId| item.blocks.iter().position(|member| *member == block);
+        let new_block = |block: BlockId| {
+            position_of(block).map(|position| BlockId(first_block + position as u32))
+        };
+        let previous = mapped.clone();
+        let header_instructions = &function.blocks[item.header.0 as usize].instructions;
+        let header_phis: Vec<Value> = header_instructions
+            .iter()
+            .copied()
+            .take_while(|value| matches!(function.op(*value), Op::Phi(_)))
+            .collect();
+        for &phi in &header_phis {
+            if let Op::Phi(inputs) = function.op(phi) {
+                let input = |from_latch: bool| {
+                    inputs
+                        .iter()
+                        .find(|(from, _)| (*from == latch) == from_latch)
+                        .map(|(_, value)| *value)
+                };
+                mapped[phi.0 as usize] = if turn == 0 {
+                    input(false)
+                } else {
+                    input(true).map(|value| previous[value.0 as usize].unwrap_or(value))
+                };
+            }
+        }
+        let copied: Vec<Value> = values
+            .iter()
+            .copied()
+            .filter(|value| !header_phis.contains(value))
+            .collect();
+        for (number, value) in (function.values.len() as u32..).zip(&copied) {
+            mapped[value.0 as usize] = Some(Value(number));
+        }
+        let rename = |value: Value| {
+            mapped
+                .get(value.0 as usize)
+                .copied()
+                .flatten()
+                .unwrap_or(value)
+        };
+        for value in &copied {
+            let Instruction { op, ty, line } = function.values[value.0 as usize].clone();
+            let mut op = op;
+            op.for_each_operand_mut(|operand| *operand = rename(*operand));
+            if let Op::Phi(inputs) = &mut op {
+                for (from, _) in inputs {
+                    *from = new_block(*from).unwrap_or(*from);
+                }
+            }
+            function.add_value(op, ty, line);
+        }
+        let header_copy = new_block(item.header).unwrap_or(item.header);
+        // The back edge of this turn enters the next one, whose blocks come right behind these.
+        let next_header = BlockId(header_copy.0 + item.blocks.len() as u32);
+        for &block in &item.blocks {
+            let source = &function.blocks[block.0 as usize];
+            let instructions = source
+                .instructions
+                .iter()
+                .filter(|value| !header_phis.contains(value))
+                .map(|value| rename(*value))
+                .collect();
+            let mut terminator = source.terminator.clone();
+            if let Some(operand) = terminator.operand_mut() {
+                *operand = rename(*operand);
+            }
+            let line = source.line;
+            if block == plan.exiting {
+                let onward = onward(&source.terminator, plan.exit);
+                terminator = Terminator::Jump(if turn == plan.turns {
+                    plan.exit
+                } else {
+                    onward
+                });
+            }
+            let is_last = turn == plan.turns;
+            for_each_target_mut(&mut terminator, |target| {
+                if *target == item.header && block == latch {
+                    *target = if is_last { header_copy } else { next_header };
+                } else if let Some(new) = new_block(*target) {
+                    *target = new;
+                }
+            });
+            function.blocks.push(Block {
+                instructions,
+                terminator,
+                line,
+            });
+        }
+        if turn == 0 {
+            entry_of_next = header_copy;
+        }
+        if turn == plan.turns {
+            let exiting_copy = new_block(plan.exiting).unwrap_or(plan.exiting);
+            leave(function, item, plan, exiting_copy, &mapped, values_before);
+        }
+    }
+    function.blocks[preheader.0 as usize].terminator = Terminator::Jump(entry_of_next);
+}
+
+/// Names the values of the last turn behind the loop.
+fn leave(
+    function: &mut Function,
+    item: &Loop,
+    plan: &Counted,
+    exiting_copy: BlockId,
+    mapped: &[Option<Value>],
+    values_before: usize,
+) {
+    let member = item.membership(function);
+    let rename = |value: Value| {
+        mapped
+            .get(value.0 as usize)
+            .copied()
+            .flatten()
+            .unwrap_or(value)
+    };
+    let outside: Vec<usize> = (0..function.blocks.len())
+        .filter(|block| !member.get(*block).copied().unwrap_or(false))
+        .collect();
+    for block in outside {
+        for index in 0..function.blocks[block].instructions.len() {
+            let value = function.blocks[block].instructions[index];
+            // The copies refer to what they should already.
+            if value.0 as usize >= values_before {
+                continue;
+            }
+            let op = &mut function.values[value.0 as usize].op;
+            op.for_each_operand_mut(|operand| *operand = rename(*operand));
+            if let Op::Phi(inputs) = op
+                && block == plan.exit.0 as usize
+            {
+                for (from, _) in inputs.iter_mut().filter(|(from, _)| *from == plan.exiting) {
+                    *from = exiting_copy;
+                }
+            }
+        }
+        if let Some(operand) = function.blocks[block].terminator.operand_mut()
+            && (operand.0 as usize) < values_before
+        {
+            *operand = rename(*operand);
+        }
+    }
+}
+
+fn onward(terminator: &Terminator, exit: BlockId) -> BlockId {
+    match terminator {
+        Terminator::Branch { yes, no, .. } => {
+            if *yes == exit {
+                *no
+            } else {
+                *yes
+            }
+        }
+        _ => exit,
+    }
+}
+
+pub(super) fn for_each_target_mut(
+    terminator: &mut Terminator,
+    mut visit: impl FnMut(&mut BlockId),
+) {
+    match terminator {
+        Terminator::Jump(to) => visit(to),
+        Terminator::Branch { yes, no, .. } => {
+            visit(yes);
+            visit(no);
+        }
+        Terminator::Switch { cases, default, .. } => {
+            for (_, to) in cases {
+                visit(to);
+            }
+            visit(default);
+        }
+        Terminator::Return(_) | Terminator::Unreachable => {}
+    }
+}
