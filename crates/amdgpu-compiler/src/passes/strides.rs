@@ -49,6 +49,10 @@ impl<'f> Strides<'f> {
         let function = self.function;
         match function.op(value) {
             op if op.is_floating() => Some(0),
+            Op::Special(Special {
+                kind: SpecialKind::Lane,
+                ..
+            }) => None,
             Op::Special(Special { kind, axis }) => Some(i64::from(
                 *kind == SpecialKind::ThreadIndex && *axis == self.axis,
             )),

@@ -1,15 +1,13 @@
 //! Full unrolling: a loop whose number of turns is a small constant becomes its turns, one after the other, so that indices into
 //! local arrays become constants and nothing is left of counting.
 //!
-//! Loops with a barrier stay: on the CPU every copy of a barrier would be a region of its own.
+//! Loops in which work-items meet stay: on the CPU every copy of a barrier would be a region of its own.
 
 use super::cost::registers;
 use super::trip_count::{Counted, counted};
 use super::{Budget, Findings, Pass, Unit};
 use crate::ir::loops::{Loop, Loops};
-use crate::ir::{
-    Block, BlockId, Cooperation, Function, Instruction, Op, Terminator, Value, cfg::Cfg,
-};
+use crate::ir::{Block, BlockId, Function, Instruction, Op, Terminator, Value, cfg::Cfg};
 
 pub struct Unrolling;
 
@@ -57,11 +55,12 @@ fn unroll_one(
             .iter()
             .map(|block| function.blocks[block.0 as usize].instructions.len() + 1)
             .sum();
-        let has_barrier = item.any(function, |op| {
-            matches!(op, Op::Cooperative(Cooperation::Barrier, _))
-        });
+        let has_meeting = item.any(
+            function,
+            |op| matches!(op, Op::Cooperative(operation, _) if operation.is_meeting()),
+        );
         let limit = (budget.unrolled_instructions / size.max(1)) as u64;
-        let plan = (!has_barrier && limit > 0)
+        let plan = (!has_meeting && limit > 0)
             .then(|| counted(function, &cfg, item, limit.min(budget.unrolled_turns)))
             .flatten();
         let Some(plan) = plan else {

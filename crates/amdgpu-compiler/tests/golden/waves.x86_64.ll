@@ -3,191 +3,153 @@ target triple = "x86_64-unknown-linux-gnu"
 
 define internal i32 @k.region0(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
-  %v23 = alloca [4 x i8], align 4
-  %v25 = alloca [4 x i8], align 4
-  %v29 = getelementptr inbounds i8, ptr %p5, i64 0
-  %v30 = add i32 %block_index.x, 0
-  %v31 = add i32 %block_size.x, 0
-  %v32 = mul i32 %v30, %v31
-  %v33 = add i32 %thread_index.x, 0
-  %v34 = add i32 %v32, %v33
-  %v35 = icmp slt i32 %v34, %p4
-  %v36 = sext i32 %v34 to i64
-  %v37 = getelementptr inbounds i32, ptr %p0, i64 %v36
-  %v38 = sdiv i32 32, 2
-  %v39 = udiv i32 %v33, 32
-  %v40 = zext i32 %v39 to i64
-  %v41 = getelementptr inbounds i32, ptr %v29, i64 %v40
+  %v22 = alloca [4 x i8], align 4
+  %v24 = alloca [4 x i8], align 4
+  %v31 = getelementptr inbounds i8, ptr %p5, i64 0
+  %v32 = add i32 %block_index.x, 0
+  %v33 = add i32 %block_size.x, 0
+  %v34 = mul i32 %v32, %v33
+  %v35 = add i32 %thread_index.x, 0
+  %v36 = add i32 %v34, %v35
+  %v37 = icmp slt i32 %v36, %p4
+  %v38 = sext i32 %v36 to i64
+  %v39 = getelementptr inbounds i32, ptr %p0, i64 %v38
+  %v40 = lshr i32 32, 1
+  %v41 = add i32 %block_size.x, 0
+  %v42 = add i32 %block_size.y, 0
+  %v43 = add i32 %thread_index.x, 0
+  %v44 = add i32 %thread_index.y, 0
+  %v45 = add i32 %thread_index.z, 0
+  %v46 = mul i32 %v45, %v42
+  %v47 = add i32 %v46, %v44
+  %v48 = mul i32 %v47, %v41
+  %v49 = add i32 %v48, %v43
+  %v50 = and i32 %v49, 31
+  %v51 = add i32 32, -1
+  %v52 = and i32 %v50, %v51
+  %v53 = sub i32 %v51, %v52
+  %v54 = icmp eq i32 %v50, 0
+  %v55 = udiv i32 %v35, 32
+  %v56 = zext i32 %v55 to i64
+  %v57 = getelementptr inbounds i32, ptr %v31, i64 %v56
   br label %b1
 b1:
-  br i1 %v35, label %b2, label %b3
+  br i1 %v37, label %b2, label %b3
 b2:
-  %v42 = load i32, ptr %v37, align 4, !llvm.access.group !0
-  %v43 = sitofp i32 %v42 to float
+  %v58 = load i32, ptr %v39, align 4, !llvm.access.group !0
+  %v59 = sitofp i32 %v58 to float
   br label %b4
 b3:
   br label %b4
 b4:
-  %v44 = phi float [ %v43, %b2 ], [ 0x0000000000000000, %b3 ]
+  %v60 = phi float [ %v59, %b2 ], [ 0x0000000000000000, %b3 ]
   br label %b5
 b5:
-  %v45 = phi float [ %v44, %b4 ]
-  %v46 = phi i32 [ %v38, %b4 ]
-  store float %v45, ptr %v25, align 4
-  store i32 %v46, ptr %v23, align 4
-  %v55 = load i32, ptr %v23, align 4
-  %v47 = icmp sgt i32 %v55, 0
-  br i1 %v47, label %b6, label %b8
+  %v61 = phi float [ %v60, %b4 ]
+  %v62 = phi i32 [ %v40, %b4 ]
+  store float %v61, ptr %v24, align 4
+  store i32 %v62, ptr %v22, align 4
+  %v71 = load i32, ptr %v22, align 4
+  %v63 = icmp sgt i32 %v71, 0
+  br i1 %v63, label %b6, label %b7
 b6:
-  br label %b7
-b7:
-  %v56 = load float, ptr %v25, align 4
-  %v48 = bitcast float %v56 to i32
-  %v57 = load i32, ptr %v23, align 4
-  %v49 = call i32 @__agpu_lane_down.9(i32 %v57, i32 32, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %v58 = load i32, ptr %v23, align 4
-  store i32 %v58, ptr %p21, align 4, !llvm.access.group !0
-  %v60 = load float, ptr %v25, align 4
-  store float %v60, ptr %p6, align 4, !llvm.access.group !0
-  store i32 %v48, ptr %p14, align 4, !llvm.access.group !0
-  store i32 %v49, ptr %p15, align 4, !llvm.access.group !0
+  %v72 = load float, ptr %v24, align 4
+  %v64 = bitcast float %v72 to i32
+  %v73 = load i32, ptr %v22, align 4
+  %v65 = icmp ugt i32 %v73, %v53
+  %v74 = load i32, ptr %v22, align 4
+  %v66 = add i32 %v50, %v74
+  %v67 = select i1 %v65, i32 %v50, i32 %v66
+  %v75 = load i32, ptr %v22, align 4
+  store i32 %v75, ptr %p21, align 4, !llvm.access.group !0
+  %v77 = load float, ptr %v24, align 4
+  store float %v77, ptr %p6, align 4, !llvm.access.group !0
+  store i32 %v64, ptr %p14, align 4, !llvm.access.group !0
+  store i32 %v67, ptr %p15, align 4, !llvm.access.group !0
   ret i32 1
+b7:
+  br i1 %v54, label %b8, label %b9
 b8:
-  %v50 = call i32 @__lane_id.2(i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %v51 = icmp eq i32 %v50, 0
-  br i1 %v51, label %b9, label %b10
+  %v82 = load float, ptr %v24, align 4
+  store float %v82, ptr %v57, align 4, !llvm.access.group !0
+  br label %b9
 b9:
-  %v65 = load float, ptr %v25, align 4
-  store float %v65, ptr %v41, align 4, !llvm.access.group !0
-  br label %b10
-b10:
-  %v66 = load float, ptr %v25, align 4
-  store float %v66, ptr %p6, align 4, !llvm.access.group !0
+  %v83 = load float, ptr %v24, align 4
+  store float %v83, ptr %p6, align 4, !llvm.access.group !0
   ret i32 8
-}
-
-define internal i32 @__lane_id.2(i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
-b0:
-  %v2 = add i32 %block_size.x, 0
-  %v3 = add i32 %block_size.y, 0
-  %v4 = add i32 %thread_index.x, 0
-  %v5 = add i32 %thread_index.y, 0
-  %v6 = add i32 %thread_index.z, 0
-  %v7 = mul i32 %v6, %v3
-  %v8 = add i32 %v7, %v5
-  %v9 = mul i32 %v8, %v2
-  %v10 = add i32 %v9, %v4
-  %v0 = and i32 %v10, 31
-  ret i32 %v0
-}
-
-define internal i32 @__agpu_lane_down.9(i32 %p0, i32 %p1, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
-b0:
-  %v12 = add i32 %block_size.x, 0
-  %v13 = add i32 %block_size.y, 0
-  %v14 = add i32 %thread_index.x, 0
-  %v15 = add i32 %thread_index.y, 0
-  %v16 = add i32 %thread_index.z, 0
-  %v17 = mul i32 %v16, %v13
-  %v18 = add i32 %v17, %v15
-  %v19 = mul i32 %v18, %v12
-  %v20 = add i32 %v19, %v14
-  %v2 = and i32 %v20, 31
-  %v4 = sub i32 %p1, 1
-  %v6 = and i32 %v2, %v4
-  %v7 = sub i32 %v4, %v6
-  %v8 = icmp ugt i32 %p0, %v7
-  %v9 = add i32 %v2, %p0
-  %v10 = select i1 %v8, i32 %v2, i32 %v9
-  ret i32 %v10
-}
-
-define internal i32 @__agpu_lane_xor.10(i32 %p0, i32 %p1, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
-b0:
-  %v16 = add i32 %block_size.x, 0
-  %v17 = add i32 %block_size.y, 0
-  %v18 = add i32 %thread_index.x, 0
-  %v19 = add i32 %thread_index.y, 0
-  %v20 = add i32 %thread_index.z, 0
-  %v21 = mul i32 %v20, %v17
-  %v22 = add i32 %v21, %v19
-  %v23 = mul i32 %v22, %v16
-  %v24 = add i32 %v23, %v18
-  %v2 = and i32 %v24, 31
-  %v5 = sub i32 32, 1
-  %v6 = and i32 %p0, %v5
-  %v7 = xor i32 %v2, %v6
-  %v8 = add i32 %v2, %p1
-  %v9 = sub i32 %p1, 1
-  %v11 = xor i32 %v9, -1
-  %v12 = and i32 %v8, %v11
-  %v13 = icmp sge i32 %v7, %v12
-  %v14 = select i1 %v13, i32 %v2, i32 %v7
-  ret i32 %v14
 }
 
 define internal i32 @k.region1(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v20 = alloca [4 x i8], align 4
   %v22 = alloca [4 x i8], align 4
-  %v24 = alloca [4 x i8], align 4
-  %v27 = getelementptr inbounds i8, ptr %p5, i64 0
-  %v28 = add i32 %thread_index.x, 0
-  %v29 = sdiv i32 32, 2
-  %v30 = udiv i32 %v28, 32
-  %v31 = zext i32 %v30 to i64
-  %v32 = getelementptr inbounds i32, ptr %v27, i64 %v31
+  %v25 = alloca [4 x i8], align 4
+  %v30 = getelementptr inbounds i8, ptr %p5, i64 0
+  %v31 = add i32 %thread_index.x, 0
+  %v32 = lshr i32 32, 1
+  %v33 = add i32 %block_size.x, 0
+  %v34 = add i32 %block_size.y, 0
+  %v35 = add i32 %thread_index.x, 0
+  %v36 = add i32 %thread_index.y, 0
+  %v37 = add i32 %thread_index.z, 0
+  %v38 = mul i32 %v37, %v34
+  %v39 = add i32 %v38, %v36
+  %v40 = mul i32 %v39, %v33
+  %v41 = add i32 %v40, %v35
+  %v42 = and i32 %v41, 31
+  %v43 = add i32 32, -1
+  %v44 = and i32 %v42, %v43
+  %v45 = sub i32 %v43, %v44
+  %v46 = icmp eq i32 %v42, 0
+  %v47 = udiv i32 %v31, 32
+  %v48 = zext i32 %v47 to i64
+  %v49 = getelementptr inbounds i32, ptr %v30, i64 %v48
   store i32 %p18, ptr %v20, align 4
-  %v34 = load float, ptr %p6, align 4, !llvm.access.group !0
-  store float %v34, ptr %v22, align 4
-  %v36 = load i32, ptr %p7, align 4, !llvm.access.group !0
-  store i32 %v36, ptr %v24, align 4
+  %v51 = load float, ptr %p6, align 4, !llvm.access.group !0
+  store float %v51, ptr %v22, align 4
+  %v53 = load i32, ptr %p10, align 4, !llvm.access.group !0
+  store i32 %v53, ptr %v25, align 4
   br label %b1
 b1:
-  %v49 = load i32, ptr %v24, align 4
-  %v38 = bitcast i32 %v49 to float
-  br label %b5
+  %v66 = load i32, ptr %v25, align 4
+  %v55 = bitcast i32 %v66 to float
+  %v67 = load float, ptr %v22, align 4
+  %v56 = fadd float %v67, %v55
+  %v68 = load i32, ptr %v20, align 4
+  %v57 = sdiv i32 %v68, 2
+  br label %b2
 b2:
-  %v39 = phi float [ %v44, %b6 ]
-  %v40 = phi i32 [ %v45, %b6 ]
-  store float %v39, ptr %v22, align 4
-  store i32 %v40, ptr %v20, align 4
-  %v52 = load i32, ptr %v20, align 4
-  %v41 = icmp sgt i32 %v52, 0
-  br i1 %v41, label %b3, label %b7
+  %v58 = phi float [ %v56, %b1 ]
+  %v59 = phi i32 [ %v57, %b1 ]
+  store float %v58, ptr %v22, align 4
+  store i32 %v59, ptr %v20, align 4
+  %v71 = load i32, ptr %v20, align 4
+  %v60 = icmp sgt i32 %v71, 0
+  br i1 %v60, label %b3, label %b4
 b3:
-  br label %b4
-b4:
-  %v53 = load float, ptr %v22, align 4
-  %v42 = bitcast float %v53 to i32
-  %v54 = load i32, ptr %v20, align 4
-  %v43 = call i32 @__agpu_lane_down.9(i32 %v54, i32 32, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %v55 = load i32, ptr %v20, align 4
-  store i32 %v55, ptr %p21, align 4, !llvm.access.group !0
-  %v57 = load float, ptr %v22, align 4
-  store float %v57, ptr %p6, align 4, !llvm.access.group !0
-  store i32 %v42, ptr %p14, align 4, !llvm.access.group !0
-  store i32 %v43, ptr %p15, align 4, !llvm.access.group !0
+  %v72 = load float, ptr %v22, align 4
+  %v61 = bitcast float %v72 to i32
+  %v73 = load i32, ptr %v20, align 4
+  %v62 = icmp ugt i32 %v73, %v45
+  %v74 = load i32, ptr %v20, align 4
+  %v63 = add i32 %v42, %v74
+  %v64 = select i1 %v62, i32 %v42, i32 %v63
+  %v75 = load i32, ptr %v20, align 4
+  store i32 %v75, ptr %p21, align 4, !llvm.access.group !0
+  %v77 = load float, ptr %v22, align 4
+  store float %v77, ptr %p6, align 4, !llvm.access.group !0
+  store i32 %v61, ptr %p14, align 4, !llvm.access.group !0
+  store i32 %v64, ptr %p15, align 4, !llvm.access.group !0
   ret i32 1
+b4:
+  br i1 %v46, label %b5, label %b6
 b5:
-  %v62 = load float, ptr %v22, align 4
-  %v44 = fadd float %v62, %v38
+  %v82 = load float, ptr %v22, align 4
+  store float %v82, ptr %v49, align 4, !llvm.access.group !0
   br label %b6
 b6:
-  %v63 = load i32, ptr %v20, align 4
-  %v45 = sdiv i32 %v63, 2
-  br label %b2
-b7:
-  %v46 = call i32 @__lane_id.2(i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %v47 = icmp eq i32 %v46, 0
-  br i1 %v47, label %b8, label %b9
-b8:
-  %v64 = load float, ptr %v22, align 4
-  store float %v64, ptr %v32, align 4, !llvm.access.group !0
-  br label %b9
-b9:
-  %v65 = load float, ptr %v22, align 4
-  store float %v65, ptr %p6, align 4, !llvm.access.group !0
+  %v83 = load float, ptr %v22, align 4
+  store float %v83, ptr %p6, align 4, !llvm.access.group !0
   ret i32 8
 }
 
@@ -208,11 +170,7 @@ b1:
   %v32 = load i64, ptr %v20, align 8
   %v30 = and i64 %v32, 4294967295
   store i64 %v30, ptr %v21, align 8
-  br label %b2
-b2:
   %v31 = load i32, ptr %v28, align 4, !llvm.access.group !0
-  br label %b3
-b3:
   %v34 = load i64, ptr %v21, align 8
   store i64 %v34, ptr %p23, align 8, !llvm.access.group !0
   store i32 %v31, ptr %p14, align 4, !llvm.access.group !0
@@ -235,65 +193,72 @@ b0:
   %v37 = getelementptr inbounds i64, ptr %p2, i64 %v35
   %v38 = getelementptr inbounds i64, ptr %p3, i64 %v35
   store i64 %p20, ptr %v27, align 8
-  %v40 = load i64, ptr %p11, align 8, !llvm.access.group !0
+  %v40 = load i64, ptr %p13, align 8, !llvm.access.group !0
   store i64 %v40, ptr %v29, align 8
   br label %b1
 b1:
   %v49 = load i64, ptr %v29, align 8
   %v42 = and i64 %v49, 4294967295
-  br label %b2
-b2:
   %v50 = load i64, ptr %v27, align 8
   %v43 = add i64 %v50, %v42
   store i64 %v43, ptr %v37, align 8, !llvm.access.group !0
-  br label %b3
-b3:
-  %v45 = phi i32 [ 0, %b2 ]
+  br label %b2
+b2:
+  %v45 = phi i32 [ 0, %b1 ]
   store i32 %v45, ptr %v24, align 4
   %v46 = load i32, ptr %v36, align 4, !llvm.access.group !0
   %v52 = load i32, ptr %v24, align 4
   %v47 = icmp slt i32 %v52, %v46
-  br i1 %v47, label %b4, label %b6
-b4:
+  br i1 %v47, label %b3, label %b4
+b3:
   %v48 = load double, ptr %v38, align 8, !llvm.access.group !0
   store double %v48, ptr %v25, align 8
-  br label %b5
-b5:
   %v54 = load i32, ptr %v24, align 4
-  store i32 %v54, ptr %p8, align 4, !llvm.access.group !0
+  store i32 %v54, ptr %p7, align 4, !llvm.access.group !0
   %v56 = load double, ptr %v25, align 8
-  store double %v56, ptr %p9, align 8, !llvm.access.group !0
+  store double %v56, ptr %p8, align 8, !llvm.access.group !0
   store i1 true, ptr %p16, align 1, !llvm.access.group !0
   ret i32 4
-b6:
-  br label %b7
-b7:
+b4:
   ret i32 6
 }
 
 define internal i32 @k.region4(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v21 = alloca [8 x i8], align 8
-  %v22 = add i32 %block_index.x, 0
-  %v23 = add i32 %block_size.x, 0
-  %v24 = mul i32 %v22, %v23
-  %v25 = add i32 %thread_index.x, 0
-  %v26 = add i32 %v24, %v25
-  %v27 = sext i32 %v26 to i64
-  %v28 = getelementptr inbounds i64, ptr %p3, i64 %v27
-  %v29 = load i64, ptr %p10, align 8, !llvm.access.group !0
-  store i64 %v29, ptr %v21, align 8
+  %v24 = add i32 %block_index.x, 0
+  %v25 = add i32 %block_size.x, 0
+  %v26 = mul i32 %v24, %v25
+  %v27 = add i32 %thread_index.x, 0
+  %v28 = add i32 %v26, %v27
+  %v29 = add i32 %block_size.x, 0
+  %v30 = add i32 %block_size.y, 0
+  %v31 = add i32 %thread_index.x, 0
+  %v32 = add i32 %thread_index.y, 0
+  %v33 = add i32 %thread_index.z, 0
+  %v34 = mul i32 %v33, %v30
+  %v35 = add i32 %v34, %v32
+  %v36 = mul i32 %v35, %v29
+  %v37 = add i32 %v36, %v31
+  %v38 = and i32 %v37, 31
+  %v39 = add i32 32, -1
+  %v40 = sext i32 %v28 to i64
+  %v41 = getelementptr inbounds i64, ptr %p3, i64 %v40
+  %v42 = and i32 %v39, 1
+  %v43 = xor i32 %v38, %v42
+  %v44 = add i32 %v38, 32
+  %v45 = xor i32 %v39, -1
+  %v46 = and i32 %v44, %v45
+  %v47 = icmp sge i32 %v43, %v46
+  %v48 = select i1 %v47, i32 %v38, i32 %v43
+  %v49 = load i64, ptr %p9, align 8, !llvm.access.group !0
+  store i64 %v49, ptr %v21, align 8
   br label %b1
 b1:
-  br label %b2
-b2:
-  %v31 = load double, ptr %v28, align 8, !llvm.access.group !0
-  br label %b3
-b3:
-  %v32 = bitcast double %v31 to i64
-  %v33 = call i32 @__agpu_lane_xor.10(i32 1, i32 32, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  store i64 %v32, ptr %p17, align 8, !llvm.access.group !0
-  store i32 %v33, ptr %p15, align 4, !llvm.access.group !0
+  %v51 = load double, ptr %v41, align 8, !llvm.access.group !0
+  %v52 = bitcast double %v51 to i64
+  store i64 %v52, ptr %p17, align 8, !llvm.access.group !0
+  store i32 %v48, ptr %p15, align 4, !llvm.access.group !0
   ret i32 5
 }
 
@@ -310,47 +275,39 @@ b0:
   %v33 = sext i32 %v32 to i64
   %v34 = getelementptr inbounds i32, ptr %p0, i64 %v33
   %v35 = getelementptr inbounds i64, ptr %p3, i64 %v33
-  %v36 = load i32, ptr %p8, align 4, !llvm.access.group !0
+  %v36 = load i32, ptr %p7, align 4, !llvm.access.group !0
   store i32 %v36, ptr %v22, align 4
-  %v38 = load double, ptr %p9, align 8, !llvm.access.group !0
+  %v38 = load double, ptr %p8, align 8, !llvm.access.group !0
   store double %v38, ptr %v23, align 8
-  %v40 = load i64, ptr %p12, align 8, !llvm.access.group !0
+  %v40 = load i64, ptr %p11, align 8, !llvm.access.group !0
   store i64 %v40, ptr %v27, align 8
   br label %b1
 b1:
   %v50 = load i64, ptr %v27, align 8
   %v42 = bitcast i64 %v50 to double
-  br label %b5
-b2:
-  %v43 = phi i32 [ %v49, %b6 ]
-  store i32 %v43, ptr %v22, align 4
-  %v44 = load i32, ptr %v34, align 4, !llvm.access.group !0
+  %v51 = load double, ptr %v23, align 8
+  %v43 = fadd double %v51, %v42
+  store double %v43, ptr %v35, align 8, !llvm.access.group !0
   %v52 = load i32, ptr %v22, align 4
-  %v45 = icmp slt i32 %v52, %v44
-  br i1 %v45, label %b3, label %b7
-b3:
-  %v46 = load double, ptr %v35, align 8, !llvm.access.group !0
-  store double %v46, ptr %v23, align 8
-  br label %b4
-b4:
+  %v45 = add i32 %v52, 1
+  br label %b2
+b2:
+  %v46 = phi i32 [ %v45, %b1 ]
+  store i32 %v46, ptr %v22, align 4
+  %v47 = load i32, ptr %v34, align 4, !llvm.access.group !0
   %v54 = load i32, ptr %v22, align 4
-  store i32 %v54, ptr %p8, align 4, !llvm.access.group !0
-  %v56 = load double, ptr %v23, align 8
-  store double %v56, ptr %p9, align 8, !llvm.access.group !0
+  %v48 = icmp slt i32 %v54, %v47
+  br i1 %v48, label %b3, label %b4
+b3:
+  %v49 = load double, ptr %v35, align 8, !llvm.access.group !0
+  store double %v49, ptr %v23, align 8
+  %v56 = load i32, ptr %v22, align 4
+  store i32 %v56, ptr %p7, align 4, !llvm.access.group !0
+  %v58 = load double, ptr %v23, align 8
+  store double %v58, ptr %p8, align 8, !llvm.access.group !0
   store i1 true, ptr %p16, align 1, !llvm.access.group !0
   ret i32 4
-b5:
-  %v60 = load double, ptr %v23, align 8
-  %v47 = fadd double %v60, %v42
-  store double %v47, ptr %v35, align 8, !llvm.access.group !0
-  br label %b6
-b6:
-  %v61 = load i32, ptr %v22, align 4
-  %v49 = add i32 %v61, 1
-  br label %b2
-b7:
-  br label %b8
-b8:
+b4:
   ret i32 6
 }
 
@@ -365,11 +322,7 @@ b0:
   %v26 = getelementptr inbounds i64, ptr %p3, i64 %v25
   br label %b1
 b1:
-  br label %b2
-b2:
   %v27 = load double, ptr %v26, align 8, !llvm.access.group !0
-  br label %b3
-b3:
   %v28 = bitcast double %v27 to i64
   store i64 %v28, ptr %p17, align 8, !llvm.access.group !0
   ret i32 7
@@ -385,12 +338,10 @@ b0:
   %v24 = add i32 %v22, %v23
   %v25 = sext i32 %v24 to i64
   %v26 = getelementptr inbounds i64, ptr %p2, i64 %v25
-  %v27 = load i64, ptr %p13, align 8, !llvm.access.group !0
+  %v27 = load i64, ptr %p12, align 8, !llvm.access.group !0
   store i64 %v27, ptr %v19, align 8
   br label %b1
 b1:
-  br label %b2
-b2:
   %v29 = load i64, ptr %v26, align 8, !llvm.access.group !0
   %v32 = load i64, ptr %v19, align 8
   %v30 = add i64 %v29, %v32
@@ -417,8 +368,6 @@ b1:
   store float %v34, ptr %v31, align 4, !llvm.access.group !0
   %v37 = load float, ptr %v19, align 4
   %v36 = fcmp ogt float %v37, 0x4008000000000000
-  br label %b2
-b2:
   store i1 %v36, ptr %p16, align 1, !llvm.access.group !0
   ret i32 2
 }
@@ -462,9 +411,9 @@ entry:
   %c1 = getelementptr inbounds i8, ptr %scratch, i64 %c1.o
   %c2.o = mul nuw nsw i64 %stride, 8
   %c2 = getelementptr inbounds i8, ptr %scratch, i64 %c2.o
-  %c3.o = mul nuw nsw i64 %stride, 12
+  %c3.o = mul nuw nsw i64 %stride, 16
   %c3 = getelementptr inbounds i8, ptr %scratch, i64 %c3.o
-  %c4.o = mul nuw nsw i64 %stride, 20
+  %c4.o = mul nuw nsw i64 %stride, 24
   %c4 = getelementptr inbounds i8, ptr %scratch, i64 %c4.o
   %c5.o = mul nuw nsw i64 %stride, 28
   %c5 = getelementptr inbounds i8, ptr %scratch, i64 %c5.o
@@ -527,9 +476,9 @@ wave.begin:
   %w.z = udiv i32 %w.row, %block_size.y
   %w.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %w.first
   %w.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %w.first
-  %w.c2 = getelementptr inbounds [4 x i8], ptr %c2, i64 %w.first
+  %w.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %w.first
   %w.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %w.first
-  %w.c4 = getelementptr inbounds [8 x i8], ptr %c4, i64 %w.first
+  %w.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %w.first
   %w.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %w.first
   %w.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %w.first
   %w.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %w.first
@@ -598,9 +547,9 @@ r0.item:
   %r0.i = add nuw nsw i64 %r0.f, %r0.j64
   %r0.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r0.i
   %r0.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r0.i
-  %r0.c2 = getelementptr inbounds [4 x i8], ptr %c2, i64 %r0.i
+  %r0.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r0.i
   %r0.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r0.i
-  %r0.c4 = getelementptr inbounds [8 x i8], ptr %c4, i64 %r0.i
+  %r0.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r0.i
   %r0.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r0.i
   %r0.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r0.i
   %r0.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r0.i
@@ -631,7 +580,7 @@ r0.done:
   br label %resolve
 r1.begin:
   %r1.lanes = phi i64 [ %enter.lanes, %enter ]
-  call void @agpu.wave.shuffle.i32(ptr %w.c8, ptr %w.c9, ptr %w.c1, i64 %r1.lanes)
+  call void @agpu.wave.shuffle.i32(ptr %w.c8, ptr %w.c9, ptr %w.c4, i64 %r1.lanes)
   %r1.u0 = load i32, ptr %w.u0, align 8
   %r1.u1 = load i64, ptr %w.u1, align 8
   %r1.u2 = load i64, ptr %w.u2, align 8
@@ -672,9 +621,9 @@ r1.item:
   %r1.i = add nuw nsw i64 %r1.f, %r1.j64
   %r1.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r1.i
   %r1.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r1.i
-  %r1.c2 = getelementptr inbounds [4 x i8], ptr %c2, i64 %r1.i
+  %r1.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r1.i
   %r1.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r1.i
-  %r1.c4 = getelementptr inbounds [8 x i8], ptr %c4, i64 %r1.i
+  %r1.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r1.i
   %r1.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r1.i
   %r1.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r1.i
   %r1.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r1.i
@@ -686,7 +635,7 @@ r1.item:
   store i32 %r1.next, ptr %next.u, align 4, !llvm.access.group !0
   %r1.j.next = add nuw nsw i32 %r1.j, 1
   %r1.j.more = icmp ult i32 %r1.j.next, %r1.count
-  br i1 %r1.j.more, label %r1.item, label %r1.row.end, !llvm.loop !9
+  br i1 %r1.j.more, label %r1.item, label %r1.row.end, !llvm.loop !3
 r1.row.end:
   %r1.count64 = zext nneg i32 %r1.count to i64
   %r1.f.next = add nuw nsw i64 %r1.f, %r1.count64
@@ -747,9 +696,9 @@ r2.item:
   %r2.i = add nuw nsw i64 %r2.f, %r2.j64
   %r2.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r2.i
   %r2.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r2.i
-  %r2.c2 = getelementptr inbounds [4 x i8], ptr %c2, i64 %r2.i
+  %r2.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r2.i
   %r2.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r2.i
-  %r2.c4 = getelementptr inbounds [8 x i8], ptr %c4, i64 %r2.i
+  %r2.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r2.i
   %r2.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r2.i
   %r2.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r2.i
   %r2.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r2.i
@@ -760,7 +709,7 @@ r2.item:
   %r2.next = call i32 @k.region2(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c0, ptr %r2.c1, ptr %r2.c2, ptr %r2.c3, ptr %r2.c4, ptr %r2.c5, ptr %r2.c6, ptr %r2.c7, ptr %r2.c8, ptr %r2.c9, ptr %r2.c10, ptr %r2.c11, i32 %r2.u0, i64 %r2.u1, i64 %r2.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r2.j.next = add nuw nsw i32 %r2.j, 1
   %r2.j.more = icmp ult i32 %r2.j.next, %r2.count
-  br i1 %r2.j.more, label %r2.item, label %r2.row.end, !llvm.loop !11
+  br i1 %r2.j.more, label %r2.item, label %r2.row.end, !llvm.loop !5
 r2.row.end:
   %r2.count64 = zext nneg i32 %r2.count to i64
   %r2.f.next = add nuw nsw i64 %r2.f, %r2.count64
@@ -779,7 +728,7 @@ r2.done:
   br i1 %r2.whole, label %r3.begin, label %after
 r3.begin:
   %r3.lanes = phi i64 [ %enter.lanes, %enter ], [ %w.full, %r2.done ]
-  call void @agpu.wave.match.i32(ptr %w.c8, ptr %w.c5, i64 %r3.lanes)
+  call void @agpu.wave.match.i32(ptr %w.c8, ptr %w.c7, i64 %r3.lanes)
   %r3.u0 = load i32, ptr %w.u0, align 8
   %r3.u1 = load i64, ptr %w.u1, align 8
   %r3.u2 = load i64, ptr %w.u2, align 8
@@ -820,9 +769,9 @@ r3.item:
   %r3.i = add nuw nsw i64 %r3.f, %r3.j64
   %r3.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r3.i
   %r3.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r3.i
-  %r3.c2 = getelementptr inbounds [4 x i8], ptr %c2, i64 %r3.i
+  %r3.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r3.i
   %r3.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r3.i
-  %r3.c4 = getelementptr inbounds [8 x i8], ptr %c4, i64 %r3.i
+  %r3.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r3.i
   %r3.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r3.i
   %r3.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r3.i
   %r3.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r3.i
@@ -835,7 +784,7 @@ r3.item:
   store i32 %r3.next, ptr %r3.s, align 4, !llvm.access.group !0
   %r3.j.next = add nuw nsw i32 %r3.j, 1
   %r3.j.more = icmp ult i32 %r3.j.next, %r3.count
-  br i1 %r3.j.more, label %r3.item, label %r3.row.end, !llvm.loop !13
+  br i1 %r3.j.more, label %r3.item, label %r3.row.end, !llvm.loop !7
 r3.row.end:
   %r3.count64 = zext nneg i32 %r3.count to i64
   %r3.f.next = add nuw nsw i64 %r3.f, %r3.count64
@@ -854,7 +803,7 @@ r3.done:
 r4.begin:
   %r4.lanes = phi i64 [ %enter.lanes, %enter ]
   %r4.ballot = call i64 @agpu.wave.ballot(ptr %w.c10, i64 %r4.lanes)
-  call void @agpu.wave.spread(ptr %w.c4, i64 %r4.lanes, i64 %r4.ballot)
+  call void @agpu.wave.spread(ptr %w.c3, i64 %r4.lanes, i64 %r4.ballot)
   %r4.u0 = load i32, ptr %w.u0, align 8
   %r4.u1 = load i64, ptr %w.u1, align 8
   %r4.u2 = load i64, ptr %w.u2, align 8
@@ -895,9 +844,9 @@ r4.item:
   %r4.i = add nuw nsw i64 %r4.f, %r4.j64
   %r4.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r4.i
   %r4.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r4.i
-  %r4.c2 = getelementptr inbounds [4 x i8], ptr %c2, i64 %r4.i
+  %r4.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r4.i
   %r4.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r4.i
-  %r4.c4 = getelementptr inbounds [8 x i8], ptr %c4, i64 %r4.i
+  %r4.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r4.i
   %r4.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r4.i
   %r4.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r4.i
   %r4.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r4.i
@@ -908,7 +857,7 @@ r4.item:
   %r4.next = call i32 @k.region4(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c0, ptr %r4.c1, ptr %r4.c2, ptr %r4.c3, ptr %r4.c4, ptr %r4.c5, ptr %r4.c6, ptr %r4.c7, ptr %r4.c8, ptr %r4.c9, ptr %r4.c10, ptr %r4.c11, i32 %r4.u0, i64 %r4.u1, i64 %r4.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r4.j.next = add nuw nsw i32 %r4.j, 1
   %r4.j.more = icmp ult i32 %r4.j.next, %r4.count
-  br i1 %r4.j.more, label %r4.item, label %r4.row.end, !llvm.loop !15
+  br i1 %r4.j.more, label %r4.item, label %r4.row.end, !llvm.loop !9
 r4.row.end:
   %r4.count64 = zext nneg i32 %r4.count to i64
   %r4.f.next = add nuw nsw i64 %r4.f, %r4.count64
@@ -927,7 +876,7 @@ r4.done:
   br i1 %r4.whole, label %r5.begin, label %after
 r5.begin:
   %r5.lanes = phi i64 [ %enter.lanes, %enter ], [ %w.full, %r4.done ]
-  call void @agpu.wave.shuffle.i64(ptr %w.c11, ptr %w.c9, ptr %w.c6, i64 %r5.lanes)
+  call void @agpu.wave.shuffle.i64(ptr %w.c11, ptr %w.c9, ptr %w.c5, i64 %r5.lanes)
   %r5.u0 = load i32, ptr %w.u0, align 8
   %r5.u1 = load i64, ptr %w.u1, align 8
   %r5.u2 = load i64, ptr %w.u2, align 8
@@ -968,9 +917,9 @@ r5.item:
   %r5.i = add nuw nsw i64 %r5.f, %r5.j64
   %r5.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r5.i
   %r5.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r5.i
-  %r5.c2 = getelementptr inbounds [4 x i8], ptr %c2, i64 %r5.i
+  %r5.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r5.i
   %r5.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r5.i
-  %r5.c4 = getelementptr inbounds [8 x i8], ptr %c4, i64 %r5.i
+  %r5.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r5.i
   %r5.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r5.i
   %r5.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r5.i
   %r5.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r5.i
@@ -983,7 +932,7 @@ r5.item:
   store i32 %r5.next, ptr %r5.s, align 4, !llvm.access.group !0
   %r5.j.next = add nuw nsw i32 %r5.j, 1
   %r5.j.more = icmp ult i32 %r5.j.next, %r5.count
-  br i1 %r5.j.more, label %r5.item, label %r5.row.end, !llvm.loop !17
+  br i1 %r5.j.more, label %r5.item, label %r5.row.end, !llvm.loop !11
 r5.row.end:
   %r5.count64 = zext nneg i32 %r5.count to i64
   %r5.f.next = add nuw nsw i64 %r5.f, %r5.count64
@@ -1041,9 +990,9 @@ r6.item:
   %r6.i = add nuw nsw i64 %r6.f, %r6.j64
   %r6.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r6.i
   %r6.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r6.i
-  %r6.c2 = getelementptr inbounds [4 x i8], ptr %c2, i64 %r6.i
+  %r6.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r6.i
   %r6.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r6.i
-  %r6.c4 = getelementptr inbounds [8 x i8], ptr %c4, i64 %r6.i
+  %r6.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r6.i
   %r6.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r6.i
   %r6.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r6.i
   %r6.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r6.i
@@ -1054,7 +1003,7 @@ r6.item:
   %r6.next = call i32 @k.region6(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c0, ptr %r6.c1, ptr %r6.c2, ptr %r6.c3, ptr %r6.c4, ptr %r6.c5, ptr %r6.c6, ptr %r6.c7, ptr %r6.c8, ptr %r6.c9, ptr %r6.c10, ptr %r6.c11, i32 %r6.u0, i64 %r6.u1, i64 %r6.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r6.x, i32 %r6.y, i32 %r6.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r6.j.next = add nuw nsw i32 %r6.j, 1
   %r6.j.more = icmp ult i32 %r6.j.next, %r6.count
-  br i1 %r6.j.more, label %r6.item, label %r6.row.end, !llvm.loop !19
+  br i1 %r6.j.more, label %r6.item, label %r6.row.end, !llvm.loop !13
 r6.row.end:
   %r6.count64 = zext nneg i32 %r6.count to i64
   %r6.f.next = add nuw nsw i64 %r6.f, %r6.count64
@@ -1073,7 +1022,7 @@ r6.done:
   br i1 %r6.whole, label %r7.begin, label %after
 r7.begin:
   %r7.lanes = phi i64 [ %enter.lanes, %enter ], [ %w.full, %r6.done ]
-  call void @agpu.wave.match.i64(ptr %w.c11, ptr %w.c7, i64 %r7.lanes)
+  call void @agpu.wave.match.i64(ptr %w.c11, ptr %w.c6, i64 %r7.lanes)
   %r7.u0 = load i32, ptr %w.u0, align 8
   %r7.u1 = load i64, ptr %w.u1, align 8
   %r7.u2 = load i64, ptr %w.u2, align 8
@@ -1114,9 +1063,9 @@ r7.item:
   %r7.i = add nuw nsw i64 %r7.f, %r7.j64
   %r7.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r7.i
   %r7.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r7.i
-  %r7.c2 = getelementptr inbounds [4 x i8], ptr %c2, i64 %r7.i
+  %r7.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r7.i
   %r7.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r7.i
-  %r7.c4 = getelementptr inbounds [8 x i8], ptr %c4, i64 %r7.i
+  %r7.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r7.i
   %r7.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r7.i
   %r7.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r7.i
   %r7.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r7.i
@@ -1127,7 +1076,7 @@ r7.item:
   %r7.next = call i32 @k.region7(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c0, ptr %r7.c1, ptr %r7.c2, ptr %r7.c3, ptr %r7.c4, ptr %r7.c5, ptr %r7.c6, ptr %r7.c7, ptr %r7.c8, ptr %r7.c9, ptr %r7.c10, ptr %r7.c11, i32 %r7.u0, i64 %r7.u1, i64 %r7.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r7.x, i32 %r7.y, i32 %r7.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r7.j.next = add nuw nsw i32 %r7.j, 1
   %r7.j.more = icmp ult i32 %r7.j.next, %r7.count
-  br i1 %r7.j.more, label %r7.item, label %r7.row.end, !llvm.loop !21
+  br i1 %r7.j.more, label %r7.item, label %r7.row.end, !llvm.loop !15
 r7.row.end:
   %r7.count64 = zext nneg i32 %r7.count to i64
   %r7.f.next = add nuw nsw i64 %r7.f, %r7.count64
@@ -1185,9 +1134,9 @@ r8.item:
   %r8.i = add nuw nsw i64 %r8.f, %r8.j64
   %r8.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r8.i
   %r8.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r8.i
-  %r8.c2 = getelementptr inbounds [4 x i8], ptr %c2, i64 %r8.i
+  %r8.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r8.i
   %r8.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r8.i
-  %r8.c4 = getelementptr inbounds [8 x i8], ptr %c4, i64 %r8.i
+  %r8.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r8.i
   %r8.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r8.i
   %r8.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r8.i
   %r8.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r8.i
@@ -1198,7 +1147,7 @@ r8.item:
   %r8.next = call i32 @k.region8(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c1, ptr %r8.c2, ptr %r8.c3, ptr %r8.c4, ptr %r8.c5, ptr %r8.c6, ptr %r8.c7, ptr %r8.c8, ptr %r8.c9, ptr %r8.c10, ptr %r8.c11, i32 %r8.u0, i64 %r8.u1, i64 %r8.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r8.x, i32 %r8.y, i32 %r8.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r8.j.next = add nuw nsw i32 %r8.j, 1
   %r8.j.more = icmp ult i32 %r8.j.next, %r8.count
-  br i1 %r8.j.more, label %r8.item, label %r8.row.end, !llvm.loop !23
+  br i1 %r8.j.more, label %r8.item, label %r8.row.end, !llvm.loop !17
 r8.row.end:
   %r8.count64 = zext nneg i32 %r8.count to i64
   %r8.f.next = add nuw nsw i64 %r8.f, %r8.count64
@@ -1266,6 +1215,15 @@ done:
 !1 = distinct !{!1, !2, !{!"llvm.loop.interleave.count", i32 1}}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
 
+!3 = distinct !{!3, !4, !{!"llvm.loop.interleave.count", i32 1}}
+!4 = !{!"llvm.loop.parallel_accesses", !0}
+
+!5 = distinct !{!5, !6, !{!"llvm.loop.interleave.count", i32 1}}
+!6 = !{!"llvm.loop.parallel_accesses", !0}
+
+!7 = distinct !{!7, !8, !{!"llvm.loop.interleave.count", i32 1}}
+!8 = !{!"llvm.loop.parallel_accesses", !0}
+
 !9 = distinct !{!9, !10, !{!"llvm.loop.interleave.count", i32 1}}
 !10 = !{!"llvm.loop.parallel_accesses", !0}
 
@@ -1280,15 +1238,6 @@ done:
 
 !17 = distinct !{!17, !18, !{!"llvm.loop.interleave.count", i32 1}}
 !18 = !{!"llvm.loop.parallel_accesses", !0}
-
-!19 = distinct !{!19, !20, !{!"llvm.loop.interleave.count", i32 1}}
-!20 = !{!"llvm.loop.parallel_accesses", !0}
-
-!21 = distinct !{!21, !22, !{!"llvm.loop.interleave.count", i32 1}}
-!22 = !{!"llvm.loop.parallel_accesses", !0}
-
-!23 = distinct !{!23, !24, !{!"llvm.loop.interleave.count", i32 1}}
-!24 = !{!"llvm.loop.parallel_accesses", !0}
 
 define internal i32 @agpu.wave.lowest(ptr %states, i64 %lanes) #0 {
   %all = load <32 x i32>, ptr %states, align 4
