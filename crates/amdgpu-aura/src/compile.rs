@@ -6,10 +6,11 @@ use std::time::Instant;
 use amdgpu_abi::MetricId;
 use amdgpu_abi::layout::PACKAGE_VERSION;
 use amdgpu_compiler::link::{self, KernelResources};
+use amdgpu_compiler::messages::MessageTable;
 use amdgpu_compiler::{
     CodeGenerator, CompileOptions, Compiler, GlobalVariable, KernelSignature, Target,
 };
-use amdgpu_hal::{DeviceInfo, DeviceKind, Module};
+use amdgpu_hal::{Device, DeviceInfo, DeviceKind, Module};
 use amdgpu_telemetry::{Core, Kind, counter, fallback, histogram, intern, span};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,7 @@ use crate::cache::{CacheAnswer, CacheKey, DiskCache, Entry, Lookup, MemoryCache}
 use crate::context::{Context, CoreType};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Origin, facts_of};
+use crate::messages::Port;
 use crate::offline::{known_target, machine_code};
 
 /// A code generator that also knows this machine.
@@ -47,6 +49,7 @@ pub struct CompileRequest<'a> {
 struct UnitFacts {
     kernels: Vec<KernelSignature>,
     globals: Vec<GlobalVariable>,
+    messages: MessageTable,
     template_kernels: Vec<String>,
     notes: Vec<String>,
     passes: String,
@@ -57,6 +60,17 @@ struct UnitFacts {
 struct LoadedUnit {
     facts: Arc<UnitFacts>,
     module: Arc<dyn Module>,
+    port: Option<Arc<Port>>,
+}
+
+impl LoadedUnit {
+    fn new(facts: UnitFacts, module: Arc<dyn Module>, device: &Arc<dyn Device>) -> Self {
+        Self {
+            port: Port::of(&facts.messages, &module, device),
+            facts: Arc::new(facts),
+            module,
+        }
+    }
 }
 
 /// The modules that are loaded on one device.
@@ -109,6 +123,7 @@ impl Context {
             resources: resources.cloned(),
             globals: unit.facts.globals.clone(),
             module: Arc::clone(&unit.module),
+            port: unit.port.clone(),
         };
         let kernel = Arc::new(Kernel::new(
             Arc::clone(self.shared()),
@@ -158,10 +173,7 @@ impl Context {
         let load = || -> Option<LoadedUnit> {
             let facts = serde_json::from_str::<UnitFacts>(&entry.metadata).ok()?;
             let module = self.shared().device().load_module(&entry.code).ok()?;
-            Some(LoadedUnit {
-                facts: Arc::new(facts),
-                module,
-            })
+            Some(LoadedUnit::new(facts, module, self.shared().device()))
         };
         let loaded = load();
         if loaded.is_none() {
@@ -193,6 +205,7 @@ impl Context {
         let facts = UnitFacts {
             kernels: unit.kernels,
             globals: unit.globals,
+            messages: unit.messages,
             template_kernels: unit.template_kernels,
             notes: unit.notes.iter().map(ToString::to_string).collect(),
             passes: serde_json::to_string(&unit.telemetry.passes).unwrap_or_default(),
@@ -207,10 +220,7 @@ impl Context {
             let reason = format!("a compiled kernel cannot be kept: {}", error.kind());
             fallback("kernel_cache", &reason);
         }
-        Ok(LoadedUnit {
-            facts: Arc::new(facts),
-            module,
-        })
+        Ok(LoadedUnit::new(facts, module, self.shared().device()))
     }
 }
 

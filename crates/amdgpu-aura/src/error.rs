@@ -50,9 +50,29 @@ pub enum Error {
     #[error("launch of {kernel}: {reason}")]
     Launch { kernel: String, reason: String },
     #[error(
+        "{kernel}: {what} at {place}, block ({}, {}, {}), thread ({}, {}, {}){}",
+        block[0], block[1], block[2], thread[0], thread[1], thread[2], and_others(*others)
+    )]
+    Assertion {
+        kernel: String,
+        what: String,
+        place: String,
+        block: [u32; 3],
+        thread: [u32; 3],
+        others: u64,
+    },
+    #[error(
         "{kernel} did not end within {limit_ms} ms; it goes on in the background and its results must not be used"
     )]
     Timeout { kernel: String, limit_ms: u64 },
+}
+
+fn and_others(others: u64) -> String {
+    match others {
+        0 => String::new(),
+        1 => "; another work-item failed too".to_owned(),
+        _ => format!("; {others} other work-items failed too"),
+    }
 }
 
 impl Coded for Error {
@@ -73,6 +93,7 @@ impl Coded for Error {
             Self::NotCapturable { .. } => ErrorCode::NotCapturable,
             Self::Launch { .. } => ErrorCode::InvalidLaunch,
             Self::Timeout { .. } => ErrorCode::Timeout,
+            Self::Assertion { .. } => ErrorCode::AssertionFailed,
         }
     }
 

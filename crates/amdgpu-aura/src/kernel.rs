@@ -17,6 +17,7 @@ use crate::arguments::{Argument, Parameter, ParameterKind, pack};
 use crate::cache::CacheAnswer;
 use crate::context::{CoreType, LaunchRecords, Shared};
 use crate::error::{Error, Result};
+use crate::messages::{Port, deliver};
 
 /// Argument blocks up to this size are packed on the stack; nearly all kernels have fewer than 32 parameters.
 const STACK_ARGUMENT_BYTES: usize = 256;
@@ -75,6 +76,7 @@ pub struct Kernel {
     resources: Option<KernelResources>,
     globals: Vec<GlobalVariable>,
     module: Arc<dyn Module>,
+    port: Option<Arc<Port>>,
 }
 
 /// Reports launches: as records and histograms, or as a bare count where the device was opened without telemetry.
@@ -117,6 +119,7 @@ pub(crate) struct Origin<'a> {
     pub resources: Option<KernelResources>,
     pub globals: Vec<GlobalVariable>,
     pub module: Arc<dyn Module>,
+    pub port: Option<Arc<Port>>,
 }
 
 /// When a launch started and how long it took; the duration is 0 while it still runs.
@@ -167,6 +170,7 @@ impl Kernel {
             resources: origin.resources,
             globals: origin.globals,
             module: origin.module,
+            port: origin.port,
         }
     }
 
@@ -464,6 +468,9 @@ impl Kernel {
         let duration_ns = now_ns() - start_ns;
         self.meter
             .finish(stream.id() as u32, start_ns, duration_ns, config);
+        if let Some(port) = &self.port {
+            port.deliver()?;
+        }
         Ok(LaunchTimes {
             start_ns,
             duration_ns,
@@ -493,6 +500,9 @@ impl Kernel {
         // SAFETY: as `launch`.
         unsafe { stream.launch(self.function.as_ref(), config, block)? };
         stream.record(&end)?;
+        if let Some(port) = &self.port {
+            port.launched(stream.id(), &end);
+        }
         let (meter, config, id) = (self.meter.clone(), *config, stream.id() as u32);
         let reached = Arc::clone(&end);
         stream.notify(
@@ -566,6 +576,7 @@ impl Kernel {
     pub fn wait(stream: &dyn Stream, limit: Option<Duration>) -> Result<bool> {
         let Some(limit) = limit else {
             stream.synchronize()?;
+            deliver(Some(stream.id()))?;
             return Ok(true);
         };
         let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
@@ -582,6 +593,7 @@ impl Kernel {
             }
         }
         stream.synchronize()?;
+        deliver(Some(stream.id()))?;
         Ok(true)
     }
 

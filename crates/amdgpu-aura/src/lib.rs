@@ -20,6 +20,7 @@ mod context;
 mod error;
 mod graph;
 mod kernel;
+mod messages;
 mod offline;
 
 pub use arguments::{Argument, Parameter, ParameterKind};
@@ -29,4 +30,5 @@ pub use context::{Context, ContextOptions, CoreType, LaunchRecords};
 pub use error::{Error, Result};
 pub use graph::{Graph, GraphNode, GraphRecorder, Lane};
 pub use kernel::{Kernel, KernelFacts, LaunchShape, LaunchTimes, PackedArguments};
+pub use messages::{deliver, set_output};
 pub use offline::{OfflineUnit, OutputKind, compile_source, find_target};

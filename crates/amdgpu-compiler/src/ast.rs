@@ -128,7 +128,8 @@ pub enum ExprKind {
     },
     Bool(bool),
     Null,
-    String,
+    /// Bytes between the quotes, escapes resolved, neighbours joined.
+    String(Vec<u8>),
     Name(Symbol),
     Scoped(Symbol, Symbol),
     /// `f<float, 4>`.

@@ -9,6 +9,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::error::Error;
 use crate::globals::{GlobalVariable, global_variables};
 use crate::library::Library;
+use crate::messages::{Message, MessageTable};
 use crate::options::CompileOptions;
 use crate::parser::Parser;
 use crate::preprocessor::Preprocessor;
@@ -34,6 +35,8 @@ pub struct CompiledUnit {
     pub kernels: Vec<KernelSignature>,
     /// `__device__` and `__constant__` variables, by which the host reaches into the module.
     pub globals: Vec<GlobalVariable>,
+    /// What kernels may tell the host; empty when none of them does.
+    pub messages: MessageTable,
     /// Templates of kernels, as one would ask for them: `scale<T, N>`.
     pub template_kernels: Vec<String>,
     /// Warnings and notes.
@@ -247,6 +250,7 @@ fn pipeline(
 
     let phase = Instant::now();
     let mut module = lower::lower(&checked, &types, &sources);
+    let table = message_table(&checked, &module, &sources);
     if let Err(refusal) = cooperative::inline(&mut module) {
         return Err(refused(refusal, &checked, &mut diagnostics, &sources));
     }
@@ -312,11 +316,40 @@ fn pipeline(
         llvm_ir,
         kernels,
         globals,
+        messages: table,
         template_kernels,
         notes: messages,
         telemetry,
         dumps,
     })
+}
+
+/// The messages of a program, with their places; kernels are numbered in the order of the module.
+fn message_table(program: &hir::Program, module: &ir::Module, sources: &SourceMap) -> MessageTable {
+    if program.messages.is_empty() {
+        return MessageTable::default();
+    }
+    let messages = program.messages.iter().map(|(message, span)| {
+        let mut message = message.clone();
+        if let Message::Failure { file, line, .. } = &mut message {
+            let place = sources.location(span.start);
+            (*file, *line) = (place.file, place.line);
+        }
+        message
+    });
+    let kernels = module
+        .functions
+        .iter()
+        .filter(|function| function.is_kernel);
+    let shown = kernels.map(|kernel| {
+        let mut functions = program.functions.iter();
+        let found = functions.find(|function| function.is_kernel && function.name == kernel.name);
+        found.map_or_else(|| kernel.name.clone(), |function| function.display.clone())
+    });
+    MessageTable {
+        messages: messages.collect(),
+        kernels: shown.collect(),
+    }
 }
 
 fn refused(
@@ -328,14 +361,14 @@ fn refused(
     let (index, feature) = match refusal {
         cooperative::Refusal::Recursion(index) => (
             index,
-            "recursion of a function with barriers or __shared__ memory is not supported",
+            "recursion of a function with barriers, __shared__ memory or assert is not supported",
         ),
         cooperative::Refusal::Size(index) => (
             index,
-            "a kernel with this many calls of functions with barriers is not supported",
+            "a kernel with this many calls of functions with barriers, __shared__ memory or assert is not supported",
         ),
     };
-    let hint = "keep barriers and __shared__ memory in the kernel itself";
+    let hint = "keep barriers, __shared__ memory and assert in the kernel itself";
     diagnostics.unsupported(program.functions[index].span, feature, Some(hint));
     failure(diagnostics.resolve(sources), diagnostics.dropped())
 }

@@ -1,5 +1,6 @@
 //! Inlines functions that have barriers, operations of a wave or shared memory into the kernels that call them, whatever the
-//! passes do later: the CPU cuts kernels where work-items meet, and shared memory is laid out by kernel.
+//! passes do later: the CPU cuts kernels where work-items meet, shared memory is laid out by kernel, and a failed assertion ends
+//! the kernel.
 
 use crate::ir::{BlockId, Function, Module, Op, Terminator, Type, Value};
 
@@ -48,25 +49,76 @@ pub fn inline(module: &mut Module) -> Result<(), Refusal> {
             continue;
         }
         let mut kernel = module.functions[index].clone();
+        let kernels = module.functions[..index].iter();
+        let number = kernels.filter(|function| function.is_kernel).count();
         let mut block = 0;
         while block < kernel.blocks.len() {
             let call = kernel.blocks[block].instructions.iter().position(|value| {
                 matches!(kernel.op(*value), Op::Call { function, .. } if is_cooperative[*function as usize])
             });
             match call {
-                Some(position) => inline_call(&mut kernel, block, position, &module.functions),
+                Some(position) => call_in_kernel(&mut kernel, number, block, position, module),
                 None => block += 1,
             }
             if kernel.values.len() > MAX_INSTRUCTIONS {
                 return Err(Refusal::Size(index));
             }
         }
+        // Ends of work-items leave code behind that nothing leads to.
+        crate::lower::ssa::finish(&mut kernel);
         module.functions[index] = kernel;
     }
     remove(module, &is_cooperative)
 }
 
+/// Calls of these functions of `device_lib/messages.hip` stand for something else in each kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Marker {
+    /// The number of the kernel.
+    KernelNumber,
+    /// The end of the work-item.
+    End,
+}
+
+fn marker(function: &Function) -> Option<Marker> {
+    let (name, _) = function.name.split_once('.')?;
+    match name {
+        "__agpu_kernel_number" => Some(Marker::KernelNumber),
+        "__agpu_end_item" => Some(Marker::End),
+        _ => None,
+    }
+}
+
+fn call_in_kernel(
+    kernel: &mut Function,
+    number: usize,
+    block: usize,
+    position: usize,
+    module: &Module,
+) {
+    let call = kernel.blocks[block].instructions[position];
+    let Op::Call { function, .. } = *kernel.op(call) else {
+        return;
+    };
+    match marker(&module.functions[function as usize]) {
+        None => inline_call(kernel, block, position, &module.functions),
+        Some(Marker::KernelNumber) => {
+            kernel.blocks[block].instructions.remove(position);
+            kernel.values[call.0 as usize].op = Op::Constant(number as u64);
+        }
+        Some(Marker::End) => {
+            split_block(kernel, block, position + 1);
+            kernel.blocks[block].instructions.pop();
+            kernel.values[call.0 as usize].op = Op::Nothing;
+            kernel.blocks[block].terminator = Terminator::Return(None);
+        }
+    }
+}
+
 fn is_cooperative(function: &Function) -> bool {
+    if marker(function).is_some() {
+        return true;
+    }
     function.values.iter().any(|value| match value.op {
         Op::Cooperative(operation, _) => operation.is_meeting(),
         Op::SharedAddress(_) => true,

@@ -23,7 +23,8 @@ pub struct GlobalVariable {
 
 /// Those of a program, in source order.
 pub(crate) fn global_variables(program: &hir::Program, types: &TypeTable) -> Vec<GlobalVariable> {
-    let exported = program.globals.iter().filter(|global| global.is_exported);
+    let is_wanted = |global: &&hir::Global| global.is_exported && !global.is_library;
+    let exported = program.globals.iter().filter(is_wanted);
     exported
         .map(|global| {
             let (mut element, mut shape) = (global.ty, Vec::new());

@@ -3,6 +3,7 @@
 
 use crate::ast::BinaryOp;
 use crate::ir::{Cooperation, GlobalKind, Intrinsic, Special};
+use crate::messages::Message;
 use crate::source::Span;
 use crate::types::{BitRange, TypeId};
 
@@ -24,6 +25,8 @@ pub struct Program {
     pub functions: Vec<Function>,
     pub globals: Vec<Global>,
     pub shared: Vec<Shared>,
+    /// What kernels tell the host, and where the source says so.
+    pub messages: Vec<(Message, Span)>,
 }
 
 /// A variable of a function, parameters included.
@@ -89,6 +92,8 @@ pub struct Global {
     pub align: u64,
     /// The host knows it by its name.
     pub is_exported: bool,
+    /// Of the device library: there only when used.
+    pub is_library: bool,
 }
 
 /// A `__shared__` variable; of `extern` ones the type is an array of length 0.

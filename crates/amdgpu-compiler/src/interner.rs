@@ -117,6 +117,11 @@ words! {
     INLINE2 "__inline__" INLINE3 "__inline" NOEXCEPT "noexcept" NEW "new" DELETE "delete" THROW "throw" TRY "try" OPERATOR "operator"
     VIRTUAL "virtual" ASM "asm" ASM2 "__asm__" STATIC_ASSERT "static_assert" ALIGNOF "alignof" LAMBDA_THIS "this"
     THREAD_IDX "threadIdx" BLOCK_IDX "blockIdx" BLOCK_DIM "blockDim" GRID_DIM "gridDim" WARP_SIZE "warpSize"
+    PRINTF "printf" ASSERT "assert" NO_ASSERT "__agpu_no_assert" NDEBUG "NDEBUG" ABORT "abort" TRAP "__trap"
+    ASSERTION_FAILED "__agpu_assertion_failed" FAIL "__agpu_fail" PRINT_BEGIN "__agpu_print_begin" PRINT_WORD "__agpu_print_word"
+    PRINT_LONG "__agpu_print_long" PRINT_DOUBLE "__agpu_print_double" PRINT_STRING "__agpu_print_string"
+    STRING_BYTES "__agpu_string_bytes" PRINT_END "__agpu_print_end"
+
     X "x" Y "y" Z "z" STD "std" PUBLIC "public" PRIVATE "private"
     DEFINE "define" UNDEF "undef" IFDEF "ifdef" IFNDEF "ifndef" ELIF "elif" ELIFDEF "elifdef" ELIFNDEF "elifndef"
     ENDIF "endif" INCLUDE "include" PRAGMA "pragma" ERROR "error" WARNING "warning" LINE "line"

@@ -37,6 +37,7 @@ mod library;
 pub mod link;
 mod llvm;
 mod lower;
+pub mod messages;
 mod narrow_float;
 mod options;
 mod parser;

@@ -51,6 +51,10 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../device_lib/software.hip"),
     ),
     (
+        "device_lib/messages.hip",
+        include_str!("../device_lib/messages.hip"),
+    ),
+    (
         "device_lib/barriers.hip",
         include_str!("../device_lib/barriers.hip"),
     ),

@@ -6,7 +6,7 @@ mod expressions;
 mod kernel_structs;
 mod narrow_floats;
 mod places;
-mod ssa;
+pub(crate) mod ssa;
 mod statements;
 
 use crate::hashing::WordMap;
@@ -63,10 +63,11 @@ fn used_globals(all: &[hir::Global], types: &TypeTable, functions: &mut [Functio
             is_exported: global.is_exported,
         }
     };
+    let is_wanted = |global: &hir::Global| global.is_exported && !global.is_library;
     for (index, _) in all
         .iter()
         .enumerate()
-        .filter(|(_, global)| global.is_exported)
+        .filter(|(_, global)| is_wanted(global))
     {
         numbers.insert(index as u32, globals.len() as u32);
         globals.push(make(index as u32, globals.len()));

@@ -22,6 +22,7 @@ mod instances;
 mod lambdas;
 mod lists;
 mod members;
+mod messages;
 mod operators;
 mod packs;
 mod ranges;

@@ -127,7 +127,6 @@ fn all_errors_are_reported_up_to_the_limit() {
 fn features_that_are_missing_are_refused_by_name_at_their_line() {
     let cases = [
         ("atomicAdd_system(p, 1.0f);", "atomicAdd_system"),
-        ("printf(\"x\");", "printf"),
         ("asm(\"nop\");", "inline assembly"),
         ("goto end;", "goto"),
         ("surf2Dwrite(1.0f, p, 0, 0);", "surf2Dwrite"),

@@ -253,7 +253,8 @@ impl Device {
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         graph::check_not_recording(py, "waiting for the device")?;
         let device = self.context.device().into_py_result(py)?;
-        py.detach(|| device.synchronize()).into_py_result(py)
+        py.detach(|| device.synchronize()).into_py_result(py)?;
+        py.detach(|| amdgpu_aura::deliver(None)).into_py_result(py)
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {

@@ -27,6 +27,7 @@ mod math;
 mod network;
 mod operand;
 mod ops;
+mod output;
 mod prepared;
 mod stream;
 mod telemetry;
@@ -73,5 +74,6 @@ mod _native {
     fn init() {
         super::libraries::register_own_directory();
         super::telemetry::warn_about_fallbacks();
+        super::output::connect();
     }
 }

@@ -168,9 +168,9 @@ impl Stream {
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         graph::check_not_recording(py, "waiting for a stream")?;
         let kept = self.take_kept();
-        let result = py.detach(|| self.queue.synchronize());
+        let result = py.detach(|| Kernel::wait(self.queue.as_ref(), None));
         drop(kept);
-        result.into_py_result(py)
+        result.into_py_result(py).map(|_| ())
     }
 
     /// Wait at most `timeout_ms` (None: for ever); tells whether the stream is idle.

@@ -129,7 +129,7 @@ impl Variables {
 }
 
 /// Drops unreachable blocks from phis and removes phis that choose between one value and themselves.
-pub(super) fn finish(function: &mut Function) {
+pub(crate) fn finish(function: &mut Function) {
     let cfg = Cfg::new(function);
     let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
     let find = |replacement: &[Option<Value>], mut value: Value| {

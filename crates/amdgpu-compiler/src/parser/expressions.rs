@@ -410,10 +410,21 @@ impl Parser<'_> {
                 }
             }
             TokenKind::String => {
+                let mut bytes = Vec::new();
                 while self.at(TokenKind::String) {
-                    self.bump();
+                    let part = self.bump();
+                    match literals::string(self.sources.text(part.span)) {
+                        Some(more) => bytes.extend(more),
+                        None => {
+                            return self.fail(
+                                part.site,
+                                "this string has an escape that is not known",
+                                Some("a backslash is written twice"),
+                            );
+                        }
+                    }
                 }
-                self.make(ExprKind::String, span, 1)
+                self.make(ExprKind::String(bytes), span, 1)
             }
             TokenKind::LeftParen => {
                 self.bump();

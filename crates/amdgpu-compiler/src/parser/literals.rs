@@ -172,6 +172,55 @@ pub fn character(text: &str) -> Option<i64> {
     rest.is_empty().then_some(value)
 }
 
+/// The bytes of a string with its quotes; `None` for an unknown escape, a wide string, or one that does not end.
+pub fn string(text: &str) -> Option<Vec<u8>> {
+    let text = text.strip_prefix("u8").unwrap_or(text);
+    if let Some(raw) = text.strip_prefix("R\"") {
+        let (delimiter, rest) = raw.split_once('(')?;
+        let body = rest.strip_suffix('"')?.strip_suffix(delimiter)?;
+        return Some(body.strip_suffix(')')?.as_bytes().to_vec());
+    }
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?.as_bytes();
+    let mut bytes = Vec::with_capacity(inner.len());
+    let mut at = 0;
+    while at < inner.len() {
+        if inner[at] != b'\\' {
+            bytes.push(inner[at]);
+            at += 1;
+            continue;
+        }
+        let digits = |from: usize, most: usize, radix: u32| {
+            let rest = inner.get(from..).unwrap_or_default();
+            let is_digit = |byte: &&u8| char::from(**byte).is_digit(radix);
+            rest.iter().take(most).take_while(is_digit).count()
+        };
+        let (start, count, radix) = match *inner.get(at + 1)? {
+            b'x' => (at + 2, digits(at + 2, 2, 16), 16),
+            b'0'..=b'7' => (at + 1, digits(at + 1, 3, 8), 8),
+            _ => (at + 1, 0, 10),
+        };
+        if count > 0 {
+            let number = std::str::from_utf8(&inner[start..start + count]).ok()?;
+            bytes.push(u32::from_str_radix(number, radix).ok()? as u8);
+            at = start + count;
+        } else {
+            bytes.push(match inner[at + 1] {
+                b'n' => b'\n',
+                b't' => b'\t',
+                b'r' => b'\r',
+                b'a' => 7,
+                b'b' => 8,
+                b'f' => 12,
+                b'v' => 11,
+                same @ (b'\\' | b'\'' | b'"' | b'?') => same,
+                _ => return None,
+            });
+            at += 2;
+        }
+    }
+    Some(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,6 +295,16 @@ mod tests {
                 ty: S::Float
             })
         );
+    }
+
+    #[test]
+    fn strings_know_their_escapes() {
+        assert_eq!(string("\"a\\n\\x41\\101\\\"\""), Some(b"a\nAA\"".to_vec()));
+        assert_eq!(string("R\"x(a\\n)x\""), Some(br"a\n".to_vec()));
+        assert_eq!(string("\"\u{e9}\""), Some(vec![0xc3, 0xa9]));
+        for bad in ["\"\\q\"", "\"open", "L\"wide\"", "\"\\x\""] {
+            assert_eq!(string(bad), None, "{bad}");
+        }
     }
 
     #[test]

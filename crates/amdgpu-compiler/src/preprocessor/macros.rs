@@ -106,7 +106,15 @@ impl Preprocessor<'_> {
             });
             return true;
         }
-        let Some(definition) = self.macro_of(token.symbol) else {
+        // C decides where <assert.h> is included; here the place of use counts, since the header is always there.
+        let is_switched_off =
+            token.symbol == words::ASSERT && self.macro_of(words::NDEBUG).is_some();
+        let name = if is_switched_off {
+            words::NO_ASSERT
+        } else {
+            token.symbol
+        };
+        let Some(definition) = self.macro_of(name) else {
             return false;
         };
         if self.is_active(token.symbol) {

@@ -76,8 +76,6 @@ const UNSUPPORTED_PREFIXES: &[&str] = &[
 ];
 
 const UNSUPPORTED: &[&str] = &[
-    "printf",
-    "assert",
     "malloc",
     "free",
     "clock",
@@ -85,8 +83,11 @@ const UNSUPPORTED: &[&str] = &[
     "wall_clock64",
     "memcpy",
     "memset",
-    "__trap",
     "__assert_fail",
+    "fprintf",
+    "sprintf",
+    "snprintf",
+    "puts",
 ];
 
 /// Whether HIP has this function and we do not.

@@ -68,6 +68,9 @@ impl<'a> Sema<'a> {
             }
             _ => {}
         }
+        if let Some(call) = self.message_call(name, arguments, span) {
+            return Checked::Value(call);
+        }
         let checked = self.check_arguments(arguments);
         let text = self.text(name);
         let set = match self.scopes.find(name) {

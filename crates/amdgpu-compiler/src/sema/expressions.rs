@@ -89,10 +89,7 @@ impl<'a> Sema<'a> {
             }
             A::Bool(truth) => value(ExprKind::Integer(i64::from(*truth)), TypeTable::BOOL),
             A::Null => value(ExprKind::Null, TypeTable::NULL),
-            A::String => {
-                self.refuse(span, "a string in device code");
-                Checked::Value(Self::bad(span))
-            }
+            A::String(text) => self.string(text, span),
             A::Name(name) => self.name(*name, span),
             A::Scoped(scope, name) => self.scoped(*scope, *name, span),
             A::Member {

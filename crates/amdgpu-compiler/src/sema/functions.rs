@@ -524,6 +524,13 @@ impl<'a> Sema<'a> {
         }
     }
 
+    /// A variable that the source does not know of.
+    pub(super) fn temporary(&mut self, ty: TypeId) -> crate::hir::LocalId {
+        let local = self.unnamed_local(ty);
+        self.current.locals[local.0 as usize].is_const = false;
+        local
+    }
+
     pub(super) fn unnamed_local(&mut self, ty: TypeId) -> crate::hir::LocalId {
         let local = crate::hir::LocalId(self.current.locals.len() as u32);
         let is_in_memory = matches!(self.types.get(ty), Type::Struct(_));

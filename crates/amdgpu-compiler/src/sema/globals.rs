@@ -137,6 +137,7 @@ impl<'a> Sema<'a> {
             bytes,
             align,
             is_exported,
+            is_library: self.in_library,
         });
         let is_const = kind != GlobalKind::Variable;
         self.scopes
@@ -145,9 +146,8 @@ impl<'a> Sema<'a> {
     }
 
     fn fits_module(&mut self, variable: &'a ast::Variable, kind: GlobalKind, ty: TypeId) -> bool {
-        let is_same = |global: &&Global| match kind {
-            GlobalKind::Variable => true,
-            GlobalKind::Constant | GlobalKind::Table => global.kind == kind,
+        let is_same = |global: &&Global| {
+            !global.is_library && (kind != GlobalKind::Constant || global.kind == kind)
         };
         let others = self.program.globals.iter().filter(is_same);
         let used: u64 = others.map(|global| self.types.bytes(global.ty)).sum();
