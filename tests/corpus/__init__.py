@@ -23,6 +23,8 @@ FAMILIES = (
     "physics",
     "learning",
     "transformers",
+    "waves",
+    "types",
 )
 for family in FAMILIES:
     importlib.import_module(f"corpus.{family}")
