@@ -33,6 +33,11 @@ def test_every_kernel_file_has_a_case_and_every_case_a_file():
     assert {entry.path.relative_to(KERNELS) for entry in CORPUS.values()} == files
 
 
+def test_the_corpus_is_large_enough():
+    assert len(CORPUS) >= WANTED_KERNELS
+    assert all(entry.sizes for entry in CORPUS.values())
+
+
 def test_the_oracle_is_not_what_the_kernel_started_with():
     for name, entry in CORPUS.items():
         launch = entry.launch(entry.sizes[0])

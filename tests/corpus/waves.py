@@ -56,7 +56,10 @@ def ballot_compact(n, rng):
 
 @case(9, 1)
 def broadcast_matvec(count, rng):
-    matrices, vectors = rng.integers(-1000, 1000, (count, 32, 32), dtype=I32), rng.integers(-1000, 1000, (count, 32), dtype=I32)
+    matrices, vectors = (
+        rng.integers(-1000, 1000, (count, 32, 32), dtype=I32),
+        rng.integers(-1000, 1000, (count, 32), dtype=I32),
+    )
     expected = np.einsum("bkl,bk->bl", matrices, vectors)
     return Launch(count, 32, (matrices, vectors, np.full((count, 32), -1, I32)), {2: expected})
 

@@ -60,16 +60,16 @@ class Report:
         ratio_text = "" if ratio is None else f"{ratio:.2f}"
         print(f"{case:<44} {number(ours):>12} {peer_text:>12} {unit:<8} {ratio_text:>7}  {note}".rstrip(), flush=True)
 
-    def write(self) -> Path:
-        """Writes the record and says where."""
+    def write(self, *, command: str | None = None, gpu: str | None = None) -> Path:
+        """Writes the record and says where; `command` is what repeats the run, if not `./x bench`."""
         moment = datetime.now(timezone.utc)
         record = {
             "schema": SCHEMA,
             "name": self.name,
             "date": moment.isoformat(timespec="seconds"),
-            "command": " ".join(["./x", "bench", *sys.argv[1:]]),
+            "command": command or " ".join(["./x", "bench", *sys.argv[1:]]),
             "peer": self.peer,
-            "machine": machine(),
+            "machine": machine() | ({"gpu": gpu} if gpu else {}),
             "rows": [asdict(row) for row in self.rows],
         }
         RESULTS.mkdir(exist_ok=True)
@@ -153,7 +153,9 @@ def _first_match(path: str, key: str) -> str:
 
 
 def _commit() -> str:
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    try:
+        command = ["git", "describe", "--always", "--dirty"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
     return done.stdout.strip()
