@@ -19,7 +19,7 @@ SOURCES = Path(__file__).resolve().parent / "src"
 
 # Kernel module -> CPU, per architecture (x86-64 psABI micro-architecture levels).
 KERNELS = {
-    "x86_64": {"kernel_generic": "x86_64", "kernel_avx2": "x86_64_v3", "kernel_avx512": "x86_64_v4"},
+    "x86_64": {"kernel_generic": "x86_64", "kernel_avx2": "x86_64_v3", "kernel_avx512": "x86_64_v4", "kernel_avx512_dot": "x86_64_v4+avx512vnni+avx512bf16"},
     "aarch64": {"kernel_generic": "baseline"},
 }
 

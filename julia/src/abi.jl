@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0x538ee44c0db9f8f4
+const ABI_HASH = 0x9c8cc402a15c7cd1
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -70,6 +70,9 @@ const ACTIVATION_NEUROMORPHIC = UInt32(10)
 const ALLOCATOR_SLAB = UInt32(0)
 const ALLOCATOR_BUDDY = UInt32(1)
 const ALLOCATOR_ARENA = UInt32(2)
+const PRECISION_OPERANDS = UInt32(0)
+const PRECISION_BF16 = UInt32(1)
+const PRECISION_F16 = UInt32(2)
 
 "`agpu_str`."
 struct Str
@@ -144,6 +147,8 @@ struct MatmulOptions
     alpha::Float64
     beta::Float64
     executor::Ptr{Executor}
+    precision::UInt32
+    reserved::UInt32
 end
 
 "`agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's."

@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0x538ee44c0db9f8f4'u64
+  abiHash* = 0x9c8cc402a15c7cd1'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -72,6 +72,9 @@ const
   allocatorSlab* = 0'u32
   allocatorBuddy* = 1'u32
   allocatorArena* = 2'u32
+  precisionOperands* = 0'u32
+  precisionBf16* = 1'u32
+  precisionF16* = 2'u32
 
 type
   Status* = int32
@@ -133,6 +136,8 @@ type
     alpha*: float64
     beta*: float64
     executor*: ptr Executor
+    precision*: uint32
+    reserved*: uint32
   AllocatorOptions* {.bycopy.} = object ## `agpu_allocator_options` A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
     sizeBytes*: uint64
     kind*: uint32
@@ -171,7 +176,7 @@ proc layoutManifest*(): string =
   result.add ["agpu_tensor size=", $sizeof(Tensor), " data@", $offsetOf(Tensor, data), " device@", $offsetOf(Tensor, device), " ndim@", $offsetOf(Tensor, ndim), " dtype@", $offsetOf(Tensor, dtype), " shape@", $offsetOf(Tensor, shape), " strides@", $offsetOf(Tensor, strides), " byte_offset@", $offsetOf(Tensor, byteOffset)].join & "\n"
   result.add ["agpu_executor size=", $sizeof(Executor), " size_bytes@", $offsetOf(Executor, sizeBytes), " context@", $offsetOf(Executor, context), " thread_count@", $offsetOf(Executor, threadCount), " reserved@", $offsetOf(Executor, reserved), " parallel_for@", $offsetOf(Executor, parallelFor)].join & "\n"
   result.add ["agpu_activation size=", $sizeof(Activation), " kind@", $offsetOf(Activation, kind), " alpha@", $offsetOf(Activation, alpha), " beta@", $offsetOf(Activation, beta), " reserved@", $offsetOf(Activation, reserved)].join & "\n"
-  result.add ["agpu_matmul_options size=", $sizeof(MatmulOptions), " size_bytes@", $offsetOf(MatmulOptions, sizeBytes), " alpha@", $offsetOf(MatmulOptions, alpha), " beta@", $offsetOf(MatmulOptions, beta), " executor@", $offsetOf(MatmulOptions, executor)].join & "\n"
+  result.add ["agpu_matmul_options size=", $sizeof(MatmulOptions), " size_bytes@", $offsetOf(MatmulOptions, sizeBytes), " alpha@", $offsetOf(MatmulOptions, alpha), " beta@", $offsetOf(MatmulOptions, beta), " executor@", $offsetOf(MatmulOptions, executor), " precision@", $offsetOf(MatmulOptions, precision), " reserved@", $offsetOf(MatmulOptions, reserved)].join & "\n"
   result.add ["agpu_allocator_options size=", $sizeof(AllocatorOptions), " size_bytes@", $offsetOf(AllocatorOptions, sizeBytes), " kind@", $offsetOf(AllocatorOptions, kind), " reserved@", $offsetOf(AllocatorOptions, reserved), " capacity_bytes@", $offsetOf(AllocatorOptions, capacityBytes), " min_block_bytes@", $offsetOf(AllocatorOptions, minBlockBytes)].join & "\n"
   result.add ["agpu_allocator_stats size=", $sizeof(AllocatorStats), " size_bytes@", $offsetOf(AllocatorStats, sizeBytes), " capacity_bytes@", $offsetOf(AllocatorStats, capacityBytes), " used_bytes@", $offsetOf(AllocatorStats, usedBytes), " peak_used_bytes@", $offsetOf(AllocatorStats, peakUsedBytes), " largest_free_bytes@", $offsetOf(AllocatorStats, largestFreeBytes), " live_blocks@", $offsetOf(AllocatorStats, liveBlocks), " allocations_total@", $offsetOf(AllocatorStats, allocationsTotal), " frees_total@", $offsetOf(AllocatorStats, freesTotal), " failures_total@", $offsetOf(AllocatorStats, failuresTotal)].join & "\n"
   result.add ["agpu_math_table size=", $sizeof(MathTable), " size_bytes@", $offsetOf(MathTable, sizeBytes), " abi_version@", $offsetOf(MathTable, abiVersion), " reserved@", $offsetOf(MathTable, reserved), " abi_hash@", $offsetOf(MathTable, abiHash), " activation@", $offsetOf(MathTable, activation), " softmax@", $offsetOf(MathTable, softmax), " dense_forward@", $offsetOf(MathTable, denseForward), " adaptive_learning_rate@", $offsetOf(MathTable, adaptiveLearningRate), " momentum_update@", $offsetOf(MathTable, momentumUpdate), " last_error@", $offsetOf(MathTable, lastError)].join & "\n"

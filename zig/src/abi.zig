@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x538ee44c0db9f8f4;
+pub const abi_hash: u64 = 0x9c8cc402a15c7cd1;
 
 pub const Status = i32;
 
@@ -117,6 +117,9 @@ pub const activation_neuromorphic: u32 = 10;
 pub const allocator_slab: u32 = 0;
 pub const allocator_buddy: u32 = 1;
 pub const allocator_arena: u32 = 2;
+pub const precision_operands: u32 = 0;
+pub const precision_bf16: u32 = 1;
+pub const precision_f16: u32 = 2;
 
 pub const Allocator = ?*anyopaque;
 
@@ -222,6 +225,8 @@ pub const MatmulOptions = extern struct {
     alpha: f64,
     beta: f64,
     executor: ?*const Executor,
+    precision: u32,
+    reserved: u32,
 };
 
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.

@@ -107,5 +107,6 @@ test {
     _ = @import("matrix/overlap.zig");
     _ = @import("matrix/product_test.zig");
     _ = @import("matrix/matmul_test.zig");
+    _ = @import("matrix/converted_test.zig");
     _ = @import("matrix/dense_test.zig");
 }

@@ -137,12 +137,19 @@ typedef struct {
     uint32_t reserved;
 } agpu_activation;
 
+/* What a matrix product computes in: the type of its operands, or, for float32 operands, another to which they are rounded first. */
+#define AGPU_PRECISION_OPERANDS 0
+#define AGPU_PRECISION_BF16 1
+#define AGPU_PRECISION_F16 2
+
 /* out = alpha * (a @ b) + beta * out. `executor` may be NULL: one thread. */
 typedef struct {
     uint64_t size_bytes;
     double alpha;
     double beta;
     const agpu_executor *executor;
+    uint32_t precision;
+    uint32_t reserved;
 } agpu_matmul_options;
 
 /* A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's. */
@@ -178,7 +185,8 @@ typedef agpu_status (*agpu_dense_forward_fn)(const agpu_tensor *x, const agpu_te
 /* Matrix core, libagpu_matrix.so (Zig). */
 AGPU_MATRIX agpu_status agpu_matrix_describe(agpu_library_info *out);
 AGPU_MATRIX agpu_status agpu_matrix_last_error(agpu_error *out);
-/* a[m, k] @ b[k, n] into out[m, n]; f32 or f64, all three alike, any strides; out must not overlap a or b. */
+/* a[m, k] @ b[k, n] into out[m, n], any strides; out must not overlap a or b. Both operands f32, f64, f16, bf16 or i8. `out` is of the same
+ * type; f16 and bf16 are summed in f32 and may be written to f32; i8 is summed in i32, wrapping, and written to i32. */
 AGPU_MATRIX agpu_status agpu_matrix_matmul(const agpu_tensor *a, const agpu_tensor *b, agpu_tensor *out,
                                            const agpu_matmul_options *options);
 /* See agpu_dense_forward_fn; `bias` and `executor` may be NULL. */

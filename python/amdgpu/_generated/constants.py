@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGE_VERSION = "0.1.0"
-ABI_HASH = 0x538EE44C0DB9F8F4
+ABI_HASH = 0x9C8CC402A15C7CD1
 LAYOUT_MANIFEST = (
     "agpu_str size=16 ptr@0 len@8\n"
     "agpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\n"
@@ -13,7 +13,7 @@ LAYOUT_MANIFEST = (
     "agpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\n"
     "agpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\n"
     "agpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\n"
-    "agpu_matmul_options size=32 size_bytes@0 alpha@8 beta@16 executor@24\n"
+    "agpu_matmul_options size=40 size_bytes@0 alpha@8 beta@16 executor@24 precision@32 reserved@36\n"
     "agpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\n"
     "agpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\n"
     "agpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n"
@@ -44,6 +44,9 @@ ACTIVATION_NEUROMORPHIC = 10
 ALLOCATOR_SLAB = 0
 ALLOCATOR_BUDDY = 1
 ALLOCATOR_ARENA = 2
+PRECISION_OPERANDS = 0
+PRECISION_BF16 = 1
+PRECISION_F16 = 2
 ACTIVATIONS: dict[str, int] = {
     "identity": 0,
     "relu": 1,

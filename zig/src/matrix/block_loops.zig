@@ -4,8 +4,9 @@
 
 const table = @import("table.zig");
 const micro_kernel = @import("micro_kernel.zig");
+const Numbers = @import("numbers.zig").Numbers;
 
-pub inline fn run(comptime T: type, comptime shape: table.Shape, comptime Tiles: type, block: *const table.Block(T)) void {
+pub inline fn run(comptime numbers: Numbers, comptime shape: table.Shape, comptime Tiles: type, block: *const table.Block(numbers)) void {
     const tile_rows = comptime shape.tileRows();
     var column: usize = 0;
     // Loop 2: the packed right panel stays in L1 while all left panels stream past it.
@@ -15,9 +16,9 @@ pub inline fn run(comptime T: type, comptime shape: table.Shape, comptime Tiles:
         // Loop 1: left panels come from L2.
         while (row < block.rows) : (row += tile_rows) {
             const rows = @min(tile_rows, block.rows - row);
-            const out = micro_kernel.offset(T, block.out, @as(isize, @intCast(row)) * block.out_row +
+            const out = micro_kernel.offset(numbers.Sum, block.out, @as(isize, @intCast(row)) * block.out_row +
                 @as(isize, @intCast(column)) * block.out_column);
-            var tile: table.Tile(T) = .{
+            var tile: table.Tile(numbers) = .{
                 .depth = block.depth,
                 .left = block.left + row / tile_rows * block.left_panel,
                 .left_step = 0,
@@ -30,80 +31,80 @@ pub inline fn run(comptime T: type, comptime shape: table.Shape, comptime Tiles:
                 .beta = block.beta,
             };
             if (rows == tile_rows and block.out_row == 1) {
-                dispatchColumns(T, shape, Tiles, shape.lanes, shape.vectors, .panels, columns, &tile);
+                dispatchColumns(numbers, shape, Tiles, shape.lanes, shape.vectors, .panels, columns, &tile);
             } else {
                 // Panels are padded with zeros: compute the whole tile aside and keep the part that exists.
-                var aside: [shape.columns * tile_rows]T align(64) = undefined;
+                var aside: [shape.columns * tile_rows]numbers.Sum align(64) = undefined;
                 tile.out = &aside;
                 tile.out_column = tile_rows;
                 tile.alpha = 1;
                 tile.beta = 0;
                 if (rows <= shape.lanes) {
-                    dispatchColumns(T, shape, Tiles, shape.lanes, 1, .panels, columns, &tile);
+                    dispatchColumns(numbers, shape, Tiles, shape.lanes, 1, .panels, columns, &tile);
                 } else {
-                    dispatchColumns(T, shape, Tiles, shape.lanes, shape.vectors, .panels, columns, &tile);
+                    dispatchColumns(numbers, shape, Tiles, shape.lanes, shape.vectors, .panels, columns, &tile);
                 }
-                keep(T, tile_rows, Tiles.fused, &aside, rows, columns, out, block);
+                keep(numbers, tile_rows, Tiles.arithmetic, &aside, rows, columns, out, block);
             }
         }
     }
 }
 
 inline fn keep(
-    comptime T: type,
+    comptime numbers: Numbers,
     comptime tile_rows: usize,
-    comptime fused: bool,
-    aside: [*]const T,
+    comptime arithmetic: micro_kernel.Arithmetic,
+    aside: [*]const numbers.Sum,
     rows: usize,
     columns: usize,
-    out: [*]T,
-    block: *const table.Block(T),
+    out: [*]numbers.Sum,
+    block: *const table.Block(numbers),
 ) void {
     for (0..columns) |j| {
         for (0..rows) |i| {
-            const target = micro_kernel.offset(T, out, @as(isize, @intCast(i)) * block.out_row +
+            const target = micro_kernel.offset(numbers.Sum, out, @as(isize, @intCast(i)) * block.out_row +
                 @as(isize, @intCast(j)) * block.out_column);
             const sum = aside[j * tile_rows + i];
             target[0] = if (block.beta == 0)
-                block.alpha * sum
+                micro_kernel.multiply(numbers.Sum, block.alpha, sum)
             else
-                micro_kernel.multiplyAdd(fused, T, block.alpha, sum, block.beta * target[0]);
+                micro_kernel.multiplyAdd(arithmetic, numbers.Sum, block.alpha, sum, micro_kernel.multiply(numbers.Sum, block.beta, target[0]));
         }
     }
 }
 
 /// Products read in place. Where rows do not fill the last tile, that tile is moved up: it computes some rows twice, to the same bits.
-pub inline fn runDirect(comptime T: type, comptime shape: table.Shape, comptime Tiles: type, job: *const table.Direct(T)) void {
+pub inline fn runDirect(comptime numbers: Numbers, comptime shape: table.Shape, comptime Tiles: type, job: *const table.Direct(numbers)) void {
     var column: usize = 0;
     while (column < job.columns) {
         const columns = directColumns(shape, job.columns - column);
-        var tile: table.Tile(T) = .{
+        var tile: table.Tile(numbers) = .{
             .depth = job.depth,
             .left = job.left,
             .left_step = job.left_step,
-            .right = micro_kernel.offsetConst(T, job.right, @as(isize, @intCast(column)) * job.right_column),
+            .right = micro_kernel.offsetConst(numbers.Source, job.right, @as(isize, @intCast(column)) * job.right_column),
             .right_step = job.right_step,
             .right_column = job.right_column,
-            .out = micro_kernel.offset(T, job.out, @as(isize, @intCast(column)) * job.out_column),
+            .out = micro_kernel.offset(numbers.Sum, job.out, @as(isize, @intCast(column)) * job.out_column),
             .out_column = job.out_column,
             .alpha = job.alpha,
             .beta = 0,
         };
         var row: usize = 0;
         // Few columns leave accumulators free: longer tiles hide the latency of the multiply-adds.
-        if (columns <= wide_columns) row = sweep(T, shape, Tiles, wideVectors(shape), columns, row, job, &tile);
-        row = sweep(T, shape, Tiles, shape.vectors, columns, row, job, &tile);
-        row = sweep(T, shape, Tiles, 1, columns, row, job, &tile);
+        if (columns <= wide_columns) row = sweep(numbers, shape, Tiles, wideVectors(shape), columns, row, job, &tile);
+        row = sweep(numbers, shape, Tiles, shape.vectors, columns, row, job, &tile);
+        row = sweep(numbers, shape, Tiles, 1, columns, row, job, &tile);
         const half = comptime shape.halfLanes();
         while (row < job.rows) {
             // Half a vector where it is enough: on CPUs that split wide vectors it takes half the time.
             if (job.rows - row <= half or job.rows < shape.lanes) {
                 row = @min(row, job.rows - half);
-                last(T, shape, Tiles, half, columns, row, job, tile);
+                last(numbers, shape, Tiles, half, columns, row, job, tile);
                 row += half;
             } else {
                 row = job.rows - shape.lanes;
-                last(T, shape, Tiles, shape.lanes, columns, row, job, tile);
+                last(numbers, shape, Tiles, shape.lanes, columns, row, job, tile);
                 row += shape.lanes;
             }
         }
@@ -112,19 +113,19 @@ pub inline fn runDirect(comptime T: type, comptime shape: table.Shape, comptime 
 }
 
 inline fn last(
-    comptime T: type,
+    comptime numbers: Numbers,
     comptime shape: table.Shape,
     comptime Tiles: type,
     comptime lanes: comptime_int,
     columns: usize,
     row: usize,
-    job: *const table.Direct(T),
-    tile: table.Tile(T),
+    job: *const table.Direct(numbers),
+    tile: table.Tile(numbers),
 ) void {
     var moved = tile;
     moved.left = job.left + row;
     moved.out = tile.out + row;
-    dispatchColumns(T, shape, Tiles, lanes, 1, .strided, columns, &moved);
+    dispatchColumns(numbers, shape, Tiles, lanes, 1, .strided, columns, &moved);
 }
 
 /// Up to this many columns the wide tile is used.
@@ -142,14 +143,14 @@ inline fn directColumns(comptime shape: table.Shape, left: usize) usize {
 }
 
 inline fn sweep(
-    comptime T: type,
+    comptime numbers: Numbers,
     comptime shape: table.Shape,
     comptime Tiles: type,
     comptime vectors: comptime_int,
     columns: usize,
     first_row: usize,
-    job: *const table.Direct(T),
-    tile: *table.Tile(T),
+    job: *const table.Direct(numbers),
+    tile: *table.Tile(numbers),
 ) usize {
     const height = vectors * shape.lanes;
     const out = tile.out;
@@ -158,20 +159,20 @@ inline fn sweep(
     while (row + height <= job.rows) : (row += height) {
         tile.left = job.left + row;
         tile.out = out + row;
-        dispatchColumns(T, shape, Tiles, shape.lanes, vectors, .strided, columns, tile);
+        dispatchColumns(numbers, shape, Tiles, shape.lanes, vectors, .strided, columns, tile);
     }
     return row;
 }
 
 inline fn dispatchColumns(
-    comptime T: type,
+    comptime numbers: Numbers,
     comptime shape: table.Shape,
     comptime Tiles: type,
     comptime lanes: comptime_int,
     comptime vectors: comptime_int,
     comptime layout: micro_kernel.Layout,
     columns: usize,
-    tile: *const table.Tile(T),
+    tile: *const table.Tile(numbers),
 ) void {
     const most = if (vectors > shape.vectors) wide_columns else shape.columns;
     switch (columns) {

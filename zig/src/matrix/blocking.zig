@@ -6,10 +6,11 @@ const kernels = @import("kernels.zig");
 const product = @import("product.zig");
 
 const Table = generic.table.Table;
+const Numbers = generic.numbers.Numbers;
 
 /// Turns the product so that it is computed with the least work. Usually the rows become the dimension whose elements of `out` are
 /// adjacent; where those are so few that most of a vector would be idle, the other one.
-pub fn orient(comptime T: type, table: *const Table(T), problem: *const product.Problem(T)) product.Problem(T) {
+pub fn orient(comptime numbers: Numbers, table: *const Table(numbers), problem: *const product.Problem(numbers)) product.Problem(numbers) {
     // A dimension of one element has no step; give it the one that fits.
     const columns_adjacent = problem.out_column == 1 and problem.columns > 1;
     const rows_adjacent = problem.out_row == 1 and problem.rows > 1;
@@ -18,18 +19,18 @@ pub fn orient(comptime T: type, table: *const Table(T), problem: *const product.
     if (usual.rows == 1) usual.out_row = 1;
     if (usual.rows >= 4 * table.tile_rows) return usual;
     const other = usual.transposed();
-    return if (estimate(T, table, &other) < estimate(T, table, &usual)) other else usual;
+    return if (estimate(numbers, table, &other) < estimate(numbers, table, &usual)) other else usual;
 }
 
 /// Cycles a lane, very roughly: enough to tell a good layout from a bad one. Copying an element costs about half a cycle and storing one by
 /// itself two, measured on Zen 4 with 16 lanes.
-fn estimate(comptime T: type, table: *const Table(T), problem: *const product.Problem(T)) f64 {
+fn estimate(comptime numbers: Numbers, table: *const Table(numbers), problem: *const product.Problem(numbers)) f64 {
     const rows: f64 = @floatFromInt(problem.rows);
     const columns: f64 = @floatFromInt(problem.columns);
     const depth: f64 = @floatFromInt(problem.depth);
     const lanes: f64 = @floatFromInt(table.lanes);
-    if (dotsFit(T, problem)) return rows * columns * depth / lanes;
-    const is_direct = directFits(T, table, problem);
+    if (dotsFit(numbers, problem)) return rows * columns * depth / lanes;
+    const is_direct = directFits(numbers, table, problem);
     const vectors = if (is_direct) rows / lanes + 0.25 else @ceil(rows / lanes);
     const packing: f64 = if (is_direct) 0 else 0.5 * depth * (rows + columns);
     const storing: f64 = if (problem.out_row == 1) 0 else 2 * rows * columns;
@@ -37,34 +38,35 @@ fn estimate(comptime T: type, table: *const Table(T), problem: *const product.Pr
 }
 
 /// A few columns, adjacent along the depth, and rows that are not adjacent to each other.
-pub fn dotsFit(comptime T: type, problem: *const product.Problem(T)) bool {
-    return problem.columns <= generic.dots.max_columns and problem.left_depth == 1 and problem.right_depth == 1 and
+pub fn dotsFit(comptime numbers: Numbers, problem: *const product.Problem(numbers)) bool {
+    return (comptime numbers.isPlain()) and problem.columns <= generic.dots.max_columns and problem.left_depth == 1 and problem.right_depth == 1 and
         problem.left_row != 1;
 }
 
 /// Packing alone takes longer than this many scalar multiply-adds (about 150 ns on Zen 4).
 const tiny_multiply_adds = 256;
 
-pub fn isTiny(comptime T: type, problem: *const product.Problem(T)) bool {
+pub fn isTiny(comptime numbers: Numbers, problem: *const product.Problem(numbers)) bool {
     return problem.rows *| problem.columns *| problem.depth <= tiny_multiply_adds;
 }
 
 /// Whether operands are read where they lie: `left` must come from a cache all the time, because nothing arranges it for the prefetcher.
-pub fn directFits(comptime T: type, table: *const Table(T), problem: *const product.Problem(T)) bool {
+pub fn directFits(comptime numbers: Numbers, table: *const Table(numbers), problem: *const product.Problem(numbers)) bool {
+    if (!numbers.isPlain()) return false;
     if (problem.left_row != 1 or problem.out_row != 1 or problem.beta != 0 or problem.rows < table.half_lanes) return false;
-    const left_bytes = problem.rows *| problem.depth *| @sizeOf(T);
+    const left_bytes = problem.rows *| problem.depth *| @sizeOf(numbers.Word());
     const caches = kernels.info().caches;
     // Few columns use each element of `left` once or so: a copy gains nothing until `left` leaves L3. (Measured on Zen 4: reading in
     // place is twice as fast up to half of L3 and slower beyond.)
     if (problem.columns <= 3) return true;
     if (problem.columns <= table.tile_columns) return left_bytes <= caches.level3_bytes / 2;
-    if (isAliased(T, problem.left_depth) and problem.depth > 64) return false;
+    if (isAliased(numbers, problem.left_depth) and problem.depth > 64) return false;
     return left_bytes <= caches.level2_bytes;
 }
 
 /// Steps of whole pages put all steps into the same few sets of L1, where they evict each other.
-fn isAliased(comptime T: type, stride: isize) bool {
-    return @abs(stride) * @sizeOf(T) % 4096 == 0;
+fn isAliased(comptime numbers: Numbers, stride: isize) bool {
+    return @abs(stride) * @sizeOf(numbers.Word()) % 4096 == 0;
 }
 
 /// How loops 5, 4 and 3 cut the product.
@@ -73,12 +75,12 @@ pub const Blocking = struct {
     rows: usize,
     columns: usize,
 
-    pub fn choose(comptime T: type, table: *const Table(T), problem: *const product.Problem(T)) Blocking {
+    pub fn choose(comptime numbers: Numbers, table: *const Table(numbers), problem: *const product.Problem(numbers)) Blocking {
         const caches = kernels.info().caches;
         // A right panel takes three quarters of L1, a left block half of L2, the right block a part of L3.
-        const depth_limit = std.math.clamp(caches.level1_bytes * 3 / 4 / (table.tile_columns * @sizeOf(T)), 128, 512);
+        const depth_limit = std.math.clamp(caches.level1_bytes * 3 / 4 / (table.tile_columns * @sizeOf(numbers.Word())), 128, 512);
         const depth = balanced(problem.depth, depth_limit, 4);
-        const step_bytes = depth * @sizeOf(T);
+        const step_bytes = depth * @sizeOf(numbers.Word());
         const rows_limit = @max(table.tile_rows, caches.level2_bytes / 2 / step_bytes);
         const columns_limit = @max(table.tile_columns, @min(caches.level3_bytes / 4, packed_bytes_limit) / step_bytes);
         return .{
@@ -89,8 +91,8 @@ pub const Blocking = struct {
     }
 
     /// Rows packed at once, over several blocks of loop 3.
-    pub fn slabRows(blocking: Blocking, comptime T: type, table: *const Table(T), rows: usize) usize {
-        const limit = packed_bytes_limit / (blocking.depth * @sizeOf(T));
+    pub fn slabRows(blocking: Blocking, comptime numbers: Numbers, table: *const Table(numbers), rows: usize) usize {
+        const limit = packed_bytes_limit / (blocking.depth * @sizeOf(numbers.Word()));
         return @min(roundUp(rows, table.tile_rows), @max(1, limit / blocking.rows) * blocking.rows);
     }
 };

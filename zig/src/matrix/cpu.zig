@@ -3,7 +3,7 @@
 const std = @import("std");
 const builtin = @import("builtin");
 
-pub const InstructionSet = enum { generic, avx2, avx512 };
+pub const InstructionSet = enum { generic, avx2, avx512, avx512_dot };
 
 pub const Caches = struct {
     /// Where CPUID says nothing: the sizes of the smallest x86-64 and aarch64 server cores of the last ten years.
@@ -70,8 +70,10 @@ fn detectInstructionSet() InstructionSet {
     // BMI1, AVX2, BMI2.
     if (!has(extended.ebx, &.{ 3, 5, 8 })) return .generic;
     // AVX-512 F, DQ, CD, BW, VL; opmask and both halves of the ZMM registers saved.
-    if (has(extended.ebx, &.{ 16, 17, 28, 30, 31 }) and has(state, &.{ 5, 6, 7 })) return .avx512;
-    return .avx2;
+    if (!has(extended.ebx, &.{ 16, 17, 28, 30, 31 }) or !has(state, &.{ 5, 6, 7 })) return .avx2;
+    // AVX512_VNNI; the sub-leaf of AVX512_BF16.
+    if (!has(extended.ecx, &.{11}) or extended.eax < 1) return .avx512;
+    return if (has(cpuid(7, 1).eax, &.{5})) .avx512_dot else .avx512;
 }
 
 /// Leaf 4 (Intel) and 0x8000001D (AMD) have the same layout.

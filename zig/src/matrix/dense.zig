@@ -15,7 +15,7 @@ const tensors = @import("tensor.zig");
 const workspace = @import("workspace.zig");
 
 const activation = generic.activation;
-const Problem = product.Problem(f32);
+const Problem = product.Problem(.plain(f32));
 
 comptime {
     std.debug.assert(@backingInt(activation.Kind.identity) == abi.activation_identity);
@@ -75,6 +75,7 @@ pub fn denseForward(
     if (operands.a.element != .f32) {
         return status.fail(abi.errors.unsupported_dtype, "a dense layer computes in float32; x is {t}", .{operands.a.element});
     }
+    tensors.requireSameElement(operands.a, operands.out) catch return tensors.refusalCode();
     const given = activation_given orelse return status.fail(abi.errors.invalid_argument, "activation is null", .{});
     const kind = std.enums.fromInt(activation.Kind, given.kind) orelse {
         return status.fail(abi.errors.invalid_argument, "activation kind {d} is unknown; 0 to {d} are known", .{

@@ -2,32 +2,34 @@
 
 const table = @import("table.zig");
 const micro_kernel = @import("micro_kernel.zig");
+const Numbers = @import("numbers.zig").Numbers;
 
 /// Most columns taken; `product.zig` asks for no more.
 pub const max_columns = 4;
 /// Rows at a time: they share each load of `right`.
 const group_rows = 4;
 
-pub inline fn run(comptime T: type, comptime lanes: usize, comptime fused: bool, job: *const table.Dots(T)) void {
+pub inline fn run(comptime numbers: Numbers, comptime lanes: usize, comptime arithmetic: micro_kernel.Arithmetic, job: *const table.Dots(numbers)) void {
     switch (job.columns) {
         inline 1...max_columns => |columns| {
             var row: usize = 0;
-            while (row + group_rows <= job.rows) : (row += group_rows) group(T, lanes, fused, group_rows, columns, row, job);
-            while (row < job.rows) : (row += 1) group(T, lanes, fused, 1, columns, row, job);
+            while (row + group_rows <= job.rows) : (row += group_rows) group(numbers, lanes, arithmetic, group_rows, columns, row, job);
+            while (row < job.rows) : (row += 1) group(numbers, lanes, arithmetic, 1, columns, row, job);
         },
         else => unreachable,
     }
 }
 
 inline fn group(
-    comptime T: type,
+    comptime numbers: Numbers,
     comptime lanes: usize,
-    comptime fused: bool,
+    comptime arithmetic: micro_kernel.Arithmetic,
     comptime rows: usize,
     comptime columns: usize,
     first_row: usize,
-    job: *const table.Dots(T),
+    job: *const table.Dots(numbers),
 ) void {
+    const T = numbers.Sum;
     const V = @Vector(lanes, T);
     // Sums of their own for neighbouring vectors hide the latency of the multiply-adds; the same number for every `rows`, so that a row's
     // bits do not depend on its group.
@@ -47,7 +49,7 @@ inline fn group(
                 const b: V = (right[j] + step + chain * lanes)[0..lanes].*;
                 inline for (0..rows) |i| {
                     const a: V = (left[i] + step + chain * lanes)[0..lanes].*;
-                    sums[i][j][chain] = micro_kernel.multiplyAdd(fused, V, a, b, sums[i][j][chain]);
+                    sums[i][j][chain] = micro_kernel.multiplyAdd(arithmetic, V, a, b, sums[i][j][chain]);
                 }
             }
         }
@@ -57,7 +59,7 @@ inline fn group(
             var total = sums[i][j][0];
             inline for (1..chains) |chain| total += sums[i][j][chain];
             var sum = @reduce(.Add, total);
-            for (step..job.depth) |rest| sum = micro_kernel.multiplyAdd(fused, T, left[i][rest], right[j][rest], sum);
+            for (step..job.depth) |rest| sum = micro_kernel.multiplyAdd(arithmetic, T, left[i][rest], right[j][rest], sum);
             const target = micro_kernel.offset(T, job.out, @as(isize, @intCast(first_row + i)) * job.out_row +
                 @as(isize, j) * job.out_column);
             target[0] = if (job.beta == 0) job.alpha * sum else job.alpha * sum + job.beta * target[0];

@@ -4,6 +4,7 @@
 //! `kernel_<instruction set>.zig` is a module with target features of its own. That is how one library, built for the baseline CPU,
 //! holds AVX2 and AVX-512 code that is entered only after CPUID was asked.
 
+pub const numbers = @import("numbers.zig");
 pub const micro_kernel = @import("micro_kernel.zig");
 pub const block_loops = @import("block_loops.zig");
 pub const dots = @import("dots.zig");

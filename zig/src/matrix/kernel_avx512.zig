@@ -4,45 +4,46 @@
 const generic = @import("generic");
 const table = generic.table;
 
-pub fn Kernel(comptime T: type) type {
+pub fn Kernel(comptime format: generic.numbers.Format) type {
+    const numbers = generic.numbers.simple(format);
     return struct {
-        pub const fused = true;
-        const shape: table.Shape = .{ .lanes = 64 / @sizeOf(T), .vectors = 2, .columns = 12 };
+        pub const arithmetic: generic.micro_kernel.Arithmetic = .fused;
+        const shape: table.Shape = .{ .lanes = 64 / @sizeOf(numbers.Word()), .vectors = 2, .columns = 12 };
 
-        pub const routines: table.Table(T) = .{
+        pub const routines: table.Table(numbers) = .{
             .name = "avx512",
             .lanes = shape.lanes,
             .half_lanes = shape.halfLanes(),
             .tile_rows = shape.tileRows(),
             .tile_columns = shape.columns,
             .block = block,
-            .direct = direct,
-            .dots = dots,
+            .direct = if (numbers.isPlain()) direct else {},
+            .dots = if (numbers.isPlain()) dots else {},
             .pack_left = packLeft,
             .pack_right = packRight,
-            .activate = if (T == f32) activate else {},
+            .activate = if (format == .f32) activate else {},
         };
 
-        fn block(job: *const table.Block(T)) void {
-            generic.block_loops.run(T, shape, @This(), job);
+        fn block(job: *const table.Block(numbers)) void {
+            generic.block_loops.run(numbers, shape, @This(), job);
         }
 
-        fn direct(job: *const table.Direct(T)) void {
-            generic.block_loops.runDirect(T, shape, @This(), job);
+        fn direct(job: *const table.Direct(numbers)) void {
+            generic.block_loops.runDirect(numbers, shape, @This(), job);
         }
 
-        fn dots(job: *const table.Dots(T)) void {
-            generic.dots.run(T, shape.lanes, fused, job);
+        fn dots(job: *const table.Dots(numbers)) void {
+            generic.dots.run(numbers, shape.lanes, arithmetic, job);
         }
 
-        pub noinline fn tile(comptime size: table.TileSize, comptime layout: generic.micro_kernel.Layout, job: *const table.Tile(T)) void {
-            generic.micro_kernel.compute(T, .{
+        pub noinline fn tile(comptime size: table.TileSize, comptime layout: generic.micro_kernel.Layout, job: *const table.Tile(numbers)) void {
+            generic.micro_kernel.compute(numbers, .{
                 .shape = shape,
                 .lanes = size.lanes,
                 .vectors = size.vectors,
                 .columns = size.columns,
                 .layout = layout,
-                .fused = fused,
+                .arithmetic = arithmetic,
             }, job);
         }
 
@@ -50,12 +51,12 @@ pub fn Kernel(comptime T: type) type {
             generic.activation.apply(shape.lanes, run);
         }
 
-        fn packLeft(panel: *const table.Panel(T)) void {
-            generic.pack.pack(T, shape.lanes, shape.tileRows(), panel);
+        fn packLeft(panel: *const table.Panel(numbers)) void {
+            generic.pack.pack(numbers, .left, shape.lanes, shape.tileRows(), panel);
         }
 
-        fn packRight(panel: *const table.Panel(T)) void {
-            generic.pack.pack(T, shape.lanes, shape.columns, panel);
+        fn packRight(panel: *const table.Panel(numbers)) void {
+            generic.pack.pack(numbers, .right, shape.lanes, shape.columns, panel);
         }
     };
 }

@@ -9,6 +9,10 @@ const kernel_generic = @import("kernel_generic");
 const has_x86 = builtin.cpu.arch == .x86_64;
 const kernel_avx2 = if (has_x86) @import("kernel_avx2") else kernel_generic;
 const kernel_avx512 = if (has_x86) @import("kernel_avx512") else kernel_generic;
+const kernel_avx512_dot = if (has_x86) @import("kernel_avx512_dot") else kernel_generic;
+
+const Format = generic.numbers.Format;
+const Table = generic.table.Table;
 
 const State = enum(u8) { unknown, filling, known };
 var state: std.atomic.Value(State) = .init(.unknown);
@@ -28,21 +32,39 @@ fn detectOnce() void {
     while (state.load(.acquire) != .known) std.atomic.spinLoopHint();
 }
 
-pub fn table(comptime T: type) *const generic.table.Table(T) {
+pub fn table(comptime T: type) *const Table(.plain(T)) {
     return tableOf(T, info().instruction_set);
 }
 
 /// For an instruction set that this CPU has.
-pub fn tableOf(comptime T: type, set: cpu.InstructionSet) *const generic.table.Table(T) {
+pub fn tableOf(comptime T: type, set: cpu.InstructionSet) *const Table(.plain(T)) {
+    const format: Format = if (T == f32) .f32 else .f64;
     return switch (set) {
-        .generic => &kernel_generic.Kernel(T).routines,
-        .avx2 => &kernel_avx2.Kernel(T).routines,
-        .avx512 => &kernel_avx512.Kernel(T).routines,
+        .generic => &kernel_generic.Kernel(format).routines,
+        .avx2 => &kernel_avx2.Kernel(format).routines,
+        .avx512, .avx512_dot => &kernel_avx512.Kernel(format).routines,
+    };
+}
+
+/// The numbers and routines of a format whose operands are converted when packed; they depend on the instruction set.
+pub fn Packed(comptime format: Format) type {
+    return union(enum) {
+        simple: *const Table(generic.numbers.simple(format)),
+        dotted: *const Table(generic.numbers.dotted(format)),
+    };
+}
+
+pub fn packedTable(comptime format: Format, set: cpu.InstructionSet) Packed(format) {
+    return switch (set) {
+        .generic => .{ .simple = &kernel_generic.Kernel(format).routines },
+        .avx2 => .{ .simple = &kernel_avx2.Kernel(format).routines },
+        .avx512 => .{ .simple = &kernel_avx512.Kernel(format).routines },
+        .avx512_dot => .{ .dotted = &kernel_avx512_dot.Kernel(format).routines },
     };
 }
 
 /// Every instruction set that can be tested here.
 pub fn available() []const cpu.InstructionSet {
-    const all = [_]cpu.InstructionSet{ .generic, .avx2, .avx512 };
+    const all = [_]cpu.InstructionSet{ .generic, .avx2, .avx512, .avx512_dot };
     return all[0 .. @as(usize, @backingInt(info().instruction_set)) + 1];
 }

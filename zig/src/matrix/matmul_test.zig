@@ -8,7 +8,14 @@ const support = @import("test_support.zig");
 
 const Host = support.Host;
 
-const plain: abi.MatmulOptions = .{ .size_bytes = @sizeOf(abi.MatmulOptions), .alpha = 1, .beta = 0, .executor = null };
+const plain: abi.MatmulOptions = .{
+    .size_bytes = @sizeOf(abi.MatmulOptions),
+    .alpha = 1,
+    .beta = 0,
+    .executor = null,
+    .precision = abi.precision_operands,
+    .reserved = 0,
+};
 
 fn expectRefused(code: abi.Status, words: []const []const u8, result: abi.Status) !void {
     try std.testing.expectEqual(code, result);
@@ -46,8 +53,18 @@ test "other dtypes, devices, ranks and nulls are refused by name" {
     var out = host.tensor(f32, data[32..].ptr);
 
     var bad = good;
-    bad.dtype.bits = 16;
-    try expectRefused(abi.errors.unsupported_dtype, &.{ "a", "16 bits", "float32" }, matmul.matmul(&bad, &good, &out, &plain));
+    bad.dtype.bits = 8;
+    try expectRefused(abi.errors.unsupported_dtype, &.{ "a", "8 bits", "float32" }, matmul.matmul(&bad, &good, &out, &plain));
+    bad.dtype.bits = 64;
+    try expectRefused(abi.errors.unsupported_dtype, &.{ "a is f64", "b is f32" }, matmul.matmul(&bad, &good, &out, &plain));
+    try expectRefused(abi.errors.invalid_argument, &.{ "precision 9", "0 to 2" }, matmul.matmul(&good, &good, &out, &.{
+        .size_bytes = @sizeOf(abi.MatmulOptions),
+        .alpha = 1,
+        .beta = 0,
+        .executor = null,
+        .precision = 9,
+        .reserved = 0,
+    }));
     bad = good;
     bad.dtype.lanes = 4;
     try expectRefused(abi.errors.unsupported_dtype, &.{"4 lanes"}, matmul.matmul(&good, &bad, &out, &plain));

@@ -1,11 +1,12 @@
 //! The register tile: the innermost loop of every product.
 //!
-//! Each step along the depth loads `vectors` vectors of `left`, broadcasts `columns` elements of `right` and does
-//! `vectors * columns` fused multiply-adds into accumulators that never leave registers. The order of additions along the depth
-//! is the same in every layout and shape, so a result does not depend on how a product was cut.
+//! Each step along the depth loads `vectors` vectors of `left`, broadcasts `columns` words of `right` and does `vectors * columns`
+//! multiply-adds (of whole groups, where a word holds several numbers) into accumulators that never leave registers. The order of
+//! additions along the depth is the same in every layout and shape, so a result does not depend on how a product was cut.
 
 const std = @import("std");
 const table = @import("table.zig");
+const Numbers = @import("numbers.zig").Numbers;
 
 pub const Layout = enum {
     /// Both operands come from packed panels: all steps are known when compiling.
@@ -14,9 +15,30 @@ pub const Layout = enum {
     strided,
 };
 
-/// a * b + c: fused where the target fuses, else the two instructions it has, because an emulated fused operation takes a call.
-pub inline fn multiplyAdd(comptime fused: bool, comptime V: type, a: V, b: V, c: V) V {
-    return if (fused) @mulAdd(V, a, b, c) else a * b + c;
+/// What the instruction set multiplies and adds with.
+pub const Arithmetic = enum {
+    /// Two instructions: an emulated fused operation would take a call.
+    separate,
+    fused,
+    /// `fused`, and dot products of pairs of bfloat16 and of quadruples of bytes (AVX512_BF16, AVX512_VNNI).
+    dotted,
+};
+
+pub inline fn multiply(comptime V: type, a: V, b: V) V {
+    return if (comptime isFloat(V)) a * b else a *% b;
+}
+
+/// a * b + c; integers wrap.
+pub inline fn multiplyAdd(comptime arithmetic: Arithmetic, comptime V: type, a: V, b: V, c: V) V {
+    if (comptime !isFloat(V)) return a *% b +% c;
+    return if (arithmetic == .separate) a * b + c else @mulAdd(V, a, b, c);
+}
+
+fn isFloat(comptime V: type) bool {
+    return switch (@typeInfo(V)) {
+        .vector => |vector| @typeInfo(vector.child) == .float,
+        else => @typeInfo(V) == .float,
+    };
 }
 
 pub const Options = struct {
@@ -27,15 +49,22 @@ pub const Options = struct {
     vectors: comptime_int,
     columns: comptime_int,
     layout: Layout,
-    fused: bool,
+    arithmetic: Arithmetic,
 };
 
-pub inline fn compute(comptime T: type, comptime options: Options, tile: *const table.Tile(T)) void {
+fn Sums(comptime numbers: Numbers, comptime options: Options) type {
+    return [options.columns][options.vectors]@Vector(options.lanes, numbers.Sum);
+}
+
+pub inline fn compute(comptime numbers: Numbers, comptime options: Options, tile: *const table.Tile(numbers)) void {
+    @setEvalBranchQuota(10_000);
     const lanes = options.lanes;
     const vectors = options.vectors;
     const columns = options.columns;
+    const T = numbers.Sum;
+    const Word = numbers.Word();
     const V = @Vector(lanes, T);
-    var sums: [columns][vectors]V = @splat(@splat(@splat(0)));
+    var sums: Sums(numbers, options) = @splat(@splat(@splat(0)));
 
     var left = tile.left;
     var right = tile.right;
@@ -55,22 +84,24 @@ pub inline fn compute(comptime T: type, comptime options: Options, tile: *const 
             var step: usize = 0;
             while (step + unroll <= tile.depth) : (step += unroll) {
                 inline for (0..unroll) |u| {
-                    accumulate(T, options, &sums, left + u * left_step, right + u * right_step, 1);
+                    accumulate(numbers, options, &sums, left + u * left_step, right + u * right_step, 1);
                 }
                 left += unroll * left_step;
                 right += unroll * right_step;
             }
             while (step < tile.depth) : (step += 1) {
-                accumulate(T, options, &sums, left, right, 1);
+                accumulate(numbers, options, &sums, left, right, 1);
                 left += left_step;
                 right += right_step;
             }
+            // `right` now stands at the end of its panel.
+            if (comptime numbers.hasLineSums()) takeOffsetOff(numbers, options, &sums, right);
         },
         .strided => {
             for (0..tile.depth) |_| {
-                accumulate(T, options, &sums, left, right, tile.right_column);
-                left = offsetConst(T, left, tile.left_step);
-                right = offsetConst(T, right, tile.right_step);
+                accumulate(numbers, options, &sums, left, right, tile.right_column);
+                left = offsetConst(Word, left, tile.left_step);
+                right = offsetConst(Word, right, tile.right_step);
             }
         },
     }
@@ -80,7 +111,7 @@ pub inline fn compute(comptime T: type, comptime options: Options, tile: *const 
         // What `out` held is not read: it may be anything, NaN included.
         inline for (0..columns) |j| {
             const column = offset(T, out_rows, @as(isize, j) * tile.out_column);
-            inline for (0..vectors) |i| column[i * lanes ..][0..lanes].* = alpha * sums[j][i];
+            inline for (0..vectors) |i| column[i * lanes ..][0..lanes].* = multiply(V, alpha, sums[j][i]);
         }
     } else {
         const beta: V = @splat(tile.beta);
@@ -88,29 +119,85 @@ pub inline fn compute(comptime T: type, comptime options: Options, tile: *const 
             const column = offset(T, out_rows, @as(isize, j) * tile.out_column);
             inline for (0..vectors) |i| {
                 const before: V = column[i * lanes ..][0..lanes].*;
-                column[i * lanes ..][0..lanes].* = multiplyAdd(options.fused, V, alpha, sums[j][i], beta * before);
+                column[i * lanes ..][0..lanes].* = multiplyAdd(options.arithmetic, V, alpha, sums[j][i], multiply(V, beta, before));
             }
         }
     }
 }
 
 inline fn accumulate(
-    comptime T: type,
+    comptime numbers: Numbers,
     comptime options: Options,
-    sums: *[options.columns][options.vectors]@Vector(options.lanes, T),
-    left: [*]const T,
-    right: [*]const T,
+    sums: *Sums(numbers, options),
+    left: [*]const numbers.Word(),
+    right: [*]const numbers.Word(),
     right_column: isize,
 ) void {
     const lanes = options.lanes;
-    const V = @Vector(lanes, T);
-    var rows: [options.vectors]V = undefined;
+    const Word = numbers.Word();
+    const W = @Vector(lanes, Word);
+    var rows: [options.vectors]W = undefined;
     inline for (0..options.vectors) |i| rows[i] = left[i * lanes ..][0..lanes].*;
     inline for (0..options.columns) |j| {
-        const element: V = @splat(offsetConst(T, right, @as(isize, j) * right_column)[0]);
+        const word: W = @splat(offsetConst(Word, right, @as(isize, j) * right_column)[0]);
         inline for (0..options.vectors) |i| {
-            sums[j][i] = multiplyAdd(options.fused, V, rows[i], element, sums[j][i]);
+            sums[j][i] = addProducts(numbers, options, rows[i], word, sums[j][i]);
         }
+    }
+}
+
+/// sum + the products of a group.
+inline fn addProducts(
+    comptime numbers: Numbers,
+    comptime options: Options,
+    left: @Vector(options.lanes, numbers.Word()),
+    right: @Vector(options.lanes, numbers.Word()),
+    sum: @Vector(options.lanes, numbers.Sum),
+) @Vector(options.lanes, numbers.Sum) {
+    const V = @Vector(options.lanes, numbers.Sum);
+    if (numbers.group == 1) return multiplyAdd(options.arithmetic, V, left, right, sum);
+    return switch (numbers.Element) {
+        u16 => asm ("vdpbf16ps %[right], %[left], %[sum]"
+            : [sum] "=v" (-> V),
+            : [before] "0" (sum),
+              [left] "v" (left),
+              [right] "v" (right),
+        ),
+        u8 => asm ("vpdpbusd %[right], %[left], %[sum]"
+            : [sum] "=v" (-> V),
+            : [before] "0" (sum),
+              [left] "v" (left),
+              [right] "v" (right),
+        ),
+        i16 => sum +% addPairs(options.lanes, left, right),
+        else => comptime unreachable,
+    };
+}
+
+/// Products of 16-bit numbers that came from bytes, added in pairs: the compiler knows this shape as one instruction (PMADDWD).
+inline fn addPairs(comptime lanes: comptime_int, left: @Vector(lanes, u32), right: @Vector(lanes, u32)) @Vector(lanes, i32) {
+    const Wide = @Vector(2 * lanes, i32);
+    const Pairs = @Vector(2 * lanes, i16);
+    const products = @as(Wide, @as(Pairs, @bitCast(left))) *% @as(Wide, @as(Pairs, @bitCast(right)));
+    const even: @Vector(lanes, i32) = @shuffle(i32, products, undefined, everySecond(lanes, 0));
+    const odd: @Vector(lanes, i32) = @shuffle(i32, products, undefined, everySecond(lanes, 1));
+    return even +% odd;
+}
+
+fn everySecond(comptime lanes: comptime_int, comptime first: i32) @Vector(lanes, i32) {
+    return std.simd.iota(i32, lanes) * @as(@Vector(lanes, i32), @splat(2)) + @as(@Vector(lanes, i32), @splat(first));
+}
+
+/// The left operand was 128 too large: takes off 128 times the sum of each line of `right`.
+inline fn takeOffsetOff(
+    comptime numbers: Numbers,
+    comptime options: Options,
+    sums: *Sums(numbers, options),
+    line_sums: [*]const numbers.Word(),
+) void {
+    inline for (0..options.columns) |j| {
+        const excess: i32 = @as(i32, @bitCast(line_sums[j])) *% 128;
+        inline for (0..options.vectors) |i| sums[j][i] -%= @splat(excess);
     }
 }
 

@@ -12,25 +12,26 @@ const workspace = @import("workspace.zig");
 const parallel = @import("parallel.zig");
 
 const Table = generic.table.Table;
+const Numbers = generic.numbers.Numbers;
 const divideUp = blocking.divideUp;
 const roundUp = blocking.roundUp;
 
-pub fn Problem(comptime T: type) type {
+pub fn Problem(comptime numbers: Numbers) type {
     return struct {
         rows: usize,
         columns: usize,
         depth: usize,
-        left: [*]const T,
+        left: [*]const numbers.Source,
         left_row: isize,
         left_depth: isize,
-        right: [*]const T,
+        right: [*]const numbers.Source,
         right_depth: isize,
         right_column: isize,
-        out: [*]T,
+        out: [*]numbers.Sum,
         out_row: isize,
         out_column: isize,
-        alpha: T,
-        beta: T,
+        alpha: numbers.Sum,
+        beta: numbers.Sum,
         /// Whether rows and columns were exchanged an odd number of times.
         is_transposed: bool = false,
         /// Runs once over each finished part of `out`.
@@ -65,8 +66,8 @@ pub fn Problem(comptime T: type) type {
             };
         }
 
-        pub fn outAt(self: *const Self, row: usize, column: usize) [*]T {
-            return at(T, self.out, row, self.out_row, column, self.out_column);
+        pub fn outAt(self: *const Self, row: usize, column: usize) [*]numbers.Sum {
+            return at(numbers.Sum, self.out, row, self.out_row, column, self.out_column);
         }
     };
 }
@@ -84,67 +85,70 @@ fn atConst(comptime T: type, ptr: [*]const T, i: usize, i_stride: isize, j: usiz
     return generic.micro_kernel.offsetConst(T, ptr, @as(isize, @intCast(i)) * i_stride + @as(isize, @intCast(j)) * j_stride);
 }
 
-pub fn multiply(comptime T: type, problem: *const Problem(T), executor: ?*const abi.Executor) Error!void {
-    return multiplyWith(T, kernels.table(T), problem, executor);
+/// Operands and result in the type they are computed in.
+pub fn multiply(comptime T: type, problem: *const Problem(.plain(T)), executor: ?*const abi.Executor) Error!void {
+    return multiplyWith(.plain(T), kernels.table(T), problem, executor);
 }
 
 /// With the routines of a given instruction set, which this CPU must have.
 pub fn multiplyWith(
-    comptime T: type,
-    table: *const Table(T),
-    problem: *const Problem(T),
+    comptime numbers: Numbers,
+    table: *const Table(numbers),
+    problem: *const Problem(numbers),
     executor: ?*const abi.Executor,
 ) Error!void {
     if (problem.rows == 0 or problem.columns == 0) return;
-    const turned = blocking.orient(T, table, problem);
-    if (turned.depth == 0) return scale(T, &turned);
-    if (blocking.directFits(T, table, &turned)) return multiplyDirect(T, &turned, table, executor);
-    if (blocking.isTiny(T, &turned)) return multiplyScalar(T, &turned);
-    if (blocking.dotsFit(T, &turned)) return multiplyDots(T, &turned, table, executor);
-    return multiplyPacked(T, &turned, table, executor);
+    const turned = blocking.orient(numbers, table, problem);
+    if (turned.depth == 0) return scale(numbers, &turned);
+    if (comptime numbers.isPlain()) {
+        if (blocking.directFits(numbers, table, &turned)) return multiplyDirect(numbers, &turned, table, executor);
+        if (blocking.isTiny(numbers, &turned)) return multiplyScalar(numbers, &turned);
+        if (blocking.dotsFit(numbers, &turned)) return multiplyDots(numbers, &turned, table, executor);
+    }
+    return multiplyPacked(numbers, &turned, table, executor);
 }
 
 /// No depth: out = beta * out.
-fn scale(comptime T: type, problem: *const Problem(T)) void {
+fn scale(comptime numbers: Numbers, problem: *const Problem(numbers)) void {
     for (0..problem.columns) |column| {
         for (0..problem.rows) |row| {
             const target = problem.outAt(row, column);
-            target[0] = if (problem.beta == 0) 0 else problem.beta * target[0];
+            target[0] = if (problem.beta == 0) 0 else generic.micro_kernel.multiply(numbers.Sum, problem.beta, target[0]);
         }
     }
-    finish(T, problem, .{ .row = 0, .rows = problem.rows, .column = 0, .columns = problem.columns });
+    finish(numbers, problem, .{ .row = 0, .rows = problem.rows, .column = 0, .columns = problem.columns });
 }
 
-fn finish(comptime T: type, problem: *const Problem(T), region: Region) void {
+fn finish(comptime numbers: Numbers, problem: *const Problem(numbers), region: Region) void {
     if (problem.finish) |step| step.run(step.context, problem, region);
 }
 
 /// Plain loops: where a panel would hold mostly padding.
-fn multiplyScalar(comptime T: type, problem: *const Problem(T)) void {
+fn multiplyScalar(comptime numbers: Numbers, problem: *const Problem(numbers)) void {
     for (0..problem.columns) |column| {
         for (0..problem.rows) |row| {
-            var sum: T = 0;
+            var sum: numbers.Sum = 0;
             for (0..problem.depth) |step| {
-                sum += atConst(T, problem.left, row, problem.left_row, step, problem.left_depth)[0] *
-                    atConst(T, problem.right, step, problem.right_depth, column, problem.right_column)[0];
+                sum += atConst(numbers.Source, problem.left, row, problem.left_row, step, problem.left_depth)[0] *
+                    atConst(numbers.Source, problem.right, step, problem.right_depth, column, problem.right_column)[0];
             }
             const target = problem.outAt(row, column);
             target[0] = problem.alpha * sum + if (problem.beta == 0) 0 else problem.beta * target[0];
         }
     }
-    finish(T, problem, .{ .row = 0, .rows = problem.rows, .column = 0, .columns = problem.columns });
+    finish(numbers, problem, .{ .row = 0, .rows = problem.rows, .column = 0, .columns = problem.columns });
 }
 
-fn multiplyDirect(comptime T: type, problem: *const Problem(T), table: *const Table(T), executor: ?*const abi.Executor) Error!void {
-    const grid: DirectGrid(T) = .choose(problem, table, parallel.threadCount(executor));
-    try parallel.run(executor, grid.row_items * grid.column_items, DirectGrid(T), &grid);
+fn multiplyDirect(comptime numbers: Numbers, problem: *const Problem(numbers), table: *const Table(numbers), executor: ?*const abi.Executor) Error!void {
+    const grid: DirectGrid(numbers) = .choose(problem, table, parallel.threadCount(executor));
+    try parallel.run(executor, grid.row_items * grid.column_items, DirectGrid(numbers), &grid);
 }
 
 /// A product read in place, cut into rectangles of `out`.
-fn DirectGrid(comptime T: type) type {
+fn DirectGrid(comptime numbers: Numbers) type {
     return struct {
-        problem: *const Problem(T),
-        table: *const Table(T),
+        problem: *const Problem(numbers),
+        table: *const Table(numbers),
         item_rows: usize,
         item_columns: usize,
         row_items: usize,
@@ -152,7 +156,7 @@ fn DirectGrid(comptime T: type) type {
 
         const Self = @This();
 
-        fn choose(problem: *const Problem(T), table: *const Table(T), thread_count: usize) Self {
+        fn choose(problem: *const Problem(numbers), table: *const Table(numbers), thread_count: usize) Self {
             // Four pieces a thread even out what else runs on the machine.
             const wanted = if (thread_count == 1) 1 else 4 * thread_count;
             const row_pieces = std.math.clamp(problem.rows / table.tile_rows, 1, wanted);
@@ -188,22 +192,22 @@ fn DirectGrid(comptime T: type) type {
                 .columns = columns,
                 .left = it.left + row,
                 .left_step = it.left_depth,
-                .right = atConst(T, it.right, 0, it.right_depth, column, it.right_column),
+                .right = atConst(numbers.Source, it.right, 0, it.right_depth, column, it.right_column),
                 .right_step = it.right_depth,
                 .right_column = it.right_column,
                 .out = it.outAt(row, column),
                 .out_column = it.out_column,
                 .alpha = it.alpha,
             });
-            finish(T, it, .{ .row = row, .rows = rows, .column = column, .columns = columns });
+            finish(numbers, it, .{ .row = row, .rows = rows, .column = column, .columns = columns });
         }
     };
 }
 
-fn multiplyDots(comptime T: type, problem: *const Problem(T), table: *const Table(T), executor: ?*const abi.Executor) Error!void {
+fn multiplyDots(comptime numbers: Numbers, problem: *const Problem(numbers), table: *const Table(numbers), executor: ?*const abi.Executor) Error!void {
     const Job = struct {
-        problem: *const Problem(T),
-        table: *const Table(T),
+        problem: *const Problem(numbers),
+        table: *const Table(numbers),
 
         /// Rows of an item: a multiple of the rows that the routine takes together.
         const item_rows = 32;
@@ -216,7 +220,7 @@ fn multiplyDots(comptime T: type, problem: *const Problem(T), table: *const Tabl
                 .depth = it.depth,
                 .rows = rows,
                 .columns = it.columns,
-                .left = atConst(T, it.left, row, it.left_row, 0, 0),
+                .left = atConst(numbers.Source, it.left, row, it.left_row, 0, 0),
                 .left_row = it.left_row,
                 .right = it.right,
                 .right_column = it.right_column,
@@ -226,7 +230,7 @@ fn multiplyDots(comptime T: type, problem: *const Problem(T), table: *const Tabl
                 .alpha = it.alpha,
                 .beta = it.beta,
             });
-            finish(T, it, .{ .row = row, .rows = rows, .column = 0, .columns = it.columns });
+            finish(numbers, it, .{ .row = row, .rows = rows, .column = 0, .columns = it.columns });
         }
     };
     const job: Job = .{ .problem = problem, .table = table };
@@ -234,27 +238,27 @@ fn multiplyDots(comptime T: type, problem: *const Problem(T), table: *const Tabl
 }
 
 fn multiplyPacked(
-    comptime T: type,
-    problem: *const Problem(T),
-    table: *const Table(T),
+    comptime numbers: Numbers,
+    problem: *const Problem(numbers),
+    table: *const Table(numbers),
     executor: ?*const abi.Executor,
 ) Error!void {
-    const blocks: blocking.Blocking = .choose(T, table, problem);
-    const left_panel = generic.pack.panelElements(T, table.tile_rows, blocks.depth, table.lanes);
-    const right_panel = generic.pack.panelElements(T, table.tile_columns, blocks.depth, table.lanes);
-    const slab_rows = blocks.slabRows(T, table, problem.rows);
+    const blocks: blocking.Blocking = .choose(numbers, table, problem);
+    const left_panel = generic.pack.panelWords(numbers, table.tile_rows, blocks.depth, table.lanes);
+    const right_panel = generic.pack.panelWords(numbers, table.tile_columns, blocks.depth, table.lanes);
+    const slab_rows = blocks.slabRows(numbers, table, problem.rows);
     const left_len = left_panel * divideUp(slab_rows, table.tile_rows);
     const right_len = right_panel * divideUp(@min(blocks.columns, problem.columns), table.tile_columns);
-    const buffer = try workspace.acquire((left_len + right_len) * @sizeOf(T));
+    const buffer = try workspace.acquire((left_len + right_len) * @sizeOf(numbers.Word()));
     defer workspace.release(buffer);
 
-    var slab: Slab(T) = .{
+    var slab: Slab(numbers) = .{
         .problem = problem,
         .table = table,
         .left_panel = left_panel,
         .right_panel = right_panel,
-        .left = buffer.slice(T, 0, left_len).ptr,
-        .right = buffer.slice(T, left_len * @sizeOf(T), right_len).ptr,
+        .left = buffer.slice(numbers.Word(), 0, left_len).ptr,
+        .right = buffer.slice(numbers.Word(), left_len * @sizeOf(numbers.Word()), right_len).ptr,
         .block_rows = blocks.rows,
     };
     // Loop 5: columns, so that the packed right block stays in L3.
@@ -274,14 +278,14 @@ fn multiplyPacked(
 }
 
 /// One trip through loops 5 and 4: packs, then computes its tiles.
-fn Slab(comptime T: type) type {
+fn Slab(comptime numbers: Numbers) type {
     return struct {
-        problem: *const Problem(T),
-        table: *const Table(T),
+        problem: *const Problem(numbers),
+        table: *const Table(numbers),
         left_panel: usize,
         right_panel: usize,
-        left: [*]T,
-        right: [*]T,
+        left: [*]numbers.Word(),
+        right: [*]numbers.Word(),
         block_rows: usize,
         row: usize = 0,
         rows: usize = 0,
@@ -318,7 +322,7 @@ fn Slab(comptime T: type) type {
                         const row = item * slab.table.tile_rows;
                         slab.table.pack_left(&.{
                             .source = .{
-                                .ptr = atConst(T, it.left, slab.row + row, it.left_row, slab.step, it.left_depth),
+                                .ptr = atConst(numbers.Source, it.left, slab.row + row, it.left_row, slab.step, it.left_depth),
                                 .across = it.left_row,
                                 .along = it.left_depth,
                             },
@@ -331,7 +335,7 @@ fn Slab(comptime T: type) type {
                         const column = panel * slab.table.tile_columns;
                         slab.table.pack_right(&.{
                             .source = .{
-                                .ptr = atConst(T, it.right, slab.step, it.right_depth, slab.column + column, it.right_column),
+                                .ptr = atConst(numbers.Source, it.right, slab.step, it.right_depth, slab.column + column, it.right_column),
                                 .across = it.right_column,
                                 .along = it.right_depth,
                             },
@@ -377,7 +381,7 @@ fn Slab(comptime T: type) type {
                 const column = group * tiles.columns_per_group;
                 const columns = @min(tiles.columns_per_group, slab.columns - column);
                 slab.table.block(&.{
-                    .depth = slab.depth,
+                    .depth = numbers.words(slab.depth),
                     .rows = rows,
                     .columns = columns,
                     .left = slab.left + row / slab.table.tile_rows * slab.left_panel,
@@ -391,7 +395,7 @@ fn Slab(comptime T: type) type {
                     .beta = if (slab.step == 0) it.beta else 1,
                 });
                 if (slab.step + slab.depth == it.depth) {
-                    finish(T, it, .{ .row = slab.row + row, .rows = rows, .column = slab.column + column, .columns = columns });
+                    finish(numbers, it, .{ .row = slab.row + row, .rows = rows, .column = slab.column + column, .columns = columns });
                 }
             }
         };

@@ -35,7 +35,7 @@ fn expectProduct(comptime T: type, rng: std.Random, rows: usize, columns: usize,
             };
         }
         const problem = support.problemOf(T, a, b, out, alpha, beta);
-        try product.multiplyWith(T, kernels.tableOf(T, set), &problem, null);
+        try product.multiplyWith(.plain(T), kernels.tableOf(T, set), &problem, null);
         for (0..rows) |row| for (0..columns) |column| {
             const kept: f64 = if (beta == 0) 0 else @as(f64, beta) * before.at(row, column).*;
             const expected = alpha * support.scalarProduct(T, a, b, row, column) + kept;
@@ -125,7 +125,7 @@ test "row-major products of any number of threads give the same bits" {
         defer if (first) |out| std.testing.allocator.free(out);
         for ([_]u32{ 1, 2, 3, 7 }) |thread_count| {
             const out = try std.testing.allocator.alloc(f32, rows * columns);
-            const problem: product.Problem(f32) = .{
+            const problem: product.Problem(.plain(f32)) = .{
                 .rows = rows,
                 .columns = columns,
                 .depth = depth,
@@ -168,7 +168,7 @@ test "infinity and NaN pass through as IEEE 754 says" {
             var values: [3][64 * 64]f32 = @splat(@splat(1));
             values[0][0] = std.math.inf(f32);
             values[0][size * size - 1] = std.math.nan(f32);
-            const problem: product.Problem(f32) = .{
+            const problem: product.Problem(.plain(f32)) = .{
                 .rows = size,
                 .columns = size,
                 .depth = size,
@@ -184,7 +184,7 @@ test "infinity and NaN pass through as IEEE 754 says" {
                 .alpha = 1,
                 .beta = 0,
             };
-            try product.multiplyWith(f32, kernels.tableOf(f32, set), &problem, null);
+            try product.multiplyWith(.plain(f32), kernels.tableOf(f32, set), &problem, null);
             if (size > 1) try std.testing.expect(std.math.isPositiveInf(values[2][0]));
             try std.testing.expect(std.math.isNan(values[2][size * size - 1]));
         }
@@ -203,9 +203,9 @@ test "packing by vectors agrees with packing by scalars" {
                     for ([_]usize{ 1, lines - 1, lines }) |width| {
                         const source: RandomMatrix(T) = try .init(rng, width, depth, true);
                         defer source.deinit();
-                        const target = try std.testing.allocator.alloc(T, generic.pack.panelElements(T, lines, depth, table.lanes));
+                        const target = try std.testing.allocator.alloc(T, generic.pack.panelWords(.plain(T), lines, depth, table.lanes));
                         defer std.testing.allocator.free(target);
-                        const panel: generic.table.Panel(T) = .{
+                        const panel: generic.table.Panel(.plain(T)) = .{
                             .source = .{ .ptr = source.ptr(), .across = source.row_stride, .along = source.column_stride },
                             .width = width,
                             .depth = depth,

@@ -5,6 +5,7 @@
 //! A row-major product is computed as its transpose.
 
 const activation = @import("activation.zig");
+const Numbers = @import("numbers.zig").Numbers;
 
 /// The register tile: `vectors` SIMD vectors of `lanes` elements down the rows, times `columns`.
 pub const Shape = struct {
@@ -37,97 +38,97 @@ pub fn View(comptime T: type) type {
 }
 
 /// One register tile of `out`.
-pub fn Tile(comptime T: type) type {
+pub fn Tile(comptime numbers: Numbers) type {
     return struct {
         depth: usize,
-        left: [*]const T,
+        left: [*]const numbers.Word(),
         left_step: isize,
-        right: [*]const T,
+        right: [*]const numbers.Word(),
         right_step: isize,
         right_column: isize,
-        out: [*]T,
+        out: [*]numbers.Sum,
         out_column: isize,
-        alpha: T,
-        beta: T,
+        alpha: numbers.Sum,
+        beta: numbers.Sum,
     };
 }
 
 /// Loops 2 and 1 of the paper: packed panels times packed panels.
-pub fn Block(comptime T: type) type {
+pub fn Block(comptime numbers: Numbers) type {
     return struct {
         depth: usize,
         rows: usize,
         columns: usize,
-        left: [*]const T,
+        left: [*]const numbers.Word(),
         left_panel: usize,
-        right: [*]const T,
+        right: [*]const numbers.Word(),
         right_panel: usize,
-        out: [*]T,
+        out: [*]numbers.Sum,
         out_row: isize,
         out_column: isize,
-        alpha: T,
-        beta: T,
+        alpha: numbers.Sum,
+        beta: numbers.Sum,
     };
 }
 
 /// A product small or thin enough to skip packing. Rows of `left` and `out` are adjacent, there are at least `half_lanes` of them, and
 /// `out` is overwritten.
-pub fn Direct(comptime T: type) type {
+pub fn Direct(comptime numbers: Numbers) type {
     return struct {
         depth: usize,
         rows: usize,
         columns: usize,
-        left: [*]const T,
+        left: [*]const numbers.Source,
         left_step: isize,
-        right: [*]const T,
+        right: [*]const numbers.Source,
         right_step: isize,
         right_column: isize,
-        out: [*]T,
+        out: [*]numbers.Sum,
         out_column: isize,
-        alpha: T,
+        alpha: numbers.Sum,
     };
 }
 
 /// A product of few columns whose operands are both adjacent along the depth: one dot product for each element of `out`.
-pub fn Dots(comptime T: type) type {
+pub fn Dots(comptime numbers: Numbers) type {
     return struct {
         depth: usize,
         rows: usize,
         columns: usize,
-        left: [*]const T,
+        left: [*]const numbers.Source,
         left_row: isize,
-        right: [*]const T,
+        right: [*]const numbers.Source,
         right_column: isize,
-        out: [*]T,
+        out: [*]numbers.Sum,
         out_row: isize,
         out_column: isize,
-        alpha: T,
-        beta: T,
+        alpha: numbers.Sum,
+        beta: numbers.Sum,
     };
 }
 
 /// One panel to be packed: `width` lines out of a view, over `depth`.
-pub fn Panel(comptime T: type) type {
+pub fn Panel(comptime numbers: Numbers) type {
     return struct {
-        source: View(T),
+        source: View(numbers.Source),
         width: usize,
         depth: usize,
-        target: [*]T,
+        target: [*]numbers.Word(),
     };
 }
 
-pub fn Table(comptime T: type) type {
+pub fn Table(comptime numbers: Numbers) type {
     return struct {
         name: []const u8,
         lanes: usize,
         half_lanes: usize,
         tile_rows: usize,
         tile_columns: usize,
-        block: *const fn (*const Block(T)) void,
-        direct: *const fn (*const Direct(T)) void,
-        dots: *const fn (*const Dots(T)) void,
-        pack_left: *const fn (*const Panel(T)) void,
-        pack_right: *const fn (*const Panel(T)) void,
-        activate: if (T == f32) *const fn (*const activation.Run) void else void,
+        block: *const fn (*const Block(numbers)) void,
+        direct: if (numbers.isPlain()) *const fn (*const Direct(numbers)) void else void,
+        dots: if (numbers.isPlain()) *const fn (*const Dots(numbers)) void else void,
+        pack_left: *const fn (*const Panel(numbers)) void,
+        pack_right: *const fn (*const Panel(numbers)) void,
+        activate: if (numbers.isPlain() and numbers.Sum == f32) *const fn (*const activation.Run) void else void,
     };
 }

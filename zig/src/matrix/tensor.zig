@@ -4,9 +4,9 @@ const std = @import("std");
 const abi = @import("../abi.zig");
 const status = @import("../status.zig");
 
-pub const Element = enum { f32, f64 };
+pub const Element = enum { f32, f64, f16, bf16, i8, i32 };
 
-/// A matrix whose numbers were checked: non-negative shape, host memory, f32 or f64, aligned.
+/// A matrix whose numbers were checked: non-negative shape, host memory, known element, aligned.
 pub const Matrix = struct {
     name: []const u8,
     element: Element,
@@ -16,7 +16,9 @@ pub const Matrix = struct {
 
     pub fn elementBytes(matrix: Matrix) usize {
         return switch (matrix.element) {
-            .f32 => 4,
+            .i8 => 1,
+            .f16, .bf16 => 2,
+            .f32, .i32 => 4,
             .f64 => 8,
         };
     }
@@ -82,13 +84,22 @@ fn readRank(name: []const u8, maybe_tensor: ?*const abi.Tensor, comptime rank: u
 }
 
 fn readElement(name: []const u8, dtype: abi.Dtype) Refusal!Element {
-    if (dtype.lanes == 1 and dtype.code == abi.dtype_float) {
-        if (dtype.bits == 32) return .f32;
-        if (dtype.bits == 64) return .f64;
+    const known = [_]struct { code: u8, bits: u8, element: Element }{
+        .{ .code = abi.dtype_float, .bits = 32, .element = .f32 },
+        .{ .code = abi.dtype_float, .bits = 64, .element = .f64 },
+        .{ .code = abi.dtype_float, .bits = 16, .element = .f16 },
+        .{ .code = abi.dtype_bfloat, .bits = 16, .element = .bf16 },
+        .{ .code = abi.dtype_int, .bits = 8, .element = .i8 },
+        .{ .code = abi.dtype_int, .bits = 32, .element = .i32 },
+    };
+    for (known) |one| {
+        if (dtype.lanes == 1 and dtype.code == one.code and dtype.bits == one.bits) return one.element;
     }
-    return refuse(abi.errors.unsupported_dtype, "{s} has dtype code {d}, {d} bits, {d} lanes; float32 and float64 are supported", .{
-        name, dtype.code, dtype.bits, dtype.lanes,
-    });
+    return refuse(
+        abi.errors.unsupported_dtype,
+        "{s} has dtype code {d}, {d} bits, {d} lanes; float32, float64, float16, bfloat16, int8 and int32 are known",
+        .{ name, dtype.code, dtype.bits, dtype.lanes },
+    );
 }
 
 fn readAddress(matrix: *Matrix, tensor: *const abi.Tensor) Refusal!void {

@@ -109,7 +109,7 @@ pub fn RandomMatrix(comptime T: type) type {
     };
 }
 
-pub fn problemOf(comptime T: type, a: RandomMatrix(T), b: RandomMatrix(T), out: RandomMatrix(T), alpha: T, beta: T) product.Problem(T) {
+pub fn problemOf(comptime T: type, a: RandomMatrix(T), b: RandomMatrix(T), out: RandomMatrix(T), alpha: T, beta: T) product.Problem(.plain(T)) {
     return .{
         .rows = a.rows,
         .columns = b.columns,

@@ -6,9 +6,9 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0x538e_e44c_0db9_f8f4;
+pub const ABI_HASH: u64 = 0x9c8c_c402_a15c_7cd1;
 /// What every library must report of the structs it was built with.
-pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=32 size_bytes@0 alpha@8 beta@16 executor@24\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
+pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=40 size_bytes@0 alpha@8 beta@16 executor@24 precision@32 reserved@36\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
 pub const ABI_VERSION: u32 = 1;
 pub const DEVICE_CPU: i32 = 1;
@@ -36,6 +36,9 @@ pub const ACTIVATION_NEUROMORPHIC: u32 = 10;
 pub const ALLOCATOR_SLAB: u32 = 0;
 pub const ALLOCATOR_BUDDY: u32 = 1;
 pub const ALLOCATOR_ARENA: u32 = 2;
+pub const PRECISION_OPERANDS: u32 = 0;
+pub const PRECISION_BF16: u32 = 1;
+pub const PRECISION_F16: u32 = 2;
 
 /// Opaque handle `agpu_allocator`.
 pub type Allocator = *mut c_void;
@@ -202,6 +205,8 @@ pub struct MatmulOptions {
     pub alpha: f64,
     pub beta: f64,
     pub executor: *const Executor,
+    pub precision: u32,
+    pub reserved: u32,
 }
 
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
@@ -259,7 +264,7 @@ pub fn compiled_manifest() -> String {
         format!("agpu_tensor size={} data@{} device@{} ndim@{} dtype@{} shape@{} strides@{} byte_offset@{}\n", size_of::<Tensor>(), offset_of!(Tensor, data), offset_of!(Tensor, device), offset_of!(Tensor, ndim), offset_of!(Tensor, dtype), offset_of!(Tensor, shape), offset_of!(Tensor, strides), offset_of!(Tensor, byte_offset)),
         format!("agpu_executor size={} size_bytes@{} context@{} thread_count@{} reserved@{} parallel_for@{}\n", size_of::<Executor>(), offset_of!(Executor, size_bytes), offset_of!(Executor, context), offset_of!(Executor, thread_count), offset_of!(Executor, reserved), offset_of!(Executor, parallel_for)),
         format!("agpu_activation size={} kind@{} alpha@{} beta@{} reserved@{}\n", size_of::<Activation>(), offset_of!(Activation, kind), offset_of!(Activation, alpha), offset_of!(Activation, beta), offset_of!(Activation, reserved)),
-        format!("agpu_matmul_options size={} size_bytes@{} alpha@{} beta@{} executor@{}\n", size_of::<MatmulOptions>(), offset_of!(MatmulOptions, size_bytes), offset_of!(MatmulOptions, alpha), offset_of!(MatmulOptions, beta), offset_of!(MatmulOptions, executor)),
+        format!("agpu_matmul_options size={} size_bytes@{} alpha@{} beta@{} executor@{} precision@{} reserved@{}\n", size_of::<MatmulOptions>(), offset_of!(MatmulOptions, size_bytes), offset_of!(MatmulOptions, alpha), offset_of!(MatmulOptions, beta), offset_of!(MatmulOptions, executor), offset_of!(MatmulOptions, precision), offset_of!(MatmulOptions, reserved)),
         format!("agpu_allocator_options size={} size_bytes@{} kind@{} reserved@{} capacity_bytes@{} min_block_bytes@{}\n", size_of::<AllocatorOptions>(), offset_of!(AllocatorOptions, size_bytes), offset_of!(AllocatorOptions, kind), offset_of!(AllocatorOptions, reserved), offset_of!(AllocatorOptions, capacity_bytes), offset_of!(AllocatorOptions, min_block_bytes)),
         format!("agpu_allocator_stats size={} size_bytes@{} capacity_bytes@{} used_bytes@{} peak_used_bytes@{} largest_free_bytes@{} live_blocks@{} allocations_total@{} frees_total@{} failures_total@{}\n", size_of::<AllocatorStats>(), offset_of!(AllocatorStats, size_bytes), offset_of!(AllocatorStats, capacity_bytes), offset_of!(AllocatorStats, used_bytes), offset_of!(AllocatorStats, peak_used_bytes), offset_of!(AllocatorStats, largest_free_bytes), offset_of!(AllocatorStats, live_blocks), offset_of!(AllocatorStats, allocations_total), offset_of!(AllocatorStats, frees_total), offset_of!(AllocatorStats, failures_total)),
         format!("agpu_math_table size={} size_bytes@{} abi_version@{} reserved@{} abi_hash@{} activation@{} softmax@{} dense_forward@{} adaptive_learning_rate@{} momentum_update@{} last_error@{}\n", size_of::<MathTable>(), offset_of!(MathTable, size_bytes), offset_of!(MathTable, abi_version), offset_of!(MathTable, reserved), offset_of!(MathTable, abi_hash), offset_of!(MathTable, activation), offset_of!(MathTable, softmax), offset_of!(MathTable, dense_forward), offset_of!(MathTable, adaptive_learning_rate), offset_of!(MathTable, momentum_update), offset_of!(MathTable, last_error)),
@@ -274,7 +279,7 @@ pub struct MatrixSymbols {
     pub describe: unsafe extern "C" fn(out: *mut LibraryInfo) -> Status,
     /// See `agpu.h`.
     pub last_error: unsafe extern "C" fn(out: *mut LastError) -> Status,
-    /// a[m, k] @ b[k, n] into out[m, n]; f32 or f64, all three alike, any strides; out must not overlap a or b.
+    /// a[m, k] @ b[k, n] into out[m, n], any strides; out must not overlap a or b. Both operands f32, f64, f16, bf16 or i8. `out` is of the same * type; f16 and bf16 are summed in f32 and may be written to f32; i8 is summed in i32, wrapping, and written to i32.
     pub matmul: unsafe extern "C" fn(
         a: *const Tensor,
         b: *const Tensor,
