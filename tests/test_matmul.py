@@ -1,6 +1,7 @@
 """matrix_multiply against NumPy in float64."""
 
 import amdgpu
+import ml_dtypes
 import numpy as np
 import pytest
 from amdgpu import errors
@@ -65,6 +66,63 @@ def test_any_strides_give_the_product(size, layout_a, layout_b, precision):
     check(a, b, amdgpu.matrix_multiply(a, b, precision=precision), dtype)
 
 
+NARROW = {"bf16": ml_dtypes.bfloat16, "fp16": np.float16}
+
+
+@pytest.mark.parametrize("precision", NARROW)
+@pytest.mark.parametrize("size", SIZES)
+def test_float32_operands_are_rounded_to_the_precision_and_summed_in_float32(size, precision, rng):
+    m, k, n = size
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n)))
+    rounded = [array.astype(NARROW[precision]).astype(np.float32) for array in (a, b)]
+    check(*rounded, amdgpu.matrix_multiply(a, b, precision=precision), np.float32)
+
+
+@pytest.mark.parametrize("precision", NARROW)
+@pytest.mark.parametrize("size", SIZES)
+def test_narrow_operands_give_narrow_results_rounded_once(size, precision, rng):
+    m, k, n = size
+    dtype = NARROW[precision]
+    a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((m, k), (k, n)))
+    result = amdgpu.matrix_multiply(a, b, precision=precision)
+    assert result.dtype == dtype
+    wide_a, wide_b = a.astype(np.float32), b.astype(np.float32)
+    exact = wide_a.astype(np.float64) @ wide_b.astype(np.float64)
+    half_unit = np.abs(exact) * float(ml_dtypes.finfo(dtype).eps) / 2
+    least = float(ml_dtypes.finfo(dtype).smallest_subnormal)
+    assert (np.abs(result.astype(np.float64) - exact) <= matmul_bound(wide_a, wide_b, np.float32) + half_unit * 1.01 + least).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_int8_products_are_exact(size, rng):
+    m, k, n = size
+    a, b = (rng.integers(-128, 128, shape, dtype=np.int8) for shape in ((m, k), (k, n)))
+    result = amdgpu.matrix_multiply(a, b, precision="int8")
+    assert result.dtype == np.int32
+    assert np.array_equal(result, a.astype(np.int32) @ b.astype(np.int32))
+
+
+def test_int8_refuses_operands_that_would_have_to_be_quantised():
+    with pytest.raises(errors.UnsupportedDtypeError, match="quantise"):
+        amdgpu.matrix_multiply(np.eye(2), np.eye(2, dtype=np.int8), precision="int8")
+
+
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "bf16", "fp16", "int8"])
+def test_transposes_are_taken_without_a_copy_of_the_caller(precision, rng):
+    dtype = {"fp64": np.float64, "int8": np.int8}.get(precision, np.float32)
+    a, b = ((rng.standard_normal(shape) * 20).astype(dtype) for shape in ((33, 20), (50, 33)))
+    straight = amdgpu.matrix_multiply(a.T.copy(), b.T.copy(), precision=precision)
+    turned = amdgpu.matrix_multiply(a, b, precision=precision, transpose_a=True, transpose_b=True)
+    assert turned.shape == (20, 50)
+    assert np.array_equal(straight, turned)
+
+
+def test_a_not_a_number_stays_one_in_every_precision():
+    a = np.array([[np.nan, 1.0]], np.float32)
+    for precision in ("fp32", "bf16", "fp16"):
+        assert np.isnan(amdgpu.matrix_multiply(a, a.T.copy(), precision=precision)).all()
+
+
 def test_out_is_written_in_place_and_returned(rng):
     a, b = rng.random((2, 50, 50), dtype=np.float32)
     out = np.full((50, 50), np.nan, np.float32)
@@ -125,8 +183,6 @@ def test_dtypes_that_have_no_product_are_refused(bad):
 def test_unknown_precisions_list_the_known_ones():
     with pytest.raises(errors.InvalidArgumentError, match="fp64, fp32"):
         amdgpu.matrix_multiply(np.eye(2), np.eye(2), precision="fp33")
-    with pytest.raises(errors.UnsupportedFeatureError, match="fp32"):
-        amdgpu.matrix_multiply(np.eye(2), np.eye(2), precision="bf16")
 
 
 def test_out_is_checked(rng):

@@ -41,6 +41,10 @@ const NAMES: &[(&str, Dtype)] = &[
 impl Dtype {
     pub const F32: Self = Self::new(DTYPE_FLOAT, 32);
     pub const F64: Self = Self::new(DTYPE_FLOAT, 64);
+    pub const F16: Self = Self::new(DTYPE_FLOAT, 16);
+    pub const BF16: Self = Self::new(DTYPE_BFLOAT, 16);
+    pub const I8: Self = Self::new(DTYPE_INT, 8);
+    pub const I32: Self = Self::new(DTYPE_INT, 32);
 
     /// A scalar dtype (one lane).
     #[must_use]

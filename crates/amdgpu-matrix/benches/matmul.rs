@@ -77,6 +77,8 @@ fn bare_ns(symbols: &MatrixSymbols, size: usize) -> f64 {
         alpha: 1.0,
         beta: 0.0,
         executor: std::ptr::null(),
+        precision: 0,
+        reserved: 0,
     };
     best_ns(1000, || {
         // SAFETY: all structs and buffers live in this function.

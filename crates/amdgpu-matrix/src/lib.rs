@@ -25,6 +25,6 @@ pub use algorithm::{Algorithm, Kernel, Problem};
 pub use amdgpu_abi::{Activation, Dtype};
 pub use dense_forward::DenseOptions;
 pub use error::Error;
-pub use matmul::MatmulOptions;
+pub use matmul::{MatmulOptions, Precision};
 pub use matrix::Matrix;
 pub use view::{Element, TensorView, TensorViewMut};

@@ -1,15 +1,29 @@
 use std::mem::size_of;
 
+use amdgpu_abi::layout::{PRECISION_BF16, PRECISION_F16, PRECISION_OPERANDS};
 use amdgpu_telemetry::Boundary;
 
 use crate::matrix::{crossing, problem_of};
 use crate::{Error, Matrix, TensorView, TensorViewMut};
+
+/// What a product computes in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// The type of the operands; float16 and bfloat16 are summed in float32, int8 in int32.
+    #[default]
+    Operands,
+    /// float32 operands are rounded to bfloat16 (nearest, ties to even), sums are float32.
+    Bf16,
+    /// float32 operands are rounded to float16, sums are float32.
+    F16,
+}
 
 /// How a product is computed: `out = alpha * (a @ b) + beta * out`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MatmulOptions {
     pub alpha: f64,
     pub beta: f64,
+    pub precision: Precision,
     /// Threads at most; `None` for as many as the pool has.
     pub thread_limit: Option<u32>,
 }
@@ -19,13 +33,15 @@ impl Default for MatmulOptions {
         Self {
             alpha: 1.0,
             beta: 0.0,
+            precision: Precision::Operands,
             thread_limit: None,
         }
     }
 }
 
 impl Matrix {
-    /// `out = alpha * (a @ b) + beta * out` for matrices of float32 or float64, with any strides.
+    /// `out = alpha * (a @ b) + beta * out` for matrices with any strides: float32, float64, float16, bfloat16, or int8 into int32.
+    /// Half-precision and bfloat16 operands may be written to float32, too.
     ///
     /// With `beta` zero, `out` is not read. A depth of zero gives `beta * out`.
     ///
@@ -63,6 +79,12 @@ impl Matrix {
                     alpha: options.alpha,
                     beta: options.beta,
                     executor,
+                    precision: match options.precision {
+                        Precision::Operands => PRECISION_OPERANDS,
+                        Precision::Bf16 => PRECISION_BF16,
+                        Precision::F16 => PRECISION_F16,
+                    },
+                    reserved: 0,
                 };
                 // SAFETY: the views guarantee the memory behind the tensors; the structs live until the call returns.
                 unsafe {

@@ -8,7 +8,9 @@ use amdgpu_abi::{
     ACTIVATION_RELU, ACTIVATION_SOFTMAX, Activation, Coded, DEVICE_CUDA, DeviceRef, Dtype,
     ErrorCode, Language, MetricId,
 };
-use amdgpu_matrix::{DenseOptions, Error, MatmulOptions, Matrix, TensorView, TensorViewMut};
+use amdgpu_matrix::{
+    DenseOptions, Error, MatmulOptions, Matrix, Precision, TensorView, TensorViewMut,
+};
 
 fn library() -> Option<&'static Matrix> {
     match Matrix::global() {
@@ -147,6 +149,7 @@ fn alpha_and_beta_scale_and_an_empty_depth_gives_zeros() {
     let options = MatmulOptions {
         alpha: 2.0,
         beta: 0.5,
+        precision: Precision::Operands,
         thread_limit: None,
     };
     matrix

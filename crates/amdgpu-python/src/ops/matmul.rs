@@ -2,13 +2,13 @@
 
 use amdgpu_abi::layout::{DEVICE_CPU, DTYPE_COMPLEX};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
-use amdgpu_matrix::{MatmulOptions, Matrix, TensorView, TensorViewMut};
+use amdgpu_matrix::{MatmulOptions, Matrix, Precision, TensorView, TensorViewMut};
 use amdgpu_telemetry::Boundary;
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, raise};
-use crate::operand::Operand;
+use crate::operand::{Operand, to_numpy_dtype};
 
 static MATMUL: Boundary = Boundary::new(Language::Python, Language::Rust, "matmul");
 const HOST: DeviceRef = DeviceRef {
@@ -16,9 +16,51 @@ const HOST: DeviceRef = DeviceRef {
     device_id: 0,
 };
 
+/// The dtypes of a product.
+#[derive(Clone, Copy)]
+struct Kinds {
+    operands: Dtype,
+    result: Dtype,
+    precision: Precision,
+}
+
+impl Kinds {
+    /// Half precision and bfloat16 stay what they are where both operands are; others are rounded from float32 and give float32.
+    fn choose(precision: &str, a: Option<Dtype>, b: Option<Dtype>) -> Self {
+        let narrow = |dtype: Dtype, rounding: Precision| {
+            if a == Some(dtype) && b == Some(dtype) {
+                Self::alike(dtype)
+            } else {
+                Self {
+                    precision: rounding,
+                    ..Self::alike(Dtype::F32)
+                }
+            }
+        };
+        match precision {
+            "fp64" => Self::alike(Dtype::F64),
+            "bf16" => narrow(Dtype::BF16, Precision::Bf16),
+            "fp16" => narrow(Dtype::F16, Precision::F16),
+            "int8" => Self {
+                result: Dtype::I32,
+                ..Self::alike(Dtype::I8)
+            },
+            _ => Self::alike(Dtype::F32),
+        }
+    }
+
+    fn alike(dtype: Dtype) -> Self {
+        Self {
+            operands: dtype,
+            result: dtype,
+            precision: Precision::Operands,
+        }
+    }
+}
+
 /// `a @ b` computed in `precision`, into `out` or a new NumPy array.
 #[pyfunction]
-#[pyo3(signature = (a, b, out=None, *, precision="fp32", alpha=1.0, beta=0.0, threads=None))]
+#[pyo3(signature = (a, b, out=None, *, precision="fp32", alpha=1.0, beta=0.0, threads=None, transpose_a=false, transpose_b=false))]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of a Python function"
@@ -32,24 +74,31 @@ pub fn matmul<'py>(
     alpha: f64,
     beta: f64,
     threads: Option<u32>,
+    transpose_a: bool,
+    transpose_b: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = MATMUL.enter();
-    let dtype = if precision == "fp64" {
-        Dtype::F64
-    } else {
-        Dtype::F32
-    };
-    let a = operand("a", a, dtype)?;
-    let b = operand("b", b, dtype)?;
+    let (lent_a, lent_b) = (Operand::borrow_host(a)?, Operand::borrow_host(b)?);
+    let dtype_of = |lent: &Option<Operand<'_>>| lent.as_ref().map(|operand| operand.dtype);
+    let kinds = Kinds::choose(precision, dtype_of(&lent_a), dtype_of(&lent_b));
+    let mut a = operand("a", a, lent_a, kinds.operands)?;
+    let mut b = operand("b", b, lent_b, kinds.operands)?;
+    for (operand, is_transposed) in [(&mut a, transpose_a), (&mut b, transpose_b)] {
+        if is_transposed {
+            operand.shape.reverse();
+            operand.strides.reverse();
+        }
+    }
     check_shapes(py, &a, &b)?;
     let result = match out {
         Some(out) => out.clone(),
-        None => empty(py, a.shape[0], b.shape[1], dtype),
+        None => empty(py, a.shape[0], b.shape[1], kinds.result)?,
     };
-    let target = checked_out(&result, dtype)?;
+    let target = checked_out(&result, kinds.result)?;
     let options = MatmulOptions {
         alpha,
         beta,
+        precision: kinds.precision,
         thread_limit: threads,
     };
     let (a, b, target) = (View(&a), View(&b), View(&target));
@@ -62,15 +111,20 @@ pub fn matmul<'py>(
 }
 
 /// A matrix whose elements are all written by the product; with an empty inner dimension it writes zeros.
-fn empty(py: Python<'_>, rows: i64, columns: i64, dtype: Dtype) -> Bound<'_, PyAny> {
+fn empty(py: Python<'_>, rows: i64, columns: i64, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
     let shape = [rows as usize, columns as usize];
     // SAFETY: see above; a failed product drops the array unread.
     unsafe {
-        if dtype == Dtype::F64 {
-            PyArrayDyn::<f64>::new(py, &shape[..], false).into_any()
-        } else {
+        Ok(if dtype == Dtype::F32 {
             PyArrayDyn::<f32>::new(py, &shape[..], false).into_any()
-        }
+        } else if dtype == Dtype::F64 {
+            PyArrayDyn::<f64>::new(py, &shape[..], false).into_any()
+        } else if dtype == Dtype::I32 {
+            PyArrayDyn::<i32>::new(py, &shape[..], false).into_any()
+        } else {
+            py.import("numpy")?
+                .call_method1("empty", ((rows, columns), to_numpy_dtype(py, dtype)?))?
+        })
     }
 }
 
@@ -107,9 +161,13 @@ unsafe fn multiply(
 }
 
 /// The memory of an operand in `dtype`; converted through NumPy when it has another one.
-fn operand<'py>(name: &str, object: &Bound<'py, PyAny>, dtype: Dtype) -> PyResult<Operand<'py>> {
+fn operand<'py>(
+    name: &str,
+    object: &Bound<'py, PyAny>,
+    borrowed: Option<Operand<'py>>,
+    dtype: Dtype,
+) -> PyResult<Operand<'py>> {
     let py = object.py();
-    let borrowed = Operand::borrow_host(object)?;
     if let Some(operand) = &borrowed
         && operand.dtype.code == DTYPE_COMPLEX
     {
@@ -123,6 +181,17 @@ fn operand<'py>(name: &str, object: &Bound<'py, PyAny>, dtype: Dtype) -> PyResul
     }
     match borrowed {
         Some(operand) if operand.dtype == dtype => Ok(operand),
+        _ if dtype == Dtype::I8 => {
+            let message = format!(
+                "{name} is not an int8 array: precision 'int8' multiplies int8 operands; quantise them first"
+            );
+            Err(raise(
+                py,
+                ErrorCode::UnsupportedDtype,
+                Language::Rust,
+                &message,
+            ))
+        }
         _ => {
             let numpy = py.import("numpy")?;
             let refuse = |error: PyErr| {
