@@ -67,78 +67,69 @@ fn run(comptime numbers: generic.numbers.Numbers, table: *const generic.table.Ta
     const columns = job.out.shape[1];
     const buffer = try workspace.acquire(job.out.shape[0] * columns * @sizeOf(f32));
     defer workspace.release(buffer);
-    const narrowing: Narrowing = .{
-        .sums = buffer.slice(f32, 0, job.out.shape[0] * columns),
+    const rounding: Rounding = .{
+        .sums = buffer.slice(f32, 0, job.out.shape[0] * columns).ptr,
         .out = job.out,
         .beta = @floatCast(job.beta),
+        .run = table.narrow,
     };
-    problem.out = narrowing.sums.ptr;
+    problem.out = rounding.sums;
     problem.out_row = @intCast(columns);
     problem.out_column = 1;
     problem.beta = 0;
-    problem.finish = .{ .context = &narrowing, .run = Finish(numbers).region };
+    problem.finish = .{ .context = &rounding, .run = Finish(numbers).region };
     return product.multiplyWith(numbers, table, &problem, job.executor);
 }
 
-const Narrowing = struct {
+/// The way of finished sums into a narrower `out`.
+const Rounding = struct {
     /// Row-major, as large as `out`.
-    sums: []f32,
+    sums: [*]f32,
     out: tensors.Matrix,
     beta: f32,
+    run: *const fn (*const generic.narrow.Run) void,
 
-    fn element(narrowing: *const Narrowing, comptime T: type, comptime read: fn (T) f32, comptime round: fn (f32) T, row: usize, column: usize) void {
-        const target = generic.micro_kernel.offset(T, narrowing.out.ptr(T), @as(isize, @intCast(row)) * narrowing.out.strides[0] +
-            @as(isize, @intCast(column)) * narrowing.out.strides[1]);
-        const sum = narrowing.sums[row * narrowing.out.shape[1] + column];
-        target[0] = round(if (narrowing.beta == 0) sum else sum + narrowing.beta * read(target[0]));
+    /// Elements from (row, column) on, along the row.
+    fn line(rounding: *const Rounding, row: usize, first_column: usize, columns: usize) void {
+        switch (rounding.out.element) {
+            .f16 => rounding.lineOf(f16, "f16", row, first_column, columns),
+            .bf16 => rounding.lineOf(u16, "bf16", row, first_column, columns),
+            else => unreachable,
+        }
+    }
+
+    fn lineOf(rounding: *const Rounding, comptime T: type, comptime field: []const u8, row: usize, first_column: usize, columns: usize) void {
+        const sums = rounding.sums + row * rounding.out.shape[1] + first_column;
+        const step = rounding.out.strides[1];
+        const target = generic.micro_kernel.offset(T, rounding.out.ptr(T), @as(isize, @intCast(row)) * rounding.out.strides[0] +
+            @as(isize, @intCast(first_column)) * step);
+        if (step == 1) {
+            return rounding.run(&.{ .sums = sums, .target = @unionInit(generic.narrow.Target, field, target), .len = columns, .beta = rounding.beta });
+        }
+        for (0..columns) |column| {
+            const element = generic.micro_kernel.offset(T, target, @as(isize, @intCast(column)) * step);
+            rounding.run(&.{ .sums = sums + column, .target = @unionInit(generic.narrow.Target, field, element), .len = 1, .beta = rounding.beta });
+        }
     }
 };
 
 fn Finish(comptime numbers: generic.numbers.Numbers) type {
     return struct {
         fn region(context: *const anyopaque, problem: *const product.Problem(numbers), part: product.Region) void {
-            const narrowing: *const Narrowing = @ptrCast(@alignCast(context));
-            switch (narrowing.out.element) {
-                .f16 => each(f16, widenHalf, roundHalf, narrowing, problem, part),
-                .bf16 => each(u16, widenBfloat, roundBfloat, narrowing, problem, part),
-                else => unreachable,
-            }
-        }
-
-        fn each(
-            comptime T: type,
-            comptime read: fn (T) f32,
-            comptime round: fn (f32) T,
-            narrowing: *const Narrowing,
-            problem: *const product.Problem(numbers),
-            part: product.Region,
-        ) void {
-            for (part.column..part.column + part.columns) |column| {
-                for (part.row..part.row + part.rows) |row| {
-                    if (problem.is_transposed) {
-                        narrowing.element(T, read, round, column, row);
-                    } else {
-                        narrowing.element(T, read, round, row, column);
-                    }
-                }
+            const rounding: *const Rounding = @ptrCast(@alignCast(context));
+            if (problem.is_transposed) {
+                for (part.column..part.column + part.columns) |row| rounding.line(row, part.row, part.rows);
+            } else {
+                for (part.row..part.row + part.rows) |row| rounding.line(row, part.column, part.columns);
             }
         }
     };
 }
 
-fn widenHalf(value: f16) f32 {
-    return value;
-}
-
-fn roundHalf(value: f32) f16 {
-    return @floatCast(value);
-}
-
 pub fn widenBfloat(value: u16) f32 {
-    return @bitCast(@as(u32, value) << 16);
+    return generic.numbers.convert(comptime generic.numbers.simple(.bf16), .left, 1, .{value})[0];
 }
 
 pub fn roundBfloat(value: f32) u16 {
-    const numbers: generic.numbers.Numbers = comptime generic.numbers.dotted(.f32_as_bf16);
-    return generic.numbers.convert(numbers, .left, 1, .{value})[0];
+    return generic.numbers.convert(comptime generic.numbers.dotted(.f32_as_bf16), .left, 1, .{value})[0];
 }

@@ -9,6 +9,7 @@ pub const micro_kernel = @import("micro_kernel.zig");
 pub const block_loops = @import("block_loops.zig");
 pub const dots = @import("dots.zig");
 pub const pack = @import("pack.zig");
+pub const narrow = @import("narrow.zig");
 pub const table = @import("table.zig");
 pub const vector_math = @import("vector_math.zig");
 pub const activation = @import("activation.zig");

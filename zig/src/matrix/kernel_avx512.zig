@@ -21,6 +21,7 @@ pub fn Kernel(comptime format: generic.numbers.Format) type {
             .dots = if (numbers.isPlain()) dots else {},
             .pack_left = packLeft,
             .pack_right = packRight,
+            .narrow = if (!numbers.isPlain() and numbers.Sum == f32) narrow else {},
             .activate = if (format == .f32) activate else {},
         };
 
@@ -45,6 +46,10 @@ pub fn Kernel(comptime format: generic.numbers.Format) type {
                 .layout = layout,
                 .arithmetic = arithmetic,
             }, job);
+        }
+
+        fn narrow(run: *const generic.narrow.Run) void {
+            generic.narrow.round(shape.lanes, run);
         }
 
         fn activate(run: *const generic.activation.Run) void {

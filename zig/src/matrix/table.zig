@@ -5,6 +5,7 @@
 //! A row-major product is computed as its transpose.
 
 const activation = @import("activation.zig");
+const narrow = @import("narrow.zig");
 const Numbers = @import("numbers.zig").Numbers;
 
 /// The register tile: `vectors` SIMD vectors of `lanes` elements down the rows, times `columns`.
@@ -129,6 +130,7 @@ pub fn Table(comptime numbers: Numbers) type {
         dots: if (numbers.isPlain()) *const fn (*const Dots(numbers)) void else void,
         pack_left: *const fn (*const Panel(numbers)) void,
         pack_right: *const fn (*const Panel(numbers)) void,
+        narrow: if (!numbers.isPlain() and numbers.Sum == f32) *const fn (*const narrow.Run) void else void,
         activate: if (numbers.isPlain() and numbers.Sum == f32) *const fn (*const activation.Run) void else void,
     };
 }
