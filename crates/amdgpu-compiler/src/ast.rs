@@ -425,6 +425,8 @@ pub enum Role {
 #[derive(Clone, Debug)]
 pub struct Initialiser {
     pub name: Symbol,
+    /// `Base<T>(…)`.
+    pub arguments: Option<Vec<TemplateArgument>>,
     pub span: Span,
     pub values: Vec<Expr>,
 }

@@ -173,6 +173,8 @@ pub struct Sema<'a> {
     in_library: bool,
     /// Names of the library that the source has not made its own.
     library_names: WordSet<Symbol>,
+    /// Constants of the file whose values only the host knows.
+    host_constants: WordSet<Symbol>,
     /// Names of the current function that were said to be unknown; once is enough.
     unknown_names: WordSet<Symbol>,
     function_templates: Vec<templates::FunctionTemplate<'a>>,
@@ -217,6 +219,7 @@ impl<'a> Sema<'a> {
             declared_structs: WordSet::default(),
             in_library: true,
             library_names: WordSet::default(),
+            host_constants: WordSet::default(),
             unknown_names: WordSet::default(),
             function_templates: Vec::new(),
             templates_of: WordMap::default(),
@@ -282,7 +285,7 @@ impl<'a> Sema<'a> {
     fn item(&mut self, item: &'a ast::Item) {
         match item {
             ast::Item::Function(function) => self.declare_function(function),
-            ast::Item::Variable(variable) => self.global_variable(variable),
+            ast::Item::Variable(variable) => self.file_variable(variable),
             ast::Item::Template(template) => self.declare_template(template, None),
             ast::Item::Instantiate {
                 name,
@@ -292,6 +295,24 @@ impl<'a> Sema<'a> {
             } => self.instantiate_kernel(*name, arguments, expression.as_deref(), *span),
             other => self.type_item(other),
         }
+    }
+
+    /// A variable of the file. A plain constant that cannot be known while compiling is the host's.
+    fn file_variable(&mut self, variable: &'a ast::Variable) {
+        let mark = self.diagnostics.mark();
+        self.global_variable(variable);
+        let is_plain = !(variable.is_constexpr
+            || variable.is_device
+            || variable.is_constant_memory
+            || variable.is_shared);
+        if is_plain && !self.in_library && self.diagnostics.has_errors_since(mark) {
+            self.diagnostics.forget(mark);
+            self.host_constants.insert(variable.name);
+        }
+    }
+
+    fn is_of_host(&self, name: Symbol) -> bool {
+        self.host_names.contains(&name) || self.host_constants.contains(&name)
     }
 
     fn text(&self, symbol: Symbol) -> &'a str {

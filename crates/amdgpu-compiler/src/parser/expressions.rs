@@ -549,9 +549,14 @@ impl Parser<'_> {
             if is_scope {
                 let ty = self.template_type()?;
                 self.bump();
-                let member = self.expect(TokenKind::Identifier, "after '::'")?;
-                let kind = ExprKind::TypeMember(Box::new(ty), member.symbol);
-                return self.make(kind, member.site, 1);
+                let site = self.peek().site;
+                let member = if self.at_word(words::OPERATOR) {
+                    self.operator_name()?
+                } else {
+                    self.expect(TokenKind::Identifier, "after '::'")?.symbol
+                };
+                let kind = ExprKind::TypeMember(Box::new(ty), member);
+                return self.make(kind, site, 1);
             }
         }
         if is_type && self.peek_at(1).kind != TokenKind::ColonColon {
@@ -587,12 +592,13 @@ impl Parser<'_> {
         self.bump();
         if self.at(TokenKind::ColonColon) && self.peek_at(1).kind == TokenKind::Identifier {
             self.bump();
-            let member = self.bump();
-            return self.make(
-                ExprKind::Scoped(token.symbol, member.symbol),
-                member.site,
-                1,
-            );
+            let site = self.peek().site;
+            let member = if self.at_word(words::OPERATOR) {
+                self.operator_name()?
+            } else {
+                self.bump().symbol
+            };
+            return self.make(ExprKind::Scoped(token.symbol, member), site, 1);
         }
         self.make(ExprKind::Name(token.symbol), span, 1)
     }

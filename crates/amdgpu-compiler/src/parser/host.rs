@@ -12,6 +12,7 @@ use crate::token::TokenKind;
 pub(super) struct Head {
     pub is_device: bool,
     pub is_constant: bool,
+    pub is_constexpr: bool,
     pub is_operator: bool,
     pub has_function_shape: bool,
     pub ends_with_body: bool,
@@ -120,7 +121,17 @@ impl Parser<'_> {
         }
         let is_host = head.has_function_shape || head.mentions_std || !head.is_constant;
         if !is_host {
-            return self.declaration(items);
+            let before = self.next;
+            let mark = self.diagnostics.mark();
+            let result = self.declaration(items);
+            if result.is_ok() || head.is_constexpr {
+                return result;
+            }
+            // A constant of the host, with a type or a value that only the host has.
+            self.diagnostics.forget(mark);
+            self.angle_closes = false;
+            self.split = None;
+            self.next = before;
         }
         let looks_like_code = head.name.is_some() || head.has_function_shape || head.mentions_std;
         if !looks_like_code {
@@ -169,9 +180,8 @@ impl Parser<'_> {
                 }
                 TokenKind::Identifier => match token.symbol {
                     words::DEVICE | words::HOST | words::CONSTEXPR => return false,
-                    words::STD | words::VIRTUAL | words::OPERATOR => {
-                        is_host = true;
-                    }
+                    words::VIRTUAL | words::OPERATOR => is_host = true,
+                    words::STD => is_host |= !self.is_known_of_std(index),
                     _ => {}
                 },
                 _ => {}
@@ -204,6 +214,7 @@ impl Parser<'_> {
         let mut parens = 0usize;
         let mut index = 0;
         let mut last_name = None;
+        let mut points_to_constant = false;
         loop {
             let token = self.peek_at(index);
             match token.kind {
@@ -227,6 +238,8 @@ impl Parser<'_> {
                     }
                     parens += 1;
                 }
+                // `const char* name` may change.
+                TokenKind::Star if parens == 0 => points_to_constant = true,
                 TokenKind::LeftBracket => parens += 1,
                 TokenKind::RightParen | TokenKind::RightBracket => {
                     parens = parens.saturating_sub(1);
@@ -239,13 +252,18 @@ impl Parser<'_> {
                         | words::SHARED
                         | words::MANAGED => head.is_device = true,
                         words::CONSTEXPR => {
-                            head.is_constant = true;
+                            (head.is_constant, head.is_constexpr) = (true, true);
                             // A constexpr function may be called on the device.
                             head.is_device |= self.is_function_ahead(index);
                         }
-                        words::CONST => head.is_constant = true,
+                        words::CONST => {
+                            head.is_constant = true;
+                            points_to_constant = false;
+                        }
                         words::OPERATOR => head.is_operator = true,
-                        words::STD if parens == 0 => head.mentions_std = true,
+                        words::STD if parens == 0 => {
+                            head.mentions_std |= !self.is_known_of_std(index);
+                        }
                         _ => {}
                     }
                     if parens == 0 {
@@ -256,10 +274,21 @@ impl Parser<'_> {
             }
             index += 1;
         }
+        head.is_constant &= !points_to_constant;
         if head.name.is_none() {
             head.name = last_name.filter(|_| index > 1);
         }
         head
+    }
+
+    /// Whether the name after the `std::` at a token is one the compiler has.
+    fn is_known_of_std(&self, index: usize) -> bool {
+        let name = self.peek_at(index + 2);
+        name.kind == TokenKind::Identifier
+            && (self.type_names.contains(&name.symbol)
+                || self.template_names.contains(&name.symbol)
+                || self.text(name.symbol).ends_with("_v")
+                || matches!(name.symbol, words::FORWARD | words::MOVE))
     }
 
     /// Whether the declaration after token `index` has `name(` before any `=`, `;` or `{`.

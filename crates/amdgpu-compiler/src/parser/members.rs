@@ -405,10 +405,11 @@ impl Parser<'_> {
                 self.bump();
             }
             let name = self.expect(TokenKind::Identifier, "as the name of a field")?;
-            if self.at(TokenKind::Less) {
-                // `Base<T>(…)`: a base is known by its name alone.
-                self.template_arguments()?;
-            }
+            let arguments = if self.at(TokenKind::Less) {
+                Some(self.template_arguments()?)
+            } else {
+                None
+            };
             let values = match self.kind() {
                 TokenKind::LeftParen => {
                     self.bump();
@@ -426,6 +427,7 @@ impl Parser<'_> {
             };
             initialisers.push(Initialiser {
                 name: name.symbol,
+                arguments,
                 span: name.site,
                 values,
             });

@@ -417,8 +417,14 @@ impl Parser<'_> {
     /// `template __global__ void f<float>(float*);`
     fn instantiation(&mut self, items: &mut Vec<Item>) -> Parse<()> {
         self.bump();
+        let mut names_host = false;
         while !self.at_template_name(0) {
             match self.kind() {
+                TokenKind::Semicolon if names_host => {
+                    // An instance of a template of the host.
+                    self.bump();
+                    return Ok(());
+                }
                 TokenKind::Semicolon | TokenKind::LeftBrace | TokenKind::Eof => {
                     let found = self.shown(self.peek());
                     return self.fail(
@@ -431,7 +437,9 @@ impl Parser<'_> {
                     self.bracketed(Self::skip_parens)?;
                 }
                 _ => {
-                    self.bump();
+                    let token = self.bump();
+                    names_host |= self.host_names.contains(&token.symbol)
+                        || self.host_types.contains(&token.symbol);
                 }
             }
         }

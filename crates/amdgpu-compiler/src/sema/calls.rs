@@ -105,7 +105,7 @@ impl<'a> Sema<'a> {
         }
         if builtins::is_unsupported(text) {
             self.refuse(span, &format!("'{text}'"));
-        } else if self.host_names.contains(&name) {
+        } else if self.is_of_host(name) {
             self.error_hint(
                 span,
                 format!("'{text}' is a host function, which kernels cannot call"),

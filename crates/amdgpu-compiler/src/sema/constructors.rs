@@ -15,23 +15,32 @@ impl<'a> Sema<'a> {
         let Some(this) = self.current.this.clone() else {
             return;
         };
+        let types: Vec<Option<TypeId>> = function
+            .initialisers
+            .iter()
+            .map(|initialiser| self.named_type(initialiser))
+            .collect();
+        let is_own = |initialiser: &ast::Initialiser, ty: Option<TypeId>| {
+            ty == Some(this.ty) || ty.is_none() && initialiser.name == function.name
+        };
         let delegates = function
             .initialisers
             .iter()
-            .any(|initialiser| self.names_own_type(initialiser.name, function.name, this.ty));
+            .zip(&types)
+            .any(|(initialiser, ty)| is_own(initialiser, *ty));
         if !delegates {
-            self.start_fields(function, &this, out);
+            self.start_fields(function, &types, &this, out);
         }
-        for initialiser in &function.initialisers {
+        for (initialiser, &ty) in function.initialisers.iter().zip(&types) {
             let span = initialiser.span;
-            if self.names_own_type(initialiser.name, function.name, this.ty) {
+            if is_own(initialiser, ty) {
                 let checked = self.check_arguments(&initialiser.values);
                 if let Some(value) = self.constructed(this.ty, checked, span) {
                     out.push(assignment(this.clone(), value));
                 }
                 continue;
             }
-            let place = match self.base_named(&this, initialiser.name) {
+            let place = match self.base_named(&this, initialiser.name, ty) {
                 Some(base) => base,
                 None => match self.member_of(&this, initialiser.name, span) {
                     Checked::Place(place) => place,
@@ -49,18 +58,26 @@ impl<'a> Sema<'a> {
     }
 
     /// Fields that the constructor does not name start as the struct says, or as their own constructors do.
-    fn start_fields(&mut self, function: &'a ast::Function, this: &Place, out: &mut Vec<Stmt>) {
+    fn start_fields(
+        &mut self,
+        function: &'a ast::Function,
+        types: &[Option<TypeId>],
+        this: &Place,
+        out: &mut Vec<Stmt>,
+    ) {
         let Type::Struct(index) = self.types.get(this.ty) else {
             return;
         };
         let fields = self.types.structs[index.0 as usize].fields.clone();
         for field in fields {
-            let is_named = function.initialisers.iter().any(|initialiser| {
-                initialiser.name == field.name
-                    || field.is_base
-                        && self
-                            .base_named(this, initialiser.name)
-                            .is_some_and(|base| base.ty == field.ty)
+            let mut named = function.initialisers.iter().zip(types);
+            let is_named = named.any(|(initialiser, &ty)| {
+                if field.is_base {
+                    let base = self.base_named(this, initialiser.name, ty);
+                    base.is_some_and(|base| base.ty == field.ty)
+                } else {
+                    initialiser.name == field.name
+                }
             });
             if is_named {
                 continue;
@@ -75,28 +92,30 @@ impl<'a> Sema<'a> {
         }
     }
 
-    fn names_own_type(&self, name: Symbol, own: Symbol, ty: TypeId) -> bool {
-        name == own
-            && self
-                .scopes
-                .find(name)
-                .is_none_or(|entity| !matches!(entity, super::Entity::Type(other) if *other != ty))
+    /// The type that an initialiser names, if it is no field.
+    fn named_type(&mut self, initialiser: &'a ast::Initialiser) -> Option<TypeId> {
+        if let Some(arguments) = &initialiser.arguments {
+            return Some(self.template_type(initialiser.name, arguments, initialiser.span));
+        }
+        match self.scopes.find(initialiser.name) {
+            Some(super::Entity::Type(ty) | super::Entity::ConstType(ty)) => Some(*ty),
+            _ => None,
+        }
     }
 
-    /// The base of an object that this name stands for.
-    fn base_named(&self, this: &Place, name: Symbol) -> Option<Place> {
+    /// The base of an object that this name or type stands for.
+    fn base_named(&self, this: &Place, name: Symbol, ty: Option<TypeId>) -> Option<Place> {
         let Type::Struct(index) = self.types.get(this.ty) else {
             return None;
         };
         let fields = &self.types.structs[index.0 as usize].fields;
-        let aliased = match self.scopes.find(name) {
-            Some(super::Entity::Type(ty) | super::Entity::ConstType(ty)) => Some(*ty),
-            _ => None,
-        };
         fields
             .iter()
             .filter(|field| field.is_base)
-            .find(|field| field.name == name || Some(field.ty) == aliased)
+            .find(|field| match ty {
+                Some(ty) => field.ty == ty,
+                None => field.name == name,
+            })
             .map(|field| super::bases::part(this, field, this.span))
     }
 }

@@ -370,7 +370,7 @@ impl<'a> Sema<'a> {
             return;
         }
         let text = self.text(name).to_owned();
-        if self.host_names.contains(&name) {
+        if self.is_of_host(name) {
             self.error_hint(
                 span,
                 format!("'{text}' is host code, which kernels cannot use"),

@@ -80,7 +80,11 @@ impl<'a> Sema<'a> {
             }
             _ => {
                 let hidden = usize::from(hides_object);
-                self.return_type(function, &parameters[hidden..])
+                self.return_type(
+                    function,
+                    &parameters[hidden..],
+                    owner.filter(|_| hides_object),
+                )
             }
         };
         if function.is_kernel {

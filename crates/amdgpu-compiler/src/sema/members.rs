@@ -385,7 +385,7 @@ impl<'a> Sema<'a> {
         self.check_arguments(arguments);
         let owner_text = self.types.text(owner);
         let text = self.text(name);
-        let hint = if self.host_names.contains(&name) {
+        let hint = if self.is_of_host(name) {
             "mark it __device__ where it is defined"
         } else {
             "write a __device__ function that takes the struct, or add one to it"

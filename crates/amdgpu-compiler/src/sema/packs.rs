@@ -189,12 +189,19 @@ impl<'a> Sema<'a> {
         &mut self,
         function: &'a ast::Function,
         parameters: &[ParameterType],
+        owner: Option<TypeId>,
     ) -> TypeId {
         if !mentions_decltype(&function.return_type) {
             return self.resolve(&function.return_type);
         }
         let current = std::mem::take(&mut self.current);
         self.scopes.enter();
+        if let Some(owner) = owner {
+            let object = self.unnamed_local(owner);
+            let mut place = super::ranges::local_place(object, owner, function.span);
+            place.is_const = function.role == ast::Role::ConstMethod;
+            self.current.this = Some(place);
+        }
         let mut given = parameters.iter();
         let single = function.parameters.iter().filter(|one| one.pack.is_none());
         let rest = parameters.len().saturating_sub(single.count());

@@ -45,8 +45,17 @@ impl<'a> Sema<'a> {
                 }
                 return self.zero(target, span);
             }
+            let is_expansion = |one: &ast::Expr| matches!(one.kind, A::Expansion { .. });
+            if arguments.iter().any(is_expansion) {
+                let checked = self.check_arguments(arguments).into_iter();
+                let mut values: Vec<Expr> = checked.map(|one| self.loaded(one)).collect();
+                return match values.as_slice() {
+                    [only] if only.ty == target => values.swap_remove(0),
+                    _ => self.struct_from(target, values, span),
+                };
+            }
             if let [only] = arguments
-                && !matches!(only.kind, A::List(_))
+                && !matches!(only.kind, A::List(_) | A::Designated(..))
             {
                 let value = self.value(only);
                 if value.ty == target {
