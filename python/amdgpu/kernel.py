@@ -88,7 +88,11 @@ class PendingKernel:
         """
         if self._result is None:
             if not self._stream.wait(self._timeout_ms):
-                raise KernelTimeoutError(f"{self._measurement.kernel.name} did not end within {self._timeout_ms} ms")
+                fate = "was stopped" if self._stream.stop() else "goes on in the background"
+                raise KernelTimeoutError(
+                    f"{self._measurement.kernel.name} did not end within {self._timeout_ms} ms; it {fate}, "
+                    "and its results must not be used"
+                )
             self._result = self._measurement.result(self._started_ns, time.monotonic_ns() - self._started_ns)
         return self._result
 

@@ -62,9 +62,14 @@ pub enum Error {
         others: u64,
     },
     #[error(
-        "{kernel} did not end within {limit_ms} ms; it goes on in the background and its results must not be used"
+        "{kernel} did not end within {limit_ms} ms; it {}, and its results must not be used",
+        if *is_stopped { "was stopped" } else { "goes on in the background" }
     )]
-    Timeout { kernel: String, limit_ms: u64 },
+    Timeout {
+        kernel: String,
+        limit_ms: u64,
+        is_stopped: bool,
+    },
 }
 
 fn and_others(others: u64) -> String {

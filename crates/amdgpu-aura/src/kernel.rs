@@ -25,6 +25,8 @@ const STACK_ARGUMENT_BYTES: usize = 256;
 const SPIN_NS: u64 = 50_000;
 /// ... and then at this interval: long enough to leave the core to the kernel, short beside any limit in milliseconds.
 const POLL_INTERVAL: Duration = Duration::from_micros(50);
+/// How long a kernel that has to stop is waited for: many times what its blocks take between two looks.
+const STOP_NS: u64 = 100_000_000;
 
 /// The strictest alignment that a load of a vector asks for.
 const MAX_ALIGN_BYTES: u64 = 16;
@@ -595,6 +597,25 @@ impl Kernel {
         stream.synchronize()?;
         deliver(Some(stream.id()))?;
         Ok(true)
+    }
+
+    /// Stop what a stream still runs, where the device can. Tells whether the stream is idle and free of errors afterwards.
+    #[must_use]
+    pub fn stop(stream: &dyn Stream) -> bool {
+        if !stream.cancel().unwrap_or(false) {
+            return false;
+        }
+        let is_idle = || stream.is_idle().unwrap_or(false);
+        let start_ns = now_ns();
+        while !is_idle() && now_ns() - start_ns < STOP_NS {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        if !is_idle() {
+            return false;
+        }
+        // Takes the error that says it was stopped, which has been heard here.
+        let _ = stream.synchronize();
+        true
     }
 
     /// A new event of the kernel's device.

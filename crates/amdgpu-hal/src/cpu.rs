@@ -9,6 +9,7 @@
 pub mod pool;
 
 mod architecture;
+mod cancel;
 mod command;
 mod device;
 mod event;

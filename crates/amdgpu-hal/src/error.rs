@@ -86,6 +86,10 @@ pub enum Error {
     )]
     WouldDeadlock { operation: &'static str },
 
+    /// [`crate::Stream::cancel`] stopped it.
+    #[error("{device}: the work of the stream was cancelled; what it wrote is incomplete")]
+    Cancelled { device: String },
+
     /// A piece of parallel work or a host function panicked.
     #[error("code running on the device panicked: {message}")]
     Panicked { message: String },
@@ -117,6 +121,12 @@ impl Error {
         Self::GlobalNotFound {
             name: name.to_string(),
             available: listed(names),
+        }
+    }
+
+    pub(crate) fn cancelled() -> Self {
+        Self::Cancelled {
+            device: "cpu:0".to_string(),
         }
     }
 
@@ -157,6 +167,7 @@ impl Coded for Error {
             Self::GlobalNotFound { .. } => ErrorCode::GlobalNotFound,
             Self::WrongBackend { .. } | Self::WouldDeadlock { .. } => ErrorCode::Internal,
             Self::Panicked { .. } => ErrorCode::KernelFault,
+            Self::Cancelled { .. } => ErrorCode::Timeout,
             Self::HostFunction { code, .. } => *code,
         }
     }

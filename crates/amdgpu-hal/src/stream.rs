@@ -153,6 +153,12 @@ pub trait Stream: Debug + Send + Sync {
         None
     }
 
+    /// Asks what was submitted so far to stop: commands that have not begun are left out, kernels stop between blocks. What stopped leaves
+    /// [`crate::Error::Cancelled`] in the stream. Tells whether there was anything to stop and the backend can.
+    fn cancel(&self) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Commands submitted and not yet finished.
     fn depth(&self) -> usize;
 }

@@ -683,7 +683,13 @@ impl Kernel {
             .into_py_result(py)?;
         if !is_done {
             let kernel = self.kernel.facts().name.clone();
-            return Err(from_coded(py, &aura::Error::Timeout { kernel, limit_ms }));
+            let is_stopped = py.detach(|| aura::Kernel::stop(queue.as_ref()));
+            let error = aura::Error::Timeout {
+                kernel,
+                limit_ms,
+                is_stopped,
+            };
+            return Err(from_coded(py, &error));
         }
         let start_ns = begin.timestamp_ns().unwrap_or_default();
         let end_ns = end.timestamp_ns().unwrap_or(start_ns);

@@ -207,6 +207,11 @@ impl Stream {
         event.get().hold_back(py, self)
     }
 
+    /// Stop what the stream still runs, where the device can; tells whether it is idle afterwards.
+    fn stop(&self, py: Python<'_>) -> bool {
+        py.detach(|| Kernel::stop(self.queue.as_ref()))
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<amdgpu.Stream {} of {}>",

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::ffi::c_void;
 use std::ops::Range;
 
+use super::cancel::Cancellation;
 use super::module::CpuFunction;
 use super::pool;
 use crate::{Error, LaunchConfig, Result, clock};
@@ -12,6 +13,9 @@ use crate::{Error, LaunchConfig, Result, clock};
 const PARALLEL_THRESHOLD_NS: u64 = 20_000;
 /// Estimated time of the smallest piece given to a thread.
 const PIECE_NS: u64 = 10_000;
+/// Estimated time between two looks at whether the launch has to stop: far below any limit in milliseconds, far above what a
+/// call of the kernel costs.
+const CANCELLATION_INTERVAL_NS: u64 = 100_000;
 /// Alignment of argument blocks and of shared memory: enough for every vector type of the source language, and a cache line.
 const ALIGN_BYTES: usize = 64;
 
@@ -94,16 +98,13 @@ pub(super) unsafe fn run(
         entry: function.entry(),
         arguments: arguments.as_ptr(),
         config,
+        cancellation: Cancellation::current(),
     };
     if block_count <= 1 {
         piece.run(0..block_count);
-        return Ok(());
+        return piece.outcome();
     }
     let pool = pool::global();
-    if pool.thread_count() == 1 {
-        piece.run(0..block_count);
-        return Ok(());
-    }
     // The first block is the measure for the others: what a block costs cannot be known beforehand.
     let begin_ns = clock::now_ns();
     piece.run(0..1);
@@ -111,24 +112,47 @@ pub(super) unsafe fn run(
     let rest = block_count - 1;
     if block_ns.saturating_mul(rest) < PARALLEL_THRESHOLD_NS {
         piece.run(1..block_count);
-        return Ok(());
+        return piece.outcome();
+    }
+    let step = (CANCELLATION_INTERVAL_NS / block_ns).max(1);
+    if pool.thread_count() == 1 {
+        piece.run_in_steps(1..block_count, step);
+        return piece.outcome();
     }
     let grain = (PIECE_NS / block_ns).max(1);
     pool.parallel_for(rest, grain, &|range| {
-        piece.run(range.start + 1..range.end + 1);
-    })
+        piece.run_in_steps(range.start + 1..range.end + 1, step);
+    })?;
+    piece.outcome()
 }
 
 struct Piece<'a> {
     entry: KernelEntry,
     arguments: *const u8,
     config: &'a LaunchConfig,
+    cancellation: Cancellation,
 }
 
 // SAFETY: the argument block is only read, and the kernel is code that its launcher declared fit for running on many threads.
 unsafe impl Sync for Piece<'_> {}
 
 impl Piece<'_> {
+    fn outcome(&self) -> Result<()> {
+        if self.cancellation.is_requested() {
+            return Err(Error::cancelled());
+        }
+        Ok(())
+    }
+
+    /// Runs blocks until all are done or the launch has to stop.
+    fn run_in_steps(&self, mut blocks: Range<u64>, step: u64) {
+        while !blocks.is_empty() && !self.cancellation.is_requested() {
+            let end = blocks.end.min(blocks.start.saturating_add(step));
+            self.run(blocks.start..end);
+            blocks.start = end;
+        }
+    }
+
     fn run(&self, blocks: Range<u64>) {
         let shared_bytes = self.config.shared_bytes as usize;
         if shared_bytes == 0 {

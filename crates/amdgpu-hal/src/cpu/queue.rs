@@ -4,9 +4,11 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, ThreadId};
 
+use super::cancel;
 use super::command::Command;
 use crate::fork::ForkMark;
 use crate::{Error, Result};
@@ -23,6 +25,8 @@ pub(super) struct Queue {
     pub id: u64,
     mode: Mode,
     mark: ForkMark,
+    /// Set while what is queued has to stop.
+    cancelled: AtomicBool,
     state: Mutex<State>,
     /// Signals the worker: there is a command and nobody executes, or the queue closes.
     work: Condvar,
@@ -62,6 +66,7 @@ impl Drop for Turn<'_> {
         let result = self.result.take().unwrap_or(Ok(()));
         let mut state = self.queue.lock();
         state.finish(result);
+        self.queue.end_cancellation(&state);
         self.queue.signal(&mut state);
     }
 }
@@ -83,10 +88,36 @@ impl Queue {
             id: crate::stream::next_id(),
             mode,
             mark: ForkMark::current(),
+            cancelled: AtomicBool::new(false),
             state: Mutex::new(State::default()),
             work: Condvar::new(),
             progress: Condvar::new(),
         })
+    }
+
+    /// Asks everything submitted so far to stop; tells whether there is anything.
+    pub fn cancel(&self) -> Result<bool> {
+        self.mark.check("the stream")?;
+        let mut state = self.lock();
+        let is_busy = state.finished < state.submitted;
+        if is_busy {
+            self.cancelled.store(true, Ordering::Relaxed);
+            // What waits behind the running command must not begin.
+            state.failure.get_or_insert_with(Error::cancelled);
+        }
+        Ok(is_busy)
+    }
+
+    /// The flag concerns what was submitted before it was set; nothing new comes in while the failure sticks.
+    fn end_cancellation(&self, state: &State) {
+        if state.finished == state.submitted {
+            self.cancelled.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Runs a command in a turn of [`Self::begin_inline`].
+    pub fn within<R>(&self, command: impl FnOnce() -> R) -> R {
+        cancel::within(&self.cancelled, command)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -143,7 +174,7 @@ impl Queue {
                 queue: self,
                 result: None,
             };
-            let result = command.run(failure.as_ref());
+            let result = cancel::within(&self.cancelled, || command.run(failure.as_ref()));
             turn.finish(result);
             return Ok(());
         }
@@ -191,10 +222,13 @@ impl Queue {
             let failure = state.failure.clone();
             drop(state);
             // The closure also drops what the command captured, which may be foreign code that panics.
-            let result = catch_unwind(AssertUnwindSafe(|| command.run(failure.as_ref())))
-                .unwrap_or_else(|payload| Err(Error::from_panic(payload.as_ref())));
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                cancel::within(&self.cancelled, || command.run(failure.as_ref()))
+            }))
+            .unwrap_or_else(|payload| Err(Error::from_panic(payload.as_ref())));
             state = self.lock();
             state.finish(result);
+            self.end_cancellation(&state);
             if state.waiters > 0 {
                 self.progress.notify_all();
             }

@@ -92,7 +92,8 @@ impl Stream for CpuStream {
                 })?;
         if let Some(turn) = self.queue.begin_inline()? {
             // SAFETY: the caller vouches for arguments, limits and memory.
-            let result = unsafe { launch::run(function, config, arguments) };
+            let run = || unsafe { launch::run(function, config, arguments) };
+            let result = self.queue.within(run);
             turn.finish(result);
             return Ok(());
         }
@@ -139,6 +140,10 @@ impl Stream for CpuStream {
 
     fn is_idle(&self) -> Result<bool> {
         Ok(self.queue.depth()? == 0)
+    }
+
+    fn cancel(&self) -> Result<bool> {
+        self.queue.cancel()
     }
 
     fn depth(&self) -> usize {
