@@ -57,6 +57,20 @@ AGPU_SHUFFLES(long long, , )
 AGPU_SHUFFLES(unsigned long long, , )
 AGPU_SHUFFLES(float, __builtin_bits_int, __builtin_bits_float)
 AGPU_SHUFFLES(double, __builtin_bits_long, __builtin_bits_double)
+__device__ int __agpu_word_of(__half x) { return (unsigned short)__builtin_bits_short(x); }
+__device__ int __agpu_word_of(__bf16 x) { return (unsigned short)__builtin_bits_short(x); }
+__device__ int __agpu_word_of(__half2 x) { return __agpu_word_of(x.x) | __agpu_word_of(x.y) << 16; }
+__device__ int __agpu_word_of(__hip_bfloat162 x) { return __agpu_word_of(x.x) | __agpu_word_of(x.y) << 16; }
+__device__ __half __agpu_half_of(int word) { return __builtin_bits_half((unsigned short)word); }
+__device__ __bf16 __agpu_bfloat_of(int word) { return __builtin_bits_bfloat((unsigned short)word); }
+__device__ __half2 __agpu_half2_of(int word) { return __half2{__agpu_half_of(word), __agpu_half_of(word >> 16)}; }
+__device__ __hip_bfloat162 __agpu_bfloat2_of(int word) {
+    return __hip_bfloat162{__agpu_bfloat_of(word), __agpu_bfloat_of(word >> 16)};
+}
+AGPU_SHUFFLES(__half, __agpu_word_of, __agpu_half_of)
+AGPU_SHUFFLES(__bf16, __agpu_word_of, __agpu_bfloat_of)
+AGPU_SHUFFLES(__half2, __agpu_word_of, __agpu_half2_of)
+AGPU_SHUFFLES(__hip_bfloat162, __agpu_word_of, __agpu_bfloat2_of)
 #undef AGPU_SHUFFLES
 
 // Votes. Masks have 64 bits, as in HIP.

@@ -6,6 +6,7 @@ mod condition;
 mod headers;
 mod macros;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 pub use macros::Macro;
@@ -45,6 +46,8 @@ pub struct Preprocessor<'a> {
     expanded: usize,
     is_over_limit: bool,
     counter: u32,
+    /// Headers that were read.
+    included: HashSet<&'static str>,
 }
 
 /// What the tokens of a macro call come from: macro bodies being replayed, then the text.
@@ -82,6 +85,7 @@ impl<'a> Preprocessor<'a> {
             expanded: 0,
             is_over_limit: false,
             counter: 0,
+            included: HashSet::new(),
         }
     }
 
@@ -94,6 +98,20 @@ impl<'a> Preprocessor<'a> {
     /// Preprocesses one text and appends its tokens (without `Eof`) to the output.
     /// Returns the position of the end of the text.
     pub fn run(&mut self, file: &str, text: &Arc<str>) -> u32 {
+        let base = self.read_text(file, text);
+        while let Some(group) = self.groups.pop() {
+            self.diagnostics.error(
+                group.opened_at,
+                "this #if is never closed",
+                Some("add #endif"),
+            );
+        }
+        self.active.iter_mut().for_each(|active| *active = false);
+        base + text.len() as u32
+    }
+
+    /// Preprocesses a text or a header and returns the position of its start.
+    fn read_text(&mut self, file: &str, text: &Arc<str>) -> u32 {
         let base = self.sources.add(file, text.clone());
         self.output.reserve(text.len() / 4);
         let mut input = Input {
@@ -121,15 +139,7 @@ impl<'a> Preprocessor<'a> {
                 break;
             }
         }
-        while let Some(group) = self.groups.pop() {
-            self.diagnostics.error(
-                group.opened_at,
-                "this #if is never closed",
-                Some("add #endif"),
-            );
-        }
-        self.active.iter_mut().for_each(|active| *active = false);
-        base + text.len() as u32
+        base
     }
 
     /// The tokens, the macros, and nothing else.
@@ -428,7 +438,14 @@ impl<'a> Preprocessor<'a> {
             None => self
                 .diagnostics
                 .error(span, "#include needs <name> or \"name\"", None),
-            Some((name, _)) if headers::is_built_in(name) => {}
+            Some((name, _)) if headers::is_built_in(name) => {
+                if let Some((file, text)) = headers::text_of(name)
+                    && self.included.insert(file)
+                {
+                    let text: Arc<str> = text.into();
+                    self.read_text(file, &text);
+                }
+            }
             Some((name, _)) => {
                 let message = format!("the header {name} is not known");
                 self.diagnostics.error(span, message, Some("the usual HIP, CUDA and C/C++ headers are built in; paste the text of your own headers into the source"));

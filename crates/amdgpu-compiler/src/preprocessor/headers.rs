@@ -1,11 +1,20 @@
 //! Headers whose contents the compiler knows, or that concern host code only.
 
-const BUILT_IN_FOLDERS: &[&str] = &["hip/", "cuda/", "rocm/", "thrust/", "hipcub/", "cub/"];
+const BUILT_IN_FOLDERS: &[&str] = &[
+    "hip/",
+    "cuda/",
+    "rocm/",
+    "thrust/",
+    "hipcub/",
+    "cub/",
+    "cooperative_groups/",
+];
 
 const BUILT_IN: &[&str] = &[
     "cuda.h",
     "cuda_runtime.h",
     "cuda_runtime_api.h",
+    "cooperative_groups.h",
     "cuda_fp16.h",
     "cuda_bf16.h",
     "device_launch_parameters.h",
@@ -72,4 +81,16 @@ pub fn is_built_in(name: &str) -> bool {
         || BUILT_IN_FOLDERS
             .iter()
             .any(|folder| name.starts_with(folder))
+}
+
+/// File and text of a header whose declarations are not always there.
+pub fn text_of(name: &str) -> Option<(&'static str, &'static str)> {
+    let is_groups = name == "cooperative_groups.h"
+        || name == "hip/hip_cooperative_groups.h"
+        || name == "hip/amd_detail/amd_hip_cooperative_groups.h"
+        || name.starts_with("cooperative_groups/");
+    is_groups.then_some((
+        "device_lib/cooperative_groups.hip",
+        include_str!("../../device_lib/cooperative_groups.hip"),
+    ))
 }

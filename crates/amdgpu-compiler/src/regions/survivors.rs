@@ -1,10 +1,12 @@
 //! Values that live across a barrier, and where each is kept meanwhile.
 
-use super::{Cut, HostKernel, Uniformity};
+use std::collections::HashSet;
+
+use super::{Cut, Exit, HostKernel, Uniformity};
 use crate::ir::{BlockId, Op, Value};
 
 /// Where a value is kept between regions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Home {
     /// Number of the array in [`HostKernel::contexts`].
     Context(usize),
@@ -67,18 +69,7 @@ impl Survivors {
                 live.clear();
             }
         }
-        for value in survivors.live.iter().flatten() {
-            let ty = function.ty(*value);
-            survivors.homes[value.0 as usize].get_or_insert_with(|| {
-                if uniformity.varies(*value) {
-                    kernel.contexts.push(ty.bytes());
-                    Home::Context(kernel.contexts.len() - 1)
-                } else {
-                    kernel.uniforms.push(ty);
-                    Home::Uniform(kernel.uniforms.len() - 1)
-                }
-            });
-        }
+        survivors.find_homes(cut, uniformity, kernel);
         for (index, instruction) in function.values.iter().enumerate() {
             if let Op::Slot { bytes, align } = instruction.op
                 && home_block[index].is_some()
@@ -88,6 +79,52 @@ impl Survivors {
             }
         }
         survivors
+    }
+
+    /// Values that never live at the same time share a home. Those kept once for a block (or a wave) do so only where all its
+    /// work-items are always in one region.
+    fn find_homes(&mut self, cut: &Cut<'_>, uniformity: &Uniformity, kernel: &mut HostKernel) {
+        let count = cut.starts.len() as u32;
+        let parts = (0..cut.starts.len())
+            .any(|number| uniformity.exit_of(cut, number, count) == Exit::Varying);
+        let mut lives_at: Vec<(Value, Vec<BlockId>)> = Vec::new();
+        let mut entry_of: Vec<Option<usize>> = vec![None; cut.function.values.len()];
+        for &start in &cut.starts {
+            for &value in &self.live[start.0 as usize] {
+                let entry = *entry_of[value.0 as usize].get_or_insert_with(|| {
+                    lives_at.push((value, Vec::new()));
+                    lives_at.len() - 1
+                });
+                lives_at[entry].1.push(start);
+            }
+        }
+        for (value, starts) in lives_at {
+            let ty = cut.function.ty(value);
+            let beside = starts.iter().flat_map(|start| &self.live[start.0 as usize]);
+            let taken: HashSet<Home> = beside
+                .filter_map(|other| self.homes[other.0 as usize])
+                .collect();
+            let home = if uniformity.varies(value) {
+                let mut free = (0..kernel.contexts.len()).filter(|index| {
+                    kernel.contexts[*index] == ty.bytes() && !taken.contains(&Home::Context(*index))
+                });
+                Home::Context(free.next().unwrap_or_else(|| {
+                    kernel.contexts.push(ty.bytes());
+                    kernel.contexts.len() - 1
+                }))
+            } else {
+                let mut free = (0..kernel.uniforms.len()).filter(|index| {
+                    !parts
+                        && kernel.uniforms[*index] == ty
+                        && !taken.contains(&Home::Uniform(*index))
+                });
+                Home::Uniform(free.next().unwrap_or_else(|| {
+                    kernel.uniforms.push(ty);
+                    kernel.uniforms.len() - 1
+                }))
+            };
+            self.homes[value.0 as usize] = Some(home);
+        }
     }
 
     /// For each value the blocks at whose start it lives, found backwards from its uses.

@@ -1,236 +1,92 @@
 source_filename = "waves.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal i32 @k.region0(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region0(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
-  %v22 = alloca [4 x i8], align 4
-  %v24 = alloca [4 x i8], align 4
-  %v31 = getelementptr inbounds i8, ptr %p5, i64 0
-  %v32 = add i32 %block_index.x, 0
-  %v33 = add i32 %block_size.x, 0
-  %v34 = mul i32 %v32, %v33
-  %v35 = add i32 %thread_index.x, 0
-  %v36 = add i32 %v34, %v35
-  %v37 = icmp slt i32 %v36, %p4
-  %v38 = sext i32 %v36 to i64
-  %v39 = getelementptr inbounds i32, ptr %p0, i64 %v38
-  %v40 = lshr i32 32, 1
-  %v41 = add i32 %block_size.x, 0
-  %v42 = add i32 %block_size.y, 0
-  %v43 = add i32 %thread_index.x, 0
-  %v44 = add i32 %thread_index.y, 0
-  %v45 = add i32 %thread_index.z, 0
-  %v46 = mul i32 %v45, %v42
-  %v47 = add i32 %v46, %v44
-  %v48 = mul i32 %v47, %v41
-  %v49 = add i32 %v48, %v43
-  %v50 = and i32 %v49, 31
-  %v51 = add i32 32, -1
-  %v52 = and i32 %v50, %v51
-  %v53 = sub i32 %v51, %v52
-  %v54 = icmp eq i32 %v50, 0
-  %v55 = udiv i32 %v35, 32
-  %v56 = zext i32 %v55 to i64
-  %v57 = getelementptr inbounds i32, ptr %v31, i64 %v56
+  %v18 = alloca [4 x i8], align 4
+  %v20 = alloca [4 x i8], align 4
+  %v27 = getelementptr inbounds i8, ptr %p5, i64 0
+  %v28 = add i32 %block_index.x, 0
+  %v29 = add i32 %block_size.x, 0
+  %v30 = mul i32 %v28, %v29
+  %v31 = add i32 %thread_index.x, 0
+  %v32 = add i32 %v30, %v31
+  %v33 = icmp slt i32 %v32, %p4
+  %v34 = sext i32 %v32 to i64
+  %v35 = getelementptr inbounds i32, ptr %p0, i64 %v34
+  %v36 = lshr i32 32, 1
+  %v37 = add i32 %block_size.x, 0
+  %v38 = add i32 %block_size.y, 0
+  %v39 = add i32 %thread_index.x, 0
+  %v40 = add i32 %thread_index.y, 0
+  %v41 = add i32 %thread_index.z, 0
+  %v42 = mul i32 %v41, %v38
+  %v43 = add i32 %v42, %v40
+  %v44 = mul i32 %v43, %v37
+  %v45 = add i32 %v44, %v39
+  %v46 = and i32 %v45, 31
+  %v47 = add i32 32, -1
+  %v48 = and i32 %v46, %v47
+  %v49 = sub i32 %v47, %v48
+  %v50 = icmp eq i32 %v46, 0
+  %v51 = udiv i32 %v31, 32
+  %v52 = zext i32 %v51 to i64
+  %v53 = getelementptr inbounds i32, ptr %v27, i64 %v52
   br label %b1
 b1:
-  br i1 %v37, label %b2, label %b3
+  br i1 %v33, label %b2, label %b3
 b2:
-  %v58 = load i32, ptr %v39, align 4, !llvm.access.group !0
-  %v59 = sitofp i32 %v58 to float
+  %v54 = load i32, ptr %v35, align 4, !llvm.access.group !0
+  %v55 = sitofp i32 %v54 to float
   br label %b4
 b3:
   br label %b4
 b4:
-  %v60 = phi float [ %v59, %b2 ], [ 0x0000000000000000, %b3 ]
+  %v56 = phi float [ %v55, %b2 ], [ 0x0000000000000000, %b3 ]
   br label %b5
 b5:
-  %v61 = phi float [ %v60, %b4 ]
-  %v62 = phi i32 [ %v40, %b4 ]
-  store float %v61, ptr %v24, align 4
-  store i32 %v62, ptr %v22, align 4
-  %v71 = load i32, ptr %v22, align 4
-  %v63 = icmp sgt i32 %v71, 0
-  br i1 %v63, label %b6, label %b7
+  %v57 = phi float [ %v56, %b4 ]
+  %v58 = phi i32 [ %v36, %b4 ]
+  store float %v57, ptr %v20, align 4
+  store i32 %v58, ptr %v18, align 4
+  %v67 = load i32, ptr %v18, align 4
+  %v59 = icmp sgt i32 %v67, 0
+  br i1 %v59, label %b6, label %b7
 b6:
-  %v72 = load float, ptr %v24, align 4
-  %v64 = bitcast float %v72 to i32
-  %v73 = load i32, ptr %v22, align 4
-  %v65 = icmp ugt i32 %v73, %v53
-  %v74 = load i32, ptr %v22, align 4
-  %v66 = add i32 %v50, %v74
-  %v67 = select i1 %v65, i32 %v50, i32 %v66
-  %v75 = load i32, ptr %v22, align 4
-  store i32 %v75, ptr %p21, align 4, !llvm.access.group !0
-  %v77 = load float, ptr %v24, align 4
-  store float %v77, ptr %p6, align 4, !llvm.access.group !0
-  store i32 %v64, ptr %p14, align 4, !llvm.access.group !0
-  store i32 %v67, ptr %p15, align 4, !llvm.access.group !0
+  %v68 = load float, ptr %v20, align 4
+  %v60 = bitcast float %v68 to i32
+  %v69 = load i32, ptr %v18, align 4
+  %v61 = icmp ugt i32 %v69, %v49
+  %v70 = load i32, ptr %v18, align 4
+  %v62 = add i32 %v46, %v70
+  %v63 = select i1 %v61, i32 %v46, i32 %v62
+  %v71 = load i32, ptr %v18, align 4
+  store i32 %v71, ptr %p17, align 4, !llvm.access.group !0
+  %v73 = load float, ptr %v20, align 4
+  store float %v73, ptr %p6, align 4, !llvm.access.group !0
+  store i32 %v60, ptr %p10, align 4, !llvm.access.group !0
+  store i32 %v63, ptr %p11, align 4, !llvm.access.group !0
   ret i32 1
 b7:
-  br i1 %v54, label %b8, label %b9
+  br i1 %v50, label %b8, label %b9
 b8:
-  %v82 = load float, ptr %v24, align 4
-  store float %v82, ptr %v57, align 4, !llvm.access.group !0
+  %v78 = load float, ptr %v20, align 4
+  store float %v78, ptr %v53, align 4, !llvm.access.group !0
   br label %b9
 b9:
-  %v83 = load float, ptr %v24, align 4
-  store float %v83, ptr %p6, align 4, !llvm.access.group !0
+  %v79 = load float, ptr %v20, align 4
+  store float %v79, ptr %p6, align 4, !llvm.access.group !0
   ret i32 8
 }
 
-define internal i32 @k.region1(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region1(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
-  %v20 = alloca [4 x i8], align 4
-  %v22 = alloca [4 x i8], align 4
-  %v25 = alloca [4 x i8], align 4
-  %v30 = getelementptr inbounds i8, ptr %p5, i64 0
-  %v31 = add i32 %thread_index.x, 0
-  %v32 = lshr i32 32, 1
-  %v33 = add i32 %block_size.x, 0
-  %v34 = add i32 %block_size.y, 0
-  %v35 = add i32 %thread_index.x, 0
-  %v36 = add i32 %thread_index.y, 0
-  %v37 = add i32 %thread_index.z, 0
-  %v38 = mul i32 %v37, %v34
-  %v39 = add i32 %v38, %v36
-  %v40 = mul i32 %v39, %v33
-  %v41 = add i32 %v40, %v35
-  %v42 = and i32 %v41, 31
-  %v43 = add i32 32, -1
-  %v44 = and i32 %v42, %v43
-  %v45 = sub i32 %v43, %v44
-  %v46 = icmp eq i32 %v42, 0
-  %v47 = udiv i32 %v31, 32
-  %v48 = zext i32 %v47 to i64
-  %v49 = getelementptr inbounds i32, ptr %v30, i64 %v48
-  store i32 %p18, ptr %v20, align 4
-  %v51 = load float, ptr %p6, align 4, !llvm.access.group !0
-  store float %v51, ptr %v22, align 4
-  %v53 = load i32, ptr %p10, align 4, !llvm.access.group !0
-  store i32 %v53, ptr %v25, align 4
-  br label %b1
-b1:
-  %v66 = load i32, ptr %v25, align 4
-  %v55 = bitcast i32 %v66 to float
-  %v67 = load float, ptr %v22, align 4
-  %v56 = fadd float %v67, %v55
-  %v68 = load i32, ptr %v20, align 4
-  %v57 = sdiv i32 %v68, 2
-  br label %b2
-b2:
-  %v58 = phi float [ %v56, %b1 ]
-  %v59 = phi i32 [ %v57, %b1 ]
-  store float %v58, ptr %v22, align 4
-  store i32 %v59, ptr %v20, align 4
-  %v71 = load i32, ptr %v20, align 4
-  %v60 = icmp sgt i32 %v71, 0
-  br i1 %v60, label %b3, label %b4
-b3:
-  %v72 = load float, ptr %v22, align 4
-  %v61 = bitcast float %v72 to i32
-  %v73 = load i32, ptr %v20, align 4
-  %v62 = icmp ugt i32 %v73, %v45
-  %v74 = load i32, ptr %v20, align 4
-  %v63 = add i32 %v42, %v74
-  %v64 = select i1 %v62, i32 %v42, i32 %v63
-  %v75 = load i32, ptr %v20, align 4
-  store i32 %v75, ptr %p21, align 4, !llvm.access.group !0
-  %v77 = load float, ptr %v22, align 4
-  store float %v77, ptr %p6, align 4, !llvm.access.group !0
-  store i32 %v61, ptr %p14, align 4, !llvm.access.group !0
-  store i32 %v64, ptr %p15, align 4, !llvm.access.group !0
-  ret i32 1
-b4:
-  br i1 %v46, label %b5, label %b6
-b5:
-  %v82 = load float, ptr %v22, align 4
-  store float %v82, ptr %v49, align 4, !llvm.access.group !0
-  br label %b6
-b6:
-  %v83 = load float, ptr %v22, align 4
-  store float %v83, ptr %p6, align 4, !llvm.access.group !0
-  ret i32 8
-}
-
-define internal i32 @k.region2(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
-b0:
-  %v20 = alloca [8 x i8], align 8
-  %v21 = alloca [8 x i8], align 8
-  %v22 = add i32 %block_index.x, 0
-  %v23 = add i32 %block_size.x, 0
-  %v24 = mul i32 %v22, %v23
-  %v25 = add i32 %thread_index.x, 0
-  %v26 = add i32 %v24, %v25
-  %v27 = sext i32 %v26 to i64
-  %v28 = getelementptr inbounds i32, ptr %p0, i64 %v27
-  store i64 %p19, ptr %v20, align 8
-  br label %b1
-b1:
-  %v32 = load i64, ptr %v20, align 8
-  %v30 = and i64 %v32, 4294967295
-  store i64 %v30, ptr %v21, align 8
-  %v31 = load i32, ptr %v28, align 4, !llvm.access.group !0
-  %v34 = load i64, ptr %v21, align 8
-  store i64 %v34, ptr %p23, align 8, !llvm.access.group !0
-  store i32 %v31, ptr %p14, align 4, !llvm.access.group !0
-  ret i32 3
-}
-
-define internal i32 @k.region3(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
-b0:
-  %v24 = alloca [4 x i8], align 4
-  %v25 = alloca [8 x i8], align 8
-  %v27 = alloca [8 x i8], align 8
-  %v29 = alloca [8 x i8], align 8
-  %v30 = add i32 %block_index.x, 0
-  %v31 = add i32 %block_size.x, 0
-  %v32 = mul i32 %v30, %v31
-  %v33 = add i32 %thread_index.x, 0
-  %v34 = add i32 %v32, %v33
-  %v35 = sext i32 %v34 to i64
-  %v36 = getelementptr inbounds i32, ptr %p0, i64 %v35
-  %v37 = getelementptr inbounds i64, ptr %p2, i64 %v35
-  %v38 = getelementptr inbounds i64, ptr %p3, i64 %v35
-  store i64 %p20, ptr %v27, align 8
-  %v40 = load i64, ptr %p13, align 8, !llvm.access.group !0
-  store i64 %v40, ptr %v29, align 8
-  br label %b1
-b1:
-  %v49 = load i64, ptr %v29, align 8
-  %v42 = and i64 %v49, 4294967295
-  %v50 = load i64, ptr %v27, align 8
-  %v43 = add i64 %v50, %v42
-  store i64 %v43, ptr %v37, align 8, !llvm.access.group !0
-  br label %b2
-b2:
-  %v45 = phi i32 [ 0, %b1 ]
-  store i32 %v45, ptr %v24, align 4
-  %v46 = load i32, ptr %v36, align 4, !llvm.access.group !0
-  %v52 = load i32, ptr %v24, align 4
-  %v47 = icmp slt i32 %v52, %v46
-  br i1 %v47, label %b3, label %b4
-b3:
-  %v48 = load double, ptr %v38, align 8, !llvm.access.group !0
-  store double %v48, ptr %v25, align 8
-  %v54 = load i32, ptr %v24, align 4
-  store i32 %v54, ptr %p7, align 4, !llvm.access.group !0
-  %v56 = load double, ptr %v25, align 8
-  store double %v56, ptr %p8, align 8, !llvm.access.group !0
-  store i1 true, ptr %p16, align 1, !llvm.access.group !0
-  ret i32 4
-b4:
-  ret i32 6
-}
-
-define internal i32 @k.region4(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
-b0:
-  %v21 = alloca [8 x i8], align 8
-  %v24 = add i32 %block_index.x, 0
-  %v25 = add i32 %block_size.x, 0
-  %v26 = mul i32 %v24, %v25
+  %v16 = alloca [4 x i8], align 4
+  %v18 = alloca [4 x i8], align 4
+  %v21 = alloca [4 x i8], align 4
+  %v26 = getelementptr inbounds i8, ptr %p5, i64 0
   %v27 = add i32 %thread_index.x, 0
-  %v28 = add i32 %v26, %v27
+  %v28 = lshr i32 32, 1
   %v29 = add i32 %block_size.x, 0
   %v30 = add i32 %block_size.y, 0
   %v31 = add i32 %thread_index.x, 0
@@ -242,133 +98,277 @@ b0:
   %v37 = add i32 %v36, %v31
   %v38 = and i32 %v37, 31
   %v39 = add i32 32, -1
-  %v40 = sext i32 %v28 to i64
-  %v41 = getelementptr inbounds i64, ptr %p3, i64 %v40
-  %v42 = and i32 %v39, 1
-  %v43 = xor i32 %v38, %v42
-  %v44 = add i32 %v38, 32
-  %v45 = xor i32 %v39, -1
-  %v46 = and i32 %v44, %v45
-  %v47 = icmp sge i32 %v43, %v46
-  %v48 = select i1 %v47, i32 %v38, i32 %v43
-  %v49 = load i64, ptr %p9, align 8, !llvm.access.group !0
-  store i64 %v49, ptr %v21, align 8
+  %v40 = and i32 %v38, %v39
+  %v41 = sub i32 %v39, %v40
+  %v42 = icmp eq i32 %v38, 0
+  %v43 = udiv i32 %v27, 32
+  %v44 = zext i32 %v43 to i64
+  %v45 = getelementptr inbounds i32, ptr %v26, i64 %v44
+  store i32 %p14, ptr %v16, align 4
+  %v47 = load float, ptr %p6, align 4, !llvm.access.group !0
+  store float %v47, ptr %v18, align 4
+  %v49 = load i32, ptr %p7, align 4, !llvm.access.group !0
+  store i32 %v49, ptr %v21, align 4
   br label %b1
 b1:
-  %v51 = load double, ptr %v41, align 8, !llvm.access.group !0
-  %v52 = bitcast double %v51 to i64
-  store i64 %v52, ptr %p17, align 8, !llvm.access.group !0
-  store i32 %v48, ptr %p15, align 4, !llvm.access.group !0
-  ret i32 5
-}
-
-define internal i32 @k.region5(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
-b0:
-  %v22 = alloca [4 x i8], align 4
-  %v23 = alloca [8 x i8], align 8
-  %v27 = alloca [8 x i8], align 8
-  %v28 = add i32 %block_index.x, 0
-  %v29 = add i32 %block_size.x, 0
-  %v30 = mul i32 %v28, %v29
-  %v31 = add i32 %thread_index.x, 0
-  %v32 = add i32 %v30, %v31
-  %v33 = sext i32 %v32 to i64
-  %v34 = getelementptr inbounds i32, ptr %p0, i64 %v33
-  %v35 = getelementptr inbounds i64, ptr %p3, i64 %v33
-  %v36 = load i32, ptr %p7, align 4, !llvm.access.group !0
-  store i32 %v36, ptr %v22, align 4
-  %v38 = load double, ptr %p8, align 8, !llvm.access.group !0
-  store double %v38, ptr %v23, align 8
-  %v40 = load i64, ptr %p11, align 8, !llvm.access.group !0
-  store i64 %v40, ptr %v27, align 8
-  br label %b1
-b1:
-  %v50 = load i64, ptr %v27, align 8
-  %v42 = bitcast i64 %v50 to double
-  %v51 = load double, ptr %v23, align 8
-  %v43 = fadd double %v51, %v42
-  store double %v43, ptr %v35, align 8, !llvm.access.group !0
-  %v52 = load i32, ptr %v22, align 4
-  %v45 = add i32 %v52, 1
+  %v62 = load i32, ptr %v21, align 4
+  %v51 = bitcast i32 %v62 to float
+  %v63 = load float, ptr %v18, align 4
+  %v52 = fadd float %v63, %v51
+  %v64 = load i32, ptr %v16, align 4
+  %v53 = sdiv i32 %v64, 2
   br label %b2
 b2:
-  %v46 = phi i32 [ %v45, %b1 ]
-  store i32 %v46, ptr %v22, align 4
-  %v47 = load i32, ptr %v34, align 4, !llvm.access.group !0
-  %v54 = load i32, ptr %v22, align 4
-  %v48 = icmp slt i32 %v54, %v47
-  br i1 %v48, label %b3, label %b4
+  %v54 = phi float [ %v52, %b1 ]
+  %v55 = phi i32 [ %v53, %b1 ]
+  store float %v54, ptr %v18, align 4
+  store i32 %v55, ptr %v16, align 4
+  %v67 = load i32, ptr %v16, align 4
+  %v56 = icmp sgt i32 %v67, 0
+  br i1 %v56, label %b3, label %b4
 b3:
-  %v49 = load double, ptr %v35, align 8, !llvm.access.group !0
-  store double %v49, ptr %v23, align 8
-  %v56 = load i32, ptr %v22, align 4
-  store i32 %v56, ptr %p7, align 4, !llvm.access.group !0
-  %v58 = load double, ptr %v23, align 8
-  store double %v58, ptr %p8, align 8, !llvm.access.group !0
-  store i1 true, ptr %p16, align 1, !llvm.access.group !0
+  %v68 = load float, ptr %v18, align 4
+  %v57 = bitcast float %v68 to i32
+  %v69 = load i32, ptr %v16, align 4
+  %v58 = icmp ugt i32 %v69, %v41
+  %v70 = load i32, ptr %v16, align 4
+  %v59 = add i32 %v38, %v70
+  %v60 = select i1 %v58, i32 %v38, i32 %v59
+  %v71 = load i32, ptr %v16, align 4
+  store i32 %v71, ptr %p17, align 4, !llvm.access.group !0
+  %v73 = load float, ptr %v18, align 4
+  store float %v73, ptr %p6, align 4, !llvm.access.group !0
+  store i32 %v57, ptr %p10, align 4, !llvm.access.group !0
+  store i32 %v60, ptr %p11, align 4, !llvm.access.group !0
+  ret i32 1
+b4:
+  br i1 %v42, label %b5, label %b6
+b5:
+  %v78 = load float, ptr %v18, align 4
+  store float %v78, ptr %v45, align 4, !llvm.access.group !0
+  br label %b6
+b6:
+  %v79 = load float, ptr %v18, align 4
+  store float %v79, ptr %p6, align 4, !llvm.access.group !0
+  ret i32 8
+}
+
+define internal i32 @k.region2(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+b0:
+  %v16 = alloca [8 x i8], align 8
+  %v17 = alloca [8 x i8], align 8
+  %v18 = add i32 %block_index.x, 0
+  %v19 = add i32 %block_size.x, 0
+  %v20 = mul i32 %v18, %v19
+  %v21 = add i32 %thread_index.x, 0
+  %v22 = add i32 %v20, %v21
+  %v23 = sext i32 %v22 to i64
+  %v24 = getelementptr inbounds i32, ptr %p0, i64 %v23
+  store i64 %p15, ptr %v16, align 8
+  br label %b1
+b1:
+  %v28 = load i64, ptr %v16, align 8
+  %v26 = and i64 %v28, 4294967295
+  store i64 %v26, ptr %v17, align 8
+  %v27 = load i32, ptr %v24, align 4, !llvm.access.group !0
+  %v30 = load i64, ptr %v17, align 8
+  store i64 %v30, ptr %p19, align 8, !llvm.access.group !0
+  store i32 %v27, ptr %p10, align 4, !llvm.access.group !0
+  ret i32 3
+}
+
+define internal i32 @k.region3(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+b0:
+  %v20 = alloca [4 x i8], align 4
+  %v21 = alloca [8 x i8], align 8
+  %v23 = alloca [8 x i8], align 8
+  %v25 = alloca [8 x i8], align 8
+  %v26 = add i32 %block_index.x, 0
+  %v27 = add i32 %block_size.x, 0
+  %v28 = mul i32 %v26, %v27
+  %v29 = add i32 %thread_index.x, 0
+  %v30 = add i32 %v28, %v29
+  %v31 = sext i32 %v30 to i64
+  %v32 = getelementptr inbounds i32, ptr %p0, i64 %v31
+  %v33 = getelementptr inbounds i64, ptr %p2, i64 %v31
+  %v34 = getelementptr inbounds i64, ptr %p3, i64 %v31
+  store i64 %p16, ptr %v23, align 8
+  %v36 = load i64, ptr %p8, align 8, !llvm.access.group !0
+  store i64 %v36, ptr %v25, align 8
+  br label %b1
+b1:
+  %v45 = load i64, ptr %v25, align 8
+  %v38 = and i64 %v45, 4294967295
+  %v46 = load i64, ptr %v23, align 8
+  %v39 = add i64 %v46, %v38
+  store i64 %v39, ptr %v33, align 8, !llvm.access.group !0
+  br label %b2
+b2:
+  %v41 = phi i32 [ 0, %b1 ]
+  store i32 %v41, ptr %v20, align 4
+  %v42 = load i32, ptr %v32, align 4, !llvm.access.group !0
+  %v48 = load i32, ptr %v20, align 4
+  %v43 = icmp slt i32 %v48, %v42
+  br i1 %v43, label %b3, label %b4
+b3:
+  %v44 = load double, ptr %v34, align 8, !llvm.access.group !0
+  store double %v44, ptr %v21, align 8
+  %v50 = load i32, ptr %v20, align 4
+  store i32 %v50, ptr %p6, align 4, !llvm.access.group !0
+  %v52 = load double, ptr %v21, align 8
+  store double %v52, ptr %p8, align 8, !llvm.access.group !0
+  store i1 true, ptr %p12, align 1, !llvm.access.group !0
   ret i32 4
 b4:
   ret i32 6
 }
 
-define internal i32 @k.region6(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region4(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
+  %v17 = alloca [8 x i8], align 8
   %v20 = add i32 %block_index.x, 0
   %v21 = add i32 %block_size.x, 0
   %v22 = mul i32 %v20, %v21
   %v23 = add i32 %thread_index.x, 0
   %v24 = add i32 %v22, %v23
-  %v25 = sext i32 %v24 to i64
-  %v26 = getelementptr inbounds i64, ptr %p3, i64 %v25
+  %v25 = add i32 %block_size.x, 0
+  %v26 = add i32 %block_size.y, 0
+  %v27 = add i32 %thread_index.x, 0
+  %v28 = add i32 %thread_index.y, 0
+  %v29 = add i32 %thread_index.z, 0
+  %v30 = mul i32 %v29, %v26
+  %v31 = add i32 %v30, %v28
+  %v32 = mul i32 %v31, %v25
+  %v33 = add i32 %v32, %v27
+  %v34 = and i32 %v33, 31
+  %v35 = add i32 32, -1
+  %v36 = sext i32 %v24 to i64
+  %v37 = getelementptr inbounds i64, ptr %p3, i64 %v36
+  %v38 = and i32 %v35, 1
+  %v39 = xor i32 %v34, %v38
+  %v40 = add i32 %v34, 32
+  %v41 = xor i32 %v35, -1
+  %v42 = and i32 %v40, %v41
+  %v43 = icmp sge i32 %v39, %v42
+  %v44 = select i1 %v43, i32 %v34, i32 %v39
+  %v45 = load i64, ptr %p9, align 8, !llvm.access.group !0
+  store i64 %v45, ptr %v17, align 8
   br label %b1
 b1:
-  %v27 = load double, ptr %v26, align 8, !llvm.access.group !0
-  %v28 = bitcast double %v27 to i64
-  store i64 %v28, ptr %p17, align 8, !llvm.access.group !0
+  %v47 = load double, ptr %v37, align 8, !llvm.access.group !0
+  %v48 = bitcast double %v47 to i64
+  store i64 %v48, ptr %p13, align 8, !llvm.access.group !0
+  store i32 %v44, ptr %p11, align 4, !llvm.access.group !0
+  ret i32 5
+}
+
+define internal i32 @k.region5(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+b0:
+  %v18 = alloca [4 x i8], align 4
+  %v19 = alloca [8 x i8], align 8
+  %v23 = alloca [8 x i8], align 8
+  %v24 = add i32 %block_index.x, 0
+  %v25 = add i32 %block_size.x, 0
+  %v26 = mul i32 %v24, %v25
+  %v27 = add i32 %thread_index.x, 0
+  %v28 = add i32 %v26, %v27
+  %v29 = sext i32 %v28 to i64
+  %v30 = getelementptr inbounds i32, ptr %p0, i64 %v29
+  %v31 = getelementptr inbounds i64, ptr %p3, i64 %v29
+  %v32 = load i32, ptr %p6, align 4, !llvm.access.group !0
+  store i32 %v32, ptr %v18, align 4
+  %v34 = load double, ptr %p8, align 8, !llvm.access.group !0
+  store double %v34, ptr %v19, align 8
+  %v36 = load i64, ptr %p9, align 8, !llvm.access.group !0
+  store i64 %v36, ptr %v23, align 8
+  br label %b1
+b1:
+  %v46 = load i64, ptr %v23, align 8
+  %v38 = bitcast i64 %v46 to double
+  %v47 = load double, ptr %v19, align 8
+  %v39 = fadd double %v47, %v38
+  store double %v39, ptr %v31, align 8, !llvm.access.group !0
+  %v48 = load i32, ptr %v18, align 4
+  %v41 = add i32 %v48, 1
+  br label %b2
+b2:
+  %v42 = phi i32 [ %v41, %b1 ]
+  store i32 %v42, ptr %v18, align 4
+  %v43 = load i32, ptr %v30, align 4, !llvm.access.group !0
+  %v50 = load i32, ptr %v18, align 4
+  %v44 = icmp slt i32 %v50, %v43
+  br i1 %v44, label %b3, label %b4
+b3:
+  %v45 = load double, ptr %v31, align 8, !llvm.access.group !0
+  store double %v45, ptr %v19, align 8
+  %v52 = load i32, ptr %v18, align 4
+  store i32 %v52, ptr %p6, align 4, !llvm.access.group !0
+  %v54 = load double, ptr %v19, align 8
+  store double %v54, ptr %p8, align 8, !llvm.access.group !0
+  store i1 true, ptr %p12, align 1, !llvm.access.group !0
+  ret i32 4
+b4:
+  ret i32 6
+}
+
+define internal i32 @k.region6(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+b0:
+  %v16 = add i32 %block_index.x, 0
+  %v17 = add i32 %block_size.x, 0
+  %v18 = mul i32 %v16, %v17
+  %v19 = add i32 %thread_index.x, 0
+  %v20 = add i32 %v18, %v19
+  %v21 = sext i32 %v20 to i64
+  %v22 = getelementptr inbounds i64, ptr %p3, i64 %v21
+  br label %b1
+b1:
+  %v23 = load double, ptr %v22, align 8, !llvm.access.group !0
+  %v24 = bitcast double %v23 to i64
+  store i64 %v24, ptr %p13, align 8, !llvm.access.group !0
   ret i32 7
 }
 
-define internal i32 @k.region7(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region7(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
-  %v19 = alloca [8 x i8], align 8
-  %v20 = add i32 %block_index.x, 0
-  %v21 = add i32 %block_size.x, 0
-  %v22 = mul i32 %v20, %v21
-  %v23 = add i32 %thread_index.x, 0
-  %v24 = add i32 %v22, %v23
-  %v25 = sext i32 %v24 to i64
-  %v26 = getelementptr inbounds i64, ptr %p2, i64 %v25
-  %v27 = load i64, ptr %p12, align 8, !llvm.access.group !0
-  store i64 %v27, ptr %v19, align 8
+  %v15 = alloca [8 x i8], align 8
+  %v16 = add i32 %block_index.x, 0
+  %v17 = add i32 %block_size.x, 0
+  %v18 = mul i32 %v16, %v17
+  %v19 = add i32 %thread_index.x, 0
+  %v20 = add i32 %v18, %v19
+  %v21 = sext i32 %v20 to i64
+  %v22 = getelementptr inbounds i64, ptr %p2, i64 %v21
+  %v23 = load i64, ptr %p8, align 8, !llvm.access.group !0
+  store i64 %v23, ptr %v15, align 8
   br label %b1
 b1:
-  %v29 = load i64, ptr %v26, align 8, !llvm.access.group !0
-  %v32 = load i64, ptr %v19, align 8
-  %v30 = add i64 %v29, %v32
-  store i64 %v30, ptr %v26, align 8, !llvm.access.group !0
+  %v25 = load i64, ptr %v22, align 8, !llvm.access.group !0
+  %v28 = load i64, ptr %v15, align 8
+  %v26 = add i64 %v25, %v28
+  store i64 %v26, ptr %v22, align 8, !llvm.access.group !0
   ret i32 9
 }
 
-define internal i32 @k.region8(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, ptr %p14, ptr %p15, ptr %p16, ptr %p17, i32 %p18, i64 %p19, i64 %p20, ptr %p21, ptr %p22, ptr %p23, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region8(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
-  %v19 = alloca [4 x i8], align 4
-  %v24 = getelementptr inbounds i8, ptr %p5, i64 0
-  %v25 = add i32 %block_index.x, 0
-  %v26 = add i32 %block_size.x, 0
-  %v27 = mul i32 %v25, %v26
-  %v28 = add i32 %thread_index.x, 0
-  %v29 = add i32 %v27, %v28
-  %v30 = sext i32 %v29 to i64
-  %v31 = getelementptr inbounds i32, ptr %p1, i64 %v30
-  %v32 = load float, ptr %p6, align 4, !llvm.access.group !0
-  store float %v32, ptr %v19, align 4
+  %v15 = alloca [4 x i8], align 4
+  %v20 = getelementptr inbounds i8, ptr %p5, i64 0
+  %v21 = add i32 %block_index.x, 0
+  %v22 = add i32 %block_size.x, 0
+  %v23 = mul i32 %v21, %v22
+  %v24 = add i32 %thread_index.x, 0
+  %v25 = add i32 %v23, %v24
+  %v26 = sext i32 %v25 to i64
+  %v27 = getelementptr inbounds i32, ptr %p1, i64 %v26
+  %v28 = load float, ptr %p6, align 4, !llvm.access.group !0
+  store float %v28, ptr %v15, align 4
   br label %b1
 b1:
-  %v34 = load float, ptr %v24, align 4, !llvm.access.group !0
-  store float %v34, ptr %v31, align 4, !llvm.access.group !0
-  %v37 = load float, ptr %v19, align 4
-  %v36 = fcmp ogt float %v37, 0x4008000000000000
-  store i1 %v36, ptr %p16, align 1, !llvm.access.group !0
+  %v30 = load float, ptr %v20, align 4, !llvm.access.group !0
+  store float %v30, ptr %v27, align 4, !llvm.access.group !0
+  %v33 = load float, ptr %v15, align 4
+  %v32 = fcmp ogt float %v33, 0x4008000000000000
+  store i1 %v32, ptr %p12, align 1, !llvm.access.group !0
   ret i32 2
 }
 
@@ -417,23 +417,15 @@ entry:
   %c4 = getelementptr inbounds i8, ptr %scratch, i64 %c4.o
   %c5.o = mul nuw nsw i64 %stride, 28
   %c5 = getelementptr inbounds i8, ptr %scratch, i64 %c5.o
-  %c6.o = mul nuw nsw i64 %stride, 36
+  %c6.o = mul nuw nsw i64 %stride, 32
   %c6 = getelementptr inbounds i8, ptr %scratch, i64 %c6.o
-  %c7.o = mul nuw nsw i64 %stride, 44
+  %c7.o = mul nuw nsw i64 %stride, 33
   %c7 = getelementptr inbounds i8, ptr %scratch, i64 %c7.o
-  %c8.o = mul nuw nsw i64 %stride, 52
-  %c8 = getelementptr inbounds i8, ptr %scratch, i64 %c8.o
-  %c9.o = mul nuw nsw i64 %stride, 56
-  %c9 = getelementptr inbounds i8, ptr %scratch, i64 %c9.o
-  %c10.o = mul nuw nsw i64 %stride, 60
-  %c10 = getelementptr inbounds i8, ptr %scratch, i64 %c10.o
-  %c11.o = mul nuw nsw i64 %stride, 61
-  %c11 = getelementptr inbounds i8, ptr %scratch, i64 %c11.o
-  %states.o = mul nuw nsw i64 %stride, 69
+  %states.o = mul nuw nsw i64 %stride, 41
   %states = getelementptr inbounds i8, ptr %scratch, i64 %states.o
-  %cells.o = mul nuw nsw i64 %stride, 73
+  %cells.o = mul nuw nsw i64 %stride, 45
   %cells = getelementptr inbounds i8, ptr %scratch, i64 %cells.o
-  %shared.o = mul nuw nsw i64 %stride, 74
+  %shared.o = mul nuw nsw i64 %stride, 46
   %shared = getelementptr inbounds i8, ptr %scratch, i64 %shared.o
   %next.u = alloca i32, align 4
   %some = icmp ult i64 %begin, %end
@@ -479,13 +471,9 @@ wave.begin:
   %w.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %w.first
   %w.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %w.first
   %w.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %w.first
-  %w.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %w.first
-  %w.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %w.first
+  %w.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %w.first
+  %w.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %w.first
   %w.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %w.first
-  %w.c8 = getelementptr inbounds [4 x i8], ptr %c8, i64 %w.first
-  %w.c9 = getelementptr inbounds [4 x i8], ptr %c9, i64 %w.first
-  %w.c10 = getelementptr inbounds [1 x i8], ptr %c10, i64 %w.first
-  %w.c11 = getelementptr inbounds [8 x i8], ptr %c11, i64 %w.first
   %w.u0 = getelementptr inbounds i8, ptr %w.cell, i64 8
   %w.u1 = getelementptr inbounds i8, ptr %w.cell, i64 16
   %w.u2 = getelementptr inbounds i8, ptr %w.cell, i64 24
@@ -550,14 +538,10 @@ r0.item:
   %r0.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r0.i
   %r0.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r0.i
   %r0.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r0.i
-  %r0.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r0.i
-  %r0.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r0.i
+  %r0.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r0.i
+  %r0.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r0.i
   %r0.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r0.i
-  %r0.c8 = getelementptr inbounds [4 x i8], ptr %c8, i64 %r0.i
-  %r0.c9 = getelementptr inbounds [4 x i8], ptr %c9, i64 %r0.i
-  %r0.c10 = getelementptr inbounds [1 x i8], ptr %c10, i64 %r0.i
-  %r0.c11 = getelementptr inbounds [8 x i8], ptr %c11, i64 %r0.i
-  %r0.next = call i32 @k.region0(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r0.c0, ptr %r0.c1, ptr %r0.c2, ptr %r0.c3, ptr %r0.c4, ptr %r0.c5, ptr %r0.c6, ptr %r0.c7, ptr %r0.c8, ptr %r0.c9, ptr %r0.c10, ptr %r0.c11, i32 %r0.u0, i64 %r0.u1, i64 %r0.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r0.next = call i32 @k.region0(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r0.c0, ptr %r0.c1, ptr %r0.c2, ptr %r0.c3, ptr %r0.c4, ptr %r0.c5, ptr %r0.c6, ptr %r0.c7, i32 %r0.u0, i64 %r0.u1, i64 %r0.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r0.s = getelementptr inbounds i32, ptr %states, i64 %r0.i
   store i32 %r0.next, ptr %r0.s, align 4, !llvm.access.group !0
   %r0.j.next = add nuw nsw i32 %r0.j, 1
@@ -580,7 +564,7 @@ r0.done:
   br label %resolve
 r1.begin:
   %r1.lanes = phi i64 [ %enter.lanes, %enter ]
-  call void @agpu.wave.shuffle.i32(ptr %w.c8, ptr %w.c9, ptr %w.c4, i64 %r1.lanes)
+  call void @agpu.wave.shuffle.i32(ptr %w.c4, ptr %w.c5, ptr %w.c1, i64 %r1.lanes)
   %r1.u0 = load i32, ptr %w.u0, align 8
   %r1.u1 = load i64, ptr %w.u1, align 8
   %r1.u2 = load i64, ptr %w.u2, align 8
@@ -624,14 +608,10 @@ r1.item:
   %r1.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r1.i
   %r1.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r1.i
   %r1.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r1.i
-  %r1.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r1.i
-  %r1.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r1.i
+  %r1.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r1.i
+  %r1.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r1.i
   %r1.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r1.i
-  %r1.c8 = getelementptr inbounds [4 x i8], ptr %c8, i64 %r1.i
-  %r1.c9 = getelementptr inbounds [4 x i8], ptr %c9, i64 %r1.i
-  %r1.c10 = getelementptr inbounds [1 x i8], ptr %c10, i64 %r1.i
-  %r1.c11 = getelementptr inbounds [8 x i8], ptr %c11, i64 %r1.i
-  %r1.next = call i32 @k.region1(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r1.c0, ptr %r1.c1, ptr %r1.c2, ptr %r1.c3, ptr %r1.c4, ptr %r1.c5, ptr %r1.c6, ptr %r1.c7, ptr %r1.c8, ptr %r1.c9, ptr %r1.c10, ptr %r1.c11, i32 %r1.u0, i64 %r1.u1, i64 %r1.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r1.next = call i32 @k.region1(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r1.c0, ptr %r1.c1, ptr %r1.c2, ptr %r1.c3, ptr %r1.c4, ptr %r1.c5, ptr %r1.c6, ptr %r1.c7, i32 %r1.u0, i64 %r1.u1, i64 %r1.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   store i32 %r1.next, ptr %next.u, align 4, !llvm.access.group !0
   %r1.j.next = add nuw nsw i32 %r1.j, 1
   %r1.j.more = icmp ult i32 %r1.j.next, %r1.count
@@ -654,7 +634,7 @@ r1.done:
   br label %after
 r2.begin:
   %r2.lanes = phi i64 [ %enter.lanes, %enter ], [ %w.full, %r8.done ]
-  %r2.ballot = call i64 @agpu.wave.ballot(ptr %w.c10, i64 %r2.lanes)
+  %r2.ballot = call i64 @agpu.wave.ballot(ptr %w.c6, i64 %r2.lanes)
   store i64 %r2.ballot, ptr %w.u1, align 8
   %r2.u0 = load i32, ptr %w.u0, align 8
   %r2.u1 = load i64, ptr %w.u1, align 8
@@ -699,14 +679,10 @@ r2.item:
   %r2.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r2.i
   %r2.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r2.i
   %r2.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r2.i
-  %r2.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r2.i
-  %r2.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r2.i
+  %r2.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r2.i
+  %r2.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r2.i
   %r2.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r2.i
-  %r2.c8 = getelementptr inbounds [4 x i8], ptr %c8, i64 %r2.i
-  %r2.c9 = getelementptr inbounds [4 x i8], ptr %c9, i64 %r2.i
-  %r2.c10 = getelementptr inbounds [1 x i8], ptr %c10, i64 %r2.i
-  %r2.c11 = getelementptr inbounds [8 x i8], ptr %c11, i64 %r2.i
-  %r2.next = call i32 @k.region2(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c0, ptr %r2.c1, ptr %r2.c2, ptr %r2.c3, ptr %r2.c4, ptr %r2.c5, ptr %r2.c6, ptr %r2.c7, ptr %r2.c8, ptr %r2.c9, ptr %r2.c10, ptr %r2.c11, i32 %r2.u0, i64 %r2.u1, i64 %r2.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r2.next = call i32 @k.region2(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c0, ptr %r2.c1, ptr %r2.c2, ptr %r2.c3, ptr %r2.c4, ptr %r2.c5, ptr %r2.c6, ptr %r2.c7, i32 %r2.u0, i64 %r2.u1, i64 %r2.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r2.j.next = add nuw nsw i32 %r2.j, 1
   %r2.j.more = icmp ult i32 %r2.j.next, %r2.count
   br i1 %r2.j.more, label %r2.item, label %r2.row.end, !llvm.loop !5
@@ -728,7 +704,7 @@ r2.done:
   br i1 %r2.whole, label %r3.begin, label %after
 r3.begin:
   %r3.lanes = phi i64 [ %enter.lanes, %enter ], [ %w.full, %r2.done ]
-  call void @agpu.wave.match.i32(ptr %w.c8, ptr %w.c7, i64 %r3.lanes)
+  call void @agpu.wave.match.i32(ptr %w.c4, ptr %w.c2, i64 %r3.lanes)
   %r3.u0 = load i32, ptr %w.u0, align 8
   %r3.u1 = load i64, ptr %w.u1, align 8
   %r3.u2 = load i64, ptr %w.u2, align 8
@@ -772,14 +748,10 @@ r3.item:
   %r3.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r3.i
   %r3.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r3.i
   %r3.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r3.i
-  %r3.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r3.i
-  %r3.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r3.i
+  %r3.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r3.i
+  %r3.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r3.i
   %r3.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r3.i
-  %r3.c8 = getelementptr inbounds [4 x i8], ptr %c8, i64 %r3.i
-  %r3.c9 = getelementptr inbounds [4 x i8], ptr %c9, i64 %r3.i
-  %r3.c10 = getelementptr inbounds [1 x i8], ptr %c10, i64 %r3.i
-  %r3.c11 = getelementptr inbounds [8 x i8], ptr %c11, i64 %r3.i
-  %r3.next = call i32 @k.region3(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r3.c0, ptr %r3.c1, ptr %r3.c2, ptr %r3.c3, ptr %r3.c4, ptr %r3.c5, ptr %r3.c6, ptr %r3.c7, ptr %r3.c8, ptr %r3.c9, ptr %r3.c10, ptr %r3.c11, i32 %r3.u0, i64 %r3.u1, i64 %r3.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r3.x, i32 %r3.y, i32 %r3.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r3.next = call i32 @k.region3(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r3.c0, ptr %r3.c1, ptr %r3.c2, ptr %r3.c3, ptr %r3.c4, ptr %r3.c5, ptr %r3.c6, ptr %r3.c7, i32 %r3.u0, i64 %r3.u1, i64 %r3.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r3.x, i32 %r3.y, i32 %r3.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r3.s = getelementptr inbounds i32, ptr %states, i64 %r3.i
   store i32 %r3.next, ptr %r3.s, align 4, !llvm.access.group !0
   %r3.j.next = add nuw nsw i32 %r3.j, 1
@@ -802,7 +774,7 @@ r3.done:
   br label %resolve
 r4.begin:
   %r4.lanes = phi i64 [ %enter.lanes, %enter ]
-  %r4.ballot = call i64 @agpu.wave.ballot(ptr %w.c10, i64 %r4.lanes)
+  %r4.ballot = call i64 @agpu.wave.ballot(ptr %w.c6, i64 %r4.lanes)
   call void @agpu.wave.spread(ptr %w.c3, i64 %r4.lanes, i64 %r4.ballot)
   %r4.u0 = load i32, ptr %w.u0, align 8
   %r4.u1 = load i64, ptr %w.u1, align 8
@@ -847,14 +819,10 @@ r4.item:
   %r4.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r4.i
   %r4.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r4.i
   %r4.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r4.i
-  %r4.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r4.i
-  %r4.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r4.i
+  %r4.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r4.i
+  %r4.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r4.i
   %r4.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r4.i
-  %r4.c8 = getelementptr inbounds [4 x i8], ptr %c8, i64 %r4.i
-  %r4.c9 = getelementptr inbounds [4 x i8], ptr %c9, i64 %r4.i
-  %r4.c10 = getelementptr inbounds [1 x i8], ptr %c10, i64 %r4.i
-  %r4.c11 = getelementptr inbounds [8 x i8], ptr %c11, i64 %r4.i
-  %r4.next = call i32 @k.region4(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c0, ptr %r4.c1, ptr %r4.c2, ptr %r4.c3, ptr %r4.c4, ptr %r4.c5, ptr %r4.c6, ptr %r4.c7, ptr %r4.c8, ptr %r4.c9, ptr %r4.c10, ptr %r4.c11, i32 %r4.u0, i64 %r4.u1, i64 %r4.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r4.next = call i32 @k.region4(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c0, ptr %r4.c1, ptr %r4.c2, ptr %r4.c3, ptr %r4.c4, ptr %r4.c5, ptr %r4.c6, ptr %r4.c7, i32 %r4.u0, i64 %r4.u1, i64 %r4.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r4.j.next = add nuw nsw i32 %r4.j, 1
   %r4.j.more = icmp ult i32 %r4.j.next, %r4.count
   br i1 %r4.j.more, label %r4.item, label %r4.row.end, !llvm.loop !9
@@ -876,7 +844,7 @@ r4.done:
   br i1 %r4.whole, label %r5.begin, label %after
 r5.begin:
   %r5.lanes = phi i64 [ %enter.lanes, %enter ], [ %w.full, %r4.done ]
-  call void @agpu.wave.shuffle.i64(ptr %w.c11, ptr %w.c9, ptr %w.c5, i64 %r5.lanes)
+  call void @agpu.wave.shuffle.i64(ptr %w.c7, ptr %w.c5, ptr %w.c3, i64 %r5.lanes)
   %r5.u0 = load i32, ptr %w.u0, align 8
   %r5.u1 = load i64, ptr %w.u1, align 8
   %r5.u2 = load i64, ptr %w.u2, align 8
@@ -920,14 +888,10 @@ r5.item:
   %r5.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r5.i
   %r5.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r5.i
   %r5.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r5.i
-  %r5.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r5.i
-  %r5.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r5.i
+  %r5.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r5.i
+  %r5.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r5.i
   %r5.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r5.i
-  %r5.c8 = getelementptr inbounds [4 x i8], ptr %c8, i64 %r5.i
-  %r5.c9 = getelementptr inbounds [4 x i8], ptr %c9, i64 %r5.i
-  %r5.c10 = getelementptr inbounds [1 x i8], ptr %c10, i64 %r5.i
-  %r5.c11 = getelementptr inbounds [8 x i8], ptr %c11, i64 %r5.i
-  %r5.next = call i32 @k.region5(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r5.c0, ptr %r5.c1, ptr %r5.c2, ptr %r5.c3, ptr %r5.c4, ptr %r5.c5, ptr %r5.c6, ptr %r5.c7, ptr %r5.c8, ptr %r5.c9, ptr %r5.c10, ptr %r5.c11, i32 %r5.u0, i64 %r5.u1, i64 %r5.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r5.x, i32 %r5.y, i32 %r5.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r5.next = call i32 @k.region5(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r5.c0, ptr %r5.c1, ptr %r5.c2, ptr %r5.c3, ptr %r5.c4, ptr %r5.c5, ptr %r5.c6, ptr %r5.c7, i32 %r5.u0, i64 %r5.u1, i64 %r5.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r5.x, i32 %r5.y, i32 %r5.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r5.s = getelementptr inbounds i32, ptr %states, i64 %r5.i
   store i32 %r5.next, ptr %r5.s, align 4, !llvm.access.group !0
   %r5.j.next = add nuw nsw i32 %r5.j, 1
@@ -993,14 +957,10 @@ r6.item:
   %r6.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r6.i
   %r6.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r6.i
   %r6.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r6.i
-  %r6.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r6.i
-  %r6.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r6.i
+  %r6.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r6.i
+  %r6.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r6.i
   %r6.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r6.i
-  %r6.c8 = getelementptr inbounds [4 x i8], ptr %c8, i64 %r6.i
-  %r6.c9 = getelementptr inbounds [4 x i8], ptr %c9, i64 %r6.i
-  %r6.c10 = getelementptr inbounds [1 x i8], ptr %c10, i64 %r6.i
-  %r6.c11 = getelementptr inbounds [8 x i8], ptr %c11, i64 %r6.i
-  %r6.next = call i32 @k.region6(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c0, ptr %r6.c1, ptr %r6.c2, ptr %r6.c3, ptr %r6.c4, ptr %r6.c5, ptr %r6.c6, ptr %r6.c7, ptr %r6.c8, ptr %r6.c9, ptr %r6.c10, ptr %r6.c11, i32 %r6.u0, i64 %r6.u1, i64 %r6.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r6.x, i32 %r6.y, i32 %r6.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r6.next = call i32 @k.region6(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c0, ptr %r6.c1, ptr %r6.c2, ptr %r6.c3, ptr %r6.c4, ptr %r6.c5, ptr %r6.c6, ptr %r6.c7, i32 %r6.u0, i64 %r6.u1, i64 %r6.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r6.x, i32 %r6.y, i32 %r6.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r6.j.next = add nuw nsw i32 %r6.j, 1
   %r6.j.more = icmp ult i32 %r6.j.next, %r6.count
   br i1 %r6.j.more, label %r6.item, label %r6.row.end, !llvm.loop !13
@@ -1022,7 +982,7 @@ r6.done:
   br i1 %r6.whole, label %r7.begin, label %after
 r7.begin:
   %r7.lanes = phi i64 [ %enter.lanes, %enter ], [ %w.full, %r6.done ]
-  call void @agpu.wave.match.i64(ptr %w.c11, ptr %w.c6, i64 %r7.lanes)
+  call void @agpu.wave.match.i64(ptr %w.c7, ptr %w.c2, i64 %r7.lanes)
   %r7.u0 = load i32, ptr %w.u0, align 8
   %r7.u1 = load i64, ptr %w.u1, align 8
   %r7.u2 = load i64, ptr %w.u2, align 8
@@ -1066,14 +1026,10 @@ r7.item:
   %r7.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r7.i
   %r7.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r7.i
   %r7.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r7.i
-  %r7.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r7.i
-  %r7.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r7.i
+  %r7.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r7.i
+  %r7.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r7.i
   %r7.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r7.i
-  %r7.c8 = getelementptr inbounds [4 x i8], ptr %c8, i64 %r7.i
-  %r7.c9 = getelementptr inbounds [4 x i8], ptr %c9, i64 %r7.i
-  %r7.c10 = getelementptr inbounds [1 x i8], ptr %c10, i64 %r7.i
-  %r7.c11 = getelementptr inbounds [8 x i8], ptr %c11, i64 %r7.i
-  %r7.next = call i32 @k.region7(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c0, ptr %r7.c1, ptr %r7.c2, ptr %r7.c3, ptr %r7.c4, ptr %r7.c5, ptr %r7.c6, ptr %r7.c7, ptr %r7.c8, ptr %r7.c9, ptr %r7.c10, ptr %r7.c11, i32 %r7.u0, i64 %r7.u1, i64 %r7.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r7.x, i32 %r7.y, i32 %r7.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r7.next = call i32 @k.region7(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c0, ptr %r7.c1, ptr %r7.c2, ptr %r7.c3, ptr %r7.c4, ptr %r7.c5, ptr %r7.c6, ptr %r7.c7, i32 %r7.u0, i64 %r7.u1, i64 %r7.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r7.x, i32 %r7.y, i32 %r7.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r7.j.next = add nuw nsw i32 %r7.j, 1
   %r7.j.more = icmp ult i32 %r7.j.next, %r7.count
   br i1 %r7.j.more, label %r7.item, label %r7.row.end, !llvm.loop !15
@@ -1137,14 +1093,10 @@ r8.item:
   %r8.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r8.i
   %r8.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r8.i
   %r8.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r8.i
-  %r8.c5 = getelementptr inbounds [8 x i8], ptr %c5, i64 %r8.i
-  %r8.c6 = getelementptr inbounds [8 x i8], ptr %c6, i64 %r8.i
+  %r8.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r8.i
+  %r8.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r8.i
   %r8.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r8.i
-  %r8.c8 = getelementptr inbounds [4 x i8], ptr %c8, i64 %r8.i
-  %r8.c9 = getelementptr inbounds [4 x i8], ptr %c9, i64 %r8.i
-  %r8.c10 = getelementptr inbounds [1 x i8], ptr %c10, i64 %r8.i
-  %r8.c11 = getelementptr inbounds [8 x i8], ptr %c11, i64 %r8.i
-  %r8.next = call i32 @k.region8(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c1, ptr %r8.c2, ptr %r8.c3, ptr %r8.c4, ptr %r8.c5, ptr %r8.c6, ptr %r8.c7, ptr %r8.c8, ptr %r8.c9, ptr %r8.c10, ptr %r8.c11, i32 %r8.u0, i64 %r8.u1, i64 %r8.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r8.x, i32 %r8.y, i32 %r8.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r8.next = call i32 @k.region8(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c1, ptr %r8.c2, ptr %r8.c3, ptr %r8.c4, ptr %r8.c5, ptr %r8.c6, ptr %r8.c7, i32 %r8.u0, i64 %r8.u1, i64 %r8.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r8.x, i32 %r8.y, i32 %r8.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r8.j.next = add nuw nsw i32 %r8.j, 1
   %r8.j.more = icmp ult i32 %r8.j.next, %r8.count
   br i1 %r8.j.more, label %r8.item, label %r8.row.end, !llvm.loop !17
