@@ -8,7 +8,7 @@ use amdgpu_hal::{
     CopyDirection, DeviceKind, DevicePointer, GraphCommand, GraphPlan, GraphStep, LaunchConfig,
     Stream,
 };
-use amdgpu_telemetry::{Kind, intern, now_ns, span};
+use amdgpu_telemetry::{Kind, NameId, intern, now_ns, span};
 
 use crate::context::{Context, Shared};
 use crate::error::{Error, Result};
@@ -259,6 +259,7 @@ impl GraphRecorder {
             shared: self.shared,
             nodes: self.nodes,
             launches,
+            name: intern("graph"),
             state: Mutex::new(State {
                 plan: self.plan,
                 built,
@@ -292,6 +293,8 @@ pub struct Graph {
     nodes: Vec<GraphNode>,
     /// How often each kernel is launched.
     launches: Vec<(Arc<Kernel>, u64)>,
+    /// How records call it.
+    name: NameId,
     state: Mutex<State>,
 }
 
@@ -372,7 +375,7 @@ impl Graph {
             // SAFETY: launches were checked when they were recorded; memory is the caller's promise.
             unsafe { stream.replay(graph.as_ref())? };
         } else {
-            let mut replay = span(Kind::Launch, intern("graph"));
+            let mut replay = span(Kind::Launch, self.name);
             replay.record.device = shared.index();
             let stream = shared.device().default_stream();
             // SAFETY: as above.
