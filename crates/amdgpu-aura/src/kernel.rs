@@ -28,8 +28,6 @@ const POLL_INTERVAL: Duration = Duration::from_micros(50);
 /// How long a kernel that has to stop is waited for: many times what its blocks take between two looks.
 const STOP_NS: u64 = 100_000_000;
 
-/// The strictest alignment that a load of a vector asks for.
-const MAX_ALIGN_BYTES: u64 = 16;
 /// Of the launches in streams of a GPU, one in this many is timed: enough for a histogram, and too few to be felt.
 const TIMED_EVERY: u32 = 64;
 
@@ -664,7 +662,13 @@ pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
                     dtype: dtype(scalar),
                 },
             },
-            align_bytes: alignment_of(&parameter.kind),
+            align_bytes: match parameter.kind {
+                amdgpu_compiler::ParameterKind::Pointer {
+                    element_align_bytes,
+                    ..
+                } => element_align_bytes,
+                _ => 1,
+            },
             offset_bytes: parameter.offset_bytes as usize,
             size_bytes: parameter.size_bytes as usize,
         })
@@ -677,19 +681,6 @@ pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
         static_shared_bytes: signature.static_shared_bytes,
         scratch_bytes_per_thread: signature.scratch_bytes_per_thread,
         max_threads_per_block: signature.launch_bounds.map(|bounds| bounds.max_threads),
-    }
-}
-
-/// Alignment of the elements behind a pointer: vectors of 2 and 4 at their size, up to 16 bytes, those of 3 and scalars at that of an
-/// element. What a struct needs is not known here.
-fn alignment_of(kind: &amdgpu_compiler::ParameterKind) -> u64 {
-    match kind {
-        amdgpu_compiler::ParameterKind::Pointer {
-            pointee: Some(_),
-            element_bytes,
-            ..
-        } if *element_bytes > 0 => (1 << element_bytes.trailing_zeros()).min(MAX_ALIGN_BYTES),
-        _ => 1,
     }
 }
 

@@ -94,6 +94,7 @@ pub enum ParameterKind {
         pointee: Option<Dtype>,
         is_const: bool,
         element_bytes: u64,
+        element_align_bytes: u64,
     },
     Scalar {
         dtype: Dtype,
@@ -240,6 +241,7 @@ fn kind(ty: TypeId, types: &TypeTable) -> ParameterKind {
             pointee: types.representation(pointee).map(Dtype::of),
             is_const,
             element_bytes: types.bytes(pointee),
+            element_align_bytes: types.align(pointee).max(1),
         },
         Type::Struct(_) => ParameterKind::Struct,
         _ => ParameterKind::Scalar {

@@ -143,7 +143,8 @@ fn signatures_lay_out_arguments_like_a_c_struct() {
         ParameterKind::Pointer {
             pointee: Some(Dtype::Float32),
             is_const: true,
-            element_bytes: 4
+            element_bytes: 4,
+            element_align_bytes: 4
         }
     );
     assert_eq!(
@@ -151,7 +152,8 @@ fn signatures_lay_out_arguments_like_a_c_struct() {
         ParameterKind::Pointer {
             pointee: None,
             is_const: false,
-            element_bytes: 12
+            element_bytes: 12,
+            element_align_bytes: 4
         }
     );
     assert_eq!(

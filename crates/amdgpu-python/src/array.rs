@@ -348,7 +348,7 @@ impl Array {
 
     /// Whether `free()` was called.
     #[getter]
-    fn is_freed(&self) -> bool {
+    pub fn is_freed(&self) -> bool {
         self.is_freed.load(Ordering::Acquire)
     }
 

@@ -11,8 +11,8 @@ use amdgpu_hal::{CopyDirection, DevicePointer, LaunchConfig};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
+use crate::arguments::{NamedOwners, convert, replace};
 use crate::errors::{IntoPyResult, raise};
-use crate::kernel::{NamedOwners, convert, replace};
 use crate::stream::{Stream, check_device};
 
 static NEXT_RECORDING: AtomicU64 = AtomicU64::new(1);

@@ -6,18 +6,16 @@ use std::time::Duration;
 use amdgpu_abi::layout::DTYPE_UINT;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_aura as aura;
-use amdgpu_aura::{Argument, LaunchShape, LaunchTimes, PackedArguments, ParameterKind};
+use amdgpu_aura::{LaunchShape, LaunchTimes, ParameterKind};
 use amdgpu_hal::LaunchConfig;
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 
+use crate::arguments::convert;
 use crate::array::Array;
 use crate::compile::to_python;
 use crate::errors::{IntoPyResult, from_coded, raise};
 use crate::graph;
-use crate::lender::Place;
-use crate::operand::{Operand, is_contiguous, numpy_dtype, numpy_memory};
 use crate::prepared::PreparedLaunch;
 use crate::stream::{Stream, check_device};
 
@@ -43,308 +41,6 @@ impl Kernel {
             context: Arc::clone(context),
         }
     }
-}
-
-/// Arguments of one launch with what keeps their memory in place.
-#[derive(Default)]
-pub(crate) struct Converted {
-    pub arguments: Vec<Argument>,
-    /// Memory behind the arguments.
-    pub bytes: u64,
-    keep: Vec<Arc<dyn Send + Sync>>,
-    borrowed: Vec<Box<dyn Send>>,
-}
-
-impl Converted {
-    /// What keeps the memory of the arguments in place, together with the argument objects themselves.
-    pub fn into_owners(
-        self,
-        py: Python<'_>,
-        args: &[Bound<'_, PyAny>],
-    ) -> PyResult<Vec<Py<PyAny>>> {
-        let mut owners: Vec<Py<PyAny>> = args.iter().map(|arg| arg.clone().unbind()).collect();
-        owners.push(Py::new(py, Held(self.keep, SyncOwners(self.borrowed)))?.into_any());
-        Ok(owners)
-    }
-}
-
-/// Check arguments against the parameters. Memory lent by other libraries is ordered for `stream`, or for the default stream.
-pub(crate) fn convert(
-    kernel: &aura::Kernel,
-    args: &[Bound<'_, PyAny>],
-    stream: Option<&Stream>,
-) -> PyResult<Converted> {
-    if let Some(first) = args.first() {
-        kernel
-            .check_argument_count(args.len())
-            .into_py_result(first.py())?;
-    }
-    let mut converted = Converted {
-        arguments: Vec::with_capacity(args.len()),
-        ..Converted::default()
-    };
-    for (index, (arg, parameter)) in args.iter().zip(&kernel.facts().parameters).enumerate() {
-        let argument = match parameter.kind {
-            ParameterKind::Pointer { .. } => pointer(kernel, index, arg, stream, &mut converted)?,
-            ParameterKind::Scalar { .. } => scalar(kernel, index, arg)?,
-            ParameterKind::Struct => structure(kernel, index, arg)?,
-        };
-        converted.arguments.push(argument);
-    }
-    Ok(converted)
-}
-
-/// Owners of memory by the name of the parameter that uses it.
-pub(crate) type NamedOwners = Vec<(String, Vec<Py<PyAny>>)>;
-
-/// A packed block with some arguments replaced by name.
-pub(crate) fn replace(
-    py: Python<'_>,
-    kernel: &aura::Kernel,
-    packed: &PackedArguments,
-    named: &Bound<'_, PyDict>,
-    owners: &mut NamedOwners,
-) -> PyResult<PackedArguments> {
-    let mut packed = packed.clone();
-    for (name, arg) in named.iter() {
-        let name = name.extract::<String>()?;
-        let parameters = &kernel.facts().parameters;
-        let found = parameters
-            .iter()
-            .position(|parameter| parameter.name == name);
-        let Some(index) = found else {
-            let message = format!("{} has no parameter `{name}`", kernel.facts().signature);
-            return Err(raise(
-                py,
-                ErrorCode::InvalidArgument,
-                Language::Rust,
-                &message,
-            ));
-        };
-        let mut converted = Converted::default();
-        let argument = match parameters[index].kind {
-            ParameterKind::Pointer { .. } => pointer(kernel, index, &arg, None, &mut converted)?,
-            ParameterKind::Scalar { .. } => scalar(kernel, index, &arg)?,
-            ParameterKind::Struct => structure(kernel, index, &arg)?,
-        };
-        packed = kernel
-            .replace_argument(&packed, index, &argument)
-            .into_py_result(py)?;
-        if matches!(parameters[index].kind, ParameterKind::Pointer { .. }) {
-            owners.push((name, converted.into_owners(py, &[arg])?));
-        }
-    }
-    Ok(packed)
-}
-
-fn misfit(
-    kernel: &aura::Kernel,
-    index: usize,
-    py: Python<'_>,
-    code: ErrorCode,
-    reason: &str,
-) -> PyErr {
-    let facts = kernel.facts();
-    let name = facts
-        .parameters
-        .get(index)
-        .map_or("?", |parameter| parameter.name.as_str());
-    raise(
-        py,
-        code,
-        Language::Rust,
-        &format!("argument {index} (`{name}`) of {}: {reason}", facts.name),
-    )
-}
-
-fn pointer(
-    kernel: &aura::Kernel,
-    index: usize,
-    arg: &Bound<'_, PyAny>,
-    stream: Option<&Stream>,
-    converted: &mut Converted,
-) -> PyResult<Argument> {
-    let py = arg.py();
-    if let Ok(array) = arg.cast::<PyUntypedArray>() {
-        let descr = array.dtype();
-        let dtype = numpy_dtype(&descr)?;
-        if !array.is_contiguous() {
-            return Err(not_contiguous(kernel, index, py));
-        }
-        check_place(kernel, index, py, &Place::Host)?;
-        converted.bytes += (array.len() * dtype.size_bytes()) as u64;
-        let (address, is_writable) = numpy_memory(array);
-        return Ok(memory(address as u64, Some(dtype), !is_writable));
-    }
-    if let Ok(array) = arg.cast::<Array>() {
-        let inner = array.get();
-        inner.check_alive(py)?;
-        if !is_contiguous(&inner.shape, &inner.strides) {
-            return Err(not_contiguous(kernel, index, py));
-        }
-        // The fast way for arrays of the kernel's own device; the names are compared for all others.
-        if inner.device_name() != Some(kernel.device_info().name.as_str()) {
-            check_place(kernel, index, py, &inner.place())?;
-        }
-        converted.bytes += inner.bytes() as u64;
-        converted.keep.push(inner.keep());
-        return Ok(memory(
-            inner.data() as u64,
-            Some(inner.dtype),
-            inner.is_read_only,
-        ));
-    }
-    let handle = match stream {
-        Some(stream) => stream.inner().native_handle(),
-        None => kernel.hal_device().default_stream().native_handle(),
-    };
-    let Some(operand) = Operand::borrow(arg, handle)? else {
-        let type_name = kernel.facts().parameters[index].type_name.as_str();
-        let reason = format!(
-            "`{type_name}` needs an array, not {}",
-            arg.get_type().name()?
-        );
-        return Err(misfit(kernel, index, py, ErrorCode::InvalidType, &reason));
-    };
-    if !operand.is_contiguous() {
-        return Err(not_contiguous(kernel, index, py));
-    }
-    check_place(kernel, index, py, &operand.place)?;
-    converted.bytes += (operand.len() * operand.dtype.size_bytes()) as u64;
-    let argument = memory(
-        operand.data as u64,
-        Some(operand.dtype),
-        !operand.is_writable,
-    );
-    converted.borrowed.push(operand.into_owner());
-    Ok(argument)
-}
-
-fn memory(address: u64, dtype: Option<Dtype>, is_read_only: bool) -> Argument {
-    Argument::Pointer {
-        address,
-        dtype,
-        is_read_only,
-    }
-}
-
-fn not_contiguous(kernel: &aura::Kernel, index: usize, py: Python<'_>) -> PyErr {
-    misfit(
-        kernel,
-        index,
-        py,
-        ErrorCode::NotContiguous,
-        "the array is not contiguous in row-major order",
-    )
-}
-
-/// Refuses memory that the kernel's device does not reach.
-fn check_place(kernel: &aura::Kernel, index: usize, py: Python<'_>, place: &Place) -> PyResult<()> {
-    let info = kernel.device_info();
-    if place.is_reachable_by(info.kind, &info.name) {
-        return Ok(());
-    }
-    let reason = match place.device() {
-        Some(device) => format!(
-            "the array is on {device}, the kernel on {}; copy it with amdgpu.array(x, device={:?})",
-            info.name, info.name
-        ),
-        None => format!(
-            "the array is in host memory, the kernel on {}; copy it with amdgpu.array(x, device={:?})",
-            info.name, info.name
-        ),
-    };
-    Err(misfit(kernel, index, py, ErrorCode::WrongDevice, &reason))
-}
-
-fn scalar(kernel: &aura::Kernel, index: usize, arg: &Bound<'_, PyAny>) -> PyResult<Argument> {
-    let py = arg.py();
-    if arg.is_exact_instance_of::<PyInt>() {
-        return integer(kernel, index, arg);
-    }
-    if arg.is_exact_instance_of::<PyFloat>() {
-        return Ok(Argument::Float(arg.extract()?));
-    }
-    if arg.is_instance_of::<PyBool>() {
-        return Ok(Argument::Bool(arg.extract()?));
-    }
-    // NumPy scalars and 0-d arrays say what they are through their dtype; everything else through the number protocols.
-    if let Ok(dtype) = arg.getattr("dtype") {
-        if arg.getattr("ndim")?.extract::<usize>()? != 0 {
-            let reason = "an array was given where a number is expected";
-            return Err(misfit(kernel, index, py, ErrorCode::InvalidType, reason));
-        }
-        let kind = dtype.getattr("kind")?.extract::<String>()?;
-        let item = arg.call_method0("item")?;
-        return match kind.as_str() {
-            "b" => Ok(Argument::Bool(item.extract()?)),
-            "i" | "u" => integer(kernel, index, &item),
-            "f" => Ok(Argument::Float(item.extract()?)),
-            _ => Err(misfit(
-                kernel,
-                index,
-                py,
-                ErrorCode::InvalidType,
-                "a number is expected",
-            )),
-        };
-    }
-    if let Ok(value) = arg.call_method0("__index__") {
-        return integer(kernel, index, &value);
-    }
-    arg.extract::<f64>().map(Argument::Float).map_err(|_| {
-        let type_name = arg
-            .get_type()
-            .name()
-            .map_or_else(|_| "?".to_owned(), |name| name.to_string());
-        misfit(
-            kernel,
-            index,
-            py,
-            ErrorCode::InvalidType,
-            &format!("a number is expected, not {type_name}"),
-        )
-    })
-}
-
-/// The bytes of a struct: of a NumPy structured scalar or 0-d array, of `bytes`, of a `ctypes.Structure`.
-fn structure(kernel: &aura::Kernel, index: usize, arg: &Bound<'_, PyAny>) -> PyResult<Argument> {
-    let py = arg.py();
-    let is_array = arg
-        .getattr("ndim")
-        .and_then(|ndim| ndim.extract::<usize>())
-        .is_ok_and(|ndim| ndim != 0);
-    let bytes = PyMemoryView::from(arg)
-        .and_then(|view| view.call_method0("tobytes"))
-        .and_then(|bytes| bytes.extract::<Vec<u8>>());
-    match bytes {
-        Ok(bytes) if !is_array => Ok(Argument::Bytes(bytes.into_boxed_slice())),
-        _ => {
-            let parameter = &kernel.facts().parameters[index];
-            let reason = format!(
-                "`{}` is a struct of {} bytes: pass a NumPy structured scalar, a 0-d array of one, a ctypes.Structure or bytes, not {}",
-                parameter.type_name,
-                parameter.size_bytes,
-                arg.get_type().name()?
-            );
-            Err(misfit(kernel, index, py, ErrorCode::InvalidType, &reason))
-        }
-    }
-}
-
-fn integer(kernel: &aura::Kernel, index: usize, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
-    if let Ok(small) = value.extract::<i64>() {
-        return Ok(Argument::Int(i128::from(small)));
-    }
-    value.extract::<i128>().map(Argument::Int).map_err(|_| {
-        misfit(
-            kernel,
-            index,
-            value.py(),
-            ErrorCode::InvalidArgument,
-            "the integer has more than 127 bits",
-        )
-    })
 }
 
 /// Convert, launch, and for launches in a stream keep the arguments alive.
@@ -384,19 +80,6 @@ fn kernel_device(kernel: &aura::Kernel) -> &str {
     &kernel.device_info().name
 }
 
-/// Owners of memory, as one Python object.
-#[pyclass(frozen)]
-struct Held(
-    #[allow(dead_code, reason = "held, not read")] Vec<Arc<dyn Send + Sync>>,
-    #[allow(dead_code, reason = "held, not read")] SyncOwners,
-);
-
-/// Never accessed, only dropped.
-struct SyncOwners(#[allow(dead_code, reason = "held, not read")] Vec<Box<dyn Send>>);
-
-// SAFETY: no method reads the content, so sharing a reference shares nothing.
-unsafe impl Sync for SyncOwners {}
-
 fn extents(what: &str, value: &Bound<'_, PyAny>) -> PyResult<[i64; 3]> {
     let py = value.py();
     let refuse = |reason: String| raise(py, ErrorCode::InvalidLaunch, Language::Rust, &reason);
@@ -405,7 +88,7 @@ fn extents(what: &str, value: &Bound<'_, PyAny>) -> PyResult<[i64; 3]> {
     }
     let list = value.extract::<Vec<i64>>().map_err(|_| {
         refuse(format!(
-            "{what} is {}; pass 1 to 3 integers",
+            "{what} is {}; pass 1 to 3 integers, none beyond the limits of the device",
             value.repr().map_or_else(|_| "?".into(), |r| r.to_string())
         ))
     })?;
@@ -418,6 +101,30 @@ fn extents(what: &str, value: &Bound<'_, PyAny>) -> PyResult<[i64; 3]> {
     let mut shape = [1; 3];
     shape[..list.len()].copy_from_slice(&list);
     Ok(shape)
+}
+
+fn shared_bytes_of(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    value.extract::<i64>().map_err(|_| {
+        let message = format!(
+            "shared memory is {}; pass a number of bytes",
+            value
+                .repr()
+                .map_or_else(|_| "?".into(), |text| text.to_string())
+        );
+        raise(
+            value.py(),
+            ErrorCode::InvalidLaunch,
+            Language::Rust,
+            &message,
+        )
+    })
+}
+
+fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value
+        .get_type()
+        .name()
+        .map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
 #[pymethods]
@@ -551,13 +258,23 @@ impl Kernel {
         if !(2..=4).contains(&parts.len()) {
             return Err(refuse());
         }
-        let shared_bytes = if parts.len() > 2 {
-            parts.get_item(2)?.extract()?
-        } else {
-            0
+        let shared_bytes = match parts.get_item(2) {
+            Ok(bytes) => shared_bytes_of(&bytes)?,
+            Err(_) => 0,
         };
         let stream = match parts.get_item(3) {
-            Ok(stream) if !stream.is_none() => Some(stream.cast_into::<Stream>()?.unbind()),
+            Ok(stream) if !stream.is_none() => {
+                let stream = stream.cast_into::<Stream>().map_err(|error| {
+                    let message = format!(
+                        "the fourth of kernel[grid, block, shared_bytes, stream] is a stream of the device, not {}",
+                        type_name(&error.into_inner())
+                    );
+                    raise(py, ErrorCode::InvalidType, Language::Rust, &message)
+                })?;
+                let device = kernel_device(&self.kernel);
+                check_device(py, "stream", stream.get().device_name(), device)?;
+                Some(stream.unbind())
+            }
             _ => None,
         };
         let launch_shape = LaunchShape {

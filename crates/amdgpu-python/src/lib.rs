@@ -11,6 +11,7 @@
 // Arguments of Python functions arrive by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod arguments;
 mod array;
 mod codegen;
 mod compile;

@@ -6,9 +6,9 @@ use amdgpu_aura::{Kernel, PackedArguments};
 use amdgpu_hal::LaunchConfig;
 use pyo3::prelude::*;
 
+use crate::arguments::convert;
 use crate::errors::IntoPyResult;
 use crate::graph;
-use crate::kernel::convert;
 use crate::stream::{Stream, check_device};
 
 /// A kernel with grid, block and arguments fixed; calling it launches. It keeps its arrays alive.
