@@ -189,6 +189,24 @@ def test_uninitialised_scalars_read_as_zero_and_missing_returns_give_zero() -> N
     assert out.tolist() == [1, 5]
 
 
+def test_strings_fill_arrays_of_characters() -> None:
+    source = """
+    __device__ const unsigned char JOINED[] = {"hi" "there"};
+    __constant__ char PADDED[8] = "xyz";
+    __global__ void k(signed char* out) {
+        char local[] = "\\x41\\n";
+        local[0] += 1;
+        for (int i = 0; i < sizeof(JOINED); ++i) out[i] = JOINED[i];
+        out[8] = sizeof(JOINED); out[9] = PADDED[2]; out[10] = PADDED[7]; out[11] = sizeof(local); out[12] = local[0]; out[13] = local[1];
+    }
+    """
+    out = np.full(14, 99, np.int8)
+    Kernels(source)("k", (1,), (1,), out)
+    assert out.tolist() == [*b"hithere", 0, 8, ord("z"), 0, 3, ord("B"), ord("\n")]
+    with pytest.raises(CompileFailed, match=r"'char\[3\]' has 3 value\(s\), and 4 values are given"):
+        emit('__global__ void k(char* out) { const char text[3] = "abc"; *out = text[0]; }')
+
+
 def test_block_and_grid_indices_cover_three_dimensions() -> None:
     source = """
     __global__ void k(unsigned* out) {

@@ -25,6 +25,7 @@ FAMILIES = (
     "transformers",
     "waves",
     "types",
+    "language",
 )
 for family in FAMILIES:
     importlib.import_module(f"corpus.{family}")

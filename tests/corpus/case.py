@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,16 @@ class Launch:
     order_dependent: str = ""
     # Arguments that the kernel uses as memory of its own.
     scratch: tuple[int, ...] = ()
+    # Variables of the module: what the host writes before the launch, and what they hold afterwards.
+    variables: dict[str, Any] = field(default_factory=dict)
+    expected_variables: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
         assert bool(self.reason) == bool(self.relative or self.absolute), "a tolerance and its reason come together"
 
     def problem(self, results: list[Any]) -> str:
         """What is wrong with the arrays as a device left them; empty when nothing is."""
-        for place, (before, after) in enumerate(zip(self.arguments, results, strict=True)):
+        for place, (before, after) in enumerate(zip(self.arguments, results[: len(self.arguments)], strict=True)):
             if not isinstance(before, np.ndarray) or place in self.scratch:
                 continue
             wanted = self.expected.get(place, before)
@@ -55,6 +58,9 @@ class Launch:
                 found = "it changed, and nothing may write to it"
             if found:
                 return f"argument {place}: {found}"
+        for (name, wanted), after in zip(self.expected_variables.items(), results[len(self.arguments) :], strict=True):
+            if found := difference(after, wanted, self.relative, self.absolute):
+                return f"variable {name}: {found}"
         return ""
 
 
@@ -79,7 +85,7 @@ class Entry:
         return self.builder(size, np.random.default_rng(seed))
 
     def run(self, device: Any, launch: Launch, **options: Any) -> list[Any]:
-        """Runs a launch on copies of its arrays and returns them as the kernel left them; everything else is returned as it is."""
+        """Runs a launch on copies of its arrays and returns the arguments as the kernel left them, then the variables to look at."""
         import amdgpu
 
         kernel = device.compile_kernel(self.path.read_text(), name=launch.kernel or self.name, **options)
@@ -89,14 +95,17 @@ class Entry:
             value if guard is None else guard.array if on_host else amdgpu.array(value, device=device.name)
             for value, guard in zip(launch.arguments, guarded, strict=True)
         ]
+        for name, values in launch.variables.items():
+            kernel.module_global(name).copy_from(values)
         kernel[launch.grid, launch.block, launch.shared_bytes](*copies)
         if on_host:
             for place, guard in enumerate(guarded):
                 assert guard is None or guard.is_intact(), f"{self.name} wrote outside of argument {place}"
+        variables = [kernel.module_global(name).numpy().reshape(-1) for name in launch.expected_variables]
         return [
             copy if guard is None or on_host else copy.numpy().reshape(guard.array.shape)
             for copy, guard in zip(copies, guarded, strict=True)
-        ]
+        ] + variables
 
 
 class Guarded:

@@ -1,10 +1,7 @@
 // Three bytes to four letters, with padding at the end.
 __device__ char letter(unsigned value) {
-    value &= 63;
-    if (value < 26) return (char)('A' + value);
-    if (value < 52) return (char)('a' + value - 26);
-    if (value < 62) return (char)('0' + value - 52);
-    return value == 62 ? '+' : '/';
+    static const char alphabet[65] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    return alphabet[value & 63];
 }
 
 __global__ void base64_encode(const unsigned char* in, char4* out, int n) {

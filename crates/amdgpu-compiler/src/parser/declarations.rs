@@ -10,6 +10,7 @@ use crate::ast::{
 use crate::interner::{Symbol, words};
 use crate::source::Span;
 use crate::token::TokenKind;
+use crate::types::ScalarType;
 
 impl Parser<'_> {
     /// A declaration at file level; structs defined inside come before it.
@@ -181,9 +182,13 @@ impl Parser<'_> {
             let start = match self.kind() {
                 TokenKind::Equal => {
                     self.bump();
-                    Some(self.initialiser()?)
+                    let value = self.initialiser()?;
+                    Some(characters(value, &declared.ty))
                 }
-                TokenKind::LeftBrace => Some(self.initialiser()?),
+                TokenKind::LeftBrace => {
+                    let value = self.initialiser()?;
+                    Some(characters(value, &declared.ty))
+                }
                 TokenKind::LeftParen => Some(self.parenthesised_initial(&declared.ty)?),
                 _ => None,
             };
@@ -407,5 +412,51 @@ impl Parser<'_> {
             return self.fail(declared.span, "a name cannot stand here, only a type", None);
         }
         Ok(declared.ty)
+    }
+}
+
+/// A string that starts an array of characters is the list of its bytes and a zero; anything else stays what it is.
+fn characters(value: Expr, ty: &TypeExpr) -> Expr {
+    let TypeKind::Array { element, .. } = &ty.kind else {
+        return value;
+    };
+    let is_character = matches!(
+        element.kind,
+        TypeKind::Scalar(ScalarType::Char | ScalarType::SignedChar | ScalarType::UnsignedChar)
+    );
+    let text = match &value.kind {
+        ExprKind::String(text) => text,
+        // `{"text"}` is the same as `"text"`.
+        ExprKind::List(values) => match values.as_slice() {
+            [
+                Expr {
+                    kind: ExprKind::String(text),
+                    ..
+                },
+            ] => text,
+            _ => return value,
+        },
+        _ => return value,
+    };
+    if !is_character {
+        return value;
+    }
+    let span = value.span;
+    let values = text
+        .iter()
+        .chain(&[0])
+        .map(|&byte| Expr {
+            kind: ExprKind::Integer {
+                value: u64::from(byte),
+                ty: ScalarType::UnsignedChar,
+            },
+            span,
+            height: 1,
+        })
+        .collect();
+    Expr {
+        kind: ExprKind::List(values),
+        span,
+        height: 2,
     }
 }
