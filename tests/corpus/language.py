@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from corpus.case import Launch, blocks, case
@@ -118,3 +120,13 @@ def cuda_spellings(n, rng):
     partner = staged.reshape(-1, 2)[:, ::-1].ravel()
     expected = (np.clip(partner, 0, 1) + np.abs(staged))[:n]
     return Launch(blocks(n, 128), 128, (values, np.full(n, -1, F32), n), {1: expected})
+
+
+@case(300, 1, 65)
+def checked_square_roots(n, rng):
+    values = rng.integers(0, 2**31, n)
+    values[0] = 2**31 - 1
+    if n > 1:
+        values[1] = -5
+    expected = [math.isqrt(value) if value >= 0 else -1 for value in values.tolist()]
+    return Launch(blocks(n, 64), 64, (values.astype(I32), np.full(n, -9, I32), n), {1: expected})

@@ -106,3 +106,14 @@ def csr_wave(size, rng):
     arguments = (starts, columns, values, x, np.full(size[0], 9.0), size[0])
     grid = blocks(size[0], 2)
     return Launch(grid, 64, arguments, {4: expected}, absolute=1e-13, reason="order of the sum over a row")
+
+
+@case(300, 1, 65)
+def group_reduction(n, rng):
+    values = rng.integers(-(2**31), 2**31, n).astype(I32)
+    count = blocks(n, 64)
+    padded = np.zeros(count * 64, I32)
+    padded[:n] = values
+    tiles = padded.reshape(-1, 16).sum(1, dtype=I32)
+    arguments = (values, np.full(count * 4, -1, I32), np.full(count, -1, I32), n)
+    return Launch(count, 64, arguments, {1: tiles, 2: tiles.reshape(count, 4).sum(1, dtype=I32)})
