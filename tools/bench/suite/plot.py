@@ -1,7 +1,7 @@
-"""Draws the newest records of the 12-kernel suite as bars: how many times faster ours is than each peer.
+"""Draws the newest whole records of the 12-kernel suite as bars: how many times faster ours is than each peer.
 
 Runs in the benchmark's own environment (matplotlib). Writes docs/images/kernels_cpu.svg from `./x bench kernels`, and
-docs/images/kernels_gpu.svg from the record of tests/gpu/kernels_vs_nvcc.py.
+docs/images/kernels_gpu.svg from the record of tests/gpu/kernels_vs_nvcc.py; prints the tables of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -24,30 +24,61 @@ COLOURS = ("#3366aa", "#dd8833", "#559955")
 mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "amdgpu", "font.size": 9})
 
 
+KERNELS = 12
+MEAN = "geometric mean"
+
+
 def newest(name: str) -> dict[str, Any] | None:
-    """The newest record of a benchmark, if there is one."""
-    paths = sorted(RESULTS.glob(f"{name}-*.json"))
-    if not paths:
-        return None
-    record: dict[str, Any] = json.loads(paths[-1].read_text())
-    return record
+    """The newest record of a benchmark that has all kernels, if there is one."""
+    for path in sorted(RESULTS.glob(f"{name}-*.json"), reverse=True):
+        record: dict[str, Any] = json.loads(path.read_text())
+        if len(by_case(record)) == KERNELS + 1:
+            return record
+    return None
+
+
+def by_case(record: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Rows by kernel and peer; the geometric mean is the last."""
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in record["rows"]:
+        case, _, peer = row["case"].partition(" / ")
+        rows.setdefault(case, {})[peer] = row
+    return rows
+
+
+def table(record: dict[str, Any]) -> str:
+    """Markdown: a line for each kernel, two columns for each peer."""
+    rows = by_case(record)
+    peers = list(rows[MEAN])
+    heads = ["kernel", "work", "ours, ms", *(head for peer in peers for head in (f"{peer}, ms", "ratio"))]
+    lines = [heads, ["---"] * len(heads)]
+    for case, row in rows.items():
+        first = row[peers[0]]
+        is_mean = case == MEAN
+        cells = [case, "" if is_mean else first["note"].partition(";")[0], "" if is_mean else f"{first['ours']:.3g}"]
+        for peer in peers:
+            cells += ["" if is_mean else f"{row[peer]['peer']:.3g}", shown(row[peer]["ratio"])]
+        lines.append(cells)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def shown(ratio: float) -> str:
+    """Two digits behind the point, three for small ratios."""
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.3f}"
 
 
 def draw(record: dict[str, Any], title: str, path: Path) -> None:
     """One group of bars for each kernel, one bar for each peer; 1 is a tie."""
-    ratios: dict[str, dict[str, float]] = {}
-    for row in record["rows"]:
-        case, _, peer = row["case"].partition(" / ")
-        if row["ratio"] is not None:
-            ratios.setdefault(case, {})[peer or record["peer"]] = row["ratio"]
-    peers = list(dict.fromkeys(peer for row in ratios.values() for peer in row))
+    rows = by_case(record)
+    ratios = {case: {peer: row["ratio"] for peer, row in peers.items()} for case, peers in rows.items()}
+    peers = list(rows[MEAN])
     figure, axes = plt.subplots(figsize=(7.5, 0.36 * len(ratios) + 1.2))
     height = 0.8 / len(peers)
     for index, peer in enumerate(peers):
         places = [place + (index - (len(peers) - 1) / 2) * height for place in range(len(ratios))]
         values = [row.get(peer, float("nan")) for row in ratios.values()]
         bars = axes.barh(places, [value - 1 for value in values], height, left=1, color=COLOURS[index], label=peer)
-        axes.bar_label(bars, [f"{value:.2f}" for value in values], padding=2, fontsize=7)
+        axes.bar_label(bars, [shown(value) for value in values], padding=2, fontsize=7)
     axes.set_xscale("log")
     axes.axvline(1, color="black", linewidth=0.8)
     lowest = min(value for row in ratios.values() for value in row.values())
@@ -56,7 +87,7 @@ def draw(record: dict[str, Any], title: str, path: Path) -> None:
     axes.set_yticks(range(len(ratios)), list(ratios))
     axes.invert_yaxis()
     axes.set_xlabel("times faster than the peer (logarithmic; above 1 ours is faster)")
-    axes.legend(loc="lower right", frameon=False)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.08), ncols=len(peers), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(f"{title}, {record['date'][:10]}", fontsize=9)
     figure.tight_layout()
@@ -73,10 +104,11 @@ def main() -> int:
     for name, path in (("kernels", "kernels_cpu.svg"), ("kernels_vs_nvcc", "kernels_gpu.svg")):
         record = newest(name)
         if record is None:
-            print(f"no record bench-results/{name}-*.json")
+            print(f"no record of all {KERNELS} kernels in bench-results/{name}-*.json")
             continue
         machine = record["machine"]
         draw(record, machine.get("gpu") or f"{machine['processor']}, {machine['cores']} cores", IMAGES / path)
+        print(f"{table(record)}\n")
         drawn += 1
     return 0 if drawn else 1
 
