@@ -182,24 +182,34 @@ def our_ptx(architecture: str, case: cases.Case, level: str) -> bytes:
     return str(built["content"]).encode() + b"\0"
 
 
-def measure(driver: Driver, case: cases.Case, images: list[bytes]) -> tuple[list[list[float]], int]:
-    """Milliseconds per launch of both programs in alternating rounds, after comparing what one launch of each gives."""
-    arrays = {place: value for place, value in enumerate(case.arguments) if isinstance(value, np.ndarray)}
-    pointers = {place: driver.upload(value) for place, value in arrays.items()}
-    programs = [Program(driver, image, case, pointers) for image in images]
+def compare(
+    driver: Driver,
+    case: cases.Case,
+    programs: list[Program],
+    arrays: dict[int, np.ndarray[Any, Any]],
+    pointers: dict[int, ctypes.c_uint64],
+) -> None:
+    """Launches each program once on fresh data; ends when one does nothing or the results differ."""
     results = []
-    for program in programs:
+    for name, program in zip(("ours", "nvcc"), programs, strict=True):
         for place in case.outputs:
             driver.write(pointers[place], arrays[place])
         program.launch()
         driver("cuCtxSynchronize")
         results.append([driver.read(pointers[place], arrays[place]) for place in case.outputs])
-    for program_name, arrays_after in zip(("ours", "nvcc"), results, strict=True):
-        if all(np.array_equal(after, arrays[place]) for place, after in zip(case.outputs, arrays_after, strict=True)):
-            raise SystemExit(f"{case.name}: the kernel of {program_name} changed nothing")
+        if all(np.array_equal(after, arrays[place]) for place, after in zip(case.outputs, results[-1], strict=True)):
+            raise SystemExit(f"{case.name}: the kernel of {name} changed nothing")
     problem = case.disagreement(*results)
     if problem:
         raise SystemExit(f"ours and nvcc compute different things, so their speed means nothing: {problem}")
+
+
+def measure(driver: Driver, case: cases.Case, images: list[bytes]) -> tuple[list[list[float]], int]:
+    """Milliseconds per launch of both programs in alternating rounds, after comparing what one launch of each gives."""
+    arrays = {place: value for place, value in enumerate(case.arguments) if isinstance(value, np.ndarray)}
+    pointers = {place: driver.upload(value) for place, value in arrays.items()}
+    programs = [Program(driver, image, case, pointers) for image in images]
+    compare(driver, case, programs, arrays, pointers)
     for program in programs:
         program.milliseconds(3)
     once = max(program.milliseconds(5) for program in programs)
