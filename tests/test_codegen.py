@@ -73,10 +73,29 @@ def test_generated_objects_compute(level: int) -> None:
     assert function(ctypes.addressof(values), 100) == 4950
 
 
-def test_loops_are_vectorised_from_level_two_on() -> None:
-    plain, fast = host(SUM, 1, "assembly").decode(), host(SUM, 3, "assembly").decode()
+PARALLEL_SUM = (
+    SUM.replace("label %loop\nend:", "label %loop, !llvm.loop !0\nend:")
+    + '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.parallel_accesses", !2}\n!2 = distinct !{}\n'
+)
+
+
+def test_parallel_loops_are_vectorised_from_level_two_on() -> None:
+    plain, fast = host(PARALLEL_SUM, 1, "assembly").decode(), host(PARALLEL_SUM, 3, "assembly").decode()
     assert "vpaddq" not in plain
     assert "vpaddq" in fast
+
+
+def test_code_without_parallel_loops_only_passes_the_clean_up() -> None:
+    text = host(SUM, 3, "assembly").decode()
+    assert "vpaddq" not in text
+    assert text.count("addq") <= 2
+
+
+def test_large_modules_get_cheaper_passes_and_it_is_said(capfd) -> None:
+    copies = "".join(PARALLEL_SUM.split("!0 = ")[0].replace("@sum", f"@sum{index}") for index in range(600))
+    text = copies + "!0 = " + PARALLEL_SUM.split("!0 = ")[1]
+    assert "vpaddq" not in host(text, 2, "assembly").decode()
+    assert "clean-up" in capfd.readouterr().err
 
 
 def test_assembly_is_text_and_has_the_symbol() -> None:
@@ -150,7 +169,7 @@ def test_wrong_arguments_are_named() -> None:
 
 
 def test_identity_names_the_version_of_llvmlite() -> None:
-    assert codegen.identity() == f"llvmlite {llvmlite.__version__}"
+    assert codegen.identity().startswith(f"llvmlite {llvmlite.__version__}, ")
 
 
 def test_host_target_describes_this_machine() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +143,8 @@ class AMDGPUDevice:
         fast_math: bool = False,
         defines: dict[str, str] | None = None,
         file_name: str = "kernel.hip",
+        disabled_passes: Sequence[str] = (),
+        dump_ir: str | os.PathLike[str] | None = None,
     ) -> _native.Kernel:
         """Compile HIP-C source and load it.
 
@@ -153,6 +156,8 @@ class AMDGPUDevice:
             fast_math: Lets the compiler reorder floating-point operations; results are then no longer the same on every device.
             defines: Preprocessor macros.
             file_name: Name that error messages show.
+            disabled_passes: Passes of the compiler that do not run; `kernel.passes` lists those that did, with what each gained.
+            dump_ir: Folder for the compiler's IR before its passes and after each of them, one file each.
 
         Returns:
             The kernel; `str(kernel)` is its handle.
@@ -171,6 +176,18 @@ class AMDGPUDevice:
         """
         native = self.native
         self.require_core(core_type)
+        if dump_ir is not None:
+            from amdgpu.ir_dump import write
+
+            write(
+                Path(dump_ir),
+                source,
+                file_name=file_name,
+                kernel_names=[name] if name is not None and "<" in name else [],
+                optimization_level=optimization_level or native.optimization_level,
+                defines=defines,
+                disabled_passes=disabled_passes,
+            )
         return native.compile(
             source,
             name,
@@ -179,6 +196,7 @@ class AMDGPUDevice:
             optimization_level=optimization_level,
             fast_math=fast_math,
             defines=list((defines or {}).items()),
+            disabled_passes=list(disabled_passes),
         )
 
     def execute(

@@ -3,7 +3,8 @@
 use amdgpu_compiler::link::{self, KernelResources};
 use amdgpu_compiler::{
     CodeGenerator, CodegenRequest, CompileOptions, CompiledUnit, Compiler, Emit,
-    Error as CompilerError, GlobalVariable, KernelSignature, OptimizationLevel, Target, TargetKind,
+    Error as CompilerError, GlobalVariable, KernelSignature, OptimizationLevel, PassMetrics,
+    Target, TargetKind,
 };
 
 use crate::error::Result;
@@ -20,7 +21,7 @@ const NVIDIA_TARGETS: [&str; 16] = [
     "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a",
     "sm_100", "sm_101", "sm_103", "sm_110", "sm_120", "sm_121",
 ];
-const HOST_TARGETS: [&str; 4] = ["x86_64", "x86-64-v3", "x86-64-v4", "aarch64"];
+const HOST_TARGETS: [&str; 5] = ["x86_64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"];
 
 /// What a compilation gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,6 +80,10 @@ pub struct OfflineUnit {
     pub file_extension: &'static str,
     /// What the kernels occupy, where the target and the kind of output tell.
     pub resources: Vec<KernelResources>,
+    /// What the compiler's passes did.
+    pub passes: Vec<PassMetrics>,
+    /// For `OutputKind::Ir`: the IR before the passes and after each, by stage.
+    pub dumps: Vec<(String, String)>,
 }
 
 /// Compiles a source for the target of that name.
@@ -98,11 +103,11 @@ pub fn compile_source(
         dump_ir: output == OutputKind::Ir,
         ..options.clone()
     };
-    let mut unit = Compiler::new().compile(source, &options, &target)?;
+    let unit = Compiler::new().compile(source, &options, &target)?;
     let level = options.optimization_level;
     let (content, resources) = match output {
         OutputKind::Ir => {
-            let text = unit.dumps.pop().map(|(_, text)| text);
+            let text = unit.dumps.last().map(|(_, text)| text.clone());
             (text.unwrap_or_default().into_bytes(), Vec::new())
         }
         OutputKind::Llvm => (unit.llvm_ir.into_bytes(), Vec::new()),
@@ -120,6 +125,8 @@ pub fn compile_source(
         notes: unit.notes.iter().map(ToString::to_string).collect(),
         content,
         resources,
+        passes: unit.telemetry.passes,
+        dumps: unit.dumps,
     })
 }
 

@@ -218,7 +218,7 @@ pub fn run(module: &mut Module, options: &CompileOptions) -> (Vec<PassMetrics>, 
     let mut metrics: Vec<PassMetrics> = Vec::new();
     let mut dumps = Dumps::new();
     if options.dump_ir {
-        dumps.push(("start".to_owned(), module.to_string()));
+        dumps.push(("00.start".to_owned(), module.to_string()));
     }
     let mut cost_before = cost::of_module(module);
     for pass in pipeline(options.optimization_level) {

@@ -18,10 +18,14 @@ static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "aura
 /// Compile a source for a target by name, without a device and without the kernel cache.
 ///
 /// `emit` is `ir`, `llvm`, `asm` or `obj`. The answer has `target`, `kernels` (one dict per signature), `globals` (one dict per variable of the module), `notes`, `content` (text, or bytes
-/// of machine code), `file_extension`, and `resources` (one dict per kernel; empty but for AMD code objects).
+/// of machine code), `file_extension`, `resources` (one dict per kernel; empty but for AMD code objects), `passes` (one dict
+/// per compiler pass), and `dumps` (for `ir`: stage and text before the passes and after each).
+///
+/// `kernel_names` are instances of templates to compile, `scale<float, 4>`; `disabled_passes` names passes that do not run.
 #[pyfunction]
 #[pyo3(signature = (
-    source, target, *, name="kernel.hip", optimization_level="high", fast_math=false, defines=None, emit="obj"
+    source, target, *, name="kernel.hip", optimization_level="high", fast_math=false, defines=None, emit="obj",
+    kernel_names=None, disabled_passes=None
 ))]
 #[allow(
     clippy::too_many_arguments,
@@ -36,6 +40,8 @@ pub fn compile_source<'py>(
     fast_math: bool,
     defines: Option<Vec<(String, String)>>,
     emit: &str,
+    kernel_names: Option<Vec<String>>,
+    disabled_passes: Option<Vec<String>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let _crossing = COMPILE.enter();
     let options = CompileOptions {
@@ -43,6 +49,8 @@ pub fn compile_source<'py>(
         optimization_level: parse_level(py, optimization_level)?,
         fast_math,
         defines: defines.unwrap_or_default(),
+        name_expressions: kernel_names.unwrap_or_default(),
+        disabled_passes: disabled_passes.unwrap_or_default(),
         ..CompileOptions::default()
     };
     let text = source_text(source)?;
@@ -64,6 +72,8 @@ pub fn compile_source<'py>(
     }
     result.set_item("file_extension", unit.file_extension)?;
     result.set_item("resources", to_python(py, &unit.resources)?)?;
+    result.set_item("passes", to_python(py, &unit.passes)?)?;
+    result.set_item("dumps", unit.dumps)?;
     Ok(result)
 }
 

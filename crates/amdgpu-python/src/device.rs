@@ -194,7 +194,7 @@ impl Device {
         Array::allocate(py, &self.context, shape, dtype, kind)
     }
 
-    #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None))]
+    #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None, disabled_passes=None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "keyword arguments of a Python function"
@@ -209,6 +209,7 @@ impl Device {
         optimization_level: Option<&str>,
         fast_math: bool,
         defines: Option<Vec<(String, String)>>,
+        disabled_passes: Option<Vec<String>>,
     ) -> PyResult<Kernel> {
         let _crossing = COMPILE.enter();
         let level = match optimization_level {
@@ -220,6 +221,7 @@ impl Device {
             optimization_level: level,
             fast_math,
             defines: defines.unwrap_or_default(),
+            disabled_passes: disabled_passes.unwrap_or_default(),
             ..CompileOptions::default()
         };
         let text = source_text(source)?;

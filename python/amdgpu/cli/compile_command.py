@@ -43,6 +43,7 @@ class Output:
     kernels: list[str]
     notes: list[str]
     resources: list[dict[str, Any]]
+    passes: list[dict[str, Any]]
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -67,6 +68,23 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default="high",
         help="optimization level (default: high)",
     )
+    parser.add_argument(
+        "--name",
+        dest="names",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="instance of a template kernel to compile, for example 'scale<float, 4>'; may be repeated",
+    )
+    parser.add_argument(
+        "--disable-pass",
+        dest="disabled_passes",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="compiler pass that does not run; may be repeated",
+    )
+    parser.add_argument("--dump-ir", metavar="DIR", help="folder for the IR before the passes and after each of them")
     parser.add_argument("--fast-math", action="store_true", help="allow results to differ between devices")
     output.add_json_option(parser)
     parser.set_defaults(run=run)
@@ -148,7 +166,21 @@ def _compile(job: Job, folder: Path, options: argparse.Namespace, defines: list[
         fast_math=options.fast_math,
         defines=defines,
         emit=options.emit,
+        kernel_names=options.names,
+        disabled_passes=options.disabled_passes,
     )
+    if options.dump_ir is not None:
+        from amdgpu.ir_dump import write
+
+        write(
+            Path(options.dump_ir) / job.file.stem,
+            source,
+            file_name=str(job.file),
+            kernel_names=options.names,
+            optimization_level=options.level,
+            defines=dict(defines),
+            disabled_passes=options.disabled_passes,
+        )
     content = unit["content"]
     data: bytes = content if isinstance(content, bytes) else content.encode()
     path = folder / f"{job.file.stem}.{job.target}.{unit['file_extension']}"
@@ -162,6 +194,7 @@ def _compile(job: Job, folder: Path, options: argparse.Namespace, defines: list[
         kernels=[kernel["name"] for kernel in unit["kernels"]],
         notes=unit["notes"],
         resources=unit["resources"],
+        passes=unit["passes"],
     )
 
 
