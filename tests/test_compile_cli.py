@@ -209,3 +209,68 @@ def test_native_compile_source_describes_kernels():
     assert kernel["parameters"][0]["name"] == "x"
     (resources,) = unit["resources"]
     assert (resources["kernel"], resources["wavefront_size"], resources["lds_bytes"]) == ("scaled", 64, 0)
+
+
+TEMPLATE = "template <typename T, int N> __global__ void scale(T* x) { x[threadIdx.x] *= N; }\n"
+
+
+def test_instances_of_templates_are_compiled_by_name(compile_files, tmp_path):
+    file = tmp_path / "scale.hip"
+    file.write_text(TEMPLATE)
+    done = compile_files(file, "--target", "gfx1100", "--name", "scale<float,4>", "--name", "scale<int, 2>")
+    assert done.returncode == 0, done.stderr
+    assert "scale<float, 4>, scale<int, 2>" in done.stdout
+    unasked = compile_files(file, "--target", "gfx1100")
+    assert unasked.returncode == 1
+    assert "scale<T, N>" in unasked.stderr
+    wrong = compile_files(file, "--target", "gfx1100", "--name", "scale<nothing>")
+    assert wrong.returncode == 1
+    assert wrong.stdout == ""
+
+
+def test_the_ir_is_written_before_and_after_each_pass(compile_files, tmp_path):
+    done = compile_files(KERNELS / "saxpy.hip", "--target", "x86_64", "--dump-ir", "ir", "--disable-pass", "unrolling")
+    assert done.returncode == 0, done.stderr
+    files = sorted(names(tmp_path / "ir" / "saxpy"))
+    assert files[0] == "00.start.ir"
+    assert files[-1].endswith(".register-pressure.ir")
+    assert not any("unrolling" in file for file in files)
+    assert "@saxpy" in (tmp_path / "ir" / "saxpy" / files[0]).read_text()
+    wrong = compile_files(KERNELS / "saxpy.hip", "--target", "x86_64", "--disable-pass", "sorcery")
+    assert wrong.returncode == 1
+    assert "dead-code" in wrong.stderr
+
+
+def test_what_each_pass_did_is_part_of_the_answer(compile_files):
+    done = compile_files(KERNELS / "tiled_gemm.hip", "--target", "gfx942", "--json")
+    passes = {entry["name"]: entry for entry in json.loads(done.stdout)["outputs"][0]["passes"]}
+    assert passes["unrolling"]["transformations"] == 1
+    assert any("loop of 16 turns" in finding["text"] for finding in passes["unrolling"]["findings"])
+    assert sum(entry["estimated_gain"] for entry in passes.values()) > 0
+    assert all(entry["runs"] >= 1 and entry["duration_ns"] >= 0 for entry in passes.values())
+
+
+AMD_TARGETS = (
+    "gfx900 gfx906 gfx908 gfx90a gfx942 gfx950 gfx1010 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1151 gfx1200 gfx1201"
+)
+NVIDIA_TARGETS = "sm_70 sm_75 sm_80 sm_86 sm_87 sm_89 sm_90"
+CPU_TARGETS = "x86-64-v2 x86-64-v3 x86-64-v4 aarch64"
+ALL_TARGETS = f"{AMD_TARGETS} {NVIDIA_TARGETS} {CPU_TARGETS}".split()
+
+
+def test_a_set_of_kernels_compiles_for_every_target(compile_files, tmp_path):
+    chosen = ["saxpy", "tiled_gemm", "block_reduction", "shared_histogram", "black_scholes"]
+    files = [KERNELS / f"{name}.hip" for name in chosen]
+    done = compile_files(*files, "--target", ",".join(ALL_TARGETS), "-O", "low", "-o", "all")
+    assert done.returncode == 0, done.stderr
+    written = names(tmp_path / "all")
+    assert len(written) == len(files) * len(ALL_TARGETS)
+    for target in ALL_TARGETS:
+        ending = "hsaco" if target.startswith("gfx") else "ptx" if target.startswith("sm_") else "o"
+        for name in chosen:
+            data = (tmp_path / "all" / f"{name}.{target}.{ending}").read_bytes()
+            if ending == "ptx":
+                assert f".target {target}".encode() in data
+                assert f".entry {name}(".encode() in data
+            else:
+                assert ElfFile(data).file_type == (SHARED if ending == "hsaco" else RELOCATABLE)

@@ -386,3 +386,27 @@ def test_a_kernel_that_does_not_end_in_time_raises_and_the_process_goes_on(run_p
         "assert dev.execute(k, y, 1000, grid=1, block=1).output is y and y[0] != 0\n"
         "os._exit(0)\n"
     )
+
+
+def test_passes_can_be_switched_off_and_say_what_they_gained(device, tmp_path):
+    source = "__global__ void k(float* p) { for (int i = 0; i < 4; ++i) p[i] = p[i] * 2.0f + i / 4; }"
+    kernel = device.compile_kernel(source, dump_ir=tmp_path / "ir")
+    passes = {entry["name"]: entry for entry in kernel.passes}
+    assert passes["unrolling"]["transformations"] == 1
+    assert {"runs", "duration_ns", "estimated_gain", "findings"} <= set(passes["unrolling"])
+    without = device.compile_kernel(source, disabled_passes=["unrolling", "algebraic"])
+    assert not {"unrolling", "algebraic"} & {entry["name"] for entry in without.passes}
+    results = []
+    for candidate in (kernel, without):
+        data = np.arange(4, dtype="float32")
+        candidate[1, 1](data)
+        results.append(data.tobytes())
+    assert results[0] == results[1]
+    files = sorted(path.name for path in (tmp_path / "ir").iterdir())
+    assert files[0] == "00.start.ir"
+    assert len(files) > len(passes)
+    with pytest.raises(errors.AmdgpuError, match="dead-code"):
+        device.compile_kernel(source, disabled_passes=["sorcery"])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(errors.InvalidArgumentError, match="dump_ir"):
+        device.compile_kernel(source, dump_ir=tmp_path / "file")

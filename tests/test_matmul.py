@@ -90,7 +90,9 @@ def test_narrow_operands_give_narrow_results_rounded_once(size, precision, rng):
     exact = wide_a.astype(np.float64) @ wide_b.astype(np.float64)
     half_unit = np.abs(exact) * float(ml_dtypes.finfo(dtype).eps) / 2
     least = float(ml_dtypes.finfo(dtype).smallest_subnormal)
-    assert (np.abs(result.astype(np.float64) - exact) <= matmul_bound(wide_a, wide_b, np.float32) + half_unit * 1.01 + least).all()
+    assert (
+        np.abs(result.astype(np.float64) - exact) <= matmul_bound(wide_a, wide_b, np.float32) + half_unit * 1.01 + least
+    ).all()
 
 
 @pytest.mark.parametrize("size", SIZES)

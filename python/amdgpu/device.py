@@ -184,7 +184,7 @@ class AMDGPUDevice:
                 source,
                 file_name=file_name,
                 kernel_names=[name] if name is not None and "<" in name else [],
-                optimization_level=optimization_level or native.optimization_level,
+                optimization_level=optimization_level or self.optimization_level,
                 defines=defines,
                 disabled_passes=disabled_passes,
             )
