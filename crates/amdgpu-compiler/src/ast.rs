@@ -14,6 +14,8 @@ pub struct TypeExpr {
 
 #[derive(Clone, Debug)]
 pub enum TypeKind {
+    /// A name that is unknown, as was said.
+    Unknown,
     Void,
     Auto,
     Scalar(ScalarType),

@@ -77,6 +77,8 @@ pub struct Parser<'a> {
     /// Inside of template arguments, where `>` is not an operator.
     angle_closes: bool,
     depth: usize,
+    /// Nothing more is parsed; errors from here on would be echoes.
+    is_stopped: bool,
     /// `<arguments>` after the name that was declared last: of a specialisation.
     name_arguments: Option<Vec<crate::ast::TemplateArgument>>,
     /// After `template <>`, where any name may have arguments.
@@ -126,6 +128,7 @@ impl<'a> Parser<'a> {
             split: None,
             angle_closes: false,
             depth: 0,
+            is_stopped: false,
             name_arguments: None,
             is_specialising: false,
             packs: WordSet::default(),
@@ -241,6 +244,9 @@ impl<'a> Parser<'a> {
         if self.at(kind) {
             return Ok(self.bump());
         }
+        if self.is_stopped {
+            return Err(Failed);
+        }
         let found = self.shown(self.peek());
         let token = *self.peek();
         // A missing `;` or `)` belongs to the end of what came before, not to the start of the next line.
@@ -298,7 +304,9 @@ impl<'a> Parser<'a> {
     }
 
     fn fail<T>(&mut self, span: Span, message: impl Into<String>, hint: Option<&str>) -> Parse<T> {
-        self.diagnostics.error(span, message, hint);
+        if !self.is_stopped {
+            self.diagnostics.error(span, message, hint);
+        }
         Err(Failed)
     }
 
@@ -322,6 +330,7 @@ impl<'a> Parser<'a> {
             );
             // What follows is the rest of the same nest; its errors would be echoes.
             self.next = self.tokens.len();
+            self.is_stopped = true;
             return result;
         }
         self.depth += 1;

@@ -99,6 +99,11 @@ impl<'a> Preprocessor<'a> {
     /// Returns the position of the end of the text.
     pub fn run(&mut self, file: &str, text: &Arc<str>) -> u32 {
         let base = self.read_text(file, text);
+        if self.is_over_limit {
+            // What came so far makes no sense without the rest.
+            self.output.clear();
+            self.groups.clear();
+        }
         while let Some(group) = self.groups.pop() {
             self.diagnostics.error(
                 group.opened_at,

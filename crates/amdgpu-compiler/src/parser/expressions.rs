@@ -415,6 +415,10 @@ impl Parser<'_> {
                     let part = self.bump();
                     match literals::string(self.sources.text(part.span)) {
                         Some(more) => bytes.extend(more),
+                        // One that is not closed was told of by the lexer.
+                        None if !self.sources.text(part.span).ends_with('"') => {
+                            return Err(super::Failed);
+                        }
                         None => {
                             return self.fail(
                                 part.site,

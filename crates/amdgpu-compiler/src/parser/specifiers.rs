@@ -178,10 +178,19 @@ impl Parser<'_> {
                                     | TokenKind::ColonColon
                             )
                         {
-                            return match hint {
-                                Some(feature) => self.refuse(token.site, feature, None),
-                                None => self.fail(token.site, format!("unknown type '{name}'"), Some("declare it with typedef, using, struct or enum before this line")),
-                            };
+                            if let Some(feature) = hint {
+                                self.diagnostics.unsupported(
+                                    token.site,
+                                    format!("{feature} is not supported"),
+                                    Some("docs/language.md lists what is supported"),
+                                );
+                            } else {
+                                self.diagnostics.error(token.site, format!("unknown type '{name}'"), Some("declare it with typedef, using, struct or enum before this line"));
+                            }
+                            // Going on finds the other mistakes of the declaration.
+                            named = Some(self.unknown_type()?);
+                            end = self.previous_span();
+                            continue;
                         }
                         break;
                     }
@@ -268,6 +277,25 @@ impl Parser<'_> {
         };
         self.expect(TokenKind::RightParen, "after the expression")?;
         Ok(kind)
+    }
+
+    /// Past a name that is unknown, with its arguments and what stands inside of it.
+    fn unknown_type(&mut self) -> Parse<TypeKind> {
+        loop {
+            self.bump();
+            if self.at(TokenKind::Less) {
+                let Some(after) = self.after_angles(0) else {
+                    return Err(super::Failed);
+                };
+                for _ in 0..after {
+                    self.bump();
+                }
+            }
+            if !self.at(TokenKind::ColonColon) || self.peek_at(1).kind != TokenKind::Identifier {
+                return Ok(TypeKind::Unknown);
+            }
+            self.bump();
+        }
     }
 
     /// Whether this is a type of HIP or CUDA that is refused by name.

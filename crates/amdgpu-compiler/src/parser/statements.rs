@@ -472,9 +472,8 @@ impl Parser<'_> {
         // `vec3 a = …` with an unknown vec3, told as what it is.
         if first.kind == TokenKind::Identifier
             && (next.kind == TokenKind::Identifier || self.is_foreign_type(first.symbol))
-            && self.specifiers(true).is_err()
         {
-            return Err(super::Failed);
+            return self.declaration_statement();
         }
         let value = self.expression()?;
         self.expect(TokenKind::Semicolon, "after the statement")?;

@@ -272,10 +272,11 @@ fn delete(function: &mut Function, block: usize, dead: &[Value]) {
     if dead.is_empty() {
         return;
     }
-    function.blocks[block]
-        .instructions
-        .retain(|value| !dead.contains(value));
     for value in dead {
         function.values[value.0 as usize].op = Op::Nothing;
     }
+    let values = &function.values;
+    function.blocks[block]
+        .instructions
+        .retain(|value| !matches!(values[value.0 as usize].op, Op::Nothing));
 }

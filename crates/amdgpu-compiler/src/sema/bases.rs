@@ -8,6 +8,9 @@ use crate::interner::Symbol;
 use crate::source::Span;
 use crate::types::{BitRange, Field, MAX_OBJECT_BYTES, Type, TypeId, TypeTable};
 
+/// Bases of bases: what a lookup walks through.
+const MAX_BASE_DEPTH: u32 = 64;
+
 /// A place for the next field.
 struct Cursor {
     offset: u64,
@@ -123,7 +126,22 @@ impl<'a> Sema<'a> {
             );
             return false;
         }
+        if is_base && self.base_depth(ty) >= MAX_BASE_DEPTH {
+            self.error(
+                field.span,
+                format!("bases are nested more than {MAX_BASE_DEPTH} levels deep"),
+            );
+            return false;
+        }
         !is_unfinished
+    }
+
+    fn base_depth(&self, ty: TypeId) -> u32 {
+        let bases = self.bases_of(ty).into_iter();
+        bases
+            .map(|(base, _)| 1 + self.base_depth(base))
+            .max()
+            .unwrap_or(0)
     }
 
     fn place_field(&mut self, cursor: &mut Cursor, ty: TypeId, is_base: bool) -> u64 {

@@ -54,6 +54,7 @@ impl<'a> Sema<'a> {
 
     pub(super) fn resolve(&mut self, ty: &'a TypeExpr) -> TypeId {
         match &ty.kind {
+            TypeKind::Unknown => TypeTable::ERROR,
             TypeKind::Void => TypeTable::VOID,
             TypeKind::Scalar(scalar) => self.types.scalar(*scalar),
             TypeKind::Named(name) => match self.scopes.find(*name) {
