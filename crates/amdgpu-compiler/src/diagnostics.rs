@@ -75,6 +75,9 @@ impl fmt::Display for Diagnostic {
 /// Errors kept of one source; the rest is counted. More than this helps nobody.
 pub const MAX_ERRORS: usize = 200;
 
+/// Longest message: a few lines of a screen.
+const MAX_MESSAGE_BYTES: usize = 600;
+
 #[derive(Clone, Debug)]
 struct Message {
     severity: Severity,
@@ -191,12 +194,27 @@ impl Diagnostics {
         self.messages.push(Message {
             severity,
             span,
-            text,
-            hint: hint.map(str::to_owned),
+            text: shortened(text),
+            hint: hint.map(|hint| shortened(hint.to_owned())),
             is_unsupported,
             instances: Rc::clone(&self.instances),
         });
     }
+}
+
+/// A message that quotes a very long name keeps its start and its end.
+fn shortened(text: String) -> String {
+    if text.len() <= MAX_MESSAGE_BYTES {
+        return text;
+    }
+    let half = MAX_MESSAGE_BYTES / 2;
+    let start = (0..=half).rev().find(|at| text.is_char_boundary(*at));
+    let end = (text.len() - half..text.len()).find(|at| text.is_char_boundary(*at));
+    format!(
+        "{}…{}",
+        &text[..start.unwrap_or(0)],
+        &text[end.unwrap_or(text.len())..]
+    )
 }
 
 fn resolve_one(message: &Message, sources: &SourceMap) -> Diagnostic {
