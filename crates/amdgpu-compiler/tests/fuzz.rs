@@ -342,7 +342,7 @@ impl Grammar<'_> {
             2 => {
                 self.out.push_str(" while (a > 100) { a = a / 2; ");
                 self.statement();
-                self.out.push_str("}");
+                self.out.push('}');
             }
             3 => {
                 self.out.push_str(" switch (a & 3) { case 0: ");
