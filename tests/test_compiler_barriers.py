@@ -310,3 +310,36 @@ def test_structs_by_value_and_templates_with_shared_memory() -> None:
     Kernels(source)("k", (1,), (48,), scale, out, 3)
     t = (np.arange(48) + 1) % 48
     assert np.array_equal(out, t * 0.5 + np.array([10, 20, 30])[t % 3] + (t << 2) * 3)
+
+
+@pytest.mark.parametrize("work_items", ["", "if (t == 37) return;"])
+def test_kernels_of_many_barriers(work_items: str) -> None:
+    turns = 20
+    steps = "".join(
+        f"s[t] = v * {i + 3} + a; __syncthreads(); v += s[(t + {i + 1}) % 64] & 4095; __syncthreads();\n"
+        for i in range(turns)
+    )
+    source = f"""__global__ void k(int* out, int a) {{
+        __shared__ int s[64];
+        int t = threadIdx.x, v = out[t];
+        s[t] = 0;
+        __syncthreads();
+        {work_items}
+        {steps}
+        out[t] = v;
+    }}"""
+    t = np.arange(64)
+    out = t.astype(np.int32)
+    Kernels(source)("k", (1,), (64,), out, 5)
+    v, shared, runs = t.copy(), np.zeros(64, np.int64), t != 37 if work_items else t >= 0
+    for i in range(turns):
+        shared[runs] = (v * (i + 3) + 5)[runs]
+        v = np.where(runs, v + (shared[(t + i + 1) % 64] & 4095), v)
+    assert np.array_equal(out, v.astype(np.int32))
+
+
+def test_kernels_of_too_many_barriers_are_refused_on_the_cpu_alone() -> None:
+    source = "__global__ void k(int* a) { " + "__syncthreads(); " * 1001 + "}"
+    with pytest.raises(CompileFailed, match="more than 1000 barriers"):
+        emit(source)
+    assert "llvm.nvvm" in emit(source, "--target", "sm_90")["llvm_ir"]

@@ -251,7 +251,7 @@ fn pipeline(
     let phase = Instant::now();
     let mut module = lower::lower(&checked, &types, &sources);
     let table = message_table(&checked, &module, &sources);
-    if let Err(refusal) = cooperative::inline(&mut module) {
+    if let Err(refusal) = cooperative::inline(&mut module, target.kind == TargetKind::Host) {
         return Err(refused(refusal, &checked, &mut diagnostics, &sources));
     }
     telemetry.lower_ns = nanoseconds(phase);
@@ -367,8 +367,15 @@ fn refused(
             index,
             "a kernel with this many calls of functions with barriers, __shared__ memory or assert is not supported",
         ),
+        cooperative::Refusal::Meetings(index) => (
+            index,
+            "a kernel with more than 1000 barriers and operations of waves is not supported on the CPU",
+        ),
     };
-    let hint = "keep barriers, __shared__ memory and assert in the kernel itself";
+    let hint = match refusal {
+        cooperative::Refusal::Meetings(_) => "put them into a loop",
+        _ => "keep barriers, __shared__ memory and assert in the kernel itself",
+    };
     diagnostics.unsupported(program.functions[index].span, feature, Some(hint));
     failure(diagnostics.resolve(sources), diagnostics.dropped())
 }

@@ -6,16 +6,34 @@ use crate::ir::{BlockId, Function, Module, Op, Terminator, Type, Value};
 
 /// Instructions of one kernel after inlining: far above any kernel, small enough to compile in seconds.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
+/// Barriers and operations of waves in one kernel on the CPU: each becomes a loop, which takes LLVM about 10 ms.
+const MAX_MEETINGS: usize = 1000;
 
 /// Why a function could not be inlined: it calls itself, or a kernel grows past all bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
     Recursion(usize),
     Size(usize),
+    Meetings(usize),
 }
 
 /// Inlines, and removes the functions that are then unused.
-pub fn inline(module: &mut Module) -> Result<(), Refusal> {
+pub fn inline(module: &mut Module, is_host: bool) -> Result<(), Refusal> {
+    let is_cooperative = inline_kernels(module)?;
+    let meets = |function: &&Function| {
+        let values = function.blocks.iter().flat_map(|block| &block.instructions);
+        let meetings = values.filter(|value| matches!(function.op(**value), Op::Cooperative(operation, _) if operation.is_meeting()));
+        is_host && function.is_kernel && meetings.count() > MAX_MEETINGS
+    };
+    if let Some(index) = module.functions.iter().position(|function| meets(&function)) {
+        return Err(Refusal::Meetings(index));
+    }
+    remove(module, &is_cooperative);
+    Ok(())
+}
+
+/// Gives the functions that were inlined.
+fn inline_kernels(module: &mut Module) -> Result<Vec<bool>, Refusal> {
     let is_cooperative = reaching(module, is_cooperative);
     let callees = |function: &Function| -> Vec<usize> {
         let called = function.values.iter().filter_map(|value| match value.op {
@@ -29,7 +47,7 @@ pub fn inline(module: &mut Module) -> Result<(), Refusal> {
         .iter()
         .any(|function| !callees(function).is_empty())
     {
-        return remove(module, &is_cooperative);
+        return Ok(is_cooperative);
     }
     let graph: Vec<Vec<usize>> = module.functions.iter().map(callees).collect();
     for start in (0..graph.len()).filter(|index| is_cooperative[*index]) {
@@ -68,7 +86,7 @@ pub fn inline(module: &mut Module) -> Result<(), Refusal> {
         crate::lower::ssa::finish(&mut kernel);
         module.functions[index] = kernel;
     }
-    remove(module, &is_cooperative)
+    Ok(is_cooperative)
 }
 
 /// Calls of these functions of `device_lib/messages.hip` stand for something else in each kernel.
@@ -146,12 +164,10 @@ pub fn reaching(module: &Module, has: impl Fn(&Function) -> bool) -> Vec<bool> {
     reaches
 }
 
-#[allow(clippy::unnecessary_wraps)] // The last step of `inline`.
-fn remove(module: &mut Module, is_cooperative: &[bool]) -> Result<(), Refusal> {
+fn remove(module: &mut Module, is_cooperative: &[bool]) {
     retain(module, |index, function| {
         function.is_kernel || !is_cooperative[index]
     });
-    Ok(())
 }
 
 /// Keeps the functions that `is_wanted` names, which must not call others.

@@ -138,7 +138,7 @@ impl Emitter<'_> {
     }
 
     fn region(
-        &self,
+        &mut self,
         kernel: &HostKernel,
         number: usize,
         region: &Region,
@@ -147,11 +147,12 @@ impl Emitter<'_> {
     ) {
         let r = format!("r{number}");
         let _ = writeln!(text, "{r}.begin:");
-        self.load_uniforms(kernel, &r, "u", text);
-        text.push_str(&LOOPS_BEFORE.replace('@', &r));
-        element_addresses(kernel, &r, text);
+        let mut body = String::new();
+        self.load_uniforms(kernel, &r, "u", &mut body);
+        body.push_str(&LOOPS_BEFORE.replace('@', &r));
+        element_addresses(kernel, &r, &mut body);
         let _ = writeln!(
-            text,
+            body,
             "  %{r}.next = call i32 @{}({})",
             names::quoted(&self.module.functions[region.function].name),
             self.region_arguments(kernel, region, arguments, &r, "u")
@@ -160,13 +161,13 @@ impl Emitter<'_> {
             Exit::One(_) => {}
             Exit::Uniform => {
                 let _ = writeln!(
-                    text,
+                    body,
                     "  store i32 %{r}.next, ptr %next.u, align 4, !llvm.access.group !0"
                 );
             }
             Exit::Varying => {
                 let _ = writeln!(
-                    text,
+                    body,
                     "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i\n  store i32 %{r}.next, ptr %{r}.s, align 4, !llvm.access.group !0"
                 );
             }
@@ -176,11 +177,14 @@ impl Emitter<'_> {
         } else {
             String::new()
         };
-        text.push_str(
+        body.push_str(
             &LOOPS_AFTER
                 .replace('@', &r)
                 .replace("LOOP_METADATA", &metadata),
         );
+        let ends = [format!("{r}.begin"), format!("{r}.end")];
+        let body = self.region_loop(kernel, number, arguments, &[], [&ends[0], &ends[1]], body);
+        text.push_str(&body);
         let _ = match region.exit {
             Exit::One(_) => writeln!(text, "  br label %dispatch"),
             Exit::Uniform => writeln!(

@@ -166,23 +166,24 @@ impl Emitter<'_> {
         if let Entry::Wave(Some(exchange)) = &region.entry {
             self.exchange(exchange, &r, text);
         }
-        self.load_uniforms(kernel, &r, "w.u", text);
-        text.push_str(&LANES_BEFORE.replace('#', &r));
-        element_addresses(kernel, &r, text);
+        let mut body = String::new();
+        self.load_uniforms(kernel, &r, "w.u", &mut body);
+        body.push_str(&LANES_BEFORE.replace('#', &r));
+        element_addresses(kernel, &r, &mut body);
         let function = names::quoted(&self.module.functions[region.function].name);
         let list = self.region_arguments(kernel, region, arguments, &r, "w.u");
-        let _ = writeln!(text, "  %{r}.next = call i32 @{function}({list})");
+        let _ = writeln!(body, "  %{r}.next = call i32 @{function}({list})");
         match region.exit {
             Exit::One(_) => {}
             Exit::Uniform => {
                 let _ = writeln!(
-                    text,
+                    body,
                     "  store i32 %{r}.next, ptr %next.u, align 4, !llvm.access.group !0"
                 );
             }
             Exit::Varying => {
                 let _ = writeln!(
-                    text,
+                    body,
                     "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i\n  store i32 %{r}.next, ptr %{r}.s, align 4, !llvm.access.group !0"
                 );
             }
@@ -192,11 +193,19 @@ impl Emitter<'_> {
         } else {
             String::new()
         };
-        text.push_str(
+        body.push_str(
             &LANES_AFTER
                 .replace('#', &r)
                 .replace("LOOP_METADATA", &metadata),
         );
+        let own: Vec<String> = ["i64 %w.first", "i32 %w.x", "i32 %w.y", "i32 %w.z"]
+            .into_iter()
+            .map(str::to_owned)
+            .chain([format!("i64 %{r}.lanes")])
+            .collect();
+        let ends = [format!("{r}.begin"), format!("{r}.done")];
+        let body = self.region_loop(kernel, number, arguments, &own, [&ends[0], &ends[1]], body);
+        text.push_str(&body);
         let _ = match region.exit {
             Exit::Varying => writeln!(text, "  br label %resolve"),
             Exit::Uniform => writeln!(
