@@ -25,7 +25,11 @@ pub fn inline(module: &mut Module, is_host: bool) -> Result<(), Refusal> {
         let meetings = values.filter(|value| matches!(function.op(**value), Op::Cooperative(operation, _) if operation.is_meeting()));
         is_host && function.is_kernel && meetings.count() > MAX_MEETINGS
     };
-    if let Some(index) = module.functions.iter().position(|function| meets(&function)) {
+    if let Some(index) = module
+        .functions
+        .iter()
+        .position(|function| meets(&function))
+    {
         return Err(Refusal::Meetings(index));
     }
     remove(module, &is_cooperative);

@@ -37,6 +37,8 @@ pub(crate) struct Emitter<'a> {
     /// Functions that operations are calls of.
     helpers: BTreeSet<String>,
     wave_size: u32,
+    /// Permutes 32 words by one instruction.
+    has_wide_permutes: bool,
     out: String,
 }
 
@@ -57,6 +59,7 @@ pub fn emit(
         declarations: BTreeSet::new(),
         helpers: BTreeSet::new(),
         wave_size: target.wave_size(),
+        has_wide_permutes: target.has_wide_permutes(),
         out: String::with_capacity(
             module
                 .functions

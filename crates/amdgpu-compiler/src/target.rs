@@ -81,6 +81,11 @@ impl Target {
         !self.is_x86() || self.is_level_3() || self.has_feature("+f16c")
     }
 
+    /// Has AVX-512 and its permutation of two registers.
+    pub(crate) fn has_wide_permutes(&self) -> bool {
+        self.is_x86() && (self.cpu == "x86-64-v4" || self.has_feature("+avx512f"))
+    }
+
     /// Rounds float to bfloat16 in hardware, denormals included (x86 flushes them).
     pub(crate) fn has_bfloat(&self) -> bool {
         let number = self

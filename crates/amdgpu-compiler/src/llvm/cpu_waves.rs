@@ -110,7 +110,14 @@ impl Emitter<'_> {
                     text,
                     "  call void @agpu.wave.shuffle.{word}({words}, ptr %w.c{sources}, ptr %w.c{result}, {lanes})"
                 );
-                self.wave_helper(&SHUFFLE.replace("TYPE", word));
+                let is_permuted = self.has_wide_permutes && exchange.word == Type::I32;
+                let all = if is_permuted { PERMUTE } else { GATHER };
+                if is_permuted {
+                    self.declarations.insert(format!(
+                        "declare <16 x i32> @{PERMUTATION}(<16 x i32>, <16 x i32>, <16 x i32>) #1"
+                    ));
+                }
+                self.wave_helper(&SHUFFLE.replace("ALL", all).replace("TYPE", word));
             }
             (Cooperation::WaveBallot, _) => {
                 let _ = writeln!(
@@ -462,14 +469,28 @@ const FILL: &str = "define internal void @agpu.wave.fill(ptr %states, i64 %lanes
 }
 ";
 
-/// The value of the source; the own one where the source is not there.
-const SHUFFLE: &str = "define internal void @agpu.wave.shuffle.TYPE(ptr noalias %words, ptr noalias %sources, ptr noalias %results, i64 %lanes) #0 {
-entry:
-  %unused = sub nuw nsw i64 64, SIZE
-  %full = lshr i64 -1, %unused
-  %is_full = icmp eq i64 %lanes, %full
-  br i1 %is_full, label %all, label %some
-all:
+/// The two registers that hold the words of a wave, by 32 indices.
+const PERMUTATION: &str = "llvm.x86.avx512.vpermi2var.d.512";
+const PERMUTE: &str = "all:
+  %w.high.p = getelementptr inbounds i32, ptr %words, i64 16
+  %w.low = load <16 x i32>, ptr %words, align 4
+  %w.high = load <16 x i32>, ptr %w.high.p, align 4
+  %s.high.p = getelementptr inbounds i32, ptr %sources, i64 16
+  %s.low = load <16 x i32>, ptr %sources, align 4
+  %s.high = load <16 x i32>, ptr %s.high.p, align 4
+  %is.low = icmp ult <16 x i32> %s.low, splat (i32 SIZE)
+  %is.high = icmp ult <16 x i32> %s.high, splat (i32 SIZE)
+  %p.low = call <16 x i32> @llvm.x86.avx512.vpermi2var.d.512(<16 x i32> %w.low, <16 x i32> %s.low, <16 x i32> %w.high)
+  %p.high = call <16 x i32> @llvm.x86.avx512.vpermi2var.d.512(<16 x i32> %w.low, <16 x i32> %s.high, <16 x i32> %w.high)
+  %r.low = select <16 x i1> %is.low, <16 x i32> %p.low, <16 x i32> %w.low
+  %r.high = select <16 x i1> %is.high, <16 x i32> %p.high, <16 x i32> %w.high
+  %r.high.p = getelementptr inbounds i32, ptr %results, i64 16
+  store <16 x i32> %r.low, ptr %results, align 4
+  store <16 x i32> %r.high, ptr %r.high.p, align 4
+  br label %done
+";
+
+const GATHER: &str = "all:
   %a = phi i64 [ 0, %entry ], [ %a.next, %all ]
   %a.s = getelementptr inbounds i32, ptr %sources, i64 %a
   %a.source = load i32, ptr %a.s, align 4
@@ -483,7 +504,16 @@ all:
   %a.next = add nuw nsw i64 %a, 1
   %a.more = icmp ult i64 %a.next, SIZE
   br i1 %a.more, label %all, label %done
-some:
+";
+
+/// The value of the source; the own one where the source is not there.
+const SHUFFLE: &str = "define internal void @agpu.wave.shuffle.TYPE(ptr noalias %words, ptr noalias %sources, ptr noalias %results, i64 %lanes) #0 {
+entry:
+  %unused = sub nuw nsw i64 64, SIZE
+  %full = lshr i64 -1, %unused
+  %is_full = icmp eq i64 %lanes, %full
+  br i1 %is_full, label %all, label %some
+ALLsome:
   %rest = phi i64 [ %lanes, %entry ], [ %rest.next, %some ]
   %s = call i64 @llvm.cttz.i64(i64 %rest, i1 true)
   %s.s = getelementptr inbounds i32, ptr %sources, i64 %s
