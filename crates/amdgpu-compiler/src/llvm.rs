@@ -8,6 +8,7 @@ mod cpu_waves;
 mod function;
 mod intrinsics;
 mod names;
+mod wave_functions;
 mod waves;
 
 use std::collections::BTreeSet;
