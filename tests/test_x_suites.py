@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import sys
+from pathlib import Path
 
 import pytest
 from x import (
+    excerpts,
     suites,
     summaries,
 )
@@ -115,3 +118,80 @@ def test_failed_build_counts_as_a_failure_of_the_run(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(suites.SUITES, "zig", lambda _ctx: summaries.Counts(passed=1))
     console, _ = plain_console()
     assert suites.run_suites(console, ["zig"], [], build_failures=[("nim library", Failure("it does not build"))]) == 1
+
+
+CARGO_OUTPUT = """
+running 3 tests
+test pool::runs ... ok
+test pool::stops ... FAILED
+
+failures:
+
+---- pool::stops stdout ----
+
+thread 'pool::stops' (71) panicked at crates/hal/src/pool.rs:99:30:
+assertion `left == right` failed
+  left: 1
+ right: 2
+stack backtrace:
+   0: panic_fmt
+
+failures:
+    pool::stops
+
+test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s
+"""
+
+
+def test_the_panic_of_a_failed_rust_test_is_shown_whatever_follows_it() -> None:
+    # The tail of a workspace run is what the other crates printed.
+    text = excerpts.of_cargo(CARGO_OUTPUT + "running 0 tests\n" * 500)
+    assert text.startswith("---- pool::stops stdout ----")
+    assert "panicked at crates/hal/src/pool.rs:99:30" in text
+    assert "right: 2" in text
+    assert text.count("running 0 tests") == excerpts.TAIL_LINES
+
+
+def test_rust_binaries_that_die_without_naming_a_test_are_explained() -> None:
+    text = excerpts.of_cargo(
+        "test fork::child has been running for over 60 seconds\n"
+        "  process didn't exit successfully: `target/debug/deps/fork-1` (signal: 11, SIGSEGV)\n" + "\n" * 200
+    )
+    assert "fork::child has been running" in text
+    assert "signal: 11, SIGSEGV" in text
+
+
+def test_reports_of_failed_python_tests_are_shown_whatever_follows_them() -> None:
+    output = (
+        "..F\n=== FAILURES ===\n____ test_a ____\ntests/test_a.py:3: in test_a\n    assert x == 1\nE   assert 2 == 1\n"
+        "____ test_b ____\nE   KeyError\n=== warnings summary ===\n" + "a warning\n" * 500
+    )
+    text = excerpts.of_pytest(output)
+    assert text.startswith("____ test_a ____\ntests/test_a.py:3: in test_a")
+    assert "E   KeyError" in text
+    assert text.count("a warning") == excerpts.TAIL_LINES
+
+
+def test_long_reports_keep_their_begin_and_their_end() -> None:
+    output = "=== ERRORS ===\n___ one ___\n" + "".join(f"line {number}\n" for number in range(1000)) + "=== end ===\n"
+    text = excerpts.of_pytest(output).split("\n\n")[0]
+    assert "line 0\n" in text
+    assert text.endswith("line 999")
+    assert "921 lines are left out here" in text
+
+
+def test_output_without_reports_is_shown_from_its_end() -> None:
+    output = "\n".join(f"line {number}" for number in range(1000))
+    for excerpt in (excerpts.of_cargo, excerpts.of_pytest, excerpts.of_others):
+        assert excerpt(output).splitlines()[-1] == "line 999"
+        assert len(excerpt(output).splitlines()) == 2 * excerpts.TAIL_LINES
+
+
+def test_a_failing_runner_shows_its_failures_and_names_its_log(tmp_path: Path) -> None:
+    script = tmp_path / "runner.py"
+    script.write_text(f"print({CARGO_OUTPUT!r}); print('later ' * 9, sep=chr(10)); raise SystemExit(101)")
+    console, stream = plain_console()
+    ctx = suites.Context(console, (), verbose=False)
+    ctx.run([sys.executable, str(script)], name="excerpt", excerpt=excerpts.of_cargo)
+    assert "panicked at crates/hal/src/pool.rs:99:30" in stream.getvalue()
+    assert "the whole output: " in stream.getvalue()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from x import native, process, rust, summaries
+from x import excerpts, native, process, rust, summaries
 from x.build import julia_is_usable, libraries_environment
 from x.console import Console, seconds_text
 from x.failure import Failure
@@ -27,8 +27,15 @@ class Context:
     passed_on: tuple[str, ...]
     verbose: bool
 
-    def run(self, command: Sequence[str], *, name: str, environment: dict[str, str] | None = None) -> process.Finished:
-        """Runs a runner; its whole output is shown when it fails or when the user asked for it."""
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        name: str,
+        environment: dict[str, str] | None = None,
+        excerpt: Callable[[str], str] = excerpts.of_others,
+    ) -> process.Finished:
+        """Runs a runner. When it fails, `excerpt` of its output is shown; all of it when the user asked for it."""
         variables = {**rust.cargo_environment(), **(environment or {})}
         done = process.run(
             command,
@@ -40,7 +47,8 @@ class Context:
         if self.verbose:
             self.console.line(done.output.rstrip())
         elif done.exit_code:
-            self.console.line(done.tail(80))
+            self.console.line(excerpt(done.output))
+            self.console.line(f"(the whole output: {shown(done.log)})")
         return done
 
 
@@ -60,7 +68,7 @@ class Absent(Exception):
 def _rust(ctx: Context) -> Counts:
     scope = () if any(argument in ("-p", "--package") for argument in ctx.passed_on) else ("--workspace",)
     command = [rust.cargo_command(), "test", *scope, "--no-fail-fast", *ctx.passed_on]
-    done = ctx.run(command, name="rust", environment=libraries_environment())
+    done = ctx.run(command, name="rust", environment=libraries_environment(), excerpt=excerpts.of_cargo)
     return summaries.read_cargo(done.output).settle(done.exit_code, "cargo test")
 
 
@@ -120,7 +128,7 @@ def tool_tests(root: Path = ROOT) -> list[Path]:
 
 def _pytest(ctx: Context, name: str, arguments: Sequence[str]) -> Counts:
     command = [str(VENV_PYTHON), "-m", "pytest", "-q", "-r", "fEsx", "--tb=short", *arguments, *ctx.passed_on]
-    done = ctx.run(command, name=name)
+    done = ctx.run(command, name=name, excerpt=excerpts.of_pytest)
     return summaries.read_pytest(done.output).settle(done.exit_code, f"pytest ({name})")
 
 
