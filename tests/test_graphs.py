@@ -282,3 +282,16 @@ def test_launches_of_replays_are_counted(device, add, x):
     before = launches()
     graph.replay()
     assert launches() - before == 5
+
+
+def test_what_kernels_of_a_graph_print_arrives(device, capsys):
+    hello = device.compile_kernel('__global__ void hello(int n) { if (threadIdx.x == 0) printf("hello %d\\n", n); }')
+    with amdgpu.Graph() as graph:
+        hello[1, 1](7)
+    assert capsys.readouterr().out == ""
+    graph.replay()
+    assert capsys.readouterr().out == "hello 7\n"
+    stream = device.create_stream()
+    graph.replay(stream)
+    stream.synchronize()
+    assert capsys.readouterr().out == "hello 7\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, codegen
 from amdgpu.errors import ClosedError, CoreNotEnabledError, InvalidArgumentError
 from amdgpu.types import CORE_TYPES, DeviceInfo, KernelResult, OptimizationLevel, TelemetryLevel
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from amdgpu.kernel import PendingKernel
+
+# The native module imports it when something is compiled. A child that is forked while another thread is inside an import would wait in it
+# for ever, so it is imported here, without LLVM.
+_CODEGEN = codegen
 
 OPTIMIZATION_LEVELS = ("none", "low", "high", "max")
 

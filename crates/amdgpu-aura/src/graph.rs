@@ -13,6 +13,7 @@ use amdgpu_telemetry::{Kind, NameId, intern, now_ns, span};
 use crate::context::{Context, Shared};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, LaunchTimes, PackedArguments};
+use crate::messages::Port;
 
 /// Where a command was submitted: a stream, by its number, or no stream, which means that the program waited for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -374,6 +375,12 @@ impl Graph {
         if let Some(stream) = stream {
             // SAFETY: launches were checked when they were recorded; memory is the caller's promise.
             unsafe { stream.replay(graph.as_ref())? };
+            if self.ports().next().is_some() {
+                let end = shared.device().create_event()?;
+                stream.record(&end)?;
+                self.ports()
+                    .for_each(|port| port.launched(stream.id(), &end));
+            }
         } else {
             let mut replay = span(Kind::Launch, self.name);
             replay.record.device = shared.index();
@@ -382,11 +389,17 @@ impl Graph {
             unsafe { stream.replay(graph.as_ref())? };
             stream.synchronize()?;
             times.duration_ns = now_ns() - start_ns;
+            self.ports().try_for_each(|port| port.deliver())?;
         }
         for (kernel, count) in &self.launches {
             kernel.count_launches(*count);
         }
         Ok(times)
+    }
+
+    /// Where its kernels leave what they print.
+    fn ports(&self) -> impl Iterator<Item = &Arc<Port>> {
+        self.launches.iter().filter_map(|(kernel, _)| kernel.port())
     }
 
     fn built(&self, shared: &Shared) -> Result<Arc<dyn hal::Graph>> {

@@ -483,7 +483,8 @@ impl Kernel {
         block: &[u8],
         stream: &Arc<dyn Stream>,
     ) -> Result<LaunchTimes> {
-        if !self.is_next_timed() {
+        // What kernels print is fetched behind an event, so those that do have one each.
+        if self.port.is_none() && !self.is_next_timed() {
             let start_ns = now_ns();
             // SAFETY: as `launch`.
             unsafe { stream.launch(self.function.as_ref(), config, block)? };
@@ -561,6 +562,11 @@ impl Kernel {
 
     pub(crate) fn function(&self) -> &Arc<dyn Function> {
         &self.function
+    }
+
+    /// Where the kernel leaves what it prints.
+    pub(crate) fn port(&self) -> Option<&Arc<Port>> {
+        self.port.as_ref()
     }
 
     /// Launches that ran as part of something that is measured as a whole.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use amdgpu_compiler::messages::{
     MESSAGE_HEADER_WORDS, MESSAGE_VARIABLE, MESSAGE_WORDS, Message, MessageTable,
 };
-use amdgpu_hal::{CopyDirection, Device, DevicePointer, Event, GlobalMemory, Module};
+use amdgpu_hal::{CopyDirection, Device, DevicePointer, Event, ForkLocal, GlobalMemory, Module};
 
 use crate::error::{Error, Result};
 
@@ -24,7 +24,7 @@ pub type Output = fn(&str);
 
 static OUTPUT: OnceLock<Output> = OnceLock::new();
 /// Ports with launches in streams that were not looked at since.
-static WAITING: Mutex<Vec<Weak<Port>>> = Mutex::new(Vec::new());
+static WAITING: ForkLocal<Mutex<Vec<Weak<Port>>>> = ForkLocal::new(Mutex::default);
 static WAITING_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Where text goes that kernels print; standard output unless this is called, which counts once.

@@ -1,9 +1,11 @@
 //! The pipeline.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+
+use once_cell::race::OnceBox;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::error::Error;
@@ -50,10 +52,11 @@ pub struct CompiledUnit {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compiler;
 
-static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
+/// Two threads that come first may both load it. What makes one wait for the other would also make a child wait that is forked meanwhile.
+static LIBRARY: OnceBox<Result<Library, String>> = OnceBox::new();
 
 fn library() -> Result<&'static Library, Error> {
-    let library = LIBRARY.get_or_init(Library::load);
+    let library = LIBRARY.get_or_init(|| Box::new(Library::load()));
     library.as_ref().map_err(|message| Error::Internal {
         message: format!("the device library does not compile: {message}"),
     })

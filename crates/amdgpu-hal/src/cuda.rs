@@ -5,7 +5,10 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use once_cell::race::OnceBox;
 
 use crate::gpu::functions::Dialect;
 use crate::gpu::vendor::{Attributes, Vendor};
@@ -61,7 +64,8 @@ static VENDOR: Vendor = Vendor {
     // ILLEGAL_INSTRUCTION, MISALIGNED_ADDRESS, INVALID_ADDRESS_SPACE, INVALID_PC, LAUNCH_FAILED.
     lost_statuses: &[214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719],
     has_load_log: true,
-    loaded: OnceLock::new(),
+    loaded: OnceBox::new(),
+    loading: AtomicU64::new(0),
 };
 
 fn libraries() -> Vec<PathBuf> {

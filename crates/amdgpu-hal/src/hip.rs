@@ -5,7 +5,10 @@
 
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use once_cell::race::OnceBox;
 
 use crate::gpu::functions::Dialect;
 use crate::gpu::vendor::{Attributes, Vendor};
@@ -66,7 +69,8 @@ static VENDOR: Vendor = Vendor {
     // ECCNotCorrectable, IllegalAddress, LaunchTimeOut, ContextIsDestroyed, Assert, LaunchFailure.
     lost_statuses: &[214, 700, 702, 709, 710, 719],
     has_load_log: false,
-    loaded: OnceLock::new(),
+    loaded: OnceBox::new(),
+    loading: AtomicU64::new(0),
 };
 
 fn libraries() -> Vec<PathBuf> {

@@ -45,7 +45,7 @@ pub use device::{Device, DevicePointer, MemoryInfo, MemoryKind};
 pub use driver::Driver;
 pub use error::{Error, Result};
 pub use event::Event;
-pub use fork::ForkMark;
+pub use fork::{ForkLocal, ForkMark};
 pub use graph::{Graph, GraphCommand, GraphPlan, GraphStep};
 pub use info::{CacheSizes, DeviceInfo, DeviceKind};
 pub use module::{Function, GlobalMemory, Module};

@@ -1,11 +1,10 @@
 //! LLVM, reached through the Python package `llvmlite`.
 
-use std::sync::OnceLock;
-
 use amdgpu_abi::Language;
 use amdgpu_aura::Toolchain;
 use amdgpu_compiler::{CodeGenerator, CodegenRequest, Error, Target};
 use amdgpu_telemetry::Boundary;
+use once_cell::race::OnceBox;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 
@@ -15,7 +14,7 @@ static GENERATE: Boundary = Boundary::new(Language::Rust, Language::Python, "cod
 pub struct PythonCodeGenerator;
 
 /// Asked for once: it goes into every cache key, also of processes that never load LLVM.
-static IDENTITY: OnceLock<String> = OnceLock::new();
+static IDENTITY: OnceBox<String> = OnceBox::new();
 
 impl CodeGenerator for PythonCodeGenerator {
     fn generate(&self, llvm_ir: &str, request: &CodegenRequest) -> Result<Vec<u8>, Error> {
@@ -42,13 +41,13 @@ impl CodeGenerator for PythonCodeGenerator {
     fn identity(&self) -> String {
         IDENTITY
             .get_or_init(|| {
-                Python::attach(|py| {
+                Box::new(Python::attach(|py| {
                     py.import("amdgpu.codegen")
                         .and_then(|module| module.call_method0("identity"))
                         .and_then(|identity| identity.extract::<String>())
                         // Without LLVM nothing can be compiled, and what is cached under this name is never found.
                         .unwrap_or_else(|_| "none".to_owned())
-                })
+                }))
             })
             .clone()
     }

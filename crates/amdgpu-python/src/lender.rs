@@ -7,7 +7,7 @@ use amdgpu_abi::layout::{
 };
 use amdgpu_abi::{DeviceRef, ErrorCode, Language};
 use amdgpu_hal as hal;
-use amdgpu_hal::{DeviceKind, DevicePointer, ForkMark, registry};
+use amdgpu_hal::{DeviceKind, DevicePointer, ForkLocal, registry};
 use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, raise};
@@ -15,8 +15,8 @@ use crate::errors::{IntoPyResult, raise};
 /// `kDLCUDAManaged` of DLPack 1.1: host and device reach it at one address.
 const DEVICE_CUDA_MANAGED: i32 = 13;
 
-/// Devices opened for the memory of other libraries. Used only while the interpreter is held, so that no fork finds it locked.
-static LENDERS: Mutex<Vec<(ForkMark, Arc<dyn hal::Device>)>> = Mutex::new(Vec::new());
+/// Devices opened for the memory of other libraries.
+static LENDERS: ForkLocal<Mutex<Vec<Arc<dyn hal::Device>>>> = ForkLocal::new(Mutex::default);
 
 /// Who reaches memory, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,8 +91,8 @@ pub fn device(py: Python<'_>, name: &str) -> PyResult<Arc<dyn hal::Device>> {
     let lock = || LENDERS.lock().unwrap_or_else(PoisonError::into_inner);
     let known = lock()
         .iter()
-        .find(|(mark, device)| mark.is_current() && !device.is_lost() && device.info().name == name)
-        .map(|(_, device)| Arc::clone(device));
+        .find(|device| !device.is_lost() && device.info().name == name)
+        .cloned();
     if let Some(device) = known {
         return Ok(device);
     }
@@ -101,8 +101,8 @@ pub fn device(py: Python<'_>, name: &str) -> PyResult<Arc<dyn hal::Device>> {
         raise(py, ErrorCode::WrongDevice, Language::Rust, &message)
     })?;
     let mut lenders = lock();
-    lenders.retain(|(mark, device)| mark.is_current() && !device.is_lost());
-    lenders.push((ForkMark::current(), Arc::clone(&opened)));
+    lenders.retain(|device| !device.is_lost());
+    lenders.push(Arc::clone(&opened));
     Ok(opened)
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amdgpu.codegen.loader import binding
+from amdgpu.codegen.loader import binding, loading
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -32,7 +32,8 @@ def identity() -> str:
     Does not load LLVM: a process that finds all its kernels in the cache never needs it, and a version of llvmlite belongs to one
     version of LLVM.
     """
-    import llvmlite
+    with loading():
+        import llvmlite
 
     return f"llvmlite {llvmlite.__version__}, pipelines {_PIPELINES}"
 

@@ -79,6 +79,7 @@ impl CpuGraph {
 
     /// Hands one replay to the stream behind `queue` and to the lanes' own queues.
     pub(super) fn replay(&self, queue: &Arc<Queue>) -> Result<()> {
+        queue.check_process()?;
         let mut latest = self.0.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let run = Arc::new(Run {
             graph: Arc::clone(&self.0),

@@ -1,8 +1,10 @@
 //! Host memory with accounts.
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+
+use once_cell::race::OnceBox;
 
 use crate::{DevicePointer, Error, MemoryKind, Result};
 
@@ -18,7 +20,7 @@ pub(super) struct Budget {
     used_bytes: AtomicU64,
 }
 
-static PROCESS: OnceLock<Arc<Budget>> = OnceLock::new();
+static PROCESS: OnceBox<Arc<Budget>> = OnceBox::new();
 
 impl Budget {
     pub fn new(limit_bytes: u64) -> Arc<Self> {
@@ -34,7 +36,7 @@ impl Budget {
             return Ok(Arc::clone(budget));
         }
         let budget = Self::new(super::limits::memory_limit_bytes()?);
-        Ok(Arc::clone(PROCESS.get_or_init(|| budget)))
+        Ok(Arc::clone(PROCESS.get_or_init(|| Box::new(budget))))
     }
 
     pub fn limit_bytes(&self) -> u64 {

@@ -13,14 +13,14 @@ mod slot;
 use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
 
 use placement::Placement;
 use slot::Slot;
 
-use crate::fork::ForkMark;
+use crate::fork::{ForkLocal, ForkMark};
 use crate::{Error, Result};
 
 /// More threads than the largest machines in use have cores.
@@ -60,34 +60,11 @@ struct Shared {
     slot_exhaustions: AtomicU64,
 }
 
-static GLOBAL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
+static GLOBAL: ForkLocal<Pool> = ForkLocal::new(|| Pool::new(configured_threads()));
 
 /// The pool of the process, with `AMDGPU_CPU_THREADS` threads or one for each core this process may use.
 pub fn global() -> &'static Pool {
-    let current = GLOBAL.load(Ordering::Acquire);
-    // SAFETY: the pointer is null or comes from Box::leak below and is never freed.
-    if let Some(pool) = unsafe { current.as_ref() }
-        && pool.mark.is_current()
-    {
-        return pool;
-    }
-    install_global(current)
-}
-
-/// The pool of a forked parent is left behind, not freed: its threads do not exist here and its locks may be held for ever.
-#[cold]
-fn install_global(previous: *mut Pool) -> &'static Pool {
-    let fresh = Box::into_raw(Box::new(Pool::new(configured_threads())));
-    match GLOBAL.compare_exchange(previous, fresh, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: `fresh` was just leaked.
-        Ok(_) => unsafe { &*fresh },
-        Err(winner) => {
-            // SAFETY: `fresh` came from Box::into_raw and was not published.
-            drop(unsafe { Box::from_raw(fresh) });
-            // SAFETY: another thread published `winner` the same way; it is never freed.
-            unsafe { &*winner }
-        }
-    }
+    &GLOBAL
 }
 
 fn configured_threads() -> u32 {

@@ -134,6 +134,11 @@ impl Queue {
         }
     }
 
+    /// An error in a forked child.
+    pub fn check_process(&self) -> Result<()> {
+        self.mark.check("the stream")
+    }
+
     /// The right to run a command here and now, if this queue works that way and is idle. Fails when an error sticks to the stream.
     pub fn begin_inline(self: &Arc<Self>) -> Result<Option<Turn<'_>>> {
         self.mark.check("the stream")?;

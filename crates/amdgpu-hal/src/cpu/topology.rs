@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::sync::OnceLock;
+
+use once_cell::race::OnceBox;
 
 use super::{architecture, limits};
 use crate::{CacheSizes, DeviceInfo, DeviceKind};
@@ -20,11 +21,12 @@ const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 
 /// Describes this machine as a device. The system is asked once: on large machines that takes milliseconds.
 pub(super) fn device_info(total_memory_bytes: u64) -> DeviceInfo {
-    static DESCRIPTION: OnceLock<DeviceInfo> = OnceLock::new();
+    // A child forked while a thread asks does not wait for that thread.
+    static DESCRIPTION: OnceBox<DeviceInfo> = OnceBox::new();
     DeviceInfo {
         total_memory_bytes,
         logical_cores: Some(limits::logical_cores()),
-        ..DESCRIPTION.get_or_init(describe).clone()
+        ..DESCRIPTION.get_or_init(|| Box::new(describe())).clone()
     }
 }
 

@@ -57,10 +57,19 @@ impl fmt::Debug for Api {
 impl Api {
     /// The driver of a vendor, opened and initialised by the first call. The inner error says why there is none.
     pub fn of(vendor: &'static Vendor) -> Result<std::result::Result<&'static Self, String>> {
-        let loaded = vendor.loaded.get_or_init(|| Loaded {
-            outcome: Self::load(vendor),
-            mark: ForkMark::current(),
-        });
+        let mark = ForkMark::current();
+        let loaded = if let Some(loaded) = vendor.loaded.get() {
+            loaded
+        } else {
+            // A child forked while a thread of its parent was loading the driver would wait inside the driver for that thread.
+            mark.claim(&vendor.loading, vendor.driver)?;
+            vendor.loaded.get_or_init(|| {
+                Box::new(Loaded {
+                    outcome: Self::load(vendor),
+                    mark,
+                })
+            })
+        };
         match &loaded.outcome {
             Ok(api) => {
                 // A driver cannot be used in a child of the process that initialised it; neither vendor supports that.

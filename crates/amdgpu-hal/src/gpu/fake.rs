@@ -6,8 +6,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+
+use once_cell::race::OnceBox;
 
 use super::functions::{Address, Dialect, Handle, OUT_OF_MEMORY, SUCCESS, Status};
 use super::vendor::{Attributes, Vendor};
@@ -86,7 +88,8 @@ pub(super) static VENDOR: Vendor = Vendor {
     module_statuses: &[],
     lost_statuses: &[ILLEGAL_ADDRESS],
     has_load_log: false,
-    loaded: OnceLock::new(),
+    loaded: OnceBox::new(),
+    loading: AtomicU64::new(0),
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "the type of the vendor's field")]

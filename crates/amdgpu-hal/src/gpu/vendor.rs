@@ -2,7 +2,9 @@
 
 use std::ffi::CStr;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+
+use once_cell::race::OnceBox;
 
 use super::api::{Api, Loaded};
 use super::functions::{Dialect, Status};
@@ -37,7 +39,9 @@ pub(crate) struct Vendor {
     pub lost_statuses: &'static [Status],
     /// Whether a module load takes options that ask for the log of the compiler inside the driver.
     pub has_load_log: bool,
-    pub loaded: OnceLock<Loaded>,
+    pub loaded: OnceBox<Loaded>,
+    /// In which process loading began.
+    pub loading: AtomicU64,
 }
 
 /// Numbers of device attributes.

@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use amdgpu_hal::{Device, DevicePointer, MemoryKind};
+use amdgpu_hal::{Device, DevicePointer, ForkLocal, MemoryKind};
 
 use super::Pool;
 use crate::cache::Segment;
 
-static POOLS: Mutex<Vec<Weak<Pool>>> = Mutex::new(Vec::new());
+static POOLS: ForkLocal<Mutex<Vec<Weak<Pool>>>> = ForkLocal::new(Mutex::default);
 
 /// Segments of pools that ended inside a command of a stream, where nothing can be waited for.
-static LEFT_BEHIND: Mutex<Vec<LeftBehind>> = Mutex::new(Vec::new());
+static LEFT_BEHIND: ForkLocal<Mutex<Vec<LeftBehind>>> = ForkLocal::new(Mutex::default);
 
 struct LeftBehind {
     device: Arc<dyn Device>,
