@@ -63,6 +63,7 @@ struct Shared {
 static GLOBAL: ForkLocal<Pool> = ForkLocal::new(|| Pool::new(configured_threads()));
 
 /// The pool of the process, with `AMDGPU_CPU_THREADS` threads or one for each core this process may use.
+#[must_use]
 pub fn global() -> &'static Pool {
     &GLOBAL
 }
