@@ -56,6 +56,20 @@ __global__ void doubles(const double* a, const double* b, double* out, int n) {
     if (i < n) out[i] = sqrt(fabs(a[i])) / (b[i] + 3.0) - a[i] * b[i] + floor(a[i]);
 }
 """
+RECIPROCAL_ROOTS = """
+// `one` is no constant, so the second way is a square root and a division.
+__global__ void compare(float one, unsigned long long* differences) {
+    unsigned long long different = 0;
+    unsigned long long count = (unsigned long long)gridDim.x * blockDim.x;
+    for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < (1ull << 32); i += count) {
+        float x = __int_as_float((int)(unsigned int)i);
+        float ours = rsqrtf(x), exact = one / sqrtf(x);
+        bool both_nan = ours != ours && exact != exact;
+        different += __float_as_int(ours) != __float_as_int(exact) && !both_nan;
+    }
+    atomicAdd(differences, different);
+}
+"""
 MATH = """
 __global__ void math(const float* x, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -196,6 +210,14 @@ def test_ten_million_additions_equal_numpy(gpu, rng):
     source = (KERNELS / "vector_add.hip").read_text()
     result = run(gpu, source, "vector_add", (-(-n // 256),), (256,), a, b, np.zeros(n, np.float32), n)[2]
     assert np.array_equal(result, a + b)
+
+
+@pytest.mark.gpu
+def test_reciprocal_roots_of_all_floats_equal_a_root_and_a_division(gpu):
+    kernel = gpu.compile_kernel(RECIPROCAL_ROOTS)
+    different = amdgpu.array(np.zeros(1, np.uint64), device=gpu.name)
+    kernel[4096, 256](np.float32(1), different)
+    assert different.numpy()[0] == 0
 
 
 @pytest.mark.gpu

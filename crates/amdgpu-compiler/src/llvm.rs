@@ -8,6 +8,7 @@ mod cpu_waves;
 mod function;
 mod intrinsics;
 mod names;
+mod nvidia;
 mod wave_functions;
 mod waves;
 
@@ -29,6 +30,7 @@ pub(crate) struct Emitter<'a> {
     kind: TargetKind,
     fast_math: bool,
     has_bfloat: bool,
+    has_square_root_estimate: bool,
     /// Functions that read built-in variables, themselves or through calls; on the CPU they take them as parameters.
     reads_specials: Vec<bool>,
     /// Functions below which no pointer to private memory hides behind a generic one, so that every access that is not private may
@@ -55,6 +57,7 @@ pub fn emit(
         kind: target.kind,
         fast_math: options.fast_math,
         has_bfloat: target.has_bfloat(),
+        has_square_root_estimate: target.has_square_root_estimate() && !options.fast_math,
         reads_specials: reads_specials(module),
         is_parallel: is_parallel(module),
         declarations: BTreeSet::new(),

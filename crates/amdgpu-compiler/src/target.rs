@@ -97,6 +97,11 @@ impl Target {
             .is_some_and(|number: u32| number >= 80)
     }
 
+    /// Its estimate of a reciprocal square root was checked for every input to lead to the exact bits.
+    pub(crate) fn has_square_root_estimate(&self) -> bool {
+        matches!(self.cpu.as_str(), "sm_90" | "sm_90a")
+    }
+
     fn is_x86(&self) -> bool {
         self.kind == TargetKind::Host && self.triple.starts_with("x86_64")
     }

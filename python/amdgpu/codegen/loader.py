@@ -51,6 +51,8 @@ def binding() -> ModuleType:
         if _binding is None:
             import llvmlite.binding as llvm
 
+            # Addresses of shared and local memory on NVIDIA take 32 bits, as in the vendor's compiler; LLVM's default is 64.
+            llvm.set_option("amdgpu", "--nvptx-short-ptr")
             llvm.initialize_all_targets()
             llvm.initialize_all_asmprinters()
             _binding = llvm

@@ -193,6 +193,10 @@ impl Emitter<'_> {
         let fast = if self.fast_math { "fast " } else { "" };
         let text = match function.op(value) {
             Op::Binary(operation, a, b) => {
+                if let Some(argument) = self.square_root_inverted(function, value) {
+                    let text = self.reciprocal_square_root(&name, names.get(argument));
+                    return self.line(&format!("  {text}"));
+                }
                 let (a_text, b_text) = (names.get(*a).to_owned(), names.get(*b).to_owned());
                 return self.binary(
                     &name,
