@@ -29,8 +29,7 @@ pub(crate) struct Emitter<'a> {
     module: &'a Module,
     kind: TargetKind,
     fast_math: bool,
-    has_bfloat: bool,
-    has_square_root_estimate: bool,
+    target: &'a Target,
     /// Functions that read built-in variables, themselves or through calls; on the CPU they take them as parameters.
     reads_specials: Vec<bool>,
     /// Functions below which no pointer to private memory hides behind a generic one, so that every access that is not private may
@@ -56,8 +55,7 @@ pub fn emit(
         module,
         kind: target.kind,
         fast_math: options.fast_math,
-        has_bfloat: target.has_bfloat(),
-        has_square_root_estimate: target.has_square_root_estimate() && !options.fast_math,
+        target,
         reads_specials: reads_specials(module),
         is_parallel: is_parallel(module),
         declarations: BTreeSet::new(),

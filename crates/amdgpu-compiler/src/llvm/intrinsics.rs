@@ -106,7 +106,7 @@ impl Emitter<'_> {
                 self.line(&format!("  {name}.h = fptrunc float {value} to half"));
                 self.line(&format!("  {name} = bitcast half {name}.h to i16"));
             }
-            _ if self.has_bfloat => {
+            _ if self.target.has_bfloat() => {
                 self.line(&format!("  {name}.h = fptrunc float {value} to bfloat"));
                 self.line(&format!("  {name} = bitcast bfloat {name}.h to i16"));
             }

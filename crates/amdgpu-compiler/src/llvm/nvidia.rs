@@ -16,7 +16,8 @@ impl Emitter<'_> {
             return None;
         };
         let is_one = function.constant(*one) == Some(ONE_BITS);
-        let fits = self.has_square_root_estimate && function.ty(value) == Type::F32 && is_one;
+        let is_checked = self.target.has_square_root_estimate() && !self.fast_math;
+        let fits = is_checked && function.ty(value) == Type::F32 && is_one;
         fits.then(|| arguments[0])
     }
 
