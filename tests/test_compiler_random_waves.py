@@ -7,6 +7,8 @@ import pytest
 from kernel_harness import Kernels
 from wave_programs import Program
 
+# The larger ones are more than LLVM is asked to optimise in full, which is said.
+pytestmark = pytest.mark.filterwarnings("ignore:amdgpu. codegen does not run as preferred")
 SHAPES = ((32,), (96,), (40,), (8, 5), (5, 4, 7))
 
 

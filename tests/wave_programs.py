@@ -173,7 +173,8 @@ def bits(lanes: set[int]) -> int:
 
 
 SHUFFLES = {"shfl": "__shfl", "up": "__shfl_up", "down": "__shfl_down", "xor": "__shfl_xor"}
-VOTES = ("ballot", "any", "all", "match", "active", "add")
+# The first depends on who happens to arrive together.
+VOTES = ("active", "ballot", "any", "all", "match", "add")
 
 
 class WaveOperation(Statement):
@@ -181,7 +182,7 @@ class WaveOperation(Statement):
 
     def __init__(self, choose: random.Random, name: str, value: Expression, is_sync: bool) -> None:
         self.name, self.value, self.is_sync = name, value, is_sync
-        self.kind = choose.choice((*SHUFFLES, *VOTES))
+        self.kind = choose.choice((*SHUFFLES, *(VOTES[1:] if is_sync else VOTES)))
         self.width = choose.choice((4, 16, 32, 32))
         self.step = choose.randrange(1, 9)
         self.step_varies = choose.random() < 0.5
@@ -300,9 +301,8 @@ class Program:
     def wave_operation(self) -> list[Statement]:
         """An operation among the lanes that come, whoever they are."""
         choose, value = self.choose, self.expression((*NAMES, "t"))
-        # In portable programs a whole wave comes; the mask may say so or leave it open.
-        is_sync = self.is_portable and choose.random() < 0.5
-        return [WaveOperation(choose, self.name(), value, is_sync)]
+        # In portable programs a whole wave comes, and the mask says so.
+        return [WaveOperation(choose, self.name(), value, self.is_portable)]
 
     def named_lanes(self) -> list[Statement]:
         """Some lanes exchange among themselves and say who they are."""
