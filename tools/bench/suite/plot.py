@@ -1,7 +1,8 @@
 """Draws the newest whole records of the 12-kernel suite as bars: how many times faster ours is than each peer.
 
 Runs in the benchmark's own environment (matplotlib). Writes docs/images/kernels_cpu.svg from `./x bench kernels`, and
-docs/images/kernels_gpu.svg from the record of tests/gpu/kernels_vs_nvcc.py; prints the tables of docs/performance.md.
+docs/images/kernels_gpu.svg from the record of tests/gpu/kernels_vs_nvcc.py, and puts tables and pictures between the marks that
+docs/performance.md has for them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from matplotlib import pyplot as plt
 
 ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "bench-results"
+PAGE = ROOT / "docs" / "performance.md"
 IMAGES = ROOT / "docs" / "images"
 COLOURS = ("#3366aa", "#dd8833", "#559955")
 # Text stays text, and the same data gives the same file.
@@ -60,6 +62,27 @@ def table(record: dict[str, Any]) -> str:
             cells += ["" if is_mean else f"{row[peer]['peer']:.3g}", shown(row[peer]["ratio"])]
         lines.append(cells)
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def described(record: dict[str, Any]) -> str:
+    """When, where, how, and how busy the machine was."""
+    machine = record["machine"]
+    load = ", ".join(f"{value:.1f}" for value in machine["load_average"])
+    place = machine.get("gpu") or f"{machine['processor']}, {machine['cores']} cores, load average {load}"
+    return f"{record['date'][:16].replace('T', ' ')} UTC, {place}, commit {machine['commit'] or 'unknown'}: `{record['command']}`"
+
+
+def put_into_page(name: str, text: str) -> None:
+    """Replaces what stands between the page's marks of that name."""
+    page = PAGE.read_text()
+    begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
+    before, found, rest = page.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        print(f"{PAGE.relative_to(ROOT)} has no marks for {name}; its text would be:\n{text}")
+        return
+    PAGE.write_text(f"{before}{begin}{text}\n{end}{after}")
+    print(f"written into {PAGE.relative_to(ROOT)}")
 
 
 def shown(ratio: float) -> str:
@@ -108,7 +131,8 @@ def main() -> int:
             continue
         machine = record["machine"]
         draw(record, machine.get("gpu") or f"{machine['processor']}, {machine['cores']} cores", IMAGES / path)
-        print(f"{table(record)}\n")
+        picture = f"![How many times faster ours is than each peer](images/{path})"
+        put_into_page(path.removesuffix(".svg"), f"{described(record)}\n\n{table(record)}\n\n{picture}")
         drawn += 1
     return 0 if drawn else 1
 
