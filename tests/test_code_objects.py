@@ -348,9 +348,20 @@ def test_null_devices_load_linked_code_objects_and_tell_resources(tmp_path, monk
         assert (small.cache_answer, large.cache_answer) == (first_answer, "memory")
         assert small.resources["kernel"] == "second"
         assert small.resources["wavefront_size"] == 32
+        assert small.resources["occupancy"]["waves_per_simd"] == 16
+        assert small.resources["occupancy_threads"] == 256
         assert large.resources["vgpr_count"] > small.resources["vgpr_count"] > 0
+        occupancy = small.occupancy(256)
+        assert (occupancy["unit"], occupancy["groups_per_unit"], occupancy["waves_per_simd"]) == ("WGP", 8, 16)
+        assert occupancy["limited_by"] == "waves"
+        assert small.occupancy((16, 16), shared_bytes=60 << 10)["groups_per_unit"] == 2
+        assert small.occupancy(256, shared_bytes=60 << 10)["limited_by"] == "local memory"
+        with pytest.raises(amdgpu.errors.InvalidLaunchError, match="block"):
+            small.occupancy(5000)
     (cached,) = [path for path in tmp_path.rglob("*") if path.is_file() and b"\x7fELF" in path.read_bytes()]
     content = cached.read_bytes()
     assert ElfFile(content[content.index(b"\x7fELF") :]).file_type == SHARED
     with amdgpu.initialize_device("cpu:0", ["aura"]) as device:
-        assert device.compile_kernel(TABLES, name="second").resources is None
+        kernel = device.compile_kernel(TABLES, name="second")
+        assert kernel.resources is None
+        assert kernel.occupancy(256) is None

@@ -396,3 +396,14 @@ print([name for name in ("libcuda", "libamdhip64") if name in text])
 def test_a_gpu_that_is_not_there_gives_a_reason(kind):
     with pytest.raises(errors.DeviceNotFoundError, match="driver"):
         amdgpu.initialize_device(f"{kind}:99")
+
+
+@pytest.mark.gpu
+def test_the_driver_tells_the_occupancy_of_a_kernel(gpu):
+    kernel = gpu.compile_kernel(BLOCK_SUM)
+    found = kernel.occupancy(256)
+    assert found["groups_per_unit"] >= 1
+    assert found["waves_per_unit"] >= found["groups_per_unit"]
+    assert found["registers"] > 0
+    assert found["shared_bytes"] == 1024
+    assert kernel.occupancy(256, shared_bytes=40 << 10)["groups_per_unit"] < found["groups_per_unit"]

@@ -21,6 +21,7 @@ mod error;
 mod graph;
 mod kernel;
 mod messages;
+mod occupancy;
 mod offline;
 
 pub use arguments::{Argument, Parameter, ParameterKind};
@@ -31,4 +32,5 @@ pub use error::{Error, Result};
 pub use graph::{Graph, GraphNode, GraphRecorder, Lane};
 pub use kernel::{Kernel, KernelFacts, LaunchShape, LaunchTimes, PackedArguments};
 pub use messages::{deliver, set_output};
+pub use occupancy::KernelOccupancy;
 pub use offline::{OfflineUnit, OutputKind, compile_source, find_target};

@@ -39,6 +39,7 @@ mod llvm;
 mod lower;
 pub mod messages;
 mod narrow_float;
+pub mod occupancy;
 mod options;
 mod parser;
 mod passes;

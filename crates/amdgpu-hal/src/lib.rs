@@ -48,5 +48,5 @@ pub use event::Event;
 pub use fork::{ForkLocal, ForkMark};
 pub use graph::{Graph, GraphCommand, GraphPlan, GraphStep};
 pub use info::{CacheSizes, DeviceInfo, DeviceKind};
-pub use module::{Function, GlobalMemory, Module};
+pub use module::{Function, GlobalMemory, Module, Residence};
 pub use stream::{CopyDirection, HostFunction, LaunchConfig, Notification, Stream};

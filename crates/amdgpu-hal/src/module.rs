@@ -32,4 +32,22 @@ pub trait Function: Debug + Send + Sync {
 
     /// For the backend that made it.
     fn as_any(&self) -> &dyn Any;
+
+    /// What the kernel occupies and how many blocks of a size one unit of the device holds; nothing where no driver tells.
+    fn residence(&self, threads: u32, dynamic_shared_bytes: u32) -> Result<Option<Residence>> {
+        let _ = (threads, dynamic_shared_bytes);
+        Ok(None)
+    }
+}
+
+/// What a driver says about a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Residence {
+    /// Of a thread.
+    pub registers: u32,
+    /// Of a block, without what a launch adds.
+    pub shared_bytes: u32,
+    /// Private memory of a thread.
+    pub local_bytes: u32,
+    pub blocks_per_unit: u32,
 }

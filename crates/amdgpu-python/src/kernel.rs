@@ -19,6 +19,9 @@ use crate::graph;
 use crate::prepared::PreparedLaunch;
 use crate::stream::{Stream, check_device};
 
+/// Threads of a block that `resources` tells the occupancy for: the size that most kernels are launched with.
+const USUAL_BLOCK_THREADS: u32 = 256;
+
 /// A compiled kernel on a device; `kernel[grid, block](*args)` launches it.
 #[pyclass(frozen, module = "amdgpu")]
 pub struct Kernel {
@@ -239,13 +242,20 @@ impl Kernel {
         ))
     }
 
-    /// What the kernel occupies on an AMD device (registers, `lds_bytes`, `scratch_bytes` and more); None elsewhere.
+    /// What the kernel occupies on an AMD device: registers, `lds_bytes`, `scratch_bytes` and more, and as `occupancy` what `occupancy()` says
+    /// for blocks of `occupancy_threads`; None elsewhere.
     #[getter]
     fn resources<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.kernel
-            .resources()
-            .map(|resources| to_python(py, resources))
-            .transpose()
+        let Some(resources) = self.kernel.resources() else {
+            return Ok(None);
+        };
+        let threads = USUAL_BLOCK_THREADS.min(resources.max_flat_workgroup_size);
+        let result = to_python(py, resources)?;
+        let occupancy = self.kernel.occupancy([i64::from(threads), 1, 1], 0);
+        let occupancy = occupancy.into_py_result(py)?;
+        result.set_item("occupancy_threads", threads)?;
+        result.set_item("occupancy", to_python(py, &occupancy)?)?;
+        Ok(Some(result))
     }
 
     /// `kernel[grid, block]`, `kernel[grid, block, shared_bytes]` or `kernel[grid, block, shared_bytes, stream]`.
@@ -316,6 +326,21 @@ impl Kernel {
             (None, stream) => launch(py, &self.kernel, &config, &args, stream.map(Bound::get))?,
         };
         Ok((times.start_ns, times.duration_ns))
+    }
+
+    /// How many blocks of this shape one unit of the device holds at once, one dict; None on CPUs.
+    #[pyo3(signature = (block, *, shared_bytes=0))]
+    fn occupancy<'py>(
+        &self,
+        py: Python<'py>,
+        block: &Bound<'_, PyAny>,
+        shared_bytes: i64,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self
+            .kernel
+            .occupancy(extents("block", block)?, shared_bytes);
+        let found = found.into_py_result(py)?;
+        found.map(|found| to_python(py, &found)).transpose()
     }
 
     /// Check shape and arguments once; the result launches with them each time it is called.

@@ -301,6 +301,18 @@ unsafe extern "C" fn function_attribute(out: *mut i32, _number: i32, _function: 
     SUCCESS
 }
 
+/// 2048 threads fit.
+unsafe extern "C" fn max_active_blocks(
+    out: *mut i32,
+    _function: Handle,
+    threads: i32,
+    _shared_bytes: usize,
+) -> Status {
+    // SAFETY: as above.
+    unsafe { out.write(2048 / threads) };
+    SUCCESS
+}
+
 /// The one kernel of the fake: writes its second argument to where the first points.
 unsafe extern "C" fn launch(
     _function: Handle,
@@ -370,6 +382,7 @@ pub(super) fn find(name: &CStr) -> Option<*mut c_void> {
         "cuModuleGetFunction" => module_function as *const (),
         "cuModuleGetGlobal_v2" => module_global as *const (),
         "cuFuncGetAttribute" => function_attribute as *const (),
+        "cuOccupancyMaxActiveBlocksPerMultiprocessor" => max_active_blocks as *const (),
         "cuLaunchKernel" => launch as *const (),
         _ => return None,
     };

@@ -122,5 +122,6 @@ functions! {
     module_function(*mut Handle, Handle, *const c_char) = c"cuModuleGetFunction", c"hipModuleGetFunction";
     module_global(*mut Address, *mut usize, Handle, *const c_char) = c"cuModuleGetGlobal_v2", c"hipModuleGetGlobal";
     function_attribute(*mut i32, i32, Handle) = c"cuFuncGetAttribute", c"hipFuncGetAttribute";
+    max_active_blocks(*mut i32, Handle, i32, usize) = c"cuOccupancyMaxActiveBlocksPerMultiprocessor", c"hipModuleOccupancyMaxActiveBlocksPerMultiprocessor";
     launch(Handle, u32, u32, u32, u32, u32, u32, u32, Handle, *mut *mut c_void, *mut *mut c_void) = c"cuLaunchKernel", c"hipModuleLaunchKernel";
 }

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::context::Context;
 use super::functions::{Handle, OUT_OF_RESOURCES, SUCCESS, Status};
 use super::image;
-use crate::{DevicePointer, Error, Function, GlobalMemory, LaunchConfig, Module, Result};
+use crate::{
+    DevicePointer, Error, Function, GlobalMemory, LaunchConfig, Module, Residence, Result,
+};
 
 /// `CU_JIT_ERROR_LOG_BUFFER` and `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
 const LOG_OPTIONS: [i32; 2] = [5, 6];
@@ -18,8 +20,11 @@ const LOG_BYTES: usize = 8 << 10;
 /// `CU_LAUNCH_PARAM_BUFFER_POINTER` and `CU_LAUNCH_PARAM_BUFFER_SIZE`, the same in HIP.
 const LAUNCH_BUFFER_POINTER: usize = 1;
 const LAUNCH_BUFFER_SIZE: usize = 2;
-/// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, the same in HIP.
+/// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, `…_SHARED_SIZE_BYTES`, `…_LOCAL_SIZE_BYTES` and `…_NUM_REGS`, the same in HIP.
 const FUNCTION_MAX_THREADS: i32 = 0;
+const FUNCTION_SHARED_BYTES: i32 = 1;
+const FUNCTION_LOCAL_BYTES: i32 = 3;
+const FUNCTION_REGISTERS: i32 = 4;
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 const FUNCTION_MAX_DYNAMIC_SHARED: i32 = 8;
 /// What a kernel may use without asking (CUDA C++ Programming Guide, technical specifications).
@@ -285,5 +290,36 @@ impl Function for GpuFunction {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+
+    fn residence(&self, threads: u32, dynamic_shared_bytes: u32) -> Result<Option<Residence>> {
+        let context = &*self.0.loaded.context;
+        let _entered = context.enter()?;
+        let attribute = |number: i32| -> Result<u32> {
+            let mut value = 0;
+            // SAFETY: the function is live and the result has a valid place.
+            let status = unsafe {
+                (context.functions().function_attribute)(&raw mut value, number, self.0.handle)
+            };
+            context.check("asking what a kernel occupies", status)?;
+            Ok(value.max(0) as u32)
+        };
+        let mut blocks = 0;
+        // SAFETY: the function is live and the result has a valid place.
+        let status = unsafe {
+            (context.functions().max_active_blocks)(
+                &raw mut blocks,
+                self.0.handle,
+                threads as i32,
+                dynamic_shared_bytes as usize,
+            )
+        };
+        context.check("asking for the occupancy of a kernel", status)?;
+        Ok(Some(Residence {
+            registers: attribute(FUNCTION_REGISTERS)?,
+            shared_bytes: attribute(FUNCTION_SHARED_BYTES)?,
+            local_bytes: attribute(FUNCTION_LOCAL_BYTES)?,
+            blocks_per_unit: blocks.max(0) as u32,
+        }))
     }
 }

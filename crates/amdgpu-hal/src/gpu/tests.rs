@@ -40,6 +40,12 @@ fn hold(stream: &Arc<dyn Stream>) -> mpsc::Sender<()> {
     release
 }
 
+fn drivers_tell_what_a_kernel_occupies(device: &GpuDevice) {
+    let function = device.load_module(PTX).unwrap().function("store").unwrap();
+    let residence = function.residence(256, 0).unwrap().unwrap();
+    assert_eq!((residence.registers, residence.blocks_per_unit), (32, 8));
+}
+
 fn commands_behind_host_functions_are_held(device: &GpuDevice) {
     let function = device.load_module(PTX).unwrap().function("store").unwrap();
     let (stream, other) = (
@@ -293,6 +299,7 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     assert_eq!(device.info().architecture, "sm_90");
     memory_is_counted_and_refused(&device);
     the_current_context_of_others_comes_back(&device);
+    drivers_tell_what_a_kernel_occupies(&device);
     commands_behind_host_functions_are_held(&device);
     failures_stick_and_travel_with_events(&device);
     launches_make_few_calls_of_the_driver(&device);
