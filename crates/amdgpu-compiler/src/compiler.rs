@@ -1,5 +1,6 @@
 //! The pipeline.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -281,11 +282,14 @@ fn pipeline(
         .sum();
 
     let phase = Instant::now();
+    let by_name: HashMap<&str, &ir::Function> = module
+        .functions
+        .iter()
+        .filter(|function| function.is_kernel)
+        .map(|function| (function.name.as_str(), function))
+        .collect();
     for kernel in &mut kernels {
-        let mut functions = module.functions.iter();
-        if let Some(function) =
-            functions.find(|function| function.is_kernel && function.name == kernel.symbol)
-        {
+        if let Some(function) = by_name.get(kernel.symbol.as_str()) {
             kernel.static_shared_bytes = regions::shared_layout(&module, function).1;
         }
     }
@@ -293,13 +297,14 @@ fn pipeline(
         waves::resolve(&mut module, target.wave_size());
         let (split, host_kernels) = regions::split(&module);
         module = split;
-        for (kernel, host) in kernels.iter_mut().filter_map(|kernel| {
-            let mut hosts = host_kernels.iter();
-            hosts
-                .find(|host| host.name == kernel.symbol)
-                .map(|host| (kernel, host))
-        }) {
-            kernel.scratch_bytes_per_thread = host.scratch_bytes_per_thread();
+        let by_name: HashMap<&str, &regions::HostKernel> = host_kernels
+            .iter()
+            .map(|host| (host.name.as_str(), host))
+            .collect();
+        for kernel in &mut kernels {
+            if let Some(host) = by_name.get(kernel.symbol.as_str()) {
+                kernel.scratch_bytes_per_thread = host.scratch_bytes_per_thread();
+            }
         }
         if cfg!(debug_assertions)
             && let Err(message) = ir::verify(&module)

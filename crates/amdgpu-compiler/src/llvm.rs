@@ -12,7 +12,7 @@ mod nvidia;
 mod wave_functions;
 mod waves;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 use crate::cooperative::reaching;
@@ -86,12 +86,14 @@ pub fn emit(
             emitter.shared(shared);
         }
     }
+    let whole: HashMap<usize, &HostKernel> = host_kernels
+        .iter()
+        .filter(|kernel| kernel.regions.is_empty())
+        .map(|kernel| (kernel.function, kernel))
+        .collect();
     for index in 0..module.functions.len() {
         emitter.function(index);
-        let mut kernels = host_kernels.iter();
-        if let Some(kernel) =
-            kernels.find(|kernel| kernel.function == index && kernel.regions.is_empty())
-        {
+        if let Some(kernel) = whole.get(&index) {
             emitter.cpu_entry(kernel);
         }
     }
