@@ -69,8 +69,6 @@ __device__ double round(double x) {
     return __builtin_copysign(whole + away, x);
 }
 __device__ float round(float x) { return roundf(x); }
-__device__ int lrintf(float x) { return (int)__builtin_roundeven(x); }
-__device__ int lroundf(float x) { return (int)roundf(x); }
 
 #define AGPU_CLASSIFY(type, bits, infinity)                                                                        \
     __device__ bool isnan(type x) { return x != x; }                                                               \

@@ -14,7 +14,7 @@ __device__ float __agpu_fused_float(float a, float b, float c) {
     return (float)__builtin_bits_double(is_inexact && (bits & 1) == 0 ? neighbour : bits);
 }
 
-// In integers of 128 bits, as two words.
+// In integers of 128 bits, as two words. Too long to be put in place of every product.
 __device__ double __agpu_fused_double(double a, double b, double c) {
     unsigned long a_bits = __builtin_bits_long(a);
     unsigned long b_bits = __builtin_bits_long(b);

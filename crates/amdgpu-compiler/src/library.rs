@@ -47,6 +47,26 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../device_lib/integers.hip"),
     ),
     (
+        "device_lib/double_exponential.hip",
+        include_str!("../device_lib/double_exponential.hip"),
+    ),
+    (
+        "device_lib/double_trigonometric.hip",
+        include_str!("../device_lib/double_trigonometric.hip"),
+    ),
+    (
+        "device_lib/double_special.hip",
+        include_str!("../device_lib/double_special.hip"),
+    ),
+    (
+        "device_lib/number_parts.hip",
+        include_str!("../device_lib/number_parts.hip"),
+    ),
+    (
+        "device_lib/single_precision.hip",
+        include_str!("../device_lib/single_precision.hip"),
+    ),
+    (
         "device_lib/software.hip",
         include_str!("../device_lib/software.hip"),
     ),

@@ -26,6 +26,11 @@ pub fn is_reserved(name: &str) -> bool {
     names.iter().any(|reserved| name.starts_with(reserved))
 }
 
+/// Whether calls of this function are better than its body in every place.
+pub fn is_large(name: &str) -> bool {
+    name.starts_with(FUSED_DOUBLE)
+}
+
 /// Answers which kind of target the code is made for, so that what is meant for the other kind is dropped.
 fn resolve(module: &mut Module, target: &Target) {
     let is_processor = target.kind == TargetKind::Host;

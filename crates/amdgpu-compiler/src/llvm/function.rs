@@ -86,6 +86,8 @@ impl Emitter<'_> {
         let inlining = match () {
             () if is_exported => "",
             () if function.is_never_inlined && self.kind != TargetKind::Host => " noinline",
+            // Hundreds of instructions for each product of a polynomial would take minutes to compile.
+            () if crate::software::is_large(&function.name) => " noinline",
             () if self.is_recursive(index) => "",
             () => " alwaysinline",
         };
