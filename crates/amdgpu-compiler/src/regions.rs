@@ -1,9 +1,11 @@
-//! Kernels for the CPU: cut at barriers into regions, each a function that runs one work-item from one barrier to the next.
+//! Kernels for the CPU: cut where work-items meet, at barriers and operations of waves, into regions, each a function that runs one
+//! work-item from one such place to the next.
 //!
 //! A region returns the number of the region that follows, or [`HostKernel::returned`]. The entry of the kernel (`llvm::cpu`)
 //! runs a region for every work-item of a block before it starts the next one. Values that live across a barrier are kept by
 //! the entry: once for the block when they are the same for every work-item ([`uniformity`]), else in an array with an element
-//! for every work-item. What follows from indices and arguments alone is computed anew.
+//! for every work-item. In kernels with operations of waves each wave goes its own way (`llvm::cpu_waves`), and has what else the
+//! block has. What follows from indices and arguments alone is computed anew.
 //!
 //! Karrenberg, Hack: "Improving Performance of `OpenCL` on CPUs" (2012) and Jääskeläinen et al.: "pocl" (2015) describe the
 //! approach.
