@@ -149,6 +149,7 @@ class AMDGPUDevice:
         file_name: str = "kernel.hip",
         disabled_passes: Sequence[str] = (),
         dump_ir: str | os.PathLike[str] | None = None,
+        checked: bool = False,
     ) -> _native.Kernel:
         """Compile HIP-C source and load it.
 
@@ -162,6 +163,8 @@ class AMDGPUDevice:
             file_name: Name that error messages show.
             disabled_passes: Passes of the compiler that do not run; `kernel.passes` lists those that did, with what each gained.
             dump_ir: Folder for the compiler's IR before its passes and after each of them, one file each.
+            checked: On the CPU device: check bounds, null, freed and misaligned pointers, races and barriers while the kernel runs,
+                and stop loops that outlive a time limit. Launches are many times slower.
 
         Returns:
             The kernel; `str(kernel)` is its handle.
@@ -201,6 +204,7 @@ class AMDGPUDevice:
             fast_math=fast_math,
             defines=list((defines or {}).items()),
             disabled_passes=list(disabled_passes),
+            checked=checked,
         )
 
     def execute(
@@ -214,6 +218,7 @@ class AMDGPUDevice:
         async_execution: bool = False,
         timeout_ms: int | None = 10000,
         telemetry_level: TelemetryLevel = "standard",
+        checked: bool = False,
     ) -> KernelResult | PendingKernel:
         """Run a kernel and wait for it.
 
@@ -227,6 +232,7 @@ class AMDGPUDevice:
             async_execution: Return at once with a `PendingKernel`.
             timeout_ms: Give up waiting after this many milliseconds; None waits for ever.
             telemetry_level: off, standard or detailed: how much `performance_metrics` holds.
+            checked: Run the kernel as `compile_kernel(..., checked=True)` makes it; variables of its module are then others.
 
         Returns:
             The written array(s) and measurements, or a `PendingKernel` whose `result()` gives them.
@@ -237,6 +243,8 @@ class AMDGPUDevice:
             InvalidLaunchError: Grid or block outside the limits of the device.
             KernelTimeoutError: The kernel did not end in time.
             InvalidHandleError: A handle that this device does not know.
+            KernelAssertionError: An `assert` in the kernel failed.
+            KernelMemoryError, DataRaceError, DivergentBarrierError: What a checked kernel did wrong first.
 
         Example:
             >>> import amdgpu, numpy
@@ -259,6 +267,7 @@ class AMDGPUDevice:
             async_execution=async_execution,
             timeout_ms=timeout_ms,
             telemetry_level=telemetry_level,
+            checked=checked,
         )
 
     def create_stream(self) -> _native.Stream:

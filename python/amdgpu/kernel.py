@@ -43,6 +43,7 @@ def execute(
     async_execution: bool,
     timeout_ms: int | None,
     telemetry_level: str,
+    checked: bool = False,
 ) -> KernelResult | PendingKernel:
     """The body of `AMDGPUDevice.execute`."""
     if _native.is_recording_graph():
@@ -52,6 +53,8 @@ def execute(
     if timeout_ms is not None and timeout_ms < 0:
         raise InvalidArgumentError(f"timeout_ms is {timeout_ms}; it counts milliseconds, None waits for ever")
     kernel = _kernel_of(device, kernel_handle)
+    if checked:
+        kernel = device.native.with_checks(kernel)
     block_shape = _as_shape("block", DEFAULT_BLOCK_THREADS if block is None else block)
     grid_shape = _covering_grid(args, block_shape) if grid is None else _as_shape("grid", grid)
     describe = _Measurement(kernel, args, grid_shape, block_shape, telemetry_level)

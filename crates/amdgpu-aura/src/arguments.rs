@@ -13,6 +13,8 @@ pub enum Argument {
         address: u64,
         dtype: Option<Dtype>,
         is_read_only: bool,
+        /// Size of the memory, which checked launches hold the kernel to.
+        bytes: u64,
     },
     Int(i128),
     Float(f64),
@@ -100,6 +102,7 @@ pub(crate) fn pack(
                 address,
                 dtype,
                 is_read_only,
+                ..
             },
         ) => {
             if let (Some(wanted), Some(given)) = (pointee, dtype)
@@ -327,6 +330,7 @@ mod tests {
             address,
             dtype: None,
             is_read_only: false,
+            bytes: 64,
         };
         assert!(packed(&quads, &at(32)).is_some());
         assert_eq!(packed(&quads, &at(36)), None);
@@ -353,6 +357,7 @@ mod tests {
             address: 7,
             dtype,
             is_read_only,
+            bytes: 64,
         };
         let writable = parameter(kind, 8);
         assert!(packed(&writable, &pointer(Some(Dtype::F32), false)).is_some());

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use amdgpu_abi::MetricId;
 use amdgpu_abi::layout::PACKAGE_VERSION;
+use amdgpu_compiler::checks::Site;
 use amdgpu_compiler::link::{self, KernelResources};
 use amdgpu_compiler::messages::MessageTable;
 use amdgpu_compiler::{
@@ -15,6 +16,7 @@ use amdgpu_telemetry::{Core, Kind, counter, fallback, histogram, intern, span};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{CacheAnswer, CacheKey, DiskCache, Entry, Lookup, MemoryCache};
+use crate::checks::Checks;
 use crate::context::{Context, CoreType};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Origin, facts_of};
@@ -50,6 +52,7 @@ struct UnitFacts {
     kernels: Vec<KernelSignature>,
     globals: Vec<GlobalVariable>,
     messages: MessageTable,
+    check_sites: Vec<Site>,
     template_kernels: Vec<String>,
     notes: Vec<String>,
     passes: String,
@@ -124,6 +127,11 @@ impl Context {
             globals: unit.facts.globals.clone(),
             module: Arc::clone(&unit.module),
             port: unit.port.clone(),
+            checks: request
+                .options
+                .checked
+                .then(|| Checks::new(&unit.facts.check_sites, signature, &request.options.name)),
+            options: request.options.clone(),
         };
         let kernel = Arc::new(Kernel::new(
             Arc::clone(self.shared()),
@@ -206,6 +214,7 @@ impl Context {
             kernels: unit.kernels,
             globals: unit.globals,
             messages: unit.messages,
+            check_sites: unit.check_sites,
             template_kernels: unit.template_kernels,
             notes: unit.notes.iter().map(ToString::to_string).collect(),
             passes: serde_json::to_string(&unit.telemetry.passes).unwrap_or_default(),

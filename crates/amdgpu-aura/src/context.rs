@@ -98,6 +98,10 @@ impl Shared {
         &self.device
     }
 
+    pub fn allocator(&self) -> &Allocator {
+        &self.allocator
+    }
+
     pub fn info(&self) -> &DeviceInfo {
         self.device.info()
     }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use amdgpu_abi::{Dtype, Language, MetricId};
 use amdgpu_compiler::link::KernelResources;
-use amdgpu_compiler::{GlobalVariable, KernelSignature, cpu_shared_bytes};
+use amdgpu_compiler::{CompileOptions, GlobalVariable, KernelSignature, cpu_shared_bytes};
+use amdgpu_hal::cpu::checked::{self, Expectations};
 use amdgpu_hal::{
     DeviceInfo, DeviceKind, Event, Function, GlobalMemory, LaunchConfig, Module, Stream,
 };
@@ -15,6 +16,7 @@ use amdgpu_telemetry::{Core, Counter, KernelMeter, counter, now_ns};
 
 use crate::arguments::{Argument, Parameter, ParameterKind, pack};
 use crate::cache::CacheAnswer;
+use crate::checks::Checks;
 use crate::context::{CoreType, LaunchRecords, Shared};
 use crate::error::{Error, Result};
 use crate::messages::{Port, deliver};
@@ -77,6 +79,8 @@ pub struct Kernel {
     globals: Vec<GlobalVariable>,
     module: Arc<dyn Module>,
     port: Option<Arc<Port>>,
+    checks: Option<Checks>,
+    options: CompileOptions,
 }
 
 /// Reports launches: as records and histograms, or as a bare count where the device was opened without telemetry.
@@ -120,6 +124,8 @@ pub(crate) struct Origin<'a> {
     pub globals: Vec<GlobalVariable>,
     pub module: Arc<dyn Module>,
     pub port: Option<Arc<Port>>,
+    pub checks: Option<Checks>,
+    pub options: CompileOptions,
 }
 
 /// When a launch started and how long it took; the duration is 0 while it still runs.
@@ -171,6 +177,8 @@ impl Kernel {
             globals: origin.globals,
             module: origin.module,
             port: origin.port,
+            checks: origin.checks,
+            options: origin.options,
         }
     }
 
@@ -384,7 +392,7 @@ impl Kernel {
         };
         self.pack(arguments, block)?;
         // SAFETY: the block was packed to the kernel's own layout; pointers are the caller's promise.
-        unsafe { self.submit(config, block, stream) }
+        unsafe { self.submit(config, block, self.expectations(config, arguments), stream) }
     }
 
     /// Check and pack arguments once, for launches that repeat.
@@ -393,6 +401,12 @@ impl Kernel {
     ///
     /// Arguments that do not fit the parameters.
     pub fn pack_arguments(&self, arguments: &[Argument]) -> Result<PackedArguments> {
+        if self.checks.is_some() {
+            return Err(Error::Launch {
+                kernel: self.facts.name.clone(),
+                reason: "a kernel compiled with checked=True is launched with its arguments, as in kernel[grid, block](...)".to_owned(),
+            });
+        }
         let mut block = vec![0; self.facts.argument_block_bytes];
         self.pack(arguments, &mut block)?;
         Ok(PackedArguments(block.into()))
@@ -414,21 +428,22 @@ impl Kernel {
         stream: Option<&Arc<dyn Stream>>,
     ) -> Result<LaunchTimes> {
         self.shared.check_open()?;
-        // SAFETY: as the caller promises.
-        unsafe { self.submit(config, &arguments.0, stream) }
+        // SAFETY: as the caller promises. Kernels with checks pack no arguments for later.
+        unsafe { self.submit(config, &arguments.0, None, stream) }
     }
 
     unsafe fn submit(
         &self,
         config: &LaunchConfig,
         block: &[u8],
+        expected: Option<Expectations>,
         stream: Option<&Arc<dyn Stream>>,
     ) -> Result<LaunchTimes> {
         match stream {
             // SAFETY: as the callers promise.
-            None => unsafe { self.launch_and_wait(config, block) },
+            None => unsafe { self.launch_and_wait(config, block, expected) },
             // SAFETY: as above.
-            Some(stream) => unsafe { self.launch_in(config, block, stream) },
+            Some(stream) => unsafe { self.launch_in(config, block, expected, stream) },
         }
     }
 
@@ -459,11 +474,34 @@ impl Kernel {
         Ok(())
     }
 
-    unsafe fn launch_and_wait(&self, config: &LaunchConfig, block: &[u8]) -> Result<LaunchTimes> {
+    /// Puts the launch into a stream: as a launch, or as host code that watches it.
+    unsafe fn enqueue(
+        &self,
+        stream: &dyn Stream,
+        config: &LaunchConfig,
+        block: &[u8],
+        expected: Option<Expectations>,
+    ) -> Result<()> {
+        let Some(expected) = expected else {
+            // SAFETY: as the callers promise.
+            return Ok(unsafe { stream.launch(self.function.as_ref(), config, block)? });
+        };
+        let (function, config, block) = (Arc::clone(&self.function), *config, block.to_vec());
+        // SAFETY: as above; the caller keeps the memory until the command has run.
+        let run = move || unsafe { checked::run(function.as_ref(), &config, &block, expected) };
+        Ok(stream.call(Box::new(run))?)
+    }
+
+    unsafe fn launch_and_wait(
+        &self,
+        config: &LaunchConfig,
+        block: &[u8],
+        expected: Option<Expectations>,
+    ) -> Result<LaunchTimes> {
         let stream = self.shared.device().default_stream();
         let start_ns = now_ns();
         // SAFETY: as `launch`; the wait below ends the use of the arguments.
-        unsafe { stream.launch(self.function.as_ref(), config, block)? };
+        unsafe { self.enqueue(stream.as_ref(), config, block, expected)? };
         stream.synchronize()?;
         let duration_ns = now_ns() - start_ns;
         self.meter
@@ -481,13 +519,14 @@ impl Kernel {
         &self,
         config: &LaunchConfig,
         block: &[u8],
+        expected: Option<Expectations>,
         stream: &Arc<dyn Stream>,
     ) -> Result<LaunchTimes> {
         // What kernels print is fetched behind an event, so those that do have one each.
         if self.port.is_none() && !self.is_next_timed() {
             let start_ns = now_ns();
             // SAFETY: as `launch`.
-            unsafe { stream.launch(self.function.as_ref(), config, block)? };
+            unsafe { self.enqueue(stream.as_ref(), config, block, expected)? };
             self.meter.count(1);
             return Ok(LaunchTimes {
                 start_ns,
@@ -499,7 +538,7 @@ impl Kernel {
         let submitted_ns = now_ns();
         stream.record(&begin)?;
         // SAFETY: as `launch`.
-        unsafe { stream.launch(self.function.as_ref(), config, block)? };
+        unsafe { self.enqueue(stream.as_ref(), config, block, expected)? };
         stream.record(&end)?;
         if let Some(port) = &self.port {
             port.launched(stream.id(), &end);
@@ -572,6 +611,31 @@ impl Kernel {
     /// Launches that ran as part of something that is measured as a whole.
     pub(crate) fn count_launches(&self, launches: u64) {
         self.meter.count(launches);
+    }
+
+    /// Whether accesses are checked while it runs.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.checks.is_some()
+    }
+
+    /// The options it was compiled with.
+    #[must_use]
+    pub fn options(&self) -> &CompileOptions {
+        &self.options
+    }
+
+    /// What a checked launch is held to.
+    fn expectations(&self, config: &LaunchConfig, arguments: &[Argument]) -> Option<Expectations> {
+        let checks = self.checks.as_ref()?;
+        let fixed = cpu_shared_bytes(
+            self.facts.scratch_bytes_per_thread,
+            self.facts.static_shared_bytes,
+            config.threads_per_block(),
+            0,
+        );
+        let dynamic = u64::from(config.shared_bytes).saturating_sub(fixed);
+        Some(checks.expectations(&self.facts, self.shared.allocator(), dynamic, arguments))
     }
 
     /// Wait for a stream, at most `limit`; tells whether it became idle.

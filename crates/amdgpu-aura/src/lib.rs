@@ -15,6 +15,7 @@
 
 mod arguments;
 mod cache;
+mod checks;
 mod compile;
 mod context;
 mod error;

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::globals::{GlobalVariable, global_variables};
 use crate::library::Library;
 use crate::messages::{Message, MessageTable};
-use crate::options::CompileOptions;
+use crate::options::{CompileOptions, OptimizationLevel};
 use crate::parser::Parser;
 use crate::preprocessor::Preprocessor;
 use crate::sema::Sema;
@@ -21,7 +21,7 @@ use crate::signature::{KernelSignature, signatures};
 use crate::source::{SourceMap, Span};
 use crate::target::{Target, TargetKind};
 use crate::telemetry::CompilerTelemetry;
-use crate::{cooperative, hir, ir, llvm, lower, passes, regions, software, waves};
+use crate::{checks, cooperative, hir, ir, llvm, lower, passes, regions, software, waves};
 
 /// Largest source: far above any kernel file, small enough that positions fit into 32 bits after macro expansion.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
@@ -38,6 +38,8 @@ pub struct CompiledUnit {
     pub kernels: Vec<KernelSignature>,
     /// `__device__` and `__constant__` variables, by which the host reaches into the module.
     pub globals: Vec<GlobalVariable>,
+    /// With `checked`: what the hooks' numbers stand for.
+    pub check_sites: Vec<checks::Site>,
     /// What kernels may tell the host; empty when none of them does.
     pub messages: MessageTable,
     /// Templates of kernels, as one would ask for them: `scale<T, N>`.
@@ -94,6 +96,14 @@ impl Compiler {
         target: &Target,
     ) -> Result<CompiledUnit, Error> {
         check_options(source, options)?;
+        if options.checked && target.kind != TargetKind::Host {
+            return Err(Error::InvalidOption {
+                message: format!(
+                    "checked=True works on the CPU device; this code is for {}",
+                    target.name
+                ),
+            });
+        }
         let library = library()?;
         std::thread::scope(|scope| {
             let work = || pipeline(library, source, options, target);
@@ -272,7 +282,20 @@ fn pipeline(
         .iter()
         .map(|function| function.instruction_count() as u64)
         .sum();
-    let (metrics, dumps) = passes::run(&mut module, options);
+    let mut check_sites = Vec::new();
+    let mut pass_options = options.clone();
+    if options.checked {
+        check_sites = checks::instrument(&mut module);
+        pass_options.optimization_level = OptimizationLevel::None;
+        if cfg!(debug_assertions)
+            && let Err(message) = ir::verify(&module)
+        {
+            return Err(Error::Internal {
+                message: format!("the checks were added wrongly: {message}\n{module}"),
+            });
+        }
+    }
+    let (metrics, dumps) = passes::run(&mut module, &pass_options);
     software::replace(&mut module, target);
     telemetry.passes = metrics;
     telemetry.instructions_after_passes = module
@@ -325,6 +348,7 @@ fn pipeline(
         kernels,
         globals,
         messages: table,
+        check_sites,
         template_kernels,
         notes: messages,
         telemetry,

@@ -22,6 +22,7 @@
 #![allow(clippy::too_many_lines)]
 
 mod ast;
+pub mod checks;
 mod codegen;
 mod compiler;
 mod cooperative;

@@ -48,6 +48,8 @@ pub struct CompileOptions {
     pub name_expressions: Vec<String>,
     /// Allows reordering and approximation of float operations; results then differ between devices.
     pub fast_math: bool,
+    /// On the CPU: every access, barrier and loop is checked while the kernel runs; no passes run.
+    pub checked: bool,
     /// Names of passes that do not run.
     pub disabled_passes: Vec<String>,
     /// Keeps the text of the IR before the passes and after each of them.
@@ -62,6 +64,7 @@ impl Default for CompileOptions {
             defines: Vec::new(),
             name_expressions: Vec::new(),
             fast_math: false,
+            checked: false,
             disabled_passes: Vec::new(),
             dump_ir: false,
         }

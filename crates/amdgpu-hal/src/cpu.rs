@@ -6,6 +6,7 @@
 //! - Memory of every kind is host memory, aligned to 64 bytes; big allocations are aligned for huge pages.
 //! - Modules are relocatable ELF objects. A kernel `foo` is the symbol `foo` with the signature [`KernelEntry`].
 
+pub mod checked;
 pub mod pool;
 
 mod architecture;

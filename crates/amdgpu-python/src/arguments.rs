@@ -55,7 +55,14 @@ pub(crate) fn convert(
     };
     for (index, (arg, parameter)) in args.iter().zip(&kernel.facts().parameters).enumerate() {
         let argument = match parameter.kind {
-            ParameterKind::Pointer { .. } => pointer(kernel, index, arg, stream, &mut converted)?,
+            ParameterKind::Pointer { .. } => {
+                let before = converted.bytes;
+                let mut argument = pointer(kernel, index, arg, stream, &mut converted)?;
+                if let Argument::Pointer { bytes, .. } = &mut argument {
+                    *bytes = converted.bytes - before;
+                }
+                argument
+            }
             ParameterKind::Scalar { .. } => scalar(kernel, index, arg)?,
             ParameterKind::Struct => structure(kernel, index, arg)?,
         };
@@ -211,6 +218,7 @@ fn memory(address: u64, dtype: Option<Dtype>, is_read_only: bool) -> Argument {
         address,
         dtype,
         is_read_only,
+        bytes: 0,
     }
 }
 

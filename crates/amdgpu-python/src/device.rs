@@ -194,7 +194,7 @@ impl Device {
         Array::allocate(py, &self.context, shape, dtype, kind)
     }
 
-    #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None, disabled_passes=None))]
+    #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None, disabled_passes=None, checked=false))]
     #[allow(
         clippy::too_many_arguments,
         reason = "keyword arguments of a Python function"
@@ -210,6 +210,7 @@ impl Device {
         fast_math: bool,
         defines: Option<Vec<(String, String)>>,
         disabled_passes: Option<Vec<String>>,
+        checked: bool,
     ) -> PyResult<Kernel> {
         let _crossing = COMPILE.enter();
         let level = match optimization_level {
@@ -220,6 +221,7 @@ impl Device {
             name: file_name.to_owned(),
             optimization_level: level,
             fast_math,
+            checked,
             defines: defines.unwrap_or_default(),
             disabled_passes: disabled_passes.unwrap_or_default(),
             ..CompileOptions::default()
@@ -235,6 +237,27 @@ impl Device {
             .detach(|| self.context.compile(&request, &PythonCodeGenerator))
             .into_py_result(py)?;
         Ok(Kernel::new(kernel, &self.context))
+    }
+
+    /// The same kernel with checks; itself when it has them.
+    fn with_checks(&self, py: Python<'_>, kernel: &Kernel) -> PyResult<Kernel> {
+        let plain = kernel.inner();
+        if plain.is_checked() {
+            return Ok(Kernel::new(Arc::clone(plain), &self.context));
+        }
+        let request = CompileRequest {
+            source: plain.source(),
+            kernel_name: Some(&plain.facts().name),
+            core: plain.core(),
+            options: CompileOptions {
+                checked: true,
+                ..plain.options().clone()
+            },
+        };
+        let checked = py
+            .detach(|| self.context.compile(&request, &PythonCodeGenerator))
+            .into_py_result(py)?;
+        Ok(Kernel::new(checked, &self.context))
     }
 
     fn kernel(&self, py: Python<'_>, handle: &str) -> PyResult<Kernel> {

@@ -38,6 +38,10 @@ pub struct Launcher {
 }
 
 impl Kernel {
+    pub fn inner(&self) -> &Arc<aura::Kernel> {
+        &self.kernel
+    }
+
     pub fn new(kernel: Arc<aura::Kernel>, context: &Arc<aura::Context>) -> Self {
         Self {
             kernel,
@@ -240,6 +244,12 @@ impl Kernel {
             shape,
             dtype,
         ))
+    }
+
+    /// Whether it was compiled with `checked=True`.
+    #[getter]
+    fn is_checked(&self) -> bool {
+        self.kernel.is_checked()
     }
 
     /// What the kernel occupies on an AMD device: registers, `lds_bytes`, `scratch_bytes` and more, and as `occupancy` what `occupancy()` says

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::intrinsics::{all_specials, parameter_name};
 use super::{Emitter, names, waves};
+use crate::checks::HOOK_PREFIX;
 use crate::ir::{
     AddressSpace, BinaryOp, BlockId, CastKind, Function, Op, Predicate, Terminator, Type, Value,
 };
@@ -24,6 +25,17 @@ impl Names<'_> {
 impl Emitter<'_> {
     pub(super) fn function(&mut self, index: usize) {
         let function = &self.module.functions[index];
+        if function.name.starts_with(HOOK_PREFIX) {
+            let parameters = function.parameters.iter();
+            let types: Vec<&str> = parameters.map(|one| self.type_text(one.ty)).collect();
+            let result = self.type_text(function.result);
+            let text = format!(
+                "declare {result} @{}({}) #0\n",
+                function.name,
+                types.join(", ")
+            );
+            return self.line(&text);
+        }
         self.header(index);
         let names = self.names(function);
         for (number, block) in function.blocks.iter().enumerate() {

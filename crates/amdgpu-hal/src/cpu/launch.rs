@@ -126,6 +126,30 @@ pub(super) unsafe fn run(
     piece.outcome()
 }
 
+/// Runs some blocks on this thread; `tell` is given the memory that the block has as shared memory.
+///
+/// # Safety
+/// As for [`crate::Stream::launch`].
+pub(super) unsafe fn run_blocks(
+    function: &CpuFunction,
+    config: &LaunchConfig,
+    arguments: &[u8],
+    blocks: Range<u64>,
+    tell: impl Fn(Range<u64>),
+) {
+    let piece = Piece {
+        entry: function.entry(),
+        arguments: arguments.as_ptr(),
+        config,
+        cancellation: Cancellation::current(),
+    };
+    piece.with_shared(|shared| {
+        let begin = shared.expose_provenance() as u64;
+        tell(begin..begin + u64::from(config.shared_bytes));
+        piece.enter(shared, blocks.clone());
+    });
+}
+
 struct Piece<'a> {
     entry: KernelEntry,
     arguments: *const u8,
@@ -154,9 +178,14 @@ impl Piece<'_> {
     }
 
     fn run(&self, blocks: Range<u64>) {
+        self.with_shared(|shared| self.enter(shared, blocks.clone()));
+    }
+
+    /// Calls with memory for one block; null when the launch needs none.
+    fn with_shared(&self, work: impl Fn(*mut c_void)) {
         let shared_bytes = self.config.shared_bytes as usize;
         if shared_bytes == 0 {
-            self.enter(std::ptr::null_mut(), blocks);
+            work(std::ptr::null_mut());
             return;
         }
         SHARED.with_borrow_mut(|storage| {
@@ -164,7 +193,7 @@ impl Piece<'_> {
             if storage.len() < lines {
                 storage.resize(lines, AlignedLine([0; ALIGN_BYTES]));
             }
-            self.enter(storage.as_mut_ptr().cast(), blocks);
+            work(storage.as_mut_ptr().cast());
         });
     }
 

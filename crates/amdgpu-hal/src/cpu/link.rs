@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::checked;
 use super::mapping::{Mapping, Protection};
 use super::memory::page_bytes;
 use crate::elf::{self, Object, Relocation, Section, Symbol};
@@ -32,8 +33,8 @@ type Linked<T> = std::result::Result<T, String>;
 /// A loaded object.
 #[derive(Debug)]
 pub(super) struct Image {
-    // Held for its Drop: the code stays mapped as long as the image lives.
-    _mapping: Mapping,
+    // The code stays mapped as long as the image lives.
+    mapping: Mapping,
     /// Global functions by name.
     functions: BTreeMap<String, *const u8>,
     /// Global variables by name, with their sizes.
@@ -59,10 +60,16 @@ impl Image {
         let functions = plan.functions(mapping.base()).map_err(invalid)?;
         let variables = plan.variables(mapping.base()).map_err(invalid)?;
         Ok(Self {
-            _mapping: mapping,
+            mapping,
             functions,
             variables,
         })
+    }
+
+    /// Addresses of code and data.
+    pub fn range(&self) -> Range<u64> {
+        let base = self.mapping.base().expose_provenance() as u64;
+        base..base + self.mapping.len_bytes() as u64
     }
 
     /// The address of a global function.
@@ -476,7 +483,7 @@ fn host_function(name: &str) -> Option<u64> {
         "memmove" => libc::memmove as *const () as usize,
         "memset" => libc::memset as *const () as usize,
         "memcmp" => libc::memcmp as *const () as usize,
-        _ => return None,
+        other => checked::address_of(other)?,
     };
     Some(address as u64)
 }

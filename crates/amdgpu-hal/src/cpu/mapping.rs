@@ -54,6 +54,10 @@ impl Mapping {
         self.base
     }
 
+    pub fn len_bytes(&self) -> usize {
+        self.len_bytes
+    }
+
     /// The bytes, as long as nothing is protected yet.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is readable and writable until `protect` is called, which consumes the builder in `link`; `&mut self` makes

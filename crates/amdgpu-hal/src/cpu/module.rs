@@ -1,6 +1,7 @@
 //! Modules and functions of the CPU backend.
 
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::launch::KernelEntry;
@@ -58,11 +59,15 @@ pub struct CpuFunction {
     name: Arc<str>,
     entry: KernelEntry,
     // Keeps the code mapped.
-    #[expect(dead_code, reason = "held for its Drop")]
     image: Arc<Image>,
 }
 
 impl CpuFunction {
+    /// Addresses of the module's memory.
+    pub(super) fn data_range(&self) -> Range<u64> {
+        self.image.range()
+    }
+
     pub(super) fn entry(&self) -> KernelEntry {
         self.entry
     }
