@@ -6,6 +6,7 @@ import amdgpu
 import numpy as np
 import pytest
 from amdgpu import errors
+from corpus import CORPUS, KERNELS
 
 
 def run(device, source, grid, block, *args, name=None, shared_bytes=0, **options):
@@ -136,7 +137,10 @@ def test_a_missing_barrier_is_a_race_in_shared_memory(device):
     }"""
     data = np.arange(64, dtype="int32")
     message = fault(device, errors.DataRaceError, source.replace("BARRIER", ""), 1, 64, data)
-    assert "race: write of shared `memory` at byte offset 128, after the read of block (0, 0, 0), thread (31, 0, 0)" in message
+    assert (
+        "race: write of shared `memory` at byte offset 128, after the read of block (0, 0, 0), thread (31, 0, 0)"
+        in message
+    )
     assert "in line 6 with nothing to order the two; block (0, 0, 0), thread (32, 0, 0), kernel.hip:4" in message
     data = np.arange(64, dtype="int32")
     run(device, source.replace("BARRIER", "__syncthreads();"), 1, 64, data)
@@ -286,3 +290,23 @@ def test_what_cannot_be_checked_is_refused():
         kernel = device.compile_kernel("__global__ void k(int* p) { p[0] = 1; }", checked=True)
         with pytest.raises(errors.InvalidLaunchError, match="launched with its arguments"):
             kernel.prepare(1, 1, np.zeros(1, "int32"))
+
+
+def same_bits_with_checks(device, entry):
+    launch = entry.launch(entry.sizes[-1])
+    checked, plain = (entry.run(device, launch, checked=checked) for checked in (True, False))
+    assert launch.problem(checked) == ""
+    if not launch.order_dependent:
+        pairs = zip(checked, plain, strict=True)
+        assert all(a.tobytes() == b.tobytes() for a, b in pairs if isinstance(a, np.ndarray))
+
+
+@pytest.mark.parametrize("name", [name for name, entry in CORPUS.items() if entry.path.parent == KERNELS])
+def test_kernels_without_faults_give_the_same_bits(device, name):
+    same_bits_with_checks(device, CORPUS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, entry in CORPUS.items() if entry.path.parent != KERNELS])
+def test_the_whole_corpus_is_without_faults(device, name):
+    same_bits_with_checks(device, CORPUS[name])

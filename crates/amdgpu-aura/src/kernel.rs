@@ -484,7 +484,8 @@ impl Kernel {
     ) -> Result<()> {
         let Some(expected) = expected else {
             // SAFETY: as the callers promise.
-            return Ok(unsafe { stream.launch(self.function.as_ref(), config, block)? });
+            unsafe { stream.launch(self.function.as_ref(), config, block)? };
+            return Ok(());
         };
         let (function, config, block) = (Arc::clone(&self.function), *config, block.to_vec());
         // SAFETY: as above; the caller keeps the memory until the command has run.

@@ -305,7 +305,8 @@ impl<'a> Sema<'a> {
             || variable.is_device
             || variable.is_constant_memory
             || variable.is_shared);
-        if is_plain && !self.in_library && self.diagnostics.has_errors_since(mark) {
+        let is_constant = self.is_const(&variable.ty);
+        if is_plain && is_constant && !self.in_library && self.diagnostics.has_errors_since(mark) {
             self.diagnostics.forget(mark);
             self.host_constants.insert(variable.name);
         }

@@ -131,6 +131,15 @@ thread_local! {
     static CURRENT: Cell<*mut Watch> = const { Cell::new(ptr::null_mut()) };
 }
 
+/// Gives the thread its former watch back.
+struct Restore(*mut Watch);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
 /// Runs a kernel that was compiled with checks, to be called as a command of a stream.
 ///
 /// # Errors
@@ -175,12 +184,6 @@ pub unsafe fn run(
         is_cancelled: false,
         patience: PATIENCE,
     };
-    struct Restore(*mut Watch);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CURRENT.set(self.0);
-        }
-    }
     let blocks = config.block_count().unwrap_or(u64::MAX);
     {
         let _restore = Restore(CURRENT.replace(&raw mut watch));

@@ -82,25 +82,33 @@ impl Targets {
                     return self.search(site, address, bytes);
                 };
                 let place = within_array(array, *number, address, bytes);
-                place.ok_or_else(|| self.outside(array, site, address, bytes))
+                place.ok_or_else(|| Self::outside(array, site, address, bytes))
             }
-            Target::Private { bytes: size } => within(*size, Place::Private, &|| {
+            Target::Private { bytes: extent } => within(*extent, Place::Private, &|| {
                 "a variable of the work-item".to_string()
             }),
-            Target::Shared { name, bytes: size } => {
-                let size = if *size == 0 {
+            Target::Shared {
+                name,
+                bytes: extent,
+            } => {
+                let extent = if *extent == 0 {
                     self.dynamic_shared_bytes
                 } else {
-                    *size
+                    *extent
                 };
-                within(size, Place::Private, &|| {
+                within(extent, Place::Private, &|| {
                     format!("the shared variable `{name}`")
                 })?;
                 let offset = i128::from(address) - i128::from(base);
                 Ok(Place::Shared(name.clone(), offset))
             }
-            Target::Global { name, bytes: size } => {
-                within(*size, Place::Private, &|| format!("the variable `{name}`"))?;
+            Target::Global {
+                name,
+                bytes: extent,
+            } => {
+                within(*extent, Place::Private, &|| {
+                    format!("the variable `{name}`")
+                })?;
                 let offset = i128::from(address) - i128::from(base);
                 Ok(Place::Global(name.clone(), offset))
             }
@@ -108,7 +116,7 @@ impl Targets {
         }
     }
 
-    fn outside(&self, array: &Array, site: &Site, address: u64, bytes: u64) -> Cause {
+    fn outside(array: &Array, site: &Site, address: u64, bytes: u64) -> Cause {
         if array.address == 0 {
             return Cause::Null {
                 kind: site.kind,
@@ -135,7 +143,7 @@ impl Targets {
             }
         }
         let Some(end) = address.checked_add(bytes) else {
-            return Err(self.nowhere(site, address, bytes));
+            return Err(Self::nowhere(site, address, bytes));
         };
         let is_in = |range: &Range<u64>| address >= range.start && end <= range.end;
         if is_in(&self.stack) {
@@ -165,12 +173,12 @@ impl Targets {
             array.address > 0 && address >= array.address && address <= past
         });
         if let Some(array) = near {
-            return Err(self.outside(array, site, address, bytes));
+            return Err(Self::outside(array, site, address, bytes));
         }
-        Err(self.nowhere(site, address, bytes))
+        Err(Self::nowhere(site, address, bytes))
     }
 
-    fn nowhere(&self, site: &Site, address: u64, bytes: u64) -> Cause {
+    fn nowhere(site: &Site, address: u64, bytes: u64) -> Cause {
         if address < NULL_PAGES {
             return Cause::Null {
                 kind: site.kind,
