@@ -5,8 +5,11 @@
 
 __device__ float expf(float x) {
     // Outside of these the result is infinity or 0; NaN passes through.
-    float limited = x > 89.0f ? 89.0f : (x < -104.0f ? -104.0f : x);
-    float n = __builtin_roundeven(limited * 0x1.715476p+0f);
+    float limited = x > 89.0f ? 89.0f : x;
+    limited = limited < -104.0f ? -104.0f : limited;
+    // Beside 1.5 * 2^23 an ulp is 1: the sum is rounded to an integer, which stands in its lowest bits.
+    float shifted = __builtin_fma(limited, 0x1.715476p+0f, 0x1.8p+23f);
+    float n = shifted - 0x1.8p+23f;
     float r = __builtin_fma(n, -0x1.62e430p-1f, limited);
     r = __builtin_fma(n, 0x1.05c610p-29f, r);
     float p = 0x1.6a1a72p-10f;
@@ -16,7 +19,7 @@ __device__ float expf(float x) {
     p = __builtin_fma(p, r, 0x1.fffffcp-2f);
     float y = 1.0f + __builtin_fma(r * r, p, r);
     // 2^n in two factors, so that denormal results come out of one rounding.
-    int k = (int)n;
+    int k = __builtin_bits_int(shifted) - 0x4b400000;
     int half = k >> 1;
     return y * __builtin_bits_float((half + 127) << 23) * __builtin_bits_float((k - half + 127) << 23);
 }

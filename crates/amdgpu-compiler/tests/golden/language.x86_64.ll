@@ -37,63 +37,63 @@ b1:
   ret void
 b2:
   %v28 = zext i32 %v320 to i64
-  %v615 = getelementptr inbounds i32, ptr %p0, i64 %v28
-  %v30 = load float, ptr %v615, align 4, !llvm.access.group !0
+  %v618 = getelementptr inbounds i32, ptr %p0, i64 %v28
+  %v30 = load float, ptr %v618, align 4, !llvm.access.group !0
   %v323 = fmul float %v30, %v30
   %v35 = fadd float %v323, 0x3FF0000000000000
   call void @llvm.memset.p0.i64(ptr align 4 %v16, i8 0, i64 16, i1 false)
   store float 0x3FF0000000000000, ptr %v16, align 4
-  %v622 = getelementptr inbounds i8, ptr %v16, i64 4
-  store float 0x4000000000000000, ptr %v622, align 4
-  %v645 = load float, ptr @weights, align 4, !llvm.access.group !0
-  %v646 = call float @llvm.fma.f32(float %v30, float %v645, float 0x3FF0000000000000)
-  store float %v646, ptr %v16, align 4
-  %v652 = getelementptr inbounds i32, ptr %v16, i64 1
-  %v655 = getelementptr inbounds i32, ptr @weights, i64 1
-  %v656 = load float, ptr %v655, align 4, !llvm.access.group !0
-  %v657 = call float @llvm.fma.f32(float %v30, float %v656, float 0x4000000000000000)
-  store float %v657, ptr %v652, align 4
-  %v663 = getelementptr inbounds i32, ptr %v16, i64 2
-  %v664 = load float, ptr %v663, align 4
-  %v666 = getelementptr inbounds i32, ptr @weights, i64 2
-  %v667 = load float, ptr %v666, align 4, !llvm.access.group !0
-  %v668 = call float @llvm.fma.f32(float %v30, float %v667, float %v664)
-  store float %v668, ptr %v663, align 4
-  %v616 = getelementptr inbounds [12 x i8], ptr %p2, i64 %v28
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v18, ptr align 4 %v616, i64 12, i1 false)
+  %v625 = getelementptr inbounds i8, ptr %v16, i64 4
+  store float 0x4000000000000000, ptr %v625, align 4
+  %v648 = load float, ptr @weights, align 4, !llvm.access.group !0
+  %v649 = call float @llvm.fma.f32(float %v30, float %v648, float 0x3FF0000000000000)
+  store float %v649, ptr %v16, align 4
+  %v655 = getelementptr inbounds i32, ptr %v16, i64 1
+  %v658 = getelementptr inbounds i32, ptr @weights, i64 1
+  %v659 = load float, ptr %v658, align 4, !llvm.access.group !0
+  %v660 = call float @llvm.fma.f32(float %v30, float %v659, float 0x4000000000000000)
+  store float %v660, ptr %v655, align 4
+  %v666 = getelementptr inbounds i32, ptr %v16, i64 2
+  %v667 = load float, ptr %v666, align 4
+  %v669 = getelementptr inbounds i32, ptr @weights, i64 2
+  %v670 = load float, ptr %v669, align 4, !llvm.access.group !0
+  %v671 = call float @llvm.fma.f32(float %v30, float %v670, float %v667)
+  store float %v671, ptr %v666, align 4
+  %v619 = getelementptr inbounds [12 x i8], ptr %p2, i64 %v28
+  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v18, ptr align 4 %v619, i64 12, i1 false)
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v78, ptr align 4 %v18, i64 12, i1 false)
   %v328 = load float, ptr %v78, align 4
   %v329 = fadd float %v328, %v35
   store float %v329, ptr %v78, align 4
-  %v624 = getelementptr inbounds i8, ptr %v78, i64 4
-  %v333 = load float, ptr %v624, align 4
+  %v627 = getelementptr inbounds i8, ptr %v78, i64 4
+  %v333 = load float, ptr %v627, align 4
   %v334 = fsub float %v333, %v35
-  store float %v334, ptr %v624, align 4
+  store float %v334, ptr %v627, align 4
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v76, ptr align 4 %v78, i64 12, i1 false)
   call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v18, ptr align 4 %v76, i64 12, i1 false)
   %v87 = load float, ptr %v18, align 4
-  store float %v87, ptr %v616, align 4, !llvm.access.group !0
+  store float %v87, ptr %v619, align 4, !llvm.access.group !0
   br i1 %v9, label %b11, label %b12
 b11:
-  %v619 = getelementptr inbounds i8, ptr %v18, i64 4
-  %v95 = load float, ptr %v619, align 4
+  %v622 = getelementptr inbounds i8, ptr %v18, i64 4
+  %v95 = load float, ptr %v622, align 4
   br label %b13
 b12:
-  %v620 = getelementptr inbounds i8, ptr %v18, i64 4
-  %v97 = load float, ptr %v620, align 4
+  %v623 = getelementptr inbounds i8, ptr %v18, i64 4
+  %v97 = load float, ptr %v623, align 4
   %v98 = fneg float %v97
   br label %b13
 b13:
   %v99 = phi float [ %v95, %b11 ], [ %v98, %b12 ]
-  %v711 = getelementptr inbounds i8, ptr %v616, i64 4
-  store float %v99, ptr %v711, align 4, !llvm.access.group !0
-  %v712 = getelementptr inbounds i8, ptr %v616, i64 8
-  %v106 = load i32, ptr %v712, align 4, !llvm.access.group !0
+  %v714 = getelementptr inbounds i8, ptr %v619, i64 4
+  store float %v99, ptr %v714, align 4, !llvm.access.group !0
+  %v715 = getelementptr inbounds i8, ptr %v619, i64 8
+  %v106 = load i32, ptr %v715, align 4, !llvm.access.group !0
   %v107 = xor i32 %v106, 90
-  store i32 %v107, ptr %v712, align 4, !llvm.access.group !0
+  store i32 %v107, ptr %v715, align 4, !llvm.access.group !0
   br label %b14
 b14:
-  %v715 = phi float [ %v35, %b13 ], [ %v120, %b19 ]
+  %v718 = phi float [ %v35, %b13 ], [ %v120, %b19 ]
   %v111 = phi i32 [ 0, %b13 ], [ %v112, %b19 ]
   %v112 = add i32 %v111, 1
   %v114 = icmp sgt i32 %v112, 7
@@ -102,10 +102,10 @@ b18:
   %v128 = fcmp olt float %v30, 0x4059000000000000
   br label %b22
 b19:
-  %v120 = fmul float %v715, 0x3FF8000000000000
+  %v120 = fmul float %v718, 0x3FF8000000000000
   br label %b14
 b20:
-  %v117 = fcmp ogt float %v715, 0x412E848000000000
+  %v117 = fcmp ogt float %v718, 0x412E848000000000
   br i1 %v117, label %b18, label %b19
 b22:
   %v123 = phi i32 [ %v112, %b18 ], [ %v124, %b25 ]
@@ -118,14 +118,14 @@ b24:
 b25:
   br i1 %v128, label %b22, label %b24
 b26:
-  %v728 = phi float [ %v715, %b27 ], [ %v715, %b29 ], [ %v715, %b30 ]
-  %v719 = phi float [ %v145, %b27 ], [ %v151, %b29 ], [ 0x0000000000000000, %b30 ]
+  %v731 = phi float [ %v718, %b27 ], [ %v718, %b29 ], [ %v718, %b30 ]
+  %v722 = phi float [ %v145, %b27 ], [ %v151, %b29 ], [ 0x0000000000000000, %b30 ]
   %v166 = and i32 %v320, 1
   %v167 = icmp ne i32 %v166, 0
   %v169 = select i1 %v167, i8 3, i8 0
   %v170 = icmp eq i8 %v169, 3
-  %v172 = fneg float %v719
-  %v739 = select i1 %v170, float %v172, float %v719
+  %v172 = fneg float %v722
+  %v743 = select i1 %v170, float %v172, float %v722
   %v175 = shl i32 %v320, 3
   %v176 = lshr i32 %v175, 1
   %v193 = icmp slt i32 %p3, 3
@@ -150,47 +150,48 @@ b26:
   %v211 = add i64 %v209, -12
   %v212 = and i32 %v320, 3
   %v213 = zext i32 %v212 to i64
-  %v625 = getelementptr inbounds i32, ptr %v16, i64 %v213
-  %v215 = load float, ptr %v625, align 4
+  %v628 = getelementptr inbounds i32, ptr %v16, i64 %v213
+  %v215 = load float, ptr %v628, align 4
   %v218 = sitofp i64 %v211 to float
-  %v355 = call float @llvm.fma.f32(float %v728, float %v739, float %v218)
+  %v355 = call float @llvm.fma.f32(float %v731, float %v743, float %v218)
   %v220 = fadd float %v215, %v355
-  %v361 = call float @llvm.fabs.f32(float %v728)
+  %v361 = call float @llvm.fabs.f32(float %v731)
   %v364 = call float @llvm.sqrt.f32(float %v361)
   %v224 = fadd float %v220, %v364
-  %v368 = call float @llvm.minimumnum.f32(float %v728, float %v739)
+  %v368 = call float @llvm.minimumnum.f32(float %v731, float %v743)
   %v228 = fadd float %v224, %v368
-  %v230 = fneg float %v728
-  %v232 = fmul float %v230, %v728
+  %v230 = fneg float %v731
+  %v232 = fmul float %v230, %v731
   %v372 = fcmp ogt float %v232, 0x4056400000000000
-  %v374 = fcmp olt float %v232, 0xC05A000000000000
-  %v375 = select i1 %v374, float 0xC05A000000000000, float %v232
-  %v376 = select i1 %v372, float 0x4056400000000000, float %v375
-  %v378 = fmul float %v376, 0x3FF7154760000000
-  %v379 = call float @llvm.roundeven.f32(float %v378)
-  %v381 = call float @llvm.fma.f32(float %v379, float 0xBFE62E4300000000, float %v376)
-  %v383 = call float @llvm.fma.f32(float %v379, float 0x3E205C6100000000, float %v381)
-  %v386 = call float @llvm.fma.f32(float 0x3F56A1A720000000, float %v383, float 0x3F8123FC60000000)
-  %v388 = call float @llvm.fma.f32(float %v386, float %v383, float 0x3FA5559160000000)
-  %v390 = call float @llvm.fma.f32(float %v388, float %v383, float 0x3FC55548A0000000)
-  %v392 = call float @llvm.fma.f32(float %v390, float %v383, float 0x3FDFFFFFC0000000)
-  %v394 = fmul float %v383, %v383
-  %v395 = call float @llvm.fma.f32(float %v394, float %v392, float %v383)
-  %v396 = fadd float 0x3FF0000000000000, %v395
-  %v397 = call i32 @llvm.fptosi.sat.i32.f32(float %v379)
-  %v399 = ashr i32 %v397, 1
-  %v401 = add i32 %v399, 127
-  %v403 = shl i32 %v401, 23
-  %v404 = bitcast i32 %v403 to float
-  %v405 = fmul float %v396, %v404
-  %v406 = sub i32 %v397, %v399
-  %v407 = add i32 %v406, 127
-  %v408 = shl i32 %v407, 23
-  %v409 = bitcast i32 %v408 to float
-  %v410 = fmul float %v405, %v409
-  %v234 = fadd float %v228, %v410
-  %v414 = fcmp oeq float %v739, 0x0000000000000000
-  br i1 %v414, label %b75, label %b80
+  %v373 = select i1 %v372, float 0x4056400000000000, float %v232
+  %v375 = fcmp olt float %v373, 0xC05A000000000000
+  %v376 = select i1 %v375, float 0xC05A000000000000, float %v373
+  %v379 = call float @llvm.fma.f32(float %v376, float 0x3FF7154760000000, float 0x4168000000000000)
+  %v380 = fsub float %v379, 0x4168000000000000
+  %v382 = call float @llvm.fma.f32(float %v380, float 0xBFE62E4300000000, float %v376)
+  %v384 = call float @llvm.fma.f32(float %v380, float 0x3E205C6100000000, float %v382)
+  %v387 = call float @llvm.fma.f32(float 0x3F56A1A720000000, float %v384, float 0x3F8123FC60000000)
+  %v389 = call float @llvm.fma.f32(float %v387, float %v384, float 0x3FA5559160000000)
+  %v391 = call float @llvm.fma.f32(float %v389, float %v384, float 0x3FC55548A0000000)
+  %v393 = call float @llvm.fma.f32(float %v391, float %v384, float 0x3FDFFFFFC0000000)
+  %v395 = fmul float %v384, %v384
+  %v396 = call float @llvm.fma.f32(float %v395, float %v393, float %v384)
+  %v397 = fadd float 0x3FF0000000000000, %v396
+  %v398 = bitcast float %v379 to i32
+  %v400 = add i32 %v398, -1262485504
+  %v402 = ashr i32 %v400, 1
+  %v404 = add i32 %v402, 127
+  %v406 = shl i32 %v404, 23
+  %v407 = bitcast i32 %v406 to float
+  %v408 = fmul float %v397, %v407
+  %v409 = sub i32 %v400, %v402
+  %v410 = add i32 %v409, 127
+  %v411 = shl i32 %v410, 23
+  %v412 = bitcast i32 %v411 to float
+  %v413 = fmul float %v408, %v412
+  %v234 = fadd float %v228, %v413
+  %v417 = fcmp oeq float %v743, 0x0000000000000000
+  br i1 %v417, label %b75, label %b80
 b27:
   %v145 = fadd float %v30, 0x3FF0000000000000
   br label %b26
@@ -198,34 +199,34 @@ b28:
   %v148 = fsub float %v30, 0x3FF0000000000000
   br label %b29
 b29:
-  %v718 = phi float [ %v30, %b24 ], [ %v148, %b28 ]
-  %v151 = fmul float %v718, 0x4000000000000000
+  %v721 = phi float [ %v30, %b24 ], [ %v148, %b28 ]
+  %v151 = fmul float %v721, 0x4000000000000000
   br label %b26
 b30:
   br label %b26
 b75:
   br label %b77
 b77:
-  %v723 = phi float [ %v739, %b75 ], [ %v724, %b79 ]
-  %v722 = phi float [ %v728, %b75 ], [ %v726, %b79 ]
-  %v417 = phi float [ %v739, %b75 ], [ %v416, %b79 ]
-  %v237 = fadd float %v234, %v417
+  %v726 = phi float [ %v743, %b75 ], [ %v727, %b79 ]
+  %v725 = phi float [ %v731, %b75 ], [ %v729, %b79 ]
+  %v420 = phi float [ %v743, %b75 ], [ %v419, %b79 ]
+  %v237 = fadd float %v234, %v420
   %v238 = call i32 @factorial.5(i32 3)
   %v239 = sitofp i32 %v238 to float
   %v240 = fadd float %v237, %v239
-  %v595 = fmul double %p5, %p5
-  %v260 = fcmp ogt double %v595, 0x4000000000000000
+  %v598 = fmul double %p5, %p5
+  %v260 = fcmp ogt double %v598, 0x4000000000000000
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
   %v263 = fadd float %v240, %v262
-  %v270 = fadd float 0x4000000000000000, %v722
+  %v270 = fadd float 0x4000000000000000, %v725
   %v274 = fadd float %v263, %v270
-  %v277 = fcmp olt float %v722, %v723
-  %v740 = select i1 %v277, float %v722, float %v723
-  %v281 = fsub float %v274, %v740
+  %v277 = fcmp olt float %v725, %v726
+  %v744 = select i1 %v277, float %v725, float %v726
+  %v281 = fsub float %v274, %v744
   %v300 = sext i32 %p3 to i64
-  %v621 = getelementptr inbounds i32, ptr %p1, i64 %v300
-  %v302 = icmp ugt ptr %v621, %p1
+  %v624 = getelementptr inbounds i32, ptr %p1, i64 %v300
+  %v302 = icmp ugt ptr %v624, %p1
   %v303 = select i1 %v302, i32 1, i32 0
   %v304 = sitofp i32 %v303 to float
   %v305 = fadd float %v281, %v304
@@ -236,121 +237,121 @@ b77:
   %v358 = call i32 @llvm.ctpop.i32(i32 %v320)
   %v311 = sitofp i32 %v358 to float
   %v312 = fadd float %v309, %v311
-  %v626 = getelementptr inbounds i32, ptr %p1, i64 %v28
-  store float %v312, ptr %v626, align 4, !llvm.access.group !0
+  %v629 = getelementptr inbounds i32, ptr %p1, i64 %v28
+  store float %v312, ptr %v629, align 4, !llvm.access.group !0
   ret void
 b79:
-  %v726 = phi float [ %v728, %b81 ], [ %v728, %b85 ]
-  %v724 = phi float [ %v739, %b81 ], [ %v739, %b85 ]
-  %v416 = phi float [ 0x7FF8000000000000, %b81 ], [ %v477, %b85 ]
+  %v729 = phi float [ %v731, %b81 ], [ %v731, %b85 ]
+  %v727 = phi float [ %v743, %b81 ], [ %v743, %b85 ]
+  %v419 = phi float [ 0x7FF8000000000000, %b81 ], [ %v480, %b85 ]
   br label %b77
 b80:
-  %v420 = call float @llvm.fabs.f32(float %v739)
-  %v423 = fcmp olt float %v420, 0x7FF0000000000000
-  br i1 %v423, label %b82, label %b81
+  %v423 = call float @llvm.fabs.f32(float %v743)
+  %v426 = fcmp olt float %v423, 0x7FF0000000000000
+  br i1 %v426, label %b82, label %b81
 b81:
   br label %b79
 b82:
-  %v431 = fcmp ogt float %v420, 0x40F0000000000000
-  br i1 %v431, label %b89, label %b86
+  %v434 = fcmp ogt float %v423, 0x40F0000000000000
+  br i1 %v434, label %b89, label %b86
 b85:
-  %v466 = phi float [ %v447, %b89 ], [ %v459, %b86 ]
-  %v464 = phi i32 [ %v450, %b89 ], [ %v460, %b86 ]
-  %v568 = fmul float %v466, %v466
-  %v571 = call float @llvm.fma.f32(float 0x3EC6CCCC80000000, float %v568, float 0xBF2A00F6A0000000)
-  %v573 = call float @llvm.fma.f32(float %v571, float %v568, float 0x3F81111080000000)
-  %v575 = call float @llvm.fma.f32(float %v573, float %v568, float 0xBFC5555560000000)
-  %v576 = fmul float %v466, %v568
-  %v577 = call float @llvm.fma.f32(float %v576, float %v575, float %v466)
-  %v583 = call float @llvm.fma.f32(float 0xBE9241AB60000000, float %v568, float 0x3EFA010CC0000000)
-  %v585 = call float @llvm.fma.f32(float %v583, float %v568, float 0xBF56C16B80000000)
-  %v587 = call float @llvm.fma.f32(float %v585, float %v568, float 0x3FA5555560000000)
-  %v588 = fmul float %v568, %v568
-  %v591 = call float @llvm.fma.f32(float %v568, float 0xBFE0000000000000, float 0x3FF0000000000000)
-  %v592 = call float @llvm.fma.f32(float %v588, float %v587, float %v591)
-  %v470 = and i32 %v464, 1
-  %v471 = icmp ne i32 %v470, 0
-  %v472 = select i1 %v471, float %v592, float %v577
-  %v474 = and i32 %v464, 2
-  %v475 = icmp ne i32 %v474, 0
-  %v476 = fneg float %v472
-  %v477 = select i1 %v475, float %v476, float %v472
+  %v469 = phi float [ %v450, %b89 ], [ %v462, %b86 ]
+  %v467 = phi i32 [ %v453, %b89 ], [ %v463, %b86 ]
+  %v571 = fmul float %v469, %v469
+  %v574 = call float @llvm.fma.f32(float 0x3EC6CCCC80000000, float %v571, float 0xBF2A00F6A0000000)
+  %v576 = call float @llvm.fma.f32(float %v574, float %v571, float 0x3F81111080000000)
+  %v578 = call float @llvm.fma.f32(float %v576, float %v571, float 0xBFC5555560000000)
+  %v579 = fmul float %v469, %v571
+  %v580 = call float @llvm.fma.f32(float %v579, float %v578, float %v469)
+  %v586 = call float @llvm.fma.f32(float 0xBE9241AB60000000, float %v571, float 0x3EFA010CC0000000)
+  %v588 = call float @llvm.fma.f32(float %v586, float %v571, float 0xBF56C16B80000000)
+  %v590 = call float @llvm.fma.f32(float %v588, float %v571, float 0x3FA5555560000000)
+  %v591 = fmul float %v571, %v571
+  %v594 = call float @llvm.fma.f32(float %v571, float 0xBFE0000000000000, float 0x3FF0000000000000)
+  %v595 = call float @llvm.fma.f32(float %v591, float %v590, float %v594)
+  %v473 = and i32 %v467, 1
+  %v474 = icmp ne i32 %v473, 0
+  %v475 = select i1 %v474, float %v595, float %v580
+  %v477 = and i32 %v467, 2
+  %v478 = icmp ne i32 %v477, 0
+  %v479 = fneg float %v475
+  %v480 = select i1 %v478, float %v479, float %v475
   br label %b79
 b86:
-  %v452 = fmul float %v739, 0x3FE45F3060000000
-  %v453 = call float @llvm.roundeven.f32(float %v452)
-  %v455 = call float @llvm.fma.f32(float %v453, float 0xBFF921FB60000000, float %v739)
-  %v457 = call float @llvm.fma.f32(float %v453, float 0x3E6777A5C0000000, float %v455)
-  %v459 = call float @llvm.fma.f32(float %v453, float 0x3CDEE59DA0000000, float %v457)
-  %v460 = call i32 @llvm.fptosi.sat.i32.f32(float %v453)
+  %v455 = fmul float %v743, 0x3FE45F3060000000
+  %v456 = call float @llvm.roundeven.f32(float %v455)
+  %v458 = call float @llvm.fma.f32(float %v456, float 0xBFF921FB60000000, float %v743)
+  %v460 = call float @llvm.fma.f32(float %v456, float 0x3E6777A5C0000000, float %v458)
+  %v462 = call float @llvm.fma.f32(float %v456, float 0x3CDEE59DA0000000, float %v460)
+  %v463 = call i32 @llvm.fptosi.sat.i32.f32(float %v456)
   br label %b85
 b89:
-  %v479 = bitcast float %v420 to i32
-  %v481 = and i32 %v479, 8388607
-  %v483 = or i32 %v481, 8388608
-  %v484 = sext i32 %v483 to i64
-  %v486 = ashr i32 %v479, 23
-  %v490 = add i32 %v486, -120
-  %v492 = ashr i32 %v490, 5
-  %v494 = and i32 %v490, 31
-  %v497 = sext i32 %v492 to i64
-  %v627 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v497
-  %v499 = load i32, ptr %v627, align 4, !llvm.access.group !0
-  %v500 = zext i32 %v499 to i64
-  %v502 = shl i64 %v500, 32
-  %v506 = add i32 %v492, 1
-  %v507 = sext i32 %v506 to i64
-  %v628 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v507
-  %v509 = load i32, ptr %v628, align 4, !llvm.access.group !0
-  %v510 = zext i32 %v509 to i64
-  %v511 = or i64 %v502, %v510
-  %v512 = sext i32 %v494 to i64
-  %v513.c = and i64 %v512, 63
-  %v513 = shl i64 %v511, %v513.c
-  %v514 = lshr i64 %v513, 32
-  %v522 = shl i64 %v510, 32
-  %v526 = add i32 %v492, 2
-  %v527 = sext i32 %v526 to i64
-  %v630 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v527
-  %v529 = load i32, ptr %v630, align 4, !llvm.access.group !0
-  %v530 = zext i32 %v529 to i64
-  %v531 = or i64 %v522, %v530
-  %v533.c = and i64 %v512, 63
-  %v533 = shl i64 %v531, %v533.c
-  %v534 = lshr i64 %v533, 32
-  %v542 = shl i64 %v530, 32
-  %v546 = add i32 %v492, 3
-  %v547 = sext i32 %v546 to i64
-  %v632 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v547
-  %v549 = load i32, ptr %v632, align 4, !llvm.access.group !0
-  %v550 = zext i32 %v549 to i64
-  %v551 = or i64 %v542, %v550
-  %v553.c = and i64 %v512, 63
-  %v553 = shl i64 %v551, %v553.c
-  %v554 = lshr i64 %v553, 32
-  %v555 = mul i64 %v484, %v554
-  %v556 = lshr i64 %v555, 32
-  %v557 = mul i64 %v484, %v534
-  %v558 = add i64 %v556, %v557
+  %v482 = bitcast float %v423 to i32
+  %v484 = and i32 %v482, 8388607
+  %v486 = or i32 %v484, 8388608
+  %v487 = sext i32 %v486 to i64
+  %v489 = ashr i32 %v482, 23
+  %v493 = add i32 %v489, -120
+  %v495 = ashr i32 %v493, 5
+  %v497 = and i32 %v493, 31
+  %v500 = sext i32 %v495 to i64
+  %v630 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v500
+  %v502 = load i32, ptr %v630, align 4, !llvm.access.group !0
+  %v503 = zext i32 %v502 to i64
+  %v505 = shl i64 %v503, 32
+  %v509 = add i32 %v495, 1
+  %v510 = sext i32 %v509 to i64
+  %v631 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v510
+  %v512 = load i32, ptr %v631, align 4, !llvm.access.group !0
+  %v513 = zext i32 %v512 to i64
+  %v514 = or i64 %v505, %v513
+  %v515 = sext i32 %v497 to i64
+  %v516.c = and i64 %v515, 63
+  %v516 = shl i64 %v514, %v516.c
+  %v517 = lshr i64 %v516, 32
+  %v525 = shl i64 %v513, 32
+  %v529 = add i32 %v495, 2
+  %v530 = sext i32 %v529 to i64
+  %v633 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v530
+  %v532 = load i32, ptr %v633, align 4, !llvm.access.group !0
+  %v533 = zext i32 %v532 to i64
+  %v534 = or i64 %v525, %v533
+  %v536.c = and i64 %v515, 63
+  %v536 = shl i64 %v534, %v536.c
+  %v537 = lshr i64 %v536, 32
+  %v545 = shl i64 %v533, 32
+  %v549 = add i32 %v495, 3
+  %v550 = sext i32 %v549 to i64
+  %v635 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v550
+  %v552 = load i32, ptr %v635, align 4, !llvm.access.group !0
+  %v553 = zext i32 %v552 to i64
+  %v554 = or i64 %v545, %v553
+  %v556.c = and i64 %v515, 63
+  %v556 = shl i64 %v554, %v556.c
+  %v557 = lshr i64 %v556, 32
+  %v558 = mul i64 %v487, %v557
   %v559 = lshr i64 %v558, 32
-  %v560 = mul i64 %v484, %v514
+  %v560 = mul i64 %v487, %v537
   %v561 = add i64 %v559, %v560
-  %v562 = shl i64 %v561, 32
-  %v564 = and i64 %v558, 4294967295
-  %v565 = or i64 %v562, %v564
-  %v434 = add i64 %v565, 2305843009213693952
-  %v436 = lshr i64 %v434, 62
-  %v437 = shl i64 %v436, 62
-  %v438 = sub i64 %v565, %v437
-  %v439 = sitofp i64 %v438 to double
-  %v441 = fmul double %v439, 0x3C1921FB54442D18
-  %v442 = fptrunc double %v441 to float
-  %v443 = trunc i64 %v436 to i32
-  %v445 = fcmp olt float %v739, 0x0000000000000000
-  %v446 = fneg float %v442
-  %v447 = select i1 %v445, float %v446, float %v442
-  %v449 = sub i32 0, %v443
-  %v450 = select i1 %v445, i32 %v449, i32 %v443
+  %v562 = lshr i64 %v561, 32
+  %v563 = mul i64 %v487, %v517
+  %v564 = add i64 %v562, %v563
+  %v565 = shl i64 %v564, 32
+  %v567 = and i64 %v561, 4294967295
+  %v568 = or i64 %v565, %v567
+  %v437 = add i64 %v568, 2305843009213693952
+  %v439 = lshr i64 %v437, 62
+  %v440 = shl i64 %v439, 62
+  %v441 = sub i64 %v568, %v440
+  %v442 = sitofp i64 %v441 to double
+  %v444 = fmul double %v442, 0x3C1921FB54442D18
+  %v445 = fptrunc double %v444 to float
+  %v446 = trunc i64 %v439 to i32
+  %v448 = fcmp olt float %v743, 0x0000000000000000
+  %v449 = fneg float %v445
+  %v450 = select i1 %v448, float %v449, float %v445
+  %v452 = sub i32 0, %v446
+  %v453 = select i1 %v448, i32 %v452, i32 %v446
   br label %b85
 }
 
