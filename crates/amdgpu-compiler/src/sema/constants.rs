@@ -2,9 +2,10 @@
 
 use super::Sema;
 use crate::ast::{self, BinaryOp};
-use crate::hir::{Constant, Expr, ExprKind, PlaceKind};
+use crate::hir::{Constant, Expr, ExprKind, GlobalId, Place, PlaceKind};
+use crate::ir::GlobalKind;
 use crate::narrow_float;
-use crate::types::{ScalarType, TypeTable};
+use crate::types::{ScalarType, Type, TypeTable};
 
 impl<'a> Sema<'a> {
     /// The value of an integer constant expression.
@@ -24,7 +25,7 @@ impl<'a> Sema<'a> {
             ExprKind::Float(value) => Some(Constant::Float(*value)),
             ExprKind::Load(place) => match place.kind {
                 PlaceKind::Local(local) => self.current.locals[local.0 as usize].constant,
-                _ => None,
+                _ => self.table_value(place),
             },
             ExprKind::Cast(value) => {
                 let from = self.types.representation(value.ty)?;
@@ -52,6 +53,68 @@ impl<'a> Sema<'a> {
                 _ => self.evaluate(yes),
             },
             ExprKind::Call(function, arguments) => self.evaluate_call(*function, arguments),
+            _ => None,
+        }
+    }
+
+    /// An element of a constant table.
+    fn table_value(&self, place: &Place) -> Option<Constant> {
+        let (global, offset) = self.table_place(place)?;
+        let global = &self.program.globals[global.0 as usize];
+        if global.kind != GlobalKind::Table {
+            return None;
+        }
+        let ty = self.types.representation(place.ty)?;
+        let start = usize::try_from(offset).ok()?;
+        let end = start.checked_add(ty.bytes() as usize)?;
+        if end as u64 > self.types.bytes(global.ty) {
+            return None;
+        }
+        let mut word = [0u8; 8];
+        for (byte, at) in word.iter_mut().zip(start..end) {
+            *byte = global.bytes.get(at).copied().unwrap_or(0);
+        }
+        let bits = u64::from_le_bytes(word);
+        match ty {
+            ScalarType::Double => Some(Constant::Float(f64::from_bits(bits))),
+            ScalarType::Float => Some(Constant::Float(f64::from(f32::from_bits(bits as u32)))),
+            _ if ty.is_float() => None,
+            _ => Some(Constant::Integer(ty.wrap(bits as i64))),
+        }
+    }
+
+    /// Which bytes of which global a place is, if that is known.
+    fn table_place(&self, place: &Place) -> Option<(GlobalId, u64)> {
+        match &place.kind {
+            PlaceKind::Global(global) => Some((*global, 0)),
+            PlaceKind::Field(inner, offset) => {
+                let (global, start) = self.table_place(inner)?;
+                Some((global, start.checked_add(*offset)?))
+            }
+            PlaceKind::Dereference(pointer) => self.table_pointer(pointer),
+            _ => None,
+        }
+    }
+
+    fn table_pointer(&self, pointer: &Expr) -> Option<(GlobalId, u64)> {
+        match &pointer.kind {
+            ExprKind::AddressOf(place) => self.table_place(place),
+            ExprKind::Offset {
+                pointer,
+                index,
+                is_negative: false,
+            } => {
+                let (global, start) = self.table_pointer(pointer)?;
+                let Type::Pointer { pointee, .. } = self.types.get(pointer.ty) else {
+                    return None;
+                };
+                let Constant::Integer(index) = self.evaluate(index)? else {
+                    return None;
+                };
+                let bytes = u64::try_from(index).ok()?;
+                let bytes = bytes.checked_mul(self.types.bytes(pointee))?;
+                Some((global, start.checked_add(bytes)?))
+            }
             _ => None,
         }
     }
