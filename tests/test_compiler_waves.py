@@ -7,6 +7,8 @@ import pytest
 from amdgpu import codegen
 from kernel_harness import CompileFailed, Kernels, emit
 
+# The largest is more than LLVM is asked to optimise in full, which is said.
+pytestmark = pytest.mark.filterwarnings("ignore:amdgpu. codegen does not run as preferred")
 LANE = np.arange(32)
 
 
