@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, codegen
-from amdgpu.errors import ClosedError, CoreNotEnabledError, InvalidArgumentError
+from amdgpu.errors import ClosedError, CoreNotEnabledError, InvalidArgumentError, KernelNotFoundError
 from amdgpu.types import CORE_TYPES, DeviceInfo, KernelResult, OptimizationLevel, TelemetryLevel
 
 if TYPE_CHECKING:
@@ -150,6 +150,7 @@ class AMDGPUDevice:
         disabled_passes: Sequence[str] = (),
         dump_ir: str | os.PathLike[str] | None = None,
         checked: bool = False,
+        compiler: str | None = None,
     ) -> _native.Kernel:
         """Compile HIP-C source and load it.
 
@@ -165,6 +166,8 @@ class AMDGPUDevice:
             dump_ir: Folder for the compiler's IR before its passes and after each of them, one file each.
             checked: On the CPU device: check bounds, null, freed and misaligned pointers, races and barriers while the kernel runs,
                 and stop loops that outlive a time limit. Launches are many times slower.
+            compiler: None for amdgpu's own; "hiprtc" on hip devices and "nvrtc" on cuda devices hand code generation to the vendor's, whose
+                results need not be bit for bit those of other devices. The parameters are read by amdgpu's front end in either case.
 
         Returns:
             The kernel; `str(kernel)` is its handle.
@@ -174,6 +177,8 @@ class AMDGPUDevice:
             UnsupportedFeatureError: The source uses something that is not compiled yet.
             KernelNotFoundError: No kernel of that name, or several and no name given.
             CoreNotEnabledError: The device was initialised without the core type.
+            LibraryMissingError: The vendor's compiler is not installed.
+            WrongDeviceError: The vendor's compiler makes no code for this device.
 
         Example:
             >>> import amdgpu
@@ -183,6 +188,17 @@ class AMDGPUDevice:
         """
         native = self.native
         self.require_core(core_type)
+        if compiler is not None:
+            return self._compile_with_vendor(
+                compiler,
+                source,
+                name,
+                core_type=core_type,
+                fast_math=fast_math,
+                defines=defines or {},
+                file_name=file_name,
+                checked=checked,
+            )
         if dump_ir is not None:
             from amdgpu.ir_dump import write
 
@@ -205,6 +221,49 @@ class AMDGPUDevice:
             defines=list((defines or {}).items()),
             disabled_passes=list(disabled_passes),
             checked=checked,
+        )
+
+    def _compile_with_vendor(
+        self,
+        compiler: str,
+        source: str,
+        name: str | None,
+        *,
+        core_type: str,
+        fast_math: bool,
+        defines: dict[str, str],
+        file_name: str,
+        checked: bool,
+    ) -> _native.Kernel:
+        from amdgpu.codegen import vendor
+
+        if checked:
+            raise InvalidArgumentError(f"checked=True is for amdgpu's own compiler, not for compiler={compiler!r}")
+        if compiler not in vendor.VENDORS:
+            raise InvalidArgumentError(
+                f"compiler is {compiler!r}; known are {', '.join(vendor.VENDORS)}, and None for amdgpu's own"
+            )
+        architecture = str(self.info().architecture)
+        vendor.check_device(compiler, self.name, architecture)
+        vendor.open_library(compiler)
+        pairs = list(defines.items())
+        if name is None:
+            unit = _native.compile_source(source, architecture, name=file_name, defines=pairs, emit="ir")
+            names = [kernel["name"] for kernel in unit["kernels"]]
+            if len(names) != 1:
+                raise KernelNotFoundError(f"the source has {len(names)} kernels; name one of: {', '.join(names)}")
+            name = names[0]
+        code, symbol = vendor.compile_source(
+            compiler,
+            source,
+            name,
+            architecture=architecture,
+            file_name=file_name,
+            defines=defines,
+            fast_math=fast_math,
+        )
+        return self.native.load_compiled(
+            source, name, code, symbol, core_type=core_type, file_name=file_name, defines=pairs
         )
 
     def execute(

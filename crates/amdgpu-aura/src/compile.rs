@@ -9,7 +9,7 @@ use amdgpu_compiler::checks::Site;
 use amdgpu_compiler::link::{self, KernelResources};
 use amdgpu_compiler::messages::MessageTable;
 use amdgpu_compiler::{
-    CodeGenerator, CompileOptions, Compiler, GlobalVariable, KernelSignature, Target,
+    CodeGenerator, CompileOptions, CompiledUnit, Compiler, GlobalVariable, KernelSignature, Target,
 };
 use amdgpu_hal::{Device, DeviceInfo, DeviceKind, Module};
 use amdgpu_telemetry::{Core, Kind, counter, fallback, histogram, intern, span};
@@ -57,6 +57,21 @@ struct UnitFacts {
     notes: Vec<String>,
     passes: String,
     resources: Vec<KernelResources>,
+}
+
+impl UnitFacts {
+    fn of(unit: CompiledUnit, resources: Vec<KernelResources>) -> Self {
+        Self {
+            kernels: unit.kernels,
+            globals: unit.globals,
+            messages: unit.messages,
+            check_sites: unit.check_sites,
+            template_kernels: unit.template_kernels,
+            notes: unit.notes.iter().map(ToString::to_string).collect(),
+            passes: serde_json::to_string(&unit.telemetry.passes).unwrap_or_default(),
+            resources,
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -143,6 +158,54 @@ impl Context {
         Ok(kernel)
     }
 
+    /// Load code that another compiler made of the source, for this device. What the kernel takes is read from the source by our own front
+    /// end; `symbol` is its name in the code.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::compile`]; code that the device does not load.
+    pub fn load_compiled(
+        &self,
+        request: &CompileRequest<'_>,
+        code: &[u8],
+        symbol: &str,
+        generator: &dyn Toolchain,
+    ) -> Result<Arc<Kernel>> {
+        let started = Instant::now();
+        let device = self.device()?;
+        let request = &with_instance(request);
+        let target = target_of(self.info(), generator)?;
+        let unit = Compiler::new().compile(request.source, &request.options, &target)?;
+        let facts = UnitFacts::of(unit, Vec::new());
+        let signature = choose(&facts, request.kernel_name)?;
+        let module = device.load_module(code)?;
+        let function = module.function(symbol)?;
+        let key = CacheKey::new(&[
+            key_of(request, self.info(), generator).as_str(),
+            "another compiler",
+            symbol,
+        ]);
+        let origin = Origin {
+            key: key.as_str(),
+            core: request.core,
+            source: Arc::from(request.source),
+            answer: CacheAnswer::Miss,
+            compile_seconds: started.elapsed().as_secs_f64(),
+            notes: facts.notes.clone(),
+            passes: Arc::from("[]"),
+            resources: None,
+            globals: Vec::new(),
+            module,
+            port: None,
+            checks: None,
+            options: request.options.clone(),
+        };
+        let shared = Arc::clone(self.shared());
+        let kernel = Arc::new(Kernel::new(shared, facts_of(signature), function, origin));
+        self.keep(&kernel);
+        Ok(kernel)
+    }
+
     fn find_or_build(
         &self,
         request: &CompileRequest<'_>,
@@ -210,16 +273,7 @@ impl Context {
         }
         let level = request.options.optimization_level;
         let (code, resources) = machine_code(&unit, &target, level, generator)?;
-        let facts = UnitFacts {
-            kernels: unit.kernels,
-            globals: unit.globals,
-            messages: unit.messages,
-            check_sites: unit.check_sites,
-            template_kernels: unit.template_kernels,
-            notes: unit.notes.iter().map(ToString::to_string).collect(),
-            passes: serde_json::to_string(&unit.telemetry.passes).unwrap_or_default(),
-            resources,
-        };
+        let facts = UnitFacts::of(unit, resources);
         let module = self.shared().device().load_module(&code)?;
         let entry = Entry {
             metadata: serde_json::to_string(&facts).unwrap_or_default(),

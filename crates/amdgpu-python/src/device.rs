@@ -260,6 +260,41 @@ impl Device {
         Ok(Kernel::new(checked, &self.context))
     }
 
+    /// Load code that a vendor's compiler made of the source; `symbol` is the kernel's name in it.
+    #[pyo3(signature = (source, name, code, symbol, *, core_type="aura", file_name="kernel.hip", defines=None))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "keyword arguments of a Python function"
+    )]
+    fn load_compiled(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        name: &str,
+        code: &[u8],
+        symbol: &str,
+        core_type: &str,
+        file_name: &str,
+        defines: Option<Vec<(String, String)>>,
+    ) -> PyResult<Kernel> {
+        let text = source_text(source)?;
+        let request = CompileRequest {
+            source: &text,
+            kernel_name: Some(name),
+            core: CoreType::from_name(core_type).into_py_result(py)?,
+            options: CompileOptions {
+                name: file_name.to_owned(),
+                defines: defines.unwrap_or_default(),
+                ..CompileOptions::default()
+            },
+        };
+        let context = &self.context;
+        let kernel = py
+            .detach(|| context.load_compiled(&request, code, symbol, &PythonCodeGenerator))
+            .into_py_result(py)?;
+        Ok(Kernel::new(kernel, context))
+    }
+
     fn kernel(&self, py: Python<'_>, handle: &str) -> PyResult<Kernel> {
         let found = self.context.kernel(handle);
         let found = found.map(|kernel| Kernel::new(kernel, &self.context));
