@@ -21,7 +21,7 @@ use crate::signature::{KernelSignature, signatures};
 use crate::source::{SourceMap, Span};
 use crate::target::{Target, TargetKind};
 use crate::telemetry::CompilerTelemetry;
-use crate::{checks, cooperative, hir, ir, llvm, lower, passes, regions, software, waves};
+use crate::{checks, cooperative, hir, ir, lanes, llvm, lower, passes, regions, software, waves};
 
 /// Largest source: far above any kernel file, small enough that positions fit into 32 bits after macro expansion.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
@@ -142,11 +142,11 @@ fn check_options(source: &str, options: &CompileOptions) -> Result<(), Error> {
         });
     }
     for name in &options.disabled_passes {
-        if !passes::names().contains(&name.as_str()) {
+        if !passes::switches().contains(&name.as_str()) {
             return Err(Error::InvalidOption {
                 message: format!(
                     "there is no pass '{name}'; there are {}",
-                    passes::names().join(", ")
+                    passes::switches().join(", ")
                 ),
             });
         }
@@ -297,6 +297,18 @@ fn pipeline(
     }
     let (metrics, dumps) = passes::run(&mut module, &pass_options);
     software::replace(&mut module, target);
+    let lanes = (target.kind == TargetKind::Host
+        && pass_options.optimization_level != OptimizationLevel::None
+        && !options
+            .disabled_passes
+            .iter()
+            .any(|name| name == passes::LANES))
+    .then(|| lanes::width(target));
+    if lanes.is_some() {
+        cooperative::inline_everything(&mut module, lanes::MAX_INSTRUCTIONS);
+        cooperative::remove_unused(&mut module);
+        module.functions.iter_mut().for_each(lanes::expand_copies);
+    }
     telemetry.passes = metrics;
     telemetry.instructions_after_passes = module
         .functions
@@ -320,6 +332,14 @@ fn pipeline(
         waves::resolve(&mut module, target.wave_size());
         let (split, host_kernels) = regions::split(&module);
         module = split;
+        if lanes.is_some() {
+            // What lives across barriers goes through memory in regions.
+            let _ = passes::run_pass(
+                "scalar-replacement",
+                &mut module,
+                options.optimization_level,
+            );
+        }
         let by_name: HashMap<&str, &regions::HostKernel> = host_kernels
             .iter()
             .map(|host| (host.name.as_str(), host))
@@ -340,7 +360,8 @@ fn pipeline(
     } else {
         Vec::new()
     };
-    let llvm_ir = llvm::emit(&module, &host_kernels, target, options);
+    let (llvm_ir, lanes) = llvm::emit(&module, &host_kernels, target, options, lanes);
+    telemetry.lanes = lanes;
     telemetry.emit_ns = nanoseconds(phase);
     telemetry.total_ns = nanoseconds(start);
     Ok(CompiledUnit {

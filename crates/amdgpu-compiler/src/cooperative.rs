@@ -137,6 +137,70 @@ fn call_in_kernel(
     }
 }
 
+/// Inlines everything that kernels call, as far as it does not call itself and a kernel stays below `limit` values: lanes go
+/// through calls one by one.
+pub fn inline_everything(module: &mut Module, limit: usize) {
+    let graph: Vec<Vec<usize>> = module.functions.iter().map(callees).collect();
+    let reachable = |roots: &[usize]| {
+        let mut seen = vec![false; graph.len()];
+        let mut work = roots.to_vec();
+        while let Some(function) = work.pop() {
+            if !std::mem::replace(&mut seen[function], true) {
+                work.extend(&graph[function]);
+            }
+        }
+        seen
+    };
+    let is_recursive: Vec<bool> = (0..graph.len())
+        .map(|index| reachable(&graph[index])[index])
+        .collect();
+    for (index, called) in graph.iter().enumerate() {
+        let has_waves = module.functions[index]
+            .values
+            .iter()
+            .any(|value| matches!(value.op, Op::Cooperative(operation, _) if operation.is_wave()));
+        // Work-items of waves run one by one anyway.
+        if !module.functions[index].is_kernel || called.is_empty() || has_waves {
+            continue;
+        }
+        let mut kernel = module.functions[index].clone();
+        let mut block = 0;
+        while block < kernel.blocks.len() && kernel.values.len() < limit {
+            let call = kernel.blocks[block].instructions.iter().position(|value| {
+                matches!(kernel.op(*value), Op::Call { function, .. } if !is_recursive[*function as usize])
+            });
+            match call {
+                Some(position) => inline_call(&mut kernel, block, position, &module.functions),
+                None => block += 1,
+            }
+        }
+        module.functions[index] = kernel;
+    }
+}
+
+/// Removes functions that no kernel calls.
+pub fn remove_unused(module: &mut Module) {
+    let graph: Vec<Vec<usize>> = module.functions.iter().map(callees).collect();
+    let mut is_unused = vec![true; graph.len()];
+    let mut work: Vec<usize> = (0..graph.len())
+        .filter(|index| module.functions[*index].is_kernel)
+        .collect();
+    while let Some(function) = work.pop() {
+        if std::mem::replace(&mut is_unused[function], false) {
+            work.extend(&graph[function]);
+        }
+    }
+    remove(module, &is_unused);
+}
+
+fn callees(function: &Function) -> Vec<usize> {
+    let called = function.values.iter().filter_map(|value| match value.op {
+        Op::Call { function, .. } => Some(function as usize),
+        _ => None,
+    });
+    called.collect()
+}
+
 fn is_cooperative(function: &Function) -> bool {
     if marker(function).is_some() {
         return true;

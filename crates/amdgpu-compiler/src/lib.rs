@@ -33,6 +33,7 @@ mod hashing;
 mod hir;
 mod interner;
 pub mod ir;
+mod lanes;
 mod lexer;
 mod library;
 pub mod link;
@@ -68,4 +69,4 @@ pub use signature::{
     Dtype, KernelSignature, LaunchBounds, Parameter, ParameterKind, cpu_shared_bytes,
 };
 pub use target::{Target, TargetKind};
-pub use telemetry::{CompilerTelemetry, Finding, PassMetrics};
+pub use telemetry::{CompilerTelemetry, Finding, LaneMetrics, PassMetrics};

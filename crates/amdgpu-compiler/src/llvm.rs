@@ -7,12 +7,13 @@ mod cpu_regions;
 mod cpu_waves;
 mod function;
 mod intrinsics;
+mod lanes;
 mod names;
 mod nvidia;
 mod wave_functions;
 mod waves;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::cooperative::reaching;
@@ -20,6 +21,7 @@ use crate::ir::{AddressSpace, CastKind, Function, GlobalKind, Module, Op, Type};
 use crate::options::CompileOptions;
 use crate::regions::HostKernel;
 use crate::target::{Target, TargetKind};
+use crate::telemetry::LaneMetrics;
 
 /// Zeros at the end of a global that are written out rather than as a part of their own.
 const SHORT_TAIL_BYTES: u64 = 64;
@@ -44,13 +46,14 @@ pub(crate) struct Emitter<'a> {
     out: String,
 }
 
-/// The module as text.
+/// The module as text. `lanes` is how many work-items run at once on a CPU; `None` leaves that to LLVM.
 pub fn emit(
     module: &Module,
     host_kernels: &[HostKernel],
     target: &Target,
     options: &CompileOptions,
-) -> String {
+    lanes: Option<u32>,
+) -> (String, Vec<LaneMetrics>) {
     let mut emitter = Emitter {
         module,
         kind: target.kind,
@@ -86,25 +89,38 @@ pub fn emit(
             emitter.shared(shared);
         }
     }
-    let whole: HashMap<usize, &HostKernel> = host_kernels
-        .iter()
-        .filter(|kernel| kernel.regions.is_empty())
-        .map(|kernel| (kernel.function, kernel))
-        .collect();
-    for index in 0..module.functions.len() {
-        emitter.function(index);
-        if let Some(kernel) = whole.get(&index) {
-            emitter.cpu_entry(kernel);
+    let mut metrics = Vec::new();
+    let mut planned = Vec::new();
+    let mut is_replaced = vec![false; module.functions.len()];
+    for kernel in host_kernels {
+        let functions = lanes.map(|lanes| emitter.lane_functions(kernel, lanes));
+        metrics.extend(functions.as_ref().map(|functions| LaneMetrics {
+            kernel: kernel.name.clone(),
+            lanes: lanes.filter(|_| functions.is_ok()).unwrap_or(1),
+            scalar_fallback: functions.as_ref().err().map(|reason| reason.text()),
+        }));
+        let functions = functions.and_then(Result::ok).unwrap_or_default();
+        for (index, _) in &functions {
+            is_replaced[*index] = true;
+        }
+        planned.push(functions);
+    }
+    for (index, is_replaced) in is_replaced.into_iter().enumerate() {
+        if !is_replaced {
+            emitter.function(index);
         }
     }
-    for kernel in host_kernels
-        .iter()
-        .filter(|kernel| !kernel.regions.is_empty())
-    {
-        if kernel.has_waves() {
+    for (kernel, functions) in host_kernels.iter().zip(&planned) {
+        for (index, function) in functions {
+            emitter.lane_function(*index, function);
+        }
+        let lanes = lanes.filter(|_| !functions.is_empty());
+        if kernel.regions.is_empty() {
+            emitter.cpu_entry(kernel, lanes);
+        } else if kernel.has_waves() {
             emitter.cpu_wave_entry(kernel);
         } else {
-            emitter.cpu_region_entry(kernel);
+            emitter.cpu_region_entry(kernel, lanes);
         }
     }
     for helper in std::mem::take(&mut emitter.helpers) {
@@ -116,7 +132,7 @@ pub fn emit(
         emitter.line(&declaration);
     }
     emitter.attributes(target, is_convergent);
-    emitter.out
+    (emitter.out, metrics)
 }
 
 impl Emitter<'_> {

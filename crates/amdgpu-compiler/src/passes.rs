@@ -154,6 +154,9 @@ fn pipeline(level: OptimizationLevel) -> Vec<Box<dyn Pass>> {
     }
 }
 
+/// The last step for CPUs, switched off by name like a pass: work-items as SIMD lanes.
+pub const LANES: &str = "lanes";
+
 /// Names of all passes, for messages about a wrong one.
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::new();
@@ -162,6 +165,13 @@ pub fn names() -> Vec<&'static str> {
             names.push(pass.name());
         }
     }
+    names
+}
+
+/// Names of everything that can be switched off.
+pub fn switches() -> Vec<&'static str> {
+    let mut names = names();
+    names.push(LANES);
     names
 }
 

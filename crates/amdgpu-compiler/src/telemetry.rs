@@ -46,6 +46,16 @@ impl PassMetrics {
     }
 }
 
+/// How a kernel runs on a CPU.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LaneMetrics {
+    pub kernel: String,
+    /// Work-items that one vector takes; 1 when they run one at a time.
+    pub lanes: u32,
+    /// Why they run one at a time.
+    pub scalar_fallback: Option<String>,
+}
+
 /// One compile, front end to LLVM IR text.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CompilerTelemetry {
@@ -61,4 +71,7 @@ pub struct CompilerTelemetry {
     pub emit_ns: u64,
     pub total_ns: u64,
     pub passes: Vec<PassMetrics>,
+    /// Kernels for CPUs; empty where lanes were not asked for.
+    #[serde(default)]
+    pub lanes: Vec<LaneMetrics>,
 }

@@ -7,12 +7,13 @@
 use std::fmt::Write;
 
 use super::intrinsics::{all_specials, parameter_name};
+use super::lanes::lane_name;
 use super::{Emitter, names};
 use crate::ir::{AddressSpace, SpecialKind, Type};
 use crate::regions::HostKernel;
 
 impl Emitter<'_> {
-    pub(super) fn cpu_entry(&mut self, kernel: &HostKernel) {
+    pub(super) fn cpu_entry(&mut self, kernel: &HostKernel, lanes: Option<u32>) {
         let index = kernel.function;
         let function = &self.module.functions[index];
         let mut text = String::new();
@@ -26,21 +27,27 @@ impl Emitter<'_> {
         arguments.extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
         text.push_str(BLOCKS_BEFORE_BODY);
         text.push_str(LOOPS_BEFORE_BODY);
-        let _ = writeln!(
-            text,
-            "  call void @{}({})",
-            self.function_name(function),
-            arguments.join(", ")
-        );
-        let metadata = if self.is_parallel[index] {
+        let name = match lanes {
+            Some(lanes) => {
+                Self::lanes_of_row(lanes, "item", "%thread_index.x", &mut text);
+                arguments.push(format!("<{lanes} x i1> %item.lanes"));
+                lane_name(function)
+            }
+            None => self.function_name(function),
+        };
+        let _ = writeln!(text, "  call void @{name}({})", arguments.join(", "));
+        let is_parallel = lanes.is_none() && self.is_parallel[index];
+        let metadata = if is_parallel {
             format!(", !llvm.loop !{}", loop_metadata(index))
         } else {
             String::new()
         };
-        let after = LOOPS_AFTER_BODY.replace("LOOP_METADATA", &metadata);
+        let after = LOOPS_AFTER_BODY
+            .replace("STEP", &lanes.unwrap_or(1).to_string())
+            .replace("LOOP_METADATA", &metadata);
         let _ = write!(text, "{after}{BLOCKS_AFTER_BODY}");
         self.line(&text);
-        if self.is_parallel[index] {
+        if is_parallel {
             self.parallel_loop(index);
         }
     }
@@ -142,7 +149,7 @@ item:
   %thread_index.x = phi i32 [ 0, %row ], [ %x.next, %item ]
 ";
 
-const LOOPS_AFTER_BODY: &str = "  %x.next = add nuw nsw i32 %thread_index.x, 1
+const LOOPS_AFTER_BODY: &str = "  %x.next = add nuw nsw i32 %thread_index.x, STEP
   %x.more = icmp ult i32 %x.next, %block_size.x
   br i1 %x.more, label %item, label %row.endLOOP_METADATA
 row.end:

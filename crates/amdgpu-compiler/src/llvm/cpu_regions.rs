@@ -10,12 +10,13 @@ use std::fmt::Write;
 
 use super::cpu::{BLOCKS_AFTER_BODY, BLOCKS_BEFORE_BODY, SCRATCH, loop_metadata};
 use super::intrinsics::{all_specials, parameter_name};
+use super::lanes::lane_name;
 use super::{Emitter, names};
 use crate::ir::{AddressSpace, SpecialKind, Type};
 use crate::regions::{ALIGN_BYTES, Exit, HostKernel, Region, WAVE_SIZE};
 
 impl Emitter<'_> {
-    pub(super) fn cpu_region_entry(&mut self, kernel: &HostKernel) {
+    pub(super) fn cpu_region_entry(&mut self, kernel: &HostKernel, lanes: Option<u32>) {
         let mut text = String::new();
         let mut arguments = self.entry_head(kernel, &mut text);
         text.push_str(SCRATCH);
@@ -41,10 +42,13 @@ impl Emitter<'_> {
             .any(|region| region.exit == Exit::Varying);
         dispatch(kernel, parts, &mut text);
         for (number, region) in kernel.regions.iter().enumerate() {
-            self.region(kernel, number, region, &arguments, &mut text);
+            self.region(kernel, number, region, &arguments, lanes, &mut text);
         }
         if parts {
-            self.mixed(kernel, &arguments, &mut text);
+            match lanes {
+                Some(lanes) => self.mixed_lanes(kernel, &arguments, lanes, &mut text),
+                None => self.mixed(kernel, &arguments, &mut text),
+            }
             let _ = write!(
                 text,
                 "{}",
@@ -54,7 +58,7 @@ impl Emitter<'_> {
         text.push_str(BLOCKS_AFTER_BODY);
         self.line(&text);
         for region in &kernel.regions {
-            if self.is_parallel[region.function] {
+            if lanes.is_none() && self.is_parallel[region.function] {
                 self.parallel_loop(region.function);
             }
         }
@@ -101,6 +105,7 @@ impl Emitter<'_> {
         arguments: &[String],
         prefix: &str,
         cells: &str,
+        has_lanes: bool,
     ) -> String {
         let mut list = arguments.to_vec();
         list.extend((0..kernel.contexts.len()).map(|index| format!("ptr %{prefix}.c{index}")));
@@ -108,7 +113,7 @@ impl Emitter<'_> {
             list.push(format!("{} %{prefix}.u{index}", self.type_text(*ty)));
         }
         list.extend((0..kernel.uniforms.len()).map(|index| format!("ptr %{cells}{index}")));
-        if self.takes_specials(region.function) {
+        if has_lanes || self.takes_specials(region.function) {
             list.extend(all_specials().map(|special| {
                 let axis = ["x", "y", "z"][usize::from(special.axis % 3)];
                 if special.kind == SpecialKind::ThreadIndex {
@@ -143,6 +148,7 @@ impl Emitter<'_> {
         number: usize,
         region: &Region,
         arguments: &[String],
+        lanes: Option<u32>,
         text: &mut String,
     ) {
         let r = format!("r{number}");
@@ -151,12 +157,19 @@ impl Emitter<'_> {
         self.load_uniforms(kernel, &r, "u", &mut body);
         body.push_str(&LOOPS_BEFORE.replace('@', &r));
         element_addresses(kernel, &r, &mut body);
-        let _ = writeln!(
-            body,
-            "  %{r}.next = call i32 @{}({})",
-            names::quoted(&self.module.functions[region.function].name),
-            self.region_arguments(kernel, region, arguments, &r, "u")
-        );
+        let list = self.region_arguments(kernel, region, arguments, &r, "u", lanes.is_some());
+        let function = &self.module.functions[region.function];
+        if let Some(lanes) = lanes {
+            Self::lanes_of_row(lanes, &r, &format!("%{r}.x"), &mut body);
+            let _ = writeln!(
+                body,
+                "  %{r}.all = call <{lanes} x i32> @{}({list}, <{lanes} x i1> %{r}.lanes)\n  %{r}.next = extractelement <{lanes} x i32> %{r}.all, i64 0",
+                lane_name(function)
+            );
+        } else {
+            let name = names::quoted(&function.name);
+            let _ = writeln!(body, "  %{r}.next = call i32 @{name}({list})");
+        }
         match region.exit {
             Exit::One(_) => {}
             Exit::Uniform => {
@@ -168,11 +181,21 @@ impl Emitter<'_> {
             Exit::Varying => {
                 let _ = writeln!(
                     body,
-                    "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i\n  store i32 %{r}.next, ptr %{r}.s, align 4, !llvm.access.group !0"
+                    "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i"
                 );
+                let _ = match lanes {
+                    Some(lanes) => writeln!(
+                        body,
+                        "  call void @llvm.masked.store.v{lanes}i32.p0(<{lanes} x i32> %{r}.all, ptr align 4 %{r}.s, <{lanes} x i1> %{r}.lanes)"
+                    ),
+                    None => writeln!(
+                        body,
+                        "  store i32 %{r}.next, ptr %{r}.s, align 4, !llvm.access.group !0"
+                    ),
+                };
             }
         }
-        let metadata = if self.is_parallel[region.function] {
+        let metadata = if lanes.is_none() && self.is_parallel[region.function] {
             format!(", !llvm.loop !{}", loop_metadata(region.function))
         } else {
             String::new()
@@ -180,6 +203,7 @@ impl Emitter<'_> {
         body.push_str(
             &LOOPS_AFTER
                 .replace('@', &r)
+                .replace("STEP", &lanes.unwrap_or(1).to_string())
                 .replace("LOOP_METADATA", &metadata),
         );
         let ends = [format!("{r}.begin"), format!("{r}.end")];
@@ -193,6 +217,66 @@ impl Emitter<'_> {
             ),
             Exit::Varying => writeln!(text, "  br label %resolve"),
         };
+    }
+
+    /// Vectors one after the other, each in all the regions that its lanes have before them.
+    fn mixed_lanes(
+        &mut self,
+        kernel: &HostKernel,
+        arguments: &[String],
+        lanes: u32,
+        text: &mut String,
+    ) {
+        let vector = format!("<{lanes} x i32>");
+        let mask = format!("<{lanes} x i1>");
+        self.declarations.insert(format!(
+            "declare {vector} @llvm.masked.load.v{lanes}i32.p0(ptr, {mask}, {vector})"
+        ));
+        self.declarations.insert(format!(
+            "declare void @llvm.masked.store.v{lanes}i32.p0({vector}, ptr, {mask})"
+        ));
+        text.push_str("mixed:\n  br label %m.begin\nm.begin:\n");
+        self.load_uniforms(kernel, "m", "u", text);
+        text.push_str(&LOOPS_BEFORE.replace('@', "m"));
+        element_addresses(kernel, "m", text);
+        Self::lanes_of_row(lanes, "m", "%m.x", text);
+        let _ = writeln!(
+            text,
+            "  %m.s = getelementptr inbounds i32, ptr %states, i64 %m.i
+  %m.states = call {vector} @llvm.masked.load.v{lanes}i32.p0(ptr align 4 %m.s, {mask} %m.lanes, {vector} splat (i32 -1))
+  br label %m.r0.test"
+        );
+        for (number, region) in kernel.regions.iter().enumerate() {
+            let list = self.region_arguments(kernel, region, arguments, "m", "u", true);
+            let next = if number + 1 == kernel.regions.len() {
+                "m.last".to_owned()
+            } else {
+                format!("m.r{}.test", number + 1)
+            };
+            let r = format!("m.r{number}");
+            let name = lane_name(&self.module.functions[region.function]);
+            let _ = write!(
+                text,
+                "{r}.test:
+  %{r}.lanes = icmp eq {vector} %m.states, splat (i32 {number})
+  %{r}.bits = bitcast {mask} %{r}.lanes to i{lanes}
+  %{r}.any = icmp ne i{lanes} %{r}.bits, 0
+  br i1 %{r}.any, label %{r}, label %{next}
+{r}:
+  %{r}.next = call {vector} @{name}({list}, {mask} %{r}.lanes) noinline
+  call void @llvm.masked.store.v{lanes}i32.p0({vector} %{r}.next, ptr align 4 %m.s, {mask} %{r}.lanes)
+  br label %{next}
+"
+            );
+        }
+        text.push_str("m.last:\n");
+        text.push_str(
+            &LOOPS_AFTER
+                .replace('@', "m")
+                .replace("STEP", &lanes.to_string())
+                .replace("LOOP_METADATA", ""),
+        );
+        text.push_str("  br label %resolve\n");
     }
 
     /// Work-items one at a time, each in its own region.
@@ -211,7 +295,7 @@ impl Emitter<'_> {
                 text,
                 "mixed.r{number}:\n  %m.r{number}.next = call i32 @{}({}) noinline\n  store i32 %m.r{number}.next, ptr %m.s, align 4\n  br label %mixed.next\n",
                 names::quoted(&self.module.functions[region.function].name),
-                self.region_arguments(kernel, region, arguments, "m", "u"),
+                self.region_arguments(kernel, region, arguments, "m", "u", false),
             );
         }
         text.push_str(MIXED_AFTER);
@@ -266,12 +350,14 @@ const LOOPS_BEFORE: &str = "  br label %@.plane
   %@.first = mul nuw nsw i64 %@.zy64, %size.x
   br label %@.item
 @.item:
-  %@.x = phi i32 [ 0, %@.row ], [ %@.x.next, %@.item ]
+  %@.x = phi i32 [ 0, %@.row ], [ %@.x.next, %@.latch ]
   %@.x64 = zext nneg i32 %@.x to i64
   %@.i = add nuw nsw i64 %@.first, %@.x64
 ";
 
-const LOOPS_AFTER: &str = "  %@.x.next = add nuw nsw i32 %@.x, 1
+const LOOPS_AFTER: &str = "  br label %@.latch
+@.latch:
+  %@.x.next = add nuw nsw i32 %@.x, STEP
   %@.x.more = icmp ult i32 %@.x.next, %block_size.x
   br i1 %@.x.more, label %@.item, label %@.row.endLOOP_METADATA
 @.row.end:

@@ -181,7 +181,7 @@ impl Emitter<'_> {
         body.push_str(&LANES_BEFORE.replace('#', &r));
         element_addresses(kernel, &r, &mut body);
         let function = names::quoted(&self.module.functions[region.function].name);
-        let list = self.region_arguments(kernel, region, arguments, &r, "w.u");
+        let list = self.region_arguments(kernel, region, arguments, &r, "w.u", false);
         let _ = writeln!(body, "  %{r}.next = call i32 @{function}({list})");
         match region.exit {
             Exit::One(_) => {}

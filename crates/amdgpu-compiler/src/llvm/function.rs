@@ -11,13 +11,15 @@ use crate::ir::{
 use crate::target::TargetKind;
 
 /// Texts by which the values of one function are used.
-struct Names<'f> {
-    function: &'f Function,
-    texts: Vec<String>,
+pub(super) struct Names<'f> {
+    pub function: &'f Function,
+    pub texts: Vec<String>,
+    /// What stands before the number of a value in the name of its result.
+    pub prefix: &'static str,
 }
 
 impl Names<'_> {
-    fn get(&self, value: Value) -> &str {
+    pub fn get(&self, value: Value) -> &str {
         &self.texts[value.0 as usize]
     }
 }
@@ -152,7 +154,7 @@ impl Emitter<'_> {
         false
     }
 
-    fn names<'f>(&self, function: &'f Function) -> Names<'f> {
+    pub(super) fn names<'f>(&self, function: &'f Function) -> Names<'f> {
         let mut texts: Vec<String> = Vec::with_capacity(function.values.len());
         for (index, instruction) in function.values.iter().enumerate() {
             texts.push(match &instruction.op {
@@ -189,7 +191,11 @@ impl Emitter<'_> {
                 texts[index] = text;
             }
         }
-        Names { function, texts }
+        Names {
+            function,
+            texts,
+            prefix: "%v",
+        }
     }
 
     fn typed(&self, names: &Names<'_>, value: Value) -> String {
@@ -200,8 +206,8 @@ impl Emitter<'_> {
         )
     }
 
-    fn instruction(&mut self, function: &Function, names: &Names<'_>, value: Value) {
-        let name = format!("%v{}", value.0);
+    pub(super) fn instruction(&mut self, function: &Function, names: &Names<'_>, value: Value) {
+        let name = format!("{}{}", names.prefix, value.0);
         let ty = function.ty(value);
         let ty_text = self.type_text(ty);
         let fast = if self.fast_math { "fast " } else { "" };
@@ -417,23 +423,17 @@ impl Emitter<'_> {
         let ty_text = self.type_text(ty);
         let fast = if self.fast_math { "fast " } else { "" };
         let bits = ty.bits();
-        let llvm = match operation {
-            B::Add => "add",
-            B::Subtract => "sub",
-            B::Multiply => "mul",
-            B::And => "and",
-            B::Or => "or",
-            B::Xor => "xor",
-            B::AddFloat => "fadd",
-            B::SubtractFloat => "fsub",
-            B::MultiplyFloat => "fmul",
-            B::DivideFloat => "fdiv",
+        if let Some(llvm) = plain_binary(operation) {
+            let fast = if ty.is_float() { fast } else { "" };
+            return self.line(&format!("  {name} = {llvm} {fast}{ty_text} {a}, {b}"));
+        }
+        match operation {
             B::DivideSigned | B::DivideUnsigned | B::RemainderSigned | B::RemainderUnsigned => {
                 let unused = 64 - bits;
                 let divisor = constant.map(|constant| (constant << unused) as i64 >> unused);
-                return self.division(name, operation, ty_text, a, b, divisor);
+                self.division(name, operation, ty_text, a, b, divisor);
             }
-            B::ShiftLeft | B::ShiftRightSigned | B::ShiftRightUnsigned => {
+            _ => {
                 let llvm = match operation {
                     B::ShiftLeft => "shl",
                     B::ShiftRightSigned => "ashr",
@@ -446,11 +446,8 @@ impl Emitter<'_> {
                     self.line(&format!("  {name}.c = and {ty_text} {b}, {}", bits - 1));
                     self.line(&format!("  {name} = {llvm} {ty_text} {a}, {name}.c"));
                 }
-                return;
             }
-        };
-        let fast = if ty.is_float() { fast } else { "" };
-        self.line(&format!("  {name} = {llvm} {fast}{ty_text} {a}, {b}"));
+        }
     }
 
     fn cast(
@@ -463,24 +460,10 @@ impl Emitter<'_> {
     ) -> Option<String> {
         let source = names.function.ty(from);
         let (from_text, to) = (self.typed(names, from), self.type_text(ty));
-        let llvm = match kind {
-            CastKind::Truncate => "trunc",
-            CastKind::ExtendSigned => "sext",
-            CastKind::ExtendUnsigned => "zext",
-            CastKind::SignedToFloat => "sitofp",
-            CastKind::UnsignedToFloat => "uitofp",
-            CastKind::NarrowFloat => "fptrunc",
-            CastKind::WidenFloat => "fpext",
-            CastKind::Reinterpret => "bitcast",
-            CastKind::PointerToInteger => "ptrtoint",
-            CastKind::IntegerToPointer => "inttoptr",
-            CastKind::AddressSpace => {
-                if self.type_text(source) == to {
-                    return None;
-                }
-                "addrspacecast"
-            }
-            CastKind::FloatToSigned | CastKind::FloatToUnsigned => {
+        let llvm = match plain_cast(kind) {
+            Some("addrspacecast") if self.type_text(source) == to => return None,
+            Some(llvm) => llvm,
+            None => {
                 let sign = if kind == CastKind::FloatToSigned {
                     "s"
                 } else {
@@ -542,6 +525,48 @@ impl Emitter<'_> {
     }
 }
 
+/// The instruction of an operation that has one of its own.
+pub(super) fn plain_binary(operation: BinaryOp) -> Option<&'static str> {
+    use BinaryOp as B;
+    Some(match operation {
+        B::Add => "add",
+        B::Subtract => "sub",
+        B::Multiply => "mul",
+        B::And => "and",
+        B::Or => "or",
+        B::Xor => "xor",
+        B::AddFloat => "fadd",
+        B::SubtractFloat => "fsub",
+        B::MultiplyFloat => "fmul",
+        B::DivideFloat => "fdiv",
+        B::DivideSigned
+        | B::DivideUnsigned
+        | B::RemainderSigned
+        | B::RemainderUnsigned
+        | B::ShiftLeft
+        | B::ShiftRightSigned
+        | B::ShiftRightUnsigned => return None,
+    })
+}
+
+/// The instruction of a conversion that has one of its own.
+pub(super) fn plain_cast(kind: CastKind) -> Option<&'static str> {
+    Some(match kind {
+        CastKind::Truncate => "trunc",
+        CastKind::ExtendSigned => "sext",
+        CastKind::ExtendUnsigned => "zext",
+        CastKind::SignedToFloat => "sitofp",
+        CastKind::UnsignedToFloat => "uitofp",
+        CastKind::NarrowFloat => "fptrunc",
+        CastKind::WidenFloat => "fpext",
+        CastKind::Reinterpret => "bitcast",
+        CastKind::PointerToInteger => "ptrtoint",
+        CastKind::IntegerToPointer => "inttoptr",
+        CastKind::AddressSpace => "addrspacecast",
+        CastKind::FloatToSigned | CastKind::FloatToUnsigned => return None,
+    })
+}
+
 fn pointer_suffix(ty: &str) -> &'static str {
     match ty {
         "ptr addrspace(1)" => "p1",
@@ -552,7 +577,7 @@ fn pointer_suffix(ty: &str) -> &'static str {
     }
 }
 
-fn comparison(predicate: Predicate, fast: &str) -> String {
+pub(super) fn comparison(predicate: Predicate, fast: &str) -> String {
     use Predicate as P;
     let (kind, name) = match predicate {
         P::Equal => ("icmp", "eq"),
@@ -580,7 +605,7 @@ fn comparison(predicate: Predicate, fast: &str) -> String {
 }
 
 /// A constant as LLVM writes it; floats as the bits of the double of the same value.
-fn constant(ty: Type, bits: u64) -> String {
+pub(super) fn constant(ty: Type, bits: u64) -> String {
     match ty {
         Type::F32 => {
             let value = f32::from_bits(bits as u32);

@@ -42,31 +42,17 @@ impl Emitter<'_> {
         } else {
             format!("i{}", ty.bits())
         };
-        let llvm = match intrinsic {
-            Intrinsic::Sqrt => "sqrt",
-            Intrinsic::Floor => "floor",
-            Intrinsic::Ceil => "ceil",
-            Intrinsic::Truncate => "trunc",
-            Intrinsic::RoundEven => "roundeven",
-            Intrinsic::FusedMultiplyAdd => "fma",
-            Intrinsic::Absolute => "fabs",
-            Intrinsic::CopySign => "copysign",
-            Intrinsic::Minimum => "minimumnum",
-            Intrinsic::Maximum => "maximumnum",
-            Intrinsic::PopulationCount => "ctpop",
-            Intrinsic::LeadingZeros => "ctlz",
-            Intrinsic::TrailingZeros => "cttz",
-            Intrinsic::ReverseBits => "bitreverse",
-            Intrinsic::MultiplyHigh => return self.multiply_high(name, ty, arguments, "sext"),
-            Intrinsic::MultiplyHighUnsigned => {
-                return self.multiply_high(name, ty, arguments, "zext");
-            }
-            Intrinsic::FusedMultiplyAddHalf => return self.fused_half(name, arguments),
-            // Answered before the passes.
-            Intrinsic::Reinterpret | Intrinsic::IsProcessor => return,
-            Intrinsic::WidenHalf | Intrinsic::NarrowHalf | Intrinsic::NarrowBfloat => {
-                return self.narrow_float(name, intrinsic, &arguments[0]);
-            }
+        let Some(llvm) = plain_intrinsic(intrinsic) else {
+            return match intrinsic {
+                Intrinsic::MultiplyHigh => self.multiply_high(name, ty, arguments, "sext"),
+                Intrinsic::MultiplyHighUnsigned => self.multiply_high(name, ty, arguments, "zext"),
+                Intrinsic::FusedMultiplyAddHalf => self.fused_half(name, arguments),
+                Intrinsic::WidenHalf | Intrinsic::NarrowHalf | Intrinsic::NarrowBfloat => {
+                    self.narrow_float(name, intrinsic, &arguments[0]);
+                }
+                // The others were answered before the passes.
+                _ => (),
+            };
         };
         let mut list: Vec<(String, String)> = arguments
             .iter()
@@ -255,6 +241,27 @@ impl Emitter<'_> {
             SpecialKind::Lane | SpecialKind::WaveSize => {}
         }
     }
+}
+
+/// The LLVM intrinsic of an operation that is nothing else, without its suffix.
+pub(super) fn plain_intrinsic(intrinsic: Intrinsic) -> Option<&'static str> {
+    Some(match intrinsic {
+        Intrinsic::Sqrt => "sqrt",
+        Intrinsic::Floor => "floor",
+        Intrinsic::Ceil => "ceil",
+        Intrinsic::Truncate => "trunc",
+        Intrinsic::RoundEven => "roundeven",
+        Intrinsic::FusedMultiplyAdd => "fma",
+        Intrinsic::Absolute => "fabs",
+        Intrinsic::CopySign => "copysign",
+        Intrinsic::Minimum => "minimumnum",
+        Intrinsic::Maximum => "maximumnum",
+        Intrinsic::PopulationCount => "ctpop",
+        Intrinsic::LeadingZeros => "ctlz",
+        Intrinsic::TrailingZeros => "cttz",
+        Intrinsic::ReverseBits => "bitreverse",
+        _ => return None,
+    })
 }
 
 /// The parameter that carries a built-in variable on the CPU.

@@ -19,340 +19,686 @@ b3:
   ret i32 %v6
 }
 
-define internal void @language.item(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, i8 %p4, double %p5, i8 %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal void @language.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, i8 %p4, double %p5, i8 %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %m1 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m1, align 64
+  %m2 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m2, align 64
+  %pv99 = alloca <8 x float>, align 64
+  %m14 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m14, align 64
+  %pv718 = alloca <8 x float>, align 64
+  %c718 = alloca <8 x float>, align 64
+  %ps111 = alloca i32, align 64
+  %c112 = alloca <8 x i32>, align 64
+  %m19 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m19, align 64
+  %m22 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m22, align 64
+  %pv123 = alloca <8 x i32>, align 64
+  %m25 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m25, align 64
+  %m29 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m29, align 64
+  %pv721 = alloca <8 x float>, align 64
+  %pv731 = alloca <8 x float>, align 64
+  %pv722 = alloca <8 x float>, align 64
+  %m75 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m75, align 64
+  %m80 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m80, align 64
+  %m82 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m82, align 64
+  %m89 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m89, align 64
+  %m86 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m86, align 64
+  %pv469 = alloca <8 x float>, align 64
+  %pv467 = alloca <8 x i32>, align 64
+  %m81 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m81, align 64
+  %pv729 = alloca <8 x float>, align 64
+  %pv727 = alloca <8 x float>, align 64
+  %pv419 = alloca <8 x float>, align 64
+  %pv726 = alloca <8 x float>, align 64
+  %pv725 = alloca <8 x float>, align 64
+  %pv420 = alloca <8 x float>, align 64
+  %n0 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %n0, align 64
+  %n1 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %n1, align 64
+  %s16 = alloca [128 x i8], align 64
+  %s18 = alloca [96 x i8], align 64
+  %s76 = alloca [96 x i8], align 64
+  %s78 = alloca [96 x i8], align 64
+  br label %b0
 b0:
-  %v16 = alloca [16 x i8], align 4
-  %v18 = alloca [12 x i8], align 4
-  %v76 = alloca [12 x i8], align 4
-  %v78 = alloca [12 x i8], align 4
   %v9 = icmp ne i8 %p4, 0
   %v316 = add i32 %block_index.x, 0
   %v317 = add i32 %block_size.x, 0
   %v318 = mul i32 %v316, %v317
-  %v319 = add i32 %thread_index.x, 0
-  %v320 = add i32 %v318, %v319
-  %v23 = icmp uge i32 %v320, %p3
-  br i1 %v23, label %b1, label %b2
+  %s319 = add i32 %thread_index.x, 0
+  %s320 = add i32 %v318, %s319
+  %t1 = insertelement <8 x i32> poison, i32 %s320, i64 0
+  %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %t4 = insertelement <8 x i32> poison, i32 %p3, i64 0
+  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v23 = icmp uge <8 x i32> %t3, %t5
+  %t6 = select <8 x i1> %active, <8 x i1> %v23, <8 x i1> zeroinitializer
+  store <8 x i1> %t6, ptr %m1, align 64
+  %t7 = xor <8 x i1> %v23, splat (i1 true)
+  %t8 = select <8 x i1> %active, <8 x i1> %t7, <8 x i1> zeroinitializer
+  store <8 x i1> %t8, ptr %m2, align 64
+  br label %b1
 b1:
-  ret void
+  br label %g2
+g2:
+  %t9 = load <8 x i1>, ptr %m2, align 64
+  %t10 = bitcast <8 x i1> %t9 to i8
+  %t11 = icmp ne i8 %t10, 0
+  br i1 %t11, label %b2, label %end
 b2:
-  %v28 = zext i32 %v320 to i64
-  %v618 = getelementptr inbounds i32, ptr %p0, i64 %v28
-  %v30 = load float, ptr %v618, align 4, !llvm.access.group !0
-  %v323 = fmul float %v30, %v30
-  %v35 = fadd float %v323, 0x3FF0000000000000
-  call void @llvm.memset.p0.i64(ptr align 4 %v16, i8 0, i64 16, i1 false)
-  store float 0x3FF0000000000000, ptr %v16, align 4
-  %v625 = getelementptr inbounds i8, ptr %v16, i64 4
-  store float 0x4000000000000000, ptr %v625, align 4
+  %t12 = add i32 %s320, 7
+  %t13 = zext i32 %t12 to i64
+  %s28 = sub i64 %t13, 7
+  %s618 = getelementptr i32, ptr %p0, i64 %s28
+  %t14 = load <8 x i1>, ptr %m2, align 64
+  %v30 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s618, <8 x i1> %t14, <8 x float> zeroinitializer)
+  %v323 = fmul <8 x float> %v30, %v30
+  %v35 = fadd <8 x float> %v323, splat (float 0x3FF0000000000000)
+  %t15 = load <8 x i32>, ptr %s16, align 4
+  %t16 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t15
+  store <8 x i32> %t16, ptr %s16, align 4
+  %s749 = getelementptr i64, ptr %s16, i64 4
+  %t17 = load <8 x i32>, ptr %s749, align 4
+  %t18 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t17
+  store <8 x i32> %t18, ptr %s749, align 4
+  %s753 = getelementptr i64, ptr %s16, i64 8
+  %t19 = load <8 x i32>, ptr %s753, align 4
+  %t20 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t19
+  store <8 x i32> %t20, ptr %s753, align 4
+  %s757 = getelementptr i64, ptr %s16, i64 12
+  %t21 = load <8 x i32>, ptr %s757, align 4
+  %t22 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t21
+  store <8 x i32> %t22, ptr %s757, align 4
+  %t23 = load <8 x float>, ptr %s16, align 4
+  %t24 = select <8 x i1> %t14, <8 x float> splat (float 0x3FF0000000000000), <8 x float> %t23
+  store <8 x float> %t24, ptr %s16, align 4
+  %s625 = getelementptr i64, ptr %s16, i64 4
+  %t25 = load <8 x float>, ptr %s625, align 4
+  %t26 = select <8 x i1> %t14, <8 x float> splat (float 0x4000000000000000), <8 x float> %t25
+  store <8 x float> %t26, ptr %s625, align 4
   %v648 = load float, ptr @weights, align 4, !llvm.access.group !0
-  %v649 = call float @llvm.fma.f32(float %v30, float %v648, float 0x3FF0000000000000)
-  store float %v649, ptr %v16, align 4
-  %v655 = getelementptr inbounds i32, ptr %v16, i64 1
+  %t27 = insertelement <8 x float> poison, float %v648, i64 0
+  %t28 = shufflevector <8 x float> %t27, <8 x float> poison, <8 x i32> zeroinitializer
+  %v649 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v30, <8 x float> %t28, <8 x float> splat (float 0x3FF0000000000000))
+  %t29 = load <8 x float>, ptr %s16, align 4
+  %t30 = select <8 x i1> %t14, <8 x float> %v649, <8 x float> %t29
+  store <8 x float> %t30, ptr %s16, align 4
+  %s655 = getelementptr [32 x i8], ptr %s16, i64 1
   %v658 = getelementptr inbounds i32, ptr @weights, i64 1
   %v659 = load float, ptr %v658, align 4, !llvm.access.group !0
-  %v660 = call float @llvm.fma.f32(float %v30, float %v659, float 0x4000000000000000)
-  store float %v660, ptr %v655, align 4
-  %v666 = getelementptr inbounds i32, ptr %v16, i64 2
-  %v667 = load float, ptr %v666, align 4
+  %t31 = insertelement <8 x float> poison, float %v659, i64 0
+  %t32 = shufflevector <8 x float> %t31, <8 x float> poison, <8 x i32> zeroinitializer
+  %v660 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v30, <8 x float> %t32, <8 x float> splat (float 0x4000000000000000))
+  %t33 = load <8 x float>, ptr %s655, align 4
+  %t34 = select <8 x i1> %t14, <8 x float> %v660, <8 x float> %t33
+  store <8 x float> %t34, ptr %s655, align 4
+  %s666 = getelementptr [32 x i8], ptr %s16, i64 2
+  %v667 = load <8 x float>, ptr %s666, align 4
   %v669 = getelementptr inbounds i32, ptr @weights, i64 2
   %v670 = load float, ptr %v669, align 4, !llvm.access.group !0
-  %v671 = call float @llvm.fma.f32(float %v30, float %v670, float %v667)
-  store float %v671, ptr %v666, align 4
-  %v619 = getelementptr inbounds [12 x i8], ptr %p2, i64 %v28
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v18, ptr align 4 %v619, i64 12, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v78, ptr align 4 %v18, i64 12, i1 false)
-  %v328 = load float, ptr %v78, align 4
-  %v329 = fadd float %v328, %v35
-  store float %v329, ptr %v78, align 4
-  %v627 = getelementptr inbounds i8, ptr %v78, i64 4
-  %v333 = load float, ptr %v627, align 4
-  %v334 = fsub float %v333, %v35
-  store float %v334, ptr %v627, align 4
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v76, ptr align 4 %v78, i64 12, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v18, ptr align 4 %v76, i64 12, i1 false)
-  %v87 = load float, ptr %v18, align 4
-  store float %v87, ptr %v619, align 4, !llvm.access.group !0
-  br i1 %v9, label %b11, label %b12
+  %t35 = insertelement <8 x float> poison, float %v670, i64 0
+  %t36 = shufflevector <8 x float> %t35, <8 x float> poison, <8 x i32> zeroinitializer
+  %v671 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v30, <8 x float> %t36, <8 x float> %v667)
+  %t37 = load <8 x float>, ptr %s666, align 4
+  %t38 = select <8 x i1> %t14, <8 x float> %v671, <8 x float> %t37
+  store <8 x float> %t38, ptr %s666, align 4
+  %s619 = getelementptr [12 x i8], ptr %p2, i64 %s28
+  %t39 = getelementptr i8, ptr %s619, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v759 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t39, <8 x i1> %t14, <8 x i32> zeroinitializer)
+  %s762 = getelementptr i8, ptr %s619, i64 4
+  %t40 = getelementptr i8, ptr %s762, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v763 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t40, <8 x i1> %t14, <8 x i32> zeroinitializer)
+  %s765 = getelementptr i8, ptr %s18, i64 4
+  %s768 = getelementptr i8, ptr %s619, i64 8
+  %t41 = getelementptr i8, ptr %s768, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v769 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t41, <8 x i1> %t14, <8 x i32> zeroinitializer)
+  %s771 = getelementptr i8, ptr %s18, i64 8
+  %s776 = getelementptr i8, ptr %s18, i64 4
+  %s779 = getelementptr i8, ptr %s78, i64 4
+  %s782 = getelementptr i8, ptr %s18, i64 8
+  %s785 = getelementptr i8, ptr %s78, i64 8
+  %v328 = bitcast <8 x i32> %v759 to <8 x float>
+  %v329 = fadd <8 x float> %v328, %v35
+  %v330 = bitcast <8 x float> %v329 to <8 x i32>
+  %s627 = getelementptr i8, ptr %s78, i64 4
+  %v333 = bitcast <8 x i32> %v763 to <8 x float>
+  %v334 = fsub <8 x float> %v333, %v35
+  %v335 = bitcast <8 x float> %v334 to <8 x i32>
+  %s790 = getelementptr i8, ptr %s78, i64 4
+  %s793 = getelementptr i8, ptr %s76, i64 4
+  %s796 = getelementptr i8, ptr %s78, i64 8
+  %s799 = getelementptr i8, ptr %s76, i64 8
+  %s804 = getelementptr i8, ptr %s76, i64 4
+  %s807 = getelementptr i8, ptr %s18, i64 4
+  %s810 = getelementptr i8, ptr %s76, i64 8
+  %s813 = getelementptr i8, ptr %s18, i64 8
+  %v87 = bitcast <8 x i32> %v330 to <8 x float>
+  %t42 = getelementptr i8, ptr %s619, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v87, <8 x ptr> align 4 %t42, <8 x i1> %t14)
+  br i1 %v9, label %e2.0, label %e2.1
+e2.0:
+  br label %b11
+e2.1:
+  br label %b12
 b11:
-  %v622 = getelementptr inbounds i8, ptr %v18, i64 4
-  %v95 = load float, ptr %v622, align 4
+  %s622 = getelementptr i8, ptr %s18, i64 4
+  %v95 = bitcast <8 x i32> %v335 to <8 x float>
+  store <8 x float> %v95, ptr %pv99, align 64
   br label %b13
 b12:
-  %v623 = getelementptr inbounds i8, ptr %v18, i64 4
-  %v97 = load float, ptr %v623, align 4
-  %v98 = fneg float %v97
+  %s623 = getelementptr i8, ptr %s18, i64 4
+  %v97 = bitcast <8 x i32> %v335 to <8 x float>
+  %v98 = fneg <8 x float> %v97
+  store <8 x float> %v98, ptr %pv99, align 64
   br label %b13
 b13:
-  %v99 = phi float [ %v95, %b11 ], [ %v98, %b12 ]
-  %v714 = getelementptr inbounds i8, ptr %v619, i64 4
-  store float %v99, ptr %v714, align 4, !llvm.access.group !0
-  %v715 = getelementptr inbounds i8, ptr %v619, i64 8
-  %v106 = load i32, ptr %v715, align 4, !llvm.access.group !0
-  %v107 = xor i32 %v106, 90
-  store i32 %v107, ptr %v715, align 4, !llvm.access.group !0
+  %v99 = load <8 x float>, ptr %pv99, align 64
+  %s714 = getelementptr i8, ptr %s619, i64 4
+  %t43 = getelementptr i8, ptr %s714, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %t44 = load <8 x i1>, ptr %m2, align 64
+  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v99, <8 x ptr> align 4 %t43, <8 x i1> %t44)
+  %s715 = getelementptr i8, ptr %s619, i64 8
+  %t45 = getelementptr i8, ptr %s715, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v106 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t45, <8 x i1> %t44, <8 x i32> zeroinitializer)
+  %v107 = xor <8 x i32> %v106, splat (i32 90)
+  %t46 = getelementptr i8, ptr %s715, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v107, <8 x ptr> align 4 %t46, <8 x i1> %t44)
+  store <8 x i1> %t44, ptr %m14, align 64
+  store <8 x float> %v35, ptr %pv718, align 64
+  store i32 0, ptr %ps111, align 64
   br label %b14
 b14:
-  %v718 = phi float [ %v35, %b13 ], [ %v120, %b19 ]
-  %v111 = phi i32 [ 0, %b13 ], [ %v112, %b19 ]
+  store <8 x i1> zeroinitializer, ptr %m19, align 64
+  store <8 x i1> zeroinitializer, ptr %n1, align 64
+  %v718 = load <8 x float>, ptr %pv718, align 64
+  %v111 = load i32, ptr %ps111, align 64
+  %t47 = load <8 x i1>, ptr %m14, align 64
+  %t48 = load <8 x float>, ptr %c718, align 64
+  %t49 = select <8 x i1> %t47, <8 x float> %v718, <8 x float> %t48
+  store <8 x float> %t49, ptr %c718, align 64
   %v112 = add i32 %v111, 1
+  %t50 = insertelement <8 x i32> poison, i32 %v112, i64 0
+  %t51 = shufflevector <8 x i32> %t50, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t52 = load <8 x i32>, ptr %c112, align 64
+  %t53 = select <8 x i1> %t47, <8 x i32> %t51, <8 x i32> %t52
+  store <8 x i32> %t53, ptr %c112, align 64
   %v114 = icmp sgt i32 %v112, 7
-  br i1 %v114, label %b18, label %b20
-b18:
-  %v128 = fcmp olt float %v30, 0x4059000000000000
-  br label %b22
-b19:
-  %v120 = fmul float %v718, 0x3FF8000000000000
-  br label %b14
+  br i1 %v114, label %e14.0, label %e14.1
+e14.0:
+  br label %l1
+e14.1:
+  br label %b20
 b20:
-  %v117 = fcmp ogt float %v718, 0x412E848000000000
-  br i1 %v117, label %b18, label %b19
+  %v117 = fcmp ogt <8 x float> %v718, splat (float 0x412E848000000000)
+  %t54 = xor <8 x i1> %v117, splat (i1 true)
+  %t55 = load <8 x i1>, ptr %m14, align 64
+  %t56 = select <8 x i1> %t55, <8 x i1> %t54, <8 x i1> zeroinitializer
+  store <8 x i1> %t56, ptr %m19, align 64
+  br label %g19
+g19:
+  %t57 = load <8 x i1>, ptr %m19, align 64
+  %t58 = bitcast <8 x i1> %t57 to i8
+  %t59 = icmp ne i8 %t58, 0
+  br i1 %t59, label %b19, label %l1
+b19:
+  %v120 = fmul <8 x float> %v718, splat (float 0x3FF8000000000000)
+  %t60 = load <8 x i1>, ptr %m19, align 64
+  store <8 x i1> %t60, ptr %n1, align 64
+  store <8 x float> %v120, ptr %pv718, align 64
+  store i32 %v112, ptr %ps111, align 64
+  br label %l1
+l1:
+  %t61 = load <8 x i1>, ptr %n1, align 64
+  store <8 x i1> %t61, ptr %m14, align 64
+  %t62 = bitcast <8 x i1> %t61 to i8
+  %t63 = icmp ne i8 %t62, 0
+  br i1 %t63, label %b14, label %g18
+g18:
+  %t64 = load <8 x i1>, ptr %m2, align 64
+  %t65 = bitcast <8 x i1> %t64 to i8
+  %t66 = icmp ne i8 %t65, 0
+  br i1 %t66, label %b18, label %end
+b18:
+  %v128 = fcmp olt <8 x float> %v30, splat (float 0x4059000000000000)
+  %t67 = load <8 x i1>, ptr %m2, align 64
+  store <8 x i1> %t67, ptr %m22, align 64
+  %t68 = load <8 x i32>, ptr %c112, align 64
+  store <8 x i32> %t68, ptr %pv123, align 64
+  br label %b22
 b22:
-  %v123 = phi i32 [ %v112, %b18 ], [ %v124, %b25 ]
-  %v124 = add i32 %v123, -1
-  %v125 = icmp sgt i32 %v124, 0
-  br i1 %v125, label %b25, label %b24
+  store <8 x i1> zeroinitializer, ptr %m25, align 64
+  store <8 x i1> zeroinitializer, ptr %n0, align 64
+  %v123 = load <8 x i32>, ptr %pv123, align 64
+  %v124 = add <8 x i32> %v123, splat (i32 -1)
+  %v125 = icmp sgt <8 x i32> %v124, zeroinitializer
+  %t69 = load <8 x i1>, ptr %m22, align 64
+  %t70 = select <8 x i1> %t69, <8 x i1> %v125, <8 x i1> zeroinitializer
+  store <8 x i1> %t70, ptr %m25, align 64
+  %t71 = xor <8 x i1> %v125, splat (i1 true)
+  br label %g25
+g25:
+  %t72 = load <8 x i1>, ptr %m25, align 64
+  %t73 = bitcast <8 x i1> %t72 to i8
+  %t74 = icmp ne i8 %t73, 0
+  br i1 %t74, label %b25, label %l0
+b25:
+  %t75 = load <8 x i1>, ptr %m25, align 64
+  %t76 = select <8 x i1> %t75, <8 x i1> %v128, <8 x i1> zeroinitializer
+  store <8 x i1> %t76, ptr %n0, align 64
+  store <8 x i32> %v124, ptr %pv123, align 64
+  %t77 = xor <8 x i1> %v128, splat (i1 true)
+  br label %l0
+l0:
+  %t78 = load <8 x i1>, ptr %n0, align 64
+  store <8 x i1> %t78, ptr %m22, align 64
+  %t79 = bitcast <8 x i1> %t78 to i8
+  %t80 = icmp ne i8 %t79, 0
+  br i1 %t80, label %b22, label %g24
+g24:
+  %t81 = load <8 x i1>, ptr %m2, align 64
+  %t82 = bitcast <8 x i1> %t81 to i8
+  %t83 = icmp ne i8 %t82, 0
+  br i1 %t83, label %b24, label %end
 b24:
   %v143 = zext i8 %p6 to i32
-  switch i32 %v143, label %b30 [ i32 0, label %b27 i32 2, label %b28 i32 3, label %b28 i32 4, label %b29 ]
-b25:
-  br i1 %v128, label %b22, label %b24
-b26:
-  %v731 = phi float [ %v718, %b27 ], [ %v718, %b29 ], [ %v718, %b30 ]
-  %v722 = phi float [ %v145, %b27 ], [ %v151, %b29 ], [ 0x0000000000000000, %b30 ]
-  %v166 = and i32 %v320, 1
-  %v167 = icmp ne i32 %v166, 0
-  %v169 = select i1 %v167, i8 3, i8 0
-  %v170 = icmp eq i8 %v169, 3
-  %v172 = fneg float %v722
-  %v743 = select i1 %v170, float %v172, float %v722
-  %v175 = shl i32 %v320, 3
-  %v176 = lshr i32 %v175, 1
-  %v193 = icmp slt i32 %p3, 3
-  %v194 = select i1 %v193, i32 %p3, i32 3
-  %v195.z = icmp eq i32 %v194, 0
-  %v195.m = icmp eq i32 %v194, -1
-  %v195.s = or i1 %v195.z, %v195.m
-  %v195.d = select i1 %v195.s, i32 1, i32 %v194
-  %v195.q = sdiv i32 %v320, %v195.d
-  %v195.n = sub i32 0, %v320
-  %v195.r = select i1 %v195.m, i32 %v195.n, i32 %v195.q
-  %v195 = select i1 %v195.z, i32 0, i32 %v195.r
-  %v197 = srem i32 %v195, 5
-  %v199 = xor i32 %v197, -1
-  %v201 = and i32 %v199, 255
-  %v202 = or i32 %v176, %v201
-  %v203 = sext i32 %v202 to i64
-  %v206 = mul i64 %v203, 6
-  %v207 = trunc i64 %v206 to i16
-  %v208 = sext i16 %v207 to i64
-  %v209 = add i64 %v206, %v208
-  %v211 = add i64 %v209, -12
-  %v212 = and i32 %v320, 3
-  %v213 = zext i32 %v212 to i64
-  %v628 = getelementptr inbounds i32, ptr %v16, i64 %v213
-  %v215 = load float, ptr %v628, align 4
-  %v218 = sitofp i64 %v211 to float
-  %v355 = call float @llvm.fma.f32(float %v731, float %v743, float %v218)
-  %v220 = fadd float %v215, %v355
-  %v361 = call float @llvm.fabs.f32(float %v731)
-  %v364 = call float @llvm.sqrt.f32(float %v361)
-  %v224 = fadd float %v220, %v364
-  %v368 = call float @llvm.minimumnum.f32(float %v731, float %v743)
-  %v228 = fadd float %v224, %v368
-  %v230 = fneg float %v731
-  %v232 = fmul float %v230, %v731
-  %v372 = fcmp ogt float %v232, 0x4056400000000000
-  %v373 = select i1 %v372, float 0x4056400000000000, float %v232
-  %v375 = fcmp olt float %v373, 0xC05A000000000000
-  %v376 = select i1 %v375, float 0xC05A000000000000, float %v373
-  %v379 = call float @llvm.fma.f32(float %v376, float 0x3FF7154760000000, float 0x4168000000000000)
-  %v380 = fsub float %v379, 0x4168000000000000
-  %v382 = call float @llvm.fma.f32(float %v380, float 0xBFE62E4300000000, float %v376)
-  %v384 = call float @llvm.fma.f32(float %v380, float 0x3E205C6100000000, float %v382)
-  %v387 = call float @llvm.fma.f32(float 0x3F56A1A720000000, float %v384, float 0x3F8123FC60000000)
-  %v389 = call float @llvm.fma.f32(float %v387, float %v384, float 0x3FA5559160000000)
-  %v391 = call float @llvm.fma.f32(float %v389, float %v384, float 0x3FC55548A0000000)
-  %v393 = call float @llvm.fma.f32(float %v391, float %v384, float 0x3FDFFFFFC0000000)
-  %v395 = fmul float %v384, %v384
-  %v396 = call float @llvm.fma.f32(float %v395, float %v393, float %v384)
-  %v397 = fadd float 0x3FF0000000000000, %v396
-  %v398 = bitcast float %v379 to i32
-  %v400 = add i32 %v398, -1262485504
-  %v402 = ashr i32 %v400, 1
-  %v404 = add i32 %v402, 127
-  %v406 = shl i32 %v404, 23
-  %v407 = bitcast i32 %v406 to float
-  %v408 = fmul float %v397, %v407
-  %v409 = sub i32 %v400, %v402
-  %v410 = add i32 %v409, 127
-  %v411 = shl i32 %v410, 23
-  %v412 = bitcast i32 %v411 to float
-  %v413 = fmul float %v408, %v412
-  %v234 = fadd float %v228, %v413
-  %v417 = fcmp oeq float %v743, 0x0000000000000000
-  br i1 %v417, label %b75, label %b80
+  switch i32 %v143, label %e24.3 [ i32 0, label %e24.0 i32 2, label %e24.1 i32 3, label %e24.1 i32 4, label %e24.2 ]
+e24.0:
+  br label %b27
+e24.1:
+  br label %b28
+e24.2:
+  %t84 = load <8 x i1>, ptr %m2, align 64
+  %t85 = load <8 x i1>, ptr %m29, align 64
+  %t86 = or <8 x i1> %t85, %t84
+  store <8 x i1> %t86, ptr %m29, align 64
+  store <8 x float> %v30, ptr %pv721, align 64
+  br label %b29
+e24.3:
+  br label %b30
 b27:
-  %v145 = fadd float %v30, 0x3FF0000000000000
+  %v145 = fadd <8 x float> %v30, splat (float 0x3FF0000000000000)
+  %t87 = load <8 x float>, ptr %c718, align 64
+  store <8 x float> %t87, ptr %pv731, align 64
+  store <8 x float> %v145, ptr %pv722, align 64
   br label %b26
 b28:
-  %v148 = fsub float %v30, 0x3FF0000000000000
+  %v148 = fsub <8 x float> %v30, splat (float 0x3FF0000000000000)
+  %t88 = load <8 x i1>, ptr %m2, align 64
+  %t89 = load <8 x i1>, ptr %m29, align 64
+  %t90 = or <8 x i1> %t89, %t88
+  store <8 x i1> %t90, ptr %m29, align 64
+  store <8 x float> %v148, ptr %pv721, align 64
   br label %b29
 b29:
-  %v721 = phi float [ %v30, %b24 ], [ %v148, %b28 ]
-  %v151 = fmul float %v721, 0x4000000000000000
+  %v721 = load <8 x float>, ptr %pv721, align 64
+  %v151 = fmul <8 x float> %v721, splat (float 0x4000000000000000)
+  %t91 = load <8 x float>, ptr %c718, align 64
+  store <8 x float> %t91, ptr %pv731, align 64
+  store <8 x float> %v151, ptr %pv722, align 64
   br label %b26
 b30:
+  %t92 = load <8 x float>, ptr %c718, align 64
+  store <8 x float> %t92, ptr %pv731, align 64
+  store <8 x float> zeroinitializer, ptr %pv722, align 64
   br label %b26
+b26:
+  %v731 = load <8 x float>, ptr %pv731, align 64
+  %v722 = load <8 x float>, ptr %pv722, align 64
+  %t93 = insertelement <8 x i32> poison, i32 %s320, i64 0
+  %t94 = shufflevector <8 x i32> %t93, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t95 = add <8 x i32> %t94, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v166 = and <8 x i32> %t95, splat (i32 1)
+  %v167 = icmp ne <8 x i32> %v166, zeroinitializer
+  %v169 = select <8 x i1> %v167, <8 x i8> splat (i8 3), <8 x i8> zeroinitializer
+  %v170 = icmp eq <8 x i8> %v169, splat (i8 3)
+  %v172 = fneg <8 x float> %v722
+  %v743 = select <8 x i1> %v170, <8 x float> %v172, <8 x float> %v722
+  %s175 = shl i32 %s320, 3
+  %t96 = insertelement <8 x i32> poison, i32 %s175, i64 0
+  %t97 = shufflevector <8 x i32> %t96, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t98 = add <8 x i32> %t97, <i32 0, i32 8, i32 16, i32 24, i32 32, i32 40, i32 48, i32 56>
+  %v176 = lshr <8 x i32> %t98, splat (i32 1)
+  %v193 = icmp slt i32 %p3, 3
+  %v194 = select i1 %v193, i32 %p3, i32 3
+  %t99 = insertelement <8 x i32> poison, i32 %v194, i64 0
+  %t100 = shufflevector <8 x i32> %t99, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t101 = icmp eq <8 x i32> %t100, zeroinitializer
+  %t102 = icmp eq <8 x i32> %t100, splat (i32 -1)
+  %t103 = or <8 x i1> %t101, %t102
+  %t104 = select <8 x i1> %t103, <8 x i32> splat (i32 1), <8 x i32> %t100
+  %t105 = sitofp <8 x i32> %t95 to <8 x double>
+  %t106 = sitofp <8 x i32> %t104 to <8 x double>
+  %t107 = fdiv <8 x double> %t105, %t106
+  %t108 = fptosi <8 x double> %t107 to <8 x i32>
+  %t109 = sub <8 x i32> zeroinitializer, %t95
+  %t110 = select <8 x i1> %t102, <8 x i32> %t109, <8 x i32> %t108
+  %v195 = select <8 x i1> %t101, <8 x i32> zeroinitializer, <8 x i32> %t110
+  %v197 = srem <8 x i32> %v195, splat (i32 5)
+  %v199 = xor <8 x i32> %v197, splat (i32 -1)
+  %v201 = and <8 x i32> %v199, splat (i32 255)
+  %v202 = or <8 x i32> %v176, %v201
+  %v203 = sext <8 x i32> %v202 to <8 x i64>
+  %v206 = mul <8 x i64> %v203, splat (i64 6)
+  %v207 = trunc <8 x i64> %v206 to <8 x i16>
+  %v208 = sext <8 x i16> %v207 to <8 x i64>
+  %v209 = add <8 x i64> %v206, %v208
+  %v211 = add <8 x i64> %v209, splat (i64 -12)
+  %v212 = and <8 x i32> %t95, splat (i32 3)
+  %v213 = zext <8 x i32> %v212 to <8 x i64>
+  %t111 = getelementptr i8, ptr %s16, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %v628 = getelementptr [32 x i8], <8 x ptr> %t111, <8 x i64> %v213
+  %t112 = load <8 x i1>, ptr %m2, align 64
+  %v215 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %v628, <8 x i1> %t112, <8 x float> zeroinitializer)
+  %v218 = sitofp <8 x i64> %v211 to <8 x float>
+  %v355 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v731, <8 x float> %v743, <8 x float> %v218)
+  %v220 = fadd <8 x float> %v215, %v355
+  %v361 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %v731)
+  %v364 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %v361)
+  %v224 = fadd <8 x float> %v220, %v364
+  %v368 = call <8 x float> @llvm.minimumnum.v8f32(<8 x float> %v731, <8 x float> %v743)
+  %v228 = fadd <8 x float> %v224, %v368
+  %v230 = fneg <8 x float> %v731
+  %v232 = fmul <8 x float> %v230, %v731
+  %v372 = fcmp ogt <8 x float> %v232, splat (float 0x4056400000000000)
+  %v373 = select <8 x i1> %v372, <8 x float> splat (float 0x4056400000000000), <8 x float> %v232
+  %v375 = fcmp olt <8 x float> %v373, splat (float 0xC05A000000000000)
+  %v376 = select <8 x i1> %v375, <8 x float> splat (float 0xC05A000000000000), <8 x float> %v373
+  %v379 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v376, <8 x float> splat (float 0x3FF7154760000000), <8 x float> splat (float 0x4168000000000000))
+  %v380 = fsub <8 x float> %v379, splat (float 0x4168000000000000)
+  %v382 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v380, <8 x float> splat (float 0xBFE62E4300000000), <8 x float> %v376)
+  %v384 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v380, <8 x float> splat (float 0x3E205C6100000000), <8 x float> %v382)
+  %v387 = call <8 x float> @llvm.fma.v8f32(<8 x float> splat (float 0x3F56A1A720000000), <8 x float> %v384, <8 x float> splat (float 0x3F8123FC60000000))
+  %v389 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v387, <8 x float> %v384, <8 x float> splat (float 0x3FA5559160000000))
+  %v391 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v389, <8 x float> %v384, <8 x float> splat (float 0x3FC55548A0000000))
+  %v393 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v391, <8 x float> %v384, <8 x float> splat (float 0x3FDFFFFFC0000000))
+  %v395 = fmul <8 x float> %v384, %v384
+  %v396 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v395, <8 x float> %v393, <8 x float> %v384)
+  %v397 = fadd <8 x float> splat (float 0x3FF0000000000000), %v396
+  %v398 = bitcast <8 x float> %v379 to <8 x i32>
+  %v400 = add <8 x i32> %v398, splat (i32 -1262485504)
+  %v402 = ashr <8 x i32> %v400, splat (i32 1)
+  %v404 = add <8 x i32> %v402, splat (i32 127)
+  %v406 = shl <8 x i32> %v404, splat (i32 23)
+  %v407 = bitcast <8 x i32> %v406 to <8 x float>
+  %v408 = fmul <8 x float> %v397, %v407
+  %v409 = sub <8 x i32> %v400, %v402
+  %v410 = add <8 x i32> %v409, splat (i32 127)
+  %v411 = shl <8 x i32> %v410, splat (i32 23)
+  %v412 = bitcast <8 x i32> %v411 to <8 x float>
+  %v413 = fmul <8 x float> %v408, %v412
+  %v234 = fadd <8 x float> %v228, %v413
+  %v417 = fcmp oeq <8 x float> %v743, zeroinitializer
+  %t113 = select <8 x i1> %t112, <8 x i1> %v417, <8 x i1> zeroinitializer
+  store <8 x i1> %t113, ptr %m75, align 64
+  %t114 = xor <8 x i1> %v417, splat (i1 true)
+  %t115 = select <8 x i1> %t112, <8 x i1> %t114, <8 x i1> zeroinitializer
+  store <8 x i1> %t115, ptr %m80, align 64
+  br label %b75
 b75:
-  br label %b77
+  store <8 x float> %v743, ptr %pv726, align 64
+  store <8 x float> %v731, ptr %pv725, align 64
+  store <8 x float> %v743, ptr %pv420, align 64
+  br label %g80
+g80:
+  %t116 = load <8 x i1>, ptr %m80, align 64
+  %t117 = bitcast <8 x i1> %t116 to i8
+  %t118 = icmp ne i8 %t117, 0
+  br i1 %t118, label %b80, label %g77
+b80:
+  %v423 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %v743)
+  %v426 = fcmp olt <8 x float> %v423, splat (float 0x7FF0000000000000)
+  %t119 = load <8 x i1>, ptr %m80, align 64
+  %t120 = select <8 x i1> %t119, <8 x i1> %v426, <8 x i1> zeroinitializer
+  store <8 x i1> %t120, ptr %m82, align 64
+  %t121 = xor <8 x i1> %v426, splat (i1 true)
+  %t122 = select <8 x i1> %t119, <8 x i1> %t121, <8 x i1> zeroinitializer
+  store <8 x i1> %t122, ptr %m81, align 64
+  br label %g82
+g82:
+  %t123 = load <8 x i1>, ptr %m82, align 64
+  %t124 = bitcast <8 x i1> %t123 to i8
+  %t125 = icmp ne i8 %t124, 0
+  br i1 %t125, label %b82, label %b81
+b82:
+  %v434 = fcmp ogt <8 x float> %v423, splat (float 0x40F0000000000000)
+  %t126 = load <8 x i1>, ptr %m82, align 64
+  %t127 = select <8 x i1> %t126, <8 x i1> %v434, <8 x i1> zeroinitializer
+  store <8 x i1> %t127, ptr %m89, align 64
+  %t128 = xor <8 x i1> %v434, splat (i1 true)
+  %t129 = select <8 x i1> %t126, <8 x i1> %t128, <8 x i1> zeroinitializer
+  store <8 x i1> %t129, ptr %m86, align 64
+  br label %g89
+g89:
+  %t130 = load <8 x i1>, ptr %m89, align 64
+  %t131 = bitcast <8 x i1> %t130 to i8
+  %t132 = icmp ne i8 %t131, 0
+  br i1 %t132, label %b89, label %b86
+b89:
+  %v482 = bitcast <8 x float> %v423 to <8 x i32>
+  %v484 = and <8 x i32> %v482, splat (i32 8388607)
+  %v486 = or <8 x i32> %v484, splat (i32 8388608)
+  %v487 = sext <8 x i32> %v486 to <8 x i64>
+  %v489 = ashr <8 x i32> %v482, splat (i32 23)
+  %v493 = add <8 x i32> %v489, splat (i32 -120)
+  %v495 = ashr <8 x i32> %v493, splat (i32 5)
+  %v497 = and <8 x i32> %v493, splat (i32 31)
+  %v500 = sext <8 x i32> %v495 to <8 x i64>
+  %v630 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v500
+  %t133 = load <8 x i1>, ptr %m89, align 64
+  %v502 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v630, <8 x i1> %t133, <8 x i32> zeroinitializer)
+  %v503 = zext <8 x i32> %v502 to <8 x i64>
+  %v505 = shl <8 x i64> %v503, splat (i64 32)
+  %v509 = add <8 x i32> %v495, splat (i32 1)
+  %v510 = sext <8 x i32> %v509 to <8 x i64>
+  %v631 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v510
+  %v512 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v631, <8 x i1> %t133, <8 x i32> zeroinitializer)
+  %v513 = zext <8 x i32> %v512 to <8 x i64>
+  %v514 = or <8 x i64> %v505, %v513
+  %v515 = sext <8 x i32> %v497 to <8 x i64>
+  %t134 = and <8 x i64> %v515, splat (i64 63)
+  %v516 = shl <8 x i64> %v514, %t134
+  %v517 = lshr <8 x i64> %v516, splat (i64 32)
+  %v525 = shl <8 x i64> %v513, splat (i64 32)
+  %v529 = add <8 x i32> %v495, splat (i32 2)
+  %v530 = sext <8 x i32> %v529 to <8 x i64>
+  %v633 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v530
+  %v532 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v633, <8 x i1> %t133, <8 x i32> zeroinitializer)
+  %v533 = zext <8 x i32> %v532 to <8 x i64>
+  %v534 = or <8 x i64> %v525, %v533
+  %t135 = and <8 x i64> %v515, splat (i64 63)
+  %v536 = shl <8 x i64> %v534, %t135
+  %v537 = lshr <8 x i64> %v536, splat (i64 32)
+  %v545 = shl <8 x i64> %v533, splat (i64 32)
+  %v549 = add <8 x i32> %v495, splat (i32 3)
+  %v550 = sext <8 x i32> %v549 to <8 x i64>
+  %v635 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v550
+  %v552 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v635, <8 x i1> %t133, <8 x i32> zeroinitializer)
+  %v553 = zext <8 x i32> %v552 to <8 x i64>
+  %v554 = or <8 x i64> %v545, %v553
+  %t136 = and <8 x i64> %v515, splat (i64 63)
+  %v556 = shl <8 x i64> %v554, %t136
+  %v557 = lshr <8 x i64> %v556, splat (i64 32)
+  %v558 = mul <8 x i64> %v487, %v557
+  %v559 = lshr <8 x i64> %v558, splat (i64 32)
+  %v560 = mul <8 x i64> %v487, %v537
+  %v561 = add <8 x i64> %v559, %v560
+  %v562 = lshr <8 x i64> %v561, splat (i64 32)
+  %v563 = mul <8 x i64> %v487, %v517
+  %v564 = add <8 x i64> %v562, %v563
+  %v565 = shl <8 x i64> %v564, splat (i64 32)
+  %v567 = and <8 x i64> %v561, splat (i64 4294967295)
+  %v568 = or <8 x i64> %v565, %v567
+  %v437 = add <8 x i64> %v568, splat (i64 2305843009213693952)
+  %v439 = lshr <8 x i64> %v437, splat (i64 62)
+  %v440 = shl <8 x i64> %v439, splat (i64 62)
+  %v441 = sub <8 x i64> %v568, %v440
+  %v442 = sitofp <8 x i64> %v441 to <8 x double>
+  %v444 = fmul <8 x double> %v442, splat (double 0x3C1921FB54442D18)
+  %v445 = fptrunc <8 x double> %v444 to <8 x float>
+  %v446 = trunc <8 x i64> %v439 to <8 x i32>
+  %v448 = fcmp olt <8 x float> %v743, zeroinitializer
+  %v449 = fneg <8 x float> %v445
+  %v450 = select <8 x i1> %v448, <8 x float> %v449, <8 x float> %v445
+  %v452 = sub <8 x i32> zeroinitializer, %v446
+  %v453 = select <8 x i1> %v448, <8 x i32> %v452, <8 x i32> %v446
+  store <8 x float> %v450, ptr %pv469, align 64
+  store <8 x i32> %v453, ptr %pv467, align 64
+  br label %b86
+b86:
+  %v455 = fmul <8 x float> %v743, splat (float 0x3FE45F3060000000)
+  %v456 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %v455)
+  %v458 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v456, <8 x float> splat (float 0xBFF921FB60000000), <8 x float> %v743)
+  %v460 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v456, <8 x float> splat (float 0x3E6777A5C0000000), <8 x float> %v458)
+  %v462 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v456, <8 x float> splat (float 0x3CDEE59DA0000000), <8 x float> %v460)
+  %v463 = call <8 x i32> @llvm.fptosi.sat.v8i32.v8f32(<8 x float> %v456)
+  %t137 = load <8 x i1>, ptr %m86, align 64
+  %t138 = load <8 x float>, ptr %pv469, align 64
+  %t139 = select <8 x i1> %t137, <8 x float> %v462, <8 x float> %t138
+  store <8 x float> %t139, ptr %pv469, align 64
+  %t140 = load <8 x i32>, ptr %pv467, align 64
+  %t141 = select <8 x i1> %t137, <8 x i32> %v463, <8 x i32> %t140
+  store <8 x i32> %t141, ptr %pv467, align 64
+  br label %g85
+g85:
+  %t142 = load <8 x i1>, ptr %m82, align 64
+  %t143 = bitcast <8 x i1> %t142 to i8
+  %t144 = icmp ne i8 %t143, 0
+  br i1 %t144, label %b85, label %b81
+b85:
+  %v469 = load <8 x float>, ptr %pv469, align 64
+  %v467 = load <8 x i32>, ptr %pv467, align 64
+  %v571 = fmul <8 x float> %v469, %v469
+  %v574 = call <8 x float> @llvm.fma.v8f32(<8 x float> splat (float 0x3EC6CCCC80000000), <8 x float> %v571, <8 x float> splat (float 0xBF2A00F6A0000000))
+  %v576 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v574, <8 x float> %v571, <8 x float> splat (float 0x3F81111080000000))
+  %v578 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v576, <8 x float> %v571, <8 x float> splat (float 0xBFC5555560000000))
+  %v579 = fmul <8 x float> %v469, %v571
+  %v580 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v579, <8 x float> %v578, <8 x float> %v469)
+  %v586 = call <8 x float> @llvm.fma.v8f32(<8 x float> splat (float 0xBE9241AB60000000), <8 x float> %v571, <8 x float> splat (float 0x3EFA010CC0000000))
+  %v588 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v586, <8 x float> %v571, <8 x float> splat (float 0xBF56C16B80000000))
+  %v590 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v588, <8 x float> %v571, <8 x float> splat (float 0x3FA5555560000000))
+  %v591 = fmul <8 x float> %v571, %v571
+  %v594 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v571, <8 x float> splat (float 0xBFE0000000000000), <8 x float> splat (float 0x3FF0000000000000))
+  %v595 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v591, <8 x float> %v590, <8 x float> %v594)
+  %v473 = and <8 x i32> %v467, splat (i32 1)
+  %v474 = icmp ne <8 x i32> %v473, zeroinitializer
+  %v475 = select <8 x i1> %v474, <8 x float> %v595, <8 x float> %v580
+  %v477 = and <8 x i32> %v467, splat (i32 2)
+  %v478 = icmp ne <8 x i32> %v477, zeroinitializer
+  %v479 = fneg <8 x float> %v475
+  %v480 = select <8 x i1> %v478, <8 x float> %v479, <8 x float> %v475
+  store <8 x float> %v731, ptr %pv729, align 64
+  store <8 x float> %v743, ptr %pv727, align 64
+  store <8 x float> %v480, ptr %pv419, align 64
+  br label %b81
+b81:
+  %t145 = load <8 x i1>, ptr %m81, align 64
+  %t146 = load <8 x float>, ptr %pv729, align 64
+  %t147 = select <8 x i1> %t145, <8 x float> %v731, <8 x float> %t146
+  store <8 x float> %t147, ptr %pv729, align 64
+  %t148 = load <8 x float>, ptr %pv727, align 64
+  %t149 = select <8 x i1> %t145, <8 x float> %v743, <8 x float> %t148
+  store <8 x float> %t149, ptr %pv727, align 64
+  %t150 = load <8 x float>, ptr %pv419, align 64
+  %t151 = select <8 x i1> %t145, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %t150
+  store <8 x float> %t151, ptr %pv419, align 64
+  br label %g79
+g79:
+  %t152 = load <8 x i1>, ptr %m80, align 64
+  %t153 = bitcast <8 x i1> %t152 to i8
+  %t154 = icmp ne i8 %t153, 0
+  br i1 %t154, label %b79, label %g77
+b79:
+  %v729 = load <8 x float>, ptr %pv729, align 64
+  %v727 = load <8 x float>, ptr %pv727, align 64
+  %v419 = load <8 x float>, ptr %pv419, align 64
+  %t155 = load <8 x i1>, ptr %m80, align 64
+  %t156 = load <8 x float>, ptr %pv726, align 64
+  %t157 = select <8 x i1> %t155, <8 x float> %v727, <8 x float> %t156
+  store <8 x float> %t157, ptr %pv726, align 64
+  %t158 = load <8 x float>, ptr %pv725, align 64
+  %t159 = select <8 x i1> %t155, <8 x float> %v729, <8 x float> %t158
+  store <8 x float> %t159, ptr %pv725, align 64
+  %t160 = load <8 x float>, ptr %pv420, align 64
+  %t161 = select <8 x i1> %t155, <8 x float> %v419, <8 x float> %t160
+  store <8 x float> %t161, ptr %pv420, align 64
+  br label %g77
+g77:
+  %t162 = load <8 x i1>, ptr %m2, align 64
+  %t163 = bitcast <8 x i1> %t162 to i8
+  %t164 = icmp ne i8 %t163, 0
+  br i1 %t164, label %b77, label %end
 b77:
-  %v726 = phi float [ %v743, %b75 ], [ %v727, %b79 ]
-  %v725 = phi float [ %v731, %b75 ], [ %v729, %b79 ]
-  %v420 = phi float [ %v743, %b75 ], [ %v419, %b79 ]
-  %v237 = fadd float %v234, %v420
-  %v238 = call i32 @factorial.5(i32 3)
-  %v239 = sitofp i32 %v238 to float
-  %v240 = fadd float %v237, %v239
+  %v726 = load <8 x float>, ptr %pv726, align 64
+  %v725 = load <8 x float>, ptr %pv725, align 64
+  %v420 = load <8 x float>, ptr %pv420, align 64
+  %v237 = fadd <8 x float> %v234, %v420
+  %t165 = load <8 x i1>, ptr %m2, align 64
+  %t166 = bitcast <8 x i1> %t165 to i8
+  br label %o238
+o238:
+  %o238.left = phi i8 [ %t166, %b77 ], [ %o238.rest, %o238.next ]
+  %o238.old = phi <8 x i32> [ zeroinitializer, %b77 ], [ %v238, %o238.next ]
+  %t167 = call i8 @llvm.cttz.i8(i8 %o238.left, i1 true)
+  %o.v238 = call i32 @factorial.5(i32 3)
+  %v238 = insertelement <8 x i32> %o238.old, i32 %o.v238, i8 %t167
+  br label %o238.next
+o238.next:
+  %o238.less = add i8 %o238.left, -1
+  %o238.rest = and i8 %o238.left, %o238.less
+  %o238.more = icmp ne i8 %o238.rest, 0
+  br i1 %o238.more, label %o238, label %o238.done
+o238.done:
+  %v239 = sitofp <8 x i32> %v238 to <8 x float>
+  %v240 = fadd <8 x float> %v237, %v239
   %v598 = fmul double %p5, %p5
   %v260 = fcmp ogt double %v598, 0x4000000000000000
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
-  %v263 = fadd float %v240, %v262
-  %v270 = fadd float 0x4000000000000000, %v725
-  %v274 = fadd float %v263, %v270
-  %v277 = fcmp olt float %v725, %v726
-  %v744 = select i1 %v277, float %v725, float %v726
-  %v281 = fsub float %v274, %v744
+  %t168 = insertelement <8 x float> poison, float %v262, i64 0
+  %t169 = shufflevector <8 x float> %t168, <8 x float> poison, <8 x i32> zeroinitializer
+  %v263 = fadd <8 x float> %v240, %t169
+  %v270 = fadd <8 x float> splat (float 0x4000000000000000), %v725
+  %v274 = fadd <8 x float> %v263, %v270
+  %v277 = fcmp olt <8 x float> %v725, %v726
+  %v744 = select <8 x i1> %v277, <8 x float> %v725, <8 x float> %v726
+  %v281 = fsub <8 x float> %v274, %v744
   %v300 = sext i32 %p3 to i64
   %v624 = getelementptr inbounds i32, ptr %p1, i64 %v300
   %v302 = icmp ugt ptr %v624, %p1
   %v303 = select i1 %v302, i32 1, i32 0
   %v304 = sitofp i32 %v303 to float
-  %v305 = fadd float %v281, %v304
-  %v349 = icmp ugt i32 %v320, 7
-  %v350 = select i1 %v349, i32 %v320, i32 7
-  %v308 = uitofp i32 %v350 to float
-  %v309 = fadd float %v305, %v308
-  %v358 = call i32 @llvm.ctpop.i32(i32 %v320)
-  %v311 = sitofp i32 %v358 to float
-  %v312 = fadd float %v309, %v311
-  %v629 = getelementptr inbounds i32, ptr %p1, i64 %v28
-  store float %v312, ptr %v629, align 4, !llvm.access.group !0
+  %t170 = insertelement <8 x float> poison, float %v304, i64 0
+  %t171 = shufflevector <8 x float> %t170, <8 x float> poison, <8 x i32> zeroinitializer
+  %v305 = fadd <8 x float> %v281, %t171
+  %t172 = insertelement <8 x i32> poison, i32 %s320, i64 0
+  %t173 = shufflevector <8 x i32> %t172, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t174 = add <8 x i32> %t173, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v349 = icmp ugt <8 x i32> %t174, splat (i32 7)
+  %v350 = select <8 x i1> %v349, <8 x i32> %t174, <8 x i32> splat (i32 7)
+  %v308 = uitofp <8 x i32> %v350 to <8 x float>
+  %v309 = fadd <8 x float> %v305, %v308
+  %v358 = call <8 x i32> @llvm.ctpop.v8i32(<8 x i32> %t174)
+  %v311 = sitofp <8 x i32> %v358 to <8 x float>
+  %v312 = fadd <8 x float> %v309, %v311
+  %s629 = getelementptr i32, ptr %p1, i64 %s28
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v312, ptr align 4 %s629, <8 x i1> %t165)
+  br label %end
+end:
   ret void
-b79:
-  %v729 = phi float [ %v731, %b81 ], [ %v731, %b85 ]
-  %v727 = phi float [ %v743, %b81 ], [ %v743, %b85 ]
-  %v419 = phi float [ 0x7FF8000000000000, %b81 ], [ %v480, %b85 ]
-  br label %b77
-b80:
-  %v423 = call float @llvm.fabs.f32(float %v743)
-  %v426 = fcmp olt float %v423, 0x7FF0000000000000
-  br i1 %v426, label %b82, label %b81
-b81:
-  br label %b79
-b82:
-  %v434 = fcmp ogt float %v423, 0x40F0000000000000
-  br i1 %v434, label %b89, label %b86
-b85:
-  %v469 = phi float [ %v450, %b89 ], [ %v462, %b86 ]
-  %v467 = phi i32 [ %v453, %b89 ], [ %v463, %b86 ]
-  %v571 = fmul float %v469, %v469
-  %v574 = call float @llvm.fma.f32(float 0x3EC6CCCC80000000, float %v571, float 0xBF2A00F6A0000000)
-  %v576 = call float @llvm.fma.f32(float %v574, float %v571, float 0x3F81111080000000)
-  %v578 = call float @llvm.fma.f32(float %v576, float %v571, float 0xBFC5555560000000)
-  %v579 = fmul float %v469, %v571
-  %v580 = call float @llvm.fma.f32(float %v579, float %v578, float %v469)
-  %v586 = call float @llvm.fma.f32(float 0xBE9241AB60000000, float %v571, float 0x3EFA010CC0000000)
-  %v588 = call float @llvm.fma.f32(float %v586, float %v571, float 0xBF56C16B80000000)
-  %v590 = call float @llvm.fma.f32(float %v588, float %v571, float 0x3FA5555560000000)
-  %v591 = fmul float %v571, %v571
-  %v594 = call float @llvm.fma.f32(float %v571, float 0xBFE0000000000000, float 0x3FF0000000000000)
-  %v595 = call float @llvm.fma.f32(float %v591, float %v590, float %v594)
-  %v473 = and i32 %v467, 1
-  %v474 = icmp ne i32 %v473, 0
-  %v475 = select i1 %v474, float %v595, float %v580
-  %v477 = and i32 %v467, 2
-  %v478 = icmp ne i32 %v477, 0
-  %v479 = fneg float %v475
-  %v480 = select i1 %v478, float %v479, float %v475
-  br label %b79
-b86:
-  %v455 = fmul float %v743, 0x3FE45F3060000000
-  %v456 = call float @llvm.roundeven.f32(float %v455)
-  %v458 = call float @llvm.fma.f32(float %v456, float 0xBFF921FB60000000, float %v743)
-  %v460 = call float @llvm.fma.f32(float %v456, float 0x3E6777A5C0000000, float %v458)
-  %v462 = call float @llvm.fma.f32(float %v456, float 0x3CDEE59DA0000000, float %v460)
-  %v463 = call i32 @llvm.fptosi.sat.i32.f32(float %v456)
-  br label %b85
-b89:
-  %v482 = bitcast float %v423 to i32
-  %v484 = and i32 %v482, 8388607
-  %v486 = or i32 %v484, 8388608
-  %v487 = sext i32 %v486 to i64
-  %v489 = ashr i32 %v482, 23
-  %v493 = add i32 %v489, -120
-  %v495 = ashr i32 %v493, 5
-  %v497 = and i32 %v493, 31
-  %v500 = sext i32 %v495 to i64
-  %v630 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v500
-  %v502 = load i32, ptr %v630, align 4, !llvm.access.group !0
-  %v503 = zext i32 %v502 to i64
-  %v505 = shl i64 %v503, 32
-  %v509 = add i32 %v495, 1
-  %v510 = sext i32 %v509 to i64
-  %v631 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v510
-  %v512 = load i32, ptr %v631, align 4, !llvm.access.group !0
-  %v513 = zext i32 %v512 to i64
-  %v514 = or i64 %v505, %v513
-  %v515 = sext i32 %v497 to i64
-  %v516.c = and i64 %v515, 63
-  %v516 = shl i64 %v514, %v516.c
-  %v517 = lshr i64 %v516, 32
-  %v525 = shl i64 %v513, 32
-  %v529 = add i32 %v495, 2
-  %v530 = sext i32 %v529 to i64
-  %v633 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v530
-  %v532 = load i32, ptr %v633, align 4, !llvm.access.group !0
-  %v533 = zext i32 %v532 to i64
-  %v534 = or i64 %v525, %v533
-  %v536.c = and i64 %v515, 63
-  %v536 = shl i64 %v534, %v536.c
-  %v537 = lshr i64 %v536, 32
-  %v545 = shl i64 %v533, 32
-  %v549 = add i32 %v495, 3
-  %v550 = sext i32 %v549 to i64
-  %v635 = getelementptr inbounds i32, ptr @__agpu_two_over_pi.1, i64 %v550
-  %v552 = load i32, ptr %v635, align 4, !llvm.access.group !0
-  %v553 = zext i32 %v552 to i64
-  %v554 = or i64 %v545, %v553
-  %v556.c = and i64 %v515, 63
-  %v556 = shl i64 %v554, %v556.c
-  %v557 = lshr i64 %v556, 32
-  %v558 = mul i64 %v487, %v557
-  %v559 = lshr i64 %v558, 32
-  %v560 = mul i64 %v487, %v537
-  %v561 = add i64 %v559, %v560
-  %v562 = lshr i64 %v561, 32
-  %v563 = mul i64 %v487, %v517
-  %v564 = add i64 %v562, %v563
-  %v565 = shl i64 %v564, 32
-  %v567 = and i64 %v561, 4294967295
-  %v568 = or i64 %v565, %v567
-  %v437 = add i64 %v568, 2305843009213693952
-  %v439 = lshr i64 %v437, 62
-  %v440 = shl i64 %v439, 62
-  %v441 = sub i64 %v568, %v440
-  %v442 = sitofp i64 %v441 to double
-  %v444 = fmul double %v442, 0x3C1921FB54442D18
-  %v445 = fptrunc double %v444 to float
-  %v446 = trunc i64 %v439 to i32
-  %v448 = fcmp olt float %v743, 0x0000000000000000
-  %v449 = fneg float %v445
-  %v450 = select i1 %v448, float %v449, float %v445
-  %v452 = sub i32 0, %v446
-  %v453 = select i1 %v448, i32 %v452, i32 %v446
-  br label %b85
 }
 
 define void @language(ptr noalias readonly %arguments, ptr noalias readonly %launch, i64 %begin, i64 %end) #0 {
@@ -410,10 +756,14 @@ row:
   br label %item
 item:
   %thread_index.x = phi i32 [ 0, %row ], [ %x.next, %item ]
-  call void @language.item(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i8 %a4, double %a5, i8 %a6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %x.next = add nuw nsw i32 %thread_index.x, 1
+  %item.left = sub nuw i32 %block_size.x, %thread_index.x
+  %item.left.one = insertelement <8 x i32> poison, i32 %item.left, i64 0
+  %item.left.all = shufflevector <8 x i32> %item.left.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %item.lanes = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %item.left.all
+  call void @language.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i8 %a4, double %a5, i8 %a6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %item.lanes)
+  %x.next = add nuw nsw i32 %thread_index.x, 8
   %x.more = icmp ult i32 %x.next, %block_size.x
-  br i1 %x.more, label %item, label %row.end, !llvm.loop !3
+  br i1 %x.more, label %item, label %row.end
 row.end:
   %y.next = add nuw nsw i32 %thread_index.y, 1
   %y.more = icmp ult i32 %y.next, %block_size.y
@@ -439,18 +789,20 @@ done:
   ret void
 }
 
-!3 = distinct !{!3, !4}
-!4 = !{!"llvm.loop.parallel_accesses", !0}
-
-declare float @llvm.fabs.f32(float) #1
-declare float @llvm.fma.f32(float, float, float) #1
-declare float @llvm.minimumnum.f32(float, float) #1
-declare float @llvm.roundeven.f32(float) #1
-declare float @llvm.sqrt.f32(float) #1
-declare i32 @llvm.ctpop.i32(i32) #1
-declare i32 @llvm.fptosi.sat.i32.f32(float) #1
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare <8 x float> @llvm.fabs.v8f32(<8 x float>) #1
+declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>) #1
+declare <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr>, <8 x i1>, <8 x float>)
+declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
+declare <8 x float> @llvm.minimumnum.v8f32(<8 x float>, <8 x float>) #1
+declare <8 x float> @llvm.roundeven.v8f32(<8 x float>) #1
+declare <8 x float> @llvm.sqrt.v8f32(<8 x float>) #1
+declare <8 x i32> @llvm.ctpop.v8i32(<8 x i32>) #1
+declare <8 x i32> @llvm.fptosi.sat.v8i32.v8f32(<8 x float>) #1
+declare <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr>, <8 x i1>, <8 x i32>)
+declare i8 @llvm.cttz.i8(i8, i1) #1
+declare void @llvm.masked.scatter.v8f32.v8p0(<8 x float>, <8 x ptr>, <8 x i1>)
+declare void @llvm.masked.scatter.v8i32.v8p0(<8 x i32>, <8 x ptr>, <8 x i1>)
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 attributes #0 = { nounwind "target-cpu"="x86-64-v3" }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }
 

@@ -1,75 +1,177 @@
 source_filename = "n_body.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal void @n_body.item(ptr noalias %p0, ptr noalias %p1, i32 %p2, float %p3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal void @n_body.lanes(ptr noalias %p0, ptr noalias %p1, i32 %p2, float %p3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %m1 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m1, align 64
+  %m2 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m2, align 64
+  %pv175 = alloca <8 x i32>, align 64
+  %pv174 = alloca <8 x i32>, align 64
+  %pv173 = alloca <8 x i32>, align 64
+  %pv63 = alloca <8 x float>, align 64
+  %pv61 = alloca <8 x float>, align 64
+  %pv59 = alloca <8 x float>, align 64
+  %ps25 = alloca i32, align 64
+  %s6 = alloca [128 x i8], align 64
+  %s8 = alloca [128 x i8], align 64
+  %s72 = alloca [128 x i8], align 64
+  br label %b0
 b0:
-  %v6 = alloca [16 x i8], align 16
-  %v8 = alloca [16 x i8], align 16
-  %v72 = alloca [16 x i8], align 16
   %v10 = add i32 %block_index.x, 0
   %v11 = add i32 %block_size.x, 0
   %v12 = mul i32 %v10, %v11
-  %v13 = add i32 %thread_index.x, 0
-  %v14 = add i32 %v12, %v13
-  %v15 = icmp sge i32 %v14, %p2
-  br i1 %v15, label %b1, label %b2
+  %s13 = add i32 %thread_index.x, 0
+  %s14 = add i32 %v12, %s13
+  %t1 = insertelement <8 x i32> poison, i32 %s14, i64 0
+  %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %t4 = insertelement <8 x i32> poison, i32 %p2, i64 0
+  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v15 = icmp sge <8 x i32> %t3, %t5
+  %t6 = select <8 x i1> %active, <8 x i1> %v15, <8 x i1> zeroinitializer
+  store <8 x i1> %t6, ptr %m1, align 64
+  %t7 = xor <8 x i1> %v15, splat (i1 true)
+  %t8 = select <8 x i1> %active, <8 x i1> %t7, <8 x i1> zeroinitializer
+  store <8 x i1> %t8, ptr %m2, align 64
+  br label %b1
 b1:
-  ret void
+  br label %g2
+g2:
+  %t9 = load <8 x i1>, ptr %m2, align 64
+  %t10 = bitcast <8 x i1> %t9 to i8
+  %t11 = icmp ne i8 %t10, 0
+  br i1 %t11, label %b2, label %end
 b2:
-  %v20 = sext i32 %v14 to i64
-  %v102 = getelementptr inbounds [16 x i8], ptr %p0, i64 %v20
-  call void @llvm.memcpy.p0.p0.i64(ptr align 16 %v6, ptr align 16 %v102, i64 16, i1 false)
+  %s20 = sext i32 %s14 to i64
+  %s102 = getelementptr [16 x i8], ptr %p0, i64 %s20
+  %t12 = getelementptr i8, ptr %s102, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  %t13 = load <8 x i1>, ptr %m2, align 64
+  %v113 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t12, <8 x i1> %t13, <8 x i32> zeroinitializer)
+  %s116 = getelementptr i8, ptr %s102, i64 4
+  %t14 = getelementptr i8, ptr %s116, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  %v117 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t14, <8 x i1> %t13, <8 x i32> zeroinitializer)
+  %s119 = getelementptr i8, ptr %s6, i64 4
+  %s122 = getelementptr i8, ptr %s102, i64 8
+  %t15 = getelementptr i8, ptr %s122, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  %v123 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t15, <8 x i1> %t13, <8 x i32> zeroinitializer)
+  %s125 = getelementptr i8, ptr %s6, i64 8
+  %s128 = getelementptr i8, ptr %s102, i64 12
+  %t16 = getelementptr i8, ptr %s128, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  %v129 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t16, <8 x i1> %t13, <8 x i32> zeroinitializer)
+  %s131 = getelementptr i8, ptr %s6, i64 12
+  store <8 x i32> %v123, ptr %pv175, align 64
+  store <8 x i32> %v117, ptr %pv174, align 64
+  store <8 x i32> %v113, ptr %pv173, align 64
+  store <8 x float> zeroinitializer, ptr %pv63, align 64
+  store <8 x float> zeroinitializer, ptr %pv61, align 64
+  store <8 x float> zeroinitializer, ptr %pv59, align 64
+  store i32 0, ptr %ps25, align 64
   br label %b4
 b4:
-  %v63 = phi float [ 0x0000000000000000, %b2 ], [ %v64, %b5 ]
-  %v61 = phi float [ 0x0000000000000000, %b2 ], [ %v62, %b5 ]
-  %v59 = phi float [ 0x0000000000000000, %b2 ], [ %v60, %b5 ]
-  %v25 = phi i32 [ 0, %b2 ], [ %v66, %b5 ]
+  %v175 = load <8 x i32>, ptr %pv175, align 64
+  %v174 = load <8 x i32>, ptr %pv174, align 64
+  %v173 = load <8 x i32>, ptr %pv173, align 64
+  %v63 = load <8 x float>, ptr %pv63, align 64
+  %v61 = load <8 x float>, ptr %pv61, align 64
+  %v59 = load <8 x float>, ptr %pv59, align 64
+  %v25 = load i32, ptr %ps25, align 64
   %v27 = icmp slt i32 %v25, %p2
-  br i1 %v27, label %b5, label %b12
+  br i1 %v27, label %e4.0, label %e4.1
+e4.0:
+  br label %b5
+e4.1:
+  br label %b12
 b5:
   %v29 = sext i32 %v25 to i64
   %v103 = getelementptr inbounds [16 x i8], ptr %p0, i64 %v29
-  call void @llvm.memcpy.p0.p0.i64(ptr align 16 %v8, ptr align 16 %v103, i64 16, i1 false)
-  %v32 = load float, ptr %v8, align 4
-  %v33 = load float, ptr %v6, align 4
-  %v34 = fsub float %v32, %v33
-  %v104 = getelementptr inbounds i8, ptr %v8, i64 4
-  %v37 = load float, ptr %v104, align 4
-  %v105 = getelementptr inbounds i8, ptr %v6, i64 4
-  %v39 = load float, ptr %v105, align 4
-  %v40 = fsub float %v37, %v39
-  %v106 = getelementptr inbounds i8, ptr %v8, i64 8
-  %v43 = load float, ptr %v106, align 4
-  %v107 = getelementptr inbounds i8, ptr %v6, i64 8
-  %v45 = load float, ptr %v107, align 4
-  %v46 = fsub float %v43, %v45
-  %v47 = fmul float %v40, %v40
-  %v48 = call float @llvm.fma.f32(float %v34, float %v34, float %v47)
-  %v49 = call float @llvm.fma.f32(float %v46, float %v46, float %v48)
-  %v51 = fadd float %v49, %p3
-  %v84 = call float @llvm.sqrt.f32(float %v51)
-  %v85 = fdiv float 0x3FF0000000000000, %v84
-  %v108 = getelementptr inbounds i8, ptr %v8, i64 12
-  %v55 = load float, ptr %v108, align 4
-  %v56 = fmul float %v55, %v85
-  %v57 = fmul float %v56, %v85
-  %v58 = fmul float %v57, %v85
-  %v60 = call float @llvm.fma.f32(float %v58, float %v34, float %v59)
-  %v62 = call float @llvm.fma.f32(float %v58, float %v40, float %v61)
-  %v64 = call float @llvm.fma.f32(float %v58, float %v46, float %v63)
+  %v133 = load i32, ptr %v103, align 4, !llvm.access.group !0
+  %v136 = getelementptr inbounds i8, ptr %v103, i64 4
+  %v137 = load i32, ptr %v136, align 4, !llvm.access.group !0
+  %s139 = getelementptr i8, ptr %s8, i64 4
+  %v142 = getelementptr inbounds i8, ptr %v103, i64 8
+  %v143 = load i32, ptr %v142, align 4, !llvm.access.group !0
+  %s145 = getelementptr i8, ptr %s8, i64 8
+  %v148 = getelementptr inbounds i8, ptr %v103, i64 12
+  %v149 = load i32, ptr %v148, align 4, !llvm.access.group !0
+  %s151 = getelementptr i8, ptr %s8, i64 12
+  %v32 = bitcast i32 %v133 to float
+  %v33 = bitcast <8 x i32> %v173 to <8 x float>
+  %t17 = insertelement <8 x float> poison, float %v32, i64 0
+  %t18 = shufflevector <8 x float> %t17, <8 x float> poison, <8 x i32> zeroinitializer
+  %v34 = fsub <8 x float> %t18, %v33
+  %s104 = getelementptr i8, ptr %s8, i64 4
+  %v37 = bitcast i32 %v137 to float
+  %s105 = getelementptr i8, ptr %s6, i64 4
+  %v39 = bitcast <8 x i32> %v174 to <8 x float>
+  %t19 = insertelement <8 x float> poison, float %v37, i64 0
+  %t20 = shufflevector <8 x float> %t19, <8 x float> poison, <8 x i32> zeroinitializer
+  %v40 = fsub <8 x float> %t20, %v39
+  %s106 = getelementptr i8, ptr %s8, i64 8
+  %v43 = bitcast i32 %v143 to float
+  %s107 = getelementptr i8, ptr %s6, i64 8
+  %v45 = bitcast <8 x i32> %v175 to <8 x float>
+  %t21 = insertelement <8 x float> poison, float %v43, i64 0
+  %t22 = shufflevector <8 x float> %t21, <8 x float> poison, <8 x i32> zeroinitializer
+  %v46 = fsub <8 x float> %t22, %v45
+  %v47 = fmul <8 x float> %v40, %v40
+  %v48 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v34, <8 x float> %v34, <8 x float> %v47)
+  %v49 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v46, <8 x float> %v46, <8 x float> %v48)
+  %t23 = insertelement <8 x float> poison, float %p3, i64 0
+  %t24 = shufflevector <8 x float> %t23, <8 x float> poison, <8 x i32> zeroinitializer
+  %v51 = fadd <8 x float> %v49, %t24
+  %v84 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %v51)
+  %v85 = fdiv <8 x float> splat (float 0x3FF0000000000000), %v84
+  %s108 = getelementptr i8, ptr %s8, i64 12
+  %v55 = bitcast i32 %v149 to float
+  %t25 = insertelement <8 x float> poison, float %v55, i64 0
+  %t26 = shufflevector <8 x float> %t25, <8 x float> poison, <8 x i32> zeroinitializer
+  %v56 = fmul <8 x float> %t26, %v85
+  %v57 = fmul <8 x float> %v56, %v85
+  %v58 = fmul <8 x float> %v57, %v85
+  %v60 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v58, <8 x float> %v34, <8 x float> %v59)
+  %v62 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v58, <8 x float> %v40, <8 x float> %v61)
+  %v64 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v58, <8 x float> %v46, <8 x float> %v63)
   %v66 = add i32 %v25, 1
+  store <8 x i32> %v175, ptr %pv175, align 64
+  store <8 x i32> %v174, ptr %pv174, align 64
+  store <8 x i32> %v173, ptr %pv173, align 64
+  store <8 x float> %v64, ptr %pv63, align 64
+  store <8 x float> %v62, ptr %pv61, align 64
+  store <8 x float> %v60, ptr %pv59, align 64
+  store i32 %v66, ptr %ps25, align 64
+  br label %l0
+l0:
   br label %b4
 b12:
-  store float %v59, ptr %v72, align 4
-  %v110 = getelementptr inbounds i8, ptr %v72, i64 4
-  store float %v61, ptr %v110, align 4
-  %v111 = getelementptr inbounds i8, ptr %v72, i64 8
-  store float %v63, ptr %v111, align 4
-  %v112 = getelementptr inbounds i8, ptr %v72, i64 12
-  store float 0x0000000000000000, ptr %v112, align 4
-  %v109 = getelementptr inbounds [16 x i8], ptr %p1, i64 %v20
-  call void @llvm.memcpy.p0.p0.i64(ptr align 16 %v109, ptr align 16 %v72, i64 16, i1 false)
+  %s110 = getelementptr i8, ptr %s72, i64 4
+  %s111 = getelementptr i8, ptr %s72, i64 8
+  %s112 = getelementptr i8, ptr %s72, i64 12
+  %s109 = getelementptr [16 x i8], ptr %p1, i64 %s20
+  %v153 = bitcast <8 x float> %v59 to <8 x i32>
+  %t27 = getelementptr i8, ptr %s109, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  %t28 = load <8 x i1>, ptr %m2, align 64
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v153, <8 x ptr> align 4 %t27, <8 x i1> %t28)
+  %s156 = getelementptr i8, ptr %s72, i64 4
+  %v157 = bitcast <8 x float> %v61 to <8 x i32>
+  %s159 = getelementptr i8, ptr %s109, i64 4
+  %t29 = getelementptr i8, ptr %s159, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v157, <8 x ptr> align 4 %t29, <8 x i1> %t28)
+  %s162 = getelementptr i8, ptr %s72, i64 8
+  %v163 = bitcast <8 x float> %v63 to <8 x i32>
+  %s165 = getelementptr i8, ptr %s109, i64 8
+  %t30 = getelementptr i8, ptr %s165, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v163, <8 x ptr> align 4 %t30, <8 x i1> %t28)
+  %s168 = getelementptr i8, ptr %s72, i64 12
+  %v169 = bitcast float 0x0000000000000000 to i32
+  %s171 = getelementptr i8, ptr %s109, i64 12
+  %t31 = insertelement <8 x i32> poison, i32 %v169, i64 0
+  %t32 = shufflevector <8 x i32> %t31, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t33 = getelementptr i8, ptr %s171, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %t32, <8 x ptr> align 4 %t33, <8 x i1> %t28)
+  br label %end
+end:
   ret void
 }
 
@@ -122,10 +224,14 @@ row:
   br label %item
 item:
   %thread_index.x = phi i32 [ 0, %row ], [ %x.next, %item ]
-  call void @n_body.item(ptr %a0, ptr %a1, i32 %a2, float %a3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %x.next = add nuw nsw i32 %thread_index.x, 1
+  %item.left = sub nuw i32 %block_size.x, %thread_index.x
+  %item.left.one = insertelement <8 x i32> poison, i32 %item.left, i64 0
+  %item.left.all = shufflevector <8 x i32> %item.left.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %item.lanes = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %item.left.all
+  call void @n_body.lanes(ptr %a0, ptr %a1, i32 %a2, float %a3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %item.lanes)
+  %x.next = add nuw nsw i32 %thread_index.x, 8
   %x.more = icmp ult i32 %x.next, %block_size.x
-  br i1 %x.more, label %item, label %row.end, !llvm.loop !1
+  br i1 %x.more, label %item, label %row.end
 row.end:
   %y.next = add nuw nsw i32 %thread_index.y, 1
   %y.more = icmp ult i32 %y.next, %block_size.y
@@ -151,12 +257,10 @@ done:
   ret void
 }
 
-!1 = distinct !{!1, !2}
-!2 = !{!"llvm.loop.parallel_accesses", !0}
-
-declare float @llvm.fma.f32(float, float, float) #1
-declare float @llvm.sqrt.f32(float) #1
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>) #1
+declare <8 x float> @llvm.sqrt.v8f32(<8 x float>) #1
+declare <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr>, <8 x i1>, <8 x i32>)
+declare void @llvm.masked.scatter.v8i32.v8p0(<8 x i32>, <8 x ptr>, <8 x i1>)
 attributes #0 = { nounwind "target-cpu"="x86-64-v3" }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }
 

@@ -1,25 +1,53 @@
 source_filename = "saxpy.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal void @saxpy.item(float %p0, ptr %p1, ptr %p2, i32 %p3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal void @saxpy.lanes(float %p0, ptr %p1, ptr %p2, i32 %p3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %m1 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m1, align 64
+  %m2 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m2, align 64
+  br label %b0
 b0:
   %v6 = add i32 %block_index.x, 0
   %v7 = add i32 %block_size.x, 0
   %v8 = mul i32 %v6, %v7
-  %v9 = add i32 %thread_index.x, 0
-  %v10 = add i32 %v8, %v9
-  %v11 = icmp uge i32 %v10, %p3
-  br i1 %v11, label %b1, label %b2
+  %s9 = add i32 %thread_index.x, 0
+  %s10 = add i32 %v8, %s9
+  %t1 = insertelement <8 x i32> poison, i32 %s10, i64 0
+  %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %t4 = insertelement <8 x i32> poison, i32 %p3, i64 0
+  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v11 = icmp uge <8 x i32> %t3, %t5
+  %t6 = select <8 x i1> %active, <8 x i1> %v11, <8 x i1> zeroinitializer
+  store <8 x i1> %t6, ptr %m1, align 64
+  %t7 = xor <8 x i1> %v11, splat (i1 true)
+  %t8 = select <8 x i1> %active, <8 x i1> %t7, <8 x i1> zeroinitializer
+  store <8 x i1> %t8, ptr %m2, align 64
+  br label %b1
 b1:
-  ret void
+  br label %g2
+g2:
+  %t9 = load <8 x i1>, ptr %m2, align 64
+  %t10 = bitcast <8 x i1> %t9 to i8
+  %t11 = icmp ne i8 %t10, 0
+  br i1 %t11, label %b2, label %end
 b2:
-  %v18 = zext i32 %v10 to i64
-  %v29 = getelementptr inbounds i32, ptr %p1, i64 %v18
-  %v20 = load float, ptr %v29, align 4, !llvm.access.group !0
-  %v30 = getelementptr inbounds i32, ptr %p2, i64 %v18
-  %v24 = load float, ptr %v30, align 4, !llvm.access.group !0
-  %v25 = call float @llvm.fma.f32(float %p0, float %v20, float %v24)
-  store float %v25, ptr %v30, align 4, !llvm.access.group !0
+  %t12 = add i32 %s10, 7
+  %t13 = zext i32 %t12 to i64
+  %s18 = sub i64 %t13, 7
+  %s29 = getelementptr i32, ptr %p1, i64 %s18
+  %t14 = load <8 x i1>, ptr %m2, align 64
+  %v20 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s29, <8 x i1> %t14, <8 x float> zeroinitializer)
+  %s30 = getelementptr i32, ptr %p2, i64 %s18
+  %v24 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s30, <8 x i1> %t14, <8 x float> zeroinitializer)
+  %t15 = insertelement <8 x float> poison, float %p0, i64 0
+  %t16 = shufflevector <8 x float> %t15, <8 x float> poison, <8 x i32> zeroinitializer
+  %v25 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t16, <8 x float> %v20, <8 x float> %v24)
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v25, ptr align 4 %s30, <8 x i1> %t14)
+  br label %end
+end:
   ret void
 }
 
@@ -72,10 +100,14 @@ row:
   br label %item
 item:
   %thread_index.x = phi i32 [ 0, %row ], [ %x.next, %item ]
-  call void @saxpy.item(float %a0, ptr %a1, ptr %a2, i32 %a3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %x.next = add nuw nsw i32 %thread_index.x, 1
+  %item.left = sub nuw i32 %block_size.x, %thread_index.x
+  %item.left.one = insertelement <8 x i32> poison, i32 %item.left, i64 0
+  %item.left.all = shufflevector <8 x i32> %item.left.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %item.lanes = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %item.left.all
+  call void @saxpy.lanes(float %a0, ptr %a1, ptr %a2, i32 %a3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %item.lanes)
+  %x.next = add nuw nsw i32 %thread_index.x, 8
   %x.more = icmp ult i32 %x.next, %block_size.x
-  br i1 %x.more, label %item, label %row.end, !llvm.loop !1
+  br i1 %x.more, label %item, label %row.end
 row.end:
   %y.next = add nuw nsw i32 %thread_index.y, 1
   %y.more = icmp ult i32 %y.next, %block_size.y
@@ -101,10 +133,9 @@ done:
   ret void
 }
 
-!1 = distinct !{!1, !2}
-!2 = !{!"llvm.loop.parallel_accesses", !0}
-
-declare float @llvm.fma.f32(float, float, float) #1
+declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>) #1
+declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 attributes #0 = { nounwind "target-cpu"="x86-64-v3" }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }
 

@@ -6,21 +6,47 @@ target triple = "x86_64-unknown-linux-gnu"
 @calls = dso_local externally_initialized global [4 x i8] zeroinitializer, align 4
 @start = dso_local externally_initialized global [20 x i8] c"\01\00\00\00\02\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00", align 4
 @number.4 = internal externally_initialized global [4 x i8] c"\28\00\00\00", align 4
-define internal void @use.item(ptr %p0, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal void @use.lanes(ptr %p0, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  br label %b0
 b0:
-  %v5 = atomicrmw add ptr @calls, i32 1 monotonic
+  %t1 = select <8 x i1> %active, <8 x i32> splat (i32 1), <8 x i32> splat (i32 0)
+  %t2 = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %t1)
+  %v5 = atomicrmw add ptr @calls, i32 %t2 monotonic
   %v37 = getelementptr inbounds i8, ptr @limits, i64 8
   %v12 = load i32, ptr %v37, align 4, !llvm.access.group !0
   %v38 = getelementptr inbounds i32, ptr @start, i64 1
-  store i32 %v12, ptr %v38, align 4, !llvm.access.group !0
+  store i32 %v12, ptr %v38, align 4
   %v39 = getelementptr inbounds i32, ptr @taps, i64 1
   %v20 = load float, ptr %v39, align 4, !llvm.access.group !0
   %v23 = load float, ptr @limits, align 4, !llvm.access.group !0
   %v24 = fadd float %v20, %v23
-  %v34 = atomicrmw add ptr @number.4, i32 1 monotonic
-  %v26 = sitofp i32 %v34 to float
-  %v27 = fadd float %v24, %v26
-  store float %v27, ptr %p0, align 4, !llvm.access.group !0
+  %t3 = bitcast <8 x i1> %active to i8
+  br label %o34
+o34:
+  %o34.left = phi i8 [ %t3, %b0 ], [ %o34.rest, %o34.next ]
+  %o34.old = phi <8 x i32> [ zeroinitializer, %b0 ], [ %v34, %o34.next ]
+  %t4 = call i8 @llvm.cttz.i8(i8 %o34.left, i1 true)
+  %o.v34 = atomicrmw add ptr @number.4, i32 1 monotonic
+  %v34 = insertelement <8 x i32> %o34.old, i32 %o.v34, i8 %t4
+  br label %o34.next
+o34.next:
+  %o34.less = add i8 %o34.left, -1
+  %o34.rest = and i8 %o34.left, %o34.less
+  %o34.more = icmp ne i8 %o34.rest, 0
+  br i1 %o34.more, label %o34, label %o34.done
+o34.done:
+  %v26 = sitofp <8 x i32> %v34 to <8 x float>
+  %t5 = insertelement <8 x float> poison, float %v24, i64 0
+  %t6 = shufflevector <8 x float> %t5, <8 x float> poison, <8 x i32> zeroinitializer
+  %v27 = fadd <8 x float> %t6, %v26
+  %t7 = bitcast <8 x i1> %active to i8
+  %t8 = call i8 @llvm.ctlz.i8(i8 %t7, i1 false)
+  %t9 = sub i8 7, %t8
+  %t10 = extractelement <8 x float> %v27, i8 %t9
+  store float %t10, ptr %p0, align 4
+  br label %end
+end:
   ret void
 }
 
@@ -67,10 +93,14 @@ row:
   br label %item
 item:
   %thread_index.x = phi i32 [ 0, %row ], [ %x.next, %item ]
-  call void @use.item(ptr %a0, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %x.next = add nuw nsw i32 %thread_index.x, 1
+  %item.left = sub nuw i32 %block_size.x, %thread_index.x
+  %item.left.one = insertelement <8 x i32> poison, i32 %item.left, i64 0
+  %item.left.all = shufflevector <8 x i32> %item.left.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %item.lanes = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %item.left.all
+  call void @use.lanes(ptr %a0, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %item.lanes)
+  %x.next = add nuw nsw i32 %thread_index.x, 8
   %x.more = icmp ult i32 %x.next, %block_size.x
-  br i1 %x.more, label %item, label %row.end, !llvm.loop !1
+  br i1 %x.more, label %item, label %row.end
 row.end:
   %y.next = add nuw nsw i32 %thread_index.y, 1
   %y.more = icmp ult i32 %y.next, %block_size.y
@@ -96,9 +126,9 @@ done:
   ret void
 }
 
-!1 = distinct !{!1, !2}
-!2 = !{!"llvm.loop.parallel_accesses", !0}
-
+declare i32 @llvm.vector.reduce.add.v8i32(<8 x i32>) #1
+declare i8 @llvm.ctlz.i8(i8, i1) #1
+declare i8 @llvm.cttz.i8(i8, i1) #1
 attributes #0 = { nounwind "target-cpu"="x86-64-v3" }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }
 

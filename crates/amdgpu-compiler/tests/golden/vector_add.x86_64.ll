@@ -1,26 +1,46 @@
 source_filename = "vector_add.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal void @vector_add.item(ptr noalias %p0, ptr noalias %p1, ptr noalias %p2, i32 %p3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal void @vector_add.lanes(ptr noalias %p0, ptr noalias %p1, ptr noalias %p2, i32 %p3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %m1 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m1, align 64
+  br label %b0
 b0:
   %v7 = add i32 %block_index.x, 0
   %v8 = add i32 %block_size.x, 0
   %v9 = mul i32 %v7, %v8
-  %v10 = add i32 %thread_index.x, 0
-  %v11 = add i32 %v9, %v10
-  %v12 = icmp slt i32 %v11, %p3
-  br i1 %v12, label %b1, label %b2
+  %s10 = add i32 %thread_index.x, 0
+  %s11 = add i32 %v9, %s10
+  %t1 = insertelement <8 x i32> poison, i32 %s11, i64 0
+  %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %t4 = insertelement <8 x i32> poison, i32 %p3, i64 0
+  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v12 = icmp slt <8 x i32> %t3, %t5
+  %t6 = select <8 x i1> %active, <8 x i1> %v12, <8 x i1> zeroinitializer
+  store <8 x i1> %t6, ptr %m1, align 64
+  %t7 = xor <8 x i1> %v12, splat (i1 true)
+  br label %g1
+g1:
+  %t8 = load <8 x i1>, ptr %m1, align 64
+  %t9 = bitcast <8 x i1> %t8 to i8
+  %t10 = icmp ne i8 %t9, 0
+  br i1 %t10, label %b1, label %b2
 b1:
-  %v13 = sext i32 %v11 to i64
-  %v23 = getelementptr inbounds i32, ptr %p0, i64 %v13
-  %v15 = load float, ptr %v23, align 4, !llvm.access.group !0
-  %v24 = getelementptr inbounds i32, ptr %p1, i64 %v13
-  %v18 = load float, ptr %v24, align 4, !llvm.access.group !0
-  %v19 = fadd float %v15, %v18
-  %v25 = getelementptr inbounds i32, ptr %p2, i64 %v13
-  store float %v19, ptr %v25, align 4, !llvm.access.group !0
+  %s13 = sext i32 %s11 to i64
+  %s23 = getelementptr i32, ptr %p0, i64 %s13
+  %t11 = load <8 x i1>, ptr %m1, align 64
+  %v15 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s23, <8 x i1> %t11, <8 x float> zeroinitializer)
+  %s24 = getelementptr i32, ptr %p1, i64 %s13
+  %v18 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s24, <8 x i1> %t11, <8 x float> zeroinitializer)
+  %v19 = fadd <8 x float> %v15, %v18
+  %s25 = getelementptr i32, ptr %p2, i64 %s13
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v19, ptr align 4 %s25, <8 x i1> %t11)
   br label %b2
 b2:
+  br label %end
+end:
   ret void
 }
 
@@ -73,10 +93,14 @@ row:
   br label %item
 item:
   %thread_index.x = phi i32 [ 0, %row ], [ %x.next, %item ]
-  call void @vector_add.item(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %x.next = add nuw nsw i32 %thread_index.x, 1
+  %item.left = sub nuw i32 %block_size.x, %thread_index.x
+  %item.left.one = insertelement <8 x i32> poison, i32 %item.left, i64 0
+  %item.left.all = shufflevector <8 x i32> %item.left.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %item.lanes = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %item.left.all
+  call void @vector_add.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %item.lanes)
+  %x.next = add nuw nsw i32 %thread_index.x, 8
   %x.more = icmp ult i32 %x.next, %block_size.x
-  br i1 %x.more, label %item, label %row.end, !llvm.loop !1
+  br i1 %x.more, label %item, label %row.end
 row.end:
   %y.next = add nuw nsw i32 %thread_index.y, 1
   %y.more = icmp ult i32 %y.next, %block_size.y
@@ -102,9 +126,8 @@ done:
   ret void
 }
 
-!1 = distinct !{!1, !2}
-!2 = !{!"llvm.loop.parallel_accesses", !0}
-
+declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 attributes #0 = { nounwind "target-cpu"="x86-64-v3" }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }
 

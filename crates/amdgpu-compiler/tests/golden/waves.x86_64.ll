@@ -47,35 +47,26 @@ b4:
 b5:
   %v57 = phi float [ %v56, %b4 ]
   %v58 = phi i32 [ %v36, %b4 ]
-  store float %v57, ptr %v20, align 4
-  store i32 %v58, ptr %v18, align 4
-  %v67 = load i32, ptr %v18, align 4
-  %v59 = icmp sgt i32 %v67, 0
+  %v59 = icmp sgt i32 %v58, 0
   br i1 %v59, label %b6, label %b7
 b6:
-  %v68 = load float, ptr %v20, align 4
-  %v60 = bitcast float %v68 to i32
-  %v69 = load i32, ptr %v18, align 4
-  %v61 = icmp ugt i32 %v69, %v49
-  %v70 = load i32, ptr %v18, align 4
-  %v62 = add i32 %v46, %v70
+  %v60 = bitcast float %v57 to i32
+  %v61 = icmp ugt i32 %v58, %v49
+  %v62 = add i32 %v46, %v58
   %v63 = select i1 %v61, i32 %v46, i32 %v62
-  %v71 = load i32, ptr %v18, align 4
-  store i32 %v71, ptr %p17, align 4, !llvm.access.group !0
-  %v73 = load float, ptr %v20, align 4
-  store float %v73, ptr %p6, align 4, !llvm.access.group !0
+  store i32 %v58, ptr %p17, align 4, !llvm.access.group !0
+  store float %v57, ptr %p6, align 4, !llvm.access.group !0
   store i32 %v60, ptr %p10, align 4, !llvm.access.group !0
   store i32 %v63, ptr %p11, align 4, !llvm.access.group !0
   ret i32 1
 b7:
   br i1 %v50, label %b8, label %b9
 b8:
-  %v78 = load float, ptr %v20, align 4
-  store float %v78, ptr %v53, align 4, !llvm.access.group !0
+  store float %v57, ptr %v53, align 4, !llvm.access.group !0
   br label %b9
 b9:
-  %v79 = load float, ptr %v20, align 4
-  store float %v79, ptr %p6, align 4, !llvm.access.group !0
+  %v82 = phi float [ %v57, %b7 ], [ %v57, %b8 ]
+  store float %v82, ptr %p6, align 4, !llvm.access.group !0
   ret i32 8
 }
 
@@ -104,52 +95,37 @@ b0:
   %v43 = udiv i32 %v27, 32
   %v44 = zext i32 %v43 to i64
   %v45 = getelementptr inbounds i32, ptr %v26, i64 %v44
-  store i32 %p14, ptr %v16, align 4
   %v47 = load float, ptr %p6, align 4, !llvm.access.group !0
-  store float %v47, ptr %v18, align 4
   %v49 = load i32, ptr %p7, align 4, !llvm.access.group !0
-  store i32 %v49, ptr %v21, align 4
   br label %b1
 b1:
-  %v62 = load i32, ptr %v21, align 4
-  %v51 = bitcast i32 %v62 to float
-  %v63 = load float, ptr %v18, align 4
-  %v52 = fadd float %v63, %v51
-  %v64 = load i32, ptr %v16, align 4
-  %v53 = sdiv i32 %v64, 2
+  %v51 = bitcast i32 %v49 to float
+  %v52 = fadd float %v47, %v51
+  %v53 = sdiv i32 %p14, 2
   br label %b2
 b2:
   %v54 = phi float [ %v52, %b1 ]
   %v55 = phi i32 [ %v53, %b1 ]
-  store float %v54, ptr %v18, align 4
-  store i32 %v55, ptr %v16, align 4
-  %v67 = load i32, ptr %v16, align 4
-  %v56 = icmp sgt i32 %v67, 0
+  %v56 = icmp sgt i32 %v55, 0
   br i1 %v56, label %b3, label %b4
 b3:
-  %v68 = load float, ptr %v18, align 4
-  %v57 = bitcast float %v68 to i32
-  %v69 = load i32, ptr %v16, align 4
-  %v58 = icmp ugt i32 %v69, %v41
-  %v70 = load i32, ptr %v16, align 4
-  %v59 = add i32 %v38, %v70
+  %v57 = bitcast float %v54 to i32
+  %v58 = icmp ugt i32 %v55, %v41
+  %v59 = add i32 %v38, %v55
   %v60 = select i1 %v58, i32 %v38, i32 %v59
-  %v71 = load i32, ptr %v16, align 4
-  store i32 %v71, ptr %p17, align 4, !llvm.access.group !0
-  %v73 = load float, ptr %v18, align 4
-  store float %v73, ptr %p6, align 4, !llvm.access.group !0
+  store i32 %v55, ptr %p17, align 4, !llvm.access.group !0
+  store float %v54, ptr %p6, align 4, !llvm.access.group !0
   store i32 %v57, ptr %p10, align 4, !llvm.access.group !0
   store i32 %v60, ptr %p11, align 4, !llvm.access.group !0
   ret i32 1
 b4:
   br i1 %v42, label %b5, label %b6
 b5:
-  %v78 = load float, ptr %v18, align 4
-  store float %v78, ptr %v45, align 4, !llvm.access.group !0
+  store float %v54, ptr %v45, align 4, !llvm.access.group !0
   br label %b6
 b6:
-  %v79 = load float, ptr %v18, align 4
-  store float %v79, ptr %p6, align 4, !llvm.access.group !0
+  %v82 = phi float [ %v54, %b4 ], [ %v54, %b5 ]
+  store float %v82, ptr %p6, align 4, !llvm.access.group !0
   ret i32 8
 }
 
@@ -164,15 +140,11 @@ b0:
   %v22 = add i32 %v20, %v21
   %v23 = sext i32 %v22 to i64
   %v24 = getelementptr inbounds i32, ptr %p0, i64 %v23
-  store i64 %p15, ptr %v16, align 8
   br label %b1
 b1:
-  %v28 = load i64, ptr %v16, align 8
-  %v26 = and i64 %v28, 4294967295
-  store i64 %v26, ptr %v17, align 8
+  %v26 = and i64 %p15, 4294967295
   %v27 = load i32, ptr %v24, align 4, !llvm.access.group !0
-  %v30 = load i64, ptr %v17, align 8
-  store i64 %v30, ptr %p19, align 8, !llvm.access.group !0
+  store i64 %v26, ptr %p19, align 8, !llvm.access.group !0
   store i32 %v27, ptr %p10, align 4, !llvm.access.group !0
   ret i32 3
 }
@@ -192,31 +164,22 @@ b0:
   %v32 = getelementptr inbounds i32, ptr %p0, i64 %v31
   %v33 = getelementptr inbounds i64, ptr %p2, i64 %v31
   %v34 = getelementptr inbounds i64, ptr %p3, i64 %v31
-  store i64 %p16, ptr %v23, align 8
   %v36 = load i64, ptr %p8, align 8, !llvm.access.group !0
-  store i64 %v36, ptr %v25, align 8
   br label %b1
 b1:
-  %v45 = load i64, ptr %v25, align 8
-  %v38 = and i64 %v45, 4294967295
-  %v46 = load i64, ptr %v23, align 8
-  %v39 = add i64 %v46, %v38
+  %v38 = and i64 %v36, 4294967295
+  %v39 = add i64 %p16, %v38
   store i64 %v39, ptr %v33, align 8, !llvm.access.group !0
   br label %b2
 b2:
   %v41 = phi i32 [ 0, %b1 ]
-  store i32 %v41, ptr %v20, align 4
   %v42 = load i32, ptr %v32, align 4, !llvm.access.group !0
-  %v48 = load i32, ptr %v20, align 4
-  %v43 = icmp slt i32 %v48, %v42
+  %v43 = icmp slt i32 %v41, %v42
   br i1 %v43, label %b3, label %b4
 b3:
   %v44 = load double, ptr %v34, align 8, !llvm.access.group !0
-  store double %v44, ptr %v21, align 8
-  %v50 = load i32, ptr %v20, align 4
-  store i32 %v50, ptr %p6, align 4, !llvm.access.group !0
-  %v52 = load double, ptr %v21, align 8
-  store double %v52, ptr %p8, align 8, !llvm.access.group !0
+  store i32 %v41, ptr %p6, align 4, !llvm.access.group !0
+  store double %v44, ptr %p8, align 8, !llvm.access.group !0
   store i1 true, ptr %p12, align 1, !llvm.access.group !0
   ret i32 4
 b4:
@@ -252,7 +215,6 @@ b0:
   %v43 = icmp sge i32 %v39, %v42
   %v44 = select i1 %v43, i32 %v34, i32 %v39
   %v45 = load i64, ptr %p9, align 8, !llvm.access.group !0
-  store i64 %v45, ptr %v17, align 8
   br label %b1
 b1:
   %v47 = load double, ptr %v37, align 8, !llvm.access.group !0
@@ -276,35 +238,24 @@ b0:
   %v30 = getelementptr inbounds i32, ptr %p0, i64 %v29
   %v31 = getelementptr inbounds i64, ptr %p3, i64 %v29
   %v32 = load i32, ptr %p6, align 4, !llvm.access.group !0
-  store i32 %v32, ptr %v18, align 4
   %v34 = load double, ptr %p8, align 8, !llvm.access.group !0
-  store double %v34, ptr %v19, align 8
   %v36 = load i64, ptr %p9, align 8, !llvm.access.group !0
-  store i64 %v36, ptr %v23, align 8
   br label %b1
 b1:
-  %v46 = load i64, ptr %v23, align 8
-  %v38 = bitcast i64 %v46 to double
-  %v47 = load double, ptr %v19, align 8
-  %v39 = fadd double %v47, %v38
+  %v38 = bitcast i64 %v36 to double
+  %v39 = fadd double %v34, %v38
   store double %v39, ptr %v31, align 8, !llvm.access.group !0
-  %v48 = load i32, ptr %v18, align 4
-  %v41 = add i32 %v48, 1
+  %v41 = add i32 %v32, 1
   br label %b2
 b2:
   %v42 = phi i32 [ %v41, %b1 ]
-  store i32 %v42, ptr %v18, align 4
   %v43 = load i32, ptr %v30, align 4, !llvm.access.group !0
-  %v50 = load i32, ptr %v18, align 4
-  %v44 = icmp slt i32 %v50, %v43
+  %v44 = icmp slt i32 %v42, %v43
   br i1 %v44, label %b3, label %b4
 b3:
   %v45 = load double, ptr %v31, align 8, !llvm.access.group !0
-  store double %v45, ptr %v19, align 8
-  %v52 = load i32, ptr %v18, align 4
-  store i32 %v52, ptr %p6, align 4, !llvm.access.group !0
-  %v54 = load double, ptr %v19, align 8
-  store double %v54, ptr %p8, align 8, !llvm.access.group !0
+  store i32 %v42, ptr %p6, align 4, !llvm.access.group !0
+  store double %v45, ptr %p8, align 8, !llvm.access.group !0
   store i1 true, ptr %p12, align 1, !llvm.access.group !0
   ret i32 4
 b4:
@@ -339,12 +290,10 @@ b0:
   %v21 = sext i32 %v20 to i64
   %v22 = getelementptr inbounds i64, ptr %p2, i64 %v21
   %v23 = load i64, ptr %p8, align 8, !llvm.access.group !0
-  store i64 %v23, ptr %v15, align 8
   br label %b1
 b1:
   %v25 = load i64, ptr %v22, align 8, !llvm.access.group !0
-  %v28 = load i64, ptr %v15, align 8
-  %v26 = add i64 %v25, %v28
+  %v26 = add i64 %v25, %v23
   store i64 %v26, ptr %v22, align 8, !llvm.access.group !0
   ret i32 9
 }
@@ -361,13 +310,11 @@ b0:
   %v26 = sext i32 %v25 to i64
   %v27 = getelementptr inbounds i32, ptr %p1, i64 %v26
   %v28 = load float, ptr %p6, align 4, !llvm.access.group !0
-  store float %v28, ptr %v15, align 4
   br label %b1
 b1:
   %v30 = load float, ptr %v20, align 4, !llvm.access.group !0
   store float %v30, ptr %v27, align 4, !llvm.access.group !0
-  %v33 = load float, ptr %v15, align 4
-  %v32 = fcmp ogt float %v33, 0x4008000000000000
+  %v32 = fcmp ogt float %v28, 0x4008000000000000
   store i1 %v32, ptr %p12, align 1, !llvm.access.group !0
   ret i32 2
 }

@@ -1,0 +1,217 @@
+//! A function whose lanes are neighbouring work-items, as planned by [`crate::lanes`].
+//!
+//! `define T @name(parameters, built-in variables, <W x i1> %active)`: `%thread_index.x` is that of the first lane, parameters
+//! that go up evenly are those of the first lane, and `%active` are the lanes that exist, at least one. A result is the vector of
+//! the lanes' results.
+//!
+//! What crosses blocks in a way that LLVM's values cannot lies in variables (`alloca`), which LLVM turns into values again:
+//! masks, phis, and values whose block may not have run. No mask ever has a lane that is poison: conditions enter masks
+//! through `select`.
+
+mod control;
+mod each;
+mod entry;
+mod memory;
+mod operations;
+mod values;
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use super::function::Names;
+use super::intrinsics::{all_specials, parameter_name};
+use super::{Emitter, names};
+use crate::ir::{BlockId, Function, Type, Value};
+use crate::lanes::{Demand, Fallback, Plan, Shape};
+use crate::regions::HostKernel;
+
+/// A function that could be planned.
+pub(crate) struct LaneFunction {
+    plan: Plan,
+}
+
+struct Body<'e, 'a> {
+    emitter: &'e mut Emitter<'a>,
+    function: &'a Function,
+    plan: &'e Plan,
+    demand: Demand,
+    /// Texts of scalars, as the scalar emission of an instruction wants them.
+    names: Names<'a>,
+    /// The value that each is another name of.
+    roots: Vec<Value>,
+    block: BlockId,
+    /// The LLVM block that is being written.
+    label: String,
+    /// Scalars and vectors that were made or read in this block.
+    scalars: HashMap<Value, String>,
+    vectors: HashMap<Value, String>,
+    mask: Option<String>,
+    /// Definitions of variables, for the entry.
+    variables: String,
+    next_name: usize,
+}
+
+impl Emitter<'_> {
+    /// Plans the functions of a kernel, with their indices in the module.
+    pub(super) fn lane_functions(
+        &self,
+        kernel: &HostKernel,
+        lanes: u32,
+    ) -> Result<Vec<(usize, LaneFunction)>, Fallback> {
+        if kernel.has_waves() {
+            return Err(Fallback::Waves);
+        }
+        let mut indices: Vec<usize> = kernel
+            .regions
+            .iter()
+            .map(|region| region.function)
+            .collect();
+        if indices.is_empty() {
+            indices.push(kernel.function);
+        }
+        let mut planned = Vec::with_capacity(indices.len());
+        for index in indices {
+            let function = &self.module.functions[index];
+            let mut shapes = vec![Shape::Uniform; function.parameters.len()];
+            // The elements of a work-item in arrays that have one for every work-item.
+            let first = kernel.arguments.len() + usize::from(kernel.has_shared);
+            for (number, bytes) in kernel.contexts.iter().enumerate() {
+                shapes[first + number] = Shape::Affine {
+                    stride: *bytes as i64,
+                    is_exact: true,
+                };
+            }
+            let plan = Plan::new(function, &shapes, lanes)?;
+            planned.push((index, LaneFunction { plan }));
+        }
+        Ok(planned)
+    }
+
+    /// Writes a planned function under a name of its own.
+    pub(super) fn lane_function(&mut self, index: usize, planned: &LaneFunction) {
+        let function = &self.module.functions[index];
+        let plan = &planned.plan;
+        let names = self.names(function);
+        let roots = self.roots(function);
+        let demand = Demand::new(function, plan, |value| roots[value.0 as usize]);
+        let mut parameters: Vec<String> = Vec::new();
+        for (number, parameter) in function.parameters.iter().enumerate() {
+            let noalias = if parameter.is_restrict && parameter.ty.is_pointer() {
+                " noalias"
+            } else {
+                ""
+            };
+            parameters.push(format!(
+                "{}{noalias} %p{number}",
+                self.type_text(parameter.ty)
+            ));
+        }
+        parameters.extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
+        parameters.push(format!("<{} x i1> %active", plan.lanes));
+        let result = match function.result {
+            Type::Void => "void".to_owned(),
+            ty => format!("<{} x {}>", plan.lanes, self.type_text(ty)),
+        };
+        let header = format!(
+            "define internal {result} @{}({}) alwaysinline #0 {{\nentry:",
+            lane_name(function),
+            parameters.join(", ")
+        );
+        self.line(&header);
+        let start = self.out.len();
+        let mut body = Body {
+            emitter: self,
+            function,
+            plan,
+            demand,
+            names,
+            roots,
+            block: BlockId(0),
+            label: "entry".to_owned(),
+            scalars: HashMap::new(),
+            vectors: HashMap::new(),
+            mask: None,
+            variables: String::new(),
+            next_name: 0,
+        };
+        body.run();
+        let variables = body.variables;
+        self.out.insert_str(start, &variables);
+        self.line("}");
+        self.line("");
+    }
+}
+
+/// The name of a function's version for lanes.
+pub(super) fn lane_name(function: &Function) -> String {
+    names::quoted(&format!("{}.lanes", function.name))
+}
+
+impl Body<'_, '_> {
+    fn line(&mut self, text: &str) {
+        self.emitter.line(text);
+    }
+
+    fn fresh(&mut self) -> String {
+        self.next_name += 1;
+        format!("%t{}", self.next_name)
+    }
+
+    /// Writes an instruction with a result and returns its name.
+    fn emit(&mut self, text: &str) -> String {
+        let name = self.fresh();
+        self.line(&format!("  {name} = {text}"));
+        name
+    }
+
+    fn lanes(&self) -> u32 {
+        self.plan.lanes
+    }
+
+    fn scalar_type(&self, ty: Type) -> &'static str {
+        self.emitter.type_text(ty)
+    }
+
+    fn vector_type(&self, ty: Type) -> String {
+        vector_of(self.lanes(), self.scalar_type(ty))
+    }
+
+    fn mask_type(&self) -> String {
+        vector_of(self.lanes(), "i1")
+    }
+
+    /// `<T 0, T step, T 2 step, ...>`.
+    fn steps(&self, ty: &str, step: i64) -> String {
+        let mut text = String::from("<");
+        for lane in 0..i64::from(self.lanes()) {
+            let comma = if lane == 0 { "" } else { ", " };
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{comma}{ty} {}", lane.wrapping_mul(step));
+        }
+        text.push('>');
+        text
+    }
+
+    /// Declares a variable of the function, with nothing in it or with zero.
+    fn variable(&mut self, name: &str, ty: &str, is_zero: bool) {
+        let _ = writeln!(self.variables, "  {name} = alloca {ty}, align 64");
+        if is_zero {
+            let _ = writeln!(
+                self.variables,
+                "  store {ty} zeroinitializer, ptr {name}, align 64"
+            );
+        }
+    }
+
+    fn read(&mut self, ty: &str, variable: &str) -> String {
+        self.emit(&format!("load {ty}, ptr {variable}, align 64"))
+    }
+
+    fn write(&mut self, ty: &str, value: &str, variable: &str) {
+        self.line(&format!("  store {ty} {value}, ptr {variable}, align 64"));
+    }
+}
+
+fn vector_of(lanes: u32, ty: &str) -> String {
+    format!("<{lanes} x {ty}>")
+}

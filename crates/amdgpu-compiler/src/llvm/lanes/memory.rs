@@ -1,0 +1,249 @@
+//! Loads and stores: scalars for one address, vectors for neighbouring ones, gathers and scatters for the rest.
+
+use super::{Body, vector_of};
+use crate::ir::{Type, Value};
+use crate::lanes::Shape;
+
+/// How the addresses of lanes lie.
+enum Access {
+    One,
+    Neighbours,
+    /// Each lane's before that of the lane before it.
+    Backwards,
+    Scattered,
+}
+
+impl Body<'_, '_> {
+    fn access(&self, pointer: Value, ty: Type) -> Access {
+        match self.shape(pointer) {
+            Shape::Uniform => Access::One,
+            Shape::Affine { stride, .. } if stride == ty.bytes() as i64 => Access::Neighbours,
+            Shape::Affine { stride, .. } if stride == -(ty.bytes() as i64) => Access::Backwards,
+            _ => Access::Scattered,
+        }
+    }
+
+    /// Memory of the function for all lanes.
+    pub(super) fn slot(&mut self, value: Value) {
+        let bytes = self.plan.slots.bytes(value) * u64::from(self.lanes());
+        let name = self.scalar_name(value);
+        self.variable(&name, &format!("[{bytes} x i8]"), false);
+    }
+
+    pub(super) fn load(&mut self, value: Value, pointer: Value) {
+        let ty = self.function.ty(value);
+        let name = format!("%v{}", value.0);
+        let access = self.access(pointer, ty);
+        if let Access::One = access {
+            return self.plain(value, "%v");
+        }
+        // A bool is a byte in memory.
+        let memory = vector_of(
+            self.lanes(),
+            if ty == Type::I1 {
+                "i8"
+            } else {
+                self.scalar_type(ty)
+            },
+        );
+        let result = if ty == Type::I1 {
+            self.fresh()
+        } else {
+            name.clone()
+        };
+        let align = ty.bytes();
+        let suffix = self.suffix(ty);
+        match access {
+            Access::Neighbours if self.plan.slots.is_private(self.root(pointer)) => {
+                let address = self.scalar(pointer);
+                self.line(&format!(
+                    "  {result} = load {memory}, ptr {address}, align {align}"
+                ));
+            }
+            Access::Neighbours => {
+                let (address, mask) = (self.scalar(pointer), self.mask());
+                let call = self.masked_load(&memory, &suffix, &address, &mask, align);
+                self.line(&format!("  {result} = {call}"));
+            }
+            Access::Backwards => {
+                let address = self.last_address(pointer, align);
+                let mask = self.mask();
+                let mask = self.reversed("i1", &mask);
+                let call = self.masked_load(&memory, &suffix, &address, &mask, align);
+                let loaded = self.emit(&call);
+                let text = self.reverse_text(&memory, &loaded);
+                self.line(&format!("  {result} = {text}"));
+            }
+            _ => {
+                let (addresses, mask) = (self.address(pointer), self.mask());
+                let lanes = self.lanes();
+                let call = format!(
+                    "call {memory} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr> align {align} {addresses}, <{lanes} x i1> {mask}, {memory} zeroinitializer)"
+                );
+                self.emitter.declarations.insert(format!(
+                    "declare {memory} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr>, <{lanes} x i1>, {memory})"
+                ));
+                self.line(&format!("  {result} = {call}"));
+            }
+        }
+        if ty == Type::I1 {
+            let mask_type = self.mask_type();
+            self.line(&format!(
+                "  {name} = trunc {memory} {result} to {mask_type}"
+            ));
+        }
+    }
+
+    pub(super) fn store(&mut self, pointer: Value, stored: Value) {
+        let ty = self.function.ty(stored);
+        let access = self.access(pointer, ty);
+        let align = ty.bytes();
+        if let Access::One = access {
+            return self.store_one(pointer, stored, ty);
+        }
+        let memory_type = if ty == Type::I1 {
+            "i8"
+        } else {
+            self.scalar_type(ty)
+        };
+        let memory = vector_of(self.lanes(), memory_type);
+        let mut new = self.vector(stored);
+        if ty == Type::I1 {
+            let mask_type = self.mask_type();
+            new = self.emit(&format!("zext {mask_type} {new} to {memory}"));
+        }
+        let suffix = self.suffix(ty);
+        let mask_type = self.mask_type();
+        match access {
+            Access::Neighbours if self.plan.slots.is_private(self.root(pointer)) => {
+                let address = self.scalar(pointer);
+                // Nothing belongs to lanes that do not exist.
+                if !self.has_all_lanes() {
+                    let mask = self.mask();
+                    let old = self.emit(&format!("load {memory}, ptr {address}, align {align}"));
+                    new = self.emit(&format!(
+                        "select {mask_type} {mask}, {memory} {new}, {memory} {old}"
+                    ));
+                }
+                self.line(&format!(
+                    "  store {memory} {new}, ptr {address}, align {align}"
+                ));
+            }
+            Access::Neighbours => {
+                let (address, mask) = (self.scalar(pointer), self.mask());
+                self.masked_store(&memory, &suffix, &new, &address, &mask, align);
+            }
+            Access::Backwards => {
+                let address = self.last_address(pointer, align);
+                let mask = self.mask();
+                let (mask, new) = (self.reversed("i1", &mask), self.reversed(memory_type, &new));
+                self.masked_store(&memory, &suffix, &new, &address, &mask, align);
+            }
+            _ => {
+                let (addresses, mask) = (self.address(pointer), self.mask());
+                let lanes = self.lanes();
+                self.emitter.declarations.insert(format!(
+                    "declare void @llvm.masked.scatter.{suffix}.v{lanes}p0({memory}, <{lanes} x ptr>, <{lanes} x i1>)"
+                ));
+                self.line(&format!(
+                    "  call void @llvm.masked.scatter.{suffix}.v{lanes}p0({memory} {new}, <{lanes} x ptr> align {align} {addresses}, <{lanes} x i1> {mask})"
+                ));
+            }
+        }
+    }
+
+    /// All lanes to one address: the last one is what work-items one after the other would leave there.
+    fn store_one(&mut self, pointer: Value, stored: Value, ty: Type) {
+        let value = if self.shape(stored).is_uniform() {
+            self.scalar(stored)
+        } else {
+            let (vector, mask) = (self.typed_vector(stored), self.mask());
+            let (bits, lanes) = (self.bits(&mask), self.lanes());
+            let integer = format!("i{lanes}");
+            let zeros = self.emitter.call_text(
+                &integer,
+                &format!("llvm.ctlz.{integer}"),
+                &[
+                    (integer.clone(), bits),
+                    ("i1".to_owned(), "false".to_owned()),
+                ],
+            );
+            let zeros = self.emit(&zeros);
+            let last = self.emit(&format!("sub {integer} {}, {zeros}", lanes as i32 - 1));
+            self.emit(&format!("extractelement {vector}, {integer} {last}"))
+        };
+        let address = self.scalar(pointer);
+        let scalar_type = self.scalar_type(ty);
+        self.line(&format!(
+            "  store {scalar_type} {value}, ptr {address}, align {}",
+            ty.bytes()
+        ));
+    }
+
+    fn masked_load(
+        &mut self,
+        memory: &str,
+        suffix: &str,
+        address: &str,
+        mask: &str,
+        align: u64,
+    ) -> String {
+        let mask_type = self.mask_type();
+        self.emitter.declarations.insert(format!(
+            "declare {memory} @llvm.masked.load.{suffix}.p0(ptr, {mask_type}, {memory})"
+        ));
+        format!(
+            "call {memory} @llvm.masked.load.{suffix}.p0(ptr align {align} {address}, {mask_type} {mask}, {memory} zeroinitializer)"
+        )
+    }
+
+    fn masked_store(
+        &mut self,
+        memory: &str,
+        suffix: &str,
+        new: &str,
+        address: &str,
+        mask: &str,
+        align: u64,
+    ) {
+        let mask_type = self.mask_type();
+        self.emitter.declarations.insert(format!(
+            "declare void @llvm.masked.store.{suffix}.p0({memory}, ptr, {mask_type})"
+        ));
+        self.line(&format!(
+            "  call void @llvm.masked.store.{suffix}.p0({memory} {new}, ptr align {align} {address}, {mask_type} {mask})"
+        ));
+    }
+
+    /// The address of the last lane, where addresses go down.
+    fn last_address(&mut self, pointer: Value, bytes: u64) -> String {
+        let address = self.scalar(pointer);
+        let back = (i64::from(self.lanes()) - 1) * bytes as i64;
+        self.emit(&format!("getelementptr i8, ptr {address}, i64 -{back}"))
+    }
+
+    fn reversed(&mut self, ty: &str, vector: &str) -> String {
+        let text = self.reverse_text(&vector_of(self.lanes(), ty), vector);
+        self.emit(&text)
+    }
+
+    fn reverse_text(&self, ty: &str, vector: &str) -> String {
+        let lanes = self.lanes();
+        let order: Vec<String> = (0..lanes).rev().map(|lane| format!("i32 {lane}")).collect();
+        format!(
+            "shufflevector {ty} {vector}, {ty} poison, <{lanes} x i32> <{}>",
+            order.join(", ")
+        )
+    }
+
+    /// A vector in memory, as names of intrinsics have it.
+    fn suffix(&self, ty: Type) -> String {
+        let lanes = self.lanes();
+        match ty {
+            Type::I1 => format!("v{lanes}i8"),
+            Type::Pointer(_) => format!("v{lanes}p0"),
+            ty if ty.is_float() => format!("v{lanes}f{}", ty.bits()),
+            ty => format!("v{lanes}i{}", ty.bits()),
+        }
+    }
+}

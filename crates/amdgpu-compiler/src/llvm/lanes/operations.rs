@@ -1,0 +1,328 @@
+//! Operations that only compute.
+
+use super::super::function::{comparison, plain_binary, plain_cast};
+use super::super::intrinsics::plain_intrinsic;
+use super::{Body, vector_of};
+use crate::ir::{BinaryOp, CastKind, Intrinsic, Op, Type, Value};
+use crate::lanes::Shape;
+
+impl Body<'_, '_> {
+    pub(super) fn instruction(&mut self, value: Value) {
+        let function = self.function;
+        match function.op(value) {
+            Op::Load(pointer) => return self.load(value, *pointer),
+            Op::Store {
+                pointer,
+                value: stored,
+            } => return self.store(*pointer, *stored),
+            Op::Slot { .. } => return self.slot(value),
+            Op::Copy { .. } | Op::Clear { .. } | Op::Call { .. } | Op::Cooperative(..) => {
+                return self.effect(value);
+            }
+            Op::Phi(_) => return,
+            op if op.is_floating() => return,
+            _ => {}
+        }
+        match self.plan.divergence.shape(value) {
+            Shape::Uniform => self.plain(value, "%v"),
+            Shape::Affine { .. } => {
+                self.affine(value);
+                if self.has_vector(value) {
+                    self.compute(value);
+                }
+            }
+            Shape::Varying => self.compute(value),
+        }
+    }
+
+    /// The instruction as the scalar emission writes it, on scalars.
+    pub(super) fn plain(&mut self, value: Value, prefix: &'static str) {
+        self.name_operands(value);
+        self.names.prefix = prefix;
+        self.emitter.instruction(self.function, &self.names, value);
+    }
+
+    /// The scalar of the first lane.
+    fn affine(&mut self, value: Value) {
+        let name = self.scalar_name(value);
+        match *self.function.op(value) {
+            // Not `inbounds`: the first lane may not exist.
+            Op::Offset {
+                pointer,
+                index,
+                scale,
+            } => {
+                let (pointer, index) = (self.scalar(pointer), self.scalar(index));
+                let element = self.element(value, scale);
+                self.line(&format!(
+                    "  {name} = getelementptr {element}, ptr {pointer}, i64 {index}"
+                ));
+            }
+            // The first lane may be before zero, where it does not count; the last that does count is not.
+            Op::Cast(CastKind::ExtendUnsigned, inner) => {
+                let Shape::Affine { stride, .. } = self.shape(inner) else {
+                    return self.plain(value, "%s");
+                };
+                let ahead = (i64::from(self.lanes()) - 1) * stride.max(0);
+                let inner = self.scalar(inner);
+                let last = self.emit(&format!("add i32 {inner}, {}", ahead as i32));
+                let wide = self.emit(&format!("zext i32 {last} to i64"));
+                self.line(&format!("  {name} = sub i64 {wide}, {ahead}"));
+            }
+            _ => self.plain(value, "%s"),
+        }
+    }
+
+    /// What an offset counts in; interleaved copies of private memory are as many times further apart as there are lanes.
+    fn element(&self, value: Value, scale: u64) -> String {
+        let scale = if self.plan.slots.is_interleaved(value) {
+            scale * u64::from(self.lanes())
+        } else {
+            scale
+        };
+        match scale {
+            1 => "i8".to_owned(),
+            2 => "i16".to_owned(),
+            4 => "i32".to_owned(),
+            8 => "i64".to_owned(),
+            other => format!("[{other} x i8]"),
+        }
+    }
+
+    /// The vector, lane for lane.
+    fn compute(&mut self, value: Value) {
+        let function = self.function;
+        let name = format!("%v{}", value.0);
+        let ty = function.ty(value);
+        let vector_type = self.vector_type(ty);
+        let fast = if self.emitter.fast_math { "fast " } else { "" };
+        let text = match function.op(value) {
+            Op::Binary(operation, a, b) => match plain_binary(*operation) {
+                Some(llvm) => {
+                    let fast = if ty.is_float() { fast } else { "" };
+                    let (a, b) = (self.vector(*a), self.vector(*b));
+                    format!("{llvm} {fast}{vector_type} {a}, {b}")
+                }
+                None => match operation {
+                    BinaryOp::ShiftLeft
+                    | BinaryOp::ShiftRightSigned
+                    | BinaryOp::ShiftRightUnsigned => self.shift(*operation, ty, *a, *b),
+                    _ => return self.divide(&name, *operation, ty, *a, *b),
+                },
+            },
+            Op::Compare(predicate, a, b) => {
+                let (a, b) = (self.typed_vector(*a), self.vector(*b));
+                format!("{} {a}, {b}", comparison(*predicate, fast))
+            }
+            Op::Negate(a) => {
+                let a = self.vector(*a);
+                format!("fneg {fast}{vector_type} {a}")
+            }
+            Op::Cast(kind, a) => self.cast(*kind, *a, ty),
+            Op::Select(condition, a, b) => {
+                let condition = if self.shape(*condition).is_uniform() {
+                    format!("i1 {}", self.scalar(*condition))
+                } else {
+                    self.typed_vector(*condition)
+                };
+                let (a, b) = (self.typed_vector(*a), self.typed_vector(*b));
+                format!("select {condition}, {a}, {b}")
+            }
+            Op::Intrinsic(intrinsic, arguments) => {
+                match self.intrinsic(*intrinsic, ty, arguments) {
+                    Some(text) => text,
+                    None => return self.each_lane(value),
+                }
+            }
+            Op::Offset {
+                pointer,
+                index,
+                scale,
+            } => {
+                let element = self.element(value, *scale);
+                let pointer = if self.shape(*pointer).is_uniform() {
+                    format!("ptr {}", self.scalar(*pointer))
+                } else {
+                    format!("{vector_type} {}", self.address(*pointer))
+                };
+                let index = if self.shape(*index).is_uniform() {
+                    format!("i64 {}", self.scalar(*index))
+                } else {
+                    format!(
+                        "{} {}",
+                        vector_of(self.lanes(), "i64"),
+                        self.address(*index)
+                    )
+                };
+                format!("getelementptr {element}, {pointer}, {index}")
+            }
+            _ => return self.each_lane(value),
+        };
+        self.line(&format!("  {name} = {text}"));
+    }
+
+    fn shift(&mut self, operation: BinaryOp, ty: Type, a: Value, b: Value) -> String {
+        let llvm = match operation {
+            BinaryOp::ShiftLeft => "shl",
+            BinaryOp::ShiftRightSigned => "ashr",
+            _ => "lshr",
+        };
+        let (vector_type, scalar_type) = (self.vector_type(ty), self.scalar_type(ty));
+        let a = self.vector(a);
+        if let Some(count) = self.function.constant(b) {
+            let count = count % u64::from(ty.bits());
+            return format!("{llvm} {vector_type} {a}, splat ({scalar_type} {count})");
+        }
+        let b = self.vector(b);
+        let count = self.emit(&format!(
+            "and {vector_type} {b}, splat ({scalar_type} {})",
+            ty.bits() - 1
+        ));
+        format!("{llvm} {vector_type} {a}, {count}")
+    }
+
+    /// Division as the IR defines it. 32-bit quotients come from double precision, which has room for every one: the error of
+    /// the division is less than the distance of an inexact quotient from the next integer.
+    fn divide(&mut self, name: &str, operation: BinaryOp, ty: Type, a: Value, b: Value) {
+        let (llvm, is_signed, is_remainder) = match operation {
+            BinaryOp::DivideSigned => ("sdiv", true, false),
+            BinaryOp::RemainderSigned => ("srem", true, true),
+            BinaryOp::RemainderUnsigned => ("urem", false, true),
+            _ => ("udiv", false, false),
+        };
+        let (vector, scalar) = (self.vector_type(ty), self.scalar_type(ty));
+        let mask = self.mask_type();
+        let unused = 64 - ty.bits();
+        let constant = self
+            .function
+            .constant(b)
+            .map(|bits| (bits << unused) as i64 >> unused);
+        let (dividend, given) = (self.vector(a), self.vector(b));
+        if constant.is_some_and(|divisor| divisor != 0 && divisor != -1) {
+            return self.line(&format!("  {name} = {llvm} {vector} {dividend}, {given}"));
+        }
+        let zero = self.emit(&format!("icmp eq {vector} {given}, zeroinitializer"));
+        let minus =
+            is_signed.then(|| self.emit(&format!("icmp eq {vector} {given}, splat ({scalar} -1)")));
+        let replaced = match &minus {
+            Some(minus) => self.emit(&format!("or {mask} {zero}, {minus}")),
+            None => zero.clone(),
+        };
+        let divisor = self.emit(&format!(
+            "select {mask} {replaced}, {vector} splat ({scalar} 1), {vector} {given}"
+        ));
+        let quotient = if ty == Type::I32 {
+            let sign = if is_signed { "s" } else { "u" };
+            let double = vector_of(self.lanes(), "double");
+            let above = self.emit(&format!("{sign}itofp {vector} {dividend} to {double}"));
+            let below = self.emit(&format!("{sign}itofp {vector} {divisor} to {double}"));
+            let ratio = self.emit(&format!("fdiv {double} {above}, {below}"));
+            let ratio = self.emit(&format!("fpto{sign}i {double} {ratio} to {vector}"));
+            if is_remainder {
+                let whole = self.emit(&format!("mul {vector} {ratio}, {divisor}"));
+                self.emit(&format!("sub {vector} {dividend}, {whole}"))
+            } else {
+                ratio
+            }
+        } else {
+            self.emit(&format!("{llvm} {vector} {dividend}, {divisor}"))
+        };
+        if is_remainder {
+            return self.line(&format!(
+                "  {name} = select {mask} {zero}, {vector} {dividend}, {vector} {quotient}"
+            ));
+        }
+        let quotient = match minus {
+            Some(minus) => {
+                let negative = self.emit(&format!("sub {vector} zeroinitializer, {dividend}"));
+                self.emit(&format!(
+                    "select {mask} {minus}, {vector} {negative}, {vector} {quotient}"
+                ))
+            }
+            None => quotient,
+        };
+        self.line(&format!(
+            "  {name} = select {mask} {zero}, {vector} zeroinitializer, {vector} {quotient}"
+        ));
+    }
+
+    fn cast(&mut self, kind: CastKind, from: Value, ty: Type) -> String {
+        let source = self.function.ty(from);
+        let to = self.vector_type(ty);
+        let operand = self.typed_vector(from);
+        if let Some(llvm) = plain_cast(kind) {
+            return format!("{llvm} {operand} to {to}");
+        }
+        let sign = if kind == CastKind::FloatToSigned {
+            "s"
+        } else {
+            "u"
+        };
+        let lanes = self.lanes();
+        let name = format!(
+            "llvm.fpto{sign}i.sat.v{lanes}i{}.v{lanes}f{}",
+            ty.bits(),
+            source.bits()
+        );
+        let (from_type, text) = (self.vector_type(source), self.vector(from));
+        self.emitter.call_text(&to, &name, &[(from_type, text)])
+    }
+
+    /// `None` for what has no operation on vectors.
+    fn intrinsic(&mut self, intrinsic: Intrinsic, ty: Type, arguments: &[Value]) -> Option<String> {
+        let (v, lanes) = (self.vector_type(ty), self.lanes());
+        match intrinsic {
+            Intrinsic::MultiplyHigh | Intrinsic::MultiplyHighUnsigned if ty.bits() <= 32 => {
+                let extend = if intrinsic == Intrinsic::MultiplyHigh {
+                    "sext"
+                } else {
+                    "zext"
+                };
+                let wide = vector_of(lanes, &format!("i{}", ty.bits() * 2));
+                let mut factors = Vec::with_capacity(2);
+                for argument in arguments {
+                    let text = self.vector(*argument);
+                    factors.push(self.emit(&format!("{extend} {v} {text} to {wide}")));
+                }
+                let product = self.emit(&format!("mul {wide} {}, {}", factors[0], factors[1]));
+                let high = self.emit(&format!(
+                    "lshr {wide} {product}, splat (i{} {})",
+                    ty.bits() * 2,
+                    ty.bits()
+                ));
+                Some(format!("trunc {wide} {high} to {v}"))
+            }
+            Intrinsic::WidenHalf => {
+                let text = self.vector(arguments[0]);
+                let half = self.emit(&format!(
+                    "bitcast <{lanes} x i16> {text} to <{lanes} x half>"
+                ));
+                Some(format!("fpext <{lanes} x half> {half} to {v}"))
+            }
+            Intrinsic::NarrowHalf => {
+                let text = self.vector(arguments[0]);
+                let half = self.emit(&format!(
+                    "fptrunc <{lanes} x float> {text} to <{lanes} x half>"
+                ));
+                Some(format!("bitcast <{lanes} x half> {half} to {v}"))
+            }
+            _ => {
+                let llvm = plain_intrinsic(intrinsic)?;
+                let letter = if ty.is_float() { "f" } else { "i" };
+                let mut list = Vec::with_capacity(arguments.len() + 1);
+                for argument in arguments {
+                    let text = self.vector(*argument);
+                    list.push((v.clone(), text));
+                }
+                if matches!(
+                    intrinsic,
+                    Intrinsic::LeadingZeros | Intrinsic::TrailingZeros
+                ) {
+                    list.push(("i1".to_owned(), "false".to_owned()));
+                }
+                let name = format!("llvm.{llvm}.v{lanes}{letter}{}", ty.bits());
+                Some(self.emitter.call_text(&v, &name, &list))
+            }
+        }
+    }
+}
