@@ -61,7 +61,7 @@ def matrix_multiply(
         raise InvalidArgumentError(f"precision is {precision!r}; known are {', '.join(PRECISIONS)}")
     device = default_device(device_id)
     multiply, _ = dispatch.resolve("matrix_multiply", "matrix", device.native.kind)
-    result: npt.NDArray[Any] = multiply(
-        a, b, out, precision=precision, transpose_a=transpose_a, transpose_b=transpose_b
-    )
+    # Implementations of plug-ins need not know of transposes until one is asked for.
+    transposes = {"transpose_a": transpose_a, "transpose_b": transpose_b} if transpose_a or transpose_b else {}
+    result: npt.NDArray[Any] = multiply(a, b, out, precision=precision, **transposes)
     return result
