@@ -1,7 +1,8 @@
 //! The entry of a kernel with barriers on the CPU: for each block, one region after the other, each for all work-items.
 //!
-//! As long as all work-items go to the same region, its work-items are the turns of a loop that may become SIMD lanes. When
-//! they part (some have returned), the state of each says what it runs next, one at a time, until they agree again.
+//! As long as all work-items go to the same region, they run it vector after vector ([`super::lanes`]), or as the turns of a
+//! loop. When they part (some have returned), the state of each says what it runs next, until they agree again: a vector then
+//! runs every region that one of its lanes has before it.
 //!
 //! Scratch memory: arrays with an element for every work-item (the number of them rounded up, so that each array is aligned),
 //! the states, then shared memory.
