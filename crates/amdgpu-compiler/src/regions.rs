@@ -52,8 +52,20 @@ pub struct HostKernel {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region {
     pub function: usize,
+    pub given: Given,
     pub entry: Entry,
     pub exit: Exit,
+}
+
+/// What the function of a region takes after the kernel's own arguments, in this order; numbers as in [`Home`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Given {
+    /// Arrays of which it takes the address of the work-item's element.
+    pub contexts: Vec<usize>,
+    /// Uniform values that it reads.
+    pub uniforms: Vec<usize>,
+    /// Those that it writes, by their addresses.
+    pub results: Vec<usize>,
 }
 
 /// Where the work-items of a block go at the end of a region.
@@ -93,6 +105,16 @@ impl HostKernel {
     /// Bytes that are kept for each wave: the number of its region, and the uniform values.
     pub fn wave_cell_bytes(&self) -> u64 {
         8 + 8 * self.uniforms.len() as u64
+    }
+
+    /// As if one region used everything.
+    pub fn all(&self) -> Given {
+        let uniforms: Vec<usize> = (0..self.uniforms.len()).collect();
+        Given {
+            contexts: (0..self.contexts.len()).collect(),
+            results: uniforms.clone(),
+            uniforms,
+        }
     }
 
     /// The first region behind a barrier, or else the number that stands for the end.
@@ -225,13 +247,15 @@ fn regions_of(
     let mut functions = Vec::with_capacity(count);
     for (number, entry) in entries.iter().enumerate() {
         let builder = Builder::new(&cut, &survivors, &entries, kernel, number);
-        functions.push(builder.run());
+        let (function, given) = builder.run();
+        functions.push(function);
         kernel.regions.push(Region {
             function: if number == 0 {
                 kernel.function
             } else {
                 next_function + number - 1
             },
+            given,
             entry: entry.clone(),
             exit: uniformity.exit_of(&cut, number, count as u32),
         });

@@ -14,7 +14,7 @@ use super::intrinsics::{all_specials, parameter_name};
 use super::lanes::lane_name;
 use super::{Emitter, names};
 use crate::ir::{AddressSpace, SpecialKind, Type};
-use crate::regions::{ALIGN_BYTES, Exit, HostKernel, Region, WAVE_SIZE};
+use crate::regions::{ALIGN_BYTES, Exit, Given, HostKernel, Region, WAVE_SIZE};
 
 impl Emitter<'_> {
     pub(super) fn cpu_region_entry(&mut self, kernel: &HostKernel, lanes: Option<u32>) {
@@ -109,11 +109,23 @@ impl Emitter<'_> {
         has_lanes: bool,
     ) -> String {
         let mut list = arguments.to_vec();
-        list.extend((0..kernel.contexts.len()).map(|index| format!("ptr %{prefix}.c{index}")));
-        for (index, ty) in kernel.uniforms.iter().enumerate() {
-            list.push(format!("{} %{prefix}.u{index}", self.type_text(*ty)));
+        let given = &region.given;
+        list.extend(
+            given
+                .contexts
+                .iter()
+                .map(|index| format!("ptr %{prefix}.c{index}")),
+        );
+        for &index in &given.uniforms {
+            let ty = self.type_text(kernel.uniforms[index]);
+            list.push(format!("{ty} %{prefix}.u{index}"));
         }
-        list.extend((0..kernel.uniforms.len()).map(|index| format!("ptr %{cells}{index}")));
+        list.extend(
+            given
+                .results
+                .iter()
+                .map(|index| format!("ptr %{cells}{index}")),
+        );
         if has_lanes || self.takes_specials(region.function) {
             list.extend(all_specials().map(|special| {
                 let axis = ["x", "y", "z"][usize::from(special.axis % 3)];
@@ -130,12 +142,13 @@ impl Emitter<'_> {
     pub(super) fn load_uniforms(
         &self,
         kernel: &HostKernel,
+        given: &Given,
         prefix: &str,
         cells: &str,
         text: &mut String,
     ) {
-        for (index, ty) in kernel.uniforms.iter().enumerate() {
-            let ty = self.type_text(*ty);
+        for &index in &given.uniforms {
+            let ty = self.type_text(kernel.uniforms[index]);
             let _ = writeln!(
                 text,
                 "  %{prefix}.u{index} = load {ty}, ptr %{cells}{index}, align 8"
@@ -155,9 +168,9 @@ impl Emitter<'_> {
         let r = format!("r{number}");
         let _ = writeln!(text, "{r}.begin:");
         let mut body = String::new();
-        self.load_uniforms(kernel, &r, "u", &mut body);
+        self.load_uniforms(kernel, &region.given, &r, "u", &mut body);
         body.push_str(&LOOPS_BEFORE.replace('@', &r));
-        element_addresses(kernel, &r, &mut body);
+        element_addresses(kernel, &region.given, &r, &mut body);
         let list = self.region_arguments(kernel, region, arguments, &r, "u", lanes.is_some());
         let function = &self.module.functions[region.function];
         if let Some(lanes) = lanes {
@@ -236,10 +249,11 @@ impl Emitter<'_> {
         self.declarations.insert(format!(
             "declare void @llvm.masked.store.v{lanes}i32.p0({vector}, ptr, {mask})"
         ));
+        let all = kernel.all();
         text.push_str("mixed:\n  br label %m.begin\nm.begin:\n");
-        self.load_uniforms(kernel, "m", "u", text);
+        self.load_uniforms(kernel, &all, "m", "u", text);
         text.push_str(&LOOPS_BEFORE.replace('@', "m"));
-        element_addresses(kernel, "m", text);
+        element_addresses(kernel, &all, "m", text);
         Self::lanes_of_row(lanes, "m", "%m.x", text);
         let _ = writeln!(
             text,
@@ -282,10 +296,12 @@ impl Emitter<'_> {
 
     /// Work-items one at a time, each in its own region.
     fn mixed(&self, kernel: &HostKernel, arguments: &[String], text: &mut String) {
+        let all = kernel.all();
         text.push_str("mixed:\n");
-        self.load_uniforms(kernel, "m", "u", text);
+        // Before any work-item writes them anew.
+        self.load_uniforms(kernel, &all, "m", "u", text);
         text.push_str(MIXED_BEFORE);
-        element_addresses(kernel, "m", text);
+        element_addresses(kernel, &all, "m", text);
         text.push_str("  switch i32 %m.state, label %mixed.next [");
         for number in 0..kernel.regions.len() {
             let _ = write!(text, " i32 {number}, label %mixed.r{number}");
@@ -330,8 +346,14 @@ fn dispatch(kernel: &HostKernel, parts: bool, text: &mut String) {
     text.push_str(" ]\n");
 }
 
-pub(super) fn element_addresses(kernel: &HostKernel, prefix: &str, text: &mut String) {
-    for (index, bytes) in kernel.contexts.iter().enumerate() {
+pub(super) fn element_addresses(
+    kernel: &HostKernel,
+    given: &Given,
+    prefix: &str,
+    text: &mut String,
+) {
+    for &index in &given.contexts {
+        let bytes = kernel.contexts[index];
         let _ = writeln!(
             text,
             "  %{prefix}.c{index} = getelementptr inbounds [{bytes} x i8], ptr %c{index}, i64 %{prefix}.i"

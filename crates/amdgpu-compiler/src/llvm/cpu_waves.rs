@@ -177,9 +177,9 @@ impl Emitter<'_> {
             self.exchange(exchange, &r, text);
         }
         let mut body = String::new();
-        self.load_uniforms(kernel, &r, "w.u", &mut body);
+        self.load_uniforms(kernel, &region.given, &r, "w.u", &mut body);
         body.push_str(&LANES_BEFORE.replace('#', &r));
-        element_addresses(kernel, &r, &mut body);
+        element_addresses(kernel, &region.given, &r, &mut body);
         let function = names::quoted(&self.module.functions[region.function].name);
         let list = self.region_arguments(kernel, region, arguments, &r, "w.u", false);
         let _ = writeln!(body, "  %{r}.next = call i32 @{function}({list})");

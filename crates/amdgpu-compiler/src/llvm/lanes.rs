@@ -61,23 +61,23 @@ impl Emitter<'_> {
         if kernel.has_waves() {
             return Err(Fallback::Waves);
         }
-        let mut indices: Vec<usize> = kernel
+        let mut indices: Vec<(usize, &[usize])> = kernel
             .regions
             .iter()
-            .map(|region| region.function)
+            .map(|region| (region.function, region.given.contexts.as_slice()))
             .collect();
         if indices.is_empty() {
-            indices.push(kernel.function);
+            indices.push((kernel.function, &[]));
         }
         let mut planned = Vec::with_capacity(indices.len());
-        for index in indices {
+        for (index, contexts) in indices {
             let function = &self.module.functions[index];
             let mut shapes = vec![Shape::Uniform; function.parameters.len()];
             // The elements of a work-item in arrays that have one for every work-item.
             let first = kernel.arguments.len() + usize::from(kernel.has_shared);
-            for (number, bytes) in kernel.contexts.iter().enumerate() {
-                shapes[first + number] = Shape::Affine {
-                    stride: *bytes as i64,
+            for (shape, context) in shapes[first..].iter_mut().zip(contexts) {
+                *shape = Shape::Affine {
+                    stride: kernel.contexts[*context] as i64,
                     is_exact: true,
                 };
             }

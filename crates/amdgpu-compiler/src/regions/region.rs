@@ -1,13 +1,13 @@
 //! The function of one region.
 
 use super::survivors::{Home, Survivors};
-use super::{Cut, Entry, HostKernel};
+use super::{Cut, Entry, Given, HostKernel};
 use crate::ir::{
     AddressSpace, Block, BlockId, Function, Instruction, Op, Parameter, Terminator, Type, Value,
 };
 
-/// Parameters of a region's function: the kernel's own (shared memory included), then addresses of this work-item's elements of
-/// all contexts, then all uniform values, then where to write these.
+/// Parameters of a region's function: the kernel's own (shared memory included), then what it uses ([`Given`]): addresses of this
+/// work-item's elements of contexts, then uniform values, then where to write these.
 pub(super) struct Builder<'a> {
     cut: &'a Cut<'a>,
     survivors: &'a Survivors,
@@ -87,7 +87,7 @@ impl<'a> Builder<'a> {
         self.out.add_value(Op::Parameter(index), ty, 0)
     }
 
-    pub fn run(mut self) -> Function {
+    pub fn run(mut self) -> (Function, Given) {
         let source = self.cut.function;
         let blocks = self.cut.blocks_of(self.start);
         self.out.blocks.push(empty_block(self.line));
@@ -113,7 +113,45 @@ impl<'a> Builder<'a> {
         for &block in &blocks {
             self.phis(block);
         }
-        self.out
+        let given = self.remove_unused_parameters();
+        (self.out, given)
+    }
+
+    fn remove_unused_parameters(&mut self) -> Given {
+        let mut is_used = vec![false; self.out.values.len()];
+        for block in &self.out.blocks {
+            for &value in &block.instructions {
+                let op = &self.out.values[value.0 as usize].op;
+                op.for_each_operand(|operand| is_used[operand.0 as usize] = true);
+            }
+            if let Some(operand) = block.terminator.operand() {
+                is_used[operand.0 as usize] = true;
+            }
+        }
+        let old = std::mem::take(&mut self.out.parameters);
+        let mut old = old.into_iter();
+        let own = self.cut.function.parameters.len();
+        self.out.parameters.extend(old.by_ref().take(own));
+        let mut kept = [Vec::new(), Vec::new(), Vec::new()];
+        let groups = [&self.contexts, &self.uniforms, &self.uniform_results];
+        for (kept, group) in kept.iter_mut().zip(groups) {
+            for (number, (value, parameter)) in group.iter().zip(old.by_ref()).enumerate() {
+                let op = &mut self.out.values[value.0 as usize].op;
+                if is_used[value.0 as usize] {
+                    *op = Op::Parameter(self.out.parameters.len() as u32);
+                    self.out.parameters.push(parameter);
+                    kept.push(number);
+                } else {
+                    *op = Op::Nothing;
+                }
+            }
+        }
+        let [contexts, uniforms, results] = kept;
+        Given {
+            contexts,
+            uniforms,
+            results,
+        }
     }
 
     fn emit(&mut self, block: BlockId, op: Op, ty: Type) -> Value {
