@@ -1,7 +1,7 @@
 source_filename = "block_reduction.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal <8 x i32> @block_reduction.region0.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @block_reduction.region0.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
 entry:
   %m2 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m2, align 64
@@ -64,7 +64,7 @@ end:
   ret <8 x i32> %t18
 }
 
-define internal <8 x i32> @block_reduction.region1.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @block_reduction.region1.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
 entry:
   %ps20 = alloca i32, align 64
   %m4 = alloca <8 x i1>, align 64
@@ -140,7 +140,7 @@ b5:
   %t20 = call i8 @llvm.ctlz.i8(i8 %t19, i1 false)
   %t21 = sub i8 7, %t20
   %t22 = extractelement <8 x i32> %v41, i8 %t21
-  store i32 %t22, ptr %p6, align 4
+  store i32 %t22, ptr %p5, align 4
   %t23 = load <8 x i32>, ptr %result, align 64
   %t24 = select <8 x i1> %active, <8 x i32> splat (i32 2), <8 x i32> %t23
   store <8 x i32> %t24, ptr %result, align 64
@@ -368,7 +368,6 @@ dispatch:
   %state = phi i32 [ 0, %block ], [ 1, %r0.end ], [ %r1.state, %r1.end ], [ %r2.state, %r2.end ]
   switch i32 %state, label %block.end [ i32 0, label %r0.begin i32 1, label %r1.begin i32 2, label %r2.begin ]
 r0.begin:
-  %r0.u0 = load i32, ptr %u0, align 8
   br label %r0.plane
 r0.plane:
   %r0.z = phi i32 [ 0, %r0.begin ], [ %r0.z.next, %r0.plane.end ]
@@ -388,7 +387,7 @@ r0.item:
   %r0.left.one = insertelement <8 x i32> poison, i32 %r0.left, i64 0
   %r0.left.all = shufflevector <8 x i32> %r0.left.one, <8 x i32> poison, <8 x i32> zeroinitializer
   %r0.lanes = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.left.all
-  %r0.all = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.u0, ptr %u0, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r0.lanes)
+  %r0.all = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r0.lanes)
   %r0.next = extractelement <8 x i32> %r0.all, i64 0
   br label %r0.latch
 r0.latch:
@@ -406,7 +405,6 @@ r0.plane.end:
 r0.end:
   br label %dispatch
 r1.begin:
-  %r1.u0 = load i32, ptr %u0, align 8
   br label %r1.plane
 r1.plane:
   %r1.z = phi i32 [ 0, %r1.begin ], [ %r1.z.next, %r1.plane.end ]
@@ -426,7 +424,7 @@ r1.item:
   %r1.left.one = insertelement <8 x i32> poison, i32 %r1.left, i64 0
   %r1.left.all = shufflevector <8 x i32> %r1.left.one, <8 x i32> poison, <8 x i32> zeroinitializer
   %r1.lanes = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r1.left.all
-  %r1.all = call <8 x i32> @block_reduction.region1.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r1.u0, ptr %u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r1.lanes)
+  %r1.all = call <8 x i32> @block_reduction.region1.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r1.lanes)
   %r1.next = extractelement <8 x i32> %r1.all, i64 0
   store i32 %r1.next, ptr %next.u, align 4, !llvm.access.group !0
   br label %r1.latch

@@ -1,7 +1,7 @@
 source_filename = "waves.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal i32 @k.region0(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region0(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v18 = alloca [4 x i8], align 4
   %v20 = alloca [4 x i8], align 4
@@ -54,10 +54,10 @@ b6:
   %v61 = icmp ugt i32 %v58, %v49
   %v62 = add i32 %v46, %v58
   %v63 = select i1 %v61, i32 %v46, i32 %v62
-  store i32 %v58, ptr %p17, align 4, !llvm.access.group !0
+  store i32 %v58, ptr %p9, align 4, !llvm.access.group !0
   store float %v57, ptr %p6, align 4, !llvm.access.group !0
-  store i32 %v60, ptr %p10, align 4, !llvm.access.group !0
-  store i32 %v63, ptr %p11, align 4, !llvm.access.group !0
+  store i32 %v60, ptr %p7, align 4, !llvm.access.group !0
+  store i32 %v63, ptr %p8, align 4, !llvm.access.group !0
   ret i32 1
 b7:
   br i1 %v50, label %b8, label %b9
@@ -70,7 +70,7 @@ b9:
   ret i32 8
 }
 
-define internal i32 @k.region1(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region1(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %p10, ptr %p11, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v16 = alloca [4 x i8], align 4
   %v18 = alloca [4 x i8], align 4
@@ -101,7 +101,7 @@ b0:
 b1:
   %v51 = bitcast i32 %v49 to float
   %v52 = fadd float %v47, %v51
-  %v53 = sdiv i32 %p14, 2
+  %v53 = sdiv i32 %p10, 2
   br label %b2
 b2:
   %v54 = phi float [ %v52, %b1 ]
@@ -113,10 +113,10 @@ b3:
   %v58 = icmp ugt i32 %v55, %v41
   %v59 = add i32 %v38, %v55
   %v60 = select i1 %v58, i32 %v38, i32 %v59
-  store i32 %v55, ptr %p17, align 4, !llvm.access.group !0
+  store i32 %v55, ptr %p11, align 4, !llvm.access.group !0
   store float %v54, ptr %p6, align 4, !llvm.access.group !0
-  store i32 %v57, ptr %p10, align 4, !llvm.access.group !0
-  store i32 %v60, ptr %p11, align 4, !llvm.access.group !0
+  store i32 %v57, ptr %p8, align 4, !llvm.access.group !0
+  store i32 %v60, ptr %p9, align 4, !llvm.access.group !0
   ret i32 1
 b4:
   br i1 %v42, label %b5, label %b6
@@ -129,7 +129,7 @@ b6:
   ret i32 8
 }
 
-define internal i32 @k.region2(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region2(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i64 %p7, ptr %p8, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v16 = alloca [8 x i8], align 8
   %v17 = alloca [8 x i8], align 8
@@ -142,14 +142,14 @@ b0:
   %v24 = getelementptr inbounds i32, ptr %p0, i64 %v23
   br label %b1
 b1:
-  %v26 = and i64 %p15, 4294967295
+  %v26 = and i64 %p7, 4294967295
   %v27 = load i32, ptr %v24, align 4, !llvm.access.group !0
-  store i64 %v26, ptr %p19, align 8, !llvm.access.group !0
-  store i32 %v27, ptr %p10, align 4, !llvm.access.group !0
+  store i64 %v26, ptr %p8, align 8, !llvm.access.group !0
+  store i32 %v27, ptr %p6, align 4, !llvm.access.group !0
   ret i32 3
 }
 
-define internal i32 @k.region3(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region3(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i64 %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v20 = alloca [4 x i8], align 4
   %v21 = alloca [8 x i8], align 8
@@ -164,11 +164,11 @@ b0:
   %v32 = getelementptr inbounds i32, ptr %p0, i64 %v31
   %v33 = getelementptr inbounds i64, ptr %p2, i64 %v31
   %v34 = getelementptr inbounds i64, ptr %p3, i64 %v31
-  %v36 = load i64, ptr %p8, align 8, !llvm.access.group !0
+  %v36 = load i64, ptr %p7, align 8, !llvm.access.group !0
   br label %b1
 b1:
   %v38 = and i64 %v36, 4294967295
-  %v39 = add i64 %p16, %v38
+  %v39 = add i64 %p9, %v38
   store i64 %v39, ptr %v33, align 8, !llvm.access.group !0
   br label %b2
 b2:
@@ -179,14 +179,14 @@ b2:
 b3:
   %v44 = load double, ptr %v34, align 8, !llvm.access.group !0
   store i32 %v41, ptr %p6, align 4, !llvm.access.group !0
-  store double %v44, ptr %p8, align 8, !llvm.access.group !0
-  store i1 true, ptr %p12, align 1, !llvm.access.group !0
+  store double %v44, ptr %p7, align 8, !llvm.access.group !0
+  store i1 true, ptr %p8, align 1, !llvm.access.group !0
   ret i32 4
 b4:
   ret i32 6
 }
 
-define internal i32 @k.region4(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region4(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v17 = alloca [8 x i8], align 8
   %v20 = add i32 %block_index.x, 0
@@ -214,17 +214,17 @@ b0:
   %v42 = and i32 %v40, %v41
   %v43 = icmp sge i32 %v39, %v42
   %v44 = select i1 %v43, i32 %v34, i32 %v39
-  %v45 = load i64, ptr %p9, align 8, !llvm.access.group !0
+  %v45 = load i64, ptr %p6, align 8, !llvm.access.group !0
   br label %b1
 b1:
   %v47 = load double, ptr %v37, align 8, !llvm.access.group !0
   %v48 = bitcast double %v47 to i64
-  store i64 %v48, ptr %p13, align 8, !llvm.access.group !0
-  store i32 %v44, ptr %p11, align 4, !llvm.access.group !0
+  store i64 %v48, ptr %p8, align 8, !llvm.access.group !0
+  store i32 %v44, ptr %p7, align 4, !llvm.access.group !0
   ret i32 5
 }
 
-define internal i32 @k.region5(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region5(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v18 = alloca [4 x i8], align 4
   %v19 = alloca [8 x i8], align 8
@@ -238,8 +238,8 @@ b0:
   %v30 = getelementptr inbounds i32, ptr %p0, i64 %v29
   %v31 = getelementptr inbounds i64, ptr %p3, i64 %v29
   %v32 = load i32, ptr %p6, align 4, !llvm.access.group !0
-  %v34 = load double, ptr %p8, align 8, !llvm.access.group !0
-  %v36 = load i64, ptr %p9, align 8, !llvm.access.group !0
+  %v34 = load double, ptr %p7, align 8, !llvm.access.group !0
+  %v36 = load i64, ptr %p8, align 8, !llvm.access.group !0
   br label %b1
 b1:
   %v38 = bitcast i64 %v36 to double
@@ -255,14 +255,14 @@ b2:
 b3:
   %v45 = load double, ptr %v31, align 8, !llvm.access.group !0
   store i32 %v42, ptr %p6, align 4, !llvm.access.group !0
-  store double %v45, ptr %p8, align 8, !llvm.access.group !0
-  store i1 true, ptr %p12, align 1, !llvm.access.group !0
+  store double %v45, ptr %p7, align 8, !llvm.access.group !0
+  store i1 true, ptr %p9, align 1, !llvm.access.group !0
   ret i32 4
 b4:
   ret i32 6
 }
 
-define internal i32 @k.region6(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region6(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v16 = add i32 %block_index.x, 0
   %v17 = add i32 %block_size.x, 0
@@ -275,11 +275,11 @@ b0:
 b1:
   %v23 = load double, ptr %v22, align 8, !llvm.access.group !0
   %v24 = bitcast double %v23 to i64
-  store i64 %v24, ptr %p13, align 8, !llvm.access.group !0
+  store i64 %v24, ptr %p6, align 8, !llvm.access.group !0
   ret i32 7
 }
 
-define internal i32 @k.region7(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region7(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v15 = alloca [8 x i8], align 8
   %v16 = add i32 %block_index.x, 0
@@ -289,7 +289,7 @@ b0:
   %v20 = add i32 %v18, %v19
   %v21 = sext i32 %v20 to i64
   %v22 = getelementptr inbounds i64, ptr %p2, i64 %v21
-  %v23 = load i64, ptr %p8, align 8, !llvm.access.group !0
+  %v23 = load i64, ptr %p6, align 8, !llvm.access.group !0
   br label %b1
 b1:
   %v25 = load i64, ptr %v22, align 8, !llvm.access.group !0
@@ -298,7 +298,7 @@ b1:
   ret i32 9
 }
 
-define internal i32 @k.region8(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, ptr %p10, ptr %p11, ptr %p12, ptr %p13, i32 %p14, i64 %p15, i64 %p16, ptr %p17, ptr %p18, ptr %p19, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal i32 @k.region8(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
 b0:
   %v15 = alloca [4 x i8], align 4
   %v20 = getelementptr inbounds i8, ptr %p5, i64 0
@@ -315,7 +315,7 @@ b1:
   %v30 = load float, ptr %v20, align 4, !llvm.access.group !0
   store float %v30, ptr %v27, align 4, !llvm.access.group !0
   %v32 = fcmp ogt float %v28, 0x4008000000000000
-  store i1 %v32, ptr %p12, align 1, !llvm.access.group !0
+  store i1 %v32, ptr %p7, align 1, !llvm.access.group !0
   ret i32 2
 }
 
@@ -442,9 +442,6 @@ enter:
   switch i32 %enter.state, label %wave.end [ i32 0, label %r0.begin i32 1, label %r1.begin i32 2, label %r2.begin i32 3, label %r3.begin i32 4, label %r4.begin i32 5, label %r5.begin i32 6, label %r6.begin i32 7, label %r7.begin i32 8, label %r8.begin ]
 r0.begin:
   %r0.lanes = phi i64 [ %enter.lanes, %enter ]
-  %r0.u0 = load i32, ptr %w.u0, align 8
-  %r0.u1 = load i64, ptr %w.u1, align 8
-  %r0.u2 = load i64, ptr %w.u2, align 8
   br label %r0.run
 r0.run:
   %r0.rest = phi i64 [ %r0.lanes, %r0.begin ], [ %r0.rest.next, %r0.run.end ]
@@ -481,14 +478,9 @@ r0.item:
   %r0.j64 = zext nneg i32 %r0.j to i64
   %r0.i = add nuw nsw i64 %r0.f, %r0.j64
   %r0.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r0.i
-  %r0.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r0.i
-  %r0.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r0.i
-  %r0.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r0.i
   %r0.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r0.i
   %r0.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r0.i
-  %r0.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r0.i
-  %r0.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r0.i
-  %r0.next = call i32 @k.region0(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r0.c0, ptr %r0.c1, ptr %r0.c2, ptr %r0.c3, ptr %r0.c4, ptr %r0.c5, ptr %r0.c6, ptr %r0.c7, i32 %r0.u0, i64 %r0.u1, i64 %r0.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r0.next = call i32 @k.region0(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r0.c0, ptr %r0.c4, ptr %r0.c5, ptr %w.u0, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r0.s = getelementptr inbounds i32, ptr %states, i64 %r0.i
   store i32 %r0.next, ptr %r0.s, align 4, !llvm.access.group !0
   %r0.j.next = add nuw nsw i32 %r0.j, 1
@@ -513,8 +505,6 @@ r1.begin:
   %r1.lanes = phi i64 [ %enter.lanes, %enter ]
   call void @agpu.wave.shuffle.i32(ptr %w.c4, ptr %w.c5, ptr %w.c1, i64 %r1.lanes)
   %r1.u0 = load i32, ptr %w.u0, align 8
-  %r1.u1 = load i64, ptr %w.u1, align 8
-  %r1.u2 = load i64, ptr %w.u2, align 8
   br label %r1.run
 r1.run:
   %r1.rest = phi i64 [ %r1.lanes, %r1.begin ], [ %r1.rest.next, %r1.run.end ]
@@ -552,13 +542,9 @@ r1.item:
   %r1.i = add nuw nsw i64 %r1.f, %r1.j64
   %r1.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r1.i
   %r1.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r1.i
-  %r1.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r1.i
-  %r1.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r1.i
   %r1.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r1.i
   %r1.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r1.i
-  %r1.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r1.i
-  %r1.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r1.i
-  %r1.next = call i32 @k.region1(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r1.c0, ptr %r1.c1, ptr %r1.c2, ptr %r1.c3, ptr %r1.c4, ptr %r1.c5, ptr %r1.c6, ptr %r1.c7, i32 %r1.u0, i64 %r1.u1, i64 %r1.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r1.next = call i32 @k.region1(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r1.c0, ptr %r1.c1, ptr %r1.c4, ptr %r1.c5, i32 %r1.u0, ptr %w.u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   store i32 %r1.next, ptr %next.u, align 4, !llvm.access.group !0
   %r1.j.next = add nuw nsw i32 %r1.j, 1
   %r1.j.more = icmp ult i32 %r1.j.next, %r1.count
@@ -583,9 +569,7 @@ r2.begin:
   %r2.lanes = phi i64 [ %enter.lanes, %enter ], [ %w.full, %r8.done ]
   %r2.ballot = call i64 @agpu.wave.ballot(ptr %w.c6, i64 %r2.lanes)
   store i64 %r2.ballot, ptr %w.u1, align 8
-  %r2.u0 = load i32, ptr %w.u0, align 8
   %r2.u1 = load i64, ptr %w.u1, align 8
-  %r2.u2 = load i64, ptr %w.u2, align 8
   br label %r2.run
 r2.run:
   %r2.rest = phi i64 [ %r2.lanes, %r2.begin ], [ %r2.rest.next, %r2.run.end ]
@@ -621,15 +605,8 @@ r2.item:
   %r2.x = add nuw nsw i32 %r2.x0, %r2.j
   %r2.j64 = zext nneg i32 %r2.j to i64
   %r2.i = add nuw nsw i64 %r2.f, %r2.j64
-  %r2.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r2.i
-  %r2.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r2.i
-  %r2.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r2.i
-  %r2.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r2.i
   %r2.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r2.i
-  %r2.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r2.i
-  %r2.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r2.i
-  %r2.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r2.i
-  %r2.next = call i32 @k.region2(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c0, ptr %r2.c1, ptr %r2.c2, ptr %r2.c3, ptr %r2.c4, ptr %r2.c5, ptr %r2.c6, ptr %r2.c7, i32 %r2.u0, i64 %r2.u1, i64 %r2.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r2.next = call i32 @k.region2(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c4, i64 %r2.u1, ptr %w.u2, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r2.j.next = add nuw nsw i32 %r2.j, 1
   %r2.j.more = icmp ult i32 %r2.j.next, %r2.count
   br i1 %r2.j.more, label %r2.item, label %r2.row.end, !llvm.loop !5
@@ -652,8 +629,6 @@ r2.done:
 r3.begin:
   %r3.lanes = phi i64 [ %enter.lanes, %enter ], [ %w.full, %r2.done ]
   call void @agpu.wave.match.i32(ptr %w.c4, ptr %w.c2, i64 %r3.lanes)
-  %r3.u0 = load i32, ptr %w.u0, align 8
-  %r3.u1 = load i64, ptr %w.u1, align 8
   %r3.u2 = load i64, ptr %w.u2, align 8
   br label %r3.run
 r3.run:
@@ -691,14 +666,9 @@ r3.item:
   %r3.j64 = zext nneg i32 %r3.j to i64
   %r3.i = add nuw nsw i64 %r3.f, %r3.j64
   %r3.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r3.i
-  %r3.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r3.i
   %r3.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r3.i
-  %r3.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r3.i
-  %r3.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r3.i
-  %r3.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r3.i
   %r3.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r3.i
-  %r3.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r3.i
-  %r3.next = call i32 @k.region3(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r3.c0, ptr %r3.c1, ptr %r3.c2, ptr %r3.c3, ptr %r3.c4, ptr %r3.c5, ptr %r3.c6, ptr %r3.c7, i32 %r3.u0, i64 %r3.u1, i64 %r3.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r3.x, i32 %r3.y, i32 %r3.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r3.next = call i32 @k.region3(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r3.c0, ptr %r3.c2, ptr %r3.c6, i64 %r3.u2, i32 %r3.x, i32 %r3.y, i32 %r3.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r3.s = getelementptr inbounds i32, ptr %states, i64 %r3.i
   store i32 %r3.next, ptr %r3.s, align 4, !llvm.access.group !0
   %r3.j.next = add nuw nsw i32 %r3.j, 1
@@ -723,9 +693,6 @@ r4.begin:
   %r4.lanes = phi i64 [ %enter.lanes, %enter ]
   %r4.ballot = call i64 @agpu.wave.ballot(ptr %w.c6, i64 %r4.lanes)
   call void @agpu.wave.spread(ptr %w.c3, i64 %r4.lanes, i64 %r4.ballot)
-  %r4.u0 = load i32, ptr %w.u0, align 8
-  %r4.u1 = load i64, ptr %w.u1, align 8
-  %r4.u2 = load i64, ptr %w.u2, align 8
   br label %r4.run
 r4.run:
   %r4.rest = phi i64 [ %r4.lanes, %r4.begin ], [ %r4.rest.next, %r4.run.end ]
@@ -761,15 +728,10 @@ r4.item:
   %r4.x = add nuw nsw i32 %r4.x0, %r4.j
   %r4.j64 = zext nneg i32 %r4.j to i64
   %r4.i = add nuw nsw i64 %r4.f, %r4.j64
-  %r4.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r4.i
-  %r4.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r4.i
-  %r4.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r4.i
   %r4.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r4.i
-  %r4.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r4.i
   %r4.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r4.i
-  %r4.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r4.i
   %r4.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r4.i
-  %r4.next = call i32 @k.region4(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c0, ptr %r4.c1, ptr %r4.c2, ptr %r4.c3, ptr %r4.c4, ptr %r4.c5, ptr %r4.c6, ptr %r4.c7, i32 %r4.u0, i64 %r4.u1, i64 %r4.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r4.next = call i32 @k.region4(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c3, ptr %r4.c5, ptr %r4.c7, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r4.j.next = add nuw nsw i32 %r4.j, 1
   %r4.j.more = icmp ult i32 %r4.j.next, %r4.count
   br i1 %r4.j.more, label %r4.item, label %r4.row.end, !llvm.loop !9
@@ -792,9 +754,6 @@ r4.done:
 r5.begin:
   %r5.lanes = phi i64 [ %enter.lanes, %enter ], [ %w.full, %r4.done ]
   call void @agpu.wave.shuffle.i64(ptr %w.c7, ptr %w.c5, ptr %w.c3, i64 %r5.lanes)
-  %r5.u0 = load i32, ptr %w.u0, align 8
-  %r5.u1 = load i64, ptr %w.u1, align 8
-  %r5.u2 = load i64, ptr %w.u2, align 8
   br label %r5.run
 r5.run:
   %r5.rest = phi i64 [ %r5.lanes, %r5.begin ], [ %r5.rest.next, %r5.run.end ]
@@ -831,14 +790,10 @@ r5.item:
   %r5.j64 = zext nneg i32 %r5.j to i64
   %r5.i = add nuw nsw i64 %r5.f, %r5.j64
   %r5.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r5.i
-  %r5.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r5.i
   %r5.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r5.i
   %r5.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r5.i
-  %r5.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r5.i
-  %r5.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r5.i
   %r5.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r5.i
-  %r5.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r5.i
-  %r5.next = call i32 @k.region5(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r5.c0, ptr %r5.c1, ptr %r5.c2, ptr %r5.c3, ptr %r5.c4, ptr %r5.c5, ptr %r5.c6, ptr %r5.c7, i32 %r5.u0, i64 %r5.u1, i64 %r5.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r5.x, i32 %r5.y, i32 %r5.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r5.next = call i32 @k.region5(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r5.c0, ptr %r5.c2, ptr %r5.c3, ptr %r5.c6, i32 %r5.x, i32 %r5.y, i32 %r5.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r5.s = getelementptr inbounds i32, ptr %states, i64 %r5.i
   store i32 %r5.next, ptr %r5.s, align 4, !llvm.access.group !0
   %r5.j.next = add nuw nsw i32 %r5.j, 1
@@ -861,9 +816,6 @@ r5.done:
   br label %resolve
 r6.begin:
   %r6.lanes = phi i64 [ %enter.lanes, %enter ]
-  %r6.u0 = load i32, ptr %w.u0, align 8
-  %r6.u1 = load i64, ptr %w.u1, align 8
-  %r6.u2 = load i64, ptr %w.u2, align 8
   br label %r6.run
 r6.run:
   %r6.rest = phi i64 [ %r6.lanes, %r6.begin ], [ %r6.rest.next, %r6.run.end ]
@@ -899,15 +851,8 @@ r6.item:
   %r6.x = add nuw nsw i32 %r6.x0, %r6.j
   %r6.j64 = zext nneg i32 %r6.j to i64
   %r6.i = add nuw nsw i64 %r6.f, %r6.j64
-  %r6.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r6.i
-  %r6.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r6.i
-  %r6.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r6.i
-  %r6.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r6.i
-  %r6.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r6.i
-  %r6.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r6.i
-  %r6.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r6.i
   %r6.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r6.i
-  %r6.next = call i32 @k.region6(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c0, ptr %r6.c1, ptr %r6.c2, ptr %r6.c3, ptr %r6.c4, ptr %r6.c5, ptr %r6.c6, ptr %r6.c7, i32 %r6.u0, i64 %r6.u1, i64 %r6.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r6.x, i32 %r6.y, i32 %r6.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r6.next = call i32 @k.region6(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c7, i32 %r6.x, i32 %r6.y, i32 %r6.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r6.j.next = add nuw nsw i32 %r6.j, 1
   %r6.j.more = icmp ult i32 %r6.j.next, %r6.count
   br i1 %r6.j.more, label %r6.item, label %r6.row.end, !llvm.loop !13
@@ -930,9 +875,6 @@ r6.done:
 r7.begin:
   %r7.lanes = phi i64 [ %enter.lanes, %enter ], [ %w.full, %r6.done ]
   call void @agpu.wave.match.i64(ptr %w.c7, ptr %w.c2, i64 %r7.lanes)
-  %r7.u0 = load i32, ptr %w.u0, align 8
-  %r7.u1 = load i64, ptr %w.u1, align 8
-  %r7.u2 = load i64, ptr %w.u2, align 8
   br label %r7.run
 r7.run:
   %r7.rest = phi i64 [ %r7.lanes, %r7.begin ], [ %r7.rest.next, %r7.run.end ]
@@ -968,15 +910,8 @@ r7.item:
   %r7.x = add nuw nsw i32 %r7.x0, %r7.j
   %r7.j64 = zext nneg i32 %r7.j to i64
   %r7.i = add nuw nsw i64 %r7.f, %r7.j64
-  %r7.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r7.i
-  %r7.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r7.i
   %r7.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r7.i
-  %r7.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r7.i
-  %r7.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r7.i
-  %r7.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r7.i
-  %r7.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r7.i
-  %r7.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r7.i
-  %r7.next = call i32 @k.region7(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c0, ptr %r7.c1, ptr %r7.c2, ptr %r7.c3, ptr %r7.c4, ptr %r7.c5, ptr %r7.c6, ptr %r7.c7, i32 %r7.u0, i64 %r7.u1, i64 %r7.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r7.x, i32 %r7.y, i32 %r7.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r7.next = call i32 @k.region7(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c2, i32 %r7.x, i32 %r7.y, i32 %r7.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r7.j.next = add nuw nsw i32 %r7.j, 1
   %r7.j.more = icmp ult i32 %r7.j.next, %r7.count
   br i1 %r7.j.more, label %r7.item, label %r7.row.end, !llvm.loop !15
@@ -997,9 +932,6 @@ r7.done:
   br label %after
 r8.begin:
   %r8.lanes = phi i64 [ %enter.lanes, %enter ]
-  %r8.u0 = load i32, ptr %w.u0, align 8
-  %r8.u1 = load i64, ptr %w.u1, align 8
-  %r8.u2 = load i64, ptr %w.u2, align 8
   br label %r8.run
 r8.run:
   %r8.rest = phi i64 [ %r8.lanes, %r8.begin ], [ %r8.rest.next, %r8.run.end ]
@@ -1036,14 +968,8 @@ r8.item:
   %r8.j64 = zext nneg i32 %r8.j to i64
   %r8.i = add nuw nsw i64 %r8.f, %r8.j64
   %r8.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r8.i
-  %r8.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r8.i
-  %r8.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r8.i
-  %r8.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r8.i
-  %r8.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r8.i
-  %r8.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r8.i
   %r8.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r8.i
-  %r8.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r8.i
-  %r8.next = call i32 @k.region8(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c1, ptr %r8.c2, ptr %r8.c3, ptr %r8.c4, ptr %r8.c5, ptr %r8.c6, ptr %r8.c7, i32 %r8.u0, i64 %r8.u1, i64 %r8.u2, ptr %w.u0, ptr %w.u1, ptr %w.u2, i32 %r8.x, i32 %r8.y, i32 %r8.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r8.next = call i32 @k.region8(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c6, i32 %r8.x, i32 %r8.y, i32 %r8.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
   %r8.j.next = add nuw nsw i32 %r8.j, 1
   %r8.j.more = icmp ult i32 %r8.j.next, %r8.count
   br i1 %r8.j.more, label %r8.item, label %r8.row.end, !llvm.loop !17
