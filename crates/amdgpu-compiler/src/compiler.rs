@@ -330,7 +330,7 @@ fn pipeline(
     }
     let host_kernels = if target.kind == TargetKind::Host {
         waves::resolve(&mut module, target.wave_size());
-        let (split, host_kernels) = regions::split(&module);
+        let (split, host_kernels) = regions::split(module);
         module = split;
         if lanes.is_some() {
             // What lives across barriers goes through memory in regions.

@@ -370,10 +370,6 @@ impl Op {
     }
 
     pub fn for_each_operand(&self, mut visit: impl FnMut(Value)) {
-        self.clone_operands().into_iter().for_each(&mut visit);
-    }
-
-    fn clone_operands(&self) -> Vec<Value> {
         match self {
             Self::Nothing
             | Self::Parameter(_)
@@ -381,21 +377,37 @@ impl Op {
             | Self::GlobalAddress(_)
             | Self::SharedAddress(_)
             | Self::Special(_)
-            | Self::Slot { .. } => Vec::new(),
-            Self::Binary(_, a, b) | Self::Compare(_, a, b) => vec![*a, *b],
-            Self::Negate(a) | Self::Cast(_, a) | Self::Load(a) | Self::Clear { to: a, .. } => {
-                vec![*a]
+            | Self::Slot { .. } => {}
+            Self::Binary(_, a, b) | Self::Compare(_, a, b) => {
+                visit(*a);
+                visit(*b);
             }
-            Self::Select(a, b, c) => vec![*a, *b, *c],
+            Self::Negate(a) | Self::Cast(_, a) | Self::Load(a) | Self::Clear { to: a, .. } => {
+                visit(*a);
+            }
+            Self::Select(a, b, c) => {
+                visit(*a);
+                visit(*b);
+                visit(*c);
+            }
             Self::Intrinsic(_, list)
             | Self::Cooperative(_, list)
             | Self::Call {
                 arguments: list, ..
-            } => list.clone(),
-            Self::Phi(inputs) => inputs.iter().map(|(_, value)| *value).collect(),
-            Self::Offset { pointer, index, .. } => vec![*pointer, *index],
-            Self::Store { pointer, value } => vec![*pointer, *value],
-            Self::Copy { to, from, .. } => vec![*to, *from],
+            } => list.iter().for_each(|value| visit(*value)),
+            Self::Phi(inputs) => inputs.iter().for_each(|(_, value)| visit(*value)),
+            Self::Offset { pointer, index, .. } => {
+                visit(*pointer);
+                visit(*index);
+            }
+            Self::Store { pointer, value } => {
+                visit(*pointer);
+                visit(*value);
+            }
+            Self::Copy { to, from, .. } => {
+                visit(*to);
+                visit(*from);
+            }
         }
     }
 
@@ -486,6 +498,33 @@ impl Terminator {
         }
     }
 
+    /// The target with a number, in the order of [`Terminator::for_each_target`].
+    pub fn target(&self, number: usize) -> Option<BlockId> {
+        match self {
+            Self::Jump(to) => (number == 0).then_some(*to),
+            Self::Branch { yes, no, .. } => match number {
+                0 => Some(*yes),
+                1 => Some(*no),
+                _ => None,
+            },
+            Self::Switch { cases, default, .. } => match cases.get(number) {
+                Some((_, to)) => Some(*to),
+                None => (number == cases.len()).then_some(*default),
+            },
+            Self::Return(_) | Self::Unreachable => None,
+        }
+    }
+
+    /// How many targets [`Terminator::for_each_target`] visits.
+    pub fn target_count(&self) -> usize {
+        match self {
+            Self::Jump(_) => 1,
+            Self::Branch { .. } => 2,
+            Self::Switch { cases, .. } => cases.len() + 1,
+            Self::Return(_) | Self::Unreachable => 0,
+        }
+    }
+
     pub fn operand(&self) -> Option<Value> {
         match self {
             Self::Branch { condition, .. } => Some(*condition),
@@ -565,6 +604,9 @@ impl Function {
 
     /// Rewrites every use by `replacement`, whose chains are followed.
     pub fn replace_uses(&mut self, replacement: &[Option<Value>]) {
+        if replacement.iter().all(Option::is_none) {
+            return;
+        }
         let find = |mut value: Value| {
             while let Some(Some(next)) = replacement.get(value.0 as usize) {
                 value = *next;

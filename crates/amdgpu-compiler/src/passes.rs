@@ -39,6 +39,8 @@ pub struct Unit<'m> {
     pub module: &'m mut Module,
     pub budget: Budget,
     pub findings: Findings,
+    /// Numbers of the functions that changed; `None` where functions may have come or gone.
+    changed: Option<Vec<usize>>,
 }
 
 /// What a function refers to outside of itself.
@@ -60,10 +62,17 @@ impl Unit<'_> {
             functions,
         } = &mut *self.module;
         let memory = Memory { globals, shared };
-        functions
-            .iter_mut()
-            .map(|function| transform(function, memory, &mut self.findings))
-            .sum()
+        let mut changed_functions = Vec::new();
+        let mut changes = 0;
+        for (index, function) in functions.iter_mut().enumerate() {
+            let own = transform(function, memory, &mut self.findings);
+            if own > 0 {
+                changed_functions.push(index);
+            }
+            changes += own;
+        }
+        self.changed = Some(changed_functions);
+        changes
     }
 }
 
@@ -186,11 +195,15 @@ pub fn switches() -> Vec<&'static str> {
 pub fn run_pass(name: &str, module: &mut Module, level: OptimizationLevel) -> Option<PassMetrics> {
     let mut passes = pipeline(OptimizationLevel::Max).into_iter();
     let pass = passes.find(|pass| pass.name() == name)?;
-    Some(metered(pass.as_ref(), module, level))
+    Some(metered(pass.as_ref(), module, level).0)
 }
 
-/// Runs a pass; gain and cost are the caller's to find.
-fn metered(pass: &dyn Pass, module: &mut Module, level: OptimizationLevel) -> PassMetrics {
+/// Runs a pass; gain and cost are the caller's to find, from the functions that changed.
+fn metered(
+    pass: &dyn Pass,
+    module: &mut Module,
+    level: OptimizationLevel,
+) -> (PassMetrics, Option<Vec<usize>>) {
     let count = |module: &Module| -> u64 {
         let functions = module.functions.iter();
         functions
@@ -203,12 +216,13 @@ fn metered(pass: &dyn Pass, module: &mut Module, level: OptimizationLevel) -> Pa
         module,
         budget: Budget::of(level),
         findings: Findings::default(),
+        changed: None,
     };
     let transformations = pass.run(&mut unit);
-    let findings = unit.findings.list;
+    let (findings, changed) = (unit.findings.list, unit.changed);
     let duration_ns = start.elapsed().as_nanos() as u64;
     let after = count(module);
-    PassMetrics {
+    let metrics = PassMetrics {
         name: pass.name().to_owned(),
         runs: 1,
         duration_ns,
@@ -217,6 +231,31 @@ fn metered(pass: &dyn Pass, module: &mut Module, level: OptimizationLevel) -> Pa
         instructions_added: after.saturating_sub(before),
         estimated_gain: 0,
         findings,
+    };
+    (metrics, changed)
+}
+
+/// What functions cost, as of the last time they changed.
+struct Costs(Vec<u64>);
+
+impl Costs {
+    fn new(module: &Module) -> Self {
+        Self(module.functions.iter().map(cost::of_function).collect())
+    }
+
+    fn total(&self) -> u64 {
+        self.0.iter().copied().fold(0, u64::saturating_add)
+    }
+
+    fn update(&mut self, module: &Module, changed: Option<&[usize]>) {
+        match changed {
+            Some(changed) => {
+                for &index in changed {
+                    self.0[index] = cost::of_function(&module.functions[index]);
+                }
+            }
+            None => *self = Self::new(module),
+        }
     }
 }
 
@@ -230,22 +269,22 @@ pub fn run(module: &mut Module, options: &CompileOptions) -> (Vec<PassMetrics>, 
     if options.dump_ir {
         dumps.push(("00.start".to_owned(), module.to_string()));
     }
-    let mut cost_before = cost::of_module(module);
+    let mut costs = Costs::new(module);
     for pass in pipeline(options.optimization_level) {
         let is_disabled = |name: &String| name == pass.name();
         if options.disabled_passes.iter().any(is_disabled) {
             continue;
         }
-        let mut entry = metered(pass.as_ref(), module, options.optimization_level);
+        let (mut entry, changed) = metered(pass.as_ref(), module, options.optimization_level);
         if cfg!(debug_assertions)
             && let Err(message) = ir::verify(module)
         {
             debug_assert!(false, "after {}: {message}\n{module}", pass.name());
         }
         if entry.transformations > 0 {
-            let cost = cost::of_module(module);
-            entry.estimated_gain = cost_before as i64 - cost as i64;
-            cost_before = cost;
+            let before = costs.total();
+            costs.update(module, changed.as_deref());
+            entry.estimated_gain = before as i64 - costs.total() as i64;
         }
         match metrics.iter_mut().find(|known| known.name == entry.name) {
             Some(known) => known.add(entry),

@@ -129,14 +129,14 @@ impl HostKernel {
 pub fn shared_layout(module: &Module, function: &Function) -> (Vec<Option<u64>>, u64) {
     let mut offsets = vec![None; module.shared.len()];
     let mut bytes = 0u64;
-    let used = |index: usize| {
-        function
-            .values
-            .iter()
-            .any(|value| value.op == Op::SharedAddress(index as u32))
-    };
+    let mut is_used = vec![false; module.shared.len()];
+    for value in &function.values {
+        if let Op::SharedAddress(index) = value.op {
+            is_used[index as usize] = true;
+        }
+    }
     for (index, shared) in module.shared.iter().enumerate() {
-        if shared.bytes > 0 && used(index) {
+        if shared.bytes > 0 && is_used[index] {
             bytes = bytes.next_multiple_of(shared.align.max(1));
             offsets[index] = Some(bytes);
             bytes += shared.bytes;
@@ -146,15 +146,14 @@ pub fn shared_layout(module: &Module, function: &Function) -> (Vec<Option<u64>>,
 }
 
 /// The module as the CPU needs it. Kernels that have neither barriers nor shared memory stay as they are.
-pub fn split(module: &Module) -> (Module, Vec<HostKernel>) {
-    let mut out = module.clone();
+pub fn split(mut module: Module) -> (Module, Vec<HostKernel>) {
     let mut kernels = Vec::new();
     for index in 0..module.functions.len() {
-        let function = &module.functions[index];
-        if !function.is_kernel {
+        if !module.functions[index].is_kernel {
             continue;
         }
-        let mut function = function.clone();
+        let layout = shared_layout(&module, &module.functions[index]);
+        let function = &mut module.functions[index];
         let mut kernel = HostKernel {
             name: function.name.clone(),
             function: index,
@@ -172,25 +171,27 @@ pub fn split(module: &Module) -> (Module, Vec<HostKernel>) {
         let has_meetings = function.values.iter().any(
             |value| matches!(value.op, Op::Cooperative(operation, _) if operation.is_meeting()),
         );
-        lay_out_shared(module, &mut function, &mut kernel);
+        lay_out_shared(layout, function, &mut kernel);
         if has_meetings {
-            let functions = regions_of(&mut function, &mut kernel, out.functions.len());
+            let mut function = function.clone();
+            let functions = regions_of(&mut function, &mut kernel, module.functions.len());
             let mut functions = functions.into_iter();
             if let Some(first) = functions.next() {
-                out.functions[index] = first;
+                module.functions[index] = first;
             }
-            out.functions.extend(functions);
-        } else {
-            out.functions[index] = function;
+            module.functions.extend(functions);
         }
         kernels.push(kernel);
     }
-    (out, kernels)
+    (module, kernels)
 }
 
 /// Addresses of shared memory become offsets from a parameter.
-fn lay_out_shared(module: &Module, function: &mut Function, kernel: &mut HostKernel) {
-    let (offsets, bytes) = shared_layout(module, function);
+fn lay_out_shared(
+    (offsets, bytes): (Vec<Option<u64>>, u64),
+    function: &mut Function,
+    kernel: &mut HostKernel,
+) {
     kernel.shared_bytes = bytes.next_multiple_of(ALIGN_BYTES);
     let users: Vec<(usize, u32)> = function
         .values

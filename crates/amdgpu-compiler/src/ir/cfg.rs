@@ -9,34 +9,70 @@ pub struct Cfg {
     pub order: Vec<BlockId>,
     /// Position in `order`; `None` for unreachable blocks.
     pub position: Vec<Option<usize>>,
-    pub predecessors: Vec<Vec<BlockId>>,
+    pub predecessors: Predecessors,
     /// Immediate dominator; the entry is its own.
     pub dominator: Vec<Option<BlockId>>,
+}
+
+/// The reachable blocks that lead to each block, all in one list; indexed by block.
+#[derive(Debug)]
+pub struct Predecessors {
+    /// Where the part of each block starts and ends.
+    parts: Vec<(u32, u32)>,
+    list: Vec<BlockId>,
+}
+
+impl std::ops::Index<usize> for Predecessors {
+    type Output = [BlockId];
+
+    fn index(&self, block: usize) -> &[BlockId] {
+        let (start, end) = self.parts[block];
+        &self.list[start as usize..end as usize]
+    }
+}
+
+impl Predecessors {
+    fn new(function: &Function, position: &[Option<usize>]) -> Self {
+        let mut parts = vec![(0u32, 0u32); function.blocks.len()];
+        for block in &function.blocks {
+            block
+                .terminator
+                .for_each_target(|target| parts[target.0 as usize].1 += 1);
+        }
+        let mut start = 0;
+        for part in &mut parts {
+            let most = part.1;
+            *part = (start, start);
+            start += most;
+        }
+        let mut list = vec![BlockId(0); start as usize];
+        for (index, block) in function.blocks.iter().enumerate() {
+            if position[index].is_none() {
+                continue;
+            }
+            let from = BlockId(index as u32);
+            block.terminator.for_each_target(|target| {
+                let (start, end) = &mut parts[target.0 as usize];
+                // A switch may name one block twice; it is one predecessor. The blocks come in order, so that it is the last.
+                if start == end || list[*end as usize - 1] != from {
+                    list[*end as usize] = from;
+                    *end += 1;
+                }
+            });
+        }
+        Self { parts, list }
+    }
 }
 
 impl Cfg {
     pub fn new(function: &Function) -> Self {
         let count = function.blocks.len();
-        let mut predecessors = vec![Vec::new(); count];
-        for (index, block) in function.blocks.iter().enumerate() {
-            block.terminator.for_each_target(|target| {
-                let list: &mut Vec<BlockId> = &mut predecessors[target.0 as usize];
-                // A switch may name one block twice; it is one predecessor.
-                if list.last() != Some(&BlockId(index as u32))
-                    && !list.contains(&BlockId(index as u32))
-                {
-                    list.push(BlockId(index as u32));
-                }
-            });
-        }
         let order = reverse_postorder(function);
         let mut position = vec![None; count];
         for (index, block) in order.iter().enumerate() {
             position[block.0 as usize] = Some(index);
         }
-        for list in &mut predecessors {
-            list.retain(|block| position[block.0 as usize].is_some());
-        }
+        let predecessors = Predecessors::new(function, &position);
         let mut cfg = Self {
             order,
             position,
@@ -113,25 +149,23 @@ impl Cfg {
 /// Depth first without recursion: sources may have a hundred thousand blocks in a row.
 fn reverse_postorder(function: &Function) -> Vec<BlockId> {
     let mut visited = vec![false; function.blocks.len()];
-    let mut order = Vec::new();
+    let mut order = Vec::with_capacity(function.blocks.len());
     if function.blocks.is_empty() {
         return order;
     }
-    let targets = |block: BlockId| {
-        let mut list = Vec::new();
-        function.blocks[block.0 as usize]
-            .terminator
-            .for_each_target(|target| list.push(target));
-        list
-    };
+    // Targets are visited from the last to the first; what is kept is how many are left.
+    let targets = |block: BlockId| function.blocks[block.0 as usize].terminator.target_count();
     let mut stack = vec![(BlockId(0), targets(BlockId(0)))];
     visited[0] = true;
     while let Some((block, remaining)) = stack.last_mut() {
-        match remaining.pop() {
+        let next = remaining.checked_sub(1).and_then(|number| {
+            *remaining = number;
+            function.blocks[block.0 as usize].terminator.target(number)
+        });
+        match next {
             Some(next) if !visited[next.0 as usize] => {
                 visited[next.0 as usize] = true;
-                let list = targets(next);
-                stack.push((next, list));
+                stack.push((next, targets(next)));
             }
             Some(_) => {}
             None => {

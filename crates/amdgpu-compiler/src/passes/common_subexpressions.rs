@@ -1,7 +1,10 @@
 //! Computes equal things once: a pure instruction is replaced by an equal one that dominates it.
 
+use std::collections::hash_map::Entry as MapEntry;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
 use super::{Pass, Unit};
-use crate::hashing::WordMap;
+use crate::hashing::{WordHasher, WordMap};
 use crate::ir::{BlockId, Function, Op, Type, Value, cfg::Cfg};
 
 pub struct CommonSubexpressions;
@@ -16,10 +19,70 @@ impl Pass for CommonSubexpressions {
     }
 }
 
+/// Pure instructions so far, with the blocks they stand in. Lists of those with equal hashes are linked, the latest first, so that
+/// no operation is copied.
+struct Known {
+    latest: WordMap<u64, u32>,
+    list: Vec<Entry>,
+}
+
+struct Entry {
+    block: BlockId,
+    value: Value,
+    before: Option<u32>,
+}
+
+impl Known {
+    /// Equal instructions that are tried. The bound keeps odd sources linear.
+    const MAX_TRIED: usize = 8;
+
+    fn new(function: &Function) -> Self {
+        let count = function.instruction_count();
+        Self {
+            latest: WordMap::with_capacity_and_hasher(count, BuildHasherDefault::default()),
+            list: Vec::with_capacity(count),
+        }
+    }
+
+    /// An equal instruction that dominates; without one the instruction is remembered.
+    fn find_or_add(
+        &mut self,
+        function: &Function,
+        cfg: &Cfg,
+        block: BlockId,
+        value: Value,
+    ) -> Option<Value> {
+        let (op, ty) = (function.op(value), function.ty(value));
+        let mut hasher = WordHasher::default();
+        (op, ty).hash(&mut hasher);
+        let latest = self.latest.entry(hasher.finish());
+        let first = match &latest {
+            MapEntry::Occupied(entry) => Some(*entry.get()),
+            MapEntry::Vacant(_) => None,
+        };
+        // Recent ones first: they are the likely dominators.
+        let found = std::iter::successors(first, |number| self.list[*number as usize].before)
+            .map(|number| &self.list[number as usize])
+            .filter(|entry| function.op(entry.value) == op && function.ty(entry.value) == ty)
+            .take(Self::MAX_TRIED)
+            .find(|entry| cfg.dominates(entry.block, block));
+        if let Some(entry) = found {
+            return Some(entry.value);
+        }
+        latest.insert_entry(self.list.len() as u32);
+        self.list.push(Entry {
+            block,
+            value,
+            before: first,
+        });
+        None
+    }
+}
+
 fn run(function: &mut Function) -> u64 {
     let cfg = Cfg::new(function);
     let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
-    let mut known: WordMap<(Op, Type), Vec<(BlockId, Value)>> = WordMap::default();
+    let mut known = Known::new(function);
     let mut constants: WordMap<(Op, Type), Value> = WordMap::default();
     for (index, instruction) in function.values.iter().enumerate() {
         if instruction.op.is_floating() {
@@ -49,23 +112,14 @@ fn run(function: &mut Function) -> u64 {
             if !function.op(value).is_pure() {
                 continue;
             }
-            let key = (function.op(value).clone(), function.ty(value));
-            let candidates = known.entry(key).or_default();
-            // Recent ones first: they are the likely dominators. The bound keeps odd sources linear.
-            let found = candidates
-                .iter()
-                .rev()
-                .take(8)
-                .find(|(home, _)| cfg.dominates(*home, block))
-                .map(|(_, value)| *value);
-            match found {
-                Some(earlier) => {
-                    replacement[value.0 as usize] = Some(earlier);
-                    removed += 1;
-                }
-                None => candidates.push((block, value)),
+            if let Some(earlier) = known.find_or_add(function, &cfg, block, value) {
+                replacement[value.0 as usize] = Some(earlier);
+                removed += 1;
             }
         }
+    }
+    if replacement.iter().all(Option::is_none) {
+        return removed;
     }
     function.replace_uses(&replacement);
     for block in &mut function.blocks {

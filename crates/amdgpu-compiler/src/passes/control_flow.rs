@@ -24,8 +24,13 @@ impl Pass for ControlFlow {
             let mut changes = 0;
             // Each round makes at least one block unreachable; nests of branches close from the inside out.
             for _ in 0..function.blocks.len() {
-                let round =
-                    skip_empty_blocks(function) + merge_chains(function) + make_selects(function);
+                let skipped = skip_empty_blocks(function);
+                let mut cfg = Cfg::new(function);
+                let merged = merge_chains(function, &cfg);
+                if merged > 0 {
+                    cfg = Cfg::new(function);
+                }
+                let round = skipped + merged + make_selects(function, &cfg);
                 if round == 0 {
                     break;
                 }
@@ -38,8 +43,7 @@ impl Pass for ControlFlow {
 }
 
 /// A block with one predecessor that leads nowhere else becomes its end.
-fn merge_chains(function: &mut Function) -> u64 {
-    let cfg = Cfg::new(function);
+fn merge_chains(function: &mut Function, cfg: &Cfg) -> u64 {
     let mut changes = 0;
     let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
     // Blocks that became parts of others.
@@ -47,7 +51,7 @@ fn merge_chains(function: &mut Function) -> u64 {
         .map(|index| BlockId(index as u32))
         .collect();
     for &block in &cfg.order {
-        let [predecessor] = cfg.predecessors[block.0 as usize].as_slice() else {
+        let [predecessor] = &cfg.predecessors[block.0 as usize] else {
             continue;
         };
         let into = home[predecessor.0 as usize];
@@ -153,12 +157,11 @@ struct Diamond {
     join: BlockId,
 }
 
-fn make_selects(function: &mut Function) -> u64 {
-    let cfg = Cfg::new(function);
+fn make_selects(function: &mut Function, cfg: &Cfg) -> u64 {
     let mut is_changed = vec![false; function.blocks.len()];
     let mut changes = 0;
     for &block in &cfg.order {
-        let Some(diamond) = diamond(function, &cfg, block) else {
+        let Some(diamond) = diamond(function, cfg, block) else {
             continue;
         };
         let touched = [
@@ -195,7 +198,7 @@ fn diamond(function: &Function, cfg: &Cfg, block: BlockId) -> Option<Diamond> {
         let Terminator::Jump(to) = function.blocks[start.0 as usize].terminator else {
             return None;
         };
-        (cfg.predecessors[start.0 as usize].as_slice() == [block] && to != start).then_some(to)
+        (cfg.predecessors[start.0 as usize] == [block] && to != start).then_some(to)
     };
     let (sides, join) = match (side(yes), side(no)) {
         (Some(one), Some(other)) if one == other => ([Some(yes), Some(no)], one),

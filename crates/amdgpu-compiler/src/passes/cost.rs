@@ -5,7 +5,7 @@ pub mod registers;
 
 use super::trip_count::counted;
 use crate::ir::loops::Loops;
-use crate::ir::{AddressSpace, BinaryOp, BlockId, Function, Intrinsic, Module, Op, Type, cfg::Cfg};
+use crate::ir::{AddressSpace, BinaryOp, BlockId, Function, Intrinsic, Op, Type, cfg::Cfg};
 
 /// Turns of a loop whose number is not known.
 const UNKNOWN_TURNS: u64 = 10;
@@ -13,13 +13,8 @@ const UNKNOWN_TURNS: u64 = 10;
 const MAX_COUNTED_TURNS: u64 = 64;
 const MAX_WEIGHT: u64 = 1_000_000;
 
-/// The cost of all kernels, with the functions they call counted once.
-pub fn of_module(module: &Module) -> u64 {
-    let costs = module.functions.iter().map(of_function);
-    costs.fold(0, u64::saturating_add)
-}
-
-fn of_function(function: &Function) -> u64 {
+/// The cost of one call.
+pub fn of_function(function: &Function) -> u64 {
     let cfg = Cfg::new(function);
     let loops = Loops::new(function, &cfg);
     let mut weight = vec![1u64; function.blocks.len()];

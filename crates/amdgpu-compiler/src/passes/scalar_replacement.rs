@@ -250,7 +250,7 @@ impl Rewriter<'_> {
                 break known;
             }
             path.push(at);
-            match self.cfg.predecessors[at.0 as usize].as_slice() {
+            match &self.cfg.predecessors[at.0 as usize] {
                 // Memory that was never written holds anything; zero is as good.
                 [] => break self.zero(function, self.elements[&key]),
                 [only] if *only != at => {

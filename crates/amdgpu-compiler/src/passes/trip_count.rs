@@ -1,7 +1,6 @@
 //! How often a loop runs, where that follows from constants: its exit condition is computed turn by turn, whatever it consists of.
 
 use super::constant_folding::evaluate;
-use crate::hashing::WordMap;
 use crate::ir::loops::Loop;
 use crate::ir::{BlockId, Function, Op, Terminator, Value, cfg::Cfg};
 
@@ -36,7 +35,8 @@ pub fn counted(function: &Function, cfg: &Cfg, item: &Loop, limit: u64) -> Optio
     };
     let goes_on_when = !u64::from(yes == *exit) & 1;
     // Phis that the condition needs, with their values in the present turn.
-    let mut state: WordMap<Value, u64> = WordMap::default();
+    let mut state: Vec<(Value, u64)> = Vec::new();
+    let mut next_state: Vec<(Value, u64)> = Vec::new();
     let mut needed = Vec::new();
     find_phis(function, item, condition, &mut needed)?;
     let mut index = 0;
@@ -46,7 +46,7 @@ pub fn counted(function: &Function, cfg: &Cfg, item: &Loop, limit: u64) -> Optio
         };
         let start = inputs.iter().find(|(from, _)| from != latch)?.1;
         let next = inputs.iter().find(|(from, _)| from == latch)?.1;
-        state.insert(needed[index], function.constant(start)?);
+        state.push((needed[index], function.constant(start)?));
         find_phis(function, item, next, &mut needed)?;
         index += 1;
     }
@@ -59,15 +59,15 @@ pub fn counted(function: &Function, cfg: &Cfg, item: &Loop, limit: u64) -> Optio
                 turns,
             });
         }
-        let mut next_state = WordMap::default();
+        next_state.clear();
         for &phi in &needed {
             let Op::Phi(inputs) = function.op(phi) else {
                 return None;
             };
             let next = inputs.iter().find(|(from, _)| from == latch)?.1;
-            next_state.insert(phi, compute(function, &state, next, &mut 0)?);
+            next_state.push((phi, compute(function, &state, next, &mut 0)?));
         }
-        state = next_state;
+        std::mem::swap(&mut state, &mut next_state);
     }
     None
 }
@@ -107,7 +107,7 @@ fn is_computable(op: &Op) -> bool {
 
 fn compute(
     function: &Function,
-    state: &WordMap<Value, u64>,
+    state: &[(Value, u64)],
     value: Value,
     steps: &mut usize,
 ) -> Option<u64> {
@@ -115,7 +115,7 @@ fn compute(
     if *steps > MAX_STEPS {
         return None;
     }
-    if let Some(bits) = state.get(&value) {
+    if let Some((_, bits)) = state.iter().find(|(phi, _)| *phi == value) {
         return Some(*bits);
     }
     if let Some(bits) = function.constant(value) {

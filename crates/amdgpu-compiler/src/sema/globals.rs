@@ -100,7 +100,13 @@ impl<'a> Sema<'a> {
         if !self.fits_module(variable, kind, ty) {
             return false;
         }
-        let mut bytes = vec![0u8; self.types.bytes(ty) as usize];
+        // Zeros are not kept, and large variables seldom start with anything else.
+        let size = if parts.is_empty() {
+            0
+        } else {
+            self.types.bytes(ty) as usize
+        };
+        let mut bytes = vec![0u8; size];
         for (offset, value) in &parts {
             if !self.store_constant(&mut bytes, *offset, value) {
                 self.not_constant(value.span, "the initial value of a global variable");

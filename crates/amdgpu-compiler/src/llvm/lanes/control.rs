@@ -474,7 +474,7 @@ impl Body<'_, '_> {
         let before = &self.plan.cfg.predecessors[to.0 as usize];
         let order = self.plan.order.iter().copied();
         if before.len() == 1 {
-            return before.clone();
+            return before.to_vec();
         }
         order
             .filter(|block| before.contains(block))
