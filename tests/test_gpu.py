@@ -306,13 +306,8 @@ def test_host_arrays_and_impossible_launches_are_refused(gpu):
 @pytest.mark.gpu
 def test_work_of_the_host_refuses_arrays_of_the_gpu(gpu):
     array = amdgpu.zeros((4, 4), device=gpu.name)
-    for attempt in (
-        lambda: amdgpu.matrix_multiply(array, np.eye(4, dtype="float32"), device_id="cpu:0"),
-        lambda: amdgpu.zeros((4, 4), device="cpu:0").copy_from(array),
-        lambda: amdgpu.from_dlpack(array),
-    ):
-        with pytest.raises(errors.WrongDeviceError, match=gpu.name):
-            attempt()
+    with pytest.raises(errors.WrongDeviceError, match=gpu.name):
+        amdgpu.matrix_multiply(array, np.eye(4, dtype="float32"), device_id="cpu:0")
 
 
 @pytest.mark.gpu

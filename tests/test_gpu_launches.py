@@ -171,10 +171,10 @@ try:
     again.compile_kernel("__global__ void good(float* x) {{ x[threadIdx.x] = 2; }}")[1, 32](fresh)
     print("recovered", fresh.numpy().sum())
 except errors.DeviceLostError as error:
-    print("final", "start a new process" in str(error))
+    print("final", "start a new process" in str(error), error)
 """
     lines = [line for line in run_python(program).stdout.splitlines() if "hint:" not in line]
     assert lines[0].startswith("True"), lines
     assert lines[1:5] == ["True"] * 4, lines
     # Drivers differ in whether they let the process go on; both are said clearly.
-    assert lines[5] in ("recovered 64.0", "final True"), lines
+    assert lines[5] == "recovered 64.0" or lines[5].startswith("final True"), lines

@@ -145,7 +145,11 @@ impl<'py> Operand<'py> {
         };
         let imported = dlpack::import(object, stream)?;
         let tensor = imported.tensor;
-        let place = Place::of_dlpack(py, tensor.device)?;
+        let place = match (Place::of_dlpack(py, tensor.device)?, announced) {
+            // PyTorch announces pinned memory and then calls it plain memory of the host in the capsule.
+            (Place::Host, Place::Pinned(kind)) => Place::Pinned(kind),
+            (place, _) => place,
+        };
         Ok(Self {
             data: tensor
                 .data

@@ -168,11 +168,18 @@ impl Api {
                 return Ok(context);
             }
         }
-        let context = Arc::new(Context::retain(self, ordinal)?);
-        if contexts.contains_key(&ordinal) {
-            // Drivers may keep answering with the old fault; better said here than by the first use.
-            super::memory::info(&context)
-                .map_err(|error| self.unrecoverable(&context.name, &error))?;
+        let was_lost = contexts.contains_key(&ordinal);
+        // Drivers may keep answering with the old fault; better said here than by the first use.
+        let explain = |error: Error| {
+            if was_lost {
+                self.unrecoverable(&format!("{}:{ordinal}", self.vendor.kind), &error)
+            } else {
+                error
+            }
+        };
+        let context = Arc::new(Context::retain(self, ordinal).map_err(explain)?);
+        if was_lost {
+            super::memory::info(&context).map_err(explain)?;
         }
         let opened = Opened {
             context: Arc::downgrade(&context),
