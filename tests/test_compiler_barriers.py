@@ -270,7 +270,7 @@ def test_results_are_the_same_bits_with_passes_on_and_off(rng: np.random.Generat
         ("__global__ void k(int* a) { __shared__ int s[4] = {1}; }", "cannot have an initial value"),
         ("__global__ void k(int* a) { __shared__ int s[]; }", "must be extern"),
         ("__global__ void k(char* a) { atomicAdd(a, 1); }", "does not work on 'char"),
-        ("__global__ void k(float* a) { atomicMin(a, 1); }", "does not work on 'float"),
+        ("__global__ void k(float* a) { atomicAnd(a, 1); }", "does not work on 'float"),
         ("__global__ void k(const int* a) { atomicAdd(a, 1); }", "does not work on 'const int"),
         ("__global__ void k(int* a) { atomicCAS(a, 1); }", "takes 3"),
         ("__global__ void k(int* a) { __syncthreads(1); }", "takes 0"),

@@ -217,6 +217,9 @@ named!(
     /// Operations of a wave have a mask of lanes first; 0 stands for the lanes that arrive together. `WaveShuffle` gives the
     /// value of another lane, `WaveBallot` the lanes whose condition holds, `WaveMatch` the lanes whose value is that of the
     /// own one. `WaveRejoin` is where the lanes of a loop wait for each other; only the CPU has it.
+    ///
+    /// The `System` forms of atomics are so towards the host and other devices too. Clocks are counters of 64 bits; they stand
+    /// here because no two readings are the same value.
     Cooperation {
         Barrier = "barrier",
         FenceBlock = "fence_block",
@@ -236,6 +239,22 @@ named!(
         AtomicIncrement = "atomic_increment",
         AtomicDecrement = "atomic_decrement",
         AtomicCompareExchange = "atomic_compare_exchange",
+        AtomicAddSystem = "atomic_add_system",
+        AtomicAddFloatSystem = "atomic_add_float_system",
+        AtomicSubtractSystem = "atomic_subtract_system",
+        AtomicMinimumSystem = "atomic_minimum_system",
+        AtomicMinimumUnsignedSystem = "atomic_minimum_unsigned_system",
+        AtomicMaximumSystem = "atomic_maximum_system",
+        AtomicMaximumUnsignedSystem = "atomic_maximum_unsigned_system",
+        AtomicAndSystem = "atomic_and_system",
+        AtomicOrSystem = "atomic_or_system",
+        AtomicXorSystem = "atomic_xor_system",
+        AtomicExchangeSystem = "atomic_exchange_system",
+        AtomicIncrementSystem = "atomic_increment_system",
+        AtomicDecrementSystem = "atomic_decrement_system",
+        AtomicCompareExchangeSystem = "atomic_compare_exchange_system",
+        ClockCycles = "clock_cycles",
+        ClockSteady = "clock_steady",
         WaveShuffle = "wave_shuffle",
         WaveBallot = "wave_ballot",
         WaveMatch = "wave_match",
@@ -244,7 +263,71 @@ named!(
     }
 );
 
+/// Atomics of the device and those of the system.
+const SYSTEM_FORMS: &[(Cooperation, Cooperation)] = &[
+    (Cooperation::AtomicAdd, Cooperation::AtomicAddSystem),
+    (
+        Cooperation::AtomicAddFloat,
+        Cooperation::AtomicAddFloatSystem,
+    ),
+    (
+        Cooperation::AtomicSubtract,
+        Cooperation::AtomicSubtractSystem,
+    ),
+    (Cooperation::AtomicMinimum, Cooperation::AtomicMinimumSystem),
+    (
+        Cooperation::AtomicMinimumUnsigned,
+        Cooperation::AtomicMinimumUnsignedSystem,
+    ),
+    (Cooperation::AtomicMaximum, Cooperation::AtomicMaximumSystem),
+    (
+        Cooperation::AtomicMaximumUnsigned,
+        Cooperation::AtomicMaximumUnsignedSystem,
+    ),
+    (Cooperation::AtomicAnd, Cooperation::AtomicAndSystem),
+    (Cooperation::AtomicOr, Cooperation::AtomicOrSystem),
+    (Cooperation::AtomicXor, Cooperation::AtomicXorSystem),
+    (
+        Cooperation::AtomicExchange,
+        Cooperation::AtomicExchangeSystem,
+    ),
+    (
+        Cooperation::AtomicIncrement,
+        Cooperation::AtomicIncrementSystem,
+    ),
+    (
+        Cooperation::AtomicDecrement,
+        Cooperation::AtomicDecrementSystem,
+    ),
+    (
+        Cooperation::AtomicCompareExchange,
+        Cooperation::AtomicCompareExchangeSystem,
+    ),
+];
+
 impl Cooperation {
+    /// The form of an atomic that the host and other devices see as one step too; other operations are their own.
+    #[must_use]
+    pub fn of_system(self) -> Self {
+        let mut forms = SYSTEM_FORMS.iter();
+        forms
+            .find(|form| form.0 == self)
+            .map_or(self, |form| form.1)
+    }
+
+    /// What [`Self::of_system`] was given.
+    #[must_use]
+    pub fn of_device(self) -> Self {
+        let mut forms = SYSTEM_FORMS.iter();
+        forms
+            .find(|form| form.1 == self)
+            .map_or(self, |form| form.0)
+    }
+
+    pub fn is_clock(self) -> bool {
+        matches!(self, Self::ClockCycles | Self::ClockSteady)
+    }
+
     /// Lanes of a wave meet here.
     pub fn is_wave(self) -> bool {
         matches!(
@@ -264,8 +347,10 @@ impl Cooperation {
 
     /// Number of operands; atomics have a pointer first.
     pub fn arity(self) -> usize {
-        match self {
-            Self::Barrier
+        match self.of_device() {
+            Self::ClockCycles
+            | Self::ClockSteady
+            | Self::Barrier
             | Self::FenceBlock
             | Self::FenceDevice
             | Self::FenceSystem

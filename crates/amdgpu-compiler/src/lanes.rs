@@ -141,8 +141,10 @@ impl Plan {
 fn refused(op: &Op) -> Option<&'static str> {
     use Cooperation as C;
     match op {
-        Op::Cooperative(operation, _) => match operation {
-            C::FenceBlock
+        Op::Cooperative(operation, _) => match operation.of_device() {
+            C::ClockCycles
+            | C::ClockSteady
+            | C::FenceBlock
             | C::FenceDevice
             | C::FenceSystem
             | C::AtomicAdd
@@ -187,10 +189,12 @@ fn waits_for_lock(function: &Function, cfg: &Cfg, loops: &Loops) -> bool {
             .instructions
             .iter()
             .any(|&value| match function.op(value) {
-                Op::Cooperative(
-                    Cooperation::AtomicExchange | Cooperation::AtomicCompareExchange,
-                    operands,
-                ) => {
+                Op::Cooperative(operation, operands)
+                    if matches!(
+                        operation.of_device(),
+                        Cooperation::AtomicExchange | Cooperation::AtomicCompareExchange
+                    ) =>
+                {
                     operands[1..].iter().all(|operand| is_fixed(*operand))
                         && decides(function, cfg, loops, item, value)
                 }

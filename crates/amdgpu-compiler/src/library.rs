@@ -43,6 +43,10 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../device_lib/conversions.hip"),
     ),
     (
+        "device_lib/atomics.hip",
+        include_str!("../device_lib/atomics.hip"),
+    ),
+    (
         "device_lib/integers.hip",
         include_str!("../device_lib/integers.hip"),
     ),

@@ -126,7 +126,6 @@ fn all_errors_are_reported_up_to_the_limit() {
 #[test]
 fn features_that_are_missing_are_refused_by_name_at_their_line() {
     let cases = [
-        ("atomicAdd_system(p, 1.0f);", "atomicAdd_system"),
         ("asm(\"nop\");", "inline assembly"),
         ("goto end;", "goto"),
         ("surf2Dwrite(1.0f, p, 0, 0);", "surf2Dwrite"),

@@ -274,12 +274,14 @@ impl Verifier<'_> {
                 operands.len() == operation.arity()
                     && match operands.split_first() {
                         _ if operation.is_wave() => wave_is_good(*operation, ty, operands, of),
+                        None if operation.is_clock() => ty == Type::I64,
                         None => ty == Type::Void,
                         Some((pointer, values)) => {
                             of(*pointer).is_pointer()
                                 && (ty.is_integer() || ty.is_float())
-                                && (ty.is_float() == (*operation == Cooperation::AtomicAddFloat)
-                                    || *operation == Cooperation::AtomicExchange)
+                                && (ty.is_float()
+                                    == (operation.of_device() == Cooperation::AtomicAddFloat)
+                                    || operation.of_device() == Cooperation::AtomicExchange)
                                 && values.iter().all(|value| of(*value) == ty)
                         }
                     }

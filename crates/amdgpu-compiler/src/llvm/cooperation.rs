@@ -31,14 +31,16 @@ impl Emitter<'_> {
         operands: &[String],
     ) {
         use Cooperation as C;
-        let llvm = match operation {
+        let is_system = operation.of_device() != operation;
+        let llvm = match operation.of_device() {
+            C::ClockCycles | C::ClockSteady => return self.clock(name, operation),
             C::Barrier => return self.barrier(),
             C::FenceBlock | C::FenceDevice | C::FenceSystem => {
                 let scope = self.scope(operation);
                 return self.line(&format!("  fence {scope}seq_cst"));
             }
             C::AtomicCompareExchange => {
-                let scope = self.atomic_scope(space);
+                let scope = self.atomic_scope(space, is_system);
                 self.line(&format!(
                     "  {name}.c = cmpxchg {}, {}, {} {scope}monotonic monotonic",
                     operands[0], operands[1], operands[2]
@@ -61,15 +63,64 @@ impl Emitter<'_> {
             C::AtomicExchange => "xchg",
             C::AtomicIncrement => "uinc_wrap",
             C::AtomicDecrement => "udec_wrap",
-            C::WaveShuffle | C::WaveBallot | C::WaveMatch | C::WaveBarrier | C::WaveRejoin => {
-                return;
-            }
+            // Waves have code of their own, and the forms of the system became those of the device.
+            _ => return,
         };
-        let scope = self.atomic_scope(space);
+        let is_shared = space == Some(AddressSpace::Shared);
+        if self.kind == TargetKind::Nvidia
+            && is_system
+            && !is_shared
+            && let Some(text) = system_assembly(operation.of_device(), ty)
+        {
+            return self.system_atomic(name, &text, operation.of_device(), ty, operands);
+        }
+        let scope = self.atomic_scope(space, is_system);
         self.line(&format!(
             "  {name} = atomicrmw {llvm} {}, {} {scope}monotonic",
             operands[0], operands[1]
         ));
+    }
+
+    /// LLVM's instructions for NVIDIA GPUs lose the scope of what is not a compare and exchange.
+    fn system_atomic(
+        &mut self,
+        name: &str,
+        text: &str,
+        operation: Cooperation,
+        ty: Type,
+        operands: &[String],
+    ) {
+        let llvm = self.type_text(ty);
+        let mut value = operands[1].clone();
+        if operation == Cooperation::AtomicSubtract {
+            let plain = value.trim_start_matches(llvm).trim_start();
+            let line = format!("  {name}.n = sub {llvm} 0, {plain}");
+            value = format!("{llvm} {name}.n");
+            self.line(&line);
+        }
+        let llvm = self.type_text(ty);
+        let register = match ty {
+            Type::F32 => "f",
+            Type::F64 => "d",
+            _ if ty.bits() == 64 => "l",
+            _ => "r",
+        };
+        self.line(&format!(
+            "  {name} = call {llvm} asm sideeffect \"{text} $0, [$1], $2;\", \"={register},l,{register},~{{memory}}\"({}, {value}) #2",
+            operands[0]
+        ));
+    }
+
+    /// Processors have one counter, which runs at the same rate always.
+    fn clock(&mut self, name: &str, operation: Cooperation) {
+        let counter = if operation == Cooperation::ClockSteady && self.kind != TargetKind::Host {
+            "llvm.readsteadycounter"
+        } else {
+            "llvm.readcyclecounter"
+        };
+        self.declarations
+            .insert(format!("declare i64 @{counter}() #2"));
+        self.line(&format!("  {name} = call i64 @{counter}()"));
     }
 
     fn barrier(&mut self) {
@@ -93,9 +144,11 @@ impl Emitter<'_> {
     }
 
     /// Atomics are those of the device, on shared memory those of the block.
-    fn atomic_scope(&self, space: Option<AddressSpace>) -> &'static str {
+    fn atomic_scope(&self, space: Option<AddressSpace>, is_system: bool) -> &'static str {
         self.scope(if space == Some(AddressSpace::Shared) {
             Cooperation::FenceBlock
+        } else if is_system {
+            Cooperation::FenceSystem
         } else {
             Cooperation::FenceDevice
         })
@@ -110,4 +163,25 @@ impl Emitter<'_> {
             _ => "",
         }
     }
+}
+
+/// The instruction of PTX for an atomic of the system, where there is one.
+fn system_assembly(operation: Cooperation, ty: Type) -> Option<String> {
+    use Cooperation as C;
+    let (name, kind) = match operation {
+        C::AtomicAdd | C::AtomicSubtract => ("add", 'u'),
+        C::AtomicAddFloat => ("add", 'f'),
+        C::AtomicMinimum => ("min", 's'),
+        C::AtomicMinimumUnsigned => ("min", 'u'),
+        C::AtomicMaximum => ("max", 's'),
+        C::AtomicMaximumUnsigned => ("max", 'u'),
+        C::AtomicAnd => ("and", 'b'),
+        C::AtomicOr => ("or", 'b'),
+        C::AtomicXor => ("xor", 'b'),
+        C::AtomicExchange => ("exch", 'b'),
+        C::AtomicIncrement if ty == Type::I32 => ("inc", 'u'),
+        C::AtomicDecrement if ty == Type::I32 => ("dec", 'u'),
+        _ => return None,
+    };
+    Some(format!("atom.sys.{name}.{kind}{}", ty.bits()))
 }

@@ -78,9 +78,6 @@ const UNSUPPORTED_PREFIXES: &[&str] = &[
 const UNSUPPORTED: &[&str] = &[
     "malloc",
     "free",
-    "clock",
-    "clock64",
-    "wall_clock64",
     "memcpy",
     "memset",
     "__assert_fail",

@@ -87,6 +87,13 @@ impl Sema<'_> {
         if self.is_over_limit() {
             return Checked::Value(Self::bad(span));
         }
+        let text = self.text(name);
+        if viable.is_empty()
+            && let Some(call) = super::cooperation::find(text)
+        {
+            // Overloads of atomics for more types stand beside those the compiler knows.
+            return Checked::Value(self.cooperative(text, call, checked, span));
+        }
         self.no_candidate(
             name,
             &functions,

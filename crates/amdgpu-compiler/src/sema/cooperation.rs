@@ -1,4 +1,4 @@
-//! `__shared__` variables, barriers, fences and atomics.
+//! `__shared__` variables, barriers, fences, atomics and clocks.
 
 use super::conversions::Context;
 use super::expressions::Checked;
@@ -13,7 +13,15 @@ use crate::types::{ScalarType, Type, TypeTable};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Call {
     Void(Cooperation),
-    Atomic(Atomic),
+    Clock(Cooperation),
+    Atomic(Atomic, Scope),
+}
+
+/// With whom an atomic is one step. Those of the block are what those of the device are, which is more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Scope {
+    Device,
+    System,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,31 +40,52 @@ pub(super) enum Atomic {
 }
 
 pub(super) fn find(name: &str) -> Option<Call> {
-    Some(match name {
+    let fence_or_clock = match name {
         "__syncthreads" => Call::Void(Cooperation::Barrier),
         "__threadfence_block" => Call::Void(Cooperation::FenceBlock),
         "__threadfence" => Call::Void(Cooperation::FenceDevice),
         "__threadfence_system" => Call::Void(Cooperation::FenceSystem),
-        "atomicAdd" => Call::Atomic(Atomic::Add),
-        "atomicSub" => Call::Atomic(Atomic::Subtract),
-        "atomicMin" => Call::Atomic(Atomic::Minimum),
-        "atomicMax" => Call::Atomic(Atomic::Maximum),
-        "atomicAnd" => Call::Atomic(Atomic::And),
-        "atomicOr" => Call::Atomic(Atomic::Or),
-        "atomicXor" => Call::Atomic(Atomic::Xor),
-        "atomicExch" => Call::Atomic(Atomic::Exchange),
-        "atomicInc" => Call::Atomic(Atomic::Increment),
-        "atomicDec" => Call::Atomic(Atomic::Decrement),
-        "atomicCAS" => Call::Atomic(Atomic::CompareExchange),
+        "__builtin_readcyclecounter" => Call::Clock(Cooperation::ClockCycles),
+        "__builtin_readsteadycounter" => Call::Clock(Cooperation::ClockSteady),
+        _ => return find_atomic(name),
+    };
+    Some(fence_or_clock)
+}
+
+fn find_atomic(name: &str) -> Option<Call> {
+    let (name, scope) = if let Some(name) = name.strip_suffix("_system") {
+        (name, Scope::System)
+    } else {
+        (name.strip_suffix("_block").unwrap_or(name), Scope::Device)
+    };
+    let atomic = match name {
+        "atomicAdd" => Atomic::Add,
+        "atomicSub" => Atomic::Subtract,
+        "atomicMin" => Atomic::Minimum,
+        "atomicMax" => Atomic::Maximum,
+        "atomicAnd" => Atomic::And,
+        "atomicOr" => Atomic::Or,
+        "atomicXor" => Atomic::Xor,
+        "atomicExch" => Atomic::Exchange,
+        "atomicInc" => Atomic::Increment,
+        "atomicDec" => Atomic::Decrement,
+        "atomicCAS" => Atomic::CompareExchange,
         _ => return None,
-    })
+    };
+    Some(Call::Atomic(atomic, scope))
 }
 
 impl Atomic {
     /// The operation on a type, where HIP has it.
     fn on(self, scalar: ScalarType) -> Option<Cooperation> {
         use Cooperation as C;
-        if !matches!(scalar.bytes(), 4 | 8) {
+        let has_size = match scalar.bytes() {
+            4 | 8 => true,
+            // CUDA has this one, and the device library builds those of half with it.
+            2 => self == Self::CompareExchange && !scalar.is_float(),
+            _ => false,
+        };
+        if !has_size {
             return None;
         }
         if scalar.is_float() {
@@ -131,10 +160,10 @@ impl<'a> Sema<'a> {
             .into_iter()
             .map(|argument| self.loaded(argument))
             .collect();
-        let (wanted, atomic) = match call {
-            Call::Void(operation) => (operation.arity(), None),
-            Call::Atomic(Atomic::CompareExchange) => (3, Some(Atomic::CompareExchange)),
-            Call::Atomic(atomic) => (2, Some(atomic)),
+        let wanted = match call {
+            Call::Void(operation) | Call::Clock(operation) => operation.arity(),
+            Call::Atomic(Atomic::CompareExchange, _) => 3,
+            Call::Atomic(..) => 2,
         };
         if values.len() != wanted {
             self.error(
@@ -146,18 +175,26 @@ impl<'a> Sema<'a> {
             );
             return Self::bad(span);
         }
-        match (call, atomic) {
-            (Call::Void(operation), _) => Expr {
-                kind: ExprKind::Cooperative(operation, values),
-                ty: TypeTable::VOID,
-                span,
-            },
-            (_, Some(atomic)) => self.atomic(name, atomic, values, span),
-            (_, None) => Self::bad(span),
+        let (operation, ty) = match call {
+            Call::Void(operation) => (operation, TypeTable::VOID),
+            Call::Clock(operation) => (operation, self.types.scalar(ScalarType::LongLong)),
+            Call::Atomic(atomic, scope) => return self.atomic(name, atomic, scope, values, span),
+        };
+        Expr {
+            kind: ExprKind::Cooperative(operation, values),
+            ty,
+            span,
         }
     }
 
-    fn atomic(&mut self, name: &str, atomic: Atomic, values: Vec<Expr>, span: Span) -> Expr {
+    fn atomic(
+        &mut self,
+        name: &str,
+        atomic: Atomic,
+        scope: Scope,
+        values: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
         if values.iter().any(|value| value.ty == TypeTable::ERROR) {
             return Self::bad(span);
         }
@@ -175,7 +212,11 @@ impl<'a> Sema<'a> {
         let operation = self
             .types
             .representation(target)
-            .and_then(|scalar| atomic.on(scalar));
+            .and_then(|scalar| atomic.on(scalar))
+            .map(|operation| match scope {
+                Scope::Device => operation,
+                Scope::System => operation.of_system(),
+            });
         let Some(operation) = operation.filter(|_| !is_const) else {
             let message = format!(
                 "'{name}' does not work on '{}'",
@@ -184,7 +225,7 @@ impl<'a> Sema<'a> {
             self.error_hint(
                 span,
                 message,
-                "the first argument is the address of an int, unsigned, long long, float or double; float and double have atomicAdd and atomicExch",
+                "the first argument is the address of an int, unsigned, long long, float or double; float and double have atomicAdd, atomicExch, atomicMin and atomicMax",
             );
             return Self::bad(span);
         };

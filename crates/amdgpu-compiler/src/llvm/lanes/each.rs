@@ -167,7 +167,8 @@ impl Body<'_, '_> {
     /// One atomic for all lanes, when they all go to one address, nobody asks for the old value, and the order does not matter.
     fn reduces(&mut self, value: Value, operation: Cooperation, operands: &[Value]) -> bool {
         use Cooperation as C;
-        let (reduction, neutral) = match operation {
+        let device = operation.of_device();
+        let (reduction, neutral) = match device {
             C::AtomicAdd | C::AtomicSubtract => ("add", Some(0)),
             C::AtomicAnd => ("and", Some(-1)),
             C::AtomicOr => ("or", Some(0)),
@@ -184,7 +185,7 @@ impl Body<'_, '_> {
         }
         let neutral = neutral.unwrap_or_else(|| {
             let least = i64::MIN >> (64 - ty.bits());
-            if operation == C::AtomicMinimum {
+            if device == C::AtomicMinimum {
                 !least
             } else {
                 least
