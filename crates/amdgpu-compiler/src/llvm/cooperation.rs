@@ -39,6 +39,11 @@ impl Emitter<'_> {
                 let scope = self.scope(operation);
                 return self.line(&format!("  fence {scope}seq_cst"));
             }
+            C::AtomicCompareExchange
+                if self.kind == TargetKind::Host && space == Some(AddressSpace::Shared) =>
+            {
+                return self.exclusive(name, C::AtomicCompareExchange, ty, operands);
+            }
             C::AtomicCompareExchange => {
                 let scope = self.atomic_scope(space, is_system);
                 self.line(&format!(
@@ -67,6 +72,9 @@ impl Emitter<'_> {
             _ => return,
         };
         let is_shared = space == Some(AddressSpace::Shared);
+        if self.kind == TargetKind::Host && is_shared {
+            return self.exclusive(name, operation.of_device(), ty, operands);
+        }
         if self.kind == TargetKind::Nvidia
             && is_system
             && !is_shared
@@ -78,6 +86,76 @@ impl Emitter<'_> {
         self.line(&format!(
             "  {name} = atomicrmw {llvm} {}, {} {scope}monotonic",
             operands[0], operands[1]
+        ));
+    }
+
+    /// An atomic operation on shared memory of the CPU: one thread runs all work-items of a block, one after another or as lanes, so a
+    /// load and a store will do.
+    fn exclusive(&mut self, name: &str, operation: Cooperation, ty: Type, operands: &[String]) {
+        use Cooperation as C;
+        let llvm = self.type_text(ty);
+        let align = ty.bytes();
+        let untyped = |operand: &str| {
+            let value = operand.split_once(' ').map_or(operand, |(_, value)| value);
+            value.to_owned()
+        };
+        let (pointer, value) = (&operands[0], untyped(&operands[1]));
+        self.line(&format!("  {name} = load {llvm}, {pointer}, align {align}"));
+        let compare = |emitter: &mut Self, predicate: &str, ty: &str| {
+            emitter.line(&format!(
+                "  {name}.t = icmp {predicate} {ty} {name}, {value}"
+            ));
+        };
+        let keep_or_take = |emitter: &mut Self, predicate: &str| {
+            compare(emitter, predicate, llvm);
+            emitter.line(&format!(
+                "  {name}.s = select i1 {name}.t, {llvm} {name}, {llvm} {value}"
+            ));
+        };
+        let simple = match operation {
+            C::AtomicAdd => "add",
+            C::AtomicAddFloat => "fadd",
+            C::AtomicSubtract => "sub",
+            C::AtomicAnd => "and",
+            C::AtomicOr => "or",
+            C::AtomicXor => "xor",
+            _ => "",
+        };
+        match operation {
+            C::AtomicMinimum => keep_or_take(self, "slt"),
+            C::AtomicMinimumUnsigned => keep_or_take(self, "ult"),
+            C::AtomicMaximum => keep_or_take(self, "sgt"),
+            C::AtomicMaximumUnsigned => keep_or_take(self, "ugt"),
+            C::AtomicIncrement => {
+                compare(self, "uge", llvm);
+                self.line(&format!("  {name}.u = add {llvm} {name}, 1"));
+                self.line(&format!(
+                    "  {name}.s = select i1 {name}.t, {llvm} 0, {llvm} {name}.u"
+                ));
+            }
+            C::AtomicDecrement => {
+                compare(self, "ugt", llvm);
+                self.line(&format!("  {name}.z = icmp eq {llvm} {name}, 0"));
+                self.line(&format!("  {name}.w = or i1 {name}.t, {name}.z"));
+                self.line(&format!("  {name}.u = sub {llvm} {name}, 1"));
+                self.line(&format!(
+                    "  {name}.s = select i1 {name}.w, {llvm} {value}, {llvm} {name}.u"
+                ));
+            }
+            C::AtomicCompareExchange => {
+                compare(self, "eq", llvm);
+                let wanted = untyped(&operands[2]);
+                self.line(&format!(
+                    "  {name}.s = select i1 {name}.t, {llvm} {wanted}, {llvm} {name}"
+                ));
+            }
+            C::AtomicExchange => {
+                return self.line(&format!("  store {llvm} {value}, {pointer}, align {align}"));
+            }
+            _ => self.line(&format!("  {name}.s = {simple} {llvm} {name}, {value}")),
+        }
+        self.line(&format!(
+            "  store {llvm} {name}.s, {pointer}, align {align}"
         ));
     }
 
