@@ -42,7 +42,6 @@ pub enum Fallback {
     Irreducible,
     Operation(&'static str),
     Lock,
-    Waves,
     Size,
 }
 
@@ -52,7 +51,6 @@ impl Fallback {
             Self::Irreducible => "a loop with two entries".to_owned(),
             Self::Operation(name) => format!("the operation {name}"),
             Self::Lock => "a lock that work-items of a block may wait for".to_owned(),
-            Self::Waves => "operations of waves".to_owned(),
             Self::Size => "its size".to_owned(),
         }
     }

@@ -118,7 +118,7 @@ pub fn emit(
         if kernel.regions.is_empty() {
             emitter.cpu_entry(kernel, lanes);
         } else if kernel.has_waves() {
-            emitter.cpu_wave_entry(kernel);
+            emitter.cpu_wave_entry(kernel, lanes);
         } else {
             emitter.cpu_region_entry(kernel, lanes);
         }

@@ -30,8 +30,9 @@ impl Emitter<'_> {
         text.push_str(LOOPS_BEFORE_BODY);
         let name = match lanes {
             Some(lanes) => {
-                Self::lanes_of_row(lanes, "item", "%thread_index.x", &mut text);
-                arguments.push(format!("<{lanes} x i1> %item.lanes"));
+                let row = ["%thread_index.x", "%block_size.x"];
+                Self::active_lanes(lanes, "item", row, &mut text);
+                arguments.push(format!("<{lanes} x i1> %item.active"));
                 lane_name(function)
             }
             None => self.function_name(function),

@@ -174,10 +174,11 @@ impl Emitter<'_> {
         let list = self.region_arguments(kernel, region, arguments, &r, "u", lanes.is_some());
         let function = &self.module.functions[region.function];
         if let Some(lanes) = lanes {
-            Self::lanes_of_row(lanes, &r, &format!("%{r}.x"), &mut body);
+            let x = format!("%{r}.x");
+            Self::active_lanes(lanes, &r, [&x, "%block_size.x"], &mut body);
             let _ = writeln!(
                 body,
-                "  %{r}.all = call <{lanes} x i32> @{}({list}, <{lanes} x i1> %{r}.lanes)\n  %{r}.next = extractelement <{lanes} x i32> %{r}.all, i64 0",
+                "  %{r}.all = call <{lanes} x i32> @{}({list}, <{lanes} x i1> %{r}.active)\n  %{r}.next = extractelement <{lanes} x i32> %{r}.all, i64 0",
                 lane_name(function)
             );
         } else {
@@ -197,16 +198,7 @@ impl Emitter<'_> {
                     body,
                     "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i"
                 );
-                let _ = match lanes {
-                    Some(lanes) => writeln!(
-                        body,
-                        "  call void @llvm.masked.store.v{lanes}i32.p0(<{lanes} x i32> %{r}.all, ptr align 4 %{r}.s, <{lanes} x i1> %{r}.lanes)"
-                    ),
-                    None => writeln!(
-                        body,
-                        "  store i32 %{r}.next, ptr %{r}.s, align 4, !llvm.access.group !0"
-                    ),
-                };
+                self.store_states(lanes, &r, &mut body);
             }
         }
         let metadata = if lanes.is_none() && self.is_parallel[region.function] {
@@ -233,6 +225,25 @@ impl Emitter<'_> {
         };
     }
 
+    /// Keeps the region that follows at `%REGION.s`, for every work-item.
+    pub(super) fn store_states(&mut self, lanes: Option<u32>, r: &str, text: &mut String) {
+        let Some(lanes) = lanes else {
+            let _ = writeln!(
+                text,
+                "  store i32 %{r}.next, ptr %{r}.s, align 4, !llvm.access.group !0"
+            );
+            return;
+        };
+        let (vector, mask) = (format!("<{lanes} x i32>"), format!("<{lanes} x i1>"));
+        let _ = writeln!(
+            text,
+            "  call void @llvm.masked.store.v{lanes}i32.p0({vector} %{r}.all, ptr align 4 %{r}.s, {mask} %{r}.active)"
+        );
+        self.declarations.insert(format!(
+            "declare void @llvm.masked.store.v{lanes}i32.p0({vector}, ptr, {mask})"
+        ));
+    }
+
     /// Vectors one after the other, each in all the regions that its lanes have before them.
     fn mixed_lanes(
         &mut self,
@@ -254,11 +265,11 @@ impl Emitter<'_> {
         self.load_uniforms(kernel, &all, "m", "u", text);
         text.push_str(&LOOPS_BEFORE.replace('@', "m"));
         element_addresses(kernel, &all, "m", text);
-        Self::lanes_of_row(lanes, "m", "%m.x", text);
+        Self::active_lanes(lanes, "m", ["%m.x", "%block_size.x"], text);
         let _ = writeln!(
             text,
             "  %m.s = getelementptr inbounds i32, ptr %states, i64 %m.i
-  %m.states = call {vector} @llvm.masked.load.v{lanes}i32.p0(ptr align 4 %m.s, {mask} %m.lanes, {vector} splat (i32 -1))
+  %m.states = call {vector} @llvm.masked.load.v{lanes}i32.p0(ptr align 4 %m.s, {mask} %m.active, {vector} splat (i32 -1))
   br label %m.r0.test"
         );
         for (number, region) in kernel.regions.iter().enumerate() {

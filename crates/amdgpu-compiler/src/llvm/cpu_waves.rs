@@ -3,8 +3,8 @@
 //!
 //! As long as all lanes of a wave go to the same region, the wave has one number of a region. When they part, each has its own;
 //! the lanes with the lowest number go on first, which lets lanes meet where their ways do ([`crate::regions`]), those that wait
-//! at barriers last. A region runs for its lanes as one loop over each run of lanes without a gap, row by row of the block, which
-//! may become SIMD code.
+//! at barriers last. A region runs for its lanes as one loop over each run of lanes without a gap, row by row of the block, by
+//! vectors ([`super::lanes`]), or else one by one, which LLVM may turn into SIMD code.
 //!
 //! Scratch memory: arrays with an element for every work-item, their regions, a cell for each wave (its region, the uniform
 //! values), then shared memory.
@@ -13,15 +13,16 @@ use std::fmt::Write;
 
 use super::cpu::{BLOCKS_AFTER_BODY, BLOCKS_BEFORE_BODY, SCRATCH, loop_metadata};
 use super::cpu_regions::element_addresses;
+use super::lanes::lane_name;
 use super::wave_functions::{
     BALLOT, FILL, GATHER, LOWEST, MATCH, PERMUTATION, PERMUTE, SAME, SHUFFLE, SPREAD,
 };
 use super::{Emitter, names};
 use crate::ir::{AddressSpace, Cooperation, Type};
-use crate::regions::{Entry, Exchange, Exit, Home, HostKernel, Region, WAVE_SIZE};
+use crate::regions::{Entry, Exchange, Exit, Home, HostKernel, WAVE_SIZE};
 
 impl Emitter<'_> {
-    pub(super) fn cpu_wave_entry(&mut self, kernel: &HostKernel) {
+    pub(super) fn cpu_wave_entry(&mut self, kernel: &HostKernel, lanes: Option<u32>) {
         let mut text = String::new();
         let mut arguments = self.entry_head(kernel, &mut text);
         text.push_str(SCRATCH);
@@ -64,15 +65,15 @@ impl Emitter<'_> {
         text.push_str(&with_numbers(WAVE_STARTS));
         let ways = Ways::new(kernel);
         ways.enter(kernel, &mut text);
-        for (number, region) in kernel.regions.iter().enumerate() {
-            self.wave_region(kernel, number, region, &ways, &arguments, &mut text);
+        for number in 0..kernel.regions.len() {
+            self.wave_region(kernel, number, lanes, &ways, &arguments, &mut text);
         }
         text.push_str(&with_numbers(&ways.after()));
         text.push_str(&with_numbers(WAVES_AFTER));
         text.push_str(BLOCKS_AFTER_BODY);
         self.line(&text);
         for region in &kernel.regions {
-            if self.is_parallel[region.function] {
+            if lanes.is_none() && self.is_parallel[region.function] {
                 let number = loop_metadata(region.function);
                 // A wave has two or four vectors; more of them at once would be more than it has.
                 self.line(&format!("!{number} = distinct !{{!{number}, !{}, !{{!\"llvm.loop.interleave.count\", i32 1}}}}", number + 1));
@@ -159,12 +160,13 @@ impl Emitter<'_> {
         &mut self,
         kernel: &HostKernel,
         number: usize,
-        region: &Region,
+        lanes: Option<u32>,
         ways: &Ways,
         arguments: &[String],
         text: &mut String,
     ) {
         let r = format!("r{number}");
+        let region = &kernel.regions[number];
         let _ = write!(
             text,
             "{r}.begin:\n  %{r}.lanes = phi i64 [ %enter.lanes, %enter ]"
@@ -180,9 +182,32 @@ impl Emitter<'_> {
         self.load_uniforms(kernel, &region.given, &r, "w.u", &mut body);
         body.push_str(&LANES_BEFORE.replace('#', &r));
         element_addresses(kernel, &region.given, &r, &mut body);
-        let function = names::quoted(&self.module.functions[region.function].name);
-        let list = self.region_arguments(kernel, region, arguments, &r, "w.u", false);
-        let _ = writeln!(body, "  %{r}.next = call i32 @{function}({list})");
+        let function = &self.module.functions[region.function];
+        let list = self.region_arguments(kernel, region, arguments, &r, "w.u", lanes.is_some());
+        if let Some(lanes) = lanes {
+            let row = [format!("%{r}.j"), format!("%{r}.count")];
+            Self::active_lanes(lanes, &r, [&row[0], &row[1]], &mut body);
+            let name = lane_name(function);
+            let (vector, mask) = (format!("<{lanes} x i32>"), format!("<{lanes} x i1>"));
+            // Whole vectors without masks: what a masked store writes, the next region would wait for.
+            let _ = writeln!(
+                body,
+                "  %{r}.is.whole = icmp uge i32 %{r}.space, {lanes}
+  br i1 %{r}.is.whole, label %{r}.vector, label %{r}.part
+{r}.vector:
+  %{r}.all.vector = call {vector} @{name}({list}, {mask} splat (i1 true))
+  br label %{r}.kept
+{r}.part:
+  %{r}.all.part = call {vector} @{name}({list}, {mask} %{r}.active) noinline
+  br label %{r}.kept
+{r}.kept:
+  %{r}.all = phi {vector} [ %{r}.all.vector, %{r}.vector ], [ %{r}.all.part, %{r}.part ]
+  %{r}.next = extractelement {vector} %{r}.all, i64 0"
+            );
+        } else {
+            let name = names::quoted(&function.name);
+            let _ = writeln!(body, "  %{r}.next = call i32 @{name}({list})");
+        }
         match region.exit {
             Exit::One(_) => {}
             Exit::Uniform => {
@@ -194,11 +219,12 @@ impl Emitter<'_> {
             Exit::Varying => {
                 let _ = writeln!(
                     body,
-                    "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i\n  store i32 %{r}.next, ptr %{r}.s, align 4, !llvm.access.group !0"
+                    "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i"
                 );
+                self.store_states(lanes, &r, &mut body);
             }
         }
-        let metadata = if self.is_parallel[region.function] {
+        let metadata = if lanes.is_none() && self.is_parallel[region.function] {
             format!(", !llvm.loop !{}", loop_metadata(region.function))
         } else {
             String::new()
@@ -206,6 +232,7 @@ impl Emitter<'_> {
         body.push_str(
             &LANES_AFTER
                 .replace('#', &r)
+                .replace("STEP", &lanes.unwrap_or(1).to_string())
                 .replace("LOOP_METADATA", &metadata),
         );
         let own: Vec<String> = ["i64 %w.first", "i32 %w.x", "i32 %w.y", "i32 %w.z"]
@@ -408,13 +435,15 @@ const LANES_BEFORE: &str = "  br label %#.run
   %#.count = select i1 %#.fits, i32 %#.left, i32 %#.room
   br label %#.item
 #.item:
-  %#.j = phi i32 [ 0, %#.row ], [ %#.j.next, %#.item ]
+  %#.j = phi i32 [ 0, %#.row ], [ %#.j.next, %#.latch ]
   %#.x = add nuw nsw i32 %#.x0, %#.j
   %#.j64 = zext nneg i32 %#.j to i64
   %#.i = add nuw nsw i64 %#.f, %#.j64
 ";
 
-const LANES_AFTER: &str = "  %#.j.next = add nuw nsw i32 %#.j, 1
+const LANES_AFTER: &str = "  br label %#.latch
+#.latch:
+  %#.j.next = add nuw nsw i32 %#.j, STEP
   %#.j.more = icmp ult i32 %#.j.next, %#.count
   br i1 %#.j.more, label %#.item, label %#.row.endLOOP_METADATA
 #.row.end:

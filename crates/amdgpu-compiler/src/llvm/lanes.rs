@@ -58,9 +58,6 @@ impl Emitter<'_> {
         kernel: &HostKernel,
         lanes: u32,
     ) -> Result<Vec<(usize, LaneFunction)>, Fallback> {
-        if kernel.has_waves() {
-            return Err(Fallback::Waves);
-        }
         let mut indices: Vec<(usize, &[usize])> = kernel
             .regions
             .iter()

@@ -383,11 +383,11 @@ r0.item:
   %r0.x = phi i32 [ 0, %r0.row ], [ %r0.x.next, %r0.latch ]
   %r0.x64 = zext nneg i32 %r0.x to i64
   %r0.i = add nuw nsw i64 %r0.first, %r0.x64
-  %r0.left = sub nuw i32 %block_size.x, %r0.x
-  %r0.left.one = insertelement <8 x i32> poison, i32 %r0.left, i64 0
-  %r0.left.all = shufflevector <8 x i32> %r0.left.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r0.lanes = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.left.all
-  %r0.all = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r0.lanes)
+  %r0.space = sub nuw i32 %block_size.x, %r0.x
+  %r0.space.one = insertelement <8 x i32> poison, i32 %r0.space, i64 0
+  %r0.space.all = shufflevector <8 x i32> %r0.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r0.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.space.all
+  %r0.all = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r0.active)
   %r0.next = extractelement <8 x i32> %r0.all, i64 0
   br label %r0.latch
 r0.latch:
@@ -420,11 +420,11 @@ r1.item:
   %r1.x = phi i32 [ 0, %r1.row ], [ %r1.x.next, %r1.latch ]
   %r1.x64 = zext nneg i32 %r1.x to i64
   %r1.i = add nuw nsw i64 %r1.first, %r1.x64
-  %r1.left = sub nuw i32 %block_size.x, %r1.x
-  %r1.left.one = insertelement <8 x i32> poison, i32 %r1.left, i64 0
-  %r1.left.all = shufflevector <8 x i32> %r1.left.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r1.lanes = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r1.left.all
-  %r1.all = call <8 x i32> @block_reduction.region1.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r1.lanes)
+  %r1.space = sub nuw i32 %block_size.x, %r1.x
+  %r1.space.one = insertelement <8 x i32> poison, i32 %r1.space, i64 0
+  %r1.space.all = shufflevector <8 x i32> %r1.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r1.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r1.space.all
+  %r1.all = call <8 x i32> @block_reduction.region1.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r1.active)
   %r1.next = extractelement <8 x i32> %r1.all, i64 0
   store i32 %r1.next, ptr %next.u, align 4, !llvm.access.group !0
   br label %r1.latch
@@ -460,11 +460,11 @@ r2.item:
   %r2.x = phi i32 [ 0, %r2.row ], [ %r2.x.next, %r2.latch ]
   %r2.x64 = zext nneg i32 %r2.x to i64
   %r2.i = add nuw nsw i64 %r2.first, %r2.x64
-  %r2.left = sub nuw i32 %block_size.x, %r2.x
-  %r2.left.one = insertelement <8 x i32> poison, i32 %r2.left, i64 0
-  %r2.left.all = shufflevector <8 x i32> %r2.left.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r2.lanes = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r2.left.all
-  %r2.all = call <8 x i32> @block_reduction.region2.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r2.u0, ptr %u0, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r2.lanes)
+  %r2.space = sub nuw i32 %block_size.x, %r2.x
+  %r2.space.one = insertelement <8 x i32> poison, i32 %r2.space, i64 0
+  %r2.space.all = shufflevector <8 x i32> %r2.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r2.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r2.space.all
+  %r2.all = call <8 x i32> @block_reduction.region2.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r2.u0, ptr %u0, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r2.active)
   %r2.next = extractelement <8 x i32> %r2.all, i64 0
   store i32 %r2.next, ptr %next.u, align 4, !llvm.access.group !0
   br label %r2.latch

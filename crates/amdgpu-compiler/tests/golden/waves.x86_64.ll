@@ -1,322 +1,582 @@
 source_filename = "waves.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal i32 @k.region0(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal <8 x i32> @k.region0.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %m2 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m2, align 64
+  %m3 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m3, align 64
+  %pv56 = alloca <8 x float>, align 64
+  %pv57 = alloca <8 x float>, align 64
+  %ps58 = alloca i32, align 64
+  %m8 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m8, align 64
+  %pv82 = alloca <8 x float>, align 64
+  %result = alloca <8 x i32>, align 64
+  store <8 x i32> zeroinitializer, ptr %result, align 64
+  %s18 = alloca [32 x i8], align 64
+  %s20 = alloca [32 x i8], align 64
+  br label %b0
 b0:
-  %v18 = alloca [4 x i8], align 4
-  %v20 = alloca [4 x i8], align 4
   %v27 = getelementptr inbounds i8, ptr %p5, i64 0
   %v28 = add i32 %block_index.x, 0
   %v29 = add i32 %block_size.x, 0
   %v30 = mul i32 %v28, %v29
-  %v31 = add i32 %thread_index.x, 0
-  %v32 = add i32 %v30, %v31
-  %v33 = icmp slt i32 %v32, %p4
-  %v34 = sext i32 %v32 to i64
-  %v35 = getelementptr inbounds i32, ptr %p0, i64 %v34
+  %s31 = add i32 %thread_index.x, 0
+  %s32 = add i32 %v30, %s31
+  %t1 = insertelement <8 x i32> poison, i32 %s32, i64 0
+  %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %t4 = insertelement <8 x i32> poison, i32 %p4, i64 0
+  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v33 = icmp slt <8 x i32> %t3, %t5
+  %s34 = sext i32 %s32 to i64
+  %s35 = getelementptr i32, ptr %p0, i64 %s34
   %v36 = lshr i32 32, 1
   %v37 = add i32 %block_size.x, 0
   %v38 = add i32 %block_size.y, 0
-  %v39 = add i32 %thread_index.x, 0
+  %s39 = add i32 %thread_index.x, 0
   %v40 = add i32 %thread_index.y, 0
   %v41 = add i32 %thread_index.z, 0
   %v42 = mul i32 %v41, %v38
   %v43 = add i32 %v42, %v40
   %v44 = mul i32 %v43, %v37
-  %v45 = add i32 %v44, %v39
-  %v46 = and i32 %v45, 31
+  %s45 = add i32 %v44, %s39
+  %t6 = insertelement <8 x i32> poison, i32 %s45, i64 0
+  %t7 = shufflevector <8 x i32> %t6, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t8 = add <8 x i32> %t7, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v46 = and <8 x i32> %t8, splat (i32 31)
   %v47 = add i32 32, -1
-  %v48 = and i32 %v46, %v47
-  %v49 = sub i32 %v47, %v48
-  %v50 = icmp eq i32 %v46, 0
-  %v51 = udiv i32 %v31, 32
-  %v52 = zext i32 %v51 to i64
-  %v53 = getelementptr inbounds i32, ptr %v27, i64 %v52
+  %t9 = insertelement <8 x i32> poison, i32 %v47, i64 0
+  %t10 = shufflevector <8 x i32> %t9, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v48 = and <8 x i32> %v46, %t10
+  %v49 = sub <8 x i32> %t10, %v48
+  %v50 = icmp eq <8 x i32> %v46, zeroinitializer
+  %t11 = insertelement <8 x i32> poison, i32 %s31, i64 0
+  %t12 = shufflevector <8 x i32> %t11, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t13 = add <8 x i32> %t12, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v51 = udiv <8 x i32> %t13, splat (i32 32)
+  %v52 = zext <8 x i32> %v51 to <8 x i64>
+  %v53 = getelementptr i32, ptr %v27, <8 x i64> %v52
   br label %b1
 b1:
-  br i1 %v33, label %b2, label %b3
+  %t14 = select <8 x i1> %active, <8 x i1> %v33, <8 x i1> zeroinitializer
+  store <8 x i1> %t14, ptr %m2, align 64
+  %t15 = xor <8 x i1> %v33, splat (i1 true)
+  %t16 = select <8 x i1> %active, <8 x i1> %t15, <8 x i1> zeroinitializer
+  store <8 x i1> %t16, ptr %m3, align 64
+  br label %g2
+g2:
+  %t17 = load <8 x i1>, ptr %m2, align 64
+  %t18 = bitcast <8 x i1> %t17 to i8
+  %t19 = icmp ne i8 %t18, 0
+  br i1 %t19, label %b2, label %b3
 b2:
-  %v54 = load i32, ptr %v35, align 4, !llvm.access.group !0
-  %v55 = sitofp i32 %v54 to float
-  br label %b4
+  %t20 = load <8 x i1>, ptr %m2, align 64
+  %v54 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s35, <8 x i1> %t20, <8 x i32> zeroinitializer)
+  %v55 = sitofp <8 x i32> %v54 to <8 x float>
+  store <8 x float> %v55, ptr %pv56, align 64
+  br label %b3
 b3:
+  %t21 = load <8 x i1>, ptr %m3, align 64
+  %t22 = load <8 x float>, ptr %pv56, align 64
+  %t23 = select <8 x i1> %t21, <8 x float> zeroinitializer, <8 x float> %t22
+  store <8 x float> %t23, ptr %pv56, align 64
   br label %b4
 b4:
-  %v56 = phi float [ %v55, %b2 ], [ 0x0000000000000000, %b3 ]
+  %v56 = load <8 x float>, ptr %pv56, align 64
+  store <8 x float> %v56, ptr %pv57, align 64
+  store i32 %v36, ptr %ps58, align 64
   br label %b5
 b5:
-  %v57 = phi float [ %v56, %b4 ]
-  %v58 = phi i32 [ %v36, %b4 ]
+  %v57 = load <8 x float>, ptr %pv57, align 64
+  %v58 = load i32, ptr %ps58, align 64
   %v59 = icmp sgt i32 %v58, 0
-  br i1 %v59, label %b6, label %b7
+  br i1 %v59, label %e5.0, label %e5.1
+e5.0:
+  br label %b6
+e5.1:
+  br label %b7
 b6:
-  %v60 = bitcast float %v57 to i32
-  %v61 = icmp ugt i32 %v58, %v49
-  %v62 = add i32 %v46, %v58
-  %v63 = select i1 %v61, i32 %v46, i32 %v62
-  store i32 %v58, ptr %p9, align 4, !llvm.access.group !0
-  store float %v57, ptr %p6, align 4, !llvm.access.group !0
-  store i32 %v60, ptr %p7, align 4, !llvm.access.group !0
-  store i32 %v63, ptr %p8, align 4, !llvm.access.group !0
-  ret i32 1
+  %v60 = bitcast <8 x float> %v57 to <8 x i32>
+  %t24 = insertelement <8 x i32> poison, i32 %v58, i64 0
+  %t25 = shufflevector <8 x i32> %t24, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v61 = icmp ugt <8 x i32> %t25, %v49
+  %v62 = add <8 x i32> %v46, %t25
+  %v63 = select <8 x i1> %v61, <8 x i32> %v46, <8 x i32> %v62
+  store i32 %v58, ptr %p9, align 4
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v57, ptr align 4 %p6, <8 x i1> %active)
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v60, ptr align 4 %p7, <8 x i1> %active)
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v63, ptr align 4 %p8, <8 x i1> %active)
+  %t26 = load <8 x i32>, ptr %result, align 64
+  %t27 = select <8 x i1> %active, <8 x i32> splat (i32 1), <8 x i32> %t26
+  store <8 x i32> %t27, ptr %result, align 64
+  br label %end
 b7:
-  br i1 %v50, label %b8, label %b9
+  %t28 = select <8 x i1> %active, <8 x i1> %v50, <8 x i1> zeroinitializer
+  store <8 x i1> %t28, ptr %m8, align 64
+  %t29 = xor <8 x i1> %v50, splat (i1 true)
+  store <8 x float> %v57, ptr %pv82, align 64
+  br label %g8
+g8:
+  %t30 = load <8 x i1>, ptr %m8, align 64
+  %t31 = bitcast <8 x i1> %t30 to i8
+  %t32 = icmp ne i8 %t31, 0
+  br i1 %t32, label %b8, label %b9
 b8:
-  store float %v57, ptr %v53, align 4, !llvm.access.group !0
+  %t33 = load <8 x i1>, ptr %m8, align 64
+  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v57, <8 x ptr> align 4 %v53, <8 x i1> %t33)
+  %t34 = load <8 x float>, ptr %pv82, align 64
+  %t35 = select <8 x i1> %t33, <8 x float> %v57, <8 x float> %t34
+  store <8 x float> %t35, ptr %pv82, align 64
   br label %b9
 b9:
-  %v82 = phi float [ %v57, %b7 ], [ %v57, %b8 ]
-  store float %v82, ptr %p6, align 4, !llvm.access.group !0
-  ret i32 8
+  %v82 = load <8 x float>, ptr %pv82, align 64
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v82, ptr align 4 %p6, <8 x i1> %active)
+  %t36 = load <8 x i32>, ptr %result, align 64
+  %t37 = select <8 x i1> %active, <8 x i32> splat (i32 8), <8 x i32> %t36
+  store <8 x i32> %t37, ptr %result, align 64
+  br label %end
+end:
+  %t38 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t38
 }
 
-define internal i32 @k.region1(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %p10, ptr %p11, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal <8 x i32> @k.region1.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %p10, ptr %p11, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %pv54 = alloca <8 x float>, align 64
+  %ps55 = alloca i32, align 64
+  %m5 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m5, align 64
+  %pv82 = alloca <8 x float>, align 64
+  %result = alloca <8 x i32>, align 64
+  store <8 x i32> zeroinitializer, ptr %result, align 64
+  %s16 = alloca [32 x i8], align 64
+  %s18 = alloca [32 x i8], align 64
+  %s21 = alloca [32 x i8], align 64
+  br label %b0
 b0:
-  %v16 = alloca [4 x i8], align 4
-  %v18 = alloca [4 x i8], align 4
-  %v21 = alloca [4 x i8], align 4
   %v26 = getelementptr inbounds i8, ptr %p5, i64 0
-  %v27 = add i32 %thread_index.x, 0
+  %s27 = add i32 %thread_index.x, 0
   %v28 = lshr i32 32, 1
   %v29 = add i32 %block_size.x, 0
   %v30 = add i32 %block_size.y, 0
-  %v31 = add i32 %thread_index.x, 0
+  %s31 = add i32 %thread_index.x, 0
   %v32 = add i32 %thread_index.y, 0
   %v33 = add i32 %thread_index.z, 0
   %v34 = mul i32 %v33, %v30
   %v35 = add i32 %v34, %v32
   %v36 = mul i32 %v35, %v29
-  %v37 = add i32 %v36, %v31
-  %v38 = and i32 %v37, 31
+  %s37 = add i32 %v36, %s31
+  %t1 = insertelement <8 x i32> poison, i32 %s37, i64 0
+  %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v38 = and <8 x i32> %t3, splat (i32 31)
   %v39 = add i32 32, -1
-  %v40 = and i32 %v38, %v39
-  %v41 = sub i32 %v39, %v40
-  %v42 = icmp eq i32 %v38, 0
-  %v43 = udiv i32 %v27, 32
-  %v44 = zext i32 %v43 to i64
-  %v45 = getelementptr inbounds i32, ptr %v26, i64 %v44
-  %v47 = load float, ptr %p6, align 4, !llvm.access.group !0
-  %v49 = load i32, ptr %p7, align 4, !llvm.access.group !0
+  %t4 = insertelement <8 x i32> poison, i32 %v39, i64 0
+  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v40 = and <8 x i32> %v38, %t5
+  %v41 = sub <8 x i32> %t5, %v40
+  %v42 = icmp eq <8 x i32> %v38, zeroinitializer
+  %t6 = insertelement <8 x i32> poison, i32 %s27, i64 0
+  %t7 = shufflevector <8 x i32> %t6, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t8 = add <8 x i32> %t7, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v43 = udiv <8 x i32> %t8, splat (i32 32)
+  %v44 = zext <8 x i32> %v43 to <8 x i64>
+  %v45 = getelementptr i32, ptr %v26, <8 x i64> %v44
+  %v47 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %p6, <8 x i1> %active, <8 x float> zeroinitializer)
+  %v49 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %p7, <8 x i1> %active, <8 x i32> zeroinitializer)
   br label %b1
 b1:
-  %v51 = bitcast i32 %v49 to float
-  %v52 = fadd float %v47, %v51
+  %v51 = bitcast <8 x i32> %v49 to <8 x float>
+  %v52 = fadd <8 x float> %v47, %v51
   %v53 = sdiv i32 %p10, 2
+  store <8 x float> %v52, ptr %pv54, align 64
+  store i32 %v53, ptr %ps55, align 64
   br label %b2
 b2:
-  %v54 = phi float [ %v52, %b1 ]
-  %v55 = phi i32 [ %v53, %b1 ]
+  %v54 = load <8 x float>, ptr %pv54, align 64
+  %v55 = load i32, ptr %ps55, align 64
   %v56 = icmp sgt i32 %v55, 0
-  br i1 %v56, label %b3, label %b4
+  br i1 %v56, label %e2.0, label %e2.1
+e2.0:
+  br label %b3
+e2.1:
+  br label %b4
 b3:
-  %v57 = bitcast float %v54 to i32
-  %v58 = icmp ugt i32 %v55, %v41
-  %v59 = add i32 %v38, %v55
-  %v60 = select i1 %v58, i32 %v38, i32 %v59
-  store i32 %v55, ptr %p11, align 4, !llvm.access.group !0
-  store float %v54, ptr %p6, align 4, !llvm.access.group !0
-  store i32 %v57, ptr %p8, align 4, !llvm.access.group !0
-  store i32 %v60, ptr %p9, align 4, !llvm.access.group !0
-  ret i32 1
+  %v57 = bitcast <8 x float> %v54 to <8 x i32>
+  %t9 = insertelement <8 x i32> poison, i32 %v55, i64 0
+  %t10 = shufflevector <8 x i32> %t9, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v58 = icmp ugt <8 x i32> %t10, %v41
+  %v59 = add <8 x i32> %v38, %t10
+  %v60 = select <8 x i1> %v58, <8 x i32> %v38, <8 x i32> %v59
+  store i32 %v55, ptr %p11, align 4
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v54, ptr align 4 %p6, <8 x i1> %active)
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v57, ptr align 4 %p8, <8 x i1> %active)
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v60, ptr align 4 %p9, <8 x i1> %active)
+  %t11 = load <8 x i32>, ptr %result, align 64
+  %t12 = select <8 x i1> %active, <8 x i32> splat (i32 1), <8 x i32> %t11
+  store <8 x i32> %t12, ptr %result, align 64
+  br label %end
 b4:
-  br i1 %v42, label %b5, label %b6
+  %t13 = select <8 x i1> %active, <8 x i1> %v42, <8 x i1> zeroinitializer
+  store <8 x i1> %t13, ptr %m5, align 64
+  %t14 = xor <8 x i1> %v42, splat (i1 true)
+  store <8 x float> %v54, ptr %pv82, align 64
+  br label %g5
+g5:
+  %t15 = load <8 x i1>, ptr %m5, align 64
+  %t16 = bitcast <8 x i1> %t15 to i8
+  %t17 = icmp ne i8 %t16, 0
+  br i1 %t17, label %b5, label %b6
 b5:
-  store float %v54, ptr %v45, align 4, !llvm.access.group !0
+  %t18 = load <8 x i1>, ptr %m5, align 64
+  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v54, <8 x ptr> align 4 %v45, <8 x i1> %t18)
+  %t19 = load <8 x float>, ptr %pv82, align 64
+  %t20 = select <8 x i1> %t18, <8 x float> %v54, <8 x float> %t19
+  store <8 x float> %t20, ptr %pv82, align 64
   br label %b6
 b6:
-  %v82 = phi float [ %v54, %b4 ], [ %v54, %b5 ]
-  store float %v82, ptr %p6, align 4, !llvm.access.group !0
-  ret i32 8
+  %v82 = load <8 x float>, ptr %pv82, align 64
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v82, ptr align 4 %p6, <8 x i1> %active)
+  %t21 = load <8 x i32>, ptr %result, align 64
+  %t22 = select <8 x i1> %active, <8 x i32> splat (i32 8), <8 x i32> %t21
+  store <8 x i32> %t22, ptr %result, align 64
+  br label %end
+end:
+  %t23 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t23
 }
 
-define internal i32 @k.region2(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i64 %p7, ptr %p8, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal <8 x i32> @k.region2.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i64 %p7, ptr %p8, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %result = alloca <8 x i32>, align 64
+  store <8 x i32> zeroinitializer, ptr %result, align 64
+  %s16 = alloca [64 x i8], align 64
+  %s17 = alloca [64 x i8], align 64
+  br label %b0
 b0:
-  %v16 = alloca [8 x i8], align 8
-  %v17 = alloca [8 x i8], align 8
   %v18 = add i32 %block_index.x, 0
   %v19 = add i32 %block_size.x, 0
   %v20 = mul i32 %v18, %v19
-  %v21 = add i32 %thread_index.x, 0
-  %v22 = add i32 %v20, %v21
-  %v23 = sext i32 %v22 to i64
-  %v24 = getelementptr inbounds i32, ptr %p0, i64 %v23
+  %s21 = add i32 %thread_index.x, 0
+  %s22 = add i32 %v20, %s21
+  %s23 = sext i32 %s22 to i64
+  %s24 = getelementptr i32, ptr %p0, i64 %s23
   br label %b1
 b1:
   %v26 = and i64 %p7, 4294967295
-  %v27 = load i32, ptr %v24, align 4, !llvm.access.group !0
-  store i64 %v26, ptr %p8, align 8, !llvm.access.group !0
-  store i32 %v27, ptr %p6, align 4, !llvm.access.group !0
-  ret i32 3
+  %v27 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s24, <8 x i1> %active, <8 x i32> zeroinitializer)
+  store i64 %v26, ptr %p8, align 8
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v27, ptr align 4 %p6, <8 x i1> %active)
+  %t1 = load <8 x i32>, ptr %result, align 64
+  %t2 = select <8 x i1> %active, <8 x i32> splat (i32 3), <8 x i32> %t1
+  store <8 x i32> %t2, ptr %result, align 64
+  br label %end
+end:
+  %t3 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t3
 }
 
-define internal i32 @k.region3(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i64 %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal <8 x i32> @k.region3.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i64 %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %ps41 = alloca i32, align 64
+  %m3 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m3, align 64
+  %m4 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m4, align 64
+  %result = alloca <8 x i32>, align 64
+  store <8 x i32> zeroinitializer, ptr %result, align 64
+  %s20 = alloca [32 x i8], align 64
+  %s21 = alloca [64 x i8], align 64
+  %s23 = alloca [64 x i8], align 64
+  %s25 = alloca [64 x i8], align 64
+  br label %b0
 b0:
-  %v20 = alloca [4 x i8], align 4
-  %v21 = alloca [8 x i8], align 8
-  %v23 = alloca [8 x i8], align 8
-  %v25 = alloca [8 x i8], align 8
   %v26 = add i32 %block_index.x, 0
   %v27 = add i32 %block_size.x, 0
   %v28 = mul i32 %v26, %v27
-  %v29 = add i32 %thread_index.x, 0
-  %v30 = add i32 %v28, %v29
-  %v31 = sext i32 %v30 to i64
-  %v32 = getelementptr inbounds i32, ptr %p0, i64 %v31
-  %v33 = getelementptr inbounds i64, ptr %p2, i64 %v31
-  %v34 = getelementptr inbounds i64, ptr %p3, i64 %v31
-  %v36 = load i64, ptr %p7, align 8, !llvm.access.group !0
+  %s29 = add i32 %thread_index.x, 0
+  %s30 = add i32 %v28, %s29
+  %s31 = sext i32 %s30 to i64
+  %s32 = getelementptr i32, ptr %p0, i64 %s31
+  %s33 = getelementptr i64, ptr %p2, i64 %s31
+  %s34 = getelementptr i64, ptr %p3, i64 %s31
+  %v36 = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %p7, <8 x i1> %active, <8 x i64> zeroinitializer)
   br label %b1
 b1:
-  %v38 = and i64 %v36, 4294967295
-  %v39 = add i64 %p9, %v38
-  store i64 %v39, ptr %v33, align 8, !llvm.access.group !0
+  %v38 = and <8 x i64> %v36, splat (i64 4294967295)
+  %t1 = insertelement <8 x i64> poison, i64 %p9, i64 0
+  %t2 = shufflevector <8 x i64> %t1, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v39 = add <8 x i64> %t2, %v38
+  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v39, ptr align 8 %s33, <8 x i1> %active)
+  store i32 0, ptr %ps41, align 64
   br label %b2
 b2:
-  %v41 = phi i32 [ 0, %b1 ]
-  %v42 = load i32, ptr %v32, align 4, !llvm.access.group !0
-  %v43 = icmp slt i32 %v41, %v42
-  br i1 %v43, label %b3, label %b4
+  %v41 = load i32, ptr %ps41, align 64
+  %v42 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s32, <8 x i1> %active, <8 x i32> zeroinitializer)
+  %t3 = insertelement <8 x i32> poison, i32 %v41, i64 0
+  %t4 = shufflevector <8 x i32> %t3, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v43 = icmp slt <8 x i32> %t4, %v42
+  %t5 = select <8 x i1> %active, <8 x i1> %v43, <8 x i1> zeroinitializer
+  store <8 x i1> %t5, ptr %m3, align 64
+  %t6 = xor <8 x i1> %v43, splat (i1 true)
+  %t7 = select <8 x i1> %active, <8 x i1> %t6, <8 x i1> zeroinitializer
+  store <8 x i1> %t7, ptr %m4, align 64
+  br label %g3
+g3:
+  %t8 = load <8 x i1>, ptr %m3, align 64
+  %t9 = bitcast <8 x i1> %t8 to i8
+  %t10 = icmp ne i8 %t9, 0
+  br i1 %t10, label %b3, label %g4
 b3:
-  %v44 = load double, ptr %v34, align 8, !llvm.access.group !0
-  store i32 %v41, ptr %p6, align 4, !llvm.access.group !0
-  store double %v44, ptr %p7, align 8, !llvm.access.group !0
-  store i1 true, ptr %p8, align 1, !llvm.access.group !0
-  ret i32 4
+  %t11 = load <8 x i1>, ptr %m3, align 64
+  %v44 = call <8 x double> @llvm.masked.load.v8f64.p0(ptr align 8 %s34, <8 x i1> %t11, <8 x double> zeroinitializer)
+  %t12 = insertelement <8 x i32> poison, i32 %v41, i64 0
+  %t13 = shufflevector <8 x i32> %t12, <8 x i32> poison, <8 x i32> zeroinitializer
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %t13, ptr align 4 %p6, <8 x i1> %t11)
+  call void @llvm.masked.store.v8f64.p0(<8 x double> %v44, ptr align 8 %p7, <8 x i1> %t11)
+  %t14 = zext <8 x i1> splat (i1 true) to <8 x i8>
+  call void @llvm.masked.store.v8i8.p0(<8 x i8> %t14, ptr align 1 %p8, <8 x i1> %t11)
+  %t15 = load <8 x i32>, ptr %result, align 64
+  %t16 = select <8 x i1> %t11, <8 x i32> splat (i32 4), <8 x i32> %t15
+  store <8 x i32> %t16, ptr %result, align 64
+  br label %g4
+g4:
+  %t17 = load <8 x i1>, ptr %m4, align 64
+  %t18 = bitcast <8 x i1> %t17 to i8
+  %t19 = icmp ne i8 %t18, 0
+  br i1 %t19, label %b4, label %end
 b4:
-  ret i32 6
+  %t20 = load <8 x i1>, ptr %m4, align 64
+  %t21 = load <8 x i32>, ptr %result, align 64
+  %t22 = select <8 x i1> %t20, <8 x i32> splat (i32 6), <8 x i32> %t21
+  store <8 x i32> %t22, ptr %result, align 64
+  br label %end
+end:
+  %t23 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t23
 }
 
-define internal i32 @k.region4(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal <8 x i32> @k.region4.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %result = alloca <8 x i32>, align 64
+  store <8 x i32> zeroinitializer, ptr %result, align 64
+  %s17 = alloca [64 x i8], align 64
+  br label %b0
 b0:
-  %v17 = alloca [8 x i8], align 8
   %v20 = add i32 %block_index.x, 0
   %v21 = add i32 %block_size.x, 0
   %v22 = mul i32 %v20, %v21
-  %v23 = add i32 %thread_index.x, 0
-  %v24 = add i32 %v22, %v23
+  %s23 = add i32 %thread_index.x, 0
+  %s24 = add i32 %v22, %s23
   %v25 = add i32 %block_size.x, 0
   %v26 = add i32 %block_size.y, 0
-  %v27 = add i32 %thread_index.x, 0
+  %s27 = add i32 %thread_index.x, 0
   %v28 = add i32 %thread_index.y, 0
   %v29 = add i32 %thread_index.z, 0
   %v30 = mul i32 %v29, %v26
   %v31 = add i32 %v30, %v28
   %v32 = mul i32 %v31, %v25
-  %v33 = add i32 %v32, %v27
-  %v34 = and i32 %v33, 31
+  %s33 = add i32 %v32, %s27
+  %t1 = insertelement <8 x i32> poison, i32 %s33, i64 0
+  %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v34 = and <8 x i32> %t3, splat (i32 31)
   %v35 = add i32 32, -1
-  %v36 = sext i32 %v24 to i64
-  %v37 = getelementptr inbounds i64, ptr %p3, i64 %v36
+  %s36 = sext i32 %s24 to i64
+  %s37 = getelementptr i64, ptr %p3, i64 %s36
   %v38 = and i32 %v35, 1
-  %v39 = xor i32 %v34, %v38
-  %v40 = add i32 %v34, 32
+  %t4 = insertelement <8 x i32> poison, i32 %v38, i64 0
+  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v39 = xor <8 x i32> %v34, %t5
+  %v40 = add <8 x i32> %v34, splat (i32 32)
   %v41 = xor i32 %v35, -1
-  %v42 = and i32 %v40, %v41
-  %v43 = icmp sge i32 %v39, %v42
-  %v44 = select i1 %v43, i32 %v34, i32 %v39
-  %v45 = load i64, ptr %p6, align 8, !llvm.access.group !0
+  %t6 = insertelement <8 x i32> poison, i32 %v41, i64 0
+  %t7 = shufflevector <8 x i32> %t6, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v42 = and <8 x i32> %v40, %t7
+  %v43 = icmp sge <8 x i32> %v39, %v42
+  %v44 = select <8 x i1> %v43, <8 x i32> %v34, <8 x i32> %v39
+  %v45 = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %p6, <8 x i1> %active, <8 x i64> zeroinitializer)
   br label %b1
 b1:
-  %v47 = load double, ptr %v37, align 8, !llvm.access.group !0
-  %v48 = bitcast double %v47 to i64
-  store i64 %v48, ptr %p8, align 8, !llvm.access.group !0
-  store i32 %v44, ptr %p7, align 4, !llvm.access.group !0
-  ret i32 5
+  %v47 = call <8 x double> @llvm.masked.load.v8f64.p0(ptr align 8 %s37, <8 x i1> %active, <8 x double> zeroinitializer)
+  %v48 = bitcast <8 x double> %v47 to <8 x i64>
+  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v48, ptr align 8 %p8, <8 x i1> %active)
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v44, ptr align 4 %p7, <8 x i1> %active)
+  %t8 = load <8 x i32>, ptr %result, align 64
+  %t9 = select <8 x i1> %active, <8 x i32> splat (i32 5), <8 x i32> %t8
+  store <8 x i32> %t9, ptr %result, align 64
+  br label %end
+end:
+  %t10 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t10
 }
 
-define internal i32 @k.region5(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal <8 x i32> @k.region5.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %pv42 = alloca <8 x i32>, align 64
+  %m3 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m3, align 64
+  %m4 = alloca <8 x i1>, align 64
+  store <8 x i1> zeroinitializer, ptr %m4, align 64
+  %result = alloca <8 x i32>, align 64
+  store <8 x i32> zeroinitializer, ptr %result, align 64
+  %s18 = alloca [32 x i8], align 64
+  %s19 = alloca [64 x i8], align 64
+  %s23 = alloca [64 x i8], align 64
+  br label %b0
 b0:
-  %v18 = alloca [4 x i8], align 4
-  %v19 = alloca [8 x i8], align 8
-  %v23 = alloca [8 x i8], align 8
   %v24 = add i32 %block_index.x, 0
   %v25 = add i32 %block_size.x, 0
   %v26 = mul i32 %v24, %v25
-  %v27 = add i32 %thread_index.x, 0
-  %v28 = add i32 %v26, %v27
-  %v29 = sext i32 %v28 to i64
-  %v30 = getelementptr inbounds i32, ptr %p0, i64 %v29
-  %v31 = getelementptr inbounds i64, ptr %p3, i64 %v29
-  %v32 = load i32, ptr %p6, align 4, !llvm.access.group !0
-  %v34 = load double, ptr %p7, align 8, !llvm.access.group !0
-  %v36 = load i64, ptr %p8, align 8, !llvm.access.group !0
+  %s27 = add i32 %thread_index.x, 0
+  %s28 = add i32 %v26, %s27
+  %s29 = sext i32 %s28 to i64
+  %s30 = getelementptr i32, ptr %p0, i64 %s29
+  %s31 = getelementptr i64, ptr %p3, i64 %s29
+  %v32 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %p6, <8 x i1> %active, <8 x i32> zeroinitializer)
+  %v34 = call <8 x double> @llvm.masked.load.v8f64.p0(ptr align 8 %p7, <8 x i1> %active, <8 x double> zeroinitializer)
+  %v36 = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %p8, <8 x i1> %active, <8 x i64> zeroinitializer)
   br label %b1
 b1:
-  %v38 = bitcast i64 %v36 to double
-  %v39 = fadd double %v34, %v38
-  store double %v39, ptr %v31, align 8, !llvm.access.group !0
-  %v41 = add i32 %v32, 1
+  %v38 = bitcast <8 x i64> %v36 to <8 x double>
+  %v39 = fadd <8 x double> %v34, %v38
+  call void @llvm.masked.store.v8f64.p0(<8 x double> %v39, ptr align 8 %s31, <8 x i1> %active)
+  %v41 = add <8 x i32> %v32, splat (i32 1)
+  store <8 x i32> %v41, ptr %pv42, align 64
   br label %b2
 b2:
-  %v42 = phi i32 [ %v41, %b1 ]
-  %v43 = load i32, ptr %v30, align 4, !llvm.access.group !0
-  %v44 = icmp slt i32 %v42, %v43
-  br i1 %v44, label %b3, label %b4
+  %v42 = load <8 x i32>, ptr %pv42, align 64
+  %v43 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s30, <8 x i1> %active, <8 x i32> zeroinitializer)
+  %v44 = icmp slt <8 x i32> %v42, %v43
+  %t1 = select <8 x i1> %active, <8 x i1> %v44, <8 x i1> zeroinitializer
+  store <8 x i1> %t1, ptr %m3, align 64
+  %t2 = xor <8 x i1> %v44, splat (i1 true)
+  %t3 = select <8 x i1> %active, <8 x i1> %t2, <8 x i1> zeroinitializer
+  store <8 x i1> %t3, ptr %m4, align 64
+  br label %g3
+g3:
+  %t4 = load <8 x i1>, ptr %m3, align 64
+  %t5 = bitcast <8 x i1> %t4 to i8
+  %t6 = icmp ne i8 %t5, 0
+  br i1 %t6, label %b3, label %g4
 b3:
-  %v45 = load double, ptr %v31, align 8, !llvm.access.group !0
-  store i32 %v42, ptr %p6, align 4, !llvm.access.group !0
-  store double %v45, ptr %p7, align 8, !llvm.access.group !0
-  store i1 true, ptr %p9, align 1, !llvm.access.group !0
-  ret i32 4
+  %t7 = load <8 x i1>, ptr %m3, align 64
+  %v45 = call <8 x double> @llvm.masked.load.v8f64.p0(ptr align 8 %s31, <8 x i1> %t7, <8 x double> zeroinitializer)
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v42, ptr align 4 %p6, <8 x i1> %t7)
+  call void @llvm.masked.store.v8f64.p0(<8 x double> %v45, ptr align 8 %p7, <8 x i1> %t7)
+  %t8 = zext <8 x i1> splat (i1 true) to <8 x i8>
+  call void @llvm.masked.store.v8i8.p0(<8 x i8> %t8, ptr align 1 %p9, <8 x i1> %t7)
+  %t9 = load <8 x i32>, ptr %result, align 64
+  %t10 = select <8 x i1> %t7, <8 x i32> splat (i32 4), <8 x i32> %t9
+  store <8 x i32> %t10, ptr %result, align 64
+  br label %g4
+g4:
+  %t11 = load <8 x i1>, ptr %m4, align 64
+  %t12 = bitcast <8 x i1> %t11 to i8
+  %t13 = icmp ne i8 %t12, 0
+  br i1 %t13, label %b4, label %end
 b4:
-  ret i32 6
+  %t14 = load <8 x i1>, ptr %m4, align 64
+  %t15 = load <8 x i32>, ptr %result, align 64
+  %t16 = select <8 x i1> %t14, <8 x i32> splat (i32 6), <8 x i32> %t15
+  store <8 x i32> %t16, ptr %result, align 64
+  br label %end
+end:
+  %t17 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t17
 }
 
-define internal i32 @k.region6(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal <8 x i32> @k.region6.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %result = alloca <8 x i32>, align 64
+  store <8 x i32> zeroinitializer, ptr %result, align 64
+  br label %b0
 b0:
   %v16 = add i32 %block_index.x, 0
   %v17 = add i32 %block_size.x, 0
   %v18 = mul i32 %v16, %v17
-  %v19 = add i32 %thread_index.x, 0
-  %v20 = add i32 %v18, %v19
-  %v21 = sext i32 %v20 to i64
-  %v22 = getelementptr inbounds i64, ptr %p3, i64 %v21
+  %s19 = add i32 %thread_index.x, 0
+  %s20 = add i32 %v18, %s19
+  %s21 = sext i32 %s20 to i64
+  %s22 = getelementptr i64, ptr %p3, i64 %s21
   br label %b1
 b1:
-  %v23 = load double, ptr %v22, align 8, !llvm.access.group !0
-  %v24 = bitcast double %v23 to i64
-  store i64 %v24, ptr %p6, align 8, !llvm.access.group !0
-  ret i32 7
+  %v23 = call <8 x double> @llvm.masked.load.v8f64.p0(ptr align 8 %s22, <8 x i1> %active, <8 x double> zeroinitializer)
+  %v24 = bitcast <8 x double> %v23 to <8 x i64>
+  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v24, ptr align 8 %p6, <8 x i1> %active)
+  %t1 = load <8 x i32>, ptr %result, align 64
+  %t2 = select <8 x i1> %active, <8 x i32> splat (i32 7), <8 x i32> %t1
+  store <8 x i32> %t2, ptr %result, align 64
+  br label %end
+end:
+  %t3 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t3
 }
 
-define internal i32 @k.region7(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal <8 x i32> @k.region7.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %result = alloca <8 x i32>, align 64
+  store <8 x i32> zeroinitializer, ptr %result, align 64
+  %s15 = alloca [64 x i8], align 64
+  br label %b0
 b0:
-  %v15 = alloca [8 x i8], align 8
   %v16 = add i32 %block_index.x, 0
   %v17 = add i32 %block_size.x, 0
   %v18 = mul i32 %v16, %v17
-  %v19 = add i32 %thread_index.x, 0
-  %v20 = add i32 %v18, %v19
-  %v21 = sext i32 %v20 to i64
-  %v22 = getelementptr inbounds i64, ptr %p2, i64 %v21
-  %v23 = load i64, ptr %p6, align 8, !llvm.access.group !0
+  %s19 = add i32 %thread_index.x, 0
+  %s20 = add i32 %v18, %s19
+  %s21 = sext i32 %s20 to i64
+  %s22 = getelementptr i64, ptr %p2, i64 %s21
+  %v23 = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %p6, <8 x i1> %active, <8 x i64> zeroinitializer)
   br label %b1
 b1:
-  %v25 = load i64, ptr %v22, align 8, !llvm.access.group !0
-  %v26 = add i64 %v25, %v23
-  store i64 %v26, ptr %v22, align 8, !llvm.access.group !0
-  ret i32 9
+  %v25 = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %s22, <8 x i1> %active, <8 x i64> zeroinitializer)
+  %v26 = add <8 x i64> %v25, %v23
+  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v26, ptr align 8 %s22, <8 x i1> %active)
+  %t1 = load <8 x i32>, ptr %result, align 64
+  %t2 = select <8 x i1> %active, <8 x i32> splat (i32 9), <8 x i32> %t1
+  store <8 x i32> %t2, ptr %result, align 64
+  br label %end
+end:
+  %t3 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t3
 }
 
-define internal i32 @k.region8(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z) alwaysinline #0 {
+define internal <8 x i32> @k.region8.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+entry:
+  %result = alloca <8 x i32>, align 64
+  store <8 x i32> zeroinitializer, ptr %result, align 64
+  %s15 = alloca [32 x i8], align 64
+  br label %b0
 b0:
-  %v15 = alloca [4 x i8], align 4
   %v20 = getelementptr inbounds i8, ptr %p5, i64 0
   %v21 = add i32 %block_index.x, 0
   %v22 = add i32 %block_size.x, 0
   %v23 = mul i32 %v21, %v22
-  %v24 = add i32 %thread_index.x, 0
-  %v25 = add i32 %v23, %v24
-  %v26 = sext i32 %v25 to i64
-  %v27 = getelementptr inbounds i32, ptr %p1, i64 %v26
-  %v28 = load float, ptr %p6, align 4, !llvm.access.group !0
+  %s24 = add i32 %thread_index.x, 0
+  %s25 = add i32 %v23, %s24
+  %s26 = sext i32 %s25 to i64
+  %s27 = getelementptr i32, ptr %p1, i64 %s26
+  %v28 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %p6, <8 x i1> %active, <8 x float> zeroinitializer)
   br label %b1
 b1:
   %v30 = load float, ptr %v20, align 4, !llvm.access.group !0
-  store float %v30, ptr %v27, align 4, !llvm.access.group !0
-  %v32 = fcmp ogt float %v28, 0x4008000000000000
-  store i1 %v32, ptr %p7, align 1, !llvm.access.group !0
-  ret i32 2
+  %t1 = insertelement <8 x float> poison, float %v30, i64 0
+  %t2 = shufflevector <8 x float> %t1, <8 x float> poison, <8 x i32> zeroinitializer
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %t2, ptr align 4 %s27, <8 x i1> %active)
+  %v32 = fcmp ogt <8 x float> %v28, splat (float 0x4008000000000000)
+  %t3 = zext <8 x i1> %v32 to <8 x i8>
+  call void @llvm.masked.store.v8i8.p0(<8 x i8> %t3, ptr align 1 %p7, <8 x i1> %active)
+  %t4 = load <8 x i32>, ptr %result, align 64
+  %t5 = select <8 x i1> %active, <8 x i32> splat (i32 2), <8 x i32> %t4
+  store <8 x i32> %t5, ptr %result, align 64
+  br label %end
+end:
+  %t6 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t6
 }
 
 define void @k(ptr noalias readonly %arguments, ptr noalias readonly %launch, i64 %begin, i64 %end) #0 {
@@ -473,19 +733,35 @@ r0.row:
   %r0.count = select i1 %r0.fits, i32 %r0.left, i32 %r0.room
   br label %r0.item
 r0.item:
-  %r0.j = phi i32 [ 0, %r0.row ], [ %r0.j.next, %r0.item ]
+  %r0.j = phi i32 [ 0, %r0.row ], [ %r0.j.next, %r0.latch ]
   %r0.x = add nuw nsw i32 %r0.x0, %r0.j
   %r0.j64 = zext nneg i32 %r0.j to i64
   %r0.i = add nuw nsw i64 %r0.f, %r0.j64
   %r0.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r0.i
   %r0.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r0.i
   %r0.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r0.i
-  %r0.next = call i32 @k.region0(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r0.c0, ptr %r0.c4, ptr %r0.c5, ptr %w.u0, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r0.space = sub nuw i32 %r0.count, %r0.j
+  %r0.space.one = insertelement <8 x i32> poison, i32 %r0.space, i64 0
+  %r0.space.all = shufflevector <8 x i32> %r0.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r0.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.space.all
+  %r0.is.whole = icmp uge i32 %r0.space, 8
+  br i1 %r0.is.whole, label %r0.vector, label %r0.part
+r0.vector:
+  %r0.all.vector = call <8 x i32> @k.region0.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r0.c0, ptr %r0.c4, ptr %r0.c5, ptr %w.u0, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  br label %r0.kept
+r0.part:
+  %r0.all.part = call <8 x i32> @k.region0.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r0.c0, ptr %r0.c4, ptr %r0.c5, ptr %w.u0, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r0.active) noinline
+  br label %r0.kept
+r0.kept:
+  %r0.all = phi <8 x i32> [ %r0.all.vector, %r0.vector ], [ %r0.all.part, %r0.part ]
+  %r0.next = extractelement <8 x i32> %r0.all, i64 0
   %r0.s = getelementptr inbounds i32, ptr %states, i64 %r0.i
-  store i32 %r0.next, ptr %r0.s, align 4, !llvm.access.group !0
-  %r0.j.next = add nuw nsw i32 %r0.j, 1
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %r0.all, ptr align 4 %r0.s, <8 x i1> %r0.active)
+  br label %r0.latch
+r0.latch:
+  %r0.j.next = add nuw nsw i32 %r0.j, 8
   %r0.j.more = icmp ult i32 %r0.j.next, %r0.count
-  br i1 %r0.j.more, label %r0.item, label %r0.row.end, !llvm.loop !1
+  br i1 %r0.j.more, label %r0.item, label %r0.row.end
 r0.row.end:
   %r0.count64 = zext nneg i32 %r0.count to i64
   %r0.f.next = add nuw nsw i64 %r0.f, %r0.count64
@@ -536,7 +812,7 @@ r1.row:
   %r1.count = select i1 %r1.fits, i32 %r1.left, i32 %r1.room
   br label %r1.item
 r1.item:
-  %r1.j = phi i32 [ 0, %r1.row ], [ %r1.j.next, %r1.item ]
+  %r1.j = phi i32 [ 0, %r1.row ], [ %r1.j.next, %r1.latch ]
   %r1.x = add nuw nsw i32 %r1.x0, %r1.j
   %r1.j64 = zext nneg i32 %r1.j to i64
   %r1.i = add nuw nsw i64 %r1.f, %r1.j64
@@ -544,11 +820,27 @@ r1.item:
   %r1.c1 = getelementptr inbounds [4 x i8], ptr %c1, i64 %r1.i
   %r1.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r1.i
   %r1.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r1.i
-  %r1.next = call i32 @k.region1(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r1.c0, ptr %r1.c1, ptr %r1.c4, ptr %r1.c5, i32 %r1.u0, ptr %w.u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r1.space = sub nuw i32 %r1.count, %r1.j
+  %r1.space.one = insertelement <8 x i32> poison, i32 %r1.space, i64 0
+  %r1.space.all = shufflevector <8 x i32> %r1.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r1.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r1.space.all
+  %r1.is.whole = icmp uge i32 %r1.space, 8
+  br i1 %r1.is.whole, label %r1.vector, label %r1.part
+r1.vector:
+  %r1.all.vector = call <8 x i32> @k.region1.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r1.c0, ptr %r1.c1, ptr %r1.c4, ptr %r1.c5, i32 %r1.u0, ptr %w.u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  br label %r1.kept
+r1.part:
+  %r1.all.part = call <8 x i32> @k.region1.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r1.c0, ptr %r1.c1, ptr %r1.c4, ptr %r1.c5, i32 %r1.u0, ptr %w.u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r1.active) noinline
+  br label %r1.kept
+r1.kept:
+  %r1.all = phi <8 x i32> [ %r1.all.vector, %r1.vector ], [ %r1.all.part, %r1.part ]
+  %r1.next = extractelement <8 x i32> %r1.all, i64 0
   store i32 %r1.next, ptr %next.u, align 4, !llvm.access.group !0
-  %r1.j.next = add nuw nsw i32 %r1.j, 1
+  br label %r1.latch
+r1.latch:
+  %r1.j.next = add nuw nsw i32 %r1.j, 8
   %r1.j.more = icmp ult i32 %r1.j.next, %r1.count
-  br i1 %r1.j.more, label %r1.item, label %r1.row.end, !llvm.loop !3
+  br i1 %r1.j.more, label %r1.item, label %r1.row.end
 r1.row.end:
   %r1.count64 = zext nneg i32 %r1.count to i64
   %r1.f.next = add nuw nsw i64 %r1.f, %r1.count64
@@ -601,15 +893,31 @@ r2.row:
   %r2.count = select i1 %r2.fits, i32 %r2.left, i32 %r2.room
   br label %r2.item
 r2.item:
-  %r2.j = phi i32 [ 0, %r2.row ], [ %r2.j.next, %r2.item ]
+  %r2.j = phi i32 [ 0, %r2.row ], [ %r2.j.next, %r2.latch ]
   %r2.x = add nuw nsw i32 %r2.x0, %r2.j
   %r2.j64 = zext nneg i32 %r2.j to i64
   %r2.i = add nuw nsw i64 %r2.f, %r2.j64
   %r2.c4 = getelementptr inbounds [4 x i8], ptr %c4, i64 %r2.i
-  %r2.next = call i32 @k.region2(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c4, i64 %r2.u1, ptr %w.u2, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %r2.j.next = add nuw nsw i32 %r2.j, 1
+  %r2.space = sub nuw i32 %r2.count, %r2.j
+  %r2.space.one = insertelement <8 x i32> poison, i32 %r2.space, i64 0
+  %r2.space.all = shufflevector <8 x i32> %r2.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r2.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r2.space.all
+  %r2.is.whole = icmp uge i32 %r2.space, 8
+  br i1 %r2.is.whole, label %r2.vector, label %r2.part
+r2.vector:
+  %r2.all.vector = call <8 x i32> @k.region2.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c4, i64 %r2.u1, ptr %w.u2, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  br label %r2.kept
+r2.part:
+  %r2.all.part = call <8 x i32> @k.region2.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c4, i64 %r2.u1, ptr %w.u2, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r2.active) noinline
+  br label %r2.kept
+r2.kept:
+  %r2.all = phi <8 x i32> [ %r2.all.vector, %r2.vector ], [ %r2.all.part, %r2.part ]
+  %r2.next = extractelement <8 x i32> %r2.all, i64 0
+  br label %r2.latch
+r2.latch:
+  %r2.j.next = add nuw nsw i32 %r2.j, 8
   %r2.j.more = icmp ult i32 %r2.j.next, %r2.count
-  br i1 %r2.j.more, label %r2.item, label %r2.row.end, !llvm.loop !5
+  br i1 %r2.j.more, label %r2.item, label %r2.row.end
 r2.row.end:
   %r2.count64 = zext nneg i32 %r2.count to i64
   %r2.f.next = add nuw nsw i64 %r2.f, %r2.count64
@@ -661,19 +969,35 @@ r3.row:
   %r3.count = select i1 %r3.fits, i32 %r3.left, i32 %r3.room
   br label %r3.item
 r3.item:
-  %r3.j = phi i32 [ 0, %r3.row ], [ %r3.j.next, %r3.item ]
+  %r3.j = phi i32 [ 0, %r3.row ], [ %r3.j.next, %r3.latch ]
   %r3.x = add nuw nsw i32 %r3.x0, %r3.j
   %r3.j64 = zext nneg i32 %r3.j to i64
   %r3.i = add nuw nsw i64 %r3.f, %r3.j64
   %r3.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r3.i
   %r3.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r3.i
   %r3.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r3.i
-  %r3.next = call i32 @k.region3(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r3.c0, ptr %r3.c2, ptr %r3.c6, i64 %r3.u2, i32 %r3.x, i32 %r3.y, i32 %r3.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r3.space = sub nuw i32 %r3.count, %r3.j
+  %r3.space.one = insertelement <8 x i32> poison, i32 %r3.space, i64 0
+  %r3.space.all = shufflevector <8 x i32> %r3.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r3.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r3.space.all
+  %r3.is.whole = icmp uge i32 %r3.space, 8
+  br i1 %r3.is.whole, label %r3.vector, label %r3.part
+r3.vector:
+  %r3.all.vector = call <8 x i32> @k.region3.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r3.c0, ptr %r3.c2, ptr %r3.c6, i64 %r3.u2, i32 %r3.x, i32 %r3.y, i32 %r3.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  br label %r3.kept
+r3.part:
+  %r3.all.part = call <8 x i32> @k.region3.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r3.c0, ptr %r3.c2, ptr %r3.c6, i64 %r3.u2, i32 %r3.x, i32 %r3.y, i32 %r3.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r3.active) noinline
+  br label %r3.kept
+r3.kept:
+  %r3.all = phi <8 x i32> [ %r3.all.vector, %r3.vector ], [ %r3.all.part, %r3.part ]
+  %r3.next = extractelement <8 x i32> %r3.all, i64 0
   %r3.s = getelementptr inbounds i32, ptr %states, i64 %r3.i
-  store i32 %r3.next, ptr %r3.s, align 4, !llvm.access.group !0
-  %r3.j.next = add nuw nsw i32 %r3.j, 1
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %r3.all, ptr align 4 %r3.s, <8 x i1> %r3.active)
+  br label %r3.latch
+r3.latch:
+  %r3.j.next = add nuw nsw i32 %r3.j, 8
   %r3.j.more = icmp ult i32 %r3.j.next, %r3.count
-  br i1 %r3.j.more, label %r3.item, label %r3.row.end, !llvm.loop !7
+  br i1 %r3.j.more, label %r3.item, label %r3.row.end
 r3.row.end:
   %r3.count64 = zext nneg i32 %r3.count to i64
   %r3.f.next = add nuw nsw i64 %r3.f, %r3.count64
@@ -724,17 +1048,33 @@ r4.row:
   %r4.count = select i1 %r4.fits, i32 %r4.left, i32 %r4.room
   br label %r4.item
 r4.item:
-  %r4.j = phi i32 [ 0, %r4.row ], [ %r4.j.next, %r4.item ]
+  %r4.j = phi i32 [ 0, %r4.row ], [ %r4.j.next, %r4.latch ]
   %r4.x = add nuw nsw i32 %r4.x0, %r4.j
   %r4.j64 = zext nneg i32 %r4.j to i64
   %r4.i = add nuw nsw i64 %r4.f, %r4.j64
   %r4.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r4.i
   %r4.c5 = getelementptr inbounds [4 x i8], ptr %c5, i64 %r4.i
   %r4.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r4.i
-  %r4.next = call i32 @k.region4(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c3, ptr %r4.c5, ptr %r4.c7, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %r4.j.next = add nuw nsw i32 %r4.j, 1
+  %r4.space = sub nuw i32 %r4.count, %r4.j
+  %r4.space.one = insertelement <8 x i32> poison, i32 %r4.space, i64 0
+  %r4.space.all = shufflevector <8 x i32> %r4.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r4.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r4.space.all
+  %r4.is.whole = icmp uge i32 %r4.space, 8
+  br i1 %r4.is.whole, label %r4.vector, label %r4.part
+r4.vector:
+  %r4.all.vector = call <8 x i32> @k.region4.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c3, ptr %r4.c5, ptr %r4.c7, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  br label %r4.kept
+r4.part:
+  %r4.all.part = call <8 x i32> @k.region4.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c3, ptr %r4.c5, ptr %r4.c7, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r4.active) noinline
+  br label %r4.kept
+r4.kept:
+  %r4.all = phi <8 x i32> [ %r4.all.vector, %r4.vector ], [ %r4.all.part, %r4.part ]
+  %r4.next = extractelement <8 x i32> %r4.all, i64 0
+  br label %r4.latch
+r4.latch:
+  %r4.j.next = add nuw nsw i32 %r4.j, 8
   %r4.j.more = icmp ult i32 %r4.j.next, %r4.count
-  br i1 %r4.j.more, label %r4.item, label %r4.row.end, !llvm.loop !9
+  br i1 %r4.j.more, label %r4.item, label %r4.row.end
 r4.row.end:
   %r4.count64 = zext nneg i32 %r4.count to i64
   %r4.f.next = add nuw nsw i64 %r4.f, %r4.count64
@@ -785,7 +1125,7 @@ r5.row:
   %r5.count = select i1 %r5.fits, i32 %r5.left, i32 %r5.room
   br label %r5.item
 r5.item:
-  %r5.j = phi i32 [ 0, %r5.row ], [ %r5.j.next, %r5.item ]
+  %r5.j = phi i32 [ 0, %r5.row ], [ %r5.j.next, %r5.latch ]
   %r5.x = add nuw nsw i32 %r5.x0, %r5.j
   %r5.j64 = zext nneg i32 %r5.j to i64
   %r5.i = add nuw nsw i64 %r5.f, %r5.j64
@@ -793,12 +1133,28 @@ r5.item:
   %r5.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r5.i
   %r5.c3 = getelementptr inbounds [8 x i8], ptr %c3, i64 %r5.i
   %r5.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r5.i
-  %r5.next = call i32 @k.region5(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r5.c0, ptr %r5.c2, ptr %r5.c3, ptr %r5.c6, i32 %r5.x, i32 %r5.y, i32 %r5.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
+  %r5.space = sub nuw i32 %r5.count, %r5.j
+  %r5.space.one = insertelement <8 x i32> poison, i32 %r5.space, i64 0
+  %r5.space.all = shufflevector <8 x i32> %r5.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r5.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r5.space.all
+  %r5.is.whole = icmp uge i32 %r5.space, 8
+  br i1 %r5.is.whole, label %r5.vector, label %r5.part
+r5.vector:
+  %r5.all.vector = call <8 x i32> @k.region5.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r5.c0, ptr %r5.c2, ptr %r5.c3, ptr %r5.c6, i32 %r5.x, i32 %r5.y, i32 %r5.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  br label %r5.kept
+r5.part:
+  %r5.all.part = call <8 x i32> @k.region5.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r5.c0, ptr %r5.c2, ptr %r5.c3, ptr %r5.c6, i32 %r5.x, i32 %r5.y, i32 %r5.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r5.active) noinline
+  br label %r5.kept
+r5.kept:
+  %r5.all = phi <8 x i32> [ %r5.all.vector, %r5.vector ], [ %r5.all.part, %r5.part ]
+  %r5.next = extractelement <8 x i32> %r5.all, i64 0
   %r5.s = getelementptr inbounds i32, ptr %states, i64 %r5.i
-  store i32 %r5.next, ptr %r5.s, align 4, !llvm.access.group !0
-  %r5.j.next = add nuw nsw i32 %r5.j, 1
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %r5.all, ptr align 4 %r5.s, <8 x i1> %r5.active)
+  br label %r5.latch
+r5.latch:
+  %r5.j.next = add nuw nsw i32 %r5.j, 8
   %r5.j.more = icmp ult i32 %r5.j.next, %r5.count
-  br i1 %r5.j.more, label %r5.item, label %r5.row.end, !llvm.loop !11
+  br i1 %r5.j.more, label %r5.item, label %r5.row.end
 r5.row.end:
   %r5.count64 = zext nneg i32 %r5.count to i64
   %r5.f.next = add nuw nsw i64 %r5.f, %r5.count64
@@ -847,15 +1203,31 @@ r6.row:
   %r6.count = select i1 %r6.fits, i32 %r6.left, i32 %r6.room
   br label %r6.item
 r6.item:
-  %r6.j = phi i32 [ 0, %r6.row ], [ %r6.j.next, %r6.item ]
+  %r6.j = phi i32 [ 0, %r6.row ], [ %r6.j.next, %r6.latch ]
   %r6.x = add nuw nsw i32 %r6.x0, %r6.j
   %r6.j64 = zext nneg i32 %r6.j to i64
   %r6.i = add nuw nsw i64 %r6.f, %r6.j64
   %r6.c7 = getelementptr inbounds [8 x i8], ptr %c7, i64 %r6.i
-  %r6.next = call i32 @k.region6(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c7, i32 %r6.x, i32 %r6.y, i32 %r6.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %r6.j.next = add nuw nsw i32 %r6.j, 1
+  %r6.space = sub nuw i32 %r6.count, %r6.j
+  %r6.space.one = insertelement <8 x i32> poison, i32 %r6.space, i64 0
+  %r6.space.all = shufflevector <8 x i32> %r6.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r6.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r6.space.all
+  %r6.is.whole = icmp uge i32 %r6.space, 8
+  br i1 %r6.is.whole, label %r6.vector, label %r6.part
+r6.vector:
+  %r6.all.vector = call <8 x i32> @k.region6.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c7, i32 %r6.x, i32 %r6.y, i32 %r6.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  br label %r6.kept
+r6.part:
+  %r6.all.part = call <8 x i32> @k.region6.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c7, i32 %r6.x, i32 %r6.y, i32 %r6.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r6.active) noinline
+  br label %r6.kept
+r6.kept:
+  %r6.all = phi <8 x i32> [ %r6.all.vector, %r6.vector ], [ %r6.all.part, %r6.part ]
+  %r6.next = extractelement <8 x i32> %r6.all, i64 0
+  br label %r6.latch
+r6.latch:
+  %r6.j.next = add nuw nsw i32 %r6.j, 8
   %r6.j.more = icmp ult i32 %r6.j.next, %r6.count
-  br i1 %r6.j.more, label %r6.item, label %r6.row.end, !llvm.loop !13
+  br i1 %r6.j.more, label %r6.item, label %r6.row.end
 r6.row.end:
   %r6.count64 = zext nneg i32 %r6.count to i64
   %r6.f.next = add nuw nsw i64 %r6.f, %r6.count64
@@ -906,15 +1278,31 @@ r7.row:
   %r7.count = select i1 %r7.fits, i32 %r7.left, i32 %r7.room
   br label %r7.item
 r7.item:
-  %r7.j = phi i32 [ 0, %r7.row ], [ %r7.j.next, %r7.item ]
+  %r7.j = phi i32 [ 0, %r7.row ], [ %r7.j.next, %r7.latch ]
   %r7.x = add nuw nsw i32 %r7.x0, %r7.j
   %r7.j64 = zext nneg i32 %r7.j to i64
   %r7.i = add nuw nsw i64 %r7.f, %r7.j64
   %r7.c2 = getelementptr inbounds [8 x i8], ptr %c2, i64 %r7.i
-  %r7.next = call i32 @k.region7(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c2, i32 %r7.x, i32 %r7.y, i32 %r7.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %r7.j.next = add nuw nsw i32 %r7.j, 1
+  %r7.space = sub nuw i32 %r7.count, %r7.j
+  %r7.space.one = insertelement <8 x i32> poison, i32 %r7.space, i64 0
+  %r7.space.all = shufflevector <8 x i32> %r7.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r7.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r7.space.all
+  %r7.is.whole = icmp uge i32 %r7.space, 8
+  br i1 %r7.is.whole, label %r7.vector, label %r7.part
+r7.vector:
+  %r7.all.vector = call <8 x i32> @k.region7.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c2, i32 %r7.x, i32 %r7.y, i32 %r7.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  br label %r7.kept
+r7.part:
+  %r7.all.part = call <8 x i32> @k.region7.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c2, i32 %r7.x, i32 %r7.y, i32 %r7.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r7.active) noinline
+  br label %r7.kept
+r7.kept:
+  %r7.all = phi <8 x i32> [ %r7.all.vector, %r7.vector ], [ %r7.all.part, %r7.part ]
+  %r7.next = extractelement <8 x i32> %r7.all, i64 0
+  br label %r7.latch
+r7.latch:
+  %r7.j.next = add nuw nsw i32 %r7.j, 8
   %r7.j.more = icmp ult i32 %r7.j.next, %r7.count
-  br i1 %r7.j.more, label %r7.item, label %r7.row.end, !llvm.loop !15
+  br i1 %r7.j.more, label %r7.item, label %r7.row.end
 r7.row.end:
   %r7.count64 = zext nneg i32 %r7.count to i64
   %r7.f.next = add nuw nsw i64 %r7.f, %r7.count64
@@ -963,16 +1351,32 @@ r8.row:
   %r8.count = select i1 %r8.fits, i32 %r8.left, i32 %r8.room
   br label %r8.item
 r8.item:
-  %r8.j = phi i32 [ 0, %r8.row ], [ %r8.j.next, %r8.item ]
+  %r8.j = phi i32 [ 0, %r8.row ], [ %r8.j.next, %r8.latch ]
   %r8.x = add nuw nsw i32 %r8.x0, %r8.j
   %r8.j64 = zext nneg i32 %r8.j to i64
   %r8.i = add nuw nsw i64 %r8.f, %r8.j64
   %r8.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r8.i
   %r8.c6 = getelementptr inbounds [1 x i8], ptr %c6, i64 %r8.i
-  %r8.next = call i32 @k.region8(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c6, i32 %r8.x, i32 %r8.y, i32 %r8.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z)
-  %r8.j.next = add nuw nsw i32 %r8.j, 1
+  %r8.space = sub nuw i32 %r8.count, %r8.j
+  %r8.space.one = insertelement <8 x i32> poison, i32 %r8.space, i64 0
+  %r8.space.all = shufflevector <8 x i32> %r8.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r8.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r8.space.all
+  %r8.is.whole = icmp uge i32 %r8.space, 8
+  br i1 %r8.is.whole, label %r8.vector, label %r8.part
+r8.vector:
+  %r8.all.vector = call <8 x i32> @k.region8.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c6, i32 %r8.x, i32 %r8.y, i32 %r8.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  br label %r8.kept
+r8.part:
+  %r8.all.part = call <8 x i32> @k.region8.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c6, i32 %r8.x, i32 %r8.y, i32 %r8.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r8.active) noinline
+  br label %r8.kept
+r8.kept:
+  %r8.all = phi <8 x i32> [ %r8.all.vector, %r8.vector ], [ %r8.all.part, %r8.part ]
+  %r8.next = extractelement <8 x i32> %r8.all, i64 0
+  br label %r8.latch
+r8.latch:
+  %r8.j.next = add nuw nsw i32 %r8.j, 8
   %r8.j.more = icmp ult i32 %r8.j.next, %r8.count
-  br i1 %r8.j.more, label %r8.item, label %r8.row.end, !llvm.loop !17
+  br i1 %r8.j.more, label %r8.item, label %r8.row.end
 r8.row.end:
   %r8.count64 = zext nneg i32 %r8.count to i64
   %r8.f.next = add nuw nsw i64 %r8.f, %r8.count64
@@ -1036,33 +1440,6 @@ block.end:
 done:
   ret void
 }
-
-!1 = distinct !{!1, !2, !{!"llvm.loop.interleave.count", i32 1}}
-!2 = !{!"llvm.loop.parallel_accesses", !0}
-
-!3 = distinct !{!3, !4, !{!"llvm.loop.interleave.count", i32 1}}
-!4 = !{!"llvm.loop.parallel_accesses", !0}
-
-!5 = distinct !{!5, !6, !{!"llvm.loop.interleave.count", i32 1}}
-!6 = !{!"llvm.loop.parallel_accesses", !0}
-
-!7 = distinct !{!7, !8, !{!"llvm.loop.interleave.count", i32 1}}
-!8 = !{!"llvm.loop.parallel_accesses", !0}
-
-!9 = distinct !{!9, !10, !{!"llvm.loop.interleave.count", i32 1}}
-!10 = !{!"llvm.loop.parallel_accesses", !0}
-
-!11 = distinct !{!11, !12, !{!"llvm.loop.interleave.count", i32 1}}
-!12 = !{!"llvm.loop.parallel_accesses", !0}
-
-!13 = distinct !{!13, !14, !{!"llvm.loop.interleave.count", i32 1}}
-!14 = !{!"llvm.loop.parallel_accesses", !0}
-
-!15 = distinct !{!15, !16, !{!"llvm.loop.interleave.count", i32 1}}
-!16 = !{!"llvm.loop.parallel_accesses", !0}
-
-!17 = distinct !{!17, !18, !{!"llvm.loop.interleave.count", i32 1}}
-!18 = !{!"llvm.loop.parallel_accesses", !0}
 
 define internal i32 @agpu.wave.lowest(ptr %states, i64 %lanes) #0 {
   %all = load <32 x i32>, ptr %states, align 4
@@ -1256,9 +1633,19 @@ done:
   ret void
 }
 
+declare <8 x double> @llvm.masked.load.v8f64.p0(ptr, <8 x i1>, <8 x double>)
+declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
+declare <8 x i32> @llvm.masked.load.v8i32.p0(ptr, <8 x i1>, <8 x i32>)
+declare <8 x i64> @llvm.masked.load.v8i64.p0(ptr, <8 x i1>, <8 x i64>)
 declare i32 @llvm.vector.reduce.umin.v32i32(<32 x i32>) #1
 declare i64 @llvm.cttz.i64(i64, i1) #1
 declare i64 @llvm.umin.i64(i64, i64) #1
+declare void @llvm.masked.scatter.v8f32.v8p0(<8 x float>, <8 x ptr>, <8 x i1>)
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
+declare void @llvm.masked.store.v8f64.p0(<8 x double>, ptr, <8 x i1>)
+declare void @llvm.masked.store.v8i32.p0(<8 x i32>, ptr, <8 x i1>)
+declare void @llvm.masked.store.v8i64.p0(<8 x i64>, ptr, <8 x i1>)
+declare void @llvm.masked.store.v8i8.p0(<8 x i8>, ptr, <8 x i1>)
 attributes #0 = { nounwind "target-cpu"="x86-64-v3" }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }
 

@@ -5,8 +5,13 @@ use std::fmt::Write;
 use super::super::Emitter;
 
 impl Emitter<'_> {
-    /// The lanes of a vector that exist, as `%PREFIX.lanes`: those before the end of the row.
-    pub(in crate::llvm) fn lanes_of_row(lanes: u32, prefix: &str, x: &str, text: &mut String) {
+    /// The lanes of a vector that exist, as `%PREFIX.active`: those from `at` that are before `end`.
+    pub(in crate::llvm) fn active_lanes(
+        lanes: u32,
+        prefix: &str,
+        [at, end]: [&str; 2],
+        text: &mut String,
+    ) {
         let mut numbers = String::new();
         for lane in 0..lanes {
             let comma = if lane == 0 { "" } else { ", " };
@@ -15,10 +20,10 @@ impl Emitter<'_> {
         }
         let _ = write!(
             text,
-            "  %{prefix}.left = sub nuw i32 %block_size.x, {x}
-  %{prefix}.left.one = insertelement <{lanes} x i32> poison, i32 %{prefix}.left, i64 0
-  %{prefix}.left.all = shufflevector <{lanes} x i32> %{prefix}.left.one, <{lanes} x i32> poison, <{lanes} x i32> zeroinitializer
-  %{prefix}.lanes = icmp ult <{lanes} x i32> <{numbers}>, %{prefix}.left.all
+            "  %{prefix}.space = sub nuw i32 {end}, {at}
+  %{prefix}.space.one = insertelement <{lanes} x i32> poison, i32 %{prefix}.space, i64 0
+  %{prefix}.space.all = shufflevector <{lanes} x i32> %{prefix}.space.one, <{lanes} x i32> poison, <{lanes} x i32> zeroinitializer
+  %{prefix}.active = icmp ult <{lanes} x i32> <{numbers}>, %{prefix}.space.all
 "
         );
     }
