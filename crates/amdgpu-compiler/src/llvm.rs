@@ -13,11 +13,11 @@ mod nvidia;
 mod wave_functions;
 mod waves;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
 use crate::cooperative::reaching;
-use crate::ir::{AddressSpace, CastKind, Function, GlobalKind, Module, Op, Type};
+use crate::ir::{AddressSpace, CastKind, Function, GlobalKind, Module, Op, Special, Type};
 use crate::options::CompileOptions;
 use crate::regions::HostKernel;
 use crate::target::{Target, TargetKind};
@@ -32,8 +32,8 @@ pub(crate) struct Emitter<'a> {
     kind: TargetKind,
     fast_math: bool,
     target: &'a Target,
-    /// Functions that read built-in variables, themselves or through calls; on the CPU they take them as parameters.
-    reads_specials: Vec<bool>,
+    /// Built-in variables that each function takes as parameters on the CPU.
+    specials: Vec<Vec<Special>>,
     /// Functions below which no pointer to private memory hides behind a generic one, so that every access that is not private may
     /// run in parallel between work-items.
     is_parallel: Vec<bool>,
@@ -59,7 +59,7 @@ pub fn emit(
         kind: target.kind,
         fast_math: options.fast_math,
         target,
-        reads_specials: reads_specials(module),
+        specials: specials(module, target.kind),
         is_parallel: is_parallel(module),
         declarations: BTreeSet::new(),
         helpers: BTreeSet::new(),
@@ -261,11 +261,38 @@ impl Emitter<'_> {
     }
 }
 
-fn reads_specials(module: &Module) -> Vec<bool> {
-    reaching(module, |function| {
-        let mut values = function.values.iter();
-        values.any(|value| matches!(value.op, Op::Special(_)))
-    })
+/// The built-in variables that each function takes: those that it or what it calls reads, and all if it is a kernel.
+fn specials(module: &Module, kind: TargetKind) -> Vec<Vec<Special>> {
+    let mut taken = vec![Vec::new(); module.functions.len()];
+    if kind != TargetKind::Host {
+        return taken;
+    }
+    let mut is_read = HashSet::new();
+    for value in module
+        .functions
+        .iter()
+        .flat_map(|function| &function.values)
+    {
+        if let Op::Special(special) = value.op {
+            is_read.insert(special);
+        }
+    }
+    for special in intrinsics::all_specials() {
+        let reads = if is_read.contains(&special) {
+            reaching(module, |function| {
+                let mut values = function.values.iter();
+                values.any(|value| value.op == Op::Special(special))
+            })
+        } else {
+            vec![false; module.functions.len()]
+        };
+        for (index, function) in module.functions.iter().enumerate() {
+            if function.is_kernel || reads[index] {
+                taken[index].push(special);
+            }
+        }
+    }
+    taken
 }
 
 fn is_parallel(module: &Module) -> Vec<bool> {

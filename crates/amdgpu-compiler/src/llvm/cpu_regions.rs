@@ -10,7 +10,7 @@
 use std::fmt::Write;
 
 use super::cpu::{BLOCKS_AFTER_BODY, BLOCKS_BEFORE_BODY, SCRATCH, loop_metadata};
-use super::intrinsics::{all_specials, parameter_name};
+use super::intrinsics::parameter_name;
 use super::lanes::lane_name;
 use super::{Emitter, names};
 use crate::ir::{AddressSpace, SpecialKind, Type};
@@ -106,7 +106,6 @@ impl Emitter<'_> {
         arguments: &[String],
         prefix: &str,
         cells: &str,
-        has_lanes: bool,
     ) -> String {
         let mut list = arguments.to_vec();
         let given = &region.given;
@@ -126,16 +125,14 @@ impl Emitter<'_> {
                 .iter()
                 .map(|index| format!("ptr %{cells}{index}")),
         );
-        if has_lanes || self.takes_specials(region.function) {
-            list.extend(all_specials().map(|special| {
-                let axis = ["x", "y", "z"][usize::from(special.axis % 3)];
-                if special.kind == SpecialKind::ThreadIndex {
-                    format!("i32 %{prefix}.{axis}")
-                } else {
-                    format!("i32 {}", parameter_name(special))
-                }
-            }));
-        }
+        list.extend(self.specials[region.function].iter().map(|&special| {
+            let axis = ["x", "y", "z"][usize::from(special.axis % 3)];
+            if special.kind == SpecialKind::ThreadIndex {
+                format!("i32 %{prefix}.{axis}")
+            } else {
+                format!("i32 {}", parameter_name(special))
+            }
+        }));
         list.join(", ")
     }
 
@@ -171,7 +168,7 @@ impl Emitter<'_> {
         self.load_uniforms(kernel, &region.given, &r, "u", &mut body);
         body.push_str(&LOOPS_BEFORE.replace('@', &r));
         element_addresses(kernel, &region.given, &r, &mut body);
-        let list = self.region_arguments(kernel, region, arguments, &r, "u", lanes.is_some());
+        let list = self.region_arguments(kernel, region, arguments, &r, "u");
         let function = &self.module.functions[region.function];
         if let Some(lanes) = lanes {
             let x = format!("%{r}.x");
@@ -273,7 +270,7 @@ impl Emitter<'_> {
   br label %m.r0.test"
         );
         for (number, region) in kernel.regions.iter().enumerate() {
-            let list = self.region_arguments(kernel, region, arguments, "m", "u", true);
+            let list = self.region_arguments(kernel, region, arguments, "m", "u");
             let next = if number + 1 == kernel.regions.len() {
                 "m.last".to_owned()
             } else {
@@ -323,7 +320,7 @@ impl Emitter<'_> {
                 text,
                 "mixed.r{number}:\n  %m.r{number}.next = call i32 @{}({}) noinline\n  store i32 %m.r{number}.next, ptr %m.s, align 4\n  br label %mixed.next\n",
                 names::quoted(&self.module.functions[region.function].name),
-                self.region_arguments(kernel, region, arguments, "m", "u", false),
+                self.region_arguments(kernel, region, arguments, "m", "u"),
             );
         }
         text.push_str(MIXED_AFTER);

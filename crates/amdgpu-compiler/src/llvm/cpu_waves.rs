@@ -183,7 +183,7 @@ impl Emitter<'_> {
         body.push_str(&LANES_BEFORE.replace('#', &r));
         element_addresses(kernel, &region.given, &r, &mut body);
         let function = &self.module.functions[region.function];
-        let list = self.region_arguments(kernel, region, arguments, &r, "w.u", lanes.is_some());
+        let list = self.region_arguments(kernel, region, arguments, &r, "w.u");
         if let Some(lanes) = lanes {
             let row = [format!("%{r}.j"), format!("%{r}.count")];
             Self::active_lanes(lanes, &r, [&row[0], &row[1]], &mut body);

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use super::intrinsics::{all_specials, parameter_name};
 use super::{Emitter, names, waves};
 use crate::checks::HOOK_PREFIX;
 use crate::ir::{
@@ -67,12 +66,6 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether the CPU passes the built-in variables to this function.
-    pub(super) fn takes_specials(&self, index: usize) -> bool {
-        self.kind == TargetKind::Host
-            && (self.module.functions[index].is_kernel || self.reads_specials[index])
-    }
-
     fn header(&mut self, index: usize) {
         let function = &self.module.functions[index];
         let mut parameters: Vec<String> = Vec::new();
@@ -85,10 +78,7 @@ impl Emitter<'_> {
             };
             parameters.push(format!("{ty}{noalias} %p{number}"));
         }
-        if self.takes_specials(index) {
-            parameters
-                .extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
-        }
+        parameters.extend(self.special_parameters(index));
         let convention = match (self.kind, function.is_kernel) {
             (TargetKind::Amd, true) => "amdgpu_kernel ",
             (TargetKind::Nvidia, true) => "ptx_kernel ",
@@ -376,11 +366,7 @@ impl Emitter<'_> {
                     .iter()
                     .map(|argument| self.typed(names, *argument))
                     .collect();
-                if self.takes_specials(index) {
-                    list.extend(
-                        all_specials().map(|special| format!("i32 {}", parameter_name(special))),
-                    );
-                }
+                list.extend(self.special_parameters(index));
                 let target = self.function_name(callee);
                 let assign = if ty == Type::Void {
                     String::new()

@@ -264,6 +264,14 @@ pub(super) fn plain_intrinsic(intrinsic: Intrinsic) -> Option<&'static str> {
     })
 }
 
+impl Emitter<'_> {
+    /// Typed texts of the built-in variables that a function takes on the CPU.
+    pub(super) fn special_parameters(&self, index: usize) -> impl Iterator<Item = String> {
+        let specials = self.specials[index].iter();
+        specials.map(|special| format!("i32 {}", parameter_name(*special)))
+    }
+}
+
 /// The parameter that carries a built-in variable on the CPU.
 pub(super) fn parameter_name(special: Special) -> String {
     let axis = ["x", "y", "z"][usize::from(special.axis % 3)];

@@ -19,7 +19,6 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::function::Names;
-use super::intrinsics::{all_specials, parameter_name};
 use super::{Emitter, names};
 use crate::ir::{BlockId, Function, Type, Value};
 use crate::lanes::{Demand, Fallback, Plan, Shape};
@@ -103,7 +102,7 @@ impl Emitter<'_> {
                 self.type_text(parameter.ty)
             ));
         }
-        parameters.extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
+        parameters.extend(self.special_parameters(index));
         parameters.push(format!("<{} x i1> %active", plan.lanes));
         let result = match function.result {
             Type::Void => "void".to_owned(),

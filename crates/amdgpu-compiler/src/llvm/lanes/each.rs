@@ -1,6 +1,6 @@
 //! What lanes do one after the other: atomics, calls, copies of memory at different addresses.
 
-use super::super::intrinsics::{all_specials, parameter_name};
+use super::super::intrinsics::parameter_name;
 use super::Body;
 use crate::ir::{Cooperation, Op, SpecialKind, Type, Value};
 
@@ -134,14 +134,14 @@ impl Body<'_, '_> {
                 format!("{ty} {}", self.names.get(*argument))
             })
             .collect();
-        if self.emitter.takes_specials(index) {
+        if !self.emitter.specials[index].is_empty() {
             let wide = if integer == "i32" {
                 lane.to_owned()
             } else {
                 self.emit(&format!("zext {integer} {lane} to i32"))
             };
             let x = self.emit(&format!("add i32 %thread_index.x, {wide}"));
-            list.extend(all_specials().map(|special| {
+            list.extend(self.emitter.specials[index].iter().map(|&special| {
                 if special.kind == SpecialKind::ThreadIndex && special.axis == 0 {
                     format!("i32 {x}")
                 } else {
