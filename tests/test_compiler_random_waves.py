@@ -23,3 +23,17 @@ def test_random_kernels_give_what_lockstep_gives(seed: int) -> None:
             out = np.zeros(2 * size, np.int32)
             kernels("k", (2,), block, out, u, w)
             assert out.tolist() == program.run(size, 2, u, w), f"{program.source}\n{block} {u} {w}"
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cpu", ["x86-64-v2", "x86-64-v3"])
+def test_waves_of_shorter_vectors_give_what_lockstep_gives(seed: int, cpu: str) -> None:
+    program = Program(seed)
+    kernels = Kernels(program.source, cpu=cpu)
+    (entry,) = kernels.unit["telemetry"]["lanes"]
+    assert entry["lanes"] == {"x86-64-v2": 4, "x86-64-v3": 8}[cpu]
+    for block in ((40,), (5, 4, 7)):
+        size = int(np.prod(block))
+        out = np.zeros(2 * size, np.int32)
+        kernels("k", (2,), block, out, 333, 517)
+        assert out.tolist() == program.run(size, 2, 333, 517), f"{program.source}\n{block}"

@@ -1,7 +1,7 @@
 source_filename = "block_reduction.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal <8 x i32> @block_reduction.region0.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @block_reduction.region0.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %m2 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m2, align 64
@@ -64,7 +64,7 @@ end:
   ret <8 x i32> %t18
 }
 
-define internal <8 x i32> @block_reduction.region1.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @block_reduction.region1.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %ps20 = alloca i32, align 64
   %m4 = alloca <8 x i1>, align 64
@@ -185,7 +185,7 @@ end:
   ret <8 x i32> %t35
 }
 
-define internal <8 x i32> @block_reduction.region2.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @block_reduction.region2.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, ptr %p6, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %ps22 = alloca i32, align 64
   %m4 = alloca <8 x i1>, align 64
@@ -387,7 +387,7 @@ r0.item:
   %r0.space.one = insertelement <8 x i32> poison, i32 %r0.space, i64 0
   %r0.space.all = shufflevector <8 x i32> %r0.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
   %r0.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.space.all
-  %r0.all = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r0.active)
+  %r0.all = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r0.active)
   %r0.next = extractelement <8 x i32> %r0.all, i64 0
   br label %r0.latch
 r0.latch:
@@ -424,7 +424,7 @@ r1.item:
   %r1.space.one = insertelement <8 x i32> poison, i32 %r1.space, i64 0
   %r1.space.all = shufflevector <8 x i32> %r1.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
   %r1.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r1.space.all
-  %r1.all = call <8 x i32> @block_reduction.region1.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r1.active)
+  %r1.all = call <8 x i32> @block_reduction.region1.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %u0, i32 %r1.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r1.active)
   %r1.next = extractelement <8 x i32> %r1.all, i64 0
   store i32 %r1.next, ptr %next.u, align 4, !llvm.access.group !0
   br label %r1.latch
@@ -464,7 +464,7 @@ r2.item:
   %r2.space.one = insertelement <8 x i32> poison, i32 %r2.space, i64 0
   %r2.space.all = shufflevector <8 x i32> %r2.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
   %r2.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r2.space.all
-  %r2.all = call <8 x i32> @block_reduction.region2.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r2.u0, ptr %u0, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r2.active)
+  %r2.all = call <8 x i32> @block_reduction.region2.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r2.u0, ptr %u0, i32 %r2.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r2.active)
   %r2.next = extractelement <8 x i32> %r2.all, i64 0
   store i32 %r2.next, ptr %next.u, align 4, !llvm.access.group !0
   br label %r2.latch

@@ -1,7 +1,7 @@
 source_filename = "waves.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal <8 x i32> @k.region0.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @k.region0.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_size.x, i32 %block_size.y, <8 x i1> %active) alwaysinline #0 {
 entry:
   %m2 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m2, align 64
@@ -143,7 +143,7 @@ end:
   ret <8 x i32> %t38
 }
 
-define internal <8 x i32> @k.region1.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %p10, ptr %p11, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @k.region1.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %p10, ptr %p11, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_size.x, i32 %block_size.y, <8 x i1> %active) alwaysinline #0 {
 entry:
   %pv54 = alloca <8 x float>, align 64
   %ps55 = alloca i32, align 64
@@ -249,7 +249,7 @@ end:
   ret <8 x i32> %t23
 }
 
-define internal <8 x i32> @k.region2.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i64 %p7, ptr %p8, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @k.region2.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i64 %p7, ptr %p8, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
@@ -279,7 +279,7 @@ end:
   ret <8 x i32> %t3
 }
 
-define internal <8 x i32> @k.region3.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i64 %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @k.region3.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i64 %p9, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %ps41 = alloca i32, align 64
   %m3 = alloca <8 x i1>, align 64
@@ -359,7 +359,7 @@ end:
   ret <8 x i32> %t23
 }
 
-define internal <8 x i32> @k.region4.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @k.region4.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_size.x, i32 %block_size.y, <8 x i1> %active) alwaysinline #0 {
 entry:
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
@@ -414,7 +414,7 @@ end:
   ret <8 x i32> %t10
 }
 
-define internal <8 x i32> @k.region5.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @k.region5.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %pv42 = alloca <8 x i32>, align 64
   %m3 = alloca <8 x i1>, align 64
@@ -489,7 +489,7 @@ end:
   ret <8 x i32> %t17
 }
 
-define internal <8 x i32> @k.region6.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @k.region6.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
@@ -516,7 +516,7 @@ end:
   ret <8 x i32> %t3
 }
 
-define internal <8 x i32> @k.region7.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @k.region7.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
@@ -545,7 +545,7 @@ end:
   ret <8 x i32> %t3
 }
 
-define internal <8 x i32> @k.region8.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @k.region8.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
@@ -747,10 +747,10 @@ r0.item:
   %r0.is.whole = icmp uge i32 %r0.space, 8
   br i1 %r0.is.whole, label %r0.vector, label %r0.part
 r0.vector:
-  %r0.all.vector = call <8 x i32> @k.region0.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r0.c0, ptr %r0.c4, ptr %r0.c5, ptr %w.u0, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  %r0.all.vector = call <8 x i32> @k.region0.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r0.c0, ptr %r0.c4, ptr %r0.c5, ptr %w.u0, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_size.x, i32 %block_size.y, <8 x i1> splat (i1 true))
   br label %r0.kept
 r0.part:
-  %r0.all.part = call <8 x i32> @k.region0.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r0.c0, ptr %r0.c4, ptr %r0.c5, ptr %w.u0, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r0.active) noinline
+  %r0.all.part = call <8 x i32> @k.region0.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r0.c0, ptr %r0.c4, ptr %r0.c5, ptr %w.u0, i32 %r0.x, i32 %r0.y, i32 %r0.z, i32 %block_index.x, i32 %block_size.x, i32 %block_size.y, <8 x i1> %r0.active) noinline
   br label %r0.kept
 r0.kept:
   %r0.all = phi <8 x i32> [ %r0.all.vector, %r0.vector ], [ %r0.all.part, %r0.part ]
@@ -827,10 +827,10 @@ r1.item:
   %r1.is.whole = icmp uge i32 %r1.space, 8
   br i1 %r1.is.whole, label %r1.vector, label %r1.part
 r1.vector:
-  %r1.all.vector = call <8 x i32> @k.region1.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r1.c0, ptr %r1.c1, ptr %r1.c4, ptr %r1.c5, i32 %r1.u0, ptr %w.u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  %r1.all.vector = call <8 x i32> @k.region1.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r1.c0, ptr %r1.c1, ptr %r1.c4, ptr %r1.c5, i32 %r1.u0, ptr %w.u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_size.x, i32 %block_size.y, <8 x i1> splat (i1 true))
   br label %r1.kept
 r1.part:
-  %r1.all.part = call <8 x i32> @k.region1.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r1.c0, ptr %r1.c1, ptr %r1.c4, ptr %r1.c5, i32 %r1.u0, ptr %w.u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r1.active) noinline
+  %r1.all.part = call <8 x i32> @k.region1.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r1.c0, ptr %r1.c1, ptr %r1.c4, ptr %r1.c5, i32 %r1.u0, ptr %w.u0, i32 %r1.x, i32 %r1.y, i32 %r1.z, i32 %block_size.x, i32 %block_size.y, <8 x i1> %r1.active) noinline
   br label %r1.kept
 r1.kept:
   %r1.all = phi <8 x i32> [ %r1.all.vector, %r1.vector ], [ %r1.all.part, %r1.part ]
@@ -905,10 +905,10 @@ r2.item:
   %r2.is.whole = icmp uge i32 %r2.space, 8
   br i1 %r2.is.whole, label %r2.vector, label %r2.part
 r2.vector:
-  %r2.all.vector = call <8 x i32> @k.region2.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c4, i64 %r2.u1, ptr %w.u2, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  %r2.all.vector = call <8 x i32> @k.region2.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c4, i64 %r2.u1, ptr %w.u2, i32 %r2.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> splat (i1 true))
   br label %r2.kept
 r2.part:
-  %r2.all.part = call <8 x i32> @k.region2.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c4, i64 %r2.u1, ptr %w.u2, i32 %r2.x, i32 %r2.y, i32 %r2.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r2.active) noinline
+  %r2.all.part = call <8 x i32> @k.region2.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r2.c4, i64 %r2.u1, ptr %w.u2, i32 %r2.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r2.active) noinline
   br label %r2.kept
 r2.kept:
   %r2.all = phi <8 x i32> [ %r2.all.vector, %r2.vector ], [ %r2.all.part, %r2.part ]
@@ -983,10 +983,10 @@ r3.item:
   %r3.is.whole = icmp uge i32 %r3.space, 8
   br i1 %r3.is.whole, label %r3.vector, label %r3.part
 r3.vector:
-  %r3.all.vector = call <8 x i32> @k.region3.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r3.c0, ptr %r3.c2, ptr %r3.c6, i64 %r3.u2, i32 %r3.x, i32 %r3.y, i32 %r3.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  %r3.all.vector = call <8 x i32> @k.region3.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r3.c0, ptr %r3.c2, ptr %r3.c6, i64 %r3.u2, i32 %r3.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> splat (i1 true))
   br label %r3.kept
 r3.part:
-  %r3.all.part = call <8 x i32> @k.region3.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r3.c0, ptr %r3.c2, ptr %r3.c6, i64 %r3.u2, i32 %r3.x, i32 %r3.y, i32 %r3.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r3.active) noinline
+  %r3.all.part = call <8 x i32> @k.region3.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r3.c0, ptr %r3.c2, ptr %r3.c6, i64 %r3.u2, i32 %r3.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r3.active) noinline
   br label %r3.kept
 r3.kept:
   %r3.all = phi <8 x i32> [ %r3.all.vector, %r3.vector ], [ %r3.all.part, %r3.part ]
@@ -1062,10 +1062,10 @@ r4.item:
   %r4.is.whole = icmp uge i32 %r4.space, 8
   br i1 %r4.is.whole, label %r4.vector, label %r4.part
 r4.vector:
-  %r4.all.vector = call <8 x i32> @k.region4.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c3, ptr %r4.c5, ptr %r4.c7, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  %r4.all.vector = call <8 x i32> @k.region4.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c3, ptr %r4.c5, ptr %r4.c7, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_size.x, i32 %block_size.y, <8 x i1> splat (i1 true))
   br label %r4.kept
 r4.part:
-  %r4.all.part = call <8 x i32> @k.region4.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c3, ptr %r4.c5, ptr %r4.c7, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r4.active) noinline
+  %r4.all.part = call <8 x i32> @k.region4.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r4.c3, ptr %r4.c5, ptr %r4.c7, i32 %r4.x, i32 %r4.y, i32 %r4.z, i32 %block_index.x, i32 %block_size.x, i32 %block_size.y, <8 x i1> %r4.active) noinline
   br label %r4.kept
 r4.kept:
   %r4.all = phi <8 x i32> [ %r4.all.vector, %r4.vector ], [ %r4.all.part, %r4.part ]
@@ -1140,10 +1140,10 @@ r5.item:
   %r5.is.whole = icmp uge i32 %r5.space, 8
   br i1 %r5.is.whole, label %r5.vector, label %r5.part
 r5.vector:
-  %r5.all.vector = call <8 x i32> @k.region5.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r5.c0, ptr %r5.c2, ptr %r5.c3, ptr %r5.c6, i32 %r5.x, i32 %r5.y, i32 %r5.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  %r5.all.vector = call <8 x i32> @k.region5.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r5.c0, ptr %r5.c2, ptr %r5.c3, ptr %r5.c6, i32 %r5.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> splat (i1 true))
   br label %r5.kept
 r5.part:
-  %r5.all.part = call <8 x i32> @k.region5.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r5.c0, ptr %r5.c2, ptr %r5.c3, ptr %r5.c6, i32 %r5.x, i32 %r5.y, i32 %r5.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r5.active) noinline
+  %r5.all.part = call <8 x i32> @k.region5.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r5.c0, ptr %r5.c2, ptr %r5.c3, ptr %r5.c6, i32 %r5.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r5.active) noinline
   br label %r5.kept
 r5.kept:
   %r5.all = phi <8 x i32> [ %r5.all.vector, %r5.vector ], [ %r5.all.part, %r5.part ]
@@ -1215,10 +1215,10 @@ r6.item:
   %r6.is.whole = icmp uge i32 %r6.space, 8
   br i1 %r6.is.whole, label %r6.vector, label %r6.part
 r6.vector:
-  %r6.all.vector = call <8 x i32> @k.region6.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c7, i32 %r6.x, i32 %r6.y, i32 %r6.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  %r6.all.vector = call <8 x i32> @k.region6.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c7, i32 %r6.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> splat (i1 true))
   br label %r6.kept
 r6.part:
-  %r6.all.part = call <8 x i32> @k.region6.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c7, i32 %r6.x, i32 %r6.y, i32 %r6.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r6.active) noinline
+  %r6.all.part = call <8 x i32> @k.region6.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r6.c7, i32 %r6.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r6.active) noinline
   br label %r6.kept
 r6.kept:
   %r6.all = phi <8 x i32> [ %r6.all.vector, %r6.vector ], [ %r6.all.part, %r6.part ]
@@ -1290,10 +1290,10 @@ r7.item:
   %r7.is.whole = icmp uge i32 %r7.space, 8
   br i1 %r7.is.whole, label %r7.vector, label %r7.part
 r7.vector:
-  %r7.all.vector = call <8 x i32> @k.region7.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c2, i32 %r7.x, i32 %r7.y, i32 %r7.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  %r7.all.vector = call <8 x i32> @k.region7.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c2, i32 %r7.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> splat (i1 true))
   br label %r7.kept
 r7.part:
-  %r7.all.part = call <8 x i32> @k.region7.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c2, i32 %r7.x, i32 %r7.y, i32 %r7.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r7.active) noinline
+  %r7.all.part = call <8 x i32> @k.region7.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r7.c2, i32 %r7.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r7.active) noinline
   br label %r7.kept
 r7.kept:
   %r7.all = phi <8 x i32> [ %r7.all.vector, %r7.vector ], [ %r7.all.part, %r7.part ]
@@ -1364,10 +1364,10 @@ r8.item:
   %r8.is.whole = icmp uge i32 %r8.space, 8
   br i1 %r8.is.whole, label %r8.vector, label %r8.part
 r8.vector:
-  %r8.all.vector = call <8 x i32> @k.region8.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c6, i32 %r8.x, i32 %r8.y, i32 %r8.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
+  %r8.all.vector = call <8 x i32> @k.region8.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c6, i32 %r8.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> splat (i1 true))
   br label %r8.kept
 r8.part:
-  %r8.all.part = call <8 x i32> @k.region8.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c6, i32 %r8.x, i32 %r8.y, i32 %r8.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %r8.active) noinline
+  %r8.all.part = call <8 x i32> @k.region8.lanes(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i32 %a4, ptr %shared, ptr %r8.c0, ptr %r8.c6, i32 %r8.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r8.active) noinline
   br label %r8.kept
 r8.kept:
   %r8.all = phi <8 x i32> [ %r8.all.vector, %r8.vector ], [ %r8.all.part, %r8.part ]
