@@ -75,11 +75,11 @@ pub fn emit(
                 + 1024,
         ),
     };
-    emitter.line(&format!(
+    emitter.print(format_args!(
         "source_filename = {:?}",
         names::ascii(&options.name)
     ));
-    emitter.line(&format!("target triple = \"{}\"", target.triple));
+    emitter.print(format_args!("target triple = \"{}\"", target.triple));
     emitter.line("");
     for global in &module.globals {
         emitter.global(global);
@@ -138,6 +138,13 @@ pub fn emit(
 impl Emitter<'_> {
     fn line(&mut self, text: &str) {
         self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    /// A line that is put together where it belongs.
+    fn print(&mut self, text: std::fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = self.out.write_fmt(text);
         self.out.push('\n');
     }
 
@@ -249,7 +256,7 @@ impl Emitter<'_> {
             // A PTX processor in the text would override the version of PTX that goes with it.
             TargetKind::Nvidia => {}
         }
-        self.line(&format!("attributes #0 = {{ {attributes} }}"));
+        self.print(format_args!("attributes #0 = {{ {attributes} }}"));
         self.line("attributes #1 = { nocallback nofree nosync nounwind willreturn }");
         if is_convergent {
             self.line("attributes #2 = { convergent nocallback nounwind willreturn }");

@@ -37,7 +37,7 @@ impl Emitter<'_> {
             C::Barrier => return self.barrier(),
             C::FenceBlock | C::FenceDevice | C::FenceSystem => {
                 let scope = self.scope(operation);
-                return self.line(&format!("  fence {scope}seq_cst"));
+                return self.print(format_args!("  fence {scope}seq_cst"));
             }
             C::AtomicCompareExchange
                 if self.kind == TargetKind::Host && space == Some(AddressSpace::Shared) =>
@@ -46,12 +46,12 @@ impl Emitter<'_> {
             }
             C::AtomicCompareExchange => {
                 let scope = self.atomic_scope(space, is_system);
-                self.line(&format!(
+                self.print(format_args!(
                     "  {name}.c = cmpxchg {}, {}, {} {scope}monotonic monotonic",
                     operands[0], operands[1], operands[2]
                 ));
                 let ty = self.type_text(ty);
-                return self.line(&format!(
+                return self.print(format_args!(
                     "  {name} = extractvalue {{ {ty}, i1 }} {name}.c, 0"
                 ));
             }
@@ -83,7 +83,7 @@ impl Emitter<'_> {
             return self.system_atomic(name, &text, operation.of_device(), ty, operands);
         }
         let scope = self.atomic_scope(space, is_system);
-        self.line(&format!(
+        self.print(format_args!(
             "  {name} = atomicrmw {llvm} {}, {} {scope}monotonic",
             operands[0], operands[1]
         ));
@@ -100,15 +100,17 @@ impl Emitter<'_> {
             value.to_owned()
         };
         let (pointer, value) = (&operands[0], untyped(&operands[1]));
-        self.line(&format!("  {name} = load {llvm}, {pointer}, align {align}"));
+        self.print(format_args!(
+            "  {name} = load {llvm}, {pointer}, align {align}"
+        ));
         let compare = |emitter: &mut Self, predicate: &str, ty: &str| {
-            emitter.line(&format!(
+            emitter.print(format_args!(
                 "  {name}.t = icmp {predicate} {ty} {name}, {value}"
             ));
         };
         let keep_or_take = |emitter: &mut Self, predicate: &str| {
             compare(emitter, predicate, llvm);
-            emitter.line(&format!(
+            emitter.print(format_args!(
                 "  {name}.s = select i1 {name}.t, {llvm} {name}, {llvm} {value}"
             ));
         };
@@ -128,33 +130,35 @@ impl Emitter<'_> {
             C::AtomicMaximumUnsigned => keep_or_take(self, "ugt"),
             C::AtomicIncrement => {
                 compare(self, "uge", llvm);
-                self.line(&format!("  {name}.u = add {llvm} {name}, 1"));
-                self.line(&format!(
+                self.print(format_args!("  {name}.u = add {llvm} {name}, 1"));
+                self.print(format_args!(
                     "  {name}.s = select i1 {name}.t, {llvm} 0, {llvm} {name}.u"
                 ));
             }
             C::AtomicDecrement => {
                 compare(self, "ugt", llvm);
-                self.line(&format!("  {name}.z = icmp eq {llvm} {name}, 0"));
-                self.line(&format!("  {name}.w = or i1 {name}.t, {name}.z"));
-                self.line(&format!("  {name}.u = sub {llvm} {name}, 1"));
-                self.line(&format!(
+                self.print(format_args!("  {name}.z = icmp eq {llvm} {name}, 0"));
+                self.print(format_args!("  {name}.w = or i1 {name}.t, {name}.z"));
+                self.print(format_args!("  {name}.u = sub {llvm} {name}, 1"));
+                self.print(format_args!(
                     "  {name}.s = select i1 {name}.w, {llvm} {value}, {llvm} {name}.u"
                 ));
             }
             C::AtomicCompareExchange => {
                 compare(self, "eq", llvm);
                 let wanted = untyped(&operands[2]);
-                self.line(&format!(
+                self.print(format_args!(
                     "  {name}.s = select i1 {name}.t, {llvm} {wanted}, {llvm} {name}"
                 ));
             }
             C::AtomicExchange => {
-                return self.line(&format!("  store {llvm} {value}, {pointer}, align {align}"));
+                return self.print(format_args!(
+                    "  store {llvm} {value}, {pointer}, align {align}"
+                ));
             }
-            _ => self.line(&format!("  {name}.s = {simple} {llvm} {name}, {value}")),
+            _ => self.print(format_args!("  {name}.s = {simple} {llvm} {name}, {value}")),
         }
-        self.line(&format!(
+        self.print(format_args!(
             "  store {llvm} {name}.s, {pointer}, align {align}"
         ));
     }
@@ -183,7 +187,7 @@ impl Emitter<'_> {
             _ if ty.bits() == 64 => "l",
             _ => "r",
         };
-        self.line(&format!(
+        self.print(format_args!(
             "  {name} = call {llvm} asm sideeffect \"{text} $0, [$1], $2;\", \"={register},l,{register},~{{memory}}\"({}, {value}) #2",
             operands[0]
         ));
@@ -198,7 +202,7 @@ impl Emitter<'_> {
         };
         self.declarations
             .insert(format!("declare i64 @{counter}() #2"));
-        self.line(&format!("  {name} = call i64 @{counter}()"));
+        self.print(format_args!("  {name} = call i64 @{counter}()"));
     }
 
     fn barrier(&mut self) {

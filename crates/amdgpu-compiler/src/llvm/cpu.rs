@@ -96,11 +96,11 @@ impl Emitter<'_> {
     /// Metadata of the loop over the work-items of a function.
     pub(super) fn parallel_loop(&mut self, index: usize) {
         let number = loop_metadata(index);
-        self.line(&format!(
+        self.print(format_args!(
             "!{number} = distinct !{{!{number}, !{}}}",
             number + 1
         ));
-        self.line(&format!(
+        self.print(format_args!(
             "!{} = !{{!\"llvm.loop.parallel_accesses\", !0}}",
             number + 1
         ));

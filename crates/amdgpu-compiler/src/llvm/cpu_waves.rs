@@ -76,8 +76,8 @@ impl Emitter<'_> {
             if lanes.is_none() && self.is_parallel[region.function] {
                 let number = loop_metadata(region.function);
                 // A wave has two or four vectors; more of them at once would be more than it has.
-                self.line(&format!("!{number} = distinct !{{!{number}, !{}, !{{!\"llvm.loop.interleave.count\", i32 1}}}}", number + 1));
-                self.line(&format!(
+                self.print(format_args!("!{number} = distinct !{{!{number}, !{}, !{{!\"llvm.loop.interleave.count\", i32 1}}}}", number + 1));
+                self.print(format_args!(
                     "!{} = !{{!\"llvm.loop.parallel_accesses\", !0}}\n",
                     number + 1
                 ));

@@ -12,14 +12,25 @@ use crate::target::TargetKind;
 /// Texts by which the values of one function are used.
 pub(super) struct Names<'f> {
     pub function: &'f Function,
-    pub texts: Vec<String>,
+    /// All texts, one after the other.
+    text: String,
+    /// Where that of each value starts and ends.
+    ranges: Vec<(u32, u32)>,
     /// What stands before the number of a value in the name of its result.
     pub prefix: &'static str,
 }
 
 impl Names<'_> {
     pub fn get(&self, value: Value) -> &str {
-        &self.texts[value.0 as usize]
+        let (start, end) = self.ranges[value.0 as usize];
+        &self.text[start as usize..end as usize]
+    }
+
+    /// Changes the text of a value; empty for none.
+    pub fn set(&mut self, value: Value, text: &str) {
+        let start = self.text.len() as u32;
+        self.text.push_str(text);
+        self.ranges[value.0 as usize] = (start, self.text.len() as u32);
     }
 }
 
@@ -46,12 +57,12 @@ impl Emitter<'_> {
             {
                 continue;
             }
-            self.line(&format!("b{number}:"));
+            self.print(format_args!("b{number}:"));
             for &value in &block.instructions {
                 self.instruction(function, &names, value);
             }
             let text = self.terminator(function, &names, &block.terminator);
-            self.line(&format!("  {text}"));
+            self.print(format_args!("  {text}"));
         }
         self.line("}");
         self.line("");
@@ -126,6 +137,10 @@ impl Emitter<'_> {
 
     /// Whether a function can reach itself through calls.
     fn is_recursive(&self, index: usize) -> bool {
+        let mut values = self.module.functions[index].values.iter();
+        if !values.any(|value| matches!(value.op, Op::Call { .. })) {
+            return false;
+        }
         let mut seen = vec![false; self.module.functions.len()];
         let mut work = vec![index];
         while let Some(current) = work.pop() {
@@ -145,21 +160,29 @@ impl Emitter<'_> {
     }
 
     pub(super) fn names<'f>(&self, function: &'f Function) -> Names<'f> {
-        let mut texts: Vec<String> = Vec::with_capacity(function.values.len());
+        let mut text = String::with_capacity(function.values.len() * 6);
+        let mut ranges: Vec<(u32, u32)> = Vec::with_capacity(function.values.len());
         for (index, instruction) in function.values.iter().enumerate() {
-            texts.push(match &instruction.op {
-                Op::Parameter(number) => format!("%p{number}"),
-                Op::Constant(bits) => constant(instruction.ty, *bits),
-                Op::GlobalAddress(number) => format!(
-                    "@{}",
-                    names::quoted(&self.module.globals[*number as usize].name)
-                ),
-                Op::SharedAddress(number) => format!(
-                    "@{}",
-                    names::quoted(&self.module.shared[*number as usize].name)
-                ),
-                _ => format!("%v{index}"),
-            });
+            let start = text.len() as u32;
+            let global = |name: &str| format!("@{}", names::quoted(name));
+            match &instruction.op {
+                Op::Nothing => {}
+                Op::Parameter(number) => {
+                    // Writing to a String cannot fail.
+                    let _ = write!(text, "%p{number}");
+                }
+                Op::Constant(bits) => text.push_str(&constant(instruction.ty, *bits)),
+                Op::GlobalAddress(number) => {
+                    text.push_str(&global(&self.module.globals[*number as usize].name));
+                }
+                Op::SharedAddress(number) => {
+                    text.push_str(&global(&self.module.shared[*number as usize].name));
+                }
+                _ => {
+                    let _ = write!(text, "%v{index}");
+                }
+            }
+            ranges.push((start, text.len() as u32));
         }
         // Casts that are nothing on this target are other names of their operand. Operands come before their uses in the
         // list of values except around loops, so chains are followed.
@@ -177,13 +200,13 @@ impl Emitter<'_> {
                 value = inner;
             }
             if value.0 as usize != index {
-                let text = texts[value.0 as usize].clone();
-                texts[index] = text;
+                ranges[index] = ranges[value.0 as usize];
             }
         }
         Names {
             function,
-            texts,
+            text,
+            ranges,
             prefix: "%v",
         }
     }
@@ -205,7 +228,7 @@ impl Emitter<'_> {
             Op::Binary(operation, a, b) => {
                 if let Some(argument) = self.square_root_inverted(function, value) {
                     let text = self.reciprocal_square_root(&name, names.get(argument));
-                    return self.line(&format!("  {text}"));
+                    return self.print(format_args!("  {text}"));
                 }
                 let (a_text, b_text) = (names.get(*a).to_owned(), names.get(*b).to_owned());
                 return self.binary(
@@ -411,7 +434,7 @@ impl Emitter<'_> {
         let bits = ty.bits();
         if let Some(llvm) = plain_binary(operation) {
             let fast = if ty.is_float() { fast } else { "" };
-            return self.line(&format!("  {name} = {llvm} {fast}{ty_text} {a}, {b}"));
+            return self.print(format_args!("  {name} = {llvm} {fast}{ty_text} {a}, {b}"));
         }
         match operation {
             B::DivideSigned | B::DivideUnsigned | B::RemainderSigned | B::RemainderUnsigned => {
@@ -427,10 +450,10 @@ impl Emitter<'_> {
                 };
                 if let Some(count) = constant {
                     let count = count % u64::from(bits);
-                    self.line(&format!("  {name} = {llvm} {ty_text} {a}, {count}"));
+                    self.print(format_args!("  {name} = {llvm} {ty_text} {a}, {count}"));
                 } else {
-                    self.line(&format!("  {name}.c = and {ty_text} {b}, {}", bits - 1));
-                    self.line(&format!("  {name} = {llvm} {ty_text} {a}, {name}.c"));
+                    self.print(format_args!("  {name}.c = and {ty_text} {b}, {}", bits - 1));
+                    self.print(format_args!("  {name} = {llvm} {ty_text} {a}, {name}.c"));
                 }
             }
         }

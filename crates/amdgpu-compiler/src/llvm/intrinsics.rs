@@ -65,49 +65,49 @@ impl Emitter<'_> {
             list.push(("i1".to_owned(), "false".to_owned()));
         }
         let call = self.call_text(&text, &format!("llvm.{llvm}.{suffix}"), &list);
-        self.line(&format!("  {name} = {call}"));
+        self.print(format_args!("  {name} = {call}"));
     }
 
     fn fused_half(&mut self, name: &str, arguments: &[String]) {
         let mut list = Vec::with_capacity(3);
         for (index, argument) in arguments.iter().enumerate() {
-            self.line(&format!(
+            self.print(format_args!(
                 "  {name}.{index} = bitcast i16 {argument} to half"
             ));
             list.push(("half".to_owned(), format!("{name}.{index}")));
         }
         let call = self.call_text("half", "llvm.fma.f16", &list);
-        self.line(&format!("  {name}.h = {call}"));
-        self.line(&format!("  {name} = bitcast half {name}.h to i16"));
+        self.print(format_args!("  {name}.h = {call}"));
+        self.print(format_args!("  {name} = bitcast half {name}.h to i16"));
     }
 
     /// Half and bfloat16 are 16-bit integers until LLVM sees what is done with them.
     fn narrow_float(&mut self, name: &str, intrinsic: Intrinsic, value: &str) {
         match intrinsic {
             Intrinsic::WidenHalf => {
-                self.line(&format!("  {name}.h = bitcast i16 {value} to half"));
-                self.line(&format!("  {name} = fpext half {name}.h to float"));
+                self.print(format_args!("  {name}.h = bitcast i16 {value} to half"));
+                self.print(format_args!("  {name} = fpext half {name}.h to float"));
             }
             Intrinsic::NarrowHalf => {
-                self.line(&format!("  {name}.h = fptrunc float {value} to half"));
-                self.line(&format!("  {name} = bitcast half {name}.h to i16"));
+                self.print(format_args!("  {name}.h = fptrunc float {value} to half"));
+                self.print(format_args!("  {name} = bitcast half {name}.h to i16"));
             }
             _ if self.target.has_bfloat() => {
-                self.line(&format!("  {name}.h = fptrunc float {value} to bfloat"));
-                self.line(&format!("  {name} = bitcast bfloat {name}.h to i16"));
+                self.print(format_args!("  {name}.h = fptrunc float {value} to bfloat"));
+                self.print(format_args!("  {name} = bitcast bfloat {name}.h to i16"));
             }
             _ => {
-                self.line(&format!("  {name}.b = bitcast float {value} to i32"));
-                self.line(&format!("  {name}.s = lshr i32 {name}.b, 16"));
-                self.line(&format!("  {name}.l = and i32 {name}.s, 1"));
-                self.line(&format!("  {name}.r = add i32 {name}.l, 32767"));
-                self.line(&format!("  {name}.t = add i32 {name}.b, {name}.r"));
-                self.line(&format!("  {name}.u = lshr i32 {name}.t, 16"));
-                self.line(&format!("  {name}.n = fcmp uno float {value}, {value}"));
-                self.line(&format!(
+                self.print(format_args!("  {name}.b = bitcast float {value} to i32"));
+                self.print(format_args!("  {name}.s = lshr i32 {name}.b, 16"));
+                self.print(format_args!("  {name}.l = and i32 {name}.s, 1"));
+                self.print(format_args!("  {name}.r = add i32 {name}.l, 32767"));
+                self.print(format_args!("  {name}.t = add i32 {name}.b, {name}.r"));
+                self.print(format_args!("  {name}.u = lshr i32 {name}.t, 16"));
+                self.print(format_args!("  {name}.n = fcmp uno float {value}, {value}"));
+                self.print(format_args!(
                     "  {name}.c = select i1 {name}.n, i32 32704, i32 {name}.u"
                 ));
-                self.line(&format!("  {name} = trunc i32 {name}.c to i16"));
+                self.print(format_args!("  {name} = trunc i32 {name}.c to i16"));
             }
         }
     }
@@ -116,13 +116,13 @@ impl Emitter<'_> {
     fn multiply_high(&mut self, name: &str, ty: Type, arguments: &[String], extend: &str) {
         let (bits, wide) = (ty.bits(), ty.bits() * 2);
         for (index, argument) in arguments.iter().enumerate() {
-            self.line(&format!(
+            self.print(format_args!(
                 "  {name}.{index} = {extend} i{bits} {argument} to i{wide}"
             ));
         }
-        self.line(&format!("  {name}.p = mul i{wide} {name}.0, {name}.1"));
-        self.line(&format!("  {name}.h = lshr i{wide} {name}.p, {bits}"));
-        self.line(&format!("  {name} = trunc i{wide} {name}.h to i{bits}"));
+        self.print(format_args!("  {name}.p = mul i{wide} {name}.0, {name}.1"));
+        self.print(format_args!("  {name}.h = lshr i{wide} {name}.p, {bits}"));
+        self.print(format_args!("  {name} = trunc i{wide} {name}.h to i{bits}"));
     }
 
     /// Division as the IR defines it: nothing traps. `divisor` is the constant divisor, if it is one.
@@ -142,7 +142,7 @@ impl Emitter<'_> {
             _ => ("udiv", false, false),
         };
         if divisor.is_some_and(|divisor| divisor != 0 && !(is_signed && divisor == -1)) {
-            self.line(&format!("  {name} = {llvm} {ty} {a}, {b}"));
+            self.print(format_args!("  {name} = {llvm} {ty} {a}, {b}"));
             return;
         }
         let mut text = format!("  {name}.z = icmp eq {ty} {b}, 0\n");
@@ -180,7 +180,7 @@ impl Emitter<'_> {
         match self.kind {
             TargetKind::Host => {
                 // `add 0` gives the parameter the name of the value; LLVM removes it at once.
-                self.line(&format!(
+                self.print(format_args!(
                     "  {name} = add i32 {}, 0",
                     parameter_name(special)
                 ));
@@ -198,7 +198,7 @@ impl Emitter<'_> {
                     &format!("llvm.nvvm.read.ptx.sreg.{register}.{axis}"),
                     &[],
                 );
-                self.line(&format!("  {name} = {call}"));
+                self.print(format_args!("  {name} = {call}"));
             }
             TargetKind::Amd => self.amd_special(name, special, axis),
         }
@@ -215,25 +215,25 @@ impl Emitter<'_> {
                     "workgroup"
                 };
                 let call = self.call_text("i32", &format!("llvm.amdgcn.{register}.id.{axis}"), &[]);
-                self.line(&format!("  {name} = {call}"));
+                self.print(format_args!("  {name} = {call}"));
             }
             SpecialKind::BlockSize | SpecialKind::GridSize => {
                 let call = self.call_text("ptr addrspace(4)", "llvm.amdgcn.implicitarg.ptr", &[]);
-                self.line(&format!("  {name}.a = {call}"));
+                self.print(format_args!("  {name}.a = {call}"));
                 let is_block = special.kind == SpecialKind::BlockSize;
                 let offset = if is_block {
                     12 + 2 * u32::from(special.axis)
                 } else {
                     4 * u32::from(special.axis)
                 };
-                self.line(&format!("  {name}.p = getelementptr inbounds i8, ptr addrspace(4) {name}.a, i64 {offset}"));
+                self.print(format_args!("  {name}.p = getelementptr inbounds i8, ptr addrspace(4) {name}.a, i64 {offset}"));
                 if is_block {
-                    self.line(&format!(
+                    self.print(format_args!(
                         "  {name}.w = load i16, ptr addrspace(4) {name}.p, align 2"
                     ));
-                    self.line(&format!("  {name} = zext i16 {name}.w to i32"));
+                    self.print(format_args!("  {name} = zext i16 {name}.w to i32"));
                 } else {
-                    self.line(&format!(
+                    self.print(format_args!(
                         "  {name} = load i32, ptr addrspace(4) {name}.p, align 4"
                     ));
                 }

@@ -15,11 +15,12 @@ mod memory;
 mod operations;
 mod values;
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::function::Names;
 use super::{Emitter, names};
+use crate::hashing::WordMap;
 use crate::ir::{BlockId, Function, Type, Value};
 use crate::lanes::{Demand, Fallback, Plan, Shape};
 use crate::regions::HostKernel;
@@ -42,8 +43,8 @@ struct Body<'e, 'a> {
     /// The LLVM block that is being written.
     label: String,
     /// Scalars and vectors that were made or read in this block.
-    scalars: HashMap<Value, String>,
-    vectors: HashMap<Value, String>,
+    scalars: WordMap<Value, String>,
+    vectors: WordMap<Value, String>,
     mask: Option<String>,
     /// Definitions of variables, for the entry.
     variables: String,
@@ -124,8 +125,8 @@ impl Emitter<'_> {
             roots,
             block: BlockId(0),
             label: "entry".to_owned(),
-            scalars: HashMap::new(),
-            vectors: HashMap::new(),
+            scalars: WordMap::default(),
+            vectors: WordMap::default(),
             mask: None,
             variables: String::new(),
             next_name: 0,
@@ -148,15 +149,19 @@ impl Body<'_, '_> {
         self.emitter.line(text);
     }
 
+    fn print(&mut self, text: std::fmt::Arguments<'_>) {
+        self.emitter.print(text);
+    }
+
     fn fresh(&mut self) -> String {
         self.next_name += 1;
         format!("%t{}", self.next_name)
     }
 
     /// Writes an instruction with a result and returns its name.
-    fn emit(&mut self, text: &str) -> String {
+    fn emit(&mut self, text: std::fmt::Arguments<'_>) -> String {
         let name = self.fresh();
-        self.line(&format!("  {name} = {text}"));
+        self.print(format_args!("  {name} = {text}"));
         name
     }
 
@@ -168,11 +173,11 @@ impl Body<'_, '_> {
         self.emitter.type_text(ty)
     }
 
-    fn vector_type(&self, ty: Type) -> String {
+    fn vector_type(&self, ty: Type) -> Cow<'static, str> {
         vector_of(self.lanes(), self.scalar_type(ty))
     }
 
-    fn mask_type(&self) -> String {
+    fn mask_type(&self) -> Cow<'static, str> {
         vector_of(self.lanes(), "i1")
     }
 
@@ -200,14 +205,29 @@ impl Body<'_, '_> {
     }
 
     fn read(&mut self, ty: &str, variable: &str) -> String {
-        self.emit(&format!("load {ty}, ptr {variable}, align 64"))
+        self.emit(format_args!("load {ty}, ptr {variable}, align 64"))
     }
 
     fn write(&mut self, ty: &str, value: &str, variable: &str) {
-        self.line(&format!("  store {ty} {value}, ptr {variable}, align 64"));
+        self.print(format_args!(
+            "  store {ty} {value}, ptr {variable}, align 64"
+        ));
     }
 }
 
-fn vector_of(lanes: u32, ty: &str) -> String {
-    format!("<{lanes} x {ty}>")
+fn vector_of(lanes: u32, ty: &str) -> Cow<'static, str> {
+    /// The types of vectors that nearly every instruction has.
+    macro_rules! table {
+        ($($lanes:literal: $($ty:literal)*;)*) => {
+            match (lanes, ty) {
+                $($(($lanes, $ty) => Cow::Borrowed(concat!("<", $lanes, " x ", $ty, ">")),)*)*
+                _ => Cow::Owned(format!("<{lanes} x {ty}>")),
+            }
+        };
+    }
+    table! {
+        4: "i1" "i8" "i32" "i64" "float" "double" "ptr";
+        8: "i1" "i8" "i32" "i64" "float" "double" "ptr";
+        16: "i1" "i8" "i32" "i64" "float" "double" "ptr";
+    }
 }

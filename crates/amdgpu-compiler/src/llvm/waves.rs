@@ -41,7 +41,7 @@ impl Emitter<'_> {
             format!("{name} = ")
         };
         let arguments = arguments.join(", ");
-        self.line(&format!(
+        self.print(format_args!(
             "  {target}call {result} @{intrinsic}({arguments})"
         ));
     }
@@ -52,7 +52,7 @@ impl Emitter<'_> {
         if operation.has_no_mask {
             self.convergent(&mask, "i32", "llvm.nvvm.activemask", &[]);
         } else {
-            self.line(&format!("  {mask} = trunc i64 {} to i32", operands[0]));
+            self.print(format_args!("  {mask} = trunc i64 {} to i32", operands[0]));
         }
         let mask = format!("i32 {mask}");
         match operation.kind {
@@ -65,14 +65,14 @@ impl Emitter<'_> {
                 let arguments = [mask.as_str(), &format!("i1 {}", operands[1])];
                 let intrinsic = "llvm.nvvm.vote.ballot.sync";
                 self.convergent(&format!("{name}.b"), "i32", intrinsic, &arguments);
-                self.line(&format!("  {name} = zext i32 {name}.b to i64"));
+                self.print(format_args!("  {name} = zext i32 {name}.b to i64"));
             }
             Cooperation::WaveMatch => {
                 let ty = self.type_text(operation.word);
                 let intrinsic = format!("llvm.nvvm.match.any.sync.{ty}");
                 let arguments = [mask.as_str(), &format!("{ty} {}", operands[1])];
                 self.convergent(&format!("{name}.b"), "i32", &intrinsic, &arguments);
-                self.line(&format!("  {name} = zext i32 {name}.b to i64"));
+                self.print(format_args!("  {name} = zext i32 {name}.b to i64"));
             }
             _ => self.convergent(name, "void", "llvm.nvvm.bar.warp.sync", &[&mask]),
         }
@@ -83,7 +83,7 @@ impl Emitter<'_> {
         match operation.kind {
             Cooperation::WaveShuffle => {
                 // The lane is addressed in bytes.
-                self.line(&format!("  {name}.a = shl i32 {}, 2", operands[2]));
+                self.print(format_args!("  {name}.a = shl i32 {}, 2", operands[2]));
                 self.words(operation, |emitter, result, word| {
                     let arguments = [&format!("i32 {name}.a"), &format!("i32 {word}")[..]];
                     emitter.convergent(result, "i32", "llvm.amdgcn.ds.bpermute", &arguments);
@@ -106,7 +106,7 @@ impl Emitter<'_> {
         } else {
             let narrow = format!("{name}.b");
             self.convergent(&narrow, "i32", "llvm.amdgcn.ballot.i32", &[&condition]);
-            self.line(&format!("  {name} = zext i32 {narrow} to i64"));
+            self.print(format_args!("  {name} = zext i32 {narrow} to i64"));
         }
     }
 
@@ -114,12 +114,12 @@ impl Emitter<'_> {
     fn amd_match(&mut self, operation: &Operation<'_>) {
         let ty = self.type_text(operation.word);
         let helper = format!("agpu.wave.match.{ty}");
-        self.line(&format!(
+        self.print(format_args!(
             "  {} = call i64 @{helper}({ty} {}) #2",
             operation.name, operation.operands[1]
         ));
         let out = std::mem::take(&mut self.out);
-        self.line(&format!(
+        self.print(format_args!(
             "define internal i64 @{helper}({ty} %value) alwaysinline convergent #0 {{\nentry:\n  br label %turn\nturn:"
         ));
         let whole = Operation {
@@ -131,7 +131,7 @@ impl Emitter<'_> {
             let intrinsic = "llvm.amdgcn.readfirstlane.i32";
             emitter.convergent(result, "i32", intrinsic, &[&format!("i32 {word}")]);
         });
-        self.line(&format!("  %same = icmp eq {ty} %value, %first"));
+        self.print(format_args!("  %same = icmp eq {ty} %value, %first"));
         self.amd_ballot("%lanes", "%same");
         self.line("  br i1 %same, label %done, label %turn\ndone:\n  ret i64 %lanes\n}\n");
         let text = std::mem::replace(&mut self.out, out);
@@ -144,34 +144,37 @@ impl Emitter<'_> {
         if operation.word == Type::I32 {
             return each(self, name, value);
         }
-        self.line(&format!("  {name}.l = trunc i64 {value} to i32"));
-        self.line(&format!("  {name}.u = lshr i64 {value}, 32"));
-        self.line(&format!("  {name}.h = trunc i64 {name}.u to i32"));
+        self.print(format_args!("  {name}.l = trunc i64 {value} to i32"));
+        self.print(format_args!("  {name}.u = lshr i64 {value}, 32"));
+        self.print(format_args!("  {name}.h = trunc i64 {name}.u to i32"));
         each(self, &format!("{name}.lr"), &format!("{name}.l"));
         each(self, &format!("{name}.hr"), &format!("{name}.h"));
-        self.line(&format!("  {name}.lw = zext i32 {name}.lr to i64"));
-        self.line(&format!("  {name}.hw = zext i32 {name}.hr to i64"));
-        self.line(&format!("  {name}.hs = shl i64 {name}.hw, 32"));
-        self.line(&format!("  {name} = or disjoint i64 {name}.hs, {name}.lw"));
+        self.print(format_args!("  {name}.lw = zext i32 {name}.lr to i64"));
+        self.print(format_args!("  {name}.hw = zext i32 {name}.hr to i64"));
+        self.print(format_args!("  {name}.hs = shl i64 {name}.hw, 32"));
+        self.print(format_args!(
+            "  {name} = or disjoint i64 {name}.hs, {name}.lw"
+        ));
     }
 
     /// The number of lanes, and that of the own lane; on the CPU both were resolved before.
     pub(super) fn wave_special(&mut self, name: &str, special: Special) {
         if special.kind == SpecialKind::WaveSize {
-            return self.line(&format!("  {name} = add i32 {}, 0", self.wave_size));
+            let wave_size = self.wave_size;
+            return self.print(format_args!("  {name} = add i32 {wave_size}, 0"));
         }
         if self.kind == TargetKind::Nvidia {
             let call = self.call_text("i32", "llvm.nvvm.read.ptx.sreg.laneid", &[]);
-            return self.line(&format!("  {name} = {call}"));
+            return self.print(format_args!("  {name} = {call}"));
         }
         let text = |value: &str| ("i32".to_owned(), value.to_owned());
         let low = self.call_text("i32", "llvm.amdgcn.mbcnt.lo", &[text("-1"), text("0")]);
         if self.wave_size == 32 {
-            return self.line(&format!("  {name} = {low}"));
+            return self.print(format_args!("  {name} = {low}"));
         }
-        self.line(&format!("  {name}.l = {low}"));
+        self.print(format_args!("  {name}.l = {low}"));
         let low = text(&format!("{name}.l"));
         let call = self.call_text("i32", "llvm.amdgcn.mbcnt.hi", &[text("-1"), low]);
-        self.line(&format!("  {name} = {call}"));
+        self.print(format_args!("  {name} = {call}"));
     }
 }

@@ -9,7 +9,7 @@ impl Body<'_, '_> {
     pub(super) fn run(&mut self) {
         self.declare();
         let nodes = self.plan.linear.nodes.clone();
-        self.line(&format!(
+        self.print(format_args!(
             "  br label %{}",
             Self::label_of(self.plan.linear.skip[0].is_some(), nodes[0])
         ));
@@ -107,16 +107,16 @@ impl Body<'_, '_> {
     /// A mask as an integer, lane 0 in the lowest bit.
     pub(super) fn bits(&mut self, mask: &str) -> String {
         let lanes = self.lanes();
-        self.emit(&format!("bitcast <{lanes} x i1> {mask} to i{lanes}"))
+        self.emit(format_args!("bitcast <{lanes} x i1> {mask} to i{lanes}"))
     }
 
     fn any(&mut self, mask: &str) -> String {
         let bits = self.bits(mask);
-        self.emit(&format!("icmp ne i{} {bits}, 0", self.lanes()))
+        self.emit(format_args!("icmp ne i{} {bits}, 0", self.lanes()))
     }
 
     fn start(&mut self, label: String) {
-        self.line(&format!("{label}:"));
+        self.print(format_args!("{label}:"));
         self.label = label;
     }
 
@@ -132,7 +132,7 @@ impl Body<'_, '_> {
             // The value that was read does not reach into the block when a latch leads there, too.
             self.mask = None;
             let skip = self.target(skip);
-            self.line(&format!(
+            self.print(format_args!(
                 "  br i1 {any}, label %b{}, label %{skip}",
                 block.0
             ));
@@ -183,11 +183,13 @@ impl Body<'_, '_> {
         if self.plan.divergence.shape(value).is_scalar() {
             let (name, ty) = (self.scalar_name(value), self.scalar_type(ty));
             let variable = phi_variable(value, false);
-            self.line(&format!("  {name} = load {ty}, ptr {variable}, align 64"));
+            self.print(format_args!(
+                "  {name} = load {ty}, ptr {variable}, align 64"
+            ));
         }
         if self.has_vector(value) {
             let (ty, variable) = (self.vector_type(ty), phi_variable(value, true));
-            self.line(&format!(
+            self.print(format_args!(
                 "  %v{} = load {ty}, ptr {variable}, align 64",
                 value.0
             ));
@@ -219,7 +221,7 @@ impl Body<'_, '_> {
     fn blend(&mut self, variable: &str, ty: Type, new: &str, mask: &str) {
         let (ty, mask_type) = (self.vector_type(ty), self.mask_type());
         let old = self.read(&ty, variable);
-        let both = self.emit(&format!(
+        let both = self.emit(format_args!(
             "select {mask_type} {mask}, {ty} {new}, {ty} {old}"
         ));
         self.write(&ty, &both, variable);
@@ -229,7 +231,7 @@ impl Body<'_, '_> {
         self.start(format!("l{item}"));
         let header = self.plan.loops.list[item].header.0;
         if !self.plan.divergence.is_divergent[item] {
-            self.line(&format!("  br label %b{header}"));
+            self.print(format_args!("  br label %b{header}"));
             return;
         }
         let mask_type = self.mask_type();
@@ -237,7 +239,9 @@ impl Body<'_, '_> {
         self.write(&mask_type, &mask, &format!("%m{header}"));
         let any = self.any(&mask);
         let done = self.target(self.plan.linear.done[item]);
-        self.line(&format!("  br i1 {any}, label %b{header}, label %{done}"));
+        self.print(format_args!(
+            "  br i1 {any}, label %b{header}, label %{done}"
+        ));
     }
 
     fn end(&mut self) {
@@ -247,7 +251,7 @@ impl Body<'_, '_> {
         }
         let ty = self.vector_type(self.function.result);
         let result = self.read(&ty, "%result");
-        self.line(&format!("  ret {ty} {result}"));
+        self.print(format_args!("  ret {ty} {result}"));
     }
 
     fn terminator(&mut self, block: BlockId) {
@@ -271,7 +275,7 @@ impl Body<'_, '_> {
                     }
                 }
                 let to = self.target(node);
-                self.line(&format!("  br label %{to}"));
+                self.print(format_args!("  br label %{to}"));
             }
         }
     }
@@ -285,7 +289,7 @@ impl Body<'_, '_> {
         match terminator {
             Terminator::Branch { condition, yes, no } => {
                 let condition = self.scalar(*condition);
-                self.line(&format!(
+                self.print(format_args!(
                     "  br i1 {condition}, {}, {}",
                     label(*yes),
                     label(*no)
@@ -303,7 +307,7 @@ impl Body<'_, '_> {
                     .iter()
                     .map(|(bits, to)| format!("{ty_text} {}, {}", constant(ty, *bits), label(*to)))
                     .collect();
-                self.line(&format!(
+                self.print(format_args!(
                     "  switch {ty_text} {text}, {} [ {} ]",
                     label(*default),
                     cases.join(" ")
@@ -322,7 +326,7 @@ impl Body<'_, '_> {
             self.start(format!("e{}.{number}", block.0));
             self.edge(block, *target, None);
             let to = self.target(*node);
-            self.line(&format!("  br label %{to}"));
+            self.print(format_args!("  br label %{to}"));
         }
     }
 
@@ -333,7 +337,7 @@ impl Body<'_, '_> {
         };
         let is_scalar = self.shape(operand).is_uniform();
         let (text, ty) = if is_scalar {
-            (self.scalar(operand), "i1".to_owned())
+            (self.scalar(operand), "i1".into())
         } else {
             (self.vector(operand), self.mask_type())
         };
@@ -347,16 +351,16 @@ impl Body<'_, '_> {
                 for (bits, _) in cases.iter().filter(|(_, to)| (*to == target) != is_default) {
                     let number = constant(operand_type, *bits);
                     let equal = if is_scalar {
-                        self.emit(&format!("icmp eq {scalar_type} {text}, {number}"))
+                        self.emit(format_args!("icmp eq {scalar_type} {text}, {number}"))
                     } else {
                         let vector_type = vector_of(self.lanes(), scalar_type);
-                        self.emit(&format!(
+                        self.emit(format_args!(
                             "icmp eq {vector_type} {text}, splat ({scalar_type} {number})"
                         ))
                     };
                     any = Some(match any {
                         None => equal,
-                        Some(other) => self.emit(&format!("or {ty} {other}, {equal}")),
+                        Some(other) => self.emit(format_args!("or {ty} {other}, {equal}")),
                     });
                 }
                 let any = any.unwrap_or_else(|| {
@@ -388,7 +392,7 @@ impl Body<'_, '_> {
         } else {
             "splat (i1 true)"
         };
-        self.emit(&format!("xor {ty} {text}, {ones}"))
+        self.emit(format_args!("xor {ty} {text}, {ones}"))
     }
 
     /// Hands masks and phis over to a target; without a condition all lanes of the block go there.
@@ -406,10 +410,10 @@ impl Body<'_, '_> {
             let mask = body.mask();
             let text = match condition {
                 None => mask,
-                Some(Condition::Vector(text)) => body.emit(&format!(
+                Some(Condition::Vector(text)) => body.emit(format_args!(
                     "select {ty} {mask}, {ty} {text}, {ty} zeroinitializer"
                 )),
-                Some(Condition::Scalar(text)) => body.emit(&format!(
+                Some(Condition::Scalar(text)) => body.emit(format_args!(
                     "select i1 {text}, {ty} {mask}, {ty} zeroinitializer"
                 )),
             };
@@ -425,7 +429,7 @@ impl Body<'_, '_> {
             let mut mask = edge_mask(self);
             if siblings.len() > 1 || leaves {
                 let old = self.read(&ty, &variable);
-                mask = self.emit(&format!("or {ty} {old}, {mask}"));
+                mask = self.emit(format_args!("or {ty} {old}, {mask}"));
             }
             self.write(&ty, &mask, &variable);
         }
@@ -450,7 +454,9 @@ impl Body<'_, '_> {
                 let (ty, variable) = (self.scalar_type(phi_type), phi_variable(phi, false));
                 if let Some(Condition::Scalar(condition)) = condition {
                     let old = self.read(ty, &variable);
-                    new = self.emit(&format!("select i1 {condition}, {ty} {new}, {ty} {old}"));
+                    new = self.emit(format_args!(
+                        "select i1 {condition}, {ty} {new}, {ty} {old}"
+                    ));
                 }
                 self.write(ty, &new, &variable);
             }

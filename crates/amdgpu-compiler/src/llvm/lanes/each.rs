@@ -1,5 +1,7 @@
 //! What lanes do one after the other: atomics, calls, copies of memory at different addresses.
 
+use std::borrow::Cow;
+
 use super::super::intrinsics::parameter_name;
 use super::Body;
 use crate::ir::{Cooperation, Op, SpecialKind, Type, Value};
@@ -41,7 +43,7 @@ impl Body<'_, '_> {
         for operand in operands {
             let vector = if self.shape(operand).is_uniform() {
                 let text = self.scalar(operand);
-                self.names.texts[operand.0 as usize] = text;
+                self.names.set(operand, &text);
                 None
             } else {
                 let text = if function.ty(operand).is_pointer() {
@@ -57,17 +59,17 @@ impl Body<'_, '_> {
         let vector_type = if has_result {
             self.vector_type(ty)
         } else {
-            String::new()
+            Cow::Borrowed("")
         };
         let (integer, before) = (format!("i{lanes}"), self.label.clone());
-        self.line(&format!("  br label %o{number}"));
+        self.print(format_args!("  br label %o{number}"));
         self.label = format!("o{number}");
-        self.line(&format!("o{number}:"));
-        self.line(&format!(
+        self.print(format_args!("o{number}:"));
+        self.print(format_args!(
             "  %o{number}.left = phi {integer} [ {bits}, %{before} ], [ %o{number}.rest, %o{number}.next ]"
         ));
         if has_result {
-            self.line(&format!(
+            self.print(format_args!(
                 "  %o{number}.old = phi {vector_type} [ zeroinitializer, %{before} ], [ %v{number}, %o{number}.next ]"
             ));
         }
@@ -79,11 +81,11 @@ impl Body<'_, '_> {
                 ("i1".to_owned(), "true".to_owned()),
             ],
         );
-        let lane = self.emit(&lane);
+        let lane = self.emit(format_args!("{lane}"));
         for (operand, vector) in vectors {
             if let Some(vector) = vector {
-                let text = self.emit(&format!("extractelement {vector}, {integer} {lane}"));
-                self.names.texts[operand.0 as usize] = text;
+                let text = self.emit(format_args!("extractelement {vector}, {integer} {lane}"));
+                self.names.set(operand, &text);
             }
         }
         if let Op::Call { .. } = function.op(value) {
@@ -94,26 +96,26 @@ impl Body<'_, '_> {
         }
         if has_result {
             let scalar_type = self.scalar_type(ty);
-            self.line(&format!(
+            self.print(format_args!(
                 "  %v{number} = insertelement {vector_type} %o{number}.old, {scalar_type} %o.v{number}, {integer} {lane}"
             ));
         }
         // The operation may have blocks of its own.
-        self.line(&format!("  br label %o{number}.next\no{number}.next:"));
-        self.line(&format!(
+        self.print(format_args!("  br label %o{number}.next\no{number}.next:"));
+        self.print(format_args!(
             "  %o{number}.less = add {integer} %o{number}.left, -1"
         ));
-        self.line(&format!(
+        self.print(format_args!(
             "  %o{number}.rest = and {integer} %o{number}.left, %o{number}.less"
         ));
-        self.line(&format!(
+        self.print(format_args!(
             "  %o{number}.more = icmp ne {integer} %o{number}.rest, 0"
         ));
-        self.line(&format!(
+        self.print(format_args!(
             "  br i1 %o{number}.more, label %o{number}, label %o{number}.done"
         ));
         self.label = format!("o{number}.done");
-        self.line(&format!("o{number}.done:"));
+        self.print(format_args!("o{number}.done:"));
     }
 
     /// A call of the scalar function for one lane.
@@ -138,9 +140,9 @@ impl Body<'_, '_> {
             let wide = if integer == "i32" {
                 lane.to_owned()
             } else {
-                self.emit(&format!("zext {integer} {lane} to i32"))
+                self.emit(format_args!("zext {integer} {lane} to i32"))
             };
-            let x = self.emit(&format!("add i32 %thread_index.x, {wide}"));
+            let x = self.emit(format_args!("add i32 %thread_index.x, {wide}"));
             list.extend(self.emitter.specials[index].iter().map(|&special| {
                 if special.kind == SpecialKind::ThreadIndex && special.axis == 0 {
                     format!("i32 {x}")
@@ -158,7 +160,7 @@ impl Body<'_, '_> {
         } else {
             format!("%o.v{} = ", value.0)
         };
-        self.line(&format!(
+        self.print(format_args!(
             "  {assign}call {result} @{target}({})",
             list.join(", ")
         ));
@@ -197,19 +199,21 @@ impl Body<'_, '_> {
             self.scalar(operands[0]),
         );
         let (v, m, scalar) = (self.vector_type(ty), self.mask_type(), self.scalar_type(ty));
-        let chosen = self.emit(&format!(
+        let chosen = self.emit(format_args!(
             "select {m} {mask}, {v} {vector}, {v} splat ({scalar} {neutral})"
         ));
         let name = format!("llvm.vector.reduce.{reduction}.v{}{scalar}", self.lanes());
-        let call = self.emitter.call_text(scalar, &name, &[(v, chosen)]);
-        let all = self.emit(&call);
-        self.names.texts[operands[0].0 as usize] = pointer;
+        let call = self
+            .emitter
+            .call_text(scalar, &name, &[(v.into_owned(), chosen)]);
+        let all = self.emit(format_args!("{call}"));
+        self.names.set(operands[0], &pointer);
         // Texts of constants stay what they are for others.
-        let index = operands[1].0 as usize;
-        let text = std::mem::replace(&mut self.names.texts[index], all);
+        let text = self.names.get(operands[1]).to_owned();
+        self.names.set(operands[1], &all);
         self.names.prefix = "%v";
         self.emitter.instruction(self.function, &self.names, value);
-        self.names.texts[index] = text;
+        self.names.set(operands[1], &text);
         true
     }
 }

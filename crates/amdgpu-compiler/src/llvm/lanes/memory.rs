@@ -56,23 +56,23 @@ impl Body<'_, '_> {
         match access {
             Access::Neighbours if self.plan.slots.is_private(self.root(pointer)) => {
                 let address = self.scalar(pointer);
-                self.line(&format!(
+                self.print(format_args!(
                     "  {result} = load {memory}, ptr {address}, align {align}"
                 ));
             }
             Access::Neighbours => {
                 let (address, mask) = (self.scalar(pointer), self.mask());
                 let call = self.masked_load(&memory, &suffix, &address, &mask, align);
-                self.line(&format!("  {result} = {call}"));
+                self.print(format_args!("  {result} = {call}"));
             }
             Access::Backwards => {
                 let address = self.last_address(pointer, align);
                 let mask = self.mask();
                 let mask = self.reversed("i1", &mask);
                 let call = self.masked_load(&memory, &suffix, &address, &mask, align);
-                let loaded = self.emit(&call);
+                let loaded = self.emit(format_args!("{call}"));
                 let text = self.reverse_text(&memory, &loaded);
-                self.line(&format!("  {result} = {text}"));
+                self.print(format_args!("  {result} = {text}"));
             }
             _ => {
                 let (addresses, mask) = (self.address(pointer), self.mask());
@@ -83,12 +83,12 @@ impl Body<'_, '_> {
                 self.emitter.declarations.insert(format!(
                     "declare {memory} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr>, <{lanes} x i1>, {memory})"
                 ));
-                self.line(&format!("  {result} = {call}"));
+                self.print(format_args!("  {result} = {call}"));
             }
         }
         if ty == Type::I1 {
             let mask_type = self.mask_type();
-            self.line(&format!(
+            self.print(format_args!(
                 "  {name} = trunc {memory} {result} to {mask_type}"
             ));
         }
@@ -110,7 +110,7 @@ impl Body<'_, '_> {
         let mut new = self.vector(stored);
         if ty == Type::I1 {
             let mask_type = self.mask_type();
-            new = self.emit(&format!("zext {mask_type} {new} to {memory}"));
+            new = self.emit(format_args!("zext {mask_type} {new} to {memory}"));
         }
         let suffix = self.suffix(ty);
         let mask_type = self.mask_type();
@@ -120,12 +120,13 @@ impl Body<'_, '_> {
                 // Nothing belongs to lanes that do not exist.
                 if !self.has_all_lanes() {
                     let mask = self.mask();
-                    let old = self.emit(&format!("load {memory}, ptr {address}, align {align}"));
-                    new = self.emit(&format!(
+                    let old =
+                        self.emit(format_args!("load {memory}, ptr {address}, align {align}"));
+                    new = self.emit(format_args!(
                         "select {mask_type} {mask}, {memory} {new}, {memory} {old}"
                     ));
                 }
-                self.line(&format!(
+                self.print(format_args!(
                     "  store {memory} {new}, ptr {address}, align {align}"
                 ));
             }
@@ -145,7 +146,7 @@ impl Body<'_, '_> {
                 self.emitter.declarations.insert(format!(
                     "declare void @llvm.masked.scatter.{suffix}.v{lanes}p0({memory}, <{lanes} x ptr>, <{lanes} x i1>)"
                 ));
-                self.line(&format!(
+                self.print(format_args!(
                     "  call void @llvm.masked.scatter.{suffix}.v{lanes}p0({memory} {new}, <{lanes} x ptr> align {align} {addresses}, <{lanes} x i1> {mask})"
                 ));
             }
@@ -168,13 +169,13 @@ impl Body<'_, '_> {
                     ("i1".to_owned(), "false".to_owned()),
                 ],
             );
-            let zeros = self.emit(&zeros);
-            let last = self.emit(&format!("sub {integer} {}, {zeros}", lanes as i32 - 1));
-            self.emit(&format!("extractelement {vector}, {integer} {last}"))
+            let zeros = self.emit(format_args!("{zeros}"));
+            let last = self.emit(format_args!("sub {integer} {}, {zeros}", lanes as i32 - 1));
+            self.emit(format_args!("extractelement {vector}, {integer} {last}"))
         };
         let address = self.scalar(pointer);
         let scalar_type = self.scalar_type(ty);
-        self.line(&format!(
+        self.print(format_args!(
             "  store {scalar_type} {value}, ptr {address}, align {}",
             ty.bytes()
         ));
@@ -210,7 +211,7 @@ impl Body<'_, '_> {
         self.emitter.declarations.insert(format!(
             "declare void @llvm.masked.store.{suffix}.p0({memory}, ptr, {mask_type})"
         ));
-        self.line(&format!(
+        self.print(format_args!(
             "  call void @llvm.masked.store.{suffix}.p0({memory} {new}, ptr align {align} {address}, {mask_type} {mask})"
         ));
     }
@@ -219,12 +220,12 @@ impl Body<'_, '_> {
     fn last_address(&mut self, pointer: Value, bytes: u64) -> String {
         let address = self.scalar(pointer);
         let back = (i64::from(self.lanes()) - 1) * bytes as i64;
-        self.emit(&format!("getelementptr i8, ptr {address}, i64 -{back}"))
+        self.emit(format_args!("getelementptr i8, ptr {address}, i64 -{back}"))
     }
 
     fn reversed(&mut self, ty: &str, vector: &str) -> String {
         let text = self.reverse_text(&vector_of(self.lanes(), ty), vector);
-        self.emit(&text)
+        self.emit(format_args!("{text}"))
     }
 
     fn reverse_text(&self, ty: &str, vector: &str) -> String {

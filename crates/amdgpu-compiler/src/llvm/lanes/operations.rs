@@ -54,7 +54,7 @@ impl Body<'_, '_> {
             } => {
                 let (pointer, index) = (self.scalar(pointer), self.scalar(index));
                 let element = self.element(value, scale);
-                self.line(&format!(
+                self.print(format_args!(
                     "  {name} = getelementptr {element}, ptr {pointer}, i64 {index}"
                 ));
             }
@@ -65,9 +65,9 @@ impl Body<'_, '_> {
                 };
                 let ahead = (i64::from(self.lanes()) - 1) * stride.max(0);
                 let inner = self.scalar(inner);
-                let last = self.emit(&format!("add i32 {inner}, {}", ahead as i32));
-                let wide = self.emit(&format!("zext i32 {last} to i64"));
-                self.line(&format!("  {name} = sub i64 {wide}, {ahead}"));
+                let last = self.emit(format_args!("add i32 {inner}, {}", ahead as i32));
+                let wide = self.emit(format_args!("zext i32 {last} to i64"));
+                self.print(format_args!("  {name} = sub i64 {wide}, {ahead}"));
             }
             _ => self.plain(value, "%s"),
         }
@@ -158,7 +158,7 @@ impl Body<'_, '_> {
             }
             _ => return self.each_lane(value),
         };
-        self.line(&format!("  {name} = {text}"));
+        self.print(format_args!("  {name} = {text}"));
     }
 
     fn shift(&mut self, operation: BinaryOp, ty: Type, a: Value, b: Value) -> String {
@@ -174,7 +174,7 @@ impl Body<'_, '_> {
             return format!("{llvm} {vector_type} {a}, splat ({scalar_type} {count})");
         }
         let b = self.vector(b);
-        let count = self.emit(&format!(
+        let count = self.emit(format_args!(
             "and {vector_type} {b}, splat ({scalar_type} {})",
             ty.bits() - 1
         ));
@@ -199,49 +199,54 @@ impl Body<'_, '_> {
             .map(|bits| (bits << unused) as i64 >> unused);
         let (dividend, given) = (self.vector(a), self.vector(b));
         if constant.is_some_and(|divisor| divisor != 0 && divisor != -1) {
-            return self.line(&format!("  {name} = {llvm} {vector} {dividend}, {given}"));
+            return self.print(format_args!(
+                "  {name} = {llvm} {vector} {dividend}, {given}"
+            ));
         }
-        let zero = self.emit(&format!("icmp eq {vector} {given}, zeroinitializer"));
-        let minus =
-            is_signed.then(|| self.emit(&format!("icmp eq {vector} {given}, splat ({scalar} -1)")));
+        let zero = self.emit(format_args!("icmp eq {vector} {given}, zeroinitializer"));
+        let minus = is_signed.then(|| {
+            self.emit(format_args!(
+                "icmp eq {vector} {given}, splat ({scalar} -1)"
+            ))
+        });
         let replaced = match &minus {
-            Some(minus) => self.emit(&format!("or {mask} {zero}, {minus}")),
+            Some(minus) => self.emit(format_args!("or {mask} {zero}, {minus}")),
             None => zero.clone(),
         };
-        let divisor = self.emit(&format!(
+        let divisor = self.emit(format_args!(
             "select {mask} {replaced}, {vector} splat ({scalar} 1), {vector} {given}"
         ));
         let quotient = if ty == Type::I32 {
             let sign = if is_signed { "s" } else { "u" };
             let double = vector_of(self.lanes(), "double");
-            let above = self.emit(&format!("{sign}itofp {vector} {dividend} to {double}"));
-            let below = self.emit(&format!("{sign}itofp {vector} {divisor} to {double}"));
-            let ratio = self.emit(&format!("fdiv {double} {above}, {below}"));
-            let ratio = self.emit(&format!("fpto{sign}i {double} {ratio} to {vector}"));
+            let above = self.emit(format_args!("{sign}itofp {vector} {dividend} to {double}"));
+            let below = self.emit(format_args!("{sign}itofp {vector} {divisor} to {double}"));
+            let ratio = self.emit(format_args!("fdiv {double} {above}, {below}"));
+            let ratio = self.emit(format_args!("fpto{sign}i {double} {ratio} to {vector}"));
             if is_remainder {
-                let whole = self.emit(&format!("mul {vector} {ratio}, {divisor}"));
-                self.emit(&format!("sub {vector} {dividend}, {whole}"))
+                let whole = self.emit(format_args!("mul {vector} {ratio}, {divisor}"));
+                self.emit(format_args!("sub {vector} {dividend}, {whole}"))
             } else {
                 ratio
             }
         } else {
-            self.emit(&format!("{llvm} {vector} {dividend}, {divisor}"))
+            self.emit(format_args!("{llvm} {vector} {dividend}, {divisor}"))
         };
         if is_remainder {
-            return self.line(&format!(
+            return self.print(format_args!(
                 "  {name} = select {mask} {zero}, {vector} {dividend}, {vector} {quotient}"
             ));
         }
         let quotient = match minus {
             Some(minus) => {
-                let negative = self.emit(&format!("sub {vector} zeroinitializer, {dividend}"));
-                self.emit(&format!(
+                let negative = self.emit(format_args!("sub {vector} zeroinitializer, {dividend}"));
+                self.emit(format_args!(
                     "select {mask} {minus}, {vector} {negative}, {vector} {quotient}"
                 ))
             }
             None => quotient,
         };
-        self.line(&format!(
+        self.print(format_args!(
             "  {name} = select {mask} {zero}, {vector} zeroinitializer, {vector} {quotient}"
         ));
     }
@@ -265,7 +270,8 @@ impl Body<'_, '_> {
             source.bits()
         );
         let (from_type, text) = (self.vector_type(source), self.vector(from));
-        self.emitter.call_text(&to, &name, &[(from_type, text)])
+        self.emitter
+            .call_text(&to, &name, &[(from_type.into_owned(), text)])
     }
 
     /// `None` for what has no operation on vectors.
@@ -282,10 +288,10 @@ impl Body<'_, '_> {
                 let mut factors = Vec::with_capacity(2);
                 for argument in arguments {
                     let text = self.vector(*argument);
-                    factors.push(self.emit(&format!("{extend} {v} {text} to {wide}")));
+                    factors.push(self.emit(format_args!("{extend} {v} {text} to {wide}")));
                 }
-                let product = self.emit(&format!("mul {wide} {}, {}", factors[0], factors[1]));
-                let high = self.emit(&format!(
+                let product = self.emit(format_args!("mul {wide} {}, {}", factors[0], factors[1]));
+                let high = self.emit(format_args!(
                     "lshr {wide} {product}, splat (i{} {})",
                     ty.bits() * 2,
                     ty.bits()
@@ -294,14 +300,14 @@ impl Body<'_, '_> {
             }
             Intrinsic::WidenHalf => {
                 let text = self.vector(arguments[0]);
-                let half = self.emit(&format!(
+                let half = self.emit(format_args!(
                     "bitcast <{lanes} x i16> {text} to <{lanes} x half>"
                 ));
                 Some(format!("fpext <{lanes} x half> {half} to {v}"))
             }
             Intrinsic::NarrowHalf => {
                 let text = self.vector(arguments[0]);
-                let half = self.emit(&format!(
+                let half = self.emit(format_args!(
                     "fptrunc <{lanes} x float> {text} to <{lanes} x half>"
                 ));
                 Some(format!("bitcast <{lanes} x half> {half} to {v}"))
@@ -312,7 +318,7 @@ impl Body<'_, '_> {
                 let mut list = Vec::with_capacity(arguments.len() + 1);
                 for argument in arguments {
                     let text = self.vector(*argument);
-                    list.push((v.clone(), text));
+                    list.push((v.clone().into_owned(), text));
                 }
                 if matches!(
                     intrinsic,

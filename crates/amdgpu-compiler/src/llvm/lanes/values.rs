@@ -135,10 +135,10 @@ impl Body<'_, '_> {
     pub(super) fn splat(&mut self, ty: Type, scalar: &str) -> String {
         let scalar_type = self.scalar_type(ty);
         let vector_type = self.vector_type(ty);
-        let one = self.emit(&format!(
+        let one = self.emit(format_args!(
             "insertelement {vector_type} poison, {scalar_type} {scalar}, i64 0"
         ));
-        self.emit(&format!(
+        self.emit(format_args!(
             "shufflevector {vector_type} {one}, {vector_type} poison, <{} x i32> zeroinitializer",
             self.lanes()
         ))
@@ -149,7 +149,7 @@ impl Body<'_, '_> {
         let scalar = self.scalar(value);
         if ty.is_pointer() {
             let steps = self.steps("i64", stride);
-            return self.emit(&format!(
+            return self.emit(format_args!(
                 "getelementptr i8, ptr {scalar}, <{} x i64> {steps}",
                 self.lanes()
             ));
@@ -163,7 +163,7 @@ impl Body<'_, '_> {
             .collect();
         let steps = format!("<{}>", steps.join(", "));
         let vector_type = self.vector_type(ty);
-        self.emit(&format!("add {vector_type} {vector}, {steps}"))
+        self.emit(format_args!("add {vector_type} {vector}, {steps}"))
     }
 
     /// Typed text of an operand as a vector.
@@ -180,7 +180,7 @@ impl Body<'_, '_> {
             .for_each_operand(|operand| operands.push(operand));
         for operand in operands {
             let text = self.scalar(operand);
-            self.names.texts[operand.0 as usize] = text;
+            self.names.set(operand, &text);
         }
     }
 }
