@@ -9,7 +9,16 @@ use crate::types::ScalarType;
 pub struct TypeExpr {
     pub kind: TypeKind,
     pub is_const: bool,
+    pub is_volatile: bool,
     pub span: Span,
+}
+
+impl TypeExpr {
+    /// Whether it is written volatile; of arrays, whether their elements are.
+    pub fn has_volatile(&self) -> bool {
+        self.is_volatile
+            || matches!(&self.kind, TypeKind::Array { element, .. } if element.has_volatile())
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use crate::ast::BinaryOp;
 use crate::ir::{Cooperation, GlobalKind, Intrinsic, Special};
 use crate::messages::Message;
 use crate::source::Span;
-use crate::types::{BitRange, TypeId};
+use crate::types::{BitRange, Type, TypeId, TypeTable};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LocalId(pub u32);
@@ -30,6 +30,7 @@ pub struct Program {
 }
 
 /// A variable of a function, parameters included.
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 #[derive(Clone, Debug)]
 pub struct Local {
     pub name: String,
@@ -38,6 +39,7 @@ pub struct Local {
     /// Holds the address of its value.
     pub is_reference: bool,
     pub is_const: bool,
+    pub is_volatile: bool,
     /// Has an address: arrays, structs, and scalars whose address is taken.
     pub is_in_memory: bool,
     /// Value known at compile time.
@@ -90,6 +92,7 @@ pub struct Global {
     /// What it starts with; the rest is zero.
     pub bytes: Vec<u8>,
     pub align: u64,
+    pub is_volatile: bool,
     /// The host knows it by its name.
     pub is_exported: bool,
     /// Of the device library: there only when used.
@@ -101,6 +104,7 @@ pub struct Global {
 pub struct Shared {
     pub name: String,
     pub ty: TypeId,
+    pub is_volatile: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -164,6 +168,37 @@ pub struct Place {
     pub ty: TypeId,
     pub is_const: bool,
     pub span: Span,
+}
+
+impl Place {
+    /// Whether its accesses are to happen as written: the variable it is part of, or the pointer it is reached by, says so.
+    pub fn is_volatile(
+        &self,
+        types: &TypeTable,
+        locals: &[Local],
+        globals: &[Global],
+        shared: &[Shared],
+    ) -> bool {
+        let mut place = self;
+        loop {
+            place = match &place.kind {
+                PlaceKind::Field(inner, _) | PlaceKind::Bits(inner, _) => inner,
+                PlaceKind::Local(local) => return locals[local.0 as usize].is_volatile,
+                PlaceKind::Global(global) => return globals[global.0 as usize].is_volatile,
+                PlaceKind::Shared(number) => return shared[number.0 as usize].is_volatile,
+                PlaceKind::Dereference(pointer) => {
+                    return matches!(
+                        types.get(pointer.ty),
+                        Type::Pointer {
+                            is_volatile: true,
+                            ..
+                        }
+                    );
+                }
+                PlaceKind::Temporary(_) => return false,
+            };
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -397,6 +397,13 @@ pub enum Op {
         pointer: Value,
         value: Value,
     },
+    /// Happens exactly once where it stands, whatever is known of the memory: no pass removes, merges or moves it.
+    VolatileLoad(Value),
+    /// Like [`Self::VolatileLoad`].
+    VolatileStore {
+        pointer: Value,
+        value: Value,
+    },
     Copy {
         to: Value,
         from: Value,
@@ -432,6 +439,8 @@ impl Op {
         matches!(
             self,
             Self::Store { .. }
+                | Self::VolatileLoad(_)
+                | Self::VolatileStore { .. }
                 | Self::Copy { .. }
                 | Self::Clear { .. }
                 | Self::Call { .. }
@@ -467,9 +476,11 @@ impl Op {
                 visit(*a);
                 visit(*b);
             }
-            Self::Negate(a) | Self::Cast(_, a) | Self::Load(a) | Self::Clear { to: a, .. } => {
-                visit(*a);
-            }
+            Self::Negate(a)
+            | Self::Cast(_, a)
+            | Self::Load(a)
+            | Self::VolatileLoad(a)
+            | Self::Clear { to: a, .. } => visit(*a),
             Self::Select(a, b, c) => {
                 visit(*a);
                 visit(*b);
@@ -485,7 +496,7 @@ impl Op {
                 visit(*pointer);
                 visit(*index);
             }
-            Self::Store { pointer, value } => {
+            Self::Store { pointer, value } | Self::VolatileStore { pointer, value } => {
                 visit(*pointer);
                 visit(*value);
             }
@@ -509,9 +520,11 @@ impl Op {
                 visit(a);
                 visit(b);
             }
-            Self::Negate(a) | Self::Cast(_, a) | Self::Load(a) | Self::Clear { to: a, .. } => {
-                visit(a);
-            }
+            Self::Negate(a)
+            | Self::Cast(_, a)
+            | Self::Load(a)
+            | Self::VolatileLoad(a)
+            | Self::Clear { to: a, .. } => visit(a),
             Self::Select(a, b, c) => {
                 visit(a);
                 visit(b);
@@ -527,7 +540,7 @@ impl Op {
                 visit(pointer);
                 visit(index);
             }
-            Self::Store { pointer, value } => {
+            Self::Store { pointer, value } | Self::VolatileStore { pointer, value } => {
                 visit(pointer);
                 visit(value);
             }

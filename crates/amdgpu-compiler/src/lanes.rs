@@ -139,6 +139,8 @@ impl Plan {
 fn refused(op: &Op) -> Option<&'static str> {
     use Cooperation as C;
     match op {
+        // A work-item that polls waits for others, which lanes in step would hold up; and each access happens on its own.
+        Op::VolatileLoad(_) | Op::VolatileStore { .. } => Some("volatile access"),
         Op::Cooperative(operation, _) => match operation.of_device() {
             C::ClockCycles
             | C::ClockSteady

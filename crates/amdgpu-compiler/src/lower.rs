@@ -120,6 +120,22 @@ enum Home {
     Memory(Value),
 }
 
+/// Where something is in memory, and how it is accessed.
+#[derive(Clone, Copy, Debug)]
+struct Address {
+    pointer: Value,
+    is_volatile: bool,
+}
+
+impl Address {
+    fn plain(pointer: Value) -> Self {
+        Self {
+            pointer,
+            is_volatile: false,
+        }
+    }
+}
+
 /// Where `break` and `continue` go.
 #[derive(Clone, Copy, Debug)]
 struct Exits {
@@ -129,6 +145,8 @@ struct Exits {
 
 struct Lowering<'a> {
     globals: &'a [hir::Global],
+    shared: &'a [hir::Shared],
+    locals: &'a [hir::Local],
     types: &'a TypeTable,
     sources: &'a SourceMap,
     indices: &'a WordMap<FunctionId, u32>,
@@ -151,7 +169,7 @@ impl<'a> Lowering<'a> {
         types: &'a TypeTable,
         sources: &'a SourceMap,
         indices: &'a WordMap<FunctionId, u32>,
-        function: &hir::Function,
+        function: &'a hir::Function,
     ) -> Self {
         let line = sources.line(function.span.start);
         let name = if function.is_kernel {
@@ -175,6 +193,8 @@ impl<'a> Lowering<'a> {
         };
         Self {
             globals: &program.globals,
+            shared: &program.shared,
+            locals: &function.locals,
             types,
             sources,
             indices,
@@ -431,27 +451,36 @@ impl<'a> Lowering<'a> {
     }
 
     /// Loads a scalar or pointer; a bool in memory is a byte.
-    fn load(&mut self, address: Value, ty: Type) -> Value {
+    fn load(&mut self, address: Address, ty: Type) -> Value {
+        let op = if address.is_volatile {
+            Op::VolatileLoad(address.pointer)
+        } else {
+            Op::Load(address.pointer)
+        };
         if ty == Type::I1 {
-            let byte = self.emit(Op::Load(address), Type::I8);
+            let byte = self.emit(op, Type::I8);
             return self.is_not_zero(byte);
         }
-        self.emit(Op::Load(address), ty)
+        self.emit(op, ty)
     }
 
     fn store(&mut self, address: Value, value: Value) {
+        self.store_to(Address::plain(address), value);
+    }
+
+    fn store_to(&mut self, address: Address, value: Value) {
         let value = if self.function.ty(value) == Type::I1 {
             self.cast(crate::ir::CastKind::ExtendUnsigned, value, Type::I8)
         } else {
             value
         };
-        self.emit(
-            Op::Store {
-                pointer: address,
-                value,
-            },
-            Type::Void,
-        );
+        let pointer = address.pointer;
+        let op = if address.is_volatile {
+            Op::VolatileStore { pointer, value }
+        } else {
+            Op::Store { pointer, value }
+        };
+        self.emit(op, Type::Void);
     }
 
     fn address_plus(&mut self, address: Value, bytes: u64) -> Value {

@@ -33,6 +33,7 @@ mod templates;
 mod type_names;
 mod user_conversions;
 mod values;
+mod volatile;
 mod waves;
 
 use std::collections::VecDeque;
@@ -115,11 +116,13 @@ struct Signature<'a> {
     origin: Option<Rc<Origin>>,
 }
 
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct ParameterType {
     ty: TypeId,
     is_reference: bool,
     is_const: bool,
+    is_volatile: bool,
     /// `T&&`: values fit too.
     is_forwarding: bool,
 }

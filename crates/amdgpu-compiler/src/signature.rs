@@ -237,7 +237,9 @@ fn signature(function: &hir::Function, types: &TypeTable, sources: &SourceMap) -
 
 fn kind(ty: TypeId, types: &TypeTable) -> ParameterKind {
     match types.get(ty) {
-        Type::Pointer { pointee, is_const } => ParameterKind::Pointer {
+        Type::Pointer {
+            pointee, is_const, ..
+        } => ParameterKind::Pointer {
             pointee: types.representation(pointee).map(Dtype::of),
             is_const,
             element_bytes: types.bytes(pointee),

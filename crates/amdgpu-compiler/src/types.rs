@@ -185,6 +185,7 @@ pub enum Type {
     Pointer {
         pointee: TypeId,
         is_const: bool,
+        is_volatile: bool,
     },
     Array {
         element: TypeId,
@@ -215,6 +216,8 @@ pub struct Field {
     pub is_base: bool,
     /// Written through const objects too.
     pub is_mutable: bool,
+    /// Of volatile fields: the type of a pointer to them.
+    pub volatile_pointer: Option<TypeId>,
 }
 
 /// Which bits of its unit a bit-field has, counted from the lowest.
@@ -311,7 +314,20 @@ impl TypeTable {
     }
 
     pub fn pointer(&mut self, pointee: TypeId, is_const: bool) -> TypeId {
-        self.intern(Type::Pointer { pointee, is_const })
+        self.qualified_pointer(pointee, is_const, false)
+    }
+
+    pub fn qualified_pointer(
+        &mut self,
+        pointee: TypeId,
+        is_const: bool,
+        is_volatile: bool,
+    ) -> TypeId {
+        self.intern(Type::Pointer {
+            pointee,
+            is_const,
+            is_volatile,
+        })
     }
 
     /// The arithmetic type a value of this type computes in; enums compute in their underlying type.
@@ -358,9 +374,14 @@ impl TypeTable {
             Type::Error => "<error>".to_owned(),
             Type::Void => "void".to_owned(),
             Type::Scalar(scalar) => scalar.text().to_owned(),
-            Type::Pointer { pointee, is_const } => format!(
-                "{}{}*",
+            Type::Pointer {
+                pointee,
+                is_const,
+                is_volatile,
+            } => format!(
+                "{}{}{}*",
                 if is_const { "const " } else { "" },
+                if is_volatile { "volatile " } else { "" },
                 self.text(pointee)
             ),
             Type::Array { element, length } => {

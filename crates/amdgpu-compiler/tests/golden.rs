@@ -32,6 +32,7 @@ const KERNELS: &[(&str, &str)] = &[
     ("variables", include_str!("golden/variables.hip")),
     ("narrow_floats", include_str!("golden/narrow_floats.hip")),
     ("waves", include_str!("golden/waves.hip")),
+    ("volatile", include_str!("golden/volatile.hip")),
     ("n_body", include_str!("../../../tests/kernels/n_body.hip")),
 ];
 

@@ -62,3 +62,66 @@ fn a_pass_has_nothing_left_to_do_on_its_own_result() {
         assert_eq!(module.to_string(), once, "{name}");
     }
 }
+
+#[test]
+fn no_pass_removes_merges_or_moves_volatile_accesses() {
+    // Loads of one place one after the other, in a loop and unused; stores one over the other; private memory nobody else sees.
+    let text = "kernel @k(p: ptr.global, q: ptr.global) -> void line 1 {
+  %0 = parameter 0 : ptr.global
+  %1 = parameter 1 : ptr.global
+  %2 = constant 0x0 : i32
+  %3 = constant 0x1 : i32
+b0:
+  %4 = slot 4 align 4 : ptr.private !1
+  %5 = store volatile %4, %3 : void !2
+  %6 = store volatile %4, %2 : void !3
+  %7 = load volatile %4 : i32 !4
+  %8 = store volatile %0, %3 : void !5
+  %9 = store volatile %0, %3 : void !6
+  %10 = load volatile %0 : i32 !7
+  %11 = load volatile %0 : i32 !8
+  %12 = add %10, %11 : i32 !8
+  %13 = store %1, %12 : void !8
+  jump b1 !9
+b1:
+  %14 = load volatile %0 : i32 !10
+  %15 = compare equal %14, %2 : i1 !10
+  branch %15, b1, b2 !10
+b2:
+  return !11
+}
+";
+    let accesses = |module: &ir::Module| -> Vec<String> {
+        module
+            .to_string()
+            .lines()
+            .filter_map(|line| line.split_once(" = "))
+            .filter(|(_, op)| op.contains("volatile"))
+            .map(|(_, op)| op.to_owned())
+            .collect()
+    };
+    let before = accesses(&ir::parse(text).expect("parses"));
+    assert_eq!(before.len(), 8);
+    for name in pass_names() {
+        let mut module = ir::parse(text).expect("parses");
+        assert_eq!(module.to_string(), text);
+        ir::verify(&module).expect("valid");
+        run_pass(name, &mut module, OptimizationLevel::Max).expect("a known pass");
+        assert_eq!(accesses(&module), before, "{name}");
+        let polled = module.functions[0]
+            .blocks
+            .iter()
+            .position(|block| {
+                block
+                    .instructions
+                    .iter()
+                    .any(|value| module.functions[0].values[value.0 as usize].line == 10)
+            })
+            .expect("the polling load stays");
+        assert!(
+            matches!(&module.functions[0].blocks[polled].terminator,
+                ir::Terminator::Branch { yes, no, .. } if yes.0 as usize == polled || no.0 as usize == polled),
+            "{name} took the polling load out of its loop"
+        );
+    }
+}

@@ -302,10 +302,18 @@ fn op(text: &str) -> Option<Op> {
                 scale,
             }
         }
-        "load" => Op::Load(value(rest)?),
+        "load" => match rest.strip_prefix("volatile ") {
+            Some(pointer) => Op::VolatileLoad(value(pointer)?),
+            None => Op::Load(value(rest)?),
+        },
         "store" => {
-            let (pointer, value) = two(rest)?;
-            Op::Store { pointer, value }
+            if let Some(operands) = rest.strip_prefix("volatile ") {
+                let (pointer, value) = two(operands)?;
+                Op::VolatileStore { pointer, value }
+            } else {
+                let (pointer, value) = two(rest)?;
+                Op::Store { pointer, value }
+            }
         }
         "copy" => {
             let (operands, [bytes, align]) = sizes(rest, ["bytes", "align"])?;

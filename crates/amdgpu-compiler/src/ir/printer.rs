@@ -96,6 +96,10 @@ impl Display for Op {
             } => write!(out, "offset {pointer}, {index} scale {scale}"),
             Self::Load(pointer) => write!(out, "load {pointer}"),
             Self::Store { pointer, value } => write!(out, "store {pointer}, {value}"),
+            Self::VolatileLoad(pointer) => write!(out, "load volatile {pointer}"),
+            Self::VolatileStore { pointer, value } => {
+                write!(out, "store volatile {pointer}, {value}")
+            }
             Self::Copy {
                 to,
                 from,

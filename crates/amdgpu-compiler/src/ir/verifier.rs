@@ -247,8 +247,10 @@ impl Verifier<'_> {
             Op::Offset { pointer, index, .. } => {
                 of(*pointer) == ty && ty.is_pointer() && of(*index) == Type::I64
             }
-            Op::Load(pointer) => of(*pointer).is_pointer() && ty != Type::Void,
-            Op::Store { pointer, value } => {
+            Op::Load(pointer) | Op::VolatileLoad(pointer) => {
+                of(*pointer).is_pointer() && ty != Type::Void
+            }
+            Op::Store { pointer, value } | Op::VolatileStore { pointer, value } => {
                 of(*pointer).is_pointer() && of(*value) != Type::Void && ty == Type::Void
             }
             Op::Copy { to, from, .. } => {

@@ -328,6 +328,21 @@ impl Emitter<'_> {
                     names.get(*index)
                 )
             }
+            // Without an access group: nothing is promised about turns of a loop.
+            Op::VolatileLoad(pointer) => format!(
+                "{name} = load volatile {ty_text}, {}, align {}",
+                self.typed(names, *pointer),
+                ty.bytes()
+            ),
+            Op::VolatileStore {
+                pointer,
+                value: stored,
+            } => format!(
+                "store volatile {}, {}, align {}",
+                self.typed(names, *stored),
+                self.typed(names, *pointer),
+                function.ty(*stored).bytes()
+            ),
             Op::Load(pointer) => {
                 let group = self.access_group(function, *pointer);
                 format!(

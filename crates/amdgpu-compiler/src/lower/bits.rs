@@ -1,6 +1,6 @@
 //! Bit-fields: read by shifting the unit they lie in, written by putting them into it.
 
-use super::Lowering;
+use super::{Address, Lowering};
 use crate::hir::Place;
 use crate::ir::{BinaryOp, CastKind, Op, Type, Value};
 use crate::types::{BitRange, ScalarType, TypeId};
@@ -8,7 +8,7 @@ use crate::types::{BitRange, ScalarType, TypeId};
 /// A bit-field whose address is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BitPlace {
-    address: Value,
+    address: Address,
     unit: Type,
     shift: u8,
     width: u8,
@@ -17,11 +17,16 @@ pub(super) struct BitPlace {
 
 impl Lowering<'_> {
     pub(super) fn bit_place(&mut self, unit: &Place, range: BitRange) -> BitPlace {
-        let address = self.address(unit);
+        let address = self.place_address(unit);
         self.bit_place_at(address, unit.ty, range)
     }
 
-    pub(super) fn bit_place_at(&mut self, address: Value, ty: TypeId, range: BitRange) -> BitPlace {
+    pub(super) fn bit_place_at(
+        &mut self,
+        address: Address,
+        ty: TypeId,
+        range: BitRange,
+    ) -> BitPlace {
         let scalar = self.types.representation(ty).unwrap_or(ScalarType::Int);
         BitPlace {
             address,
@@ -83,6 +88,6 @@ impl Lowering<'_> {
         let low = self.emit(Op::Binary(BinaryOp::And, value, mask), place.unit);
         let new = self.emit(Op::Binary(BinaryOp::ShiftLeft, low, shift), place.unit);
         let word = self.emit(Op::Binary(BinaryOp::Or, kept, new), place.unit);
-        self.store(place.address, word);
+        self.store_to(place.address, word);
     }
 }

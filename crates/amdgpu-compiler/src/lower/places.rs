@@ -1,7 +1,7 @@
 //! Places, and values that live in memory.
 
 use super::bits::BitPlace;
-use super::{Home, Lowering, POINTER};
+use super::{Address, Home, Lowering, POINTER};
 use crate::hir::{Expr, ExprKind, Initial, LocalId, Place, PlaceKind};
 use crate::ir::{AddressSpace, CastKind, Op, Type, Value};
 use crate::types::{self, TypeId};
@@ -56,6 +56,13 @@ impl Lowering<'_> {
         }
     }
 
+    pub(super) fn place_address(&mut self, place: &Place) -> Address {
+        Address {
+            pointer: self.address(place),
+            is_volatile: place.is_volatile(self.types, self.locals, self.globals, self.shared),
+        }
+    }
+
     /// The value at a place that is no struct.
     pub(super) fn read(&mut self, place: &Place) -> Value {
         if let Some(variable) = self.variable_of(place) {
@@ -65,7 +72,7 @@ impl Lowering<'_> {
             let bits = self.bit_place(unit, *range);
             return self.read_bits(bits, place.ty);
         }
-        let address = self.address(place);
+        let address = self.place_address(place);
         self.at(place.span);
         self.load(address, self.ir_type(place.ty))
     }
@@ -77,7 +84,7 @@ impl Lowering<'_> {
         }
         match self.variable_of(place) {
             Some(variable) => Prepared::Variable(variable),
-            None => Prepared::Memory(self.address(place)),
+            None => Prepared::Memory(self.place_address(place)),
         }
     }
 
@@ -92,7 +99,7 @@ impl Lowering<'_> {
     pub(super) fn write_prepared(&mut self, prepared: Prepared, value: Value) {
         match prepared {
             Prepared::Variable(variable) => self.write_variable(variable, value),
-            Prepared::Memory(address) => self.store(address, value),
+            Prepared::Memory(address) => self.store_to(address, value),
             Prepared::Bits(bits) => self.write_bits(bits, value),
         }
     }
@@ -185,7 +192,7 @@ impl Lowering<'_> {
         for (value, field) in values.iter().zip(fields) {
             let address = self.address_plus(to, field.offset);
             if let Some(range) = field.bits {
-                let bits = self.bit_place_at(address, field.ty, range);
+                let bits = self.bit_place_at(Address::plain(address), field.ty, range);
                 let value = self.value(value);
                 self.write_bits(bits, value);
             } else {
@@ -258,6 +265,6 @@ impl Lowering<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Prepared {
     Variable(usize),
-    Memory(Value),
+    Memory(Address),
     Bits(BitPlace),
 }

@@ -238,6 +238,7 @@ impl Parser<'_> {
                 let kind = ExprKind::Construct {
                     ty: Box::new(TypeExpr {
                         is_const: false,
+                        is_volatile: false,
                         ..ty.clone()
                     }),
                     arguments,

@@ -21,6 +21,7 @@ pub(super) struct Declared {
 struct Level {
     token: TokenKind,
     is_const: bool,
+    is_volatile: bool,
     is_restrict: bool,
     site: Span,
 }
@@ -40,6 +41,7 @@ impl Level {
         TypeExpr {
             kind,
             is_const: self.is_const,
+            is_volatile: self.is_volatile,
             span,
         }
     }
@@ -133,6 +135,7 @@ impl Parser<'_> {
             let mut level = Level {
                 token: token.kind,
                 is_const: false,
+                is_volatile: false,
                 is_restrict: false,
                 site: token.site,
             };
@@ -140,7 +143,7 @@ impl Parser<'_> {
                 match self.peek().symbol {
                     words::CONST if token.kind == TokenKind::Star => level.is_const = true,
                     words::RESTRICT | words::RESTRICT2 => level.is_restrict = true,
-                    words::VOLATILE => {}
+                    words::VOLATILE => level.is_volatile = token.kind == TokenKind::Star,
                     _ => break,
                 }
                 self.bump();
@@ -223,6 +226,7 @@ fn array_of(ty: TypeExpr, lengths: Vec<Option<Expr>>) -> TypeExpr {
     lengths.into_iter().rev().fold(ty, |ty, length| TypeExpr {
         span: ty.span,
         is_const: ty.is_const,
+        is_volatile: ty.is_volatile,
         kind: TypeKind::Array {
             element: Box::new(ty),
             length: length.map(Box::new),

@@ -579,6 +579,7 @@ impl Parser<'_> {
             let ty = TypeExpr {
                 kind: TypeKind::Template { name, arguments },
                 is_const: false,
+                is_volatile: false,
                 span,
             };
             let value = self.interner.intern("value");

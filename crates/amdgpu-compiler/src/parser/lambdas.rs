@@ -87,6 +87,7 @@ impl Parser<'_> {
             TypeExpr {
                 kind: TypeKind::Auto,
                 is_const: false,
+                is_volatile: false,
                 span: open.site,
             }
         };

@@ -127,6 +127,7 @@ impl Parser<'_> {
                 ty: TypeExpr {
                     kind: TypeKind::Void,
                     is_const: false,
+                    is_volatile: false,
                     span: base.span,
                 },
             };
@@ -222,6 +223,7 @@ impl Parser<'_> {
             ty: TypeExpr {
                 kind: TypeKind::Void,
                 is_const: false,
+                is_volatile: false,
                 span: tilde.site,
             },
         };

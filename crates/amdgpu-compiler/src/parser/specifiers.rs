@@ -39,7 +39,7 @@ impl Parser<'_> {
     pub(super) fn specifiers(&mut self, allows_definition: bool) -> Parse<Specifiers> {
         let mut specifiers = Specifiers::default();
         let mut scalar = ScalarWords::default();
-        let mut is_const = false;
+        let (mut is_const, mut is_volatile) = (false, false);
         let mut has_typename = false;
         let mut named: Option<TypeKind> = None;
         let start = self.peek().site;
@@ -55,8 +55,8 @@ impl Parser<'_> {
             }
             match token.symbol {
                 words::CONST => is_const = true,
-                words::VOLATILE
-                | words::REGISTER
+                words::VOLATILE => is_volatile = true,
+                words::REGISTER
                 | words::INLINE
                 | words::INLINE2
                 | words::INLINE3
@@ -227,6 +227,7 @@ impl Parser<'_> {
         specifiers.ty = kind.map(|kind| TypeExpr {
             kind,
             is_const,
+            is_volatile,
             span: start.to(end),
         });
         Ok(specifiers)
@@ -241,6 +242,7 @@ impl Parser<'_> {
             TypeExpr {
                 kind: TypeKind::Named(name.symbol),
                 is_const: false,
+                is_volatile: false,
                 span: name.site,
             }
         };
@@ -258,6 +260,7 @@ impl Parser<'_> {
                     name: name.symbol,
                 },
                 is_const: false,
+                is_volatile: false,
                 span: name.site,
             };
             depth += 1;

@@ -410,6 +410,7 @@ impl Parser<'_> {
                 arguments,
             },
             is_const: false,
+            is_volatile: false,
             span: name.site,
         })
     }

@@ -59,6 +59,26 @@ fn rewrite(function: &mut Function, block: usize, index: &mut usize, value: Valu
             };
             true
         }
+        Op::VolatileLoad(pointer) => {
+            let Some(inner) = source(function, pointer) else {
+                return false;
+            };
+            function.values[value.0 as usize].op = Op::VolatileLoad(inner);
+            true
+        }
+        Op::VolatileStore {
+            pointer,
+            value: stored,
+        } => {
+            let Some(inner) = source(function, pointer) else {
+                return false;
+            };
+            function.values[value.0 as usize].op = Op::VolatileStore {
+                pointer: inner,
+                value: stored,
+            };
+            true
+        }
         Op::Clear { to, bytes, align } => {
             let Some(inner) = source(function, to) else {
                 return false;

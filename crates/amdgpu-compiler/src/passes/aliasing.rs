@@ -20,7 +20,7 @@ pub struct Place {
 
 /// What is known of the pointers of one function.
 pub struct Aliasing {
-    /// Private memory whose address is used for nothing but loads and stores here.
+    /// Private memory whose address is used for nothing but plain loads and stores here.
     contained: WordSet<Value>,
     /// Shared variables that have a place of their own, by number.
     own_shared: Vec<bool>,
@@ -169,6 +169,10 @@ impl Aliasing {
             Op::Store {
                 pointer: written,
                 value,
+            }
+            | Op::VolatileStore {
+                pointer: written,
+                value,
             } => self.may_overlap(function, (*written, function.ty(*value).bytes()), target),
             Op::Copy { to, bytes, .. } | Op::Clear { to, bytes, .. } => {
                 self.may_overlap(function, (*to, *bytes), target)
@@ -184,7 +188,9 @@ impl Aliasing {
     /// Whether an operation may read some of `size` bytes at a pointer.
     pub fn may_read(&self, function: &Function, op: &Op, ty: Type, target: (Value, u64)) -> bool {
         match op {
-            Op::Load(pointer) => self.may_overlap(function, (*pointer, ty.bytes()), target),
+            Op::Load(pointer) | Op::VolatileLoad(pointer) => {
+                self.may_overlap(function, (*pointer, ty.bytes()), target)
+            }
             Op::Copy { from, bytes, .. } => self.may_overlap(function, (*from, *bytes), target),
             Op::Call { .. } | Op::Cooperative(..) => {
                 !self.is_contained(place(function, target.0).base)

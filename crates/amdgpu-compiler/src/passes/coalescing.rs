@@ -81,8 +81,12 @@ fn report(function: &Function, findings: &mut Findings) {
     let mut strides = Strides::new(function, 0);
     for value in function.blocks.iter().flat_map(|block| &block.instructions) {
         let (pointer, size, verb) = match function.op(*value) {
-            Op::Load(pointer) => (*pointer, function.ty(*value).bytes(), "load"),
-            Op::Store { pointer, value } => (*pointer, function.ty(*value).bytes(), "store"),
+            Op::Load(pointer) | Op::VolatileLoad(pointer) => {
+                (*pointer, function.ty(*value).bytes(), "load")
+            }
+            Op::Store { pointer, value } | Op::VolatileStore { pointer, value } => {
+                (*pointer, function.ty(*value).bytes(), "store")
+            }
             _ => continue,
         };
         if function.ty(pointer) != Type::Pointer(AddressSpace::Global) {

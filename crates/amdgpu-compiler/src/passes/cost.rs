@@ -60,7 +60,10 @@ pub fn of_instruction(function: &Function, op: &Op, ty: Type) -> u64 {
         ) => 24,
         Op::Binary(BinaryOp::DivideFloat, ..) | Op::Intrinsic(Intrinsic::Sqrt, _) => 12,
         Op::Binary(BinaryOp::Multiply, ..) => 2,
-        Op::Load(pointer) | Op::Store { pointer, .. } => access(*pointer),
+        Op::Load(pointer)
+        | Op::VolatileLoad(pointer)
+        | Op::Store { pointer, .. }
+        | Op::VolatileStore { pointer, .. } => access(*pointer),
         Op::Copy {
             to, from, bytes, ..
         } => (access(*to) + access(*from)) * bytes.div_ceil(16),

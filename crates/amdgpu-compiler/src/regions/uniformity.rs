@@ -23,7 +23,10 @@ impl Uniformity {
                 Op::Special(special) => special.kind == SpecialKind::ThreadIndex,
                 // Lanes that arrive together get the same ballot.
                 Op::Cooperative(Cooperation::WaveBallot, _) => false,
-                Op::Slot { .. } | Op::Call { .. } | Op::Cooperative(..) => true,
+                // Work-items may read a volatile place at different times.
+                Op::Slot { .. } | Op::Call { .. } | Op::Cooperative(..) | Op::VolatileLoad(_) => {
+                    true
+                }
                 _ => false,
             };
         }

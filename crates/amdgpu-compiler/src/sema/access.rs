@@ -40,7 +40,9 @@ impl<'a> Sema<'a> {
             let object = self.check_expr(object);
             let pointer = self.arrow(object, span);
             match self.types.get(pointer.ty) {
-                Type::Pointer { pointee, is_const } => Place {
+                Type::Pointer {
+                    pointee, is_const, ..
+                } => Place {
                     kind: PlaceKind::Dereference(pointer),
                     ty: pointee,
                     is_const,
@@ -144,7 +146,10 @@ impl<'a> Sema<'a> {
         {
             std::mem::swap(&mut pointer, &mut index);
         }
-        let Type::Pointer { pointee, is_const } = self.types.get(pointer.ty) else {
+        let Type::Pointer {
+            pointee, is_const, ..
+        } = self.types.get(pointer.ty)
+        else {
             if pointer.ty != TypeTable::ERROR {
                 let message = format!("'{}' cannot be indexed", self.types.text(pointer.ty));
                 self.error_hint(span, message, "pointers and arrays can");

@@ -64,6 +64,10 @@ impl<'a> Sema<'a> {
             } else if let Some(start) = &field.start {
                 self.note_start(id, offset, start);
             }
+            let volatile_pointer = field
+                .ty
+                .has_volatile()
+                .then(|| self.types.qualified_pointer(ty, false, true));
             fields.push(Field {
                 name: field.name,
                 ty,
@@ -72,6 +76,7 @@ impl<'a> Sema<'a> {
                 is_transparent: field.is_transparent,
                 is_base,
                 is_mutable: field.is_mutable,
+                volatile_pointer,
             });
         }
         let mut offset = end.max(cursor.offset);
@@ -374,13 +379,13 @@ impl<'a> Sema<'a> {
             self.error(span, "a bit-field has no address");
             return Checked::Value(Self::bad(span));
         }
-        let is_const = self.is_const(target);
-        if place.ty == ty {
+        let (is_const, is_volatile) = (self.is_const(target), target.has_volatile());
+        if place.ty == ty && is_volatile == self.is_volatile_place(&place) {
             return Checked::Place(Place { is_const, ..place });
         }
         self.mark_in_memory(&place);
         let from = self.types.pointer(place.ty, false);
-        let to = self.types.pointer(ty, is_const);
+        let to = self.types.qualified_pointer(ty, is_const, is_volatile);
         let address = Expr {
             kind: ExprKind::AddressOf(Box::new(place)),
             ty: from,
@@ -405,6 +410,19 @@ pub(super) fn part(place: &Place, field: &Field, span: Span) -> Place {
         ty: field.ty,
         is_const: place.is_const && !field.is_mutable,
         span,
+    };
+    let inner = match field.volatile_pointer {
+        None => inner,
+        Some(pointer) => Place {
+            ty: field.ty,
+            is_const: inner.is_const,
+            span,
+            kind: PlaceKind::Dereference(Expr {
+                kind: ExprKind::AddressOf(Box::new(inner)),
+                ty: pointer,
+                span,
+            }),
+        },
     };
     match field.bits {
         None => inner,

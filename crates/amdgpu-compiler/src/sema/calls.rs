@@ -307,6 +307,12 @@ impl<'a> Sema<'a> {
 
     fn argument_fit(&mut self, argument: &Checked, parameter: ParameterType) -> Option<Fit> {
         if parameter.is_reference && !parameter.is_const {
+            if let Checked::Place(place) = argument
+                && self.is_volatile_place(place)
+                && !parameter.is_volatile
+            {
+                return None;
+            }
             return match argument {
                 Checked::Value(value) if parameter.is_forwarding && value.ty == parameter.ty => {
                     Some(Fit::Exact)
@@ -335,7 +341,10 @@ impl<'a> Sema<'a> {
                     Some(Fit::Exact)
                 }
                 Type::Array { element, .. } => {
-                    let pointer = self.types.pointer(element, place.is_const);
+                    let is_volatile = self.is_volatile_place(place);
+                    let pointer =
+                        self.types
+                            .qualified_pointer(element, place.is_const, is_volatile);
                     self.fit(pointer, parameter.ty, None)
                 }
                 _ => self.fit(place.ty, parameter.ty, None),
@@ -465,7 +474,9 @@ impl<'a> Sema<'a> {
         let ty = self.types.pointer(parameter.ty, parameter.is_const);
         let place = match argument {
             Checked::Place(place)
-                if place.ty == parameter.ty && !matches!(place.kind, PlaceKind::Bits(..)) =>
+                if place.ty == parameter.ty
+                    && !matches!(place.kind, PlaceKind::Bits(..))
+                    && (parameter.is_volatile || !self.is_volatile_place(&place)) =>
             {
                 place
             }

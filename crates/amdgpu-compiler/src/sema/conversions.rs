@@ -42,7 +42,10 @@ impl Sema<'_> {
     pub(super) fn load(&mut self, place: Place) -> Expr {
         let span = place.span;
         if let Type::Array { element, .. } = self.types.get(place.ty) {
-            let ty = self.types.pointer(element, place.is_const);
+            let is_volatile = self.is_volatile_place(&place);
+            let ty = self
+                .types
+                .qualified_pointer(element, place.is_const, is_volatile);
             self.mark_in_memory(&place);
             Expr {
                 kind: ExprKind::AddressOf(Box::new(place)),
@@ -127,15 +130,18 @@ impl Sema<'_> {
                 Type::Pointer {
                     pointee: source,
                     is_const: source_const,
+                    is_volatile: source_volatile,
                 },
                 Type::Pointer {
                     pointee: target,
                     is_const: target_const,
+                    is_volatile: target_volatile,
                 },
             ) => {
-                let keeps_const = target_const || !source_const;
+                let keeps_qualifiers =
+                    (target_const || !source_const) && (target_volatile || !source_volatile);
                 let is_base = source != target && self.base_offset(source, target).is_some();
-                (keeps_const && (source == target || target == TypeTable::VOID || is_base))
+                (keeps_qualifiers && (source == target || target == TypeTable::VOID || is_base))
                     .then_some(if source == target {
                         Fit::Promotion
                     } else {
@@ -178,9 +184,22 @@ impl Sema<'_> {
                 Type::Pointer {
                     pointee: from,
                     is_const: true,
+                    ..
+                },
+                Type::Pointer {
+                    pointee: to,
+                    is_const: false,
+                    ..
+                },
+            ) if from == to => "the data is const; declare this one const as well".to_owned(),
+            (
+                Type::Pointer {
+                    pointee: from,
+                    is_volatile: true,
+                    ..
                 },
                 Type::Pointer { pointee: to, .. },
-            ) if from == to => "the data is const; declare this one const as well".to_owned(),
+            ) if from == to => "the data is volatile; declare this one volatile as well".to_owned(),
             (Type::Pointer { .. }, Type::Scalar(_)) => {
                 "did you forget an index, as in p[i], or a *?".to_owned()
             }

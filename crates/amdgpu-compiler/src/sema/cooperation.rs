@@ -145,7 +145,12 @@ impl<'a> Sema<'a> {
         };
         let shared = SharedId(self.program.shared.len() as u32);
         let name = self.text(variable.name).to_owned();
-        self.program.shared.push(Shared { name, ty });
+        let is_volatile = variable.ty.has_volatile();
+        self.program.shared.push(Shared {
+            name,
+            ty,
+            is_volatile,
+        });
         self.scopes.bind(variable.name, Entity::Shared(shared));
     }
 
@@ -206,6 +211,7 @@ impl<'a> Sema<'a> {
             Type::Pointer {
                 pointee: target,
                 is_const,
+                ..
             } => (target, is_const),
             _ => (TypeTable::VOID, false),
         };

@@ -130,9 +130,12 @@ impl Sema<'_> {
                 (TypeKind::Array { element, .. }, Type::Array { element: of, .. }) => {
                     self.unify(element, of, is_const, &mut known)
                 }
-                (TypeKind::Array { element, .. }, Type::Pointer { pointee, is_const }) => {
-                    self.unify(element, pointee, is_const, &mut known)
-                }
+                (
+                    TypeKind::Array { element, .. },
+                    Type::Pointer {
+                        pointee, is_const, ..
+                    },
+                ) => self.unify(element, pointee, is_const, &mut known),
                 (TypeKind::Pointer { pointee, .. }, Type::Array { element, .. }) => {
                     self.unify(pointee, element, is_const, &mut known)
                 }
@@ -188,6 +191,7 @@ impl Sema<'_> {
                 Type::Pointer {
                     pointee: target,
                     is_const,
+                    ..
                 } => self.unify(pointee, target, is_const, known),
                 // Not of the same form, but perhaps known from elsewhere.
                 _ => true,

@@ -230,7 +230,8 @@ impl<'a> Sema<'a> {
                 let entry = &self.current.locals[local.0 as usize];
                 let (ty, is_const) = (entry.ty, entry.is_const);
                 if entry.is_reference {
-                    let pointer = self.types.pointer(ty, is_const);
+                    let is_volatile = entry.is_volatile;
+                    let pointer = self.types.qualified_pointer(ty, is_const, is_volatile);
                     let holder = Place {
                         kind: PlaceKind::Local(local),
                         ty: pointer,
@@ -459,7 +460,7 @@ impl<'a> Sema<'a> {
                     return Checked::Value(Self::bad(span));
                 }
                 self.mark_in_memory(&place);
-                let ty = self.types.pointer(place.ty, place.is_const);
+                let ty = self.pointer_to(&place);
                 Checked::Value(Expr {
                     kind: ExprKind::AddressOf(Box::new(place)),
                     ty,
@@ -495,7 +496,9 @@ impl<'a> Sema<'a> {
                         );
                         Checked::Value(Self::bad(span))
                     }
-                    Type::Pointer { pointee, is_const } => Checked::Place(Place {
+                    Type::Pointer {
+                        pointee, is_const, ..
+                    } => Checked::Place(Place {
                         kind: PlaceKind::Dereference(pointer),
                         ty: pointee,
                         is_const,

@@ -63,6 +63,7 @@ impl<'a> Sema<'a> {
                 is_reference: true,
                 is_const: function.role == ast::Role::ConstMethod,
                 is_forwarding: false,
+                is_volatile: false,
             };
             parameters.insert(0, this);
         }
@@ -229,6 +230,7 @@ impl<'a> Sema<'a> {
                     is_reference: true,
                     is_const: self.is_const(target),
                     is_forwarding: false,
+                    is_volatile: target.has_volatile(),
                 }
             }
             TypeKind::Forwarding(target) => {
@@ -238,6 +240,7 @@ impl<'a> Sema<'a> {
                     is_reference: true,
                     is_const: self.is_const(target),
                     is_forwarding: true,
+                    is_volatile: target.has_volatile(),
                 }
             }
             // `float a[]` and `float a[16]` as a parameter are pointers.
@@ -246,16 +249,15 @@ impl<'a> Sema<'a> {
                 let ty = if id == TypeTable::ERROR {
                     id
                 } else {
-                    {
-                        let is_const = self.is_const(element);
-                        self.types.pointer(id, is_const)
-                    }
+                    let (is_const, is_volatile) = (self.is_const(element), element.has_volatile());
+                    self.types.qualified_pointer(id, is_const, is_volatile)
                 };
                 ParameterType {
                     ty,
                     is_reference: false,
                     is_const: false,
                     is_forwarding: false,
+                    is_volatile: false,
                 }
             }
             _ => {
@@ -267,6 +269,7 @@ impl<'a> Sema<'a> {
                         is_reference: false,
                         is_const: false,
                         is_forwarding: false,
+                        is_volatile: false,
                     };
                 }
                 // Top-level const of a parameter is the function's own business.
@@ -275,6 +278,7 @@ impl<'a> Sema<'a> {
                     is_reference: false,
                     is_const: false,
                     is_forwarding: false,
+                    is_volatile: false,
                 }
             }
         }
@@ -371,6 +375,11 @@ impl<'a> Sema<'a> {
                 Some(name) => self.declare_local(name, ty.ty, parameter.span, is_const),
                 None => self.unnamed_local(ty.ty),
             };
+            if ty.is_reference {
+                self.current.locals[local.0 as usize].is_volatile = ty.is_volatile;
+            } else if parameter.ty.has_volatile() {
+                self.make_volatile(local);
+            }
             if !ty.is_reference && self.has_any_destructor() && self.has_destructor(ty.ty) {
                 self.refuse(
                     parameter.span,
@@ -543,6 +552,7 @@ impl<'a> Sema<'a> {
             ty,
             is_reference: false,
             is_const: true,
+            is_volatile: false,
             is_in_memory,
             constant: None,
         });

@@ -136,12 +136,14 @@ impl<'a> Sema<'a> {
         }
         let global = GlobalId(self.program.globals.len() as u32);
         let align = self.types.align(ty);
+        let is_volatile = variable.ty.has_volatile();
         self.program.globals.push(Global {
             name,
             ty,
             kind,
             bytes,
             align,
+            is_volatile,
             is_exported,
             is_library: self.in_library,
         });

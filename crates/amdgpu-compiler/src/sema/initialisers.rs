@@ -38,7 +38,11 @@ impl<'a> Sema<'a> {
         }
         let is_const = self.is_const(&variable.ty) || variable.is_constexpr;
         let local = self.declare_local(variable.name, ty, variable.span, is_const);
-        if is_const {
+        let is_volatile = variable.ty.has_volatile();
+        if is_volatile {
+            self.make_volatile(local);
+        }
+        if is_const && !is_volatile {
             let constant = match &initial {
                 Initial::Value(value) => self.evaluate(value),
                 _ => None,
@@ -135,6 +139,15 @@ impl<'a> Sema<'a> {
             return;
         }
         let target_const = self.is_const(target);
+        let (target_volatile, place_volatile) =
+            (target.has_volatile(), self.is_volatile_place(&place));
+        if place_volatile && !target_volatile && !matches!(target.kind, TypeKind::Auto) {
+            self.error_hint(
+                start.span,
+                "this is volatile, and the reference is not",
+                "write volatile before the type",
+            );
+        }
         // `auto&` takes the const with the type.
         if place.is_const && !target_const && !matches!(target.kind, TypeKind::Auto) {
             self.error_hint(
@@ -148,6 +161,7 @@ impl<'a> Sema<'a> {
             is_reference: true,
             is_const: target_const || place.is_const,
             is_forwarding: false,
+            is_volatile: target_volatile || place_volatile,
         };
         let address = self.reference_to(
             super::expressions::Checked::Place(place),
@@ -156,6 +170,7 @@ impl<'a> Sema<'a> {
         );
         let local = self.declare_local(variable.name, ty, variable.span, parameter.is_const);
         self.current.locals[local.0 as usize].is_reference = true;
+        self.current.locals[local.0 as usize].is_volatile = parameter.is_volatile;
         self.current.locals[local.0 as usize].is_in_memory = false;
         out.push(Stmt {
             kind: StmtKind::Declare(local, Initial::Value(address)),
@@ -185,6 +200,7 @@ impl<'a> Sema<'a> {
             ty,
             is_reference: false,
             is_const,
+            is_volatile: false,
             is_in_memory,
             constant: None,
         });

@@ -205,7 +205,7 @@ impl<'a> Sema<'a> {
                     return None;
                 }
                 self.mark_in_memory(&place);
-                let ty = self.types.pointer(place.ty, place.is_const);
+                let ty = self.pointer_to(&place);
                 Some(Kept {
                     name,
                     value: Expr {
@@ -252,6 +252,7 @@ impl<'a> Sema<'a> {
                 is_transparent: false,
                 is_base: false,
                 is_mutable: false,
+                volatile_pointer: None,
             });
             offset += self.types.bytes(kept.value.ty);
             align = align.max(field_align);
@@ -281,7 +282,10 @@ impl<'a> Sema<'a> {
     }
 
     fn dereferenced(&mut self, place: Place, span: Span) -> Checked {
-        let Type::Pointer { pointee, is_const } = self.types.get(place.ty) else {
+        let Type::Pointer {
+            pointee, is_const, ..
+        } = self.types.get(place.ty)
+        else {
             return Checked::Value(Self::bad(span));
         };
         let address = self.load(place);

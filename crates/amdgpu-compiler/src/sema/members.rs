@@ -331,7 +331,10 @@ impl<'a> Sema<'a> {
         let checked = self.check_expr(object);
         if is_arrow {
             let pointer = self.arrow(checked, span);
-            let Type::Pointer { pointee, is_const } = self.types.get(pointer.ty) else {
+            let Type::Pointer {
+                pointee, is_const, ..
+            } = self.types.get(pointer.ty)
+            else {
                 if pointer.ty != TypeTable::ERROR {
                     let text = self.types.text(pointer.ty);
                     self.error_hint(
@@ -560,7 +563,7 @@ impl<'a> Sema<'a> {
             self.error(span, "'this' stands outside of a member function");
             return Checked::Value(Self::bad(span));
         };
-        let ty = self.types.pointer(place.ty, place.is_const);
+        let ty = self.pointer_to(&place);
         Checked::Value(Expr {
             kind: ExprKind::AddressOf(Box::new(place)),
             ty,

@@ -318,6 +318,7 @@ impl<'a> Sema<'a> {
             kind: GlobalKind::Table,
             bytes: text.to_vec(),
             align: 1,
+            is_volatile: false,
             is_exported: false,
             is_library: false,
         });

@@ -467,7 +467,9 @@ impl<'a> Sema<'a> {
             && is_plain(no)
         {
             let is_const = yes.is_const || no.is_const;
-            let (ty, pointer) = (yes.ty, self.types.pointer(yes.ty, is_const));
+            let is_volatile = self.is_volatile_place(yes) || self.is_volatile_place(no);
+            let ty = yes.ty;
+            let pointer = self.types.qualified_pointer(ty, is_const, is_volatile);
             let mut address = |place: &Place| {
                 self.mark_in_memory(place);
                 Box::new(Expr {

@@ -202,16 +202,19 @@ impl<'a> Sema<'a> {
         out: &mut Vec<Stmt>,
     ) {
         let is_const = is_const || place.is_const;
+        let is_volatile = self.is_volatile_place(&place);
         let parameter = ParameterType {
             ty,
             is_reference: true,
             is_const,
             is_forwarding: false,
+            is_volatile,
         };
         let address = self.reference_to(Checked::Place(place), parameter, span);
         let local = self.declare_local(name, ty, span, is_const);
         let entry = &mut self.current.locals[local.0 as usize];
         entry.is_reference = true;
+        entry.is_volatile = is_volatile;
         entry.is_in_memory = false;
         out.push(declare(local, Initial::Value(address), span));
     }

@@ -317,7 +317,10 @@ impl<'a> Sema<'a> {
             return StmtKind::Return(None);
         }
         self.mark_in_memory(&place);
-        let ty = self.types.pointer(place.ty, place.is_const);
+        if self.is_volatile_place(&place) {
+            self.refuse(value.span, "a volatile reference as a result");
+        }
+        let ty = self.pointer_to(&place);
         StmtKind::Return(Some(Expr {
             kind: ExprKind::AddressOf(Box::new(place)),
             ty,

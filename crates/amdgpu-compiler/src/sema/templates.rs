@@ -163,6 +163,9 @@ impl<'a> Sema<'a> {
     fn written_argument(&mut self, argument: &'a ast::TemplateArgument) -> Argument {
         match argument {
             ast::TemplateArgument::Type(ty) => {
+                if ty.has_volatile() {
+                    self.refuse(ty.span, "a volatile type as a template argument");
+                }
                 let is_const = self.is_const(ty);
                 Argument::Type(self.resolve(ty), is_const)
             }
@@ -299,6 +302,9 @@ impl<'a> Sema<'a> {
                 Some(argument)
             }
             (TemplateParameterKind::Type { default: Some(ty) }, None) => {
+                if ty.has_volatile() {
+                    self.refuse(ty.span, "a volatile type as a template argument");
+                }
                 let is_const = self.is_const(ty);
                 Some(Argument::Type(self.resolve(ty), is_const))
             }

@@ -14,6 +14,9 @@ impl<'a> Sema<'a> {
             ast::Item::Enum(enumeration) => self.enumeration(enumeration),
             ast::Item::Alias { name, ty } => {
                 let id = self.resolve(ty);
+                if ty.has_volatile() {
+                    self.refuse(ty.span, "a name for a volatile type");
+                }
                 let entity = if self.is_const(ty) {
                     Entity::ConstType(id)
                 } else {
@@ -95,8 +98,8 @@ impl<'a> Sema<'a> {
                 if id == TypeTable::ERROR {
                     id
                 } else {
-                    let is_const = self.is_const(pointee);
-                    self.types.pointer(id, is_const)
+                    let (is_const, is_volatile) = (self.is_const(pointee), pointee.has_volatile());
+                    self.types.qualified_pointer(id, is_const, is_volatile)
                 }
             }
             TypeKind::Array { element, length } => self.array(element, length.as_deref(), ty.span),
