@@ -83,7 +83,7 @@ UNARY: dict[str, Function] = {
     "log1p": Function(_log1p, (*POSITIVE, (-0.99, 1)), 1.0),
     "sin": Function(mp.sin, (*EVERYWHERE, (-1e6, 1e6), (-4, 4)), 0.9, 1.6),
     "cos": Function(mp.cos, (*EVERYWHERE, (-1e6, 1e6), (-4, 4)), 0.9, 1.6),
-    "tan": Function(mp.tan, (*EVERYWHERE, (-1e6, 1e6), (-4, 4)), 2.0, 4.0),
+    "tan": Function(mp.tan, (*EVERYWHERE, (-1e6, 1e6), (-4, 4)), 2.5, 4.0),
     "sinpi": Function(mp.sinpi, ((-1e15, 1e15), (-3, 3)), 1.0),
     "cospi": Function(mp.cospi, ((-1e15, 1e15), (-3, 3)), 1.0),
     "asin": Function(mp.asin, UNIT, 1.0),

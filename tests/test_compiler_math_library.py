@@ -39,7 +39,9 @@ class Library:
     def __init__(self, ty: str, suffix: str, cpu: str | None = None) -> None:
         names = [*UNARY, *BINARY]
         self._groups = {name: names[index - index % GROUP :][:GROUP] for index, name in enumerate(names)}
-        self._make = lambda group: Kernels(source(ty, suffix, group), cpu=cpu)
+        # Without fused multiply-adds each is a call, once for each lane: lanes would make modules of megabytes.
+        flags = ("--disable", "lanes") if cpu == "x86-64-v2" else ()
+        self._make = lambda group: Kernels(source(ty, suffix, group), *flags, cpu=cpu)
         self._made: dict[str, Kernels] = {}
 
     def __call__(self, name: str, *arguments: np.ndarray) -> np.ndarray:
