@@ -233,7 +233,8 @@ def test_the_ir_is_written_before_and_after_each_pass(compile_files, tmp_path):
     assert done.returncode == 0, done.stderr
     files = sorted(names(tmp_path / "ir" / "saxpy"))
     assert files[0] == "00.start.ir"
-    assert files[-1].endswith(".register-pressure.ir")
+    assert files[-1].endswith(".work-item-vectorization.ir")
+    assert files[-2].endswith(".register-pressure.ir")
     assert not any("unrolling" in file for file in files)
     assert "@saxpy" in (tmp_path / "ir" / "saxpy" / files[0]).read_text()
     wrong = compile_files(KERNELS / "saxpy.hip", "--target", "x86_64", "--disable-pass", "sorcery")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-# The IR is the same for every target; this one needs no device.
+# The IR is the same for every target but for the last pass, which only processors have; this one needs no device.
 TARGET = "x86_64"
 
 

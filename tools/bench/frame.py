@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -99,15 +99,27 @@ def side_by_side(
     With `settle_seconds` each round waits first, then calls once untimed: the idle threads of one side may spin on the
     cores that the other side is about to use.
     """
-    calls = [_calls_per_round(function, round_seconds) for function in (ours, peer)]
-    samples: tuple[list[float], list[float]] = ([], [])
+    first, second = in_turns([ours, peer], rounds=rounds, round_seconds=round_seconds, settle_seconds=settle_seconds)
+    return statistics.median(first), statistics.median(second)
+
+
+def in_turns(
+    functions: Sequence[Callable[[], Any]],
+    *,
+    rounds: int = ROUNDS,
+    round_seconds: float = ROUND_SECONDS,
+    settle_seconds: float = 0.0,
+) -> list[list[float]]:
+    """Seconds per call of each, one sample a round; the functions take turns in every round."""
+    calls = [_calls_per_round(function, round_seconds) for function in functions]
+    samples: list[list[float]] = [[] for _ in functions]
     for _ in range(rounds):
-        for function, count, collected in zip((ours, peer), calls, samples, strict=True):
+        for function, count, collected in zip(functions, calls, samples, strict=True):
             if settle_seconds:
                 time.sleep(settle_seconds)
                 function()
             collected.append(_timed(function, count))
-    return statistics.median(samples[0]), statistics.median(samples[1])
+    return samples
 
 
 def alone(function: Callable[[], Any], *, rounds: int = ROUNDS, round_seconds: float = ROUND_SECONDS) -> float:

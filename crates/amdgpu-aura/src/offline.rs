@@ -107,7 +107,7 @@ pub fn compile_source(
     let level = options.optimization_level;
     let (content, resources) = match output {
         OutputKind::Ir => {
-            let text = unit.dumps.last().map(|(_, text)| text.clone());
+            let text = unit.portable_dumps().last().map(|(_, text)| text.clone());
             (text.unwrap_or_default().into_bytes(), Vec::new())
         }
         OutputKind::Llvm => (unit.llvm_ir.into_bytes(), Vec::new()),

@@ -51,6 +51,17 @@ pub struct CompiledUnit {
     pub dumps: Vec<(String, String)>,
 }
 
+impl CompiledUnit {
+    /// The dumps that are the same for every target: those of the passes that make IR of IR.
+    pub fn portable_dumps(&self) -> &[(String, String)] {
+        let is_last = |name: &str| name.ends_with(passes::WORK_ITEM_VECTORIZATION);
+        match self.dumps.split_last() {
+            Some(((name, _), others)) if is_last(name) => others,
+            _ => &self.dumps,
+        }
+    }
+}
+
 /// The compiler. Cheap to make, may be used from many threads at once; has no state but the device library.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compiler;
@@ -142,11 +153,11 @@ fn check_options(source: &str, options: &CompileOptions) -> Result<(), Error> {
         });
     }
     for name in &options.disabled_passes {
-        if !passes::switches().contains(&name.as_str()) {
+        if !passes::names().contains(&name.as_str()) {
             return Err(Error::InvalidOption {
                 message: format!(
                     "there is no pass '{name}'; there are {}",
-                    passes::switches().join(", ")
+                    passes::names().join(", ")
                 ),
             });
         }
@@ -295,20 +306,19 @@ fn pipeline(
             });
         }
     }
-    let (metrics, dumps) = passes::run(&mut module, &pass_options);
+    let (metrics, mut dumps) = passes::run(&mut module, &pass_options);
     software::replace(&mut module, target);
     let lanes = (target.kind == TargetKind::Host
         && pass_options.optimization_level != OptimizationLevel::None
-        && !options
-            .disabled_passes
-            .iter()
-            .any(|name| name == passes::LANES))
+        && !options.disables(passes::WORK_ITEM_VECTORIZATION))
     .then(|| lanes::width(target));
+    let preparation = Instant::now();
     if lanes.is_some() {
         cooperative::inline_everything(&mut module, lanes::MAX_INSTRUCTIONS);
         cooperative::remove_unused(&mut module);
         module.functions.iter_mut().for_each(lanes::expand_copies);
     }
+    let mut preparation_ns = nanoseconds(preparation);
     telemetry.passes = metrics;
     telemetry.instructions_after_passes = module
         .functions
@@ -334,11 +344,13 @@ fn pipeline(
         module = split;
         if lanes.is_some() {
             // What lives across barriers goes through memory in regions.
+            let preparation = Instant::now();
             let _ = passes::run_pass(
                 "scalar-replacement",
                 &mut module,
                 options.optimization_level,
             );
+            preparation_ns += nanoseconds(preparation);
         }
         let by_name: HashMap<&str, &regions::HostKernel> = host_kernels
             .iter()
@@ -360,8 +372,20 @@ fn pipeline(
     } else {
         Vec::new()
     };
-    let (llvm_ir, lanes) = llvm::emit(&module, &host_kernels, target, options, lanes);
-    telemetry.lanes = lanes;
+    let emitted = llvm::emit(&module, &host_kernels, target, options, lanes);
+    telemetry.lanes = emitted.lanes;
+    if let Some(mut metrics) = emitted.vectorization {
+        metrics.duration_ns += preparation_ns;
+        if options.dump_ir {
+            // The functions that lanes run: kernels cut at their barriers, everything in them inlined.
+            dumps.push((
+                format!("{:02}.{}", dumps.len(), metrics.name),
+                module.to_string(),
+            ));
+        }
+        telemetry.passes.push(metrics);
+    }
+    let llvm_ir = emitted.text;
     telemetry.emit_ns = nanoseconds(phase);
     telemetry.total_ns = nanoseconds(start);
     Ok(CompiledUnit {

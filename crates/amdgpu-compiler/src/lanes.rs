@@ -14,6 +14,7 @@
 mod copies;
 mod demand;
 mod divergence;
+mod gain;
 mod linearise;
 mod loops;
 mod masks;
@@ -23,6 +24,7 @@ mod slots;
 pub use copies::expand as expand_copies;
 pub use demand::Demand;
 pub use divergence::Divergence;
+pub use gain::Estimate;
 pub use linearise::{Flow, Linear, Node};
 pub use loops::{Loops, targets};
 pub use masks::{Mask, Masks};

@@ -64,7 +64,7 @@ pub use error::Error;
 pub use globals::GlobalVariable;
 pub use narrow_float::{bfloat16_from_f64, half_from_f64};
 pub use options::{CompileOptions, OptimizationLevel};
-pub use passes::{names as pass_names, run_pass};
+pub use passes::{ir_names as ir_pass_names, names as pass_names, run_pass};
 pub use signature::{
     Dtype, KernelSignature, LaunchBounds, Parameter, ParameterKind, cpu_shared_bytes,
 };

@@ -15,13 +15,15 @@ mod waves;
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
+use std::time::Instant;
 
 use crate::cooperative::reaching;
 use crate::ir::{AddressSpace, CastKind, Function, GlobalKind, Module, Op, Special, Type};
 use crate::options::CompileOptions;
+use crate::passes;
 use crate::regions::HostKernel;
 use crate::target::{Target, TargetKind};
-use crate::telemetry::LaneMetrics;
+use crate::telemetry::{LaneMetrics, PassMetrics};
 
 /// Zeros at the end of a global that are written out rather than as a part of their own.
 const SHORT_TAIL_BYTES: u64 = 64;
@@ -46,6 +48,14 @@ pub(crate) struct Emitter<'a> {
     out: String,
 }
 
+/// What emission gives.
+pub struct Emitted {
+    pub text: String,
+    pub lanes: Vec<LaneMetrics>,
+    /// Of the pass that makes work-items lanes, where it ran.
+    pub vectorization: Option<PassMetrics>,
+}
+
 /// The module as text. `lanes` is how many work-items run at once on a CPU; `None` leaves that to LLVM.
 pub fn emit(
     module: &Module,
@@ -53,7 +63,7 @@ pub fn emit(
     target: &Target,
     options: &CompileOptions,
     lanes: Option<u32>,
-) -> (String, Vec<LaneMetrics>) {
+) -> Emitted {
     let mut emitter = Emitter {
         module,
         kind: target.kind,
@@ -90,10 +100,20 @@ pub fn emit(
         }
     }
     let mut metrics = Vec::new();
+    let mut vectorization = lanes.map(|_| PassMetrics {
+        name: passes::WORK_ITEM_VECTORIZATION.to_owned(),
+        runs: 1,
+        ..PassMetrics::default()
+    });
     let mut planned = Vec::new();
     let mut is_replaced = vec![false; module.functions.len()];
     for kernel in host_kernels {
+        let start = Instant::now();
         let functions = lanes.map(|lanes| emitter.lane_functions(kernel, lanes));
+        if let (Some(metrics), Some(functions)) = (&mut vectorization, &functions) {
+            emitter.report_lanes(kernel, functions.as_deref(), metrics);
+            metrics.duration_ns += start.elapsed().as_nanos() as u64;
+        }
         metrics.extend(functions.as_ref().map(|functions| LaneMetrics {
             kernel: kernel.name.clone(),
             lanes: lanes.filter(|_| functions.is_ok()).unwrap_or(1),
@@ -111,8 +131,12 @@ pub fn emit(
         }
     }
     for (kernel, functions) in host_kernels.iter().zip(&planned) {
+        let start = Instant::now();
         for (index, function) in functions {
             emitter.lane_function(*index, function);
+        }
+        if let Some(metrics) = &mut vectorization {
+            metrics.duration_ns += start.elapsed().as_nanos() as u64;
         }
         let lanes = lanes.filter(|_| !functions.is_empty());
         if kernel.regions.is_empty() {
@@ -132,7 +156,11 @@ pub fn emit(
         emitter.line(&declaration);
     }
     emitter.attributes(target, is_convergent);
-    (emitter.out, metrics)
+    Emitted {
+        text: emitter.out,
+        lanes: metrics,
+        vectorization,
+    }
 }
 
 impl Emitter<'_> {

@@ -56,6 +56,13 @@ pub struct CompileOptions {
     pub dump_ir: bool,
 }
 
+impl CompileOptions {
+    /// Whether the pass of this name is not to run.
+    pub(crate) fn disables(&self, pass: &str) -> bool {
+        self.disabled_passes.iter().any(|name| name == pass)
+    }
+}
+
 impl Default for CompileOptions {
     fn default() -> Self {
         Self {

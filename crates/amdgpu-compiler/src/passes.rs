@@ -8,7 +8,7 @@ mod coalescing;
 mod common_subexpressions;
 mod constant_folding;
 mod control_flow;
-mod cost;
+pub(crate) mod cost;
 mod dead_code;
 mod inlining;
 mod loop_invariants;
@@ -106,7 +106,7 @@ impl Budget {
 }
 
 /// Largest number of findings of one pass that are kept: they are for people to read.
-const MAX_FINDINGS: usize = 100;
+pub const MAX_FINDINGS: usize = 100;
 
 /// What passes noticed, for the user to read.
 #[derive(Debug, Default)]
@@ -163,11 +163,12 @@ fn pipeline(level: OptimizationLevel) -> Vec<Box<dyn Pass>> {
     }
 }
 
-/// The last step for CPUs, switched off by name like a pass: work-items as SIMD lanes.
-pub const LANES: &str = "lanes";
+/// The last pass for CPUs: work-items become SIMD lanes ([`crate::lanes`]). Its result is LLVM text, so that it runs while that is
+/// written, is no [`Pass`], and has no meaning for [`run_pass`].
+pub const WORK_ITEM_VECTORIZATION: &str = "work-item-vectorization";
 
-/// Names of all passes, for messages about a wrong one.
-pub fn names() -> Vec<&'static str> {
+/// Names of the passes that make IR of IR: those that [`run_pass`] knows.
+pub fn ir_names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::new();
     for pass in pipeline(OptimizationLevel::Max) {
         if !names.contains(&pass.name()) {
@@ -177,10 +178,10 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// Names of everything that can be switched off.
-pub fn switches() -> Vec<&'static str> {
-    let mut names = names();
-    names.push(LANES);
+/// Names of all passes: everything that can be switched off.
+pub fn names() -> Vec<&'static str> {
+    let mut names = ir_names();
+    names.push(WORK_ITEM_VECTORIZATION);
     names
 }
 
@@ -271,8 +272,7 @@ pub fn run(module: &mut Module, options: &CompileOptions) -> (Vec<PassMetrics>, 
     }
     let mut costs = Costs::new(module);
     for pass in pipeline(options.optimization_level) {
-        let is_disabled = |name: &String| name == pass.name();
-        if options.disabled_passes.iter().any(is_disabled) {
+        if options.disables(pass.name()) {
             continue;
         }
         let (mut entry, changed) = metered(pass.as_ref(), module, options.optimization_level);

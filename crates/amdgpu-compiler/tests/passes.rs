@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use amdgpu_compiler::{OptimizationLevel, ir, pass_names, run_pass};
+use amdgpu_compiler::{OptimizationLevel, ir, ir_pass_names, run_pass};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/passes")
@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
 
 #[test]
 fn every_pass_makes_of_its_text_what_is_expected() {
-    for name in pass_names() {
+    for name in ir_pass_names() {
         let text = fs::read_to_string(folder().join(format!("{name}.ir")))
             .unwrap_or_else(|error| panic!("every pass has a text of its own; {name}: {error}"));
         let mut module = ir::parse(&text).unwrap_or_else(|message| panic!("{name}: {message}"));
@@ -102,7 +102,7 @@ b2:
     };
     let before = accesses(&ir::parse(text).expect("parses"));
     assert_eq!(before.len(), 8);
-    for name in pass_names() {
+    for name in ir_pass_names() {
         let mut module = ir::parse(text).expect("parses");
         assert_eq!(module.to_string(), text);
         ir::verify(&module).expect("valid");

@@ -328,6 +328,49 @@ fn compiling_is_deterministic_and_safe_from_many_threads() {
     });
 }
 
+#[test]
+fn the_vectorisation_of_work_items_is_a_pass_for_processors_only() {
+    let source = "__global__ void add(float* c, const float* a, const int* at) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        c[i] += a[at[i]];
+    }
+    __global__ void wait(volatile int* flag) { while (*flag == 0) {} }";
+    let name = "work-item-vectorization";
+    let metrics = |source: &str, target: &str, options: &CompileOptions| {
+        let target = Target::parse(target).expect("a known target");
+        let unit = Compiler::new().compile(source, options, &target);
+        let unit = unit.expect("compiles");
+        let mut passes = unit.telemetry.passes.into_iter();
+        let dumps: Vec<String> = unit.dumps.into_iter().map(|dump| dump.0).collect();
+        (passes.find(|pass| pass.name == name), dumps, unit.llvm_ir)
+    };
+    let mut options = CompileOptions {
+        dump_ir: true,
+        ..CompileOptions::default()
+    };
+    let (entry, dumps, vectors) = metrics(source, "x86_64", &options);
+    let entry = entry.expect("it ran");
+    assert_eq!((entry.runs, entry.transformations), (1, 1));
+    assert!(entry.estimated_gain > 0 && entry.duration_ns > 0);
+    let findings: Vec<&str> = entry.findings.iter().map(|one| one.text.as_str()).collect();
+    assert!(
+        findings[0].contains("work-items run at once"),
+        "{findings:?}"
+    );
+    assert!(findings[0].contains(", 1 of them for one"), "{findings:?}");
+    assert!(findings[1].ends_with("one at a time: the operation volatile access"));
+    assert!(dumps.last().expect("dumped").ends_with(name));
+    assert!(vectors.contains("@add.lanes("));
+    options.disabled_passes.push(name.to_owned());
+    let (entry, dumps, scalar) = metrics(source, "x86_64", &options);
+    assert!(entry.is_none() && !scalar.contains(".lanes("));
+    assert!(!dumps.iter().any(|dump| dump.ends_with(name)));
+    options.disabled_passes.clear();
+    let gpu = "__global__ void k(float* p) { p[threadIdx.x] = 1; }";
+    assert!(metrics(gpu, "gfx1100", &options).0.is_none());
+    assert!(metrics(gpu, "sm_90", &options).0.is_none());
+}
+
 /// Passes that change nothing.
 const REPORTING_PASSES: &[&str] = &["prefetch", "register-pressure"];
 

@@ -22,8 +22,10 @@ use super::function::Names;
 use super::{Emitter, names};
 use crate::hashing::WordMap;
 use crate::ir::{BlockId, Function, Type, Value};
-use crate::lanes::{Demand, Fallback, Plan, Shape};
+use crate::lanes::{Demand, Estimate, Fallback, Plan, Shape};
+use crate::passes;
 use crate::regions::HostKernel;
+use crate::telemetry::{Finding, PassMetrics};
 
 /// A function that could be planned.
 pub(crate) struct LaneFunction {
@@ -82,6 +84,44 @@ impl Emitter<'_> {
             planned.push((index, LaneFunction { plan }));
         }
         Ok(planned)
+    }
+
+    /// Adds to the pass's metrics what became of a kernel.
+    pub(super) fn report_lanes(
+        &self,
+        kernel: &HostKernel,
+        planned: Result<&[(usize, LaneFunction)], &Fallback>,
+        metrics: &mut PassMetrics,
+    ) {
+        let text = match planned {
+            Err(reason) => format!("work-items run one at a time: {}", reason.text()),
+            Ok(functions) => {
+                let mut estimate = Estimate::default();
+                let mut lanes = 1;
+                for (index, planned) in functions {
+                    let function = &self.module.functions[*index];
+                    estimate.add(Estimate::new(function, &planned.plan));
+                    lanes = planned.plan.lanes;
+                }
+                metrics.transformations += functions.len() as u64;
+                metrics.estimated_gain = metrics
+                    .estimated_gain
+                    .saturating_add_unsigned(estimate.gain);
+                format!(
+                    "{lanes} work-items run at once: {} instructions in {} functions, {} of them for one work-item after the other",
+                    estimate.at_once + estimate.one_by_one,
+                    functions.len(),
+                    estimate.one_by_one
+                )
+            }
+        };
+        if metrics.findings.len() < passes::MAX_FINDINGS {
+            metrics.findings.push(Finding {
+                function: kernel.name.clone(),
+                line: self.module.functions[kernel.function].line,
+                text,
+            });
+        }
     }
 
     /// Writes a planned function under a name of its own.

@@ -16,16 +16,7 @@ const MAX_WEIGHT: u64 = 1_000_000;
 /// The cost of one call.
 pub fn of_function(function: &Function) -> u64 {
     let cfg = Cfg::new(function);
-    let loops = Loops::new(function, &cfg);
-    let mut weight = vec![1u64; function.blocks.len()];
-    for item in &loops.list {
-        let turns = counted(function, &cfg, item, MAX_COUNTED_TURNS)
-            .map_or(UNKNOWN_TURNS, |plan| plan.turns.max(1));
-        for block in &item.blocks {
-            let entry = &mut weight[block.0 as usize];
-            *entry = entry.saturating_mul(turns).min(MAX_WEIGHT);
-        }
-    }
+    let weight = weights(function, &cfg);
     let mut total = 0u64;
     for &BlockId(block) in &cfg.order {
         let data = &function.blocks[block as usize];
@@ -36,6 +27,21 @@ pub fn of_function(function: &Function) -> u64 {
         total = total.saturating_add(sum * weight[block as usize]);
     }
     total
+}
+
+/// How often each block is expected to run in one call.
+pub fn weights(function: &Function, cfg: &Cfg) -> Vec<u64> {
+    let loops = Loops::new(function, cfg);
+    let mut weight = vec![1u64; function.blocks.len()];
+    for item in &loops.list {
+        let turns = counted(function, cfg, item, MAX_COUNTED_TURNS)
+            .map_or(UNKNOWN_TURNS, |plan| plan.turns.max(1));
+        for block in &item.blocks {
+            let entry = &mut weight[block.0 as usize];
+            *entry = entry.saturating_mul(turns).min(MAX_WEIGHT);
+        }
+    }
+    weight
 }
 
 /// The cost of one instruction, in those of an addition. Ratios are those of throughput tables of current GPUs and CPUs, rounded.
