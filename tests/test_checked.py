@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import amdgpu
 import numpy as np
 import pytest
@@ -286,10 +288,71 @@ def test_what_cannot_be_checked_is_refused():
         pytest.raises(errors.InvalidArgumentError, match="checked=True works on the CPU device"),
     ):
         device.compile_kernel("__global__ void k() {}", checked=True)
-    with amdgpu.initialize_device("cpu:0") as device:
-        kernel = device.compile_kernel("__global__ void k(int* p) { p[0] = 1; }", checked=True)
-        with pytest.raises(errors.InvalidLaunchError, match="launched with its arguments"):
-            kernel.prepare(1, 1, np.zeros(1, "int32"))
+
+
+def test_prepared_launches_are_checked(device):
+    kernel = device.compile_kernel("__global__ void k(int* p, int i) { p[i] = i; }", checked=True)
+    data = np.zeros(4, "int32")
+    right, wrong = kernel.prepare(1, 1, data, 3), kernel.prepare(1, 1, data, 4)
+    stream = device.create_stream()
+    in_stream = kernel.prepare(1, 1, data, -1, stream=stream)
+    for _ in range(2):
+        right()
+        with pytest.raises(errors.KernelMemoryError, match="argument `p` at byte offset 16 of 16"):
+            wrong()
+        with contextlib.suppress(errors.KernelMemoryError):  # heard at once, if the kernel is that fast
+            in_stream()
+        with pytest.raises(errors.KernelMemoryError, match="at byte offset -4 of 16"):
+            stream.synchronize()
+    assert data.tolist() == [0, 0, 0, 3]
+
+
+def test_graphs_are_checked_with_the_arguments_of_their_replay(device):
+    kernel = device.compile_kernel("__global__ void k(int* p, int i) { p[i] = i; }", checked=True)
+    data, shorter = np.zeros(4, "int32"), np.zeros(2, "int32")
+    with amdgpu.Graph() as graph:
+        kernel[1, 1](data, 3)
+        kernel.prepare(1, 1, data, 2)()
+    graph.replay()
+    assert data.tolist() == [0, 0, 2, 3]
+    graph.update(0, i=4)
+    with pytest.raises(errors.KernelMemoryError, match="argument `p` at byte offset 16 of 16"):
+        graph.replay()
+    stream = device.create_stream()
+    graph.replay(stream)
+    with pytest.raises(errors.KernelMemoryError, match="argument `p` at byte offset 16 of 16"):
+        stream.synchronize()
+    graph.update(0, p=shorter, i=1)
+    graph.update(1, shorter, 2)
+    with pytest.raises(errors.KernelMemoryError, match="argument `p` at byte offset 8 of 8"):
+        graph.replay()
+    assert shorter.tolist() == [0, 1]
+    graph.update(1, i=0)
+    graph.replay()
+
+
+def test_freed_memory_is_found_in_the_replay_that_comes_after(device):
+    kernel = device.compile_kernel("__global__ void k(int** table) { table[0][1] = 5; }", checked=True)
+    array = device.native.empty([2], "int32")
+    table = np.array([array.ptr], "uint64")
+    with amdgpu.Graph() as graph:
+        kernel[1, 1](table)
+    graph.replay()
+    assert array.numpy()[1] == 5
+    array.free()
+    with pytest.raises(errors.KernelMemoryError, match="of memory that was freed"):
+        graph.replay()
+
+
+def test_an_endless_loop_in_a_graph_is_stopped(device):
+    kernel = device.compile_kernel("__global__ void k(int* p) { while (true) { } p[0] = 1; }", checked=True)
+    stream = device.create_stream()
+    with amdgpu.Graph() as graph:
+        kernel[1, 1](np.zeros(1, "int32"))
+    graph.replay(stream)
+    assert not stream.wait(20)
+    assert stream.stop()
+    assert stream.wait(20)
 
 
 def same_bits_with_checks(device, entry):

@@ -51,6 +51,8 @@ pub struct GraphNode {
 pub struct GraphRecorder {
     shared: Option<Arc<Shared>>,
     nodes: Vec<GraphNode>,
+    /// Of the launches, by node.
+    arguments: HashMap<usize, PackedArguments>,
     plan: GraphPlan,
     lanes: HashMap<Lane, LaneState>,
     /// Commands on [`Lane::Waited`] so far, and the mark behind the latest of them where one was needed.
@@ -104,11 +106,7 @@ impl GraphRecorder {
         lane: Lane,
     ) -> Result<()> {
         self.bind(&kernel.shared)?;
-        let command = GraphCommand::Launch {
-            function: Arc::clone(kernel.function()),
-            config,
-            arguments: Arc::clone(&arguments.0),
-        };
+        let command = kernel.graph_command(config, arguments);
         let node = GraphNode {
             kind: "launch",
             kernel: Some(Arc::clone(kernel)),
@@ -117,6 +115,7 @@ impl GraphRecorder {
             lane,
             step: 0,
         };
+        self.arguments.insert(self.nodes.len(), arguments.clone());
         self.push(node, command);
         Ok(())
     }
@@ -262,6 +261,7 @@ impl GraphRecorder {
             launches,
             name: intern("graph"),
             state: Mutex::new(State {
+                arguments: self.arguments,
                 plan: self.plan,
                 built,
             }),
@@ -300,6 +300,8 @@ pub struct Graph {
 }
 
 struct State {
+    /// Of the launches, by node.
+    arguments: HashMap<usize, PackedArguments>,
     plan: GraphPlan,
     /// What the device made of the plan; none after a change of it.
     built: Option<Arc<dyn hal::Graph>>,
@@ -333,23 +335,21 @@ impl Graph {
     /// The argument block of a launch.
     #[must_use]
     pub fn arguments(&self, node: usize) -> Option<PackedArguments> {
-        let step = self.nodes.get(node)?.step;
-        match &self.lock().plan.steps[step].command {
-            GraphCommand::Launch { arguments, .. } => Some(PackedArguments(Arc::clone(arguments))),
-            _ => None,
-        }
+        self.lock().arguments.get(&node).cloned()
     }
 
     /// Give a launch other arguments, which its kernel packed, from the next replay on.
     pub fn set_arguments(&self, node: usize, packed: &PackedArguments) {
-        let Some(node) = self.nodes.get(node) else {
+        let Some((step, kernel, config)) = self.nodes.get(node).and_then(|entry| {
+            let kernel = entry.kernel.as_ref()?;
+            Some((entry.step, kernel, entry.config?))
+        }) else {
             return;
         };
         let mut state = self.lock();
-        if let GraphCommand::Launch { arguments, .. } = &mut state.plan.steps[node.step].command {
-            *arguments = Arc::clone(&packed.0);
-            state.built = None;
-        }
+        state.plan.steps[step].command = kernel.graph_command(config, packed);
+        state.arguments.insert(node, packed.clone());
+        state.built = None;
     }
 
     /// Run everything: in `stream`, or on the default stream and wait.

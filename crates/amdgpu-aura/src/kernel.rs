@@ -1,5 +1,7 @@
 //! A loaded kernel and its launches.
 
+mod packed;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,6 +22,7 @@ use crate::checks::Checks;
 use crate::context::{CoreType, LaunchRecords, Shared};
 use crate::error::{Error, Result};
 use crate::messages::{Port, deliver};
+pub use packed::PackedArguments;
 
 /// Argument blocks up to this size are packed on the stack; nearly all kernels have fewer than 32 parameters.
 const STACK_ARGUMENT_BYTES: usize = 256;
@@ -40,10 +43,6 @@ pub struct LaunchShape {
     pub block: [i64; 3],
     pub shared_bytes: i64,
 }
-
-/// The argument block of a kernel, checked and packed.
-#[derive(Clone, Debug)]
-pub struct PackedArguments(pub(crate) Arc<[u8]>);
 
 /// Facts about a kernel that its module was compiled to.
 #[derive(Clone, Debug)]
@@ -395,43 +394,6 @@ impl Kernel {
         unsafe { self.submit(config, block, self.expectations(config, arguments), stream) }
     }
 
-    /// Check and pack arguments once, for launches that repeat.
-    ///
-    /// # Errors
-    ///
-    /// Arguments that do not fit the parameters.
-    pub fn pack_arguments(&self, arguments: &[Argument]) -> Result<PackedArguments> {
-        if self.checks.is_some() {
-            return Err(Error::Launch {
-                kernel: self.facts.name.clone(),
-                reason: "a kernel compiled with checked=True is launched with its arguments, as in kernel[grid, block](...)".to_owned(),
-            });
-        }
-        let mut block = vec![0; self.facts.argument_block_bytes];
-        self.pack(arguments, &mut block)?;
-        Ok(PackedArguments(block.into()))
-    }
-
-    /// Like [`Kernel::launch`], with arguments that this kernel packed before.
-    ///
-    /// # Errors
-    ///
-    /// A closed device, or what the device reports.
-    ///
-    /// # Safety
-    ///
-    /// `arguments` came from [`Kernel::pack_arguments`] of this kernel, and its pointers are still valid until the launch has run.
-    pub unsafe fn launch_packed(
-        &self,
-        config: &LaunchConfig,
-        arguments: &PackedArguments,
-        stream: Option<&Arc<dyn Stream>>,
-    ) -> Result<LaunchTimes> {
-        self.shared.check_open()?;
-        // SAFETY: as the caller promises. Kernels with checks pack no arguments for later.
-        unsafe { self.submit(config, &arguments.0, None, stream) }
-    }
-
     unsafe fn submit(
         &self,
         config: &LaunchConfig,
@@ -574,24 +536,6 @@ impl Kernel {
                         .is_multiple_of(TIMED_EVERY)
             }
         }
-    }
-
-    /// Check one argument and write it into a block that this kernel packed before.
-    ///
-    /// # Errors
-    ///
-    /// An argument that does not fit the parameter.
-    pub fn replace_argument(
-        &self,
-        packed: &PackedArguments,
-        index: usize,
-        argument: &Argument,
-    ) -> Result<PackedArguments> {
-        let parameter = &self.facts.parameters[index];
-        let mut block = packed.0.to_vec();
-        pack(parameter, argument, &mut block)
-            .map_err(|misfit| misfit.at(&self.facts.name, index, parameter))?;
-        Ok(PackedArguments(block.into()))
     }
 
     /// The device of the kernel, for streams and events beside its launches.

@@ -1,10 +1,11 @@
 //! Graphs: commands that are recorded once and replayed with one call.
 
 use std::any::Any;
+use std::fmt;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::{CopyDirection, DevicePointer, Function, LaunchConfig};
+use crate::{CopyDirection, DevicePointer, Function, LaunchConfig, Result};
 
 /// What a graph does, in the order in which it was recorded.
 ///
@@ -46,10 +47,22 @@ pub enum GraphCommand {
         value: u8,
         bytes: u64,
     },
+    /// Host code, on devices that are the host; graphs of GPUs refuse it.
+    Call(GraphFunction),
     /// A point of the lane that others can wait for.
     Mark(usize),
     /// Holds the lane back until the mark is passed.
     Wait(usize),
+}
+
+/// Host code of a graph. It runs in every replay; an error it returns ends the lane and sticks to the stream.
+#[derive(Clone)]
+pub struct GraphFunction(pub Arc<dyn Fn() -> Result<()> + Send + Sync>);
+
+impl Debug for GraphFunction {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("GraphFunction")
+    }
 }
 
 /// A graph that is ready to be replayed, made by [`crate::Device::create_graph`].

@@ -46,7 +46,7 @@ pub use driver::Driver;
 pub use error::{Error, Result};
 pub use event::Event;
 pub use fork::{ForkLocal, ForkMark};
-pub use graph::{Graph, GraphCommand, GraphPlan, GraphStep};
+pub use graph::{Graph, GraphCommand, GraphFunction, GraphPlan, GraphStep};
 pub use info::{CacheSizes, DeviceInfo, DeviceKind};
 pub use module::{Function, GlobalMemory, Module, Residence};
 pub use stream::{CopyDirection, HostFunction, LaunchConfig, Notification, Stream};

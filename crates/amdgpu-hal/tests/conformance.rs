@@ -89,6 +89,9 @@ suite! {
     graphs::a_replay_waits_for_its_stream needs Execution;
     graphs::a_stream_that_failed_leaves_the_graph_usable needs Execution;
     graphs::graphs_of_other_backends_are_refused needs Nothing;
+    graphs::host_code_of_graphs_runs_in_each_replay needs HostGraphs;
+    graphs::errors_and_panics_of_host_code_stick_to_the_stream_that_replays needs HostGraphs;
+    graphs::host_code_in_graphs_of_gpus_is_refused needs Gpu;
     gpu::a_module_with_errors_shows_what_the_driver_says needs Gpu;
     gpu::shared_memory_beyond_the_plain_limit_is_asked_for needs Gpu;
     gpu::event_times_measure_the_work_between_them needs Gpu;

@@ -55,14 +55,7 @@ pub(crate) fn convert(
     };
     for (index, (arg, parameter)) in args.iter().zip(&kernel.facts().parameters).enumerate() {
         let argument = match parameter.kind {
-            ParameterKind::Pointer { .. } => {
-                let before = converted.bytes;
-                let mut argument = pointer(kernel, index, arg, stream, &mut converted)?;
-                if let Argument::Pointer { bytes, .. } = &mut argument {
-                    *bytes = converted.bytes - before;
-                }
-                argument
-            }
+            ParameterKind::Pointer { .. } => pointer(kernel, index, arg, stream, &mut converted)?,
             ParameterKind::Scalar { .. } => scalar(kernel, index, arg)?,
             ParameterKind::Struct => structure(kernel, index, arg)?,
         };
@@ -147,7 +140,23 @@ fn bad_dtype(kernel: &aura::Kernel, index: usize, py: Python<'_>, error: PyErr) 
     }
 }
 
+/// A pointer argument and the size of its memory, which `converted` counts.
 fn pointer(
+    kernel: &aura::Kernel,
+    index: usize,
+    arg: &Bound<'_, PyAny>,
+    stream: Option<&Stream>,
+    converted: &mut Converted,
+) -> PyResult<Argument> {
+    let before = converted.bytes;
+    let mut argument = address(kernel, index, arg, stream, converted)?;
+    if let Argument::Pointer { bytes, .. } = &mut argument {
+        *bytes = converted.bytes - before;
+    }
+    Ok(argument)
+}
+
+fn address(
     kernel: &aura::Kernel,
     index: usize,
     arg: &Bound<'_, PyAny>,

@@ -4,6 +4,7 @@
 //! replay is submitted to all its queues at once, so replays cannot wait for each other in a circle.
 
 use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::command::Command;
@@ -11,7 +12,9 @@ use super::event::Completion;
 use super::launch::{self, PackedArguments};
 use super::module::CpuFunction;
 use super::queue::{Mode, Queue};
-use crate::{DevicePointer, Error, Graph, GraphCommand, GraphPlan, LaunchConfig, Result};
+use crate::{
+    DevicePointer, Error, Graph, GraphCommand, GraphFunction, GraphPlan, LaunchConfig, Result,
+};
 
 /// A graph; clones are the same.
 #[derive(Clone, Debug)]
@@ -43,6 +46,7 @@ enum Step {
         value: u8,
         bytes: u64,
     },
+    Call(GraphFunction),
     Mark(usize),
     Wait(usize),
 }
@@ -53,6 +57,7 @@ impl std::fmt::Debug for Step {
             Self::Launch { .. } => "Launch",
             Self::Copy { .. } => "Copy",
             Self::Fill { .. } => "Fill",
+            Self::Call(_) => "Call",
             Self::Mark(_) => "Mark",
             Self::Wait(_) => "Wait",
         })
@@ -154,6 +159,7 @@ fn compile(command: GraphCommand, lane_count: usize) -> Result<Option<Step>> {
             value,
             bytes,
         },
+        GraphCommand::Call(function) => Step::Call(function),
         // One lane is in order by itself.
         GraphCommand::Mark(_) | GraphCommand::Wait(_) if lane_count <= 1 => return Ok(None),
         GraphCommand::Mark(mark) => Step::Mark(mark),
@@ -204,6 +210,8 @@ impl Step {
                 }
                 Ok(())
             }
+            Self::Call(function) => catch_unwind(AssertUnwindSafe(|| (function.0)()))
+                .unwrap_or_else(|payload| Err(Error::from_panic(payload.as_ref()))),
         };
         if let Err(error) = outcome {
             failure.get_or_insert(error);

@@ -166,6 +166,13 @@ impl<'a> Capture<'a> {
         for step in &plan.steps {
             let stream = self.streams[step.lane];
             match &step.command {
+                GraphCommand::Call(_) => {
+                    return Err(Error::DriverFault {
+                        device: self.context.name.clone(),
+                        operation: "recording a graph",
+                        reason: "graphs of GPUs hold no host code".to_owned(),
+                    });
+                }
                 GraphCommand::Mark(mark) => self.set(*mark, step.lane)?,
                 GraphCommand::Wait(mark) => self.wait(*mark, step.lane)?,
                 GraphCommand::Launch {

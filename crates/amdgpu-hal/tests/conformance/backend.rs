@@ -17,6 +17,8 @@ pub enum Need {
     Asynchrony,
     /// An idle default stream runs its command on the calling thread.
     CallingThread,
+    /// Graphs hold host code.
+    HostGraphs,
     /// A GPU, for what only its driver does.
     Gpu,
     /// An object file to load.
@@ -99,6 +101,8 @@ impl Backend {
             Need::NoResults if self.executes => Some("the backend keeps data"),
             Need::Asynchrony if !self.executes => Some("the backend finishes commands at once"),
             Need::Execution if !self.executes => Some("the backend runs nothing"),
+            Need::HostGraphs if self.is_gpu => Some("its graphs hold no host code"),
+            Need::HostGraphs if !self.executes => Some("its graphs do nothing"),
             Need::CallingThread if self.is_gpu => Some("its default stream is asynchronous"),
             Need::Gpu if !self.is_gpu => Some("it is no GPU"),
             Need::Gpu | Need::Module | Need::Execution => no_image,
@@ -106,7 +110,8 @@ impl Backend {
             | Need::Results
             | Need::NoResults
             | Need::Asynchrony
-            | Need::CallingThread => None,
+            | Need::CallingThread
+            | Need::HostGraphs => None,
         }
     }
 }

@@ -1,9 +1,10 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use amdgpu_abi::ErrorCode;
 use amdgpu_hal::{
-    CopyDirection, Device, DevicePointer, Error, Graph, GraphCommand, GraphPlan, GraphStep,
-    LaunchConfig, MemoryKind,
+    CopyDirection, Device, DevicePointer, Error, Graph, GraphCommand, GraphFunction, GraphPlan,
+    GraphStep, LaunchConfig, MemoryKind,
 };
 
 use super::backend::Backend;
@@ -160,4 +161,66 @@ pub fn graphs_of_other_backends_are_refused(backend: &Backend) {
     // SAFETY: as above.
     unsafe { device.default_stream().replay(&*own) }.unwrap();
     device.synchronize().unwrap();
+}
+
+/// A graph of one piece of host code.
+fn calling_graph(
+    device: &Arc<dyn Device>,
+    function: impl Fn() -> amdgpu_hal::Result<()> + Send + Sync + 'static,
+) -> amdgpu_hal::Result<Arc<dyn Graph>> {
+    device.create_graph(GraphPlan {
+        steps: vec![GraphStep {
+            lane: 0,
+            command: GraphCommand::Call(GraphFunction(Arc::new(function))),
+        }],
+        lane_count: 1,
+        mark_count: 0,
+    })
+}
+
+pub fn host_code_of_graphs_runs_in_each_replay(backend: &Backend) {
+    let device = backend.open();
+    let calls = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&calls);
+    let graph = calling_graph(&device, move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    })
+    .unwrap();
+    let streams = [
+        Arc::clone(device.default_stream()),
+        device.create_stream().unwrap(),
+    ];
+    for stream in &streams {
+        // SAFETY: the graph touches no memory of the device.
+        unsafe { stream.replay(&*graph) }.unwrap();
+        stream.synchronize().unwrap();
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+}
+
+pub fn errors_and_panics_of_host_code_stick_to_the_stream_that_replays(backend: &Backend) {
+    let device = backend.open();
+    let failure = Error::HostFunction {
+        code: ErrorCode::KernelFault,
+        message: "on purpose".into(),
+    };
+    let error = failure.clone();
+    let failing = calling_graph(&device, move || Err(error.clone())).unwrap();
+    let panicking = calling_graph(&device, || panic!("on purpose")).unwrap();
+    let stream = device.create_stream().unwrap();
+    // SAFETY: the graphs touch no memory of the device.
+    unsafe { stream.replay(&*failing) }.unwrap();
+    assert_eq!(stream.synchronize(), Err(failure));
+    // SAFETY: as above.
+    unsafe { stream.replay(&*panicking) }.unwrap();
+    let error = stream.synchronize().unwrap_err();
+    assert!(matches!(error, Error::Panicked { .. }), "{error}");
+    stream.synchronize().unwrap();
+}
+
+pub fn host_code_in_graphs_of_gpus_is_refused(backend: &Backend) {
+    let device = backend.open();
+    let error = calling_graph(&device, || Ok(())).unwrap_err();
+    assert!(error.to_string().contains("no host code"), "{error}");
 }

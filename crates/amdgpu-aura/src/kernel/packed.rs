@@ -1,0 +1,116 @@
+//! Arguments packed once for launches that repeat: prepared launches and graphs.
+
+use std::sync::Arc;
+
+use amdgpu_hal::cpu::checked::{self, Expectations};
+use amdgpu_hal::{GraphCommand, GraphFunction, LaunchConfig, Stream};
+
+use super::{Kernel, LaunchTimes};
+use crate::arguments::{Argument, pack};
+use crate::error::Result;
+
+/// The argument block of a kernel, checked and packed.
+#[derive(Clone, Debug)]
+pub struct PackedArguments {
+    pub(crate) block: Arc<[u8]>,
+    /// What was packed, which a kernel with checks is held to.
+    checked: Option<Arc<[Argument]>>,
+}
+
+impl Kernel {
+    /// Check and pack arguments once, for launches that repeat.
+    ///
+    /// # Errors
+    ///
+    /// Arguments that do not fit the parameters.
+    pub fn pack_arguments(&self, arguments: &[Argument]) -> Result<PackedArguments> {
+        let mut block = vec![0; self.facts.argument_block_bytes];
+        self.pack(arguments, &mut block)?;
+        Ok(PackedArguments {
+            block: block.into(),
+            checked: self.checks.is_some().then(|| arguments.into()),
+        })
+    }
+
+    /// Like [`Kernel::launch`], with arguments that this kernel packed before.
+    ///
+    /// # Errors
+    ///
+    /// A closed device, or what the device reports.
+    ///
+    /// # Safety
+    ///
+    /// `arguments` came from [`Kernel::pack_arguments`] of this kernel, and its pointers are still valid until the launch has run.
+    pub unsafe fn launch_packed(
+        &self,
+        config: &LaunchConfig,
+        arguments: &PackedArguments,
+        stream: Option<&Arc<dyn Stream>>,
+    ) -> Result<LaunchTimes> {
+        self.shared.check_open()?;
+        let expected = self.packed_expectations(config, arguments);
+        // SAFETY: as the caller promises.
+        unsafe { self.submit(config, &arguments.block, expected, stream) }
+    }
+
+    /// Check one argument and write it into a block that this kernel packed before.
+    ///
+    /// # Errors
+    ///
+    /// An argument that does not fit the parameter.
+    pub fn replace_argument(
+        &self,
+        packed: &PackedArguments,
+        index: usize,
+        argument: &Argument,
+    ) -> Result<PackedArguments> {
+        let parameter = &self.facts.parameters[index];
+        let mut block = packed.block.to_vec();
+        pack(parameter, argument, &mut block)
+            .map_err(|misfit| misfit.at(&self.facts.name, index, parameter))?;
+        let checked = packed.checked.as_ref().map(|arguments| {
+            let mut arguments = arguments.to_vec();
+            arguments[index] = argument.clone();
+            arguments.into()
+        });
+        Ok(PackedArguments {
+            block: block.into(),
+            checked,
+        })
+    }
+
+    /// The launch as a command of a graph. Kernels with checks become host code that watches them.
+    pub(crate) fn graph_command(
+        self: &Arc<Self>,
+        config: LaunchConfig,
+        packed: &PackedArguments,
+    ) -> GraphCommand {
+        let function = Arc::clone(&self.function);
+        if self.checks.is_none() {
+            return GraphCommand::Launch {
+                function,
+                config,
+                arguments: Arc::clone(&packed.block),
+            };
+        }
+        let (kernel, packed) = (Arc::clone(self), packed.clone());
+        GraphCommand::Call(GraphFunction(Arc::new(move || {
+            match kernel.packed_expectations(&config, &packed) {
+                // SAFETY: the memory is valid while the graph is replayed: the promise of whoever replays.
+                Some(expected) => unsafe {
+                    checked::run(function.as_ref(), &config, &packed.block, expected)
+                },
+                None => Ok(()),
+            }
+        })))
+    }
+
+    fn packed_expectations(
+        &self,
+        config: &LaunchConfig,
+        packed: &PackedArguments,
+    ) -> Option<Expectations> {
+        let arguments = packed.checked.as_deref()?;
+        self.expectations(config, arguments)
+    }
+}
