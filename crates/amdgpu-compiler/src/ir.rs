@@ -10,7 +10,7 @@ mod printer;
 mod verifier;
 
 pub use parser::parse;
-pub use verifier::verify;
+pub use verifier::{verify, verify_function};
 
 /// Where memory lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

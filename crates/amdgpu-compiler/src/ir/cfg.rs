@@ -83,6 +83,14 @@ impl Cfg {
         cfg
     }
 
+    /// Whether another graph of as many blocks has the same order, edges and dominators.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.order == other.order
+            && self.dominator == other.dominator
+            && (0..self.position.len())
+                .all(|block| self.predecessors[block] == other.predecessors[block])
+    }
+
     pub fn is_reachable(&self, block: BlockId) -> bool {
         self.position[block.0 as usize].is_some()
     }

@@ -8,12 +8,15 @@ use super::{
 
 /// The first thing that is wrong with a module.
 pub fn verify(module: &Module) -> Result<(), String> {
-    for function in &module.functions {
-        Verifier { module, function }
-            .run()
-            .map_err(|message| format!("@{}: {message}", function.name))?;
-    }
-    Ok(())
+    let mut functions = module.functions.iter();
+    functions.try_for_each(|function| verify_function(module, function))
+}
+
+/// The first thing that is wrong with a function; of the others in the module only the declarations count.
+pub fn verify_function(module: &Module, function: &Function) -> Result<(), String> {
+    Verifier { module, function }
+        .run()
+        .map_err(|message| format!("@{}: {message}", function.name))
 }
 
 struct Verifier<'m> {

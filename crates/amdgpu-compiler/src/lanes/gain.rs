@@ -1,6 +1,7 @@
 //! What it is expected to gain that work-items run as lanes, by the model of cost that all passes share.
 
 use super::{Plan, Shape};
+use crate::ir::loops::Loops;
 use crate::ir::{Function, Op, Value};
 use crate::passes::cost;
 
@@ -17,7 +18,7 @@ pub struct Estimate {
 
 impl Estimate {
     pub fn new(function: &Function, plan: &Plan) -> Self {
-        let weights = cost::weights(function, &plan.cfg);
+        let weights = cost::weights(function, &plan.cfg, &Loops::new(function, &plan.cfg));
         let lanes = u64::from(plan.lanes);
         let mut estimate = Self::default();
         let mut shared = 0u64;

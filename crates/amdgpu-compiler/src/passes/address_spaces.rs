@@ -1,6 +1,6 @@
 //! Lets loads, stores and offsets use the address space a pointer came from, in place of a generic pointer made from it.
 
-use super::{Pass, Unit};
+use super::{Context, Pass};
 use crate::ir::{CastKind, Function, Op, Type, Value};
 
 pub struct AddressSpaces;
@@ -10,8 +10,8 @@ impl Pass for AddressSpaces {
         "address-spaces"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(|function, _, _| run(function))
+    fn run(&self, function: &mut Function, _: &mut Context<'_>) -> u64 {
+        run(function)
     }
 }
 

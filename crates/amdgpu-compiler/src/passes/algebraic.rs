@@ -1,7 +1,8 @@
 //! Cheaper operations that give the same bits: shifts for multiplications and divisions by powers of two, products for quotients where
 //! the reciprocal is exact, sums of constants, offsets of offsets, comparisons turned around.
 
-use super::{Pass, Unit};
+use super::replacement::Replacement;
+use super::{Context, Pass};
 use crate::ir::{BinaryOp, CastKind, Function, Intrinsic, Op, Predicate, Type, Value};
 
 pub struct AlgebraicSimplification;
@@ -14,55 +15,24 @@ impl Pass for AlgebraicSimplification {
         "algebraic"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(|function, _, _| {
-            let mut changes = 0;
-            let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
-            for block in 0..function.blocks.len() {
-                for position in 0..function.blocks[block].instructions.len() {
-                    let value = function.blocks[block].instructions[position];
-                    let find = |mut operand: Value| {
-                        while let Some(Some(next)) = replacement.get(operand.0 as usize) {
-                            operand = *next;
-                        }
-                        operand
-                    };
-                    function.values[value.0 as usize]
-                        .op
-                        .for_each_operand_mut(|operand| *operand = find(*operand));
-                    let mut makes = Makes { function };
-                    match makes.simplify(value) {
-                        Some(New::Op(op)) => {
-                            function.values[value.0 as usize].op = op;
-                            changes += 1;
-                        }
-                        Some(New::Value(other)) => {
-                            if replacement.len() <= value.0 as usize {
-                                replacement.resize(value.0 as usize + 1, None);
-                            }
-                            replacement[value.0 as usize] = Some(other);
-                            changes += 1;
-                        }
-                        None => {}
-                    }
+    fn run(&self, function: &mut Function, _: &mut Context<'_>) -> u64 {
+        let mut changes = 0;
+        let mut replacement = Replacement::default();
+        for block in 0..function.blocks.len() {
+            for position in 0..function.blocks[block].instructions.len() {
+                let value = function.blocks[block].instructions[position];
+                replacement.rename(&mut function.values[value.0 as usize].op);
+                let mut makes = Makes { function };
+                match makes.simplify(value) {
+                    Some(New::Op(op)) => function.values[value.0 as usize].op = op,
+                    Some(New::Value(other)) => replacement.set(function, value, other),
+                    None => continue,
                 }
+                changes += 1;
             }
-            function.replace_uses(&replacement);
-            let replaced = |value: &Value| {
-                replacement
-                    .get(value.0 as usize)
-                    .is_some_and(Option::is_some)
-            };
-            for block in &mut function.blocks {
-                block.instructions.retain(|value| !replaced(value));
-            }
-            for (instruction, replacement) in function.values.iter_mut().zip(&replacement) {
-                if replacement.is_some() {
-                    instruction.op = Op::Nothing;
-                }
-            }
-            changes
-        })
+        }
+        replacement.apply(function);
+        changes
     }
 }
 

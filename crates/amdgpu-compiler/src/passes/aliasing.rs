@@ -19,13 +19,10 @@ pub struct Place {
 }
 
 /// What is known of the pointers of one function.
-pub struct Aliasing {
+pub struct Aliasing<'m> {
+    memory: Memory<'m>,
     /// Private memory whose address is used for nothing but plain loads and stores here.
     contained: WordSet<Value>,
-    /// Shared variables that have a place of their own, by number.
-    own_shared: Vec<bool>,
-    /// Globals that no kernel writes, by number.
-    constants: Vec<bool>,
 }
 
 /// The base of a pointer and what is added to it.
@@ -59,8 +56,8 @@ pub fn place(function: &Function, pointer: Value) -> Place {
     place
 }
 
-impl Aliasing {
-    pub fn new(function: &Function, memory: Memory<'_>) -> Self {
+impl<'m> Aliasing<'m> {
+    pub fn new(function: &Function, memory: Memory<'m>) -> Self {
         let mut contained: WordSet<Value> = WordSet::default();
         for (index, instruction) in function.values.iter().enumerate() {
             if matches!(instruction.op, Op::Slot { .. }) {
@@ -89,19 +86,7 @@ impl Aliasing {
                 }
             }
         }
-        Self {
-            contained,
-            own_shared: memory
-                .shared
-                .iter()
-                .map(|shared| shared.bytes > 0)
-                .collect(),
-            constants: memory
-                .globals
-                .iter()
-                .map(|global| global.kind.space() == AddressSpace::Constant)
-                .collect(),
-        }
+        Self { memory, contained }
     }
 
     /// Private memory that nothing but loads, stores, copies and clears of this function reaches.
@@ -150,7 +135,11 @@ impl Aliasing {
             (Op::Slot { .. }, Op::Slot { .. }) => true,
             (Op::GlobalAddress(a), Op::GlobalAddress(b)) => a != b,
             (Op::SharedAddress(a), Op::SharedAddress(b)) => {
-                let owns = |index: u32| self.own_shared.get(index as usize) == Some(&true);
+                // One without a size of its own lies where others do.
+                let owns = |index: u32| {
+                    let shared = self.memory.shared.get(index as usize);
+                    shared.is_some_and(|shared| shared.bytes > 0)
+                };
                 a != b && (owns(*a) || owns(*b))
             }
             (Op::Parameter(a), Op::Parameter(b)) => {
@@ -201,7 +190,10 @@ impl Aliasing {
 
     fn is_constant(&self, function: &Function, base: Value) -> bool {
         match function.op(base) {
-            Op::GlobalAddress(number) => self.constants.get(*number as usize) == Some(&true),
+            Op::GlobalAddress(number) => {
+                let global = self.memory.globals.get(*number as usize);
+                global.is_some_and(|global| global.kind.space() == AddressSpace::Constant)
+            }
             _ => false,
         }
     }

@@ -2,8 +2,9 @@
 //! share everything else and the constant becomes part of the access; and reports how the work-items of a wave access global memory.
 
 use super::aliasing::place;
+use super::context::Findings;
 use super::strides::Strides;
-use super::{Findings, Pass, Unit};
+use super::{Context, Pass};
 use crate::ir::{AddressSpace, Function, Op, Type};
 
 pub struct Coalescing;
@@ -13,14 +14,12 @@ impl Pass for Coalescing {
         "coalescing"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(|function, _, findings| {
-            let changes = constants_last(function);
-            if function.is_kernel {
-                report(function, findings);
-            }
-            changes
-        })
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        let changes = constants_last(function);
+        if function.is_kernel {
+            report(function, ctx.findings);
+        }
+        changes
     }
 }
 

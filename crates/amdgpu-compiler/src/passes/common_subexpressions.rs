@@ -3,7 +3,8 @@
 use std::collections::hash_map::Entry as MapEntry;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use super::{Pass, Unit};
+use super::replacement::Replacement;
+use super::{Context, Pass};
 use crate::hashing::{WordHasher, WordMap};
 use crate::ir::{BlockId, Function, Op, Type, Value, cfg::Cfg};
 
@@ -14,8 +15,8 @@ impl Pass for CommonSubexpressions {
         "common-subexpressions"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(|function, _, _| run(function))
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        run(function, ctx)
     }
 }
 
@@ -79,9 +80,9 @@ impl Known {
     }
 }
 
-fn run(function: &mut Function) -> u64 {
-    let cfg = Cfg::new(function);
-    let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
+fn run(function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+    let cfg = ctx.cfg(function);
+    let mut replacement = Replacement::default();
     let mut known = Known::new(function);
     let mut constants: WordMap<(Op, Type), Value> = WordMap::default();
     for (index, instruction) in function.values.iter().enumerate() {
@@ -91,7 +92,7 @@ fn run(function: &mut Function) -> u64 {
                 .entry((instruction.op.clone(), instruction.ty))
                 .or_insert(value);
             if first != value {
-                replacement[index] = Some(first);
+                replacement.set(function, value, first);
             }
         }
     }
@@ -100,37 +101,17 @@ fn run(function: &mut Function) -> u64 {
     for &block in &cfg.order {
         for position in 0..function.blocks[block.0 as usize].instructions.len() {
             let value = function.blocks[block.0 as usize].instructions[position];
-            let find = |mut operand: Value| {
-                while let Some(next) = replacement[operand.0 as usize] {
-                    operand = next;
-                }
-                operand
-            };
-            function.values[value.0 as usize]
-                .op
-                .for_each_operand_mut(|operand| *operand = find(*operand));
+            replacement.rename(&mut function.values[value.0 as usize].op);
             if !function.op(value).is_pure() {
                 continue;
             }
             if let Some(earlier) = known.find_or_add(function, &cfg, block, value) {
-                replacement[value.0 as usize] = Some(earlier);
+                replacement.set(function, value, earlier);
                 removed += 1;
             }
         }
     }
-    if replacement.iter().all(Option::is_none) {
-        return removed;
-    }
-    function.replace_uses(&replacement);
-    for block in &mut function.blocks {
-        block
-            .instructions
-            .retain(|value| replacement[value.0 as usize].is_none());
-    }
-    for (index, instruction) in function.values.iter_mut().enumerate() {
-        if replacement[index].is_some() {
-            instruction.op = Op::Nothing;
-        }
-    }
+    ctx.is_touched |= !replacement.is_empty();
+    replacement.apply(function);
     removed
 }

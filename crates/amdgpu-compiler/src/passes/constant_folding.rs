@@ -1,6 +1,7 @@
 //! Computes what is known at compile time, and simplifies by identities that hold for every value (NaN and -0 included).
 
-use super::{Pass, Unit};
+use super::replacement::Replacement;
+use super::{Context, Pass};
 use crate::ir::{BinaryOp, CastKind, Function, Intrinsic, Op, Predicate, Terminator, Type, Value};
 
 pub struct ConstantFolding;
@@ -10,26 +11,18 @@ impl Pass for ConstantFolding {
         "constant-folding"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(|function, _, _| run(function))
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        run(function, ctx)
     }
 }
 
-fn run(function: &mut Function) -> u64 {
-    let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
+fn run(function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+    let mut replacement = Replacement::default();
     let mut changes = 0;
     for block in 0..function.blocks.len() {
         for position in 0..function.blocks[block].instructions.len() {
             let value = function.blocks[block].instructions[position];
-            let find = |mut operand: Value| {
-                while let Some(Some(next)) = replacement.get(operand.0 as usize) {
-                    operand = *next;
-                }
-                operand
-            };
-            function.values[value.0 as usize]
-                .op
-                .for_each_operand_mut(|operand| *operand = find(*operand));
+            replacement.rename(&mut function.values[value.0 as usize].op);
             let new = match fold(function, value) {
                 Some(Folded::Bits(bits)) => {
                     let ty = function.ty(value);
@@ -38,29 +31,17 @@ fn run(function: &mut Function) -> u64 {
                 Some(Folded::Value(other)) if other != value => Some(other),
                 _ => None,
             };
-            if new.is_some() {
-                replacement[value.0 as usize] = new;
+            if let Some(new) = new {
+                replacement.set(function, value, new);
                 changes += 1;
             }
         }
     }
-    function.replace_uses(&replacement);
-    let replaced = |value: &Value| {
-        replacement
-            .get(value.0 as usize)
-            .is_some_and(Option::is_some)
-    };
-    for block in &mut function.blocks {
-        block.instructions.retain(|value| !replaced(value));
-    }
-    for (instruction, replacement) in function.values.iter_mut().zip(&replacement) {
-        if replacement.is_some() {
-            instruction.op = Op::Nothing;
-        }
-    }
+    replacement.apply(function);
     let decided = branches(function);
     if decided > 0 {
-        super::dead_code::unreachable_blocks(function);
+        ctx.blocks_changed();
+        super::dead_code::unreachable_blocks(function, ctx);
     }
     changes + decided
 }

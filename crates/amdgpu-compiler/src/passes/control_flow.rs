@@ -4,7 +4,8 @@
 //! Every operation without effect is total, so computing one that the source would have skipped changes nothing; only cheap ones
 //! are, and no loads.
 
-use super::{Pass, Unit, cost};
+use super::replacement::Replacement;
+use super::{Context, Pass, cost};
 use crate::ir::{BlockId, Function, Op, Terminator, Type, Value, cfg::Cfg};
 
 pub struct ControlFlow;
@@ -19,42 +20,47 @@ impl Pass for ControlFlow {
         "control-flow"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(|function, _, _| {
-            let mut changes = 0;
-            // Each round makes at least one block unreachable; nests of branches close from the inside out.
-            for _ in 0..function.blocks.len() {
-                let skipped = skip_empty_blocks(function);
-                let mut cfg = Cfg::new(function);
-                let merged = merge_chains(function, &cfg);
-                if merged > 0 {
-                    cfg = Cfg::new(function);
-                }
-                let round = skipped + merged + make_selects(function, &cfg);
-                if round == 0 {
-                    break;
-                }
-                changes += round;
-                super::dead_code::unreachable_blocks(function);
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        let mut changes = 0;
+        // Each round makes at least one block unreachable; nests of branches close from the inside out.
+        for _ in 0..function.blocks.len() {
+            let skipped = skip_empty_blocks(function);
+            if skipped > 0 {
+                ctx.blocks_changed();
             }
-            changes
-        })
+            let merged = merge_chains(function, &ctx.cfg(function));
+            if merged > 0 {
+                ctx.blocks_changed();
+            }
+            let selected = make_selects(function, &ctx.cfg(function));
+            if selected > 0 {
+                ctx.blocks_changed();
+            }
+            let round = skipped + merged + selected;
+            if round == 0 {
+                break;
+            }
+            changes += round;
+            super::dead_code::unreachable_blocks(function, ctx);
+        }
+        changes
     }
 }
 
 /// A block with one predecessor that leads nowhere else becomes its end.
 fn merge_chains(function: &mut Function, cfg: &Cfg) -> u64 {
     let mut changes = 0;
-    let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
-    // Blocks that became parts of others.
-    let mut home: Vec<BlockId> = (0..function.blocks.len())
-        .map(|index| BlockId(index as u32))
-        .collect();
+    let mut replacement = Replacement::default();
+    // Blocks that became parts of others; empty as long as there are none.
+    let mut home: Vec<BlockId> = Vec::new();
     for &block in &cfg.order {
         let [predecessor] = &cfg.predecessors[block.0 as usize] else {
             continue;
         };
-        let into = home[predecessor.0 as usize];
+        let into = home
+            .get(predecessor.0 as usize)
+            .copied()
+            .unwrap_or(*predecessor);
         if block.0 == 0
             || into == block
             || function.blocks[into.0 as usize].terminator != Terminator::Jump(block)
@@ -65,7 +71,9 @@ fn merge_chains(function: &mut Function, cfg: &Cfg) -> u64 {
         for value in moved {
             match function.op(value) {
                 Op::Phi(inputs) => {
-                    replacement[value.0 as usize] = inputs.first().map(|(_, input)| *input);
+                    if let Some(&(_, input)) = inputs.first() {
+                        replacement.set(function, value, input);
+                    }
                     function.values[value.0 as usize].op = Op::Nothing;
                 }
                 _ => function.blocks[into.0 as usize].instructions.push(value),
@@ -77,12 +85,13 @@ fn merge_chains(function: &mut Function, cfg: &Cfg) -> u64 {
         terminator.for_each_target(|target| rename_predecessor(function, target, block, into));
         function.blocks[into.0 as usize].terminator = terminator;
         function.blocks[into.0 as usize].line = line;
+        if home.is_empty() {
+            home.extend((0..function.blocks.len() as u32).map(BlockId));
+        }
         home[block.0 as usize] = into;
         changes += 1;
     }
-    if changes > 0 {
-        function.replace_uses(&replacement);
-    }
+    replacement.apply(function);
     changes
 }
 
@@ -108,31 +117,65 @@ fn has_phis(function: &Function, block: BlockId) -> bool {
 
 /// Edges to an empty block go where it leads, where no phi tells the ways apart.
 fn skip_empty_blocks(function: &mut Function) -> u64 {
-    let mut changes = 0;
+    let mut onward = Onward::default();
     for index in 1..function.blocks.len() {
         let block = BlockId(index as u32);
         let Terminator::Jump(target) = function.blocks[index].terminator else {
             continue;
         };
-        if !function.blocks[index].instructions.is_empty()
-            || target == block
-            || has_phis(function, target)
-        {
+        if !function.blocks[index].instructions.is_empty() {
             continue;
         }
-        for other in 0..function.blocks.len() {
-            let terminator = &mut function.blocks[other].terminator;
-            let mut moved = 0;
-            super::unrolling::for_each_target_mut(terminator, |to| {
-                if *to == block {
-                    *to = target;
-                    moved += 1;
-                }
+        let (target, _) = onward.end(target);
+        if target != block && !has_phis(function, target) {
+            onward.links.resize(function.blocks.len(), None);
+            onward.links[index] = Some((target, 1));
+        }
+    }
+    let mut changes = 0;
+    if !onward.links.is_empty() {
+        for block in &mut function.blocks {
+            super::unrolling::for_each_target_mut(&mut block.terminator, |to| {
+                let (end, steps) = onward.end(*to);
+                *to = end;
+                changes += steps;
             });
-            changes += moved;
         }
     }
     changes + join_equal_ways(function)
+}
+
+/// Where edges to each block go instead, and over how many blocks; empty as long as all stay.
+#[derive(Default)]
+struct Onward {
+    links: Vec<Option<(BlockId, u64)>>,
+}
+
+impl Onward {
+    /// Where an edge to a block ends. The blocks on the way remember it.
+    fn end(&mut self, block: BlockId) -> (BlockId, u64) {
+        let link = |links: &[Option<(BlockId, u64)>], block: BlockId| {
+            links.get(block.0 as usize).copied().flatten()
+        };
+        let Some(first) = link(&self.links, block) else {
+            return (block, 0);
+        };
+        if link(&self.links, first.0).is_none() {
+            return first;
+        }
+        let mut way = Vec::new();
+        let mut end = block;
+        while let Some((next, steps)) = link(&self.links, end) {
+            way.push((end, steps));
+            end = next;
+        }
+        let mut total = 0;
+        for (block, steps) in way.into_iter().rev() {
+            total += steps;
+            self.links[block.0 as usize] = Some((end, total));
+        }
+        (end, total)
+    }
 }
 
 /// A branch both of whose ways are one is a jump.
@@ -158,7 +201,7 @@ struct Diamond {
 }
 
 fn make_selects(function: &mut Function, cfg: &Cfg) -> u64 {
-    let mut is_changed = vec![false; function.blocks.len()];
+    let mut is_changed: Vec<bool> = Vec::new();
     let mut changes = 0;
     for &block in &cfg.order {
         let Some(diamond) = diamond(function, cfg, block) else {
@@ -173,10 +216,11 @@ fn make_selects(function: &mut Function, cfg: &Cfg) -> u64 {
         if touched
             .iter()
             .flatten()
-            .any(|block| is_changed[block.0 as usize])
+            .any(|block| is_changed.get(block.0 as usize) == Some(&true))
         {
             continue;
         }
+        is_changed.resize(function.blocks.len(), false);
         for block in touched.iter().flatten() {
             is_changed[block.0 as usize] = true;
         }

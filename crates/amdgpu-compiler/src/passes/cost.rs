@@ -14,9 +14,8 @@ const MAX_COUNTED_TURNS: u64 = 64;
 const MAX_WEIGHT: u64 = 1_000_000;
 
 /// The cost of one call.
-pub fn of_function(function: &Function) -> u64 {
-    let cfg = Cfg::new(function);
-    let weight = weights(function, &cfg);
+pub fn of_function(function: &Function, cfg: &Cfg, loops: &Loops) -> u64 {
+    let weight = weights(function, cfg, loops);
     let mut total = 0u64;
     for &BlockId(block) in &cfg.order {
         let data = &function.blocks[block as usize];
@@ -30,8 +29,7 @@ pub fn of_function(function: &Function) -> u64 {
 }
 
 /// How often each block is expected to run in one call.
-pub fn weights(function: &Function, cfg: &Cfg) -> Vec<u64> {
-    let loops = Loops::new(function, cfg);
+pub fn weights(function: &Function, cfg: &Cfg, loops: &Loops) -> Vec<u64> {
     let mut weight = vec![1u64; function.blocks.len()];
     for item in &loops.list {
         let turns = counted(function, cfg, item, MAX_COUNTED_TURNS)

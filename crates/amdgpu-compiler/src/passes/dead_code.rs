@@ -1,7 +1,7 @@
 //! Removes blocks nothing leads to and instructions nobody needs.
 
-use super::{Pass, Unit};
-use crate::ir::{BlockId, Function, Op, Terminator, Value, cfg::Cfg};
+use super::{Context, Pass};
+use crate::ir::{BlockId, Function, Op, Terminator, Value};
 
 pub struct DeadCode;
 
@@ -10,18 +10,14 @@ impl Pass for DeadCode {
         "dead-code"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(|function, _, _| run(function))
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        unreachable_blocks(function, ctx) + unused_instructions(function, ctx)
     }
 }
 
-fn run(function: &mut Function) -> u64 {
-    unreachable_blocks(function) + unused_instructions(function)
-}
-
-/// Empties unreachable blocks and forgets the edges that came from them.
-pub(super) fn unreachable_blocks(function: &mut Function) -> u64 {
-    let cfg = Cfg::new(function);
+/// Empties unreachable blocks and forgets the edges that came from them. The graph of what is reachable stays as it was.
+pub(super) fn unreachable_blocks(function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+    let cfg = ctx.cfg(function);
     let mut removed = 0;
     for index in 0..function.blocks.len() {
         let is_reachable = cfg.is_reachable(BlockId(index as u32));
@@ -31,24 +27,25 @@ pub(super) fn unreachable_blocks(function: &mut Function) -> u64 {
                 function.values[value.0 as usize].op = Op::Nothing;
                 removed += 1;
             }
+            ctx.is_touched |= block.terminator != Terminator::Unreachable;
             block.terminator = Terminator::Unreachable;
             continue;
         }
-        let instructions = std::mem::take(&mut block.instructions);
-        for &value in &instructions {
-            if let Op::Phi(inputs) = &mut function.values[value.0 as usize].op {
-                let before = inputs.len();
-                let predecessors = &cfg.predecessors[index];
-                inputs.retain(|(from, _)| predecessors.contains(from));
-                removed += (before - inputs.len()) as u64;
-            }
+        for value in &block.instructions {
+            // Phis come first.
+            let Op::Phi(inputs) = &mut function.values[value.0 as usize].op else {
+                break;
+            };
+            let before = inputs.len();
+            let predecessors = &cfg.predecessors[index];
+            inputs.retain(|(from, _)| predecessors.contains(from));
+            removed += (before - inputs.len()) as u64;
         }
-        function.blocks[index].instructions = instructions;
     }
     removed
 }
 
-fn unused_instructions(function: &mut Function) -> u64 {
+fn unused_instructions(function: &mut Function, ctx: &mut Context<'_>) -> u64 {
     let mut is_live = vec![false; function.values.len()];
     let mut work: Vec<Value> = Vec::new();
     for block in &function.blocks {
@@ -89,6 +86,7 @@ fn unused_instructions(function: &mut Function) -> u64 {
             )
         {
             instruction.op = Op::Nothing;
+            ctx.is_touched = true;
         }
     }
     removed

@@ -1,48 +1,58 @@
 //! Puts functions in place of their calls, callees first, and forgets those that nobody calls any more. What follows sees through
 //! parameters: address spaces, constants, loops; and LLVM is given less text.
 
-use super::{Pass, Unit};
+use super::{Budget, ModulePass};
 use crate::cooperative::{inline_call, retain};
-use crate::ir::{Function, Module, Op};
+use crate::ir::{Function, Module, Op, Value};
 use crate::software::is_reserved;
 
 pub struct Inlining;
 
-impl Pass for Inlining {
+impl ModulePass for Inlining {
     fn name(&self) -> &'static str {
         "inlining"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        let limit = unit.budget.inlined_instructions;
-        let Some(order) = callees_first(unit.module) else {
+    fn run(&self, module: &mut Module, budget: Budget) -> u64 {
+        let limit = budget.inlined_instructions;
+        let Some(order) = callees_first(module) else {
             return 0;
         };
         let mut changes = 0;
         for &index in &order.functions {
-            let mut function = unit.module.functions[index].clone();
+            let inlinable = |function: &Function, value: Value| {
+                matches!(function.op(value), Op::Call { function, .. }
+                    if may_inline(&module.functions[*function as usize], &order, *function as usize))
+            };
+            // Most functions stay as they are.
+            let of = &module.functions[index];
+            let mut values = of.blocks.iter().flat_map(|block| &block.instructions);
+            if !values.any(|value| inlinable(of, *value)) {
+                continue;
+            }
+            let mut function = of.clone();
             let mut inlined = 0;
             let mut block = 0;
             while block < function.blocks.len() && function.values.len() < limit {
-                let call = function.blocks[block].instructions.iter().position(|value| {
-                    matches!(function.op(*value), Op::Call { function, .. }
-                        if may_inline(&unit.module.functions[*function as usize], &order, *function as usize))
-                });
+                let call = function.blocks[block]
+                    .instructions
+                    .iter()
+                    .position(|value| inlinable(&function, *value));
                 match call {
                     Some(position) => {
-                        inline_call(&mut function, block, position, &unit.module.functions);
+                        inline_call(&mut function, block, position, &module.functions);
                         inlined += 1;
                     }
                     None => block += 1,
                 }
             }
             if inlined > 0 {
-                unit.module.functions[index] = function;
+                module.functions[index] = function;
                 changes += inlined;
             }
         }
         if changes > 0 {
-            forget_unused(unit.module);
+            forget_unused(module);
         }
         changes
     }

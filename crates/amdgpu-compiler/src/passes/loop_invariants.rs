@@ -5,8 +5,8 @@
 //! in the loop may write what they read or let other work-items write it.
 
 use super::aliasing::Aliasing;
-use super::{Pass, Unit, cost};
-use crate::ir::loops::{Loop, Loops};
+use super::{Context, Pass, cost};
+use crate::ir::loops::Loop;
 use crate::ir::{BlockId, Function, Op, Value, cfg::Cfg};
 
 pub struct LoopInvariants;
@@ -19,21 +19,22 @@ impl Pass for LoopInvariants {
         "loop-invariants"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(|function, memory, _| {
-            let cfg = Cfg::new(function);
-            let loops = Loops::new(function, &cfg);
-            let mut homes = homes(function);
-            let aliasing = Aliasing::new(function, memory);
-            let mut changes = 0;
-            for item in &loops.list {
-                let Some(preheader) = item.preheader(function, &cfg) else {
-                    continue;
-                };
-                changes += hoist(function, &cfg, item, preheader, &mut homes, &aliasing);
-            }
-            changes
-        })
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        let cfg = ctx.cfg(function);
+        let loops = ctx.loops(function);
+        if loops.list.is_empty() {
+            return 0;
+        }
+        let mut homes = homes(function);
+        let aliasing = Aliasing::new(function, ctx.memory);
+        let mut changes = 0;
+        for item in &loops.list {
+            let Some(preheader) = item.preheader(function, &cfg) else {
+                continue;
+            };
+            changes += hoist(function, &cfg, item, preheader, &mut homes, &aliasing);
+        }
+        changes
     }
 }
 
@@ -54,7 +55,7 @@ fn hoist(
     item: &Loop,
     preheader: BlockId,
     homes: &mut [Option<BlockId>],
-    aliasing: &Aliasing,
+    aliasing: &Aliasing<'_>,
 ) -> u64 {
     let member = item.membership(function);
     let is_inside = |homes: &[Option<BlockId>], value: Value| {

@@ -5,9 +5,9 @@
 //! Barriers, fences, atomics and calls end all knowledge of memory that others can reach.
 
 use super::aliasing::{Aliasing, place};
-use super::{Memory, Pass, Unit};
-use crate::ir::loops::Loops;
-use crate::ir::{BlockId, CastKind, Function, GlobalKind, Op, Type, Value, cfg::Cfg};
+use super::replacement::Replacement;
+use super::{Context, Memory, Pass};
+use crate::ir::{BlockId, CastKind, Function, GlobalKind, Op, Type, Value};
 
 pub struct MemoryForwarding;
 
@@ -19,20 +19,18 @@ impl Pass for MemoryForwarding {
         "memory-forwarding"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(|function, memory, _| {
-            let touches_memory = function
-                .values
-                .iter()
-                .any(|value| matches!(value.op, Op::Load(_) | Op::Store { .. }));
-            if !touches_memory {
-                return 0;
-            }
-            let aliasing = Aliasing::new(function, memory);
-            forward(function, memory, &aliasing)
-                + overwritten_stores(function, &aliasing)
-                + unread_stores(function, &aliasing)
-        })
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        let touches_memory = function
+            .values
+            .iter()
+            .any(|value| matches!(value.op, Op::Load(_) | Op::Store { .. }));
+        if !touches_memory {
+            return 0;
+        }
+        let aliasing = Aliasing::new(function, ctx.memory);
+        forward(function, ctx, &aliasing)
+            + overwritten_stores(function, &aliasing)
+            + unread_stores(function, &aliasing)
     }
 }
 
@@ -43,12 +41,13 @@ struct Known {
     value: Value,
 }
 
-fn forward(function: &mut Function, memory: Memory<'_>, aliasing: &Aliasing) -> u64 {
-    let cfg = Cfg::new(function);
-    let loops = Loops::new(function, &cfg);
+fn forward(function: &mut Function, ctx: &mut Context<'_>, aliasing: &Aliasing<'_>) -> u64 {
+    let memory = ctx.memory;
+    let cfg = ctx.cfg(function);
+    let loops = ctx.loops(function);
     let is_header = |block: BlockId| loops.list.iter().any(|item| item.header == block);
     let mut at_end: Vec<Option<Vec<Known>>> = vec![None; function.blocks.len()];
-    let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
+    let mut replacement = Replacement::default();
     let mut changes = 0;
     for &block in &cfg.order {
         let mut known = if is_header(block) {
@@ -60,15 +59,7 @@ fn forward(function: &mut Function, memory: Memory<'_>, aliasing: &Aliasing) -> 
         while position < function.blocks[block.0 as usize].instructions.len() {
             let value = function.blocks[block.0 as usize].instructions[position];
             position += 1;
-            let find = |mut operand: Value| {
-                while let Some(Some(next)) = replacement.get(operand.0 as usize) {
-                    operand = *next;
-                }
-                operand
-            };
-            function.values[value.0 as usize]
-                .op
-                .for_each_operand_mut(|operand| *operand = find(*operand));
+            replacement.rename(&mut function.values[value.0 as usize].op);
             match function.op(value).clone() {
                 Op::Load(pointer) => {
                     let ty = function.ty(value);
@@ -80,10 +71,10 @@ fn forward(function: &mut Function, memory: Memory<'_>, aliasing: &Aliasing) -> 
                         convertible(function, entry.value, ty)
                     });
                     match found {
-                        Some(Content::Same(other)) => replacement[value.0 as usize] = Some(other),
+                        Some(Content::Same(other)) => replacement.set(function, value, other),
                         Some(Content::Bits(bits)) => {
                             let constant = function.add_value(Op::Constant(bits), ty, 0);
-                            replacement[value.0 as usize] = Some(constant);
+                            replacement.set(function, value, constant);
                         }
                         Some(Content::Reinterpreted(other)) => {
                             function.values[value.0 as usize].op =
@@ -110,20 +101,7 @@ fn forward(function: &mut Function, memory: Memory<'_>, aliasing: &Aliasing) -> 
         }
         at_end[block.0 as usize] = Some(known);
     }
-    function.replace_uses(&replacement);
-    let replaced = |value: &Value| {
-        replacement
-            .get(value.0 as usize)
-            .is_some_and(Option::is_some)
-    };
-    for block in &mut function.blocks {
-        block.instructions.retain(|value| !replaced(value));
-    }
-    for (instruction, replacement) in function.values.iter_mut().zip(&replacement) {
-        if replacement.is_some() {
-            instruction.op = Op::Nothing;
-        }
-    }
+    replacement.apply(function);
     changes
 }
 
@@ -134,7 +112,7 @@ fn remember(known: &mut Vec<Known>, pointer: Value, value: Value) {
     known.push(Known { pointer, value });
 }
 
-fn forget(function: &Function, aliasing: &Aliasing, known: &mut Vec<Known>, op: &Op) {
+fn forget(function: &Function, aliasing: &Aliasing<'_>, known: &mut Vec<Known>, op: &Op) {
     known.retain(|entry| {
         let size = function.ty(entry.value).bytes();
         !aliasing.may_write(function, op, entry.pointer, size)
@@ -208,7 +186,7 @@ fn constant_content(
 }
 
 /// Removes stores that a later one of the same block overwrites before anybody could read them.
-fn overwritten_stores(function: &mut Function, aliasing: &Aliasing) -> u64 {
+fn overwritten_stores(function: &mut Function, aliasing: &Aliasing<'_>) -> u64 {
     let mut removed = 0;
     for index in 0..function.blocks.len() {
         // What later stores of this block write, with nothing in between that may read it.
@@ -242,7 +220,7 @@ fn overwritten_stores(function: &mut Function, aliasing: &Aliasing) -> u64 {
 }
 
 /// Removes stores to private memory that is never read.
-fn unread_stores(function: &mut Function, aliasing: &Aliasing) -> u64 {
+fn unread_stores(function: &mut Function, aliasing: &Aliasing<'_>) -> u64 {
     let mut is_read = vec![false; function.values.len()];
     for value in function.blocks.iter().flat_map(|block| &block.instructions) {
         if let Op::Load(from) | Op::Copy { from, .. } = function.op(*value) {

@@ -7,9 +7,8 @@
 
 use super::aliasing::place;
 use super::strides::Strides;
-use super::{Pass, Unit};
-use crate::ir::loops::Loops;
-use crate::ir::{AddressSpace, Op, Type, cfg::Cfg};
+use super::{Context, Pass};
+use crate::ir::{AddressSpace, Function, Op, Type};
 
 pub struct Prefetch;
 
@@ -18,43 +17,41 @@ impl Pass for Prefetch {
         "prefetch"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(|function, _, findings| {
-            if !function.is_kernel {
-                return 0;
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        if !function.is_kernel {
+            return 0;
+        }
+        let cfg = ctx.cfg(function);
+        let loops = ctx.loops(function);
+        if loops.list.is_empty() {
+            return 0;
+        }
+        let mut along_x = Strides::new(function, 0);
+        let mut along_y = Strides::new(function, 1);
+        for &block in &cfg.order {
+            if loops.depth[block.0 as usize] == 0 {
+                continue;
             }
-            let cfg = Cfg::new(function);
-            let loops = Loops::new(function, &cfg);
-            if loops.list.is_empty() {
-                return 0;
-            }
-            let mut along_x = Strides::new(function, 0);
-            let mut along_y = Strides::new(function, 1);
-            for &block in &cfg.order {
-                if loops.depth[block.0 as usize] == 0 {
+            for value in &function.blocks[block.0 as usize].instructions {
+                let Op::Load(pointer) = function.op(*value) else {
+                    continue;
+                };
+                if function.ty(*pointer) != Type::Pointer(AddressSpace::Global) {
                     continue;
                 }
-                for value in &function.blocks[block.0 as usize].instructions {
-                    let Op::Load(pointer) = function.op(*value) else {
-                        continue;
-                    };
-                    if function.ty(*pointer) != Type::Pointer(AddressSpace::Global) {
-                        continue;
-                    }
-                    let place = place(function, *pointer);
-                    let shared_by = match (along_x.of_place(&place), along_y.of_place(&place)) {
-                        (Some(0), Some(0)) => "all work-items of a block",
-                        (Some(0), _) => "the work-items of a row of a block",
-                        (_, Some(0)) => "the work-items of a column of a block",
-                        _ => continue,
-                    };
-                    let line = function.values[value.0 as usize].line;
-                    findings.add(function, line, || {
-                        format!("this load in a loop is the same for {shared_by}; a __shared__ tile would read it once")
-                    });
-                }
+                let place = place(function, *pointer);
+                let shared_by = match (along_x.of_place(&place), along_y.of_place(&place)) {
+                    (Some(0), Some(0)) => "all work-items of a block",
+                    (Some(0), _) => "the work-items of a row of a block",
+                    (_, Some(0)) => "the work-items of a column of a block",
+                    _ => continue,
+                };
+                let line = function.values[value.0 as usize].line;
+                ctx.findings.add(function, line, || {
+                    format!("this load in a loop is the same for {shared_by}; a __shared__ tile would read it once")
+                });
             }
-            0
-        })
+        }
+        0
     }
 }

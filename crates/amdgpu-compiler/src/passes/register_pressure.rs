@@ -2,8 +2,8 @@
 //! stop where a loop would no longer fit.
 
 use super::cost::registers;
-use super::{Pass, Unit};
-use crate::ir::cfg::Cfg;
+use super::{Context, Pass};
+use crate::ir::Function;
 
 pub struct RegisterPressure;
 
@@ -12,16 +12,14 @@ impl Pass for RegisterPressure {
         "register-pressure"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(|function, _, findings| {
-            if function.is_kernel {
-                let cfg = Cfg::new(function);
-                let most = registers::most_live(function, &cfg);
-                findings.add(function, function.line, || {
-                    format!("about {most} registers of 32 bits are live at most")
-                });
-            }
-            0
-        })
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        if function.is_kernel {
+            let cfg = ctx.cfg(function);
+            let most = registers::most_live(function, &cfg);
+            ctx.findings.add(function, function.line, || {
+                format!("about {most} registers of 32 bits are live at most")
+            });
+        }
+        0
     }
 }

@@ -4,7 +4,8 @@
 //! Braun et al. (2013), as in the lowering: definitions are looked up through the predecessors, a phi where they meet.
 
 use super::aliasing::{Aliasing, place};
-use super::{Memory, Pass, Unit};
+use super::replacement::Replacement;
+use super::{Context, Memory, Pass};
 use crate::hashing::WordMap;
 use crate::ir::{BlockId, CastKind, Function, Op, Type, Value, cfg::Cfg};
 
@@ -18,15 +19,15 @@ impl Pass for ScalarReplacement {
         "scalar-replacement"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        unit.each_function(run)
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        run(function, ctx)
     }
 }
 
 /// Parts of variables, by variable and offset, with the type their values have.
 type Elements = WordMap<(Value, i64), Type>;
 
-fn run(function: &mut Function, memory: Memory<'_>, _: &mut super::Findings) -> u64 {
+fn run(function: &mut Function, ctx: &mut Context<'_>) -> u64 {
     let slots: Vec<Value> = (0..function.values.len() as u32)
         .map(Value)
         .filter(|value| matches!(function.op(*value), Op::Slot { .. }))
@@ -34,11 +35,11 @@ fn run(function: &mut Function, memory: Memory<'_>, _: &mut super::Findings) -> 
     if slots.is_empty() {
         return 0;
     }
-    let elements = elements(function, memory, &slots);
+    let elements = elements(function, ctx.memory, &slots);
     if elements.is_empty() {
         return 0;
     }
-    let cfg = Cfg::new(function);
+    let cfg = ctx.cfg(function);
     Rewriter {
         elements,
         definitions: WordMap::default(),
@@ -123,7 +124,7 @@ struct Rewriter<'c> {
 
 impl Rewriter<'_> {
     fn run(mut self, function: &mut Function) -> u64 {
-        let mut replacement: Vec<Option<Value>> = vec![None; function.values.len()];
+        let mut replacement = Replacement::default();
         let mut pending: Vec<((Value, i64), BlockId, Value)> = Vec::new();
         // Loads that found no definition in their block, to be answered when all blocks are known.
         let mut open: Vec<(Value, (Value, i64), BlockId)> = Vec::new();
@@ -199,19 +200,12 @@ impl Rewriter<'_> {
                 .collect();
             function.values[phi.0 as usize].op = Op::Phi(inputs);
         }
-        replacement.resize(function.values.len(), None);
-        function.replace_uses(&replacement);
+        replacement.apply(function);
         let values = &function.values;
         for block in &mut function.blocks {
-            block.instructions.retain(|value| {
-                let index = value.0 as usize;
-                replacement[index].is_none() && values[index].op != Op::Nothing
-            });
-        }
-        for (instruction, replacement) in function.values.iter_mut().zip(&replacement) {
-            if replacement.is_some() {
-                instruction.op = Op::Nothing;
-            }
+            block
+                .instructions
+                .retain(|value| values[value.0 as usize].op != Op::Nothing);
         }
         changes
     }
@@ -283,14 +277,9 @@ impl Rewriter<'_> {
 }
 
 /// A load becomes the value that its element holds, in the load's own type.
-fn become_value(
-    function: &mut Function,
-    replacement: &mut [Option<Value>],
-    load: Value,
-    known: Value,
-) {
+fn become_value(function: &mut Function, replacement: &mut Replacement, load: Value, known: Value) {
     if function.ty(known) == function.ty(load) {
-        replacement[load.0 as usize] = Some(known);
+        replacement.set(function, load, known);
     } else {
         function.values[load.0 as usize].op = Op::Cast(CastKind::Reinterpret, known);
     }

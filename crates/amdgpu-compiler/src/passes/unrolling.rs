@@ -5,8 +5,8 @@
 
 use super::cost::registers;
 use super::trip_count::{Counted, counted};
-use super::{Budget, Findings, Pass, Unit};
-use crate::ir::loops::{Loop, Loops};
+use super::{Context, Pass};
+use crate::ir::loops::Loop;
 use crate::ir::{Block, BlockId, Function, Instruction, Op, Terminator, Value, cfg::Cfg};
 
 pub struct Unrolling;
@@ -23,29 +23,21 @@ impl Pass for Unrolling {
         "unrolling"
     }
 
-    fn run(&self, unit: &mut Unit<'_>) -> u64 {
-        let budget = unit.budget;
-        unit.each_function(|function, _, findings| {
-            let mut changes = 0;
-            let mut refused = Vec::new();
-            while changes < MAX_LOOPS as u64 && unroll_one(function, budget, &mut refused, findings)
-            {
-                changes += 1;
-            }
-            changes
-        })
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        let mut changes = 0;
+        let mut refused = Vec::new();
+        while changes < MAX_LOOPS as u64 && unroll_one(function, &mut refused, ctx) {
+            changes += 1;
+        }
+        changes
     }
 }
 
 /// Unrolls the first loop that is worth it.
-fn unroll_one(
-    function: &mut Function,
-    budget: Budget,
-    refused: &mut Vec<BlockId>,
-    findings: &mut Findings,
-) -> bool {
-    let cfg = Cfg::new(function);
-    let loops = Loops::new(function, &cfg);
+fn unroll_one(function: &mut Function, refused: &mut Vec<BlockId>, ctx: &mut Context<'_>) -> bool {
+    let budget = ctx.budget;
+    let cfg = ctx.cfg(function);
+    let loops = ctx.loops(function);
     for item in &loops.list {
         if refused.contains(&item.header) {
             continue;
@@ -75,7 +67,7 @@ fn unroll_one(
         let pressure = registers::most_live_in(function, &cfg, &item.blocks);
         if pressure > MAX_LIVE_REGISTERS {
             refused.push(item.header);
-            findings.add(function, line, || {
+            ctx.findings.add(function, line, || {
                 format!(
                     "loop of {} turns kept: {pressure} registers are live in its body",
                     plan.turns
@@ -83,14 +75,15 @@ fn unroll_one(
             });
             continue;
         }
-        findings.add(function, line, || {
+        ctx.findings.add(function, line, || {
             format!(
                 "loop of {} turns unrolled; about {pressure} registers are live in its body",
                 plan.turns
             )
         });
         copy_turns(function, &cfg, item, &plan);
-        super::dead_code::unreachable_blocks(function);
+        ctx.blocks_changed();
+        super::dead_code::unreachable_blocks(function, ctx);
         return true;
     }
     false
