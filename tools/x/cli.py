@@ -15,6 +15,8 @@ from x import bench, checks, docs, doctor, suites
 from x.build import build_steps
 from x.console import Console, seconds_text
 from x.failure import Failure
+from x.kernel_catalog import ARCHITECTURES
+from x.kernels import Builder
 from x.lock import exclusive
 from x.paths import BENCH_RESULTS, LIBRARIES, PACKAGE, ROOT, STAMPS, STATE, VENV, VENV_PYTHON, shown
 from x.rust import cargo_environment, prepare_rust
@@ -22,6 +24,8 @@ from x.steps import Step, perform
 from x.system import install_system_packages
 from x.virtual_environment import prepare_virtual_environment
 
+# Of the progress of `./x kernels`.
+BAR_CELLS = 30
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
@@ -51,6 +55,12 @@ def parser() -> argparse.ArgumentParser:
         "names", nargs="*", metavar="CHECK", help=f"one of: {', '.join(checks.NAMES)} (all of them when none is named)"
     )
     add("build", "build the native libraries and the Python extension")
+    archives = add(
+        "kernels", "build the archives of GPU kernels (zig/src/kernels); minutes at first, seconds when little changed"
+    )
+    archives.add_argument(
+        "architectures", nargs="*", metavar="ARCHITECTURE", help=f"some of: {', '.join(ARCHITECTURES)}"
+    )
     add("setup", "install what is missing, without building")
     benchmark = add("bench", "run benchmarks: ours beside a peer")
     benchmark.add_argument("names", nargs="*", metavar="NAME", help="which ones; without a name the list is printed")
@@ -160,6 +170,25 @@ def _build(console: Console, options: argparse.Namespace, passed_on: list[str]) 
     return 0
 
 
+def _kernels(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    unknown = sorted({*options.architectures} - {*ARCHITECTURES})
+    if unknown:
+        raise Failure(f"no kernels are built for {', '.join(unknown)}", fix=f"name some of {', '.join(ARCHITECTURES)}")
+    set_up(console, build=False)
+    with exclusive(console):
+        builder = Builder(ROOT, str(VENV_PYTHON), STATE)
+        started = time.monotonic()
+
+        def show(done: int, wanted: int, name: str) -> None:
+            filled = BAR_CELLS * done // wanted
+            console.live(f"[{'#' * filled}{'.' * (BAR_CELLS - filled)}] {done}/{wanted} {name}")
+
+        for path in builder.build(options.architectures or ARCHITECTURES, show):
+            console.line(f"{shown(path)} ({path.stat().st_size / 1024:,.0f} KiB)")
+        console.line(f"all in {seconds_text(time.monotonic() - started)}", "dim")
+    return 0
+
+
 def _setup(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
     set_up(console, build=False)
     return 0
@@ -217,6 +246,7 @@ HANDLERS: dict[str, Handler] = {
     "test": _test,
     "check": _check,
     "build": _build,
+    "kernels": _kernels,
     "setup": _setup,
     "bench": _bench,
     "docs": _docs,

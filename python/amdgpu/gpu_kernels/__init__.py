@@ -1,0 +1,17 @@
+"""GPU kernels that come built with the package, and the choice among them."""
+
+from amdgpu.gpu_kernels.archive import ArchivedKernel, architectures, archived_kernels
+from amdgpu.gpu_kernels.matmul import LaunchPlan, candidates, load, matmul, plan_matmul
+from amdgpu.gpu_kernels.problem import Problem
+
+__all__ = [
+    "ArchivedKernel",
+    "LaunchPlan",
+    "Problem",
+    "architectures",
+    "archived_kernels",
+    "candidates",
+    "load",
+    "matmul",
+    "plan_matmul",
+]

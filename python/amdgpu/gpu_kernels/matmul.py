@@ -1,0 +1,218 @@
+"""The matrix product by an archived kernel: choice, loading, launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError
+from amdgpu.gpu_kernels import tensor_map
+from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
+from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, Problem, epilogue_of, problem_of
+
+if TYPE_CHECKING:
+    from amdgpu import _native
+    from amdgpu.device import AMDGPUDevice
+
+_PARAMETERS = (
+    "const void* a, const void* b, void* c, const void* bias, unsigned m, unsigned n, unsigned k,"
+    " unsigned lda, unsigned ldb, unsigned ldc, double alpha, double beta,"
+    " unsigned long long stride_a, unsigned long long stride_b, unsigned long long stride_c"
+)
+_PERSISTENT_PARAMETERS = ", unsigned batch, const void* maps"
+# What a unit reaches of its peak with tiles of that many results (docs/performance.md); larger tiles read less for each product.
+_TILE_EFFICIENCY = ((32768, 1.0), (16384, 0.92), (8192, 0.75), (4096, 0.6), (0, 0.4))
+# How much faster a kind of unit multiplies than plain lanes do.
+_UNIT_SPEED = {"wgmma": 8.0, "wave": 8.0, "mma": 4.0, "simt": 1.0}
+# Rows of block memory that the copy engine swizzles.
+_SWIZZLE_BYTES = 128
+# Descriptors that a device keeps, of 256 bytes.
+_MAPS_LIMIT = 4096
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """A kernel with everything that launches it."""
+
+    kernel: _native.Kernel
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: list[Any]
+    shared_bytes: int
+
+
+def candidates(architecture: str, problem: Problem) -> list[ArchivedKernel]:
+    """The kernels of an architecture that compute a problem."""
+    name = archive_for(architecture)
+    if name is None:
+        return []
+    return [
+        kernel
+        for kernel in archived_kernels(name)
+        if (kernel.kind, kernel.operand, kernel.output, kernel.layout, kernel.epilogue)
+        == ("matmul", problem.operand, problem.output, problem.layout, problem.epilogue)
+        and (problem.is_aligned or not kernel.is_aligned)
+        # The copy engine has no descriptor for an empty matrix.
+        and (problem.k > 0 or kernel.unit != "wgmma")
+    ]
+
+
+def estimate(kernel: ArchivedKernel, problem: Problem, units: int) -> float:
+    """Relative time: whole rounds of tiles over the device's units, by what tiles of that size reach."""
+    tile_m, tile_n, _ = kernel.tile
+    tiles = -(-problem.m // tile_m) * -(-problem.n // tile_n) * problem.batch
+    rounds = -(-tiles // max(units, 1))
+    efficiency = next(value for area, value in _TILE_EFFICIENCY if tile_m * tile_n >= area)
+    return rounds * tile_m * tile_n / (efficiency * _UNIT_SPEED[kernel.unit] * (1.0 if kernel.is_aligned else 0.5))
+
+
+def load(device: AMDGPUDevice, kernel: ArchivedKernel) -> _native.Kernel:
+    """The kernel on a device; loaded once."""
+    loaded: dict[str, _native.Kernel] = device.__dict__.setdefault("_archived_kernels", {})
+    found = loaded.get(kernel.name)
+    if found is None:
+        parameters = _PARAMETERS + (_PERSISTENT_PARAMETERS if kernel.unit == "wgmma" else "")
+        source = f'extern "C" __global__ void {kernel.name}({parameters}) {{}}'
+        found = loaded[kernel.name] = device.native.load_compiled(
+            source, kernel.name, kernel.read_code(), kernel.name, core_type="matrix", file_name=f"{kernel.name}.zig"
+        )
+    return found
+
+
+def matmul(
+    device: AMDGPUDevice,
+    a: _native.Array,
+    b: _native.Array,
+    *,
+    out: _native.Array | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    precision: str | None = None,
+    bias: _native.Array | None = None,
+    activation: str | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    kernel: ArchivedKernel | None = None,
+    stream: _native.Stream | None = None,
+) -> _native.Array:
+    """`activation(alpha * a @ b + beta * out + bias)` of arrays that lie on a GPU.
+
+    Args:
+        device: The GPU.
+        a: Shape (m, k), or (batch, m, k); with `transpose_a` the last two are swapped.
+        b: Shape (k, n), or (batch, k, n); with `transpose_b` the last two are swapped.
+        out: Where the result goes; a new array otherwise.
+        transpose_a: `a` is stored transposed.
+        transpose_b: `b` is stored transposed.
+        precision: "tf32" lets float32 operands be rounded to 19 bits for the matrix units; None computes in their own format.
+        bias: Shape (n,), added to each row.
+        activation: None, "relu", "gelu" or "silu"; needs a bias.
+        alpha: Factor of the product.
+        beta: Factor of what `out` holds; 0 does not read it.
+        kernel: One of `candidates`; None chooses.
+        stream: Stream to launch in; None waits for the result.
+
+    Returns:
+        The result. int8 gives int32, everything else the format of the operands.
+
+    Raises:
+        ShapeMismatchError: Shapes that do not fit.
+        UnsupportedDtypeError: Formats that no kernel takes.
+        InvalidArgumentError: An activation without a bias, a `beta` without `out`.
+        NoImplementationError: No kernel in the archive computes this.
+    """
+    problem = problem_of(a, b, (transpose_a, transpose_b), precision, epilogue_of(bias, activation))
+    if out is None:
+        if beta:
+            raise InvalidArgumentError(f"beta is {beta}, which needs `out`")
+        shape = (problem.m, problem.n) if a.ndim == 2 else (problem.batch, problem.m, problem.n)
+        out = device.native.empty(shape, "int32" if problem.output == "i32" else str(a.dtype))
+    plan = plan_matmul(device, problem, a, b, out, bias=bias, alpha=alpha, beta=beta, kernel=kernel)
+    if plan is not None:
+        plan.kernel.launch(plan.grid, plan.block, plan.arguments, shared_bytes=plan.shared_bytes, stream=stream)
+    return out
+
+
+def plan_matmul(
+    device: AMDGPUDevice,
+    problem: Problem,
+    a: _native.Array,
+    b: _native.Array,
+    out: _native.Array,
+    *,
+    bias: _native.Array | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    kernel: ArchivedKernel | None = None,
+) -> LaunchPlan | None:
+    """The launch that computes a problem; None where the result is empty.
+
+    Raises:
+        ShapeMismatchError: `out` or `bias` do not fit.
+        NoImplementationError: No kernel in the archive computes this.
+    """
+    shape = (problem.m, problem.n) if a.ndim == 2 else (problem.batch, problem.m, problem.n)
+    if tuple(out.shape) != shape or NUMBERS.get(str(out.dtype)) != problem.output:
+        raise ShapeMismatchError(f"out is {out.dtype}{list(out.shape)}; the result is {problem.output}{list(shape)}")
+    if bias is not None and (tuple(bias.shape) != (problem.n,) or bias.dtype != out.dtype):
+        raise ShapeMismatchError(
+            f"bias is {bias.dtype}{list(bias.shape)}; the result has {problem.n} columns of {out.dtype}"
+        )
+    if 0 in shape:
+        return None
+    architecture, units = _facts(device)
+    if kernel is None:
+        found = candidates(architecture, problem)
+        kernel = min(found, key=lambda entry: estimate(entry, problem, units), default=None)
+    if kernel is None:
+        raise NoImplementationError(f"the archived kernels for {architecture} do not compute {problem}")
+    arguments = [a, b, out, out if bias is None else bias, problem.m, problem.n, problem.k]
+    arguments += [*problem.leads, alpha, beta, *problem.strides]
+    tiles = -(-problem.m // (kernel.tile[0] * kernel.cluster)) * -(-problem.n // kernel.tile[1])
+    grid = (tiles, problem.batch, 1)
+    if kernel.unit == "wgmma":
+        # Blocks stay and compute tile after tile: as many as there are units.
+        clusters = min(tiles * problem.batch, max(units // kernel.cluster, 1))
+        grid = (clusters * kernel.cluster, 1, 1)
+        arguments += [problem.batch, _maps(device, kernel, problem, (a.ptr, b.ptr))]
+    return LaunchPlan(load(device, kernel), grid, (kernel.threads, 1, 1), arguments, kernel.dynamic_shared_bytes)
+
+
+def _facts(device: AMDGPUDevice) -> tuple[str, int]:
+    """Architecture and units; asking a device for what it is asks for its memory too, so they are kept."""
+    found: tuple[str, int] | None = device.__dict__.get("_kernel_facts")
+    if found is None:
+        info = device.info()
+        found = device.__dict__["_kernel_facts"] = (str(info.architecture), info.compute_units)
+    return found
+
+
+def _maps(device: AMDGPUDevice, kernel: ArchivedKernel, problem: Problem, addresses: tuple[int, int]) -> _native.Array:
+    """Descriptors of both operands on the device; kept, since networks multiply the same arrays again."""
+    kept: dict[Any, _native.Array] = device.__dict__.setdefault("_tensor_maps", {})
+    key = (addresses, problem, kernel.tile, kernel.cluster)
+    found = kept.get(key)
+    if found is None:
+        if len(kept) >= _MAPS_LIMIT:
+            # Launches in streams may still read them.
+            device.synchronize()
+            kept.clear()
+        import numpy as np
+
+        texts = b""
+        tile_m, tile_n, tile_k = kernel.tile
+        width = _SWIZZLE_BYTES // ITEM_BYTES[problem.operand]
+        # Size along the outer dimension, whether k is contiguous, rows of a box where it is.
+        sides = (
+            (problem.m, kernel.layout[0] == "n", tile_m),
+            (problem.n, kernel.layout[1] == "t", tile_n // kernel.cluster),
+        )
+        for side, (outer, is_k_contiguous, box_rows) in enumerate(sides):
+            shape = (problem.k, outer, problem.batch) if is_k_contiguous else (outer, problem.k, problem.batch)
+            box = (width, box_rows if is_k_contiguous else tile_k)
+            strides = (problem.leads[side], problem.strides[side])
+            texts += tensor_map.describe(problem.operand, addresses[side], shape, strides, box)
+        found = device.native.empty((len(texts),), "uint8")
+        found.copy_from(np.frombuffer(texts, dtype=np.uint8))
+        kept[key] = found
+    return found

@@ -1,0 +1,177 @@
+"""Matrix products by the archived kernels on real GPUs, against float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import amdgpu
+import numpy as np
+import pytest
+from amdgpu import errors, gpu_kernels
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+
+GPU_NAMES = [info.device for info in amdgpu.list_devices() if info.kind in ("hip", "cuda")]
+DTYPES = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "tf32": np.float32,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "i8": np.int8,
+}
+# Relative to the sum of absolute products: rounding of operands and results, and of sums over a few thousand products.
+BOUNDS = {"f64": 1e-15, "f32": 1e-6, "tf32": 2e-3, "f16": 1e-3, "bf16": 8e-3, "i8": 0.0}
+# No multiple of any tile, one of all, single rows and columns, inner dimensions that are empty, odd or long.
+SHAPES = (
+    (1, 1, 1),
+    (128, 256, 64),
+    (129, 257, 65),
+    (64, 8, 1000),
+    (1, 1000, 37),
+    (513, 1, 513),
+    (136, 264, 72),
+    (300, 520, 2048),
+    (5, 7, 0),
+)
+
+
+@pytest.fixture(scope="module")
+def gpu() -> Any:
+    """The first GPU, opened, when there is an archive for it."""
+    if not GPU_NAMES:
+        pytest.skip("list_devices() shows no GPU")
+    with amdgpu.initialize_device(GPU_NAMES[0]) as opened:
+        if not gpu_kernels.architectures():
+            pytest.skip("./x kernels was not run")
+        yield opened
+
+
+def operands(number: str, shape: tuple[int, int, int], layout: str, seed: int) -> tuple[Any, Any, Any, Any]:
+    """Both operands as they lie in memory, the product in float64, and the sums of absolute products."""
+    random = np.random.default_rng(seed)
+    m, n, k = shape
+    if number == "i8":
+        a, b = (random.integers(-128, 128, size).astype(np.int8) for size in ((m, k), (k, n)))
+    else:
+        a, b = (random.standard_normal(size).astype(DTYPES[number]) for size in ((m, k), (k, n)))
+    exact, scale = (
+        a.astype(np.float64) @ b.astype(np.float64),
+        np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64),
+    )
+    stored = [np.ascontiguousarray(x.T if letter == "t" else x) for x, letter in zip((a, b), layout, strict=True)]
+    return stored[0], stored[1], exact, scale
+
+
+def check(result: Any, exact: Any, scale: Any, number: str) -> None:
+    error = np.abs(result.numpy().astype(np.float64) - exact)
+    assert np.all(error <= BOUNDS[number] * scale + 1e-300), float(np.max(error / (scale + 1e-300)))
+
+
+def problem_of(number: str, shape: tuple[int, int, int], layout: str, *, epilogue: str = "") -> gpu_kernels.Problem:
+    item = np.dtype(DTYPES[number]).itemsize
+    m, n, k = shape
+    columns = (m if layout[0] == "t" else k, k if layout[1] == "t" else n)
+    output = {"tf32": "f32", "i8": "i32"}.get(number, number)
+    result_item = 4 if output == "i32" else item
+    aligned = all(count * item % 16 == 0 for count in columns) and n * result_item % 16 == 0
+    return gpu_kernels.Problem(m, n, k, 1, number, output, layout, epilogue, aligned)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("layout", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("number", ["f64", "f32", "tf32", "f16", "bf16", "i8"])
+def test_every_kernel_of_the_archive_is_right_for_awkward_shapes(gpu: Any, number: str, layout: str) -> None:
+    tried = 0
+    for seed, shape in enumerate(SHAPES):
+        stored_a, stored_b, exact, scale = operands(number, shape, layout, seed)
+        a, b = amdgpu.array(stored_a, device=gpu.name), amdgpu.array(stored_b, device=gpu.name)
+        for kernel in gpu_kernels.candidates(gpu.info().architecture, problem_of(number, shape, layout)):
+            result = gpu_kernels.matmul(
+                gpu,
+                a,
+                b,
+                transpose_a=layout[0] == "t",
+                transpose_b=layout[1] == "t",
+                precision="tf32" if number == "tf32" else None,
+                kernel=kernel,
+            )
+            check(result, exact, scale, number)
+            tried += 1
+    if not tried:
+        pytest.skip(f"the archive has no kernel for {number} {layout}")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", ["f32", "f16", "bf16"])
+def test_random_shapes_are_right_with_the_kernel_that_is_chosen(gpu: Any, number: str) -> None:
+    random = np.random.default_rng(7)
+    for seed in range(25):
+        m, n, k = (int(2 ** random.uniform(0, 10.5)) for _ in range(3))
+        stored_a, stored_b, exact, scale = operands(number, (m, n, k), "nn", seed)
+        try:
+            result = gpu_kernels.matmul(
+                gpu, amdgpu.array(stored_a, device=gpu.name), amdgpu.array(stored_b, device=gpu.name)
+            )
+        except errors.NoImplementationError:
+            continue
+        check(result, exact, scale, number)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("activation", [None, "relu", "gelu", "silu"])
+def test_epilogues_are_those_of_float64(gpu: Any, number: str, activation: str | None) -> None:
+    from math import erf
+
+    m, n, k = 200, 264, 96
+    stored_a, stored_b, exact, scale = operands(number, (m, n, k), "nn", 3)
+    bias = np.random.default_rng(4).standard_normal(n).astype(DTYPES[number])
+    result = gpu_kernels.matmul(
+        gpu,
+        *(amdgpu.array(values, device=gpu.name) for values in (stored_a, stored_b)),
+        bias=amdgpu.array(bias, device=gpu.name),
+        activation=activation,
+        alpha=0.25,
+    )
+    x = 0.25 * exact + bias.astype(np.float64)
+    expected = {
+        None: x,
+        "relu": np.maximum(x, 0),
+        "gelu": x * 0.5 * (1 + np.vectorize(erf)(x / np.sqrt(2))),
+        "silu": x / (1 + np.exp(-x)),
+    }[activation]
+    # The slopes of the activations are below 1.13.
+    check(result, expected, 1.2 * scale + np.abs(x), number)
+
+
+@pytest.mark.gpu
+def test_beta_adds_what_the_result_held(gpu: Any) -> None:
+    stored_a, stored_b, exact, scale = operands("f32", (130, 132, 68), "nn", 5)
+    held = np.random.default_rng(6).standard_normal((130, 132)).astype(np.float32)
+    out = amdgpu.array(held, device=gpu.name)
+    arrays = [amdgpu.array(values, device=gpu.name) for values in (stored_a, stored_b)]
+    gpu_kernels.matmul(gpu, *arrays, out=out, alpha=2.0, beta=-0.5)
+    check(out, 2 * exact - 0.5 * held, 2 * scale + np.abs(held), "f32")
+
+
+@pytest.mark.gpu
+def test_what_is_not_a_number_in_the_old_result_does_not_matter_without_beta(gpu: Any) -> None:
+    stored_a, stored_b, exact, scale = operands("f32", (64, 64, 64), "nn", 5)
+    out = amdgpu.array(np.full((64, 64), np.nan, np.float32), device=gpu.name)
+    gpu_kernels.matmul(gpu, *(amdgpu.array(values, device=gpu.name) for values in (stored_a, stored_b)), out=out)
+    check(out, exact, scale, "f32")
+
+
+@pytest.mark.gpu
+def test_batches_are_multiplied_one_by_one(gpu: Any) -> None:
+    random = np.random.default_rng(8)
+    for dtype, number in ((np.float32, "f32"), (np.float16, "f16")):
+        a, b = random.standard_normal((3, 100, 72)).astype(dtype), random.standard_normal((3, 72, 136)).astype(dtype)
+        result = gpu_kernels.matmul(gpu, *(amdgpu.array(values, device=gpu.name) for values in (a, b)))
+        check(
+            result,
+            a.astype(np.float64) @ b.astype(np.float64),
+            np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64),
+            number,
+        )

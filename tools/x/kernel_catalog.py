@@ -1,0 +1,135 @@
+"""Which GPU kernels are shipped: the variants of the generators in `zig/src/kernels`, per architecture.
+
+A variant's fields are those of `zig/src/kernels/variant.zig`; what the names mean stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+AMD = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
+NVIDIA = ("sm_80", "sm_90")
+ARCHITECTURES = (*AMD, *NVIDIA)
+
+# (has a bias, activation), by the word that stands for it in a kernel's name.
+EPILOGUES = {
+    "": (False, "none"),
+    "bias": (True, "none"),
+    "relu": (True, "relu"),
+    "gelu": (True, "gelu"),
+    "silu": (True, "silu"),
+}
+LAYOUTS = {"nn": (False, False), "nt": (False, True), "tn": (True, False), "tt": (True, True)}
+
+
+@dataclass(frozen=True)
+class Matmul:
+    """One variant of the matrix product."""
+
+    unit: str
+    operand: str
+    output: str
+    tile: tuple[int, int, int]
+    part: tuple[int, int]
+    threads: int
+    layout: str = "nn"
+    is_aligned: bool = True
+    stages: int = 2
+    cluster: int = 1
+    epilogue: str = ""
+    # Dynamic block memory; 0 where the kernel declares what it uses.
+    dynamic_shared_bytes: int = 0
+    # Blocks that a unit should hold at once; limits the registers. 0: as many as come out.
+    blocks_per_unit: int = 0
+
+    @property
+    def name(self) -> str:
+        """The symbol; says everything that tells two variants of an architecture apart."""
+        words = ["matmul", self.operand]
+        if self.output != self.operand:
+            words.append(self.output)
+        words += [self.layout, self.unit, "x".join(map(str, self.tile)), f"s{self.stages}"]
+        words += [f"c{self.cluster}"] if self.cluster > 1 else []
+        words += [] if self.is_aligned else ["any"]
+        words += [self.epilogue] if self.epilogue else []
+        return "_".join(words)
+
+    def zig(self) -> str:
+        """The variant as a Zig literal."""
+        transpose_a, transpose_b = LAYOUTS[self.layout]
+        has_bias, activation = EPILOGUES[self.epilogue]
+        fields = {
+            "name": f'"{self.name}"',
+            "unit": f".{self.unit}",
+            "operand": f".{self.operand}",
+            "output": f".{self.output}",
+            "transpose_a": str(transpose_a).lower(),
+            "transpose_b": str(transpose_b).lower(),
+            "is_aligned": str(self.is_aligned).lower(),
+            "tile_m": self.tile[0],
+            "tile_n": self.tile[1],
+            "tile_k": self.tile[2],
+            "part_m": self.part[0],
+            "part_n": self.part[1],
+            "stages": self.stages,
+            "cluster": self.cluster,
+            "threads": self.threads,
+            "epilogue": f".{{ .has_bias = {str(has_bias).lower()}, .activation = .{activation} }}",
+        }
+        return ".{ " + ", ".join(f".{name} = {value}" for name, value in fields.items()) + " }"
+
+    def record(self) -> dict[str, Any]:
+        """What the manifest says about the variant."""
+        return {"name": self.name, "kind": "matmul", **asdict(self)}
+
+
+def matmuls(architecture: str) -> list[Matmul]:
+    """The matrix products of an architecture."""
+    variants = list(_simt(architecture))
+    if architecture == "sm_90":
+        variants += _wgmma()
+    return variants
+
+
+def _wgmma() -> Iterator[Matmul]:
+    """Tiles with (rows, columns, multiplying warp groups, stages, blocks that share): chosen by tests/gpu/matmul_vs_cublas.py."""
+    shapes = ((128, 256, 2, 4, 2), (128, 256, 2, 4, 1), (128, 128, 2, 6, 1), (256, 128, 2, 4, 2), (64, 128, 1, 8, 1))
+    for rows, columns, groups, stages, cluster in shapes:
+        for operand, inner, layouts in (
+            ("bf16", 64, LAYOUTS),
+            ("f16", 64, LAYOUTS),
+            ("tf32", 32, ("nt",)),
+            ("i8", 128, ("nt",)),
+        ):
+            output = {"tf32": "f32", "i8": "i32"}.get(operand, operand)
+            base = Matmul(
+                *("wgmma", operand, output, (rows, columns, inner), (rows // groups, columns), 128 * (groups + 1)),
+                stages=stages,
+                cluster=cluster,
+                # Rows of 128 bytes for both operands, two barriers a stage, and room to begin at a multiple of 1024.
+                dynamic_shared_bytes=stages * (128 * (rows + columns) + 16) + 1024,
+                blocks_per_unit=1,
+            )
+            for layout in layouts:
+                yield replace(base, layout=layout)
+            if operand != "i8" and (rows, columns, cluster) in ((128, 256, 2), (64, 128, 1)):
+                for epilogue in filter(None, EPILOGUES):
+                    for layout in sorted({*layouts} & {"nn", "nt"}):
+                        yield replace(base, layout=layout, epilogue=epilogue)
+
+
+def _simt(architecture: str) -> Iterator[Matmul]:
+    large = Matmul("simt", "f32", "f32", (128, 128, 16), (8, 8), 256, blocks_per_unit=2)
+    small = replace(large, tile=(64, 64, 16), part=(4, 4))
+    double = replace(small, operand="f64", output="f64")
+    for layout in LAYOUTS:
+        yield replace(large, layout=layout)
+        yield replace(small, layout=layout)
+        yield replace(small, layout=layout, is_aligned=False)
+        yield replace(double, layout=layout)
+        yield replace(double, layout=layout, is_aligned=False)
+    for epilogue in filter(None, EPILOGUES):
+        for layout in ("nn", "nt"):
+            yield replace(large, layout=layout, epilogue=epilogue)

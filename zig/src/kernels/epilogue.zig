@@ -1,0 +1,80 @@
+//! What happens to a sum before it is stored: alpha, beta, bias, activation, rounding.
+
+const vector_math = @import("../matrix/vector_math.zig");
+const device = @import("device.zig");
+const number = @import("number.zig");
+const variant = @import("variant");
+
+/// The arguments of a launch that concern the result.
+pub fn Result(comptime v: variant.Matmul) type {
+    return struct {
+        const Self = @This();
+        pub const Sum = v.operand.Sum();
+        pub const Stored = v.output.Stored();
+
+        c: device.Output(Stored),
+        bias: device.Input(Stored),
+        m: u32,
+        n: u32,
+        ldc: u32,
+        alpha: Sum,
+        beta: Sum,
+
+        pub inline fn init(c: device.Output(Stored), bias: device.Input(Stored), m: u32, n: u32, ldc: u32, alpha: f64, beta: f64) Self {
+            return .{ .c = c, .bias = bias, .m = m, .n = n, .ldc = ldc, .alpha = scale(alpha), .beta = scale(beta) };
+        }
+
+        inline fn scale(factor: f64) Sum {
+            return if (Sum == i32) @intFromFloat(factor) else @floatCast(factor);
+        }
+
+        /// Stores `len` sums of adjacent columns; the last ones may lie outside the matrix. Where rows are aligned, `len` divides `column` and
+        /// the number of columns, so that all are inside or none.
+        pub inline fn store(self: *const Self, comptime len: u32, row: u32, column: u32, sums: [len]Sum) void {
+            if (row >= self.m or column >= self.n) return;
+            const place = self.c + (@as(usize, row) * self.ldc + column);
+            if (v.is_aligned) {
+                const V = @Vector(len, Stored);
+                const target: *align(len * @sizeOf(Stored)) addrspace(.global) V = @ptrCast(@alignCast(place));
+                // Vectors, because choosing between two arrays would choose between two places in memory.
+                const old: V = if (self.beta != 0) target.* else @splat(0);
+                var new: V = undefined;
+                inline for (0..len) |i| new[i] = self.finish(sums[i], old[i], column + @as(u32, i));
+                target.* = new;
+                return;
+            }
+            inline for (0..len) |i| {
+                if (column + i < self.n) {
+                    const old = if (self.beta != 0) place[i] else 0;
+                    place[i] = self.finish(sums[i], old, column + @as(u32, i));
+                }
+            }
+        }
+
+        inline fn finish(self: *const Self, sum: Sum, old: Stored, column: u32) Stored {
+            var value = multiply(self.alpha, sum);
+            // What is not a number in memory must not reach a result that does not want it.
+            if (self.beta != 0) value = add(value, multiply(self.beta, number.toSum(v.output, old)));
+            if (v.epilogue.has_bias) value = add(value, number.toSum(v.output, self.bias[column]));
+            return number.fromSum(v.output, activate(value));
+        }
+
+        inline fn multiply(x: Sum, y: Sum) Sum {
+            return if (Sum == i32) x *% y else x * y;
+        }
+
+        inline fn add(x: Sum, y: Sum) Sum {
+            return if (Sum == i32) x +% y else x + y;
+        }
+
+        inline fn activate(x: Sum) Sum {
+            const V = @Vector(1, f32);
+            return switch (v.epilogue.activation) {
+                .none => x,
+                .relu => if (x < 0) 0 else x,
+                .gelu => vector_math.gelu(V, @splat(x))[0],
+                .silu => x * vector_math.sigmoid(V, @splat(x))[0],
+            };
+        }
+    };
+}

@@ -1,0 +1,206 @@
+//! Instructions of sm_90a that Zig and LLVM have no words for: barriers that count bytes, the bulk tensor copy engine, wgmma, clusters.
+//! Source: PTX ISA 8.3, "mbarrier", "cp.async.bulk.tensor", "Asynchronous Warpgroup Level Matrix Instructions".
+
+const std = @import("std");
+const device = @import("device.zig");
+const variant = @import("variant");
+
+/// Numbers of a row that the 128-byte swizzle keeps together.
+pub const swizzle_bytes = 128;
+/// Bytes of a swizzle pattern: eight rows.
+const pattern_bytes = 8 * swizzle_bytes;
+/// All that block memory offers after what the system keeps; launches ask for what a kernel needs.
+pub const shared = @extern([*]align(16) addrspace(.shared) u8, .{ .name = "dynamic_shared" });
+
+pub inline fn initBarrier(barrier: u32, arrivals: u32) void {
+    asm volatile ("mbarrier.init.shared::cta.b64 [%[barrier]], %[arrivals];"
+        :
+        : [barrier] "r" (barrier),
+          [arrivals] "r" (arrivals),
+        : .{ .memory = true });
+}
+
+/// Makes initialised barriers visible to the cluster and the copy engine.
+pub inline fn publishBarriers() void {
+    asm volatile ("fence.mbarrier_init.release.cluster;" ::: .{ .memory = true });
+}
+
+/// Arrives and announces bytes that the copy engine will deliver.
+pub inline fn expectBytes(barrier: u32, bytes: u32) void {
+    asm volatile ("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%[barrier]], %[bytes];"
+        :
+        : [barrier] "r" (barrier),
+          [bytes] "r" (bytes),
+        : .{ .memory = true });
+}
+
+/// Arrives at the barrier that lies at the same place in a block of the cluster.
+pub inline fn arriveAt(barrier: u32, block: u32) void {
+    asm volatile ("{ .reg .b32 remote; mapa.shared::cluster.u32 remote, %[barrier], %[block]; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }"
+        :
+        : [barrier] "r" (barrier),
+          [block] "r" (block),
+        : .{ .memory = true });
+}
+
+pub inline fn arrive(barrier: u32) void {
+    asm volatile ("mbarrier.arrive.shared::cta.b64 _, [%[barrier]];"
+        :
+        : [barrier] "r" (barrier),
+        : .{ .memory = true });
+}
+
+/// Waits until the phase of that parity has ended; `scope` is cta or cluster.
+pub inline fn wait(comptime scope: []const u8, barrier: u32, parity: u32) void {
+    asm volatile ("{ .reg .pred ended; again: mbarrier.try_wait.parity.acquire." ++ scope ++ ".shared::cta.b64 ended, [%[barrier]], %[parity]; @ended bra done; bra again; done: }"
+        :
+        : [barrier] "r" (barrier),
+          [parity] "r" (parity),
+        : .{ .memory = true });
+}
+
+/// Copies a box of a matrix to block memory; the barrier counts its bytes.
+pub inline fn copyBox(target: u32, map: device.Input(u8), x: u32, y: u32, z: u32, barrier: u32) void {
+    asm volatile ("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%[target]], [%[map], {%[x], %[y], %[z]}], [%[barrier]];"
+        :
+        : [target] "r" (target),
+          [map] "l" (map),
+          [x] "r" (x),
+          [y] "r" (y),
+          [z] "r" (z),
+          [barrier] "r" (barrier),
+        : .{ .memory = true });
+}
+
+/// The same, to the same place of every block of the cluster that `mask` names.
+pub inline fn copyBoxToCluster(target: u32, map: device.Input(u8), x: u32, y: u32, z: u32, barrier: u32, mask: u16) void {
+    asm volatile ("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%[target]], [%[map], {%[x], %[y], %[z]}], [%[barrier]], %[mask];"
+        :
+        : [target] "r" (target),
+          [map] "l" (map),
+          [x] "r" (x),
+          [y] "r" (y),
+          [z] "r" (z),
+          [barrier] "r" (barrier),
+          [mask] "h" (mask),
+        : .{ .memory = true });
+}
+
+/// A descriptor in global memory that the host wrote becomes visible to the copy engine.
+pub inline fn acquireMap(map: device.Input(u8)) void {
+    asm volatile ("fence.proxy.tensormap::generic.acquire.gpu [%[map]], 128;"
+        :
+        : [map] "l" (map),
+        : .{ .memory = true });
+}
+
+pub inline fn clusterSync() void {
+    asm volatile ("barrier.cluster.arrive; barrier.cluster.wait;" ::: .{ .memory = true });
+}
+
+pub inline fn blockInCluster() u32 {
+    return asm ("mov.u32 %[rank], %%cluster_ctarank;"
+        : [rank] "=r" (-> u32),
+    );
+}
+
+/// Gives registers of this warp group back, or takes them.
+pub inline fn releaseRegisters(comptime count: u32) void {
+    asm volatile (std.fmt.comptimePrint("setmaxnreg.dec.sync.aligned.u32 {d};", .{count}));
+}
+
+pub inline fn takeRegisters(comptime count: u32) void {
+    asm volatile (std.fmt.comptimePrint("setmaxnreg.inc.sync.aligned.u32 {d};", .{count}));
+}
+
+/// The text of a number; `std.fmt` takes seconds of compile time for the thousands of them.
+fn decimal(comptime number: u32) []const u8 {
+    comptime {
+        const digit = [_]u8{'0' + number % 10};
+        return if (number < 10) &digit else decimal(number / 10) ++ &digit;
+    }
+}
+
+/// How an operand lies in block memory.
+pub const Major = enum { k, outer };
+
+/// The descriptor of an operand whose rows of 128 bytes are swizzled. `block_bytes` is from one group of 128 bytes along the outer dimension
+/// to the next, for operands that are contiguous along it.
+pub inline fn describe(comptime major: Major, comptime block_bytes: u32, address: u32) u64 {
+    const leading: u64 = if (major == .k) 1 else block_bytes >> 4;
+    const stride: u64 = pattern_bytes >> 4;
+    const swizzle_128: u64 = 1 << 62;
+    return @as(u64, (address & 0x3ffff) >> 4) | leading << 16 | stride << 32 | swizzle_128;
+}
+
+/// From one instruction's share of k to the next, in the units of descriptors.
+pub fn kStep(comptime major: Major) u64 {
+    return if (major == .k) 32 >> 4 else 2 * pattern_bytes >> 4;
+}
+
+/// Sums in registers of a warp group. LLVM cannot pass so many through one instruction, so they are registers of PTX, declared once at the
+/// kernel's beginning and named in every use; ptxas gives them their place as it does for all others.
+pub fn Sums(comptime operand: variant.Number, comptime count: u32, comptime columns: u32) type {
+    return struct {
+        const per_instruction = columns / 2;
+
+        pub inline fn declare() void {
+            asm volatile (std.fmt.comptimePrint(".reg .b32 sum<{d}>;", .{count * per_instruction}));
+        }
+
+        pub inline fn fence() void {
+            asm volatile ("wgmma.fence.sync.aligned;" ::: .{ .memory = true });
+        }
+
+        pub inline fn commit() void {
+            asm volatile ("wgmma.commit_group.sync.aligned;" ::: .{ .memory = true });
+        }
+
+        /// Until at most `pending` groups run.
+        pub inline fn waitFor(comptime pending: u32) void {
+            asm volatile (std.fmt.comptimePrint("wgmma.wait_group.sync.aligned {d};", .{pending}) ::: .{ .memory = true });
+        }
+
+        /// sums[index] = a b + (sums[index] if keep)
+        pub inline fn multiply(comptime index: u32, comptime majors: [2]Major, a: u64, b: u64, keep: u32) void {
+            asm volatile (text(index, majors)
+                :
+                : [a] "l" (a),
+                  [b] "l" (b),
+                  [keep] "r" (keep),
+                : .{ .memory = true });
+        }
+
+        fn text(comptime index: u32, comptime majors: [2]Major) []const u8 {
+            comptime {
+                @setEvalBranchQuota(10_000_000);
+                var list: []const u8 = "";
+                for (0..per_instruction) |i| {
+                    list = list ++ (if (i == 0) "" else ", ") ++ "sum" ++ decimal(index * per_instruction + i);
+                }
+                const kind = switch (operand) {
+                    .f16 => "k16.f32.f16.f16",
+                    .bf16 => "k16.f32.bf16.bf16",
+                    .tf32 => "k8.f32.tf32.tf32",
+                    .i8 => "k32.s32.s8.s8",
+                    else => @compileError("wgmma does not take it"),
+                };
+                const order = std.fmt.comptimePrint(", {d}, {d}", .{ @intFromBool(majors[0] == .outer), @intFromBool(majors[1] == .outer) });
+                const rest = switch (operand) {
+                    .i8 => "",
+                    .tf32 => ", 1, 1",
+                    else => ", 1, 1" ++ order,
+                };
+                return std.fmt.comptimePrint("{{ .reg .pred keep; setp.ne.b32 keep, %[keep], 0; wgmma.mma_async.sync.aligned.m64n{d}", .{columns}) ++ kind ++
+                    " {" ++ list ++ "}, %[a], %[b], keep" ++ rest ++ "; }";
+            }
+        }
+
+        pub inline fn get(comptime index: u32, comptime register: u32) operand.Sum() {
+            const bits = asm volatile ("mov.b32 %[value], sum" ++ decimal(index * per_instruction + register) ++ ";"
+                : [value] "=r" (-> u32),
+            );
+            return @bitCast(bits);
+        }
+    };
+}

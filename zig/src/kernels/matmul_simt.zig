@@ -1,0 +1,179 @@
+//! Matrix product by fused multiply-add of single lanes: float32, float64 and bfloat16 everywhere; float16 and int8 by the dot products of
+//! RDNA 2 (v_dot2_f32_f16, v_dot4_i32_i8).
+//!
+//! A block computes tile_m x tile_n. Tiles of k go through registers into one of two buffers in block memory while the other is multiplied.
+//! A thread holds part_m x part_n sums in chunks of 16 bytes; a group of 32 threads spans 4 x 8 chunks, so that reads of block memory are
+//! broadcasts or without conflicts.
+
+const device = @import("device.zig");
+const Result = @import("epilogue.zig").Result;
+const stage = @import("stage.zig");
+const tile_order = @import("tile_order.zig");
+const variant = @import("variant");
+
+const group_m = 4;
+const group_n = 8;
+
+extern fn @"llvm.amdgcn.fdot2"(a: @Vector(2, f16), b: @Vector(2, f16), c: f32, clamp: bool) f32;
+extern fn @"llvm.amdgcn.sdot4"(a: i32, b: i32, c: i32, clamp: bool) i32;
+
+pub fn Kernel(comptime v: variant.Matmul) type {
+    return struct {
+        const pack = switch (v.operand) {
+            .f16 => 2,
+            .i8 => 4,
+            else => 1,
+        };
+        const Stored = v.operand.Stored();
+        const Sum = v.operand.Sum();
+        const Output = v.output.Stored();
+        const L = stage.Lane(v.operand, pack);
+        const chunk = 16 / @sizeOf(L);
+        const StageA = stage.Stage(.{
+            .number = v.operand,
+            .pack = pack,
+            .outer = v.tile_m,
+            .k = v.tile_k,
+            .is_k_contiguous = !v.transpose_a,
+            .is_aligned = v.is_aligned,
+            .threads = v.threads,
+            .pad = chunk,
+        });
+        const StageB = stage.Stage(.{
+            .number = v.operand,
+            .pack = pack,
+            .outer = v.tile_n,
+            .k = v.tile_k,
+            .is_k_contiguous = v.transpose_b,
+            .is_aligned = v.is_aligned,
+            .threads = v.threads,
+            .pad = chunk,
+        });
+        const groups_n = v.tile_n / (v.part_n * group_n);
+
+        comptime {
+            if (v.tile_m / v.part_m * (v.tile_n / v.part_n) != v.threads) @compileError("threads do not cover the tile");
+        }
+
+        var tiles_a: [2][StageA.lanes]L align(16) addrspace(.shared) = undefined;
+        var tiles_b: [2][StageB.lanes]L align(16) addrspace(.shared) = undefined;
+
+        pub fn kernel(
+            a: device.Input(Stored),
+            b: device.Input(Stored),
+            c: device.Output(Output),
+            bias: device.Input(Output),
+            m: u32,
+            n: u32,
+            k: u32,
+            lda: u32,
+            ldb: u32,
+            ldc: u32,
+            alpha: f64,
+            beta: f64,
+            stride_a: u64,
+            stride_b: u64,
+            stride_c: u64,
+        ) callconv(device.convention) void {
+            @setEvalBranchQuota(10_000_000);
+            const thread = @workItemId(0);
+            const batch: u64 = @workGroupId(1);
+            const tile = tile_order.tileOf(@workGroupId(0), (m - 1) / v.tile_m + 1, (n - 1) / v.tile_n + 1);
+            const first_m = tile.m * v.tile_m;
+            const first_n = tile.n * v.tile_n;
+            const source_a = a + batch * stride_a;
+            const source_b = b + batch * stride_b;
+
+            var sums: [v.part_m][v.part_n]Sum = @splat(@splat(0));
+            var stage_a: StageA = undefined;
+            var stage_b: StageB = undefined;
+            stage_a.load(source_a, lda, first_m, m, 0, k, thread);
+            stage_b.load(source_b, ldb, first_n, n, 0, k, thread);
+            stage_a.store(&tiles_a[0], thread);
+            stage_b.store(&tiles_b[0], thread);
+            device.barrier();
+
+            const row = placeOf(.m, thread);
+            const column = placeOf(.n, thread);
+            var next: u32 = 0;
+            var buffer: u32 = 0;
+            while (next < k) {
+                next += v.tile_k;
+                // Behind the last tile this loads nothing and stores zeros: a branch after the multiplications would let LLVM sink them below
+                // all reads of the tile, which then need more registers than there are.
+                stage_a.load(source_a, lda, first_m, m, next, k, thread);
+                stage_b.load(source_b, ldb, first_n, n, next, k, thread);
+                multiply(&sums, &tiles_a[buffer], &tiles_b[buffer], row, column);
+                buffer ^= 1;
+                stage_a.store(&tiles_a[buffer], thread);
+                stage_b.store(&tiles_b[buffer], thread);
+                device.barrier();
+            }
+
+            const result: Result(v) = .init(c + batch * stride_c, bias, m, n, ldc, alpha, beta);
+            inline for (0..v.part_m) |x| {
+                inline for (0..v.part_n / chunk) |y| {
+                    result.store(chunk, first_m + row + offset(x, group_m), first_n + column + offset(y * chunk, group_n), sums[x][y * chunk ..][0..chunk].*);
+                }
+            }
+        }
+
+        inline fn multiply(
+            sums: *[v.part_m][v.part_n]Sum,
+            tile_a: *align(16) addrspace(.shared) const [StageA.lanes]L,
+            tile_b: *align(16) addrspace(.shared) const [StageB.lanes]L,
+            row: u32,
+            column: u32,
+        ) void {
+            var parts_a = read(v.part_m, group_m, &tile_a[row]);
+            var parts_b = read(v.part_n, group_n, &tile_b[column]);
+            inline for (1..v.tile_k / pack + 1) |i| {
+                const is_last = i == v.tile_k / pack;
+                const next_a = if (is_last) parts_a else read(v.part_m, group_m, &tile_a[i * StageA.stride + row]);
+                const next_b = if (is_last) parts_b else read(v.part_n, group_n, &tile_b[i * StageB.stride + column]);
+                inline for (0..v.part_m) |x| {
+                    inline for (0..v.part_n) |y| sums[x][y] = multiplyAdd(parts_a[x], parts_b[y], sums[x][y]);
+                }
+                parts_a = next_a;
+                parts_b = next_b;
+                device.pinSchedule();
+            }
+        }
+
+        const Dimension = enum { m, n };
+
+        /// Where the thread's first chunk begins in the tile.
+        inline fn placeOf(comptime dimension: Dimension, thread: u32) u32 {
+            const group = thread / 32;
+            const inside = thread % 32;
+            return switch (dimension) {
+                .m => group / groups_n * (v.part_m * group_m) + inside / group_n * chunk,
+                .n => group % groups_n * (v.part_n * group_n) + inside % group_n * chunk,
+            };
+        }
+
+        /// Of a thread's i-th row or column from its first.
+        inline fn offset(comptime i: u32, comptime group: u32) u32 {
+            return i / chunk * (group * chunk) + i % chunk;
+        }
+
+        inline fn read(comptime len: u32, comptime group: u32, place: *addrspace(.shared) const L) [len]L {
+            const from: [*]addrspace(.shared) const L = @ptrCast(place);
+            var result: [len]L = undefined;
+            inline for (0..len / chunk) |i| {
+                const whole: *align(16) addrspace(.shared) const @Vector(chunk, L) = @ptrCast(@alignCast(from + i * group * chunk));
+                const values: [chunk]L = whole.*;
+                result[i * chunk ..][0..chunk].* = values;
+            }
+            return result;
+        }
+
+        inline fn multiplyAdd(x: L, y: L, sum: Sum) Sum {
+            return switch (pack) {
+                2 => @"llvm.amdgcn.fdot2"(@bitCast(x), @bitCast(y), sum, false),
+                4 => @"llvm.amdgcn.sdot4"(@bitCast(x), @bitCast(y), sum, false),
+                else => @mulAdd(Sum, x, y, sum),
+            };
+        }
+    };
+}

@@ -1,0 +1,78 @@
+//! What one kernel is made from. `zig/kernels.py` holds the catalogue and writes the variants as the module `variants`.
+
+/// How numbers lie in memory. `bf16` and `tf32` have no type of their own in Zig: they travel as 16 and 32 bits.
+pub const Number = enum {
+    f64,
+    f32,
+    /// float32 in memory, of which the matrix units take 19 bits.
+    tf32,
+    f16,
+    bf16,
+    i8,
+    i32,
+
+    pub fn Stored(comptime number: Number) type {
+        return switch (number) {
+            .f64 => f64,
+            .f32, .tf32 => f32,
+            .f16 => f16,
+            .bf16 => u16,
+            .i8 => i8,
+            .i32 => i32,
+        };
+    }
+
+    /// What sums of products are kept in.
+    pub fn Sum(comptime number: Number) type {
+        return switch (number) {
+            .f64 => f64,
+            .i8, .i32 => i32,
+            else => f32,
+        };
+    }
+};
+
+pub const Activation = enum { none, relu, gelu, silu };
+
+pub const Epilogue = struct {
+    /// Adds `bias[column]` before the activation.
+    has_bias: bool = false,
+    activation: Activation = .none,
+};
+
+/// Which units multiply.
+pub const Unit = enum {
+    /// Fused multiply-add of the vector units, or the dot products of RDNA 2.
+    simt,
+    /// mma.sync of sm_80.
+    mma,
+    /// wgmma of sm_90 fed by the bulk tensor copy engine.
+    wgmma,
+    /// WMMA of RDNA 3 and 4, MFMA of CDNA.
+    wave,
+};
+
+pub const Matmul = struct {
+    name: [:0]const u8,
+    unit: Unit,
+    operand: Number,
+    output: Number,
+    /// The first operand is stored as (k, m).
+    transpose_a: bool = false,
+    /// The second operand is stored as (n, k).
+    transpose_b: bool = false,
+    /// Rows start at multiples of 16 bytes, so that whole vectors are loaded; otherwise one element at a time.
+    is_aligned: bool = true,
+    tile_m: u32,
+    tile_n: u32,
+    tile_k: u32,
+    /// Of a wave or warp; for `simt` of a thread.
+    part_m: u32,
+    part_n: u32,
+    /// Tiles in flight between global and block memory.
+    stages: u32 = 2,
+    /// Blocks of a cluster that share the second operand (sm_90).
+    cluster: u32 = 1,
+    threads: u32,
+    epilogue: Epilogue = .{},
+};
