@@ -4,6 +4,7 @@ const std = @import("std");
 const generic = @import("generic");
 const kernels = @import("kernels.zig");
 const product = @import("product.zig");
+const thin = @import("thin.zig");
 
 const Table = generic.table.Table;
 const Numbers = generic.numbers.Numbers;
@@ -29,18 +30,35 @@ fn estimate(comptime numbers: Numbers, table: *const Table(numbers), problem: *c
     const columns: f64 = @floatFromInt(problem.columns);
     const depth: f64 = @floatFromInt(problem.depth);
     const lanes: f64 = @floatFromInt(table.lanes);
-    if (dotsFit(numbers, problem)) return rows * columns * depth / lanes;
-    const is_direct = directFits(numbers, table, problem);
-    const vectors = if (is_direct) rows / lanes + 0.25 else @ceil(rows / lanes);
-    const packing: f64 = if (is_direct) 0 else 0.5 * depth * (rows + columns);
+    const way = route(numbers, table, problem);
+    const copied: f64 = switch (way) {
+        .dots => @floatFromInt(thin.dotsCopied(problem)),
+        .copied_left => rows * depth,
+        .panels => 0.5 * depth * (rows + columns),
+        .direct, .combine, .scalar => 0,
+    };
+    const vectors = switch (way) {
+        .dots, .combine => return rows * columns * depth / lanes + copied,
+        .direct, .copied_left => rows / lanes + 0.25,
+        .panels, .scalar => @ceil(rows / lanes),
+    };
     const storing: f64 = if (problem.out_row == 1) 0 else 2 * rows * columns;
-    return vectors * columns * depth + packing + storing;
+    return vectors * columns * depth + copied + storing;
 }
 
-/// A few columns, adjacent along the depth, and rows that are not adjacent to each other.
-pub fn dotsFit(comptime numbers: Numbers, problem: *const product.Problem(numbers)) bool {
-    return (comptime numbers.isPlain()) and problem.columns <= generic.dots.max_columns and problem.left_depth == 1 and problem.right_depth == 1 and
-        problem.left_row != 1;
+/// How a product is computed; all but `panels` read operands where they lie, or copies of small ones.
+pub const Route = enum { direct, copied_left, scalar, dots, combine, panels };
+
+pub fn route(comptime numbers: Numbers, table: *const Table(numbers), problem: *const product.Problem(numbers)) Route {
+    if (comptime !numbers.isPlain()) return .panels;
+    const combine_fits = thin.combineFits(table, problem);
+    const left_bytes = problem.rows *| problem.depth *| @sizeOf(numbers.Word());
+    if (combine_fits and left_bytes > kernels.info().caches.level2_bytes / 2) return .combine;
+    if (directFits(numbers, table, problem)) return .direct;
+    if (isTiny(numbers, problem)) return .scalar;
+    if (thin.dotsFit(problem)) return .dots;
+    if (combine_fits) return .combine;
+    return if (thin.copiedLeftFits(numbers, table, problem)) .copied_left else .panels;
 }
 
 /// Packing alone takes longer than this many scalar multiply-adds (about 150 ns on Zen 4).
@@ -56,10 +74,10 @@ pub fn directFits(comptime numbers: Numbers, table: *const Table(numbers), probl
     if (problem.left_row != 1 or problem.out_row != 1 or problem.beta != 0 or problem.rows < table.half_lanes) return false;
     const left_bytes = problem.rows *| problem.depth *| @sizeOf(numbers.Word());
     const caches = kernels.info().caches;
-    // Few columns use each element of `left` once or so: a copy gains nothing until `left` leaves L3. (Measured on Zen 4: reading in
-    // place is twice as fast up to half of L3 and slower beyond.)
+    // Few columns use each element of `left` once or twice: a copy gains nothing until `left` leaves L3. (Measured on Zen 4: reading in
+    // place is up to twice as fast up to half of L3 and slower beyond.)
     if (problem.columns <= 3) return true;
-    if (problem.columns <= table.tile_columns) return left_bytes <= caches.level3_bytes / 2;
+    if (problem.columns <= 2 * table.tile_columns) return left_bytes <= caches.level3_bytes / 2;
     if (isAliased(numbers, problem.left_depth) and problem.depth > 64) return false;
     return left_bytes <= caches.level2_bytes;
 }

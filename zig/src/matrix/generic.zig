@@ -7,6 +7,7 @@
 pub const numbers = @import("numbers.zig");
 pub const micro_kernel = @import("micro_kernel.zig");
 pub const block_loops = @import("block_loops.zig");
+pub const combine = @import("combine.zig");
 pub const dots = @import("dots.zig");
 pub const pack = @import("pack.zig");
 pub const narrow = @import("narrow.zig");

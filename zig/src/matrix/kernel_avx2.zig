@@ -19,6 +19,7 @@ pub fn Kernel(comptime format: generic.numbers.Format) type {
             .block = block,
             .direct = if (numbers.isPlain()) direct else {},
             .dots = if (numbers.isPlain()) dots else {},
+            .combine = if (numbers.isPlain()) combine else {},
             .pack_left = packLeft,
             .pack_right = packRight,
             .narrow = if (!numbers.isPlain() and numbers.Sum == f32) narrow else {},
@@ -35,6 +36,10 @@ pub fn Kernel(comptime format: generic.numbers.Format) type {
 
         fn dots(job: *const table.Dots(numbers)) void {
             generic.dots.run(numbers, shape.lanes, arithmetic, job);
+        }
+
+        fn combine(job: *const table.Combine(numbers)) void {
+            generic.combine.run(numbers, shape.lanes, arithmetic, job);
         }
 
         pub noinline fn tile(comptime size: table.TileSize, comptime layout: generic.micro_kernel.Layout, job: *const table.Tile(numbers)) void {

@@ -108,6 +108,25 @@ pub fn Dots(comptime numbers: Numbers) type {
     };
 }
 
+/// A product of few columns, summed column of `left` by column of `left`. Rows of `left` are adjacent.
+pub fn Combine(comptime numbers: Numbers) type {
+    return struct {
+        depth: usize,
+        rows: usize,
+        columns: usize,
+        left: [*]const numbers.Source,
+        left_step: isize,
+        right: [*]const numbers.Source,
+        right_step: isize,
+        right_column: isize,
+        out: [*]numbers.Sum,
+        out_row: isize,
+        out_column: isize,
+        alpha: numbers.Sum,
+        beta: numbers.Sum,
+    };
+}
+
 /// One panel to be packed: `width` lines out of a view, over `depth`.
 pub fn Panel(comptime numbers: Numbers) type {
     return struct {
@@ -128,6 +147,7 @@ pub fn Table(comptime numbers: Numbers) type {
         block: *const fn (*const Block(numbers)) void,
         direct: if (numbers.isPlain()) *const fn (*const Direct(numbers)) void else void,
         dots: if (numbers.isPlain()) *const fn (*const Dots(numbers)) void else void,
+        combine: if (numbers.isPlain()) *const fn (*const Combine(numbers)) void else void,
         pack_left: *const fn (*const Panel(numbers)) void,
         pack_right: *const fn (*const Panel(numbers)) void,
         narrow: if (!numbers.isPlain() and numbers.Sum == f32) *const fn (*const narrow.Run) void else void,
