@@ -16,7 +16,7 @@ from typing import Any
 from amdgpu import _native
 from amdgpu.errors import NoImplementationError
 
-__all__ = ["ENTRY_POINT_GROUP", "Implementation", "register", "resolve", "table", "unregister"]
+__all__ = ["ENTRY_POINT_GROUP", "Implementation", "register", "resolve", "shared", "table", "unregister"]
 
 ENTRY_POINT_GROUP = "amdgpu.cores"
 _GPU_KINDS = ("hip", "cuda")
@@ -62,6 +62,8 @@ _table: list[Implementation] = [
     Implementation("kernel", "aura", "null", "rust", "aura", "amdgpu.kernel:launch"),
 ]
 _resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Implementation]] = {}
+# Functions that `shared` found for devices of the host, by operation, core type and device: what it calls most.
+_of_hosts: dict[tuple[str, str, int | str], tuple[Callable[..., Any], str]] = {}
 _are_entry_points_loaded = False
 
 
@@ -80,14 +82,19 @@ def register(implementation: Implementation) -> None:
     for entry in same:
         _table.remove(entry)
     _table.append(implementation)
-    _resolved.clear()
+    _forget()
 
 
 def unregister(implementation: Implementation) -> None:
     """Take an implementation out of the table; one that is not in it is ignored."""
     if implementation in _table:
         _table.remove(implementation)
-        _resolved.clear()
+        _forget()
+
+
+def _forget() -> None:
+    _resolved.clear()
+    _of_hosts.clear()
 
 
 def table() -> list[Implementation]:
@@ -119,6 +126,32 @@ def resolve(
         found = _resolved[key] = _search(operation, core_type, device_kind, prefer)
     _native.record_dispatch(operation, core_type, device_kind, found[1].language)
     return found
+
+
+def shared(operation: str, core_type: str, device_id: int | str) -> Callable[..., Any]:
+    """The function that runs an operation on the device that module-level functions share; the decision is recorded.
+
+    Args:
+        operation: Name of the operation.
+        core_type: aura, matrix or neuromorphic.
+        device_id: Index in `list_devices()` or a name.
+
+    Raises:
+        DeviceNotFoundError: No such device.
+        NoImplementationError: Nothing is registered for the operation there.
+    """
+    found = _of_hosts.get((operation, core_type, device_id))
+    if found is None:
+        from amdgpu.device import default_device
+
+        kind = default_device(device_id).native.kind
+        function, entry = resolve(operation, core_type, kind)
+        # The host's memory needs no open device, so closing the shared one changes nothing; a GPU's does.
+        if kind == "cpu":
+            _of_hosts[operation, core_type, device_id] = function, entry.language
+        return function
+    _native.record_dispatch(operation, core_type, "cpu", found[1])
+    return found[0]
 
 
 def _search(

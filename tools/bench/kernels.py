@@ -8,7 +8,6 @@ round, with the same inputs and number of threads, and their results are compare
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import statistics
@@ -16,72 +15,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from frame import Report
 from suite import cases, peers
+from suite.party import Party
 
 PEER = "PoCL (the same kernels in OpenCL C); clang's OpenMP (equivalent loops in C)"
 WORKER = Path(peers.__file__).with_name("worker.py")
 THREADS = 2
 ROUNDS = {"quick": 7, "full": 15}
 ROUND_SECONDS = {"quick": 0.02, "full": 0.05}
-# Threads of OpenMP go on spinning after a parallel loop, 20 ms here; the next party waits until they sleep.
+# Threads of OpenMP go on spinning after a parallel loop, 20 ms as `Party` sets it; the next party waits until they sleep.
 SETTLE_SECONDS = 0.03
-SPINNING = {"KMP_BLOCKTIME": "20", "GOMP_SPINCOUNT": "100000"}
-
-
-@dataclass
-class Party:
-    """A worker process and the seconds per call that it has measured for the case at hand."""
-
-    name: str
-    process: subprocess.Popen[str]
-    title: str
-    about: str = ""
-    samples: list[float] = field(default_factory=list)
-
-    @classmethod
-    def start(cls, name: str, title: str, python: str, arguments: list[str], threads: int) -> Party:
-        """Starts the worker and waits until it is ready."""
-        environment = {
-            **os.environ,
-            **SPINNING,
-            "AMDGPU_CPU_THREADS": str(threads),
-            "OMP_NUM_THREADS": str(threads),
-            "OMP_PROC_BIND": "false",
-            "POCL_MAX_PTHREAD_COUNT": str(threads),
-        }
-        command = [python, str(WORKER), name, *arguments]
-        process = subprocess.Popen(
-            command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None
-        )
-        party = cls(name, process, title)
-        party.about = party.answer()["about"]
-        return party
-
-    def answer(self) -> dict[str, Any]:
-        """The next line of the worker."""
-        assert self.process.stdout is not None  # asked for with PIPE
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit(f"the process of {self.name} ended with exit code {self.process.wait()}")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def ask(self, **command: Any) -> dict[str, Any]:
-        """Sends a command and returns its answer."""
-        assert self.process.stdin is not None  # asked for with PIPE
-        print(json.dumps(command), file=self.process.stdin, flush=True)
-        return self.answer()
-
-    def seconds(self, count: int) -> float:
-        """Seconds per call."""
-        value: float = self.ask(do="time", count=count)["seconds"]
-        return value
 
 
 def run(report: Report, arguments: list[str]) -> None:
@@ -110,9 +58,7 @@ def run(report: Report, arguments: list[str]) -> None:
                     ratios[title].append(ratio)
     finally:
         for party in parties:
-            assert party.process.stdin is not None  # asked for with PIPE
-            party.process.stdin.close()
-            party.process.wait()
+            party.end()
     for title, values in ratios.items():
         mean = math.exp(statistics.fmean(math.log(value) for value in values))
         report.add(f"geometric mean / {title}", "ratio", mean, 1.0, higher_is_better=True)
@@ -120,15 +66,16 @@ def run(report: Report, arguments: list[str]) -> None:
 
 def start_parties(level: str, threads: int) -> list[Party]:
     """Ours, and every peer that can be had here; what cannot is said."""
-    parties = [Party.start("ours", "ours", sys.executable, [level], threads)]
+    parties = [Party.start("ours", "ours", [sys.executable, str(WORKER), "ours", level], threads)]
     try:
-        parties.append(Party.start("opencl", "PoCL", str(peers.environment_python()), [], threads))
+        parties.append(Party.start("opencl", "PoCL", [str(peers.environment_python()), str(WORKER), "opencl"], threads))
     except peers.Absent as reason:
         print(f"without PoCL: {reason}")
     try:
         library, about = peers.openmp_library()
         title = "clang" if "clang" in about else "gcc"
-        parties.append(Party.start("openmp", title, sys.executable, [str(library), about], threads))
+        command = [sys.executable, str(WORKER), "openmp", str(library), about]
+        parties.append(Party.start("openmp", title, command, threads))
     except peers.Absent as reason:
         print(f"without OpenMP: {reason}")
     for party in parties:

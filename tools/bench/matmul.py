@@ -1,75 +1,176 @@
-"""Matrix product of square float32 and float64 matrices, 64 to 2048, with one thread and with all.
+"""Matrix products on the CPU, against NumPy's OpenBLAS: squares of 64 to 4096, shapes of ResNet-50 and BERT, one and two threads.
 
-Both sides run in the same fresh process, alternating, with the same number of threads; the result is checked against
-NumPy's before anything is timed. GFLOP/s counts 2 n^3 operations.
+`--quick` leaves out the largest and takes fewer rounds, `--only GROUP,…` takes some groups, `--threads N,…` other numbers of threads,
+`--plot` measures nothing and writes the newest whole record into docs/performance.md. Each party has a process of its own for each
+number of threads, checks its own result, and they take turns in every round. Narrow types are compared with our own float32.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
-import subprocess
+import math
+import statistics
 import sys
+import time
+from pathlib import Path
 
-from frame import Report, side_by_side
+from frame import Report
+from suite import page, products
+from suite.party import Party
 
-PEER = "NumPy `a @ b` (its OpenBLAS)"
+PEER = "NumPy `a @ b` (its OpenBLAS); for narrow types our own float32"
+WORKER = Path(products.__file__).with_name("product_worker.py")
+DTYPES = ("float32", "float64")
+NARROW = ("bfloat16", "float16", "int8")
 # OpenBLAS's idle threads spin for 2^26 clock ticks before they sleep (its README, OPENBLAS_THREAD_TIMEOUT): about 30 ms.
 SETTLE_SECONDS = 0.06
-SIZES = (64, 128, 256, 512, 1024, 2048)
-DTYPES = {"float32": "fp32", "float64": "fp64"}
+ROUNDS = {"quick": 7, "full": 15}
+ROUND_SECONDS = {"quick": 0.01, "full": 0.03}
+# The largest products take seconds a call: this many rounds of them have met a quiet moment of the machine.
+LEAST_ROUNDS = 4
+CASE_SECONDS = 6.0
+QUICK_OPERATIONS = 2 * 1024**3
 
 
 def run(report: Report, arguments: list[str]) -> None:
-    """Starts a process per thread count: NumPy's threads are fixed when it is loaded."""
-    sizes = [int(text) for text in arguments] or list(SIZES)
-    cores = len(os.sched_getaffinity(0))
-    for threads in sorted({1, min(2, cores), cores}):
-        environment = {
-            **os.environ,
-            "AMDGPU_CPU_THREADS": str(threads),
-            "OPENBLAS_NUM_THREADS": str(threads),
-            "OMP_NUM_THREADS": str(threads),
-        }
-        command = [sys.executable, __file__, str(threads), *map(str, sizes)]
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout is not None  # asked for with PIPE
-            for line in child.stdout:
-                row = json.loads(line)
-                case = f"{row['dtype']} {row['size']}, {threads} thread{'s' if threads > 1 else ''}"
-                report.add(case, "GFLOP/s", row["ours"], row["peer"], higher_is_better=True)
-        if child.returncode:
-            raise SystemExit(f"the measuring process ended with exit code {child.returncode}")
+    """Starts the parties, checks, measures, prints."""
+    parser = argparse.ArgumentParser(prog="./x bench matmul --", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, up to 1024 cubed")
+    parser.add_argument("--only", default="", metavar="GROUP,…", help=f"of {', '.join(products.GROUPS)}")
+    parser.add_argument("--threads", default="1,2", metavar="N,…", help="numbers of threads (default: 1,2)")
+    parser.add_argument(
+        "--plot", action="store_true", help="write the newest whole record into the page, measure nothing"
+    )
+    options = parser.parse_args(arguments)
+    if options.plot:
+        write_page()
+        return
+    groups = [name.strip() for name in options.only.split(",") if name.strip()] or list(products.GROUPS)
+    unknown = sorted(set(groups) - set(products.GROUPS))
+    if unknown:
+        parser.error(f"no group called {', '.join(unknown)}; there are {', '.join(products.GROUPS)}")
+    size = "quick" if options.quick else "full"
+    for threads in map(int, options.threads.split(",")):
+        parties = [
+            Party.start(name, title, [sys.executable, str(WORKER), name], threads)
+            for name, title in (("ours", "ours"), ("numpy", "NumPy"))
+        ]
+        try:
+            for group in groups:
+                if group == "narrow":
+                    measure_narrow(report, parties[0], threads, size)
+                else:
+                    measure_group(report, parties, group, threads, size)
+        finally:
+            for party in parties:
+                party.end()
 
 
-def measure(threads: int, sizes: list[int]) -> None:
-    """The measuring process: one JSON line per case."""
-    import amdgpu
-    import numpy as np
-
-    generator = np.random.default_rng(2)
-    for dtype, precision in DTYPES.items():
-        for size in sizes:
-            a, b = (generator.standard_normal((size, size)).astype(dtype) for _ in range(2))
-            ours_out, peer_out = np.empty((size, size), dtype), np.empty((size, size), dtype)
-
-            def ours(a=a, b=b, out=ours_out, precision=precision) -> None:  # noqa: ANN001
-                amdgpu.matrix_multiply(a, b, "cpu:0", precision, out=out)
-
-            def peer(a=a, b=b, out=peer_out) -> None:  # noqa: ANN001
-                np.matmul(a, b, out=out)
-
-            ours()
-            peer()
-            # k * eps * sum |a||b| bounds either side (Higham, section 3.5), so their difference is within twice that.
-            bound = 2 * size * np.finfo(dtype).eps * (np.abs(a) @ np.abs(b))
-            if not (np.abs(ours_out - peer_out) <= bound).all():
-                raise SystemExit(f"{dtype} {size}: the product is wrong, so its speed means nothing")
-            seconds_ours, seconds_peer = side_by_side(ours, peer, settle_seconds=SETTLE_SECONDS if threads > 1 else 0.0)
-            operations = 2 * size**3 / 1e9
-            row = {"dtype": dtype, "size": size, "ours": operations / seconds_ours, "peer": operations / seconds_peer}
-            print(json.dumps(row), flush=True)
+def measure_group(report: Report, parties: list[Party], group: str, threads: int, size: str) -> None:
+    """A row for each product and type, then the geometric mean and the worst of them."""
+    for dtype in DTYPES:
+        ratios = {}
+        for index, case in enumerate(products.GROUPS[group]):
+            if size == "quick" and case.operations > QUICK_OPERATIONS:
+                continue
+            for party in parties:
+                prepare(party, group, index, dtype)
+            best = turns(parties, size, threads)
+            where = described(dtype, threads)
+            if case.is_fresh:
+                report.add(f"{case.name} / {where}", "µs", *(seconds * 1e6 for seconds in best))
+            else:
+                figures = (case.operations / seconds / 1e9 for seconds in best)
+                report.add(f"{case.name} / {where}", "GFLOP/s", *figures, higher_is_better=True)
+            ratios[case.name] = best[1] / best[0]
+        summarise(report, group, described(dtype, threads), ratios)
 
 
-if __name__ == "__main__":
-    measure(int(sys.argv[1]), [int(text) for text in sys.argv[2:]])
+def measure_narrow(report: Report, ours: Party, threads: int, size: str) -> None:
+    """Narrow types beside our own float32."""
+    for dtype in NARROW:
+        ratios = {}
+        for index, case in enumerate(products.GROUPS["narrow"]):
+            if size == "quick" and case.operations > QUICK_OPERATIONS:
+                continue
+            seconds = []
+            for kind in (dtype, "float32"):
+                prepare(ours, "narrow", index, kind)
+                seconds += turns([ours], size, threads)
+            figures = (case.operations / value / 1e9 for value in seconds)
+            report.add(f"{case.name} / {described(dtype, threads)}", "GFLOP/s", *figures, higher_is_better=True)
+            ratios[case.name] = seconds[1] / seconds[0]
+        summarise(report, "narrow", described(dtype, threads), ratios)
+
+
+def summarise(report: Report, group: str, where: str, ratios: dict[str, float]) -> None:
+    """The geometric mean and the worst."""
+    mean = math.exp(statistics.fmean(map(math.log, ratios.values())))
+    worst = min(ratios, key=lambda name: ratios[name])
+    report.add(f"{group}: geometric mean / {where}", "ratio", mean, 1.0, higher_is_better=True)
+    report.add(f"{group}: worst / {where}", "ratio", ratios[worst], 1.0, higher_is_better=True, note=worst)
+
+
+def described(dtype: str, threads: int) -> str:
+    """The column of the table."""
+    return f"{dtype}, {threads} thread{'s' if threads > 1 else ''}"
+
+
+def prepare(party: Party, group: str, index: int, dtype: str) -> None:
+    """Makes the operands; ends the benchmark if the party's product is wrong."""
+    wrong = party.ask(do="prepare", group=group, index=index, dtype=dtype)["wrong"]
+    if wrong:
+        raise SystemExit(f"{party.title}, {group} {index} in {dtype}: {wrong}; its speed means nothing")
+
+
+def turns(parties: list[Party], size: str, threads: int) -> list[float]:
+    """Seconds per call of each party: minima over rounds, in which they take turns."""
+    first = [party.seconds(1) for party in parties]
+    counts = [max(1, round(ROUND_SECONDS[size] / seconds)) for seconds in first]
+    round_seconds = sum(count * seconds for count, seconds in zip(counts, first, strict=True))
+    rounds = max(LEAST_ROUNDS, min(ROUNDS[size], round(CASE_SECONDS / round_seconds)))
+    best = [math.inf] * len(parties)
+    for round_number in range(rounds):
+        for place in range(len(parties)):
+            # Who begins changes, so that nobody always follows the same neighbour.
+            index = (place + round_number) % len(parties)
+            if threads > 1:
+                time.sleep(SETTLE_SECONDS)
+            best[index] = min(best[index], parties[index].seconds(counts[index]))
+    return best
+
+
+def write_page() -> None:
+    """The newest record with every group, as tables."""
+    for path in sorted(page.RESULTS.glob("matmul-*.json"), reverse=True):
+        record = json.loads(path.read_text())
+        rows = {tuple(row["case"].split(" / ")): row for row in record["rows"]}
+        cases = list(dict.fromkeys(case for case, _ in rows))
+        if set(products.GROUPS) <= {case.partition(":")[0] for case in cases} and "--quick" not in record["command"]:
+            break
+    else:
+        raise SystemExit("no record of all groups in bench-results/matmul-*.json")
+    tables = []
+    for dtypes, is_narrow, unit in ((DTYPES, False, "GFLOP/s"), (DTYPES, False, "µs"), (NARROW, True, "GFLOP/s")):
+        columns = [where for where in dict.fromkeys(where for _, where in rows) if where.startswith(dtypes)]
+        head = [
+            unit,
+            *(head for where in columns for head in (f"{where}: ours", "float32" if is_narrow else "NumPy", "ratio")),
+        ]
+        lines = [head]
+        for case in cases:
+            found = [rows.get((case, where)) for where in columns]
+            is_summary = ":" in case
+            belongs = case.startswith("whole call") == (unit == "µs") and case.startswith("narrow") == is_narrow
+            if not belongs or not any(found):
+                continue
+            line = [case]
+            for row in found:
+                if row is None or is_summary:
+                    line += ["", "", "" if row is None else page.shown(row["ratio"])]
+                else:
+                    line += [f"{row['ours']:.3g}", f"{row['peer']:.3g}", page.shown(row["ratio"])]
+            lines.append(line)
+        tables.append(page.markdown(lines))
+    page.put_into_page("matmul", "\n\n".join([page.described(record), *tables]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import dispatch
-from amdgpu.device import default_device
 from amdgpu.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -59,9 +58,12 @@ def matrix_multiply(
     """
     if precision not in PRECISIONS:
         raise InvalidArgumentError(f"precision is {precision!r}; known are {', '.join(PRECISIONS)}")
-    device = default_device(device_id)
-    multiply, _ = dispatch.resolve("matrix_multiply", "matrix", device.native.kind)
-    # Implementations of plug-ins need not know of transposes until one is asked for.
-    transposes = {"transpose_a": transpose_a, "transpose_b": transpose_b} if transpose_a or transpose_b else {}
-    result: npt.NDArray[Any] = multiply(a, b, out, precision=precision, **transposes)
+    multiply = dispatch.shared("matrix_multiply", "matrix", device_id)
+    if not (transpose_a or transpose_b):
+        # Implementations of plug-ins need not know of transposes until one is asked for.
+        plain: npt.NDArray[Any] = multiply(a, b, out, precision=precision)
+        return plain
+    result: npt.NDArray[Any] = multiply(
+        a, b, out, precision=precision, transpose_a=transpose_a, transpose_b=transpose_b
+    )
     return result

@@ -16,10 +16,8 @@ import matplotlib as mpl
 
 mpl.use("svg")
 from matplotlib import pyplot as plt
+from page import RESULTS, ROOT, described, markdown, put_into_page, shown
 
-ROOT = Path(__file__).resolve().parents[3]
-RESULTS = ROOT / "bench-results"
-PAGE = ROOT / "docs" / "performance.md"
 IMAGES = ROOT / "docs" / "images"
 COLOURS = ("#3366aa", "#dd8833", "#559955")
 # Text stays text, and the same data gives the same file.
@@ -53,7 +51,7 @@ def table(record: dict[str, Any]) -> str:
     rows = by_case(record)
     peers = list(rows[MEAN])
     heads = ["kernel", "work", "ours, ms", *(head for peer in peers for head in (f"{peer}, ms", "ratio"))]
-    lines = [heads, ["---"] * len(heads)]
+    lines = [heads]
     for case, row in rows.items():
         first = row[peers[0]]
         is_mean = case == MEAN
@@ -61,33 +59,7 @@ def table(record: dict[str, Any]) -> str:
         for peer in peers:
             cells += ["" if is_mean else f"{row[peer]['peer']:.3g}", shown(row[peer]["ratio"])]
         lines.append(cells)
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-def described(record: dict[str, Any]) -> str:
-    """When, where, how, and how busy the machine was."""
-    machine = record["machine"]
-    load = ", ".join(f"{value:.1f}" for value in machine["load_average"])
-    place = machine.get("gpu") or f"{machine['processor']}, {machine['cores']} cores, load average {load}"
-    return f"{record['date'][:16].replace('T', ' ')} UTC, {place}, commit {machine['commit'] or 'unknown'}: `{record['command']}`"
-
-
-def put_into_page(name: str, text: str) -> None:
-    """Replaces what stands between the page's marks of that name."""
-    page = PAGE.read_text()
-    begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
-    before, found, rest = page.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        print(f"{PAGE.relative_to(ROOT)} has no marks for {name}; its text would be:\n{text}")
-        return
-    PAGE.write_text(f"{before}{begin}{text}\n{end}{after}")
-    print(f"written into {PAGE.relative_to(ROOT)}")
-
-
-def shown(ratio: float) -> str:
-    """Two digits behind the point, three for small ratios."""
-    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.3f}"
+    return markdown(lines)
 
 
 def draw(record: dict[str, Any], title: str, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 const std = @import("std");
 const abi = @import("../abi.zig");
+const blocking = @import("blocking.zig");
 const generic = @import("generic");
 const kernels = @import("kernels.zig");
 const product = @import("product.zig");
@@ -82,10 +83,67 @@ test "sizes around every edge of tiles and blocks agree with the scalar twin" {
     }
 }
 
+test "thin products of every layout agree with the scalar twin" {
+    var random: std.Random.DefaultPrng = .init(17);
+    const rng = random.random();
+    inline for (.{ f32, f64 }) |T| {
+        for (1..10) |thin| {
+            // Strides are random: several draws meet each layout.
+            for (0..6) |_| {
+                try expectProduct(T, rng, thin, 70 + 30 * thin, 60);
+                try expectProduct(T, rng, 70 + 30 * thin, thin, 60);
+                try expectProduct(T, rng, thin, 9 - thin, 500);
+            }
+        }
+        // Left operands past L2, and small ones beside a large right one.
+        try expectProduct(T, rng, 1, 5000, 130);
+        try expectProduct(T, rng, 5000, 3, 67);
+        try expectProduct(T, rng, 2000, 17, 30);
+        try expectProduct(T, rng, 17, 2000, 30);
+    }
+}
+
+test "every route is taken by the product that it is made for" {
+    const table = kernels.table(f32);
+    const Case = struct { extents: [3]usize, left: [2]isize, right: [2]isize, beta: f32 = 0, route: blocking.Route };
+    const large: isize = 4096;
+    const cases = [_]Case{
+        .{ .extents = .{ 4096, 1, 4096 }, .left = .{ 1, large }, .right = .{ 1, 1 }, .route = .combine },
+        .{ .extents = .{ 4096, 4, 4096 }, .left = .{ 1, large }, .right = .{ 4, 1 }, .beta = 1, .route = .combine },
+        .{ .extents = .{ 4096, 1, 4096 }, .left = .{ large, 1 }, .right = .{ 1, 1 }, .route = .dots },
+        .{ .extents = .{ 4096, 8, 4096 }, .left = .{ large, 1 }, .right = .{ 8, 1 }, .route = .dots },
+        .{ .extents = .{ 1, 1, 4096 }, .left = .{ 1, 1 }, .right = .{ 1, 1 }, .route = .dots },
+        .{ .extents = .{ 64, 64, 64 }, .left = .{ 1, 64 }, .right = .{ 1, 64 }, .route = .direct },
+        .{ .extents = .{ 16, 4096, 256 }, .left = .{ 256, 1 }, .right = .{ 1, 256 }, .route = .copied_left },
+        .{ .extents = .{ 3, 5, 4 }, .left = .{ 4, 1 }, .right = .{ 1, 4 }, .beta = 1, .route = .scalar },
+        .{ .extents = .{ 1024, 1024, 1024 }, .left = .{ 1, 1024 }, .right = .{ 1, 1024 }, .route = .panels },
+    };
+    var nothing: [1]f32 = .{0};
+    for (cases) |case| {
+        const problem: product.Problem(.plain(f32)) = .{
+            .rows = case.extents[0],
+            .columns = case.extents[1],
+            .depth = case.extents[2],
+            .left = &nothing,
+            .left_row = case.left[0],
+            .left_depth = case.left[1],
+            .right = &nothing,
+            .right_depth = case.right[0],
+            .right_column = case.right[1],
+            .out = &nothing,
+            .out_row = 1,
+            .out_column = @intCast(case.extents[0]),
+            .alpha = 1,
+            .beta = case.beta,
+        };
+        try std.testing.expectEqual(case.route, blocking.route(.plain(f32), table, &problem));
+    }
+}
+
 test "any number of threads gives the same bits" {
     var random: std.Random.DefaultPrng = .init(13);
     const rng = random.random();
-    for ([_][3]usize{ .{ 150, 170, 600 }, .{ 1000, 3, 40 }, .{ 3, 1000, 40 }, .{ 64, 64, 64 }, .{ 131, 101, 50 }, .{ 900, 800, 30 } }) |extents| {
+    for ([_][3]usize{ .{ 150, 170, 600 }, .{ 1000, 3, 40 }, .{ 3, 1000, 40 }, .{ 64, 64, 64 }, .{ 131, 101, 50 }, .{ 900, 800, 30 }, .{ 1, 9000, 40 }, .{ 700, 7, 90 }, .{ 20, 900, 90 } }) |extents| {
         const a: RandomMatrix(f32) = try .init(rng, extents[0], extents[2], false);
         defer a.deinit();
         const b: RandomMatrix(f32) = try .init(rng, extents[2], extents[1], false);
@@ -113,7 +171,7 @@ test "any number of threads gives the same bits" {
 test "row-major products of any number of threads give the same bits" {
     var random: std.Random.DefaultPrng = .init(16);
     const rng = random.random();
-    for ([_][3]usize{ .{ 131, 101, 50 }, .{ 64, 64, 64 }, .{ 5, 1030, 40 }, .{ 200, 37, 300 }, .{ 12, 129, 7 } }) |extents| {
+    for ([_][3]usize{ .{ 131, 101, 50 }, .{ 64, 64, 64 }, .{ 5, 1030, 40 }, .{ 200, 37, 300 }, .{ 12, 129, 7 }, .{ 1, 9000, 40 }, .{ 700, 7, 90 } }) |extents| {
         const rows, const columns, const depth = extents;
         const a = try std.testing.allocator.alloc(f32, rows * depth);
         defer std.testing.allocator.free(a);

@@ -1,0 +1,70 @@
+"""The process of one party of `./x bench matmul`: `python product_worker.py ours|numpy`, commanded by JSON lines on standard input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from suite import products
+from suite.worker import timed
+
+PRECISIONS = {"float32": "fp32", "float64": "fp64", "bfloat16": "bf16", "float16": "fp16", "int8": "int8"}
+EPSILONS = {"float32": 2**-24, "float64": 2**-53, "bfloat16": 2**-7, "float16": 2**-10, "int8": 2**-50}
+
+
+def ours(a: Any, b: Any, out: Any, dtype: str) -> Callable[[], Any]:
+    """A call of `matrix_multiply`; one that names no device and precision where the default is meant, as `a @ b` names none."""
+    import amdgpu
+
+    precision = PRECISIONS[dtype]
+    if out is not None:
+        return lambda: amdgpu.matrix_multiply(a, b, 0, precision, out=out)
+    return (
+        (lambda: amdgpu.matrix_multiply(a, b))
+        if dtype == "float32"
+        else lambda: amdgpu.matrix_multiply(a, b, 0, precision)
+    )
+
+
+def numpy(a: Any, b: Any, out: Any, _dtype: str) -> Callable[[], Any]:
+    """A call of NumPy."""
+    return (lambda: a @ b) if out is None else lambda: np.matmul(a, b, out=out)
+
+
+def main(party: str) -> None:
+    """Serves until standard input ends."""
+    answers = sys.stdout
+    sys.stdout = sys.stderr
+    call = {"ours": ours, "numpy": numpy}[party]
+    if "amdgpu" not in sys.modules and party == "ours":
+        import amdgpu  # noqa: F401  (before the first answer, so that no case pays for it)
+        import ml_dtypes  # noqa: F401  (bfloat16 by name)
+    run: Callable[[], Any] | None = None
+    print(json.dumps({"about": f"{party}, NumPy {np.__version__}"}), file=answers, flush=True)
+    for line in sys.stdin:
+        command = json.loads(line)
+        answer: dict[str, Any] = {}
+        if command["do"] == "prepare":
+            case = products.GROUPS[command["group"]][command["index"]]
+            dtype = command["dtype"]
+            a, b = case.operands(dtype)
+            target = np.empty((case.rows, case.columns), np.int32 if dtype == "int8" else dtype)
+            run = call(a, b, None if case.is_fresh else target, dtype)
+            result = run()
+            answer["wrong"] = products.disagreement(a, b, result, EPSILONS[dtype])
+        elif command["do"] == "time":
+            if run is None:
+                raise SystemExit("asked for the time of nothing")
+            answer["seconds"] = timed(run, command["count"])
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
