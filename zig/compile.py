@@ -5,7 +5,7 @@
 
 `python` is an interpreter that has the `ziglang` package. One library serves every CPU of an architecture: each
 kernel_<instruction set>.zig is a module with target features of its own, and the baseline code chooses among them by CPUID.
-A `build.zig` would say the same, but compiling Zig's build runner takes more than a minute in a fresh clone; this takes five seconds.
+A `build.zig` would say the same, but compiling Zig's build runner takes more than a minute in a fresh clone; this takes half of one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ SOURCES = Path(__file__).resolve().parent / "src"
 
 # Kernel module -> CPU, per architecture (x86-64 psABI micro-architecture levels).
 KERNELS = {
-    "x86_64": {"kernel_generic": "x86_64", "kernel_avx2": "x86_64_v3", "kernel_avx512": "x86_64_v4", "kernel_avx512_dot": "x86_64_v4+avx512vnni+avx512bf16"},
-    "aarch64": {"kernel_generic": "baseline"},
+    "x86_64": {
+        **{"kernel_generic": "x86_64", "kernel_avx2": "x86_64_v3", "kernel_avx512": "x86_64_v4", "kernel_avx512_dot": "x86_64_v4+avx512vnni+avx512bf16"},
+        **{"tensor_generic": "x86_64", "tensor_avx2": "x86_64_v3", "tensor_avx512": "x86_64_v4"},
+    },
+    "aarch64": {"kernel_generic": "baseline", "tensor_generic": "baseline"},
 }
 
 

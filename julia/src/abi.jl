@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0x9c8cc402a15c7cd1
+const ABI_HASH = 0x1240ecf08f669e4e
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -73,6 +73,56 @@ const ALLOCATOR_ARENA = UInt32(2)
 const PRECISION_OPERANDS = UInt32(0)
 const PRECISION_BF16 = UInt32(1)
 const PRECISION_F16 = UInt32(2)
+const ELEMENTWISE_IDENTITY = UInt32(0)
+const ELEMENTWISE_NEGATIVE = UInt32(1)
+const ELEMENTWISE_ABSOLUTE = UInt32(2)
+const ELEMENTWISE_SIGN = UInt32(3)
+const ELEMENTWISE_SQUARE = UInt32(4)
+const ELEMENTWISE_RECIPROCAL = UInt32(5)
+const ELEMENTWISE_SQRT = UInt32(6)
+const ELEMENTWISE_EXP = UInt32(7)
+const ELEMENTWISE_EXPM1 = UInt32(8)
+const ELEMENTWISE_LOG = UInt32(9)
+const ELEMENTWISE_LOG1P = UInt32(10)
+const ELEMENTWISE_ERF = UInt32(11)
+const ELEMENTWISE_TANH = UInt32(12)
+const ELEMENTWISE_SIGMOID = UInt32(13)
+const ELEMENTWISE_RELU = UInt32(14)
+const ELEMENTWISE_LEAKY_RELU = UInt32(15)
+const ELEMENTWISE_ELU = UInt32(16)
+const ELEMENTWISE_GELU = UInt32(17)
+const ELEMENTWISE_GELU_TANH = UInt32(18)
+const ELEMENTWISE_SILU = UInt32(19)
+const ELEMENTWISE_SOFTPLUS = UInt32(20)
+const ELEMENTWISE_FLOOR = UInt32(21)
+const ELEMENTWISE_CEIL = UInt32(22)
+const ELEMENTWISE_TRUNC = UInt32(23)
+const ELEMENTWISE_RINT = UInt32(24)
+const ELEMENTWISE_ISNAN = UInt32(25)
+const ELEMENTWISE_ISINF = UInt32(26)
+const ELEMENTWISE_ISFINITE = UInt32(27)
+const ELEMENTWISE_LOGICAL_NOT = UInt32(28)
+const ELEMENTWISE_ADD = UInt32(29)
+const ELEMENTWISE_SUBTRACT = UInt32(30)
+const ELEMENTWISE_MULTIPLY = UInt32(31)
+const ELEMENTWISE_DIVIDE = UInt32(32)
+const ELEMENTWISE_MAXIMUM = UInt32(33)
+const ELEMENTWISE_MINIMUM = UInt32(34)
+const ELEMENTWISE_EQUAL = UInt32(35)
+const ELEMENTWISE_NOT_EQUAL = UInt32(36)
+const ELEMENTWISE_LESS = UInt32(37)
+const ELEMENTWISE_LESS_EQUAL = UInt32(38)
+const ELEMENTWISE_GREATER = UInt32(39)
+const ELEMENTWISE_GREATER_EQUAL = UInt32(40)
+const ELEMENTWISE_LOGICAL_AND = UInt32(41)
+const ELEMENTWISE_LOGICAL_OR = UInt32(42)
+const ELEMENTWISE_WHERE = UInt32(43)
+const ELEMENTWISE_CLIP = UInt32(44)
+const ELEMENTWISE_STANDARDIZE = UInt32(45)
+const NORMALIZE_SOFTMAX = UInt32(0)
+const NORMALIZE_LOG_SOFTMAX = UInt32(1)
+const NORMALIZE_LAYER_NORM = UInt32(2)
+const NORMALIZE_RMS_NORM = UInt32(3)
 
 "`agpu_str`."
 struct Str
@@ -151,6 +201,25 @@ struct MatmulOptions
     reserved::UInt32
 end
 
+"`agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32 or int64. `alpha`: slope of leaky_relu, scale of elu."
+struct ElementwiseOptions
+    size_bytes::UInt64
+    operation::UInt32
+    compute::Dtype
+    alpha::Float64
+    executor::Ptr{Executor}
+end
+
+"`agpu_normalize_options`. The last `row_axes` axes are normalised together."
+struct NormalizeOptions
+    size_bytes::UInt64
+    operation::UInt32
+    compute::Dtype
+    row_axes::UInt64
+    epsilon::Float64
+    executor::Ptr{Executor}
+end
+
 "`agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's."
 struct AllocatorOptions
     size_bytes::UInt64
@@ -197,6 +266,8 @@ const MANIFEST_ROWS = (
     ("agpu_executor", Executor),
     ("agpu_activation", Activation),
     ("agpu_matmul_options", MatmulOptions),
+    ("agpu_elementwise_options", ElementwiseOptions),
+    ("agpu_normalize_options", NormalizeOptions),
     ("agpu_allocator_options", AllocatorOptions),
     ("agpu_allocator_stats", AllocatorStats),
     ("agpu_math_table", MathTable),

@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0x9c8cc402a15c7cd1'u64
+  abiHash* = 0x1240ecf08f669e4e'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -75,6 +75,56 @@ const
   precisionOperands* = 0'u32
   precisionBf16* = 1'u32
   precisionF16* = 2'u32
+  elementwiseIdentity* = 0'u32
+  elementwiseNegative* = 1'u32
+  elementwiseAbsolute* = 2'u32
+  elementwiseSign* = 3'u32
+  elementwiseSquare* = 4'u32
+  elementwiseReciprocal* = 5'u32
+  elementwiseSqrt* = 6'u32
+  elementwiseExp* = 7'u32
+  elementwiseExpm1* = 8'u32
+  elementwiseLog* = 9'u32
+  elementwiseLog1p* = 10'u32
+  elementwiseErf* = 11'u32
+  elementwiseTanh* = 12'u32
+  elementwiseSigmoid* = 13'u32
+  elementwiseRelu* = 14'u32
+  elementwiseLeakyRelu* = 15'u32
+  elementwiseElu* = 16'u32
+  elementwiseGelu* = 17'u32
+  elementwiseGeluTanh* = 18'u32
+  elementwiseSilu* = 19'u32
+  elementwiseSoftplus* = 20'u32
+  elementwiseFloor* = 21'u32
+  elementwiseCeil* = 22'u32
+  elementwiseTrunc* = 23'u32
+  elementwiseRint* = 24'u32
+  elementwiseIsnan* = 25'u32
+  elementwiseIsinf* = 26'u32
+  elementwiseIsfinite* = 27'u32
+  elementwiseLogicalNot* = 28'u32
+  elementwiseAdd* = 29'u32
+  elementwiseSubtract* = 30'u32
+  elementwiseMultiply* = 31'u32
+  elementwiseDivide* = 32'u32
+  elementwiseMaximum* = 33'u32
+  elementwiseMinimum* = 34'u32
+  elementwiseEqual* = 35'u32
+  elementwiseNotEqual* = 36'u32
+  elementwiseLess* = 37'u32
+  elementwiseLessEqual* = 38'u32
+  elementwiseGreater* = 39'u32
+  elementwiseGreaterEqual* = 40'u32
+  elementwiseLogicalAnd* = 41'u32
+  elementwiseLogicalOr* = 42'u32
+  elementwiseWhere* = 43'u32
+  elementwiseClip* = 44'u32
+  elementwiseStandardize* = 45'u32
+  normalizeSoftmax* = 0'u32
+  normalizeLogSoftmax* = 1'u32
+  normalizeLayerNorm* = 2'u32
+  normalizeRmsNorm* = 3'u32
 
 type
   Status* = int32
@@ -138,6 +188,19 @@ type
     executor*: ptr Executor
     precision*: uint32
     reserved*: uint32
+  ElementwiseOptions* {.bycopy.} = object ## `agpu_elementwise_options` `compute` is the type that is computed in: float32, float64, int32 or int64. `alpha`: slope of leaky_relu, scale of elu.
+    sizeBytes*: uint64
+    operation*: uint32
+    compute*: Dtype
+    alpha*: float64
+    executor*: ptr Executor
+  NormalizeOptions* {.bycopy.} = object ## `agpu_normalize_options` The last `row_axes` axes are normalised together.
+    sizeBytes*: uint64
+    operation*: uint32
+    compute*: Dtype
+    rowAxes*: uint64
+    epsilon*: float64
+    executor*: ptr Executor
   AllocatorOptions* {.bycopy.} = object ## `agpu_allocator_options` A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
     sizeBytes*: uint64
     kind*: uint32
@@ -177,6 +240,8 @@ proc layoutManifest*(): string =
   result.add ["agpu_executor size=", $sizeof(Executor), " size_bytes@", $offsetOf(Executor, sizeBytes), " context@", $offsetOf(Executor, context), " thread_count@", $offsetOf(Executor, threadCount), " reserved@", $offsetOf(Executor, reserved), " parallel_for@", $offsetOf(Executor, parallelFor)].join & "\n"
   result.add ["agpu_activation size=", $sizeof(Activation), " kind@", $offsetOf(Activation, kind), " alpha@", $offsetOf(Activation, alpha), " beta@", $offsetOf(Activation, beta), " reserved@", $offsetOf(Activation, reserved)].join & "\n"
   result.add ["agpu_matmul_options size=", $sizeof(MatmulOptions), " size_bytes@", $offsetOf(MatmulOptions, sizeBytes), " alpha@", $offsetOf(MatmulOptions, alpha), " beta@", $offsetOf(MatmulOptions, beta), " executor@", $offsetOf(MatmulOptions, executor), " precision@", $offsetOf(MatmulOptions, precision), " reserved@", $offsetOf(MatmulOptions, reserved)].join & "\n"
+  result.add ["agpu_elementwise_options size=", $sizeof(ElementwiseOptions), " size_bytes@", $offsetOf(ElementwiseOptions, sizeBytes), " operation@", $offsetOf(ElementwiseOptions, operation), " compute@", $offsetOf(ElementwiseOptions, compute), " alpha@", $offsetOf(ElementwiseOptions, alpha), " executor@", $offsetOf(ElementwiseOptions, executor)].join & "\n"
+  result.add ["agpu_normalize_options size=", $sizeof(NormalizeOptions), " size_bytes@", $offsetOf(NormalizeOptions, sizeBytes), " operation@", $offsetOf(NormalizeOptions, operation), " compute@", $offsetOf(NormalizeOptions, compute), " row_axes@", $offsetOf(NormalizeOptions, rowAxes), " epsilon@", $offsetOf(NormalizeOptions, epsilon), " executor@", $offsetOf(NormalizeOptions, executor)].join & "\n"
   result.add ["agpu_allocator_options size=", $sizeof(AllocatorOptions), " size_bytes@", $offsetOf(AllocatorOptions, sizeBytes), " kind@", $offsetOf(AllocatorOptions, kind), " reserved@", $offsetOf(AllocatorOptions, reserved), " capacity_bytes@", $offsetOf(AllocatorOptions, capacityBytes), " min_block_bytes@", $offsetOf(AllocatorOptions, minBlockBytes)].join & "\n"
   result.add ["agpu_allocator_stats size=", $sizeof(AllocatorStats), " size_bytes@", $offsetOf(AllocatorStats, sizeBytes), " capacity_bytes@", $offsetOf(AllocatorStats, capacityBytes), " used_bytes@", $offsetOf(AllocatorStats, usedBytes), " peak_used_bytes@", $offsetOf(AllocatorStats, peakUsedBytes), " largest_free_bytes@", $offsetOf(AllocatorStats, largestFreeBytes), " live_blocks@", $offsetOf(AllocatorStats, liveBlocks), " allocations_total@", $offsetOf(AllocatorStats, allocationsTotal), " frees_total@", $offsetOf(AllocatorStats, freesTotal), " failures_total@", $offsetOf(AllocatorStats, failuresTotal)].join & "\n"
   result.add ["agpu_math_table size=", $sizeof(MathTable), " size_bytes@", $offsetOf(MathTable, sizeBytes), " abi_version@", $offsetOf(MathTable, abiVersion), " reserved@", $offsetOf(MathTable, reserved), " abi_hash@", $offsetOf(MathTable, abiHash), " activation@", $offsetOf(MathTable, activation), " softmax@", $offsetOf(MathTable, softmax), " dense_forward@", $offsetOf(MathTable, denseForward), " adaptive_learning_rate@", $offsetOf(MathTable, adaptiveLearningRate), " momentum_update@", $offsetOf(MathTable, momentumUpdate), " last_error@", $offsetOf(MathTable, lastError)].join & "\n"

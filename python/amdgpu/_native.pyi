@@ -63,6 +63,25 @@ def libraries() -> list[dict[str, Any]]: ...
 def julia_source_path() -> os.PathLike[str]: ...
 def from_dlpack(source: Any) -> Array: ...
 def is_recording_graph() -> bool: ...
+def elementwise(
+    operation: str,
+    inputs: tuple[Any, ...],
+    out: Any | None = None,
+    *,
+    alpha: float = 0.0,
+    threads: int | None = None,
+) -> Any: ...
+def normalize(
+    operation: str,
+    x: Any,
+    parameters: tuple[Any, ...],
+    axes: Sequence[int],
+    out: Any | None = None,
+    *,
+    row_shape: Sequence[int] | None = None,
+    epsilon: float = 0.0,
+    threads: int | None = None,
+) -> Any: ...
 def matmul(
     a: Any,
     b: Any,

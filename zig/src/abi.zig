@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x9c8cc402a15c7cd1;
+pub const abi_hash: u64 = 0x1240ecf08f669e4e;
 
 pub const Status = i32;
 
@@ -120,6 +120,56 @@ pub const allocator_arena: u32 = 2;
 pub const precision_operands: u32 = 0;
 pub const precision_bf16: u32 = 1;
 pub const precision_f16: u32 = 2;
+pub const elementwise_identity: u32 = 0;
+pub const elementwise_negative: u32 = 1;
+pub const elementwise_absolute: u32 = 2;
+pub const elementwise_sign: u32 = 3;
+pub const elementwise_square: u32 = 4;
+pub const elementwise_reciprocal: u32 = 5;
+pub const elementwise_sqrt: u32 = 6;
+pub const elementwise_exp: u32 = 7;
+pub const elementwise_expm1: u32 = 8;
+pub const elementwise_log: u32 = 9;
+pub const elementwise_log1p: u32 = 10;
+pub const elementwise_erf: u32 = 11;
+pub const elementwise_tanh: u32 = 12;
+pub const elementwise_sigmoid: u32 = 13;
+pub const elementwise_relu: u32 = 14;
+pub const elementwise_leaky_relu: u32 = 15;
+pub const elementwise_elu: u32 = 16;
+pub const elementwise_gelu: u32 = 17;
+pub const elementwise_gelu_tanh: u32 = 18;
+pub const elementwise_silu: u32 = 19;
+pub const elementwise_softplus: u32 = 20;
+pub const elementwise_floor: u32 = 21;
+pub const elementwise_ceil: u32 = 22;
+pub const elementwise_trunc: u32 = 23;
+pub const elementwise_rint: u32 = 24;
+pub const elementwise_isnan: u32 = 25;
+pub const elementwise_isinf: u32 = 26;
+pub const elementwise_isfinite: u32 = 27;
+pub const elementwise_logical_not: u32 = 28;
+pub const elementwise_add: u32 = 29;
+pub const elementwise_subtract: u32 = 30;
+pub const elementwise_multiply: u32 = 31;
+pub const elementwise_divide: u32 = 32;
+pub const elementwise_maximum: u32 = 33;
+pub const elementwise_minimum: u32 = 34;
+pub const elementwise_equal: u32 = 35;
+pub const elementwise_not_equal: u32 = 36;
+pub const elementwise_less: u32 = 37;
+pub const elementwise_less_equal: u32 = 38;
+pub const elementwise_greater: u32 = 39;
+pub const elementwise_greater_equal: u32 = 40;
+pub const elementwise_logical_and: u32 = 41;
+pub const elementwise_logical_or: u32 = 42;
+pub const elementwise_where: u32 = 43;
+pub const elementwise_clip: u32 = 44;
+pub const elementwise_standardize: u32 = 45;
+pub const normalize_softmax: u32 = 0;
+pub const normalize_log_softmax: u32 = 1;
+pub const normalize_layer_norm: u32 = 2;
+pub const normalize_rms_norm: u32 = 3;
 
 pub const Allocator = ?*anyopaque;
 
@@ -229,6 +279,25 @@ pub const MatmulOptions = extern struct {
     reserved: u32,
 };
 
+/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32 or int64. `alpha`: slope of leaky_relu, scale of elu.
+pub const ElementwiseOptions = extern struct {
+    size_bytes: u64,
+    operation: u32,
+    compute: Dtype,
+    alpha: f64,
+    executor: ?*const Executor,
+};
+
+/// `agpu_normalize_options`. The last `row_axes` axes are normalised together.
+pub const NormalizeOptions = extern struct {
+    size_bytes: u64,
+    operation: u32,
+    compute: Dtype,
+    row_axes: u64,
+    epsilon: f64,
+    executor: ?*const Executor,
+};
+
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
 pub const AllocatorOptions = extern struct {
     size_bytes: u64,
@@ -275,6 +344,8 @@ const manifest_rows = .{
     .{ "agpu_executor", Executor },
     .{ "agpu_activation", Activation },
     .{ "agpu_matmul_options", MatmulOptions },
+    .{ "agpu_elementwise_options", ElementwiseOptions },
+    .{ "agpu_normalize_options", NormalizeOptions },
     .{ "agpu_allocator_options", AllocatorOptions },
     .{ "agpu_allocator_stats", AllocatorStats },
     .{ "agpu_math_table", MathTable },

@@ -14,6 +14,8 @@ const status = @import("status.zig");
 const allocator = @import("allocator.zig");
 const dense = @import("matrix/dense.zig");
 const matmul = @import("matrix/matmul.zig");
+const elementwise_operations = @import("matrix/elementwise.zig");
+const normalizations = @import("matrix/normalize.zig");
 
 fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
     const info = out orelse return status.fail(abi.errors.invalid_argument, "out is null", .{});
@@ -60,6 +62,24 @@ fn denseForward(
     return dense.denseForward(x, weight, bias, out, activation, executor);
 }
 
+fn elementwise(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.ElementwiseOptions,
+) callconv(.c) abi.Status {
+    return elementwise_operations.elementwise(@ptrCast(inputs), input_count, out, options);
+}
+
+fn normalize(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.NormalizeOptions,
+) callconv(.c) abi.Status {
+    return normalizations.normalize(@ptrCast(inputs), input_count, out, options);
+}
+
 fn allocatorCreate(options: ?*const abi.AllocatorOptions, out: ?*abi.Allocator) callconv(.c) abi.Status {
     return allocator.create(options, out);
 }
@@ -89,6 +109,8 @@ comptime {
     @export(&lastError, .{ .name = "agpu_matrix_last_error" });
     @export(&multiply, .{ .name = "agpu_matrix_matmul" });
     @export(&denseForward, .{ .name = "agpu_matrix_dense_forward" });
+    @export(&elementwise, .{ .name = "agpu_matrix_elementwise" });
+    @export(&normalize, .{ .name = "agpu_matrix_normalize" });
     @export(&allocatorCreate, .{ .name = "agpu_matrix_allocator_create" });
     @export(&allocatorAllocate, .{ .name = "agpu_matrix_allocator_allocate" });
     @export(&allocatorFree, .{ .name = "agpu_matrix_allocator_free" });
@@ -109,4 +131,5 @@ test {
     _ = @import("matrix/matmul_test.zig");
     _ = @import("matrix/converted_test.zig");
     _ = @import("matrix/dense_test.zig");
+    _ = @import("matrix/elementwise_test.zig");
 }

@@ -152,6 +152,79 @@ typedef struct {
     uint32_t reserved;
 } agpu_matmul_options;
 
+/* Operations of agpu_matrix_elementwise. Four inputs: (x - mean) * scale + shift; three: where, clip(x, low, high). */
+#define AGPU_ELEMENTWISE_IDENTITY 0
+#define AGPU_ELEMENTWISE_NEGATIVE 1
+#define AGPU_ELEMENTWISE_ABSOLUTE 2
+#define AGPU_ELEMENTWISE_SIGN 3
+#define AGPU_ELEMENTWISE_SQUARE 4
+#define AGPU_ELEMENTWISE_RECIPROCAL 5
+#define AGPU_ELEMENTWISE_SQRT 6
+#define AGPU_ELEMENTWISE_EXP 7
+#define AGPU_ELEMENTWISE_EXPM1 8
+#define AGPU_ELEMENTWISE_LOG 9
+#define AGPU_ELEMENTWISE_LOG1P 10
+#define AGPU_ELEMENTWISE_ERF 11
+#define AGPU_ELEMENTWISE_TANH 12
+#define AGPU_ELEMENTWISE_SIGMOID 13
+#define AGPU_ELEMENTWISE_RELU 14
+#define AGPU_ELEMENTWISE_LEAKY_RELU 15
+#define AGPU_ELEMENTWISE_ELU 16
+#define AGPU_ELEMENTWISE_GELU 17
+#define AGPU_ELEMENTWISE_GELU_TANH 18
+#define AGPU_ELEMENTWISE_SILU 19
+#define AGPU_ELEMENTWISE_SOFTPLUS 20
+#define AGPU_ELEMENTWISE_FLOOR 21
+#define AGPU_ELEMENTWISE_CEIL 22
+#define AGPU_ELEMENTWISE_TRUNC 23
+#define AGPU_ELEMENTWISE_RINT 24
+#define AGPU_ELEMENTWISE_ISNAN 25
+#define AGPU_ELEMENTWISE_ISINF 26
+#define AGPU_ELEMENTWISE_ISFINITE 27
+#define AGPU_ELEMENTWISE_LOGICAL_NOT 28
+#define AGPU_ELEMENTWISE_ADD 29
+#define AGPU_ELEMENTWISE_SUBTRACT 30
+#define AGPU_ELEMENTWISE_MULTIPLY 31
+#define AGPU_ELEMENTWISE_DIVIDE 32
+#define AGPU_ELEMENTWISE_MAXIMUM 33
+#define AGPU_ELEMENTWISE_MINIMUM 34
+#define AGPU_ELEMENTWISE_EQUAL 35
+#define AGPU_ELEMENTWISE_NOT_EQUAL 36
+#define AGPU_ELEMENTWISE_LESS 37
+#define AGPU_ELEMENTWISE_LESS_EQUAL 38
+#define AGPU_ELEMENTWISE_GREATER 39
+#define AGPU_ELEMENTWISE_GREATER_EQUAL 40
+#define AGPU_ELEMENTWISE_LOGICAL_AND 41
+#define AGPU_ELEMENTWISE_LOGICAL_OR 42
+#define AGPU_ELEMENTWISE_WHERE 43
+#define AGPU_ELEMENTWISE_CLIP 44
+#define AGPU_ELEMENTWISE_STANDARDIZE 45
+
+/* `compute` is the type that is computed in: float32, float64, int32 or int64. `alpha`: slope of leaky_relu, scale of elu. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t operation;
+    agpu_dtype compute;
+    double alpha;
+    const agpu_executor *executor;
+} agpu_elementwise_options;
+
+/* Operations of agpu_matrix_normalize. */
+#define AGPU_NORMALIZE_SOFTMAX 0
+#define AGPU_NORMALIZE_LOG_SOFTMAX 1
+#define AGPU_NORMALIZE_LAYER_NORM 2
+#define AGPU_NORMALIZE_RMS_NORM 3
+
+/* The last `row_axes` axes are normalised together. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t operation;
+    agpu_dtype compute;
+    uint64_t row_axes;
+    double epsilon;
+    const agpu_executor *executor;
+} agpu_normalize_options;
+
 /* A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's. */
 typedef struct {
     uint64_t size_bytes;
@@ -193,6 +266,13 @@ AGPU_MATRIX agpu_status agpu_matrix_matmul(const agpu_tensor *a, const agpu_tens
 AGPU_MATRIX agpu_status agpu_matrix_dense_forward(const agpu_tensor *x, const agpu_tensor *weight, const agpu_tensor *bias,
                                                   agpu_tensor *out, const agpu_activation *activation,
                                                   const agpu_executor *executor);
+/* Tensor operations: any strides, broadcast axes have stride 0, at most 16 axes. Descriptions are validated by the caller (amdgpu-matrix) and
+ * only asserted here. `out` is the very view of an input or shares no memory with any. */
+AGPU_MATRIX agpu_status agpu_matrix_elementwise(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                                const agpu_elementwise_options *options);
+/* Inputs: x, then scale and shift of the shape of a row where given. */
+AGPU_MATRIX agpu_status agpu_matrix_normalize(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                              const agpu_normalize_options *options);
 AGPU_MATRIX agpu_status agpu_matrix_allocator_create(const agpu_allocator_options *options, agpu_allocator *out);
 /* `align_bytes` is a power of two. AGPU_ERROR_OUT_OF_MEMORY when no block fits; the allocator stays usable. */
 AGPU_MATRIX agpu_status agpu_matrix_allocator_allocate(agpu_allocator allocator, uint64_t bytes, uint64_t align_bytes,

@@ -45,6 +45,8 @@ impl Dtype {
     pub const BF16: Self = Self::new(DTYPE_BFLOAT, 16);
     pub const I8: Self = Self::new(DTYPE_INT, 8);
     pub const I32: Self = Self::new(DTYPE_INT, 32);
+    pub const I64: Self = Self::new(DTYPE_INT, 64);
+    pub const BOOL: Self = Self::new(DTYPE_BOOL, 8);
 
     /// A scalar dtype (one lane).
     #[must_use]

@@ -10,13 +10,22 @@ pub enum Error {
     Foreign { kind: ErrorCode, message: String },
     #[error("{0}")]
     InvalidView(String),
+    /// Refused here before Zig is asked.
+    #[error("{message}")]
+    Refused { kind: ErrorCode, message: String },
+}
+
+impl Error {
+    pub(crate) fn refused(kind: ErrorCode, message: String) -> Self {
+        Self::Refused { kind, message }
+    }
 }
 
 impl Coded for Error {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Library(error) => error.code(),
-            Self::Foreign { kind, .. } => *kind,
+            Self::Foreign { kind, .. } | Self::Refused { kind, .. } => *kind,
             Self::InvalidView(_) => ErrorCode::InvalidArgument,
         }
     }
@@ -24,7 +33,7 @@ impl Coded for Error {
     fn language(&self) -> Language {
         match self {
             Self::Foreign { .. } => Language::Zig,
-            Self::Library(_) | Self::InvalidView(_) => Language::Rust,
+            Self::Library(_) | Self::InvalidView(_) | Self::Refused { .. } => Language::Rust,
         }
     }
 }

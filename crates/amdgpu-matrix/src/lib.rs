@@ -5,8 +5,8 @@
 //!   repeated; without the library every other core goes on working.
 //! - Operands are [`TensorView`] and [`TensorViewMut`]: borrowed memory with shape and strides, which a view cannot leave. They go to
 //!   Zig by address, nothing is copied, and nothing is kept after the call.
-//! - Who validates: a view is checked when it is made; shapes, dtypes, devices and overlap are checked once, by the Zig function, whose
-//!   words come back unchanged in [`Error::Foreign`].
+//! - Who validates: a view is checked when it is made. Shapes, dtypes, devices and overlap are checked once: for products by the Zig
+//!   function, whose words come back unchanged in [`Error::Foreign`]; for tensor operations here ([`Error::Refused`]), Zig only asserts.
 //! - Work large enough to gain from it is spread over the shared pool of `amdgpu_hal::cpu::pool` ([`Algorithm::choose`]); no thread is
 //!   started here or in Zig. Results do not depend on the number of threads.
 //! - Every call is counted in `amdgpu_operations_total{core="matrix",language="zig"}`, timed as a Rust-to-Zig crossing, and leaves its
@@ -15,16 +15,24 @@
 
 mod algorithm;
 mod dense_forward;
+mod element;
+mod elementwise;
 mod error;
 mod executor;
+mod layout;
 mod matmul;
 mod matrix;
+mod normalize;
 mod view;
 
 pub use algorithm::{Algorithm, Kernel, Problem};
 pub use amdgpu_abi::{Activation, Dtype};
 pub use dense_forward::DenseOptions;
+pub use element::{TENSOR_DTYPES, promote};
+pub use elementwise::{Described, Elementwise, ElementwiseOptions};
 pub use error::Error;
+pub use layout::MAX_RANK;
 pub use matmul::{MatmulOptions, Precision};
 pub use matrix::Matrix;
+pub use normalize::{Normalize, NormalizeOptions, RowAxes};
 pub use view::{Element, TensorView, TensorViewMut};

@@ -2,12 +2,23 @@ use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use amdgpu_abi::library::{self, NativeLibrary};
-use amdgpu_abi::{ErrorCode, Language, MatrixSymbols, MetricId, Status};
+use amdgpu_abi::{Dtype, ErrorCode, Language, MatrixSymbols, MetricId, Status};
 use amdgpu_telemetry::{Boundary, Core, Counter, Kind, NameId, Record};
 
 use crate::Error;
 use crate::algorithm::{Algorithm, Kernel, Problem};
 use crate::executor::ThreadLimit;
+
+/// What a tensor operation has to do.
+pub(crate) struct Work {
+    /// Additions that would take as long.
+    pub operations: u64,
+    pub dtype: Dtype,
+    pub thread_limit: Option<u32>,
+}
+
+/// Below this much work one thread does a tensor operation: about 8 us, four times what waking the pool costs the caller.
+const PARALLEL_TENSOR_OPERATIONS: u64 = 1 << 17;
 
 /// The Matrix core of this process. See the crate's contract.
 pub struct Matrix {
@@ -83,10 +94,38 @@ impl Matrix {
         call: impl FnOnce(*const amdgpu_abi::Executor) -> Status,
     ) -> Result<(), Error> {
         let algorithm = Algorithm::choose(problem, self.kernel, thread_limit.unwrap_or(u32::MAX));
-        let limit = ThreadLimit::new(algorithm.threads);
+        let operations = problem.floating_point_operations();
+        self.call(boundary, algorithm.threads, operations, problem.dtype, call)
+    }
+
+    /// Run a tensor operation in Zig, on several threads where that gains.
+    pub(crate) fn run_tensor(
+        &self,
+        boundary: &'static Boundary,
+        work: &Work,
+        call: impl FnOnce(*const amdgpu_abi::Executor) -> Status,
+    ) -> Result<(), Error> {
+        let threads = if work.operations < PARALLEL_TENSOR_OPERATIONS {
+            1
+        } else {
+            work.thread_limit.unwrap_or(u32::MAX).max(1)
+        };
+        self.call(boundary, threads, work.operations, work.dtype, call)
+    }
+
+    fn call(
+        &self,
+        boundary: &'static Boundary,
+        threads: u32,
+        operations: u64,
+        dtype: Dtype,
+        call: impl FnOnce(*const amdgpu_abi::Executor) -> Status,
+    ) -> Result<(), Error> {
+        let limit = ThreadLimit::new(threads);
         let executor = limit.executor();
         self.record(
-            problem,
+            operations,
+            dtype,
             executor
                 .as_ref()
                 .map_or(1, |executor| executor.thread_count),
@@ -106,7 +145,7 @@ impl Matrix {
         }
     }
 
-    fn record(&self, problem: &Problem, threads: u32) {
+    fn record(&self, operations: u64, dtype: Dtype, threads: u32) {
         self.operations.increment();
         if !amdgpu_telemetry::is_enabled() {
             return;
@@ -116,8 +155,8 @@ impl Matrix {
             .language(Language::Zig)
             .device(0)
             .at(amdgpu_telemetry::now_ns(), 0)
-            .value(problem.floating_point_operations())
-            .detail(u64::from(threads), u64::from(problem.dtype.bits));
+            .value(operations)
+            .detail(u64::from(threads), u64::from(dtype.bits));
         amdgpu_telemetry::emit(decision);
     }
 

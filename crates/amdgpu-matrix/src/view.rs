@@ -146,6 +146,12 @@ impl<'a> TensorView<'a> {
         self.dtype
     }
 
+    /// In elements; `None` means row-major contiguous.
+    #[must_use]
+    pub fn strides(&self) -> Option<&'a [i64]> {
+        self.strides
+    }
+
     /// Address of index 0.
     #[must_use]
     pub fn data(&self) -> *const c_void {
@@ -228,6 +234,11 @@ impl<'a> TensorViewMut<'a> {
 
     pub(crate) fn as_abi(&mut self) -> Tensor {
         self.view.to_abi()
+    }
+
+    /// The description alone; the memory is not read through it.
+    pub(crate) fn as_view(&mut self) -> TensorView<'a> {
+        self.view
     }
 }
 

@@ -148,6 +148,14 @@ impl Array {
         }
     }
 
+    /// The device of one's own that the memory came from.
+    pub fn context(&self) -> Option<&Arc<Context>> {
+        match &*self.storage {
+            Storage::Block { context, .. } | Storage::Module { context, .. } => Some(context),
+            Storage::Foreign { .. } => None,
+        }
+    }
+
     /// Name of the device; `None` for host memory of other libraries.
     pub fn device_name(&self) -> Option<&str> {
         match &*self.storage {

@@ -60,7 +60,11 @@ mod _native {
     #[pymodule_export]
     use super::network::Network;
     #[pymodule_export]
+    use super::ops::elementwise::elementwise;
+    #[pymodule_export]
     use super::ops::matmul::matmul;
+    #[pymodule_export]
+    use super::ops::normalize::normalize;
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]

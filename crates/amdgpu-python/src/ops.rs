@@ -1,3 +1,6 @@
 //! Operations on arrays, one file each.
 
+pub mod elementwise;
 pub mod matmul;
+pub mod normalize;
+mod tensors;

@@ -102,7 +102,7 @@ pub inline fn softplus(comptime V: type, x: V) V {
 /// erfc(z) for z >= 0, as e^(-z^2) * 3 / (z + 3) * p(t), t = (z - 3) / (z + 3). p is the Chebyshev interpolant of degree 9 of
 /// e^(z^2) erfc(z) (z + 3) / 3 at 400 nodes over z in [0, 10.2], computed in float64; its relative error is below 2.5e-9. Beyond 10.2
 /// erfc is zero in float32.
-inline fn erfcPositive(comptime V: type, z: V) V {
+pub inline fn erfcPositive(comptime V: type, z: V) V {
     const bounded = @min(z, all(V, 10.2));
     const inverse = all(V, 1) / (bounded + all(V, 3));
     const t = (bounded - all(V, 3)) * inverse;

@@ -6,9 +6,9 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0x9c8c_c402_a15c_7cd1;
+pub const ABI_HASH: u64 = 0x1240_ecf0_8f66_9e4e;
 /// What every library must report of the structs it was built with.
-pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=40 size_bytes@0 alpha@8 beta@16 executor@24 precision@32 reserved@36\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
+pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=40 size_bytes@0 alpha@8 beta@16 executor@24 precision@32 reserved@36\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
 pub const ABI_VERSION: u32 = 1;
 pub const DEVICE_CPU: i32 = 1;
@@ -39,6 +39,56 @@ pub const ALLOCATOR_ARENA: u32 = 2;
 pub const PRECISION_OPERANDS: u32 = 0;
 pub const PRECISION_BF16: u32 = 1;
 pub const PRECISION_F16: u32 = 2;
+pub const ELEMENTWISE_IDENTITY: u32 = 0;
+pub const ELEMENTWISE_NEGATIVE: u32 = 1;
+pub const ELEMENTWISE_ABSOLUTE: u32 = 2;
+pub const ELEMENTWISE_SIGN: u32 = 3;
+pub const ELEMENTWISE_SQUARE: u32 = 4;
+pub const ELEMENTWISE_RECIPROCAL: u32 = 5;
+pub const ELEMENTWISE_SQRT: u32 = 6;
+pub const ELEMENTWISE_EXP: u32 = 7;
+pub const ELEMENTWISE_EXPM1: u32 = 8;
+pub const ELEMENTWISE_LOG: u32 = 9;
+pub const ELEMENTWISE_LOG1P: u32 = 10;
+pub const ELEMENTWISE_ERF: u32 = 11;
+pub const ELEMENTWISE_TANH: u32 = 12;
+pub const ELEMENTWISE_SIGMOID: u32 = 13;
+pub const ELEMENTWISE_RELU: u32 = 14;
+pub const ELEMENTWISE_LEAKY_RELU: u32 = 15;
+pub const ELEMENTWISE_ELU: u32 = 16;
+pub const ELEMENTWISE_GELU: u32 = 17;
+pub const ELEMENTWISE_GELU_TANH: u32 = 18;
+pub const ELEMENTWISE_SILU: u32 = 19;
+pub const ELEMENTWISE_SOFTPLUS: u32 = 20;
+pub const ELEMENTWISE_FLOOR: u32 = 21;
+pub const ELEMENTWISE_CEIL: u32 = 22;
+pub const ELEMENTWISE_TRUNC: u32 = 23;
+pub const ELEMENTWISE_RINT: u32 = 24;
+pub const ELEMENTWISE_ISNAN: u32 = 25;
+pub const ELEMENTWISE_ISINF: u32 = 26;
+pub const ELEMENTWISE_ISFINITE: u32 = 27;
+pub const ELEMENTWISE_LOGICAL_NOT: u32 = 28;
+pub const ELEMENTWISE_ADD: u32 = 29;
+pub const ELEMENTWISE_SUBTRACT: u32 = 30;
+pub const ELEMENTWISE_MULTIPLY: u32 = 31;
+pub const ELEMENTWISE_DIVIDE: u32 = 32;
+pub const ELEMENTWISE_MAXIMUM: u32 = 33;
+pub const ELEMENTWISE_MINIMUM: u32 = 34;
+pub const ELEMENTWISE_EQUAL: u32 = 35;
+pub const ELEMENTWISE_NOT_EQUAL: u32 = 36;
+pub const ELEMENTWISE_LESS: u32 = 37;
+pub const ELEMENTWISE_LESS_EQUAL: u32 = 38;
+pub const ELEMENTWISE_GREATER: u32 = 39;
+pub const ELEMENTWISE_GREATER_EQUAL: u32 = 40;
+pub const ELEMENTWISE_LOGICAL_AND: u32 = 41;
+pub const ELEMENTWISE_LOGICAL_OR: u32 = 42;
+pub const ELEMENTWISE_WHERE: u32 = 43;
+pub const ELEMENTWISE_CLIP: u32 = 44;
+pub const ELEMENTWISE_STANDARDIZE: u32 = 45;
+pub const NORMALIZE_SOFTMAX: u32 = 0;
+pub const NORMALIZE_LOG_SOFTMAX: u32 = 1;
+pub const NORMALIZE_LAYER_NORM: u32 = 2;
+pub const NORMALIZE_RMS_NORM: u32 = 3;
 
 /// Opaque handle `agpu_allocator`.
 pub type Allocator = *mut c_void;
@@ -209,6 +259,29 @@ pub struct MatmulOptions {
     pub reserved: u32,
 }
 
+/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32 or int64. `alpha`: slope of leaky_relu, scale of elu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ElementwiseOptions {
+    pub size_bytes: u64,
+    pub operation: u32,
+    pub compute: Dtype,
+    pub alpha: f64,
+    pub executor: *const Executor,
+}
+
+/// `agpu_normalize_options`. The last `row_axes` axes are normalised together.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct NormalizeOptions {
+    pub size_bytes: u64,
+    pub operation: u32,
+    pub compute: Dtype,
+    pub row_axes: u64,
+    pub epsilon: f64,
+    pub executor: *const Executor,
+}
+
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -265,6 +338,8 @@ pub fn compiled_manifest() -> String {
         format!("agpu_executor size={} size_bytes@{} context@{} thread_count@{} reserved@{} parallel_for@{}\n", size_of::<Executor>(), offset_of!(Executor, size_bytes), offset_of!(Executor, context), offset_of!(Executor, thread_count), offset_of!(Executor, reserved), offset_of!(Executor, parallel_for)),
         format!("agpu_activation size={} kind@{} alpha@{} beta@{} reserved@{}\n", size_of::<Activation>(), offset_of!(Activation, kind), offset_of!(Activation, alpha), offset_of!(Activation, beta), offset_of!(Activation, reserved)),
         format!("agpu_matmul_options size={} size_bytes@{} alpha@{} beta@{} executor@{} precision@{} reserved@{}\n", size_of::<MatmulOptions>(), offset_of!(MatmulOptions, size_bytes), offset_of!(MatmulOptions, alpha), offset_of!(MatmulOptions, beta), offset_of!(MatmulOptions, executor), offset_of!(MatmulOptions, precision), offset_of!(MatmulOptions, reserved)),
+        format!("agpu_elementwise_options size={} size_bytes@{} operation@{} compute@{} alpha@{} executor@{}\n", size_of::<ElementwiseOptions>(), offset_of!(ElementwiseOptions, size_bytes), offset_of!(ElementwiseOptions, operation), offset_of!(ElementwiseOptions, compute), offset_of!(ElementwiseOptions, alpha), offset_of!(ElementwiseOptions, executor)),
+        format!("agpu_normalize_options size={} size_bytes@{} operation@{} compute@{} row_axes@{} epsilon@{} executor@{}\n", size_of::<NormalizeOptions>(), offset_of!(NormalizeOptions, size_bytes), offset_of!(NormalizeOptions, operation), offset_of!(NormalizeOptions, compute), offset_of!(NormalizeOptions, row_axes), offset_of!(NormalizeOptions, epsilon), offset_of!(NormalizeOptions, executor)),
         format!("agpu_allocator_options size={} size_bytes@{} kind@{} reserved@{} capacity_bytes@{} min_block_bytes@{}\n", size_of::<AllocatorOptions>(), offset_of!(AllocatorOptions, size_bytes), offset_of!(AllocatorOptions, kind), offset_of!(AllocatorOptions, reserved), offset_of!(AllocatorOptions, capacity_bytes), offset_of!(AllocatorOptions, min_block_bytes)),
         format!("agpu_allocator_stats size={} size_bytes@{} capacity_bytes@{} used_bytes@{} peak_used_bytes@{} largest_free_bytes@{} live_blocks@{} allocations_total@{} frees_total@{} failures_total@{}\n", size_of::<AllocatorStats>(), offset_of!(AllocatorStats, size_bytes), offset_of!(AllocatorStats, capacity_bytes), offset_of!(AllocatorStats, used_bytes), offset_of!(AllocatorStats, peak_used_bytes), offset_of!(AllocatorStats, largest_free_bytes), offset_of!(AllocatorStats, live_blocks), offset_of!(AllocatorStats, allocations_total), offset_of!(AllocatorStats, frees_total), offset_of!(AllocatorStats, failures_total)),
         format!("agpu_math_table size={} size_bytes@{} abi_version@{} reserved@{} abi_hash@{} activation@{} softmax@{} dense_forward@{} adaptive_learning_rate@{} momentum_update@{} last_error@{}\n", size_of::<MathTable>(), offset_of!(MathTable, size_bytes), offset_of!(MathTable, abi_version), offset_of!(MathTable, reserved), offset_of!(MathTable, abi_hash), offset_of!(MathTable, activation), offset_of!(MathTable, softmax), offset_of!(MathTable, dense_forward), offset_of!(MathTable, adaptive_learning_rate), offset_of!(MathTable, momentum_update), offset_of!(MathTable, last_error)),
@@ -294,6 +369,20 @@ pub struct MatrixSymbols {
         out: *mut Tensor,
         activation: *const Activation,
         executor: *const Executor,
+    ) -> Status,
+    /// Tensor operations: any strides, broadcast axes have stride 0, at most 16 axes. Descriptions are validated by the caller (amdgpu-matrix) and * only asserted here. `out` is the very view of an input or shares no memory with any.
+    pub elementwise: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const ElementwiseOptions,
+    ) -> Status,
+    /// Inputs: x, then scale and shift of the shape of a row where given.
+    pub normalize: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const NormalizeOptions,
     ) -> Status,
     /// See `agpu.h`.
     pub allocator_create:
@@ -367,6 +456,28 @@ impl MatrixSymbols {
                     ) -> Status,
                 >(
                     resolve("agpu_matrix_dense_forward").ok_or("agpu_matrix_dense_forward")?,
+                ),
+                elementwise: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const ElementwiseOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_elementwise").ok_or("agpu_matrix_elementwise")?
+                ),
+                normalize: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const NormalizeOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_normalize").ok_or("agpu_matrix_normalize")?
                 ),
                 allocator_create: std::mem::transmute::<
                     *const c_void,

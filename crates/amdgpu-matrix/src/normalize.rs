@@ -1,0 +1,246 @@
+//! Softmax, log-softmax, layer norm and root-mean-square norm.
+
+use std::mem::size_of;
+
+use amdgpu_abi::layout::{
+    NORMALIZE_LAYER_NORM, NORMALIZE_LOG_SOFTMAX, NORMALIZE_RMS_NORM, NORMALIZE_SOFTMAX,
+};
+use amdgpu_abi::{Dtype, ErrorCode, Tensor};
+use amdgpu_telemetry::Boundary;
+
+use crate::elementwise::Described;
+use crate::layout::{Layout, axes_last, resolve_axes};
+use crate::matrix::{Work, crossing};
+use crate::{Error, Matrix, TensorView, TensorViewMut, element};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Normalize {
+    /// `e^(x - max) / sum(e^(x - max))`
+    Softmax,
+    /// `x - max - log(sum(e^(x - max)))`
+    LogSoftmax,
+    /// `(x - mean) / sqrt(variance + epsilon) * scale + shift`
+    LayerNorm,
+    /// `x / sqrt(mean(x^2) + epsilon) * scale`
+    RmsNorm,
+}
+
+/// Operations of one element, as measured against an addition: the exponential leads.
+const COST: u64 = 12;
+
+/// The axes that are normalised together.
+#[derive(Clone, Copy, Debug)]
+pub enum RowAxes<'a> {
+    /// By index; negative ones count from the end.
+    Named(&'a [i64]),
+    /// The last ones, which must have these extents.
+    Last(&'a [i64]),
+}
+
+impl RowAxes<'_> {
+    fn resolve(&self, operation: &str, x: &Layout) -> Result<Vec<usize>, Error> {
+        let axes = match self {
+            Self::Named(axes) => resolve_axes(operation, x.rank(), x.shape(), axes)?,
+            Self::Last(extents) => {
+                if !x.shape().ends_with(extents) {
+                    return Err(Error::refused(
+                        ErrorCode::ShapeMismatch,
+                        format!(
+                            "{operation}: x has shape {:?}, which does not end in the normalised shape {extents:?}",
+                            x.shape()
+                        ),
+                    ));
+                }
+                (x.rank() - extents.len()..x.rank()).collect()
+            }
+        };
+        if axes.is_empty() {
+            return Err(Error::refused(
+                ErrorCode::InvalidArgument,
+                format!("{operation}: no axis is named to normalise over"),
+            ));
+        }
+        Ok(axes)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct NormalizeOptions<'a> {
+    pub axes: RowAxes<'a>,
+    /// Added to the variance or the mean square; not negative.
+    pub epsilon: f64,
+    /// Threads at most; `None` for as many as the pool has.
+    pub thread_limit: Option<u32>,
+}
+
+impl Normalize {
+    pub const ALL: [Self; 4] = [
+        Self::Softmax,
+        Self::LogSoftmax,
+        Self::LayerNorm,
+        Self::RmsNorm,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Softmax => "softmax",
+            Self::LogSoftmax => "log_softmax",
+            Self::LayerNorm => "layer_norm",
+            Self::RmsNorm => "rms_norm",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|operation| operation.name() == name)
+    }
+
+    /// Scale and shift, as far as the operation has them.
+    fn parameter_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Softmax | Self::LogSoftmax => &[],
+            Self::LayerNorm => &["scale", "shift"],
+            Self::RmsNorm => &["scale"],
+        }
+    }
+
+    const fn number(self) -> u32 {
+        match self {
+            Self::Softmax => NORMALIZE_SOFTMAX,
+            Self::LogSoftmax => NORMALIZE_LOG_SOFTMAX,
+            Self::LayerNorm => NORMALIZE_LAYER_NORM,
+            Self::RmsNorm => NORMALIZE_RMS_NORM,
+        }
+    }
+
+    /// Shape and dtype of the result: those of x, integers as float64.
+    #[must_use]
+    pub fn describe(self, x: &TensorView) -> Described {
+        Described {
+            shape: x.shape().to_vec(),
+            dtype: element::as_float(x.dtype()),
+        }
+    }
+}
+
+impl Matrix {
+    /// Normalises `x` over some axes into `out`, which may be `x` itself. `parameters` are scale and shift of the shape of those axes, or
+    /// fewer.
+    ///
+    /// # Errors
+    ///
+    /// `invalid-argument` for axes that do not exist or memory shared with `out`, `shape-mismatch`, `unsupported-dtype`.
+    ///
+    /// ```
+    /// # use amdgpu_matrix::{Matrix, Normalize, NormalizeOptions, RowAxes, TensorView, TensorViewMut};
+    /// # let Ok(matrix) = Matrix::global() else { return Ok(()) };
+    /// let (x, mut out) = ([1.0_f32, 1.0], [0.0_f32; 2]);
+    /// let options = NormalizeOptions { axes: RowAxes::Named(&[-1]), epsilon: 0.0, thread_limit: None };
+    /// let x = TensorView::from_slice(&x, &[2])?;
+    /// matrix.normalize(Normalize::Softmax, &x, &[], &mut TensorViewMut::from_slice(&mut out, &[2])?, &options)?;
+    /// assert_eq!(out, [0.5, 0.5]);
+    /// # Ok::<(), amdgpu_matrix::Error>(())
+    /// ```
+    pub fn normalize(
+        &self,
+        operation: Normalize,
+        x: &TensorView,
+        parameters: &[TensorView],
+        out: &mut TensorViewMut,
+        options: &NormalizeOptions,
+    ) -> Result<(), Error> {
+        static NORMALIZE: Boundary = crossing("agpu_matrix_normalize");
+        let name = operation.name();
+        let input = Layout::of(name, "x", x)?;
+        let target = Layout::of(name, "out", &out.as_view())?;
+        let described = operation.describe(x);
+        target.check_out(name, described.dtype, &described.shape)?;
+        target.check_apart(name, "x", &input, true)?;
+        let axes = options.axes.resolve(name, &input)?;
+        if options.epsilon.is_nan() || options.epsilon < 0.0 {
+            return Err(Error::refused(
+                ErrorCode::InvalidArgument,
+                format!(
+                    "{name}: eps is {}; it must not be negative",
+                    options.epsilon
+                ),
+            ));
+        }
+        let row_shape: Vec<_> = axes.iter().map(|axis| input.shape()[*axis]).collect();
+        let mut layouts = vec![input.permuted(&axes_last(input.rank(), &axes))];
+        for (view, argument) in parameters.iter().zip(operation.parameter_names()) {
+            layouts.push(parameter(
+                name,
+                argument,
+                view,
+                &row_shape,
+                &target,
+                described.dtype,
+            )?);
+        }
+        let turned = target.permuted(&axes_last(input.rank(), &axes));
+        let tensors: Vec<Tensor> = layouts.iter().map(Layout::to_abi).collect();
+        let target_tensor = turned.to_abi();
+        let work = Work {
+            operations: target.len().saturating_mul(COST),
+            dtype: described.dtype,
+            thread_limit: options.thread_limit,
+        };
+        self.run_tensor(&NORMALIZE, &work, |executor| {
+            let given = amdgpu_abi::NormalizeOptions {
+                size_bytes: size_of::<amdgpu_abi::NormalizeOptions>() as u64,
+                operation: operation.number(),
+                compute: element::compute(described.dtype),
+                row_axes: axes.len() as u64,
+                epsilon: options.epsilon,
+                executor,
+            };
+            // SAFETY: the views guarantee the memory behind the tensors; the layouts were checked and live until the call returns.
+            unsafe {
+                (self.symbols.normalize)(
+                    tensors.as_ptr(),
+                    tensors.len() as u64,
+                    &raw const target_tensor,
+                    &raw const given,
+                )
+            }
+        })
+    }
+}
+
+/// A scale or shift: the shape of the normalised axes, and no wider than the result.
+fn parameter(
+    operation: &str,
+    argument: &str,
+    view: &TensorView,
+    row_shape: &[i64],
+    out: &Layout,
+    dtype: Dtype,
+) -> Result<Layout, Error> {
+    let layout = Layout::of(operation, argument, view)?;
+    if layout.shape() != row_shape {
+        return Err(Error::refused(
+            ErrorCode::ShapeMismatch,
+            format!(
+                "{operation}: {argument} has shape {:?}, the normalised axes {row_shape:?}",
+                layout.shape()
+            ),
+        ));
+    }
+    let compute = element::compute(dtype);
+    if element::compute(element::as_float(layout.dtype)).bits > compute.bits {
+        return Err(Error::refused(
+            ErrorCode::UnsupportedDtype,
+            format!(
+                "{operation}: {argument} has dtype {}, which is wider than x computed in {}",
+                element::name(layout.dtype),
+                element::name(compute)
+            ),
+        ));
+    }
+    out.check_apart(operation, argument, &layout, false)?;
+    Ok(layout)
+}

@@ -1,0 +1,151 @@
+"""amdgpu.ops: softmax and normalisations against their definitions in float64."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from amdgpu import _native, errors, ops
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ops_oracle import BFLOAT16, FLOATS, arrange, layouts
+
+EPS = {"float32": 2.0**-23, "float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+def softmax(x, axis):
+    shifted = np.exp(x - x.max(axis, keepdims=True))
+    return shifted / shifted.sum(axis, keepdims=True)
+
+
+def log_softmax(x, axis):
+    shifted = x - x.max(axis, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
+
+
+def layer_norm(x, axes, weight, bias, eps):
+    mean = x.mean(axes, keepdims=True)
+    return (x - mean) / np.sqrt(((x - mean) ** 2).mean(axes, keepdims=True) + eps) * weight + bias
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    st.integers(-4, 3),
+    layouts,
+    st.sampled_from(FLOATS),
+    st.sampled_from(["softmax", "log_softmax"]),
+)
+def test_softmax_over_any_axis_of_any_layout(shape, axis, layout, dtype, name):
+    axis %= len(shape)
+    rng = np.random.default_rng(sum(shape))
+    x = arrange((rng.standard_normal(shape) * 4).astype(dtype), layout)
+    expected = {"softmax": softmax, "log_softmax": log_softmax}[name](x.astype(np.float64), axis)
+    result = getattr(ops, name)(x, axis)
+    assert result.dtype == dtype
+    assert result.shape == x.shape
+    # The difference from the maximum is rounded before the exponential, which turns its size into a relative error.
+    distance = np.abs(x.astype(np.float64) - x.astype(np.float64).max(axis, keepdims=True))
+    factor = np.abs(expected) * (8 + distance) if name == "softmax" else 8 * (1 + np.abs(expected))
+    bound = EPS[dtype.name] * factor + float(ml_dtypes.finfo(dtype).smallest_subnormal)
+    assert (np.abs(result.astype(np.float64) - expected) <= bound).all()
+
+
+@pytest.mark.parametrize("columns", [1, 15, 16, 17, 1000, 4096, 4097, 100_000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_softmax_sum_to_one(columns, dtype, rng):
+    x = (rng.standard_normal((3, columns)) * 5).astype(dtype)
+    result = ops.softmax(x)
+    expected = softmax(x.astype(np.float64), -1)
+    distance = x.max(-1, keepdims=True).astype(np.float64) - x
+    assert (np.abs(result - expected) <= (6 + distance) * np.finfo(dtype).eps * expected).all()
+    np.testing.assert_allclose(result.astype(np.float64).sum(-1), 1, rtol=8 * np.finfo(dtype).eps)
+
+
+def test_special_values_stay_within_their_row():
+    inf, nan = np.inf, np.nan
+    x = np.float32([[0, inf, 0], [-inf, 0, 0], [0, nan, 1], [-inf, -inf, -inf], [3e38, -3e38, 0], [1, 1, 1]])
+    with np.errstate(invalid="ignore"):
+        expected = softmax(x.astype(np.float64), -1)
+    np.testing.assert_allclose(ops.softmax(x), expected, rtol=1e-6)
+    np.testing.assert_array_equal(np.isnan(ops.log_softmax(x)).all(-1), [True, False, True, True, False, False])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 8), min_size=1, max_size=4),
+    st.integers(1, 4),
+    layouts,
+    st.sampled_from(FLOATS),
+    st.sampled_from(["none", "weight", "bias", "both"]),
+)
+def test_layer_norm_over_the_last_axes(shape, normalized, layout, dtype, parameters):
+    normalized = min(normalized, len(shape))
+    extents = tuple(shape[len(shape) - normalized :])
+    rng = np.random.default_rng(sum(shape))
+    x = arrange((rng.standard_normal(shape) * 2 + 1).astype(dtype), layout)
+    weight = rng.standard_normal(extents).astype(dtype) if parameters in ("weight", "both") else None
+    bias = rng.standard_normal(extents).astype(dtype) if parameters in ("bias", "both") else None
+    axes = tuple(range(len(shape) - normalized, len(shape)))
+    wide = [1.0 if weight is None else weight.astype(np.float64), 0.0 if bias is None else bias.astype(np.float64)]
+    expected = layer_norm(x.astype(np.float64), axes, *wide, 1e-2)
+    result = ops.layer_norm(x, extents, weight, bias, 1e-2)
+    assert result.dtype == dtype
+    bound = 40 * EPS[dtype.name] * (1 + np.abs(wide[0])) * (1 + np.abs(expected))
+    assert (np.abs(result.astype(np.float64) - expected) <= bound).all()
+
+
+def test_norms_of_long_rows(rng):
+    x = (rng.standard_normal((5, 10_001)) + 100).astype(np.float32)
+    np.testing.assert_allclose(ops.layer_norm(x, 10_001), layer_norm(x.astype(np.float64), -1, 1, 0, 1e-5), atol=2e-5)
+    weight = rng.standard_normal(10_001).astype(np.float32)
+    expected = x / np.sqrt((x.astype(np.float64) ** 2).mean(-1, keepdims=True) + 1e-6) * weight
+    np.testing.assert_allclose(ops.rms_norm(x, 10_001, weight), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 7])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_any_number_of_threads_gives_the_same_bits(threads, order, rng):
+    x = np.asarray(rng.standard_normal((101, 301)).astype(np.float32), order=order)
+    one = _native.normalize("softmax", x, (), (-1,), threads=1)
+    assert _native.normalize("softmax", x, (), (-1,), threads=threads).tobytes() == one.tobytes()
+
+
+def test_out_may_be_the_input(rng):
+    x = rng.standard_normal((7, 33)).astype(np.float32)
+    expected = ops.softmax(x)
+    assert ops.softmax(x, out=x) is x
+    np.testing.assert_array_equal(x, expected)
+    x = rng.standard_normal((33, 7)).astype(np.float32).T
+    expected = ops.layer_norm(x, 33)
+    ops.layer_norm(x, 33, out=x)
+    np.testing.assert_array_equal(x, expected)
+
+
+def test_bad_arguments_are_refused():
+    x = np.zeros((2, 3), np.float32)
+    with pytest.raises(errors.InvalidArgumentError, match=r"softmax: axis 2 is out of range for x of shape \[2, 3\]"):
+        ops.softmax(x, 2)
+    with pytest.raises(errors.InvalidArgumentError, match="axis -1 is out of range"):
+        ops.softmax(np.float32(1))
+    with pytest.raises(errors.InvalidTypeError, match=r"axis is 1\.5"):
+        ops.softmax(x, 1.5)
+    with pytest.raises(errors.ShapeMismatchError, match=r"does not end in the normalised shape \[4\]"):
+        ops.layer_norm(x, 4)
+    with pytest.raises(errors.ShapeMismatchError, match=r"scale has shape \[2\]"):
+        ops.layer_norm(x, 3, np.ones(2, np.float32))
+    with pytest.raises(errors.UnsupportedDtypeError, match="wider than x"):
+        ops.layer_norm(x, 3, np.ones(3))
+    with pytest.raises(errors.InvalidArgumentError, match="eps is -1"):
+        ops.layer_norm(x, 3, eps=-1.0)
+    with pytest.raises(errors.InvalidArgumentError, match="no axis"):
+        ops.layer_norm(x, ())
+    with pytest.raises(errors.InvalidArgumentError, match="share memory"):
+        ops.softmax(x[:, ::-1], out=x)
+    with pytest.raises(errors.UnsupportedDtypeError):
+        ops.softmax(np.zeros(3, complex))
+
+
+def test_integers_and_empty_arrays():
+    assert ops.softmax(np.array([1, 1])).tolist() == [0.5, 0.5]
+    assert ops.softmax(np.zeros((0, 3), np.float32)).shape == (0, 3)
+    assert ops.softmax(np.zeros((3, 0), np.float32)).shape == (3, 0)
+    assert ops.softmax(np.ones((2, 2), BFLOAT16)).dtype == BFLOAT16

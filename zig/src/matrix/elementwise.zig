@@ -1,0 +1,167 @@
+//! Elementwise operations on tensors with any strides: out = operation(inputs...), all of the shape of out (an axis that is broadcast has
+//! stride 0). Inputs were validated in Rust; `out` may be the very view of an input, else it shares no memory with any.
+//!
+//! The index space is cut into tiles that stay in the first cache. Operands that are not adjacent there, or not of the type that is computed
+//! in, pass through a buffer.
+
+const std = @import("std");
+const abi = @import("../abi.zig");
+const status = @import("../status.zig");
+const generic = @import("generic");
+const parallel = @import("parallel.zig");
+const strided = @import("strided.zig");
+const tensor_kernels = @import("tensor_kernels.zig");
+
+const kernel = generic.elementwise_kernel;
+const View = strided.View;
+
+comptime {
+    for (std.meta.fieldNames(kernel.Operation)) |name| {
+        std.debug.assert(@backingInt(@field(kernel.Operation, name)) == @field(abi, "elementwise_" ++ name));
+    }
+}
+
+/// `out`, then the inputs.
+const operand_count = 1 + kernel.max_inputs;
+const Space = strided.Space(operand_count);
+
+/// Elements of a tile: five operands of eight bytes stay within the first cache.
+const tile_len = 512;
+/// Elements that one piece of work holds: about two microseconds of the cheapest operation.
+const piece_len = 16 * tile_len;
+/// From this many elements on, tiles are cut within the innermost axis, where operands need no buffer.
+const long_row = 64;
+
+pub fn elementwise(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.ElementwiseOptions) abi.Status {
+    const given = options.?;
+    const operation = std.enums.fromInt(kernel.Operation, given.operation).?;
+    std.debug.assert(input_count == kernel.arity(operation));
+    var views: [operand_count]View = @splat(View.of(out.?));
+    for (0..input_count) |k| views[1 + k] = View.of(&inputs.?[k]);
+    const outcome = switch (given.compute.code) {
+        abi.dtype_float => if (given.compute.bits == 32) run(f32, operation, &views, given) else run(f64, operation, &views, given),
+        else => if (given.compute.bits == 32) run(i32, operation, &views, given) else run(i64, operation, &views, given),
+    };
+    outcome catch return status.fail(abi.errors.internal, "the executor could not run the pieces of an elementwise operation", .{});
+    return abi.ok;
+}
+
+fn run(comptime T: type, operation: kernel.Operation, views: *const [operand_count]View, given: *const abi.ElementwiseOptions) parallel.Error!void {
+    try runWith(T, tensor_kernels.table(T), operation, views, if (comptime generic.storage.isInteger(T)) 0 else @floatCast(given.alpha), given.executor);
+}
+
+/// With the routines of a given instruction set, which this CPU must have.
+pub fn runWith(
+    comptime T: type,
+    table: *const generic.tensor_table.Table(T),
+    operation: kernel.Operation,
+    views: *const [operand_count]View,
+    alpha: T,
+    executor: ?*const abi.Executor,
+) parallel.Error!void {
+    if (views[0].len() == 0) return;
+    var job: Job(T) = .{
+        .table = table,
+        .operation = operation,
+        .count = kernel.arity(operation),
+        .alpha = alpha,
+        .views = views,
+        .space = .of(.{ &views[0], &views[1], &views[2], &views[3], &views[4] }),
+        .total = views[0].len(),
+    };
+    job.space.sort();
+    job.space.coalesce();
+    job.cuts_rows = job.space.innerLen() >= long_row;
+    for (0..operand_count) |k| {
+        job.adjacent[k] = if (job.cuts_rows) job.space.innerStride(k) == 1 else job.space.isDense(k);
+        job.splat[k] = if (job.cuts_rows) job.space.innerStride(k) == 0 else job.space.isSplat(k);
+    }
+    try parallel.run(executor, (job.total + piece_len - 1) / piece_len, Job(T), &job);
+}
+
+fn Job(comptime T: type) type {
+    return struct {
+        table: *const generic.tensor_table.Table(T),
+        operation: kernel.Operation,
+        count: usize,
+        alpha: T,
+        views: *const [operand_count]View,
+        space: Space,
+        total: usize,
+        /// Whether a tile lies within one run of the innermost axis.
+        cuts_rows: bool = false,
+        /// Whether the elements of a tile are adjacent, or all the same element.
+        adjacent: [operand_count]bool = @splat(false),
+        splat: [operand_count]bool = @splat(false),
+
+        const Self = @This();
+        const Buffers = [operand_count][tile_len]T;
+
+        pub fn run(job: *const Self, begin: usize, end: usize) void {
+            var buffers: Buffers align(64) = undefined;
+            var flat = begin * piece_len;
+            const last = @min(end * piece_len, job.total);
+            const inner = job.space.innerLen();
+            while (flat < last) {
+                const rest = last - flat;
+                const len = @min(tile_len, if (job.cuts_rows) @min(rest, inner - flat % inner) else rest);
+                job.tile(&buffers, flat, len);
+                flat += len;
+            }
+        }
+
+        fn tile(job: *const Self, buffers: *Buffers, flat: usize, len: usize) void {
+            var step: kernel.Run(T) = .{
+                .operation = job.operation,
+                .inputs = undefined,
+                .out = undefined,
+                .len = len,
+                .alpha = job.alpha,
+            };
+            for (0..job.count) |input| step.inputs[input] = job.read(1 + input, &buffers[1 + input], flat, len);
+            const out = &job.views[0];
+            const is_predicate = kernel.isPredicate(job.operation);
+            const is_ready = if (is_predicate) out.storage == .bool or out.storage == .u8 else out.storage.is(T);
+            if (is_ready and job.adjacent[0]) {
+                step.out = @ptrFromInt(strided.addressAt(out, job.space.offset(0, flat)));
+                return job.table.elementwise(&step);
+            }
+            step.out = @ptrCast(&buffers[0]);
+            job.table.elementwise(&step);
+            if (is_predicate) widenTruth(&buffers[0], len);
+            var walk = job.space.walk(0, flat);
+            strided.writeElements(T, job.table, out, &walk, len, &buffers[0]);
+        }
+
+        /// Bytes at the beginning of the buffer become values, the last first.
+        fn widenTruth(buffer: *[tile_len]T, len: usize) void {
+            const bytes: [*]const u8 = @ptrCast(buffer);
+            var i = len;
+            while (i > 0) {
+                i -= 1;
+                const truth = bytes[i];
+                buffer[i] = if (truth != 0) 1 else 0;
+            }
+        }
+
+        fn read(job: *const Self, k: usize, buffer: *[tile_len]T, flat: usize, len: usize) kernel.Input(T) {
+            const view = &job.views[k];
+            if (job.splat[k]) {
+                job.table.load(&.{
+                    .storage = view.storage,
+                    .address = strided.addressAt(view, job.space.offset(k, flat)),
+                    .step = 0,
+                    .len = job.table.lanes,
+                    .target = buffer,
+                });
+                return .{ .ptr = buffer, .mask = 0 };
+            }
+            if (job.adjacent[k] and view.storage.is(T)) {
+                return .{ .ptr = @ptrFromInt(strided.addressAt(view, job.space.offset(k, flat))), .mask = std.math.maxInt(usize) };
+            }
+            var walk = job.space.walk(k, flat);
+            strided.readElements(T, job.table, view, &walk, len, buffer);
+            return .{ .ptr = buffer, .mask = std.math.maxInt(usize) };
+        }
+    };
+}

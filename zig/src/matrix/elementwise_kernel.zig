@@ -1,0 +1,270 @@
+//! Elementwise operations on runs of values in the type that is computed in.
+//!
+//! A value's result does not depend on where it stands in a run nor on the instruction set: nothing is fused, and the last few values of a
+//! run go through the same vector code.
+
+const std = @import("std");
+const elementary = @import("elementary.zig");
+const storage = @import("storage.zig");
+
+/// Numbered as in agpu.h; elementwise.zig asserts that.
+pub const Operation = enum(u32) {
+    identity = 0,
+    negative = 1,
+    absolute = 2,
+    sign = 3,
+    square = 4,
+    reciprocal = 5,
+    sqrt = 6,
+    exp = 7,
+    expm1 = 8,
+    log = 9,
+    log1p = 10,
+    erf = 11,
+    tanh = 12,
+    sigmoid = 13,
+    relu = 14,
+    leaky_relu = 15,
+    elu = 16,
+    gelu = 17,
+    gelu_tanh = 18,
+    silu = 19,
+    softplus = 20,
+    floor = 21,
+    ceil = 22,
+    trunc = 23,
+    rint = 24,
+    isnan = 25,
+    isinf = 26,
+    isfinite = 27,
+    logical_not = 28,
+    add = 29,
+    subtract = 30,
+    multiply = 31,
+    divide = 32,
+    maximum = 33,
+    minimum = 34,
+    equal = 35,
+    not_equal = 36,
+    less = 37,
+    less_equal = 38,
+    greater = 39,
+    greater_equal = 40,
+    logical_and = 41,
+    logical_or = 42,
+    where = 43,
+    clip = 44,
+    standardize = 45,
+};
+
+pub const max_inputs = 4;
+
+pub fn arity(operation: Operation) usize {
+    return switch (operation) {
+        .standardize => 4,
+        .where, .clip => 3,
+        .add, .subtract, .multiply, .divide, .maximum, .minimum => 2,
+        .equal, .not_equal, .less, .less_equal, .greater, .greater_equal, .logical_and, .logical_or => 2,
+        else => 1,
+    };
+}
+
+/// Whether results are truth values, stored as bytes 0 and 1.
+pub fn isPredicate(operation: Operation) bool {
+    return switch (operation) {
+        .isnan, .isinf, .isfinite, .logical_not, .logical_and, .logical_or => true,
+        .equal, .not_equal, .less, .less_equal, .greater, .greater_equal => true,
+        else => false,
+    };
+}
+
+/// Operations that exist for integers, too.
+fn appliesTo(comptime T: type, comptime operation: Operation) bool {
+    if (!storage.isInteger(T)) return true;
+    return switch (operation) {
+        .identity, .negative, .absolute, .sign, .square, .relu => true,
+        .add, .subtract, .multiply, .maximum, .minimum, .where, .clip => true,
+        .isnan, .isinf, .isfinite => false,
+        else => isPredicate(operation),
+    };
+}
+
+/// One operand of a run: element i is at `ptr[i & mask]`. With `mask` zero, one value stands in every lane of a vector at `ptr`.
+pub fn Input(comptime T: type) type {
+    return struct { ptr: [*]const T, mask: usize };
+}
+
+/// out[i] = operation(inputs[0][i], ...).
+pub fn Run(comptime T: type) type {
+    return struct {
+        operation: Operation,
+        inputs: [max_inputs]Input(T),
+        /// Values of T, or bytes for predicates.
+        out: [*]u8,
+        len: usize,
+        /// Slope of leaky_relu, scale of elu.
+        alpha: T,
+    };
+}
+
+pub inline fn apply(comptime T: type, comptime lanes: comptime_int, run: *const Run(T)) void {
+    // Every operation is compiled here, each with the series of its functions.
+    @setEvalBranchQuota(100_000);
+    switch (run.operation) {
+        inline else => |operation| if (comptime appliesTo(T, operation)) loop(T, lanes, operation, run) else unreachable,
+    }
+}
+
+inline fn loop(comptime T: type, comptime lanes: comptime_int, comptime operation: Operation, run: *const Run(T)) void {
+    const Result = if (comptime isPredicate(operation)) u8 else T;
+    const count = comptime arity(operation);
+    const out: [*]Result = @ptrCast(@alignCast(run.out));
+    const alpha: @Vector(lanes, T) = @splat(run.alpha);
+    var values: [count]@Vector(lanes, T) = undefined;
+    var i: usize = 0;
+    while (i + lanes <= run.len) : (i += lanes) {
+        inline for (0..count) |k| values[k] = (run.inputs[k].ptr + (i & run.inputs[k].mask))[0..lanes].*;
+        out[i..][0..lanes].* = compute(T, lanes, operation, values, alpha);
+    }
+    const rest = run.len - i;
+    if (rest == 0) return;
+    inline for (0..count) |k| {
+        var padded: [lanes]T = @splat(1);
+        for (0..rest) |lane| padded[lane] = run.inputs[k].ptr[(i + lane) & run.inputs[k].mask];
+        values[k] = padded;
+    }
+    const last: [lanes]Result = compute(T, lanes, operation, values, alpha);
+    for (0..rest) |lane| out[i + lane] = last[lane];
+}
+
+fn Computed(comptime T: type, comptime lanes: comptime_int, comptime operation: Operation) type {
+    return @Vector(lanes, if (isPredicate(operation)) u8 else T);
+}
+
+inline fn compute(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime operation: Operation,
+    values: [arity(operation)]@Vector(lanes, T),
+    alpha: @Vector(lanes, T),
+) Computed(T, lanes, operation) {
+    if (comptime isPredicate(operation)) return @intFromBool(predicate(T, lanes, operation, values));
+    if (comptime storage.isInteger(T)) return integer(T, lanes, operation, values);
+    const V = @Vector(lanes, T);
+    const zero: V = @splat(0);
+    const one: V = @splat(1);
+    const x = values[0];
+    return switch (operation) {
+        .identity => x,
+        .negative => -x,
+        .absolute => @abs(x),
+        .sign => @select(T, x > zero, one, @select(T, x < zero, -one, x)),
+        .square => x * x,
+        .reciprocal => one / x,
+        .sqrt => @sqrt(x),
+        .exp => elementary.exp(V, x),
+        .expm1 => elementary.expm1(V, x),
+        .log => elementary.log(V, x),
+        .log1p => elementary.log1p(V, x),
+        .erf => elementary.erf(V, x),
+        .tanh => elementary.tanh(V, x),
+        .sigmoid => elementary.sigmoid(V, x),
+        .relu => @select(T, x < zero, zero, x),
+        .leaky_relu => @select(T, x < zero, alpha * x, x),
+        .elu => @select(T, x < zero, alpha * elementary.expm1(V, @min(x, zero)), x),
+        .gelu => elementary.gelu(V, x),
+        .gelu_tanh => elementary.geluTanh(V, x),
+        .silu => x * elementary.sigmoid(V, x),
+        .softplus => elementary.softplus(V, x),
+        .floor => @floor(x),
+        .ceil => @ceil(x),
+        .trunc => @trunc(x),
+        .rint => roundEven(T, lanes, x),
+        .add => x + values[1],
+        .subtract => x - values[1],
+        .multiply => x * values[1],
+        .divide => x / values[1],
+        .maximum => maximum(T, lanes, x, values[1]),
+        .minimum => minimum(T, lanes, x, values[1]),
+        .where => @select(T, x != zero, values[1], values[2]),
+        .clip => minimum(T, lanes, maximum(T, lanes, x, values[1]), values[2]),
+        .standardize => (x - values[1]) * values[2] + values[3],
+        else => comptime unreachable,
+    };
+}
+
+/// The larger; NaN when either is, as IEEE 754-2019 `maximum`, but of zeros of both signs the first.
+pub inline fn maximum(comptime T: type, comptime lanes: comptime_int, x: @Vector(lanes, T), y: @Vector(lanes, T)) @Vector(lanes, T) {
+    return @select(T, x != x, x, @select(T, x >= y, x, y));
+}
+
+pub inline fn minimum(comptime T: type, comptime lanes: comptime_int, x: @Vector(lanes, T), y: @Vector(lanes, T)) @Vector(lanes, T) {
+    return @select(T, x != x, x, @select(T, x <= y, x, y));
+}
+
+/// To the nearest integer, ties to even: adding 2^mantissa bits leaves no place for a fraction.
+inline fn roundEven(comptime T: type, comptime lanes: comptime_int, x: @Vector(lanes, T)) @Vector(lanes, T) {
+    const V = @Vector(lanes, T);
+    const limit: V = @splat(1.0 / std.math.floatEps(T));
+    const magnitude = @abs(x);
+    const rounded = (magnitude + limit) - limit;
+    const Bits = @Vector(lanes, @Int(.unsigned, @bitSizeOf(T)));
+    const sign: Bits = @splat(1 << (@bitSizeOf(T) - 1));
+    const signed: V = @bitCast(@as(Bits, @bitCast(rounded)) | (@as(Bits, @bitCast(x)) & sign));
+    return @select(T, magnitude < limit, signed, x);
+}
+
+/// Wraps as the machine's integers do.
+inline fn integer(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime operation: Operation,
+    values: [arity(operation)]@Vector(lanes, T),
+) @Vector(lanes, T) {
+    const V = @Vector(lanes, T);
+    const zero: V = @splat(0);
+    const one: V = @splat(1);
+    const x = values[0];
+    return switch (operation) {
+        .identity => x,
+        .negative => zero -% x,
+        .absolute => @select(T, x < zero, zero -% x, x),
+        .sign => @select(T, x > zero, one, @select(T, x < zero, zero -% one, zero)),
+        .square => x *% x,
+        .relu => @max(x, zero),
+        .add => x +% values[1],
+        .subtract => x -% values[1],
+        .multiply => x *% values[1],
+        .maximum => @max(x, values[1]),
+        .minimum => @min(x, values[1]),
+        .where => @select(T, x != zero, values[1], values[2]),
+        .clip => @min(@max(x, values[1]), values[2]),
+        else => comptime unreachable,
+    };
+}
+
+inline fn predicate(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime operation: Operation,
+    values: [arity(operation)]@Vector(lanes, T),
+) @Vector(lanes, bool) {
+    const V = @Vector(lanes, T);
+    const zero: V = @splat(0);
+    const x = values[0];
+    return switch (operation) {
+        .isnan => x != x,
+        .isinf => @abs(x) == @as(V, @splat(std.math.inf(T))),
+        .isfinite => @abs(x) < @as(V, @splat(std.math.inf(T))),
+        .logical_not => x == zero,
+        .equal => x == values[1],
+        .not_equal => x != values[1],
+        .less => x < values[1],
+        .less_equal => x <= values[1],
+        .greater => x > values[1],
+        .greater_equal => x >= values[1],
+        .logical_and => @select(bool, x != zero, values[1] != zero, @as(@Vector(lanes, bool), @splat(false))),
+        .logical_or => @select(bool, x != zero, x != zero, values[1] != zero),
+        else => comptime unreachable,
+    };
+}

@@ -1,0 +1,187 @@
+//! Elementwise operations and normalisations on every instruction set of this machine, against scalar functions.
+
+const std = @import("std");
+const generic = @import("generic");
+const abi = @import("../abi.zig");
+const elementwise = @import("elementwise.zig");
+const kernels = @import("kernels.zig");
+const normalize = @import("normalize.zig");
+const strided = @import("strided.zig");
+const tensor_kernels = @import("tensor_kernels.zig");
+const test_support = @import("test_support.zig");
+
+const kernel = generic.elementwise_kernel;
+const View = strided.View;
+
+fn viewOf(comptime T: type, values: []T, shape: []const usize, strides: []const isize) View {
+    var view: View = .{ .storage = .of(T), .address = @intFromPtr(values.ptr), .rank = shape.len, .shape = @splat(1), .strides = @splat(0) };
+    for (shape, strides, 0..) |extent, stride, axis| {
+        view.shape[axis] = extent;
+        view.strides[axis] = stride;
+    }
+    return view;
+}
+
+/// The scalar twin, in float64; null where the language has no such function.
+fn scalar(operation: kernel.Operation, x: f64, y: f64) ?f64 {
+    return switch (operation) {
+        .identity => x,
+        .negative => -x,
+        .absolute => @abs(x),
+        .square => x * x,
+        .reciprocal => 1 / x,
+        .sqrt => @sqrt(x),
+        .exp => @exp(x),
+        .expm1 => std.math.expm1(x),
+        .log => @log(x),
+        .log1p => std.math.log1p(x),
+        .tanh => std.math.tanh(x),
+        .sigmoid => 1 / (1 + @exp(-x)),
+        .relu => @max(x, 0),
+        .silu => x / (1 + @exp(-x)),
+        .floor => @floor(x),
+        .ceil => @ceil(x),
+        .trunc => @trunc(x),
+        .add => x + y,
+        .subtract => x - y,
+        .multiply => x * y,
+        .divide => x / y,
+        .maximum => @max(x, y),
+        .minimum => @min(x, y),
+        else => null,
+    };
+}
+
+fn expectClose(comptime T: type, operation: kernel.Operation, expected: f64, actual: T, x: T) !void {
+    if (std.math.isNan(expected) and std.math.isNan(actual)) return;
+    const tolerance = 8 * std.math.floatEps(T) * (@abs(expected) + std.math.floatMin(T));
+    if (@abs(expected - actual) <= tolerance) return;
+    std.debug.print("{t}({d}) is {d}, not {d}\n", .{ operation, x, actual, expected });
+    return error.TestUnexpectedResult;
+}
+
+fn testOperations(comptime T: type) !void {
+    const allocator = std.testing.allocator;
+    const rows = 7;
+    const columns = 131;
+    const count = rows * columns;
+    var random: std.Random.DefaultPrng = .init(11);
+    const rng = random.random();
+    const x = try allocator.alloc(T, 2 * count);
+    defer allocator.free(x);
+    const y = try allocator.alloc(T, columns);
+    defer allocator.free(y);
+    for (x) |*value| value.* = rng.floatNorm(T) * 3;
+    for (y) |*value| value.* = rng.floatNorm(T) * 3;
+    var results: [4][]T = undefined;
+    for (&results) |*result| result.* = try allocator.alloc(T, count);
+    defer for (results) |result| allocator.free(result);
+
+    inline for (comptime std.enums.values(kernel.Operation)) |operation| {
+        if (comptime kernel.isPredicate(operation) or kernel.arity(operation) > 2) continue;
+        for (kernels.available(), 0..) |set, which| {
+            const result = results[which];
+            // x has gaps, y is one row for all, the result is written by columns.
+            const views = [_]View{
+                viewOf(T, result, &.{ rows, columns }, &.{ 1, rows }),
+                viewOf(T, x, &.{ rows, columns }, &.{ 2 * columns, 2 }),
+                viewOf(T, y, &.{ rows, columns }, &.{ 0, 1 }),
+                viewOf(T, y, &.{ rows, columns }, &.{ 0, 1 }),
+                viewOf(T, y, &.{ rows, columns }, &.{ 0, 1 }),
+            };
+            const executor = test_support.executor(3);
+            try elementwise.runWith(T, tensor_kernels.tableOf(T, set), operation, &views, 0.5, &executor);
+            for (0..rows) |i| for (0..columns) |j| {
+                const input = x[(i * columns + j) * 2];
+                const expected = scalar(operation, input, y[j]) orelse continue;
+                try expectClose(T, operation, expected, result[j * rows + i], input);
+            };
+            // Nothing is fused, so every instruction set gives the same bits.
+            try std.testing.expectEqualSlices(u8, std.mem.sliceAsBytes(results[0]), std.mem.sliceAsBytes(result));
+        }
+    }
+}
+
+test "elementwise operations agree with scalar functions and between instruction sets" {
+    try testOperations(f32);
+    try testOperations(f64);
+}
+
+fn testRows(comptime T: type) !void {
+    const allocator = std.testing.allocator;
+    const rows = 5;
+    const columns = 203;
+    var random: std.Random.DefaultPrng = .init(12);
+    const rng = random.random();
+    const x = try allocator.alloc(T, rows * columns);
+    defer allocator.free(x);
+    const out = try allocator.alloc(T, rows * columns);
+    defer allocator.free(out);
+    for (x) |*value| value.* = rng.floatNorm(T) * 3;
+    for (kernels.available()) |set| {
+        for ([_]generic.row_kernel.Operation{ .softmax, .log_softmax, .layer_norm, .rms_norm }) |operation| {
+            for ([_][2]isize{ .{ columns, 1 }, .{ 1, rows } }) |strides| {
+                const problem: normalize.Problem = .{
+                    .operation = operation,
+                    .x = viewOf(T, x, &.{ rows, columns }, &strides),
+                    .out = viewOf(T, out, &.{ rows, columns }, &strides),
+                    .row_axes = 1,
+                    .epsilon = 1e-3,
+                };
+                try normalize.runWith(T, tensor_kernels.tableOf(T, set), &problem, null);
+                for (0..rows) |row| try checkRow(T, operation, &problem, row);
+            }
+        }
+    }
+}
+
+fn checkRow(comptime T: type, operation: generic.row_kernel.Operation, problem: *const normalize.Problem, row: usize) !void {
+    const columns = problem.x.shape[1];
+    var largest: f64 = -std.math.inf(f64);
+    var sum: f64 = 0;
+    var squares: f64 = 0;
+    for (0..columns) |j| {
+        const value: f64 = at(T, &problem.x, row, j);
+        largest = @max(largest, value);
+        sum += value;
+        squares += value * value;
+    }
+    const count: f64 = @floatFromInt(columns);
+    const mean = sum / count;
+    var powers: f64 = 0;
+    var deviations: f64 = 0;
+    for (0..columns) |j| {
+        const value: f64 = at(T, &problem.x, row, j);
+        powers += @exp(value - largest);
+        deviations += (value - mean) * (value - mean);
+    }
+    for (0..columns) |j| {
+        const value: f64 = at(T, &problem.x, row, j);
+        const expected = switch (operation) {
+            .softmax => @exp(value - largest) / powers,
+            .log_softmax => value - largest - @log(powers),
+            .layer_norm => (value - mean) / @sqrt(deviations / count + 1e-3),
+            .rms_norm => value / @sqrt(squares / count + 1e-3),
+        };
+        try std.testing.expectApproxEqAbs(expected, at(T, &problem.out, row, j), 40 * std.math.floatEps(T) * (1 + @abs(expected)));
+    }
+}
+
+fn at(comptime T: type, view: *const View, row: usize, column: usize) T {
+    const offset = @as(isize, @intCast(row)) * view.strides[0] + @as(isize, @intCast(column)) * view.strides[1];
+    const ptr: *const T = @ptrFromInt(strided.addressAt(view, offset));
+    return ptr.*;
+}
+
+test "normalisations agree with their definitions on every instruction set and layout" {
+    try testRows(f32);
+    try testRows(f64);
+}
+
+test "a refusing executor is reported" {
+    var x: [100_000]f32 = @splat(1);
+    const view = viewOf(f32, &x, &.{x.len}, &.{1});
+    const views: [5]View = @splat(view);
+    const table = tensor_kernels.table(f32);
+    try std.testing.expectError(error.ExecutorFailed, elementwise.runWith(f32, table, .negative, &views, 0, &test_support.broken_executor));
+}

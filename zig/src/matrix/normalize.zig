@@ -1,0 +1,169 @@
+//! Softmax, log-softmax, layer norm and root-mean-square norm over the last `row_axes` axes of tensors with any strides.
+//!
+//! Inputs are x and, for the norms, as many of scale and shift as there are, of the shape of a row. They were validated in Rust; `out` may be
+//! the very view of x, else it shares no memory with any input.
+
+const std = @import("std");
+const abi = @import("../abi.zig");
+const status = @import("../status.zig");
+const generic = @import("generic");
+const parallel = @import("parallel.zig");
+const strided = @import("strided.zig");
+const tensor_kernels = @import("tensor_kernels.zig");
+const workspace = @import("workspace.zig");
+
+const row_kernel = generic.row_kernel;
+const View = strided.View;
+const Space = strided.Space(2);
+
+comptime {
+    for (std.meta.fieldNames(row_kernel.Operation)) |name| {
+        std.debug.assert(@backingInt(@field(row_kernel.Operation, name)) == @field(abi, "normalize_" ++ name));
+    }
+}
+
+/// What a call normalises.
+pub const Problem = struct {
+    operation: row_kernel.Operation,
+    x: View,
+    out: View,
+    scale: ?View = null,
+    shift: ?View = null,
+    row_axes: usize,
+    epsilon: f64 = 0,
+};
+
+pub const Error = error{OutOfMemory} || parallel.Error;
+
+pub fn normalize(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.NormalizeOptions) abi.Status {
+    const given = options.?;
+    std.debug.assert(input_count >= 1 and input_count <= 3);
+    const problem: Problem = .{
+        .operation = std.enums.fromInt(row_kernel.Operation, given.operation).?,
+        .x = .of(&inputs.?[0]),
+        .out = .of(out.?),
+        .scale = if (input_count > 1) .of(&inputs.?[1]) else null,
+        .shift = if (input_count > 2) .of(&inputs.?[2]) else null,
+        .row_axes = given.row_axes,
+        .epsilon = given.epsilon,
+    };
+    const outcome = if (given.compute.bits == 32) run(f32, &problem, given.executor) else run(f64, &problem, given.executor);
+    outcome catch |failure| return report(failure);
+    return abi.ok;
+}
+
+pub fn report(failure: Error) abi.Status {
+    return switch (failure) {
+        error.OutOfMemory => status.fail(abi.errors.out_of_memory, "no memory for the rows of a normalisation", .{}),
+        error.ExecutorFailed => status.fail(abi.errors.internal, "the executor could not run the rows of a normalisation", .{}),
+    };
+}
+
+fn run(comptime T: type, problem: *const Problem, executor: ?*const abi.Executor) Error!void {
+    return runWith(T, tensor_kernels.table(T), problem, executor);
+}
+
+/// With the routines of a given instruction set, which this CPU must have.
+pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const Problem, executor: ?*const abi.Executor) Error!void {
+    if (problem.x.len() == 0) return;
+    const outer_rank = problem.x.rank - problem.row_axes;
+    const row_parts = [2]View{ problem.out.axes(outer_rank, problem.row_axes), problem.x.axes(outer_rank, problem.row_axes) };
+    const outer_parts = [2]View{ problem.out.axes(0, outer_rank), problem.x.axes(0, outer_rank) };
+    var job: Job(T) = .{
+        .table = table,
+        .problem = problem,
+        .rows = .of(.{ &outer_parts[0], &outer_parts[1] }),
+        .row = .of(.{ &row_parts[0], &row_parts[1] }),
+        .row_count = outer_parts[0].len(),
+        .row_len = row_parts[0].len(),
+    };
+    job.rows.sort();
+    job.row.coalesce();
+    for (0..2) |k| job.is_ready[k] = job.row.isDense(k) and row_parts[k].storage.is(T);
+
+    // Scale, shift, and a row for each piece where `out` cannot hold it.
+    const threads = parallel.threadCount(executor);
+    const pieces = if (threads == 1) 1 else @min(job.row_count, 4 * threads);
+    const padded_len = std.mem.alignForward(usize, job.row_len, 64);
+    const buffer_count = 2 + if (job.is_ready[0]) 0 else pieces;
+    const needs_buffer = problem.scale != null or !job.is_ready[0];
+    const buffer: ?workspace.Buffer = if (needs_buffer) try workspace.acquire(buffer_count * padded_len * @sizeOf(T)) else null;
+    defer if (buffer) |held| workspace.release(held);
+    if (buffer) |held| {
+        const values = held.slice(T, 0, buffer_count * padded_len);
+        if (problem.scale) |*scale| job.scale = job.readParameter(scale, values[0..job.row_len]);
+        if (problem.shift) |*shift| job.shift = job.readParameter(shift, values[padded_len..][0..job.row_len]);
+        job.row_buffers = values[2 * padded_len ..];
+        job.buffer_len = padded_len;
+    }
+    job.pieces = pieces;
+    try parallel.run(executor, pieces, Job(T), &job);
+}
+
+fn Job(comptime T: type) type {
+    return struct {
+        table: *const generic.tensor_table.Table(T),
+        problem: *const Problem,
+        /// View 0 is `out`, view 1 is x.
+        rows: Space,
+        row: Space,
+        row_count: usize,
+        row_len: usize,
+        /// Whether rows of a view are adjacent values of T.
+        is_ready: [2]bool = .{ false, false },
+        scale: ?[*]const T = null,
+        shift: ?[*]const T = null,
+        row_buffers: []T = &.{},
+        buffer_len: usize = 0,
+        pieces: usize = 1,
+
+        const Self = @This();
+
+        fn readParameter(job: *const Self, view: *const View, target: []T) [*]const T {
+            const space = strided.Space(1).of(.{view});
+            var walk = space.walk(0, 0);
+            strided.readElements(T, job.table, view, &walk, target.len, target.ptr);
+            return target.ptr;
+        }
+
+        pub fn run(job: *const Self, begin: usize, end: usize) void {
+            for (begin..end) |piece| {
+                const first = piece * job.row_count / job.pieces;
+                const last = (piece + 1) * job.row_count / job.pieces;
+                for (first..last) |row| job.normalizeRow(piece, row);
+            }
+        }
+
+        fn normalizeRow(job: *const Self, piece: usize, row: usize) void {
+            const out = &job.problem.out;
+            const x = &job.problem.x;
+            const out_offset = job.rows.offset(0, row);
+            const x_offset = job.rows.offset(1, row);
+            const target: [*]T = if (job.is_ready[0])
+                @ptrFromInt(strided.addressAt(out, out_offset))
+            else
+                job.row_buffers[piece * job.buffer_len ..].ptr;
+            var source: [*]const T = target;
+            if (job.is_ready[1]) {
+                source = @ptrFromInt(strided.addressAt(x, x_offset));
+            } else {
+                var walk = job.row.walk(1, 0);
+                walk.start += x_offset;
+                strided.readElements(T, job.table, x, &walk, job.row_len, target);
+            }
+            job.table.row(&.{
+                .operation = job.problem.operation,
+                .x = source,
+                .out = target,
+                .len = job.row_len,
+                .scale = job.scale,
+                .shift = job.shift,
+                .epsilon = job.problem.epsilon,
+            });
+            if (job.is_ready[0]) return;
+            var walk = job.row.walk(0, 0);
+            walk.start += out_offset;
+            strided.writeElements(T, job.table, out, &walk, job.row_len, target);
+        }
+    };
+}

@@ -1,0 +1,37 @@
+//! Tensor operations for AVX2 (x86-64-v3). One module, compiled with these target features; entered only on a CPU that has
+//! them (cpu.zig).
+
+const generic = @import("generic");
+
+const vector_bytes = 32;
+
+pub fn Kernel(comptime T: type) type {
+    const is_float = !generic.storage.isInteger(T);
+    return struct {
+        const lanes = vector_bytes / @sizeOf(T);
+
+        pub const routines: generic.tensor_table.Table(T) = .{
+            .lanes = lanes,
+            .load = load,
+            .store = store,
+            .elementwise = elementwise,
+            .row = if (is_float) row else {},
+        };
+
+        fn load(job: *const generic.storage.Load(T)) void {
+            generic.storage.load(T, lanes, job);
+        }
+
+        fn store(job: *const generic.storage.Store(T)) void {
+            generic.storage.store(T, lanes, job);
+        }
+
+        fn elementwise(run: *const generic.elementwise_kernel.Run(T)) void {
+            generic.elementwise_kernel.apply(T, lanes, run);
+        }
+
+        fn row(job: *const generic.row_kernel.Row(T)) void {
+            generic.row_kernel.apply(T, lanes, job);
+        }
+    };
+}

@@ -1,0 +1,17 @@
+//! The routines of the tensor operations that are compiled once per instruction set and type that is computed in.
+
+const elementwise_kernel = @import("elementwise_kernel.zig");
+const row_kernel = @import("row_kernel.zig");
+const storage = @import("storage.zig");
+
+pub fn Table(comptime T: type) type {
+    const is_float = !storage.isInteger(T);
+    return struct {
+        /// Elements of a vector.
+        lanes: usize,
+        load: *const fn (*const storage.Load(T)) void,
+        store: *const fn (*const storage.Store(T)) void,
+        elementwise: *const fn (*const elementwise_kernel.Run(T)) void,
+        row: if (is_float) *const fn (*const row_kernel.Row(T)) void else void,
+    };
+}
