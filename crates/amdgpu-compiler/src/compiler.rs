@@ -340,16 +340,12 @@ fn pipeline(
     }
     let host_kernels = if target.kind == TargetKind::Host {
         waves::resolve(&mut module, target.wave_size());
-        let (split, host_kernels) = regions::split(module);
+        let (split, mut host_kernels) = regions::split(module);
         module = split;
-        if lanes.is_some() {
-            // What lives across barriers goes through memory in regions.
+        if lanes.is_some() && host_kernels.iter().any(|kernel| !kernel.regions.is_empty()) {
             let preparation = Instant::now();
-            let _ = passes::run_pass(
-                "scalar-replacement",
-                &mut module,
-                options.optimization_level,
-            );
+            passes::clean_regions(&mut module, options.optimization_level);
+            regions::add_bounds(&mut module, &mut host_kernels);
             preparation_ns += nanoseconds(preparation);
         }
         let by_name: HashMap<&str, &regions::HostKernel> = host_kernels

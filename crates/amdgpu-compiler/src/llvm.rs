@@ -2,6 +2,7 @@
 
 mod cooperation;
 mod cpu;
+mod cpu_mixed;
 mod cpu_outlining;
 mod cpu_regions;
 mod cpu_waves;

@@ -10,13 +10,18 @@
 //! Karrenberg, Hack: "Improving Performance of `OpenCL` on CPUs" (2012) and Jääskeläinen et al.: "pocl" (2015) describe the
 //! approach.
 
+mod bounds;
 mod exchange;
+mod forks;
 mod meetings;
 mod region;
 mod survivors;
 mod uniformity;
 
-use crate::ir::{AddressSpace, CastKind, Function, Module, Op, Parameter, Type, Value};
+use crate::ir::{
+    AddressSpace, BlockId, CastKind, Function, Module, Op, Parameter, SpecialKind, Type, Value,
+};
+pub use bounds::add_all as add_bounds;
 pub use exchange::{Entry, Exchange};
 use meetings::Cut;
 use region::Builder;
@@ -55,6 +60,11 @@ pub struct Region {
     pub given: Given,
     pub entry: Entry,
     pub exit: Exit,
+    /// It only takes decisions that are the same for all work-items: it runs once, and they all have done so.
+    pub is_decision: bool,
+    /// The function that says how many work-items of a row, from the first, do anything; all without one. It takes what the
+    /// region's function takes, but for elements and places of results.
+    pub bound: Option<usize>,
 }
 
 /// What the function of a region takes after the kernel's own arguments, in this order; numbers as in [`Home`].
@@ -102,6 +112,12 @@ impl HostKernel {
         regions.any(|region| matches!(region.entry, Entry::Wave(_)))
     }
 
+    /// Whether work-items of a block may have different regions before them.
+    pub fn parts(&self) -> bool {
+        let mut regions = self.regions.iter();
+        regions.any(|region| region.exit == Exit::Varying)
+    }
+
     /// Bytes that are kept for each wave: the number of its region, and the uniform values.
     pub fn wave_cell_bytes(&self) -> u64 {
         8 + 8 * self.uniforms.len() as u64
@@ -115,6 +131,13 @@ impl HostKernel {
             results: uniforms.clone(),
             uniforms,
         }
+    }
+
+    /// The first region behind a decision, or else the number that stands for the end.
+    pub fn first_fork(&self) -> u32 {
+        let mut regions = self.regions.iter();
+        let found = regions.position(|region| region.entry == Entry::Fork);
+        found.map_or(self.returned(), |number| number as u32)
     }
 
     /// The first region behind a barrier, or else the number that stands for the end.
@@ -174,7 +197,16 @@ pub fn split(mut module: Module) -> (Module, Vec<HostKernel>) {
         lay_out_shared(layout, function, &mut kernel);
         if has_meetings {
             let mut function = function.clone();
-            let functions = regions_of(&mut function, &mut kernel, module.functions.len());
+            meetings::add_rejoins(&mut function);
+            let next_function = module.functions.len();
+            let mut refused = Vec::new();
+            // Each round refuses another block.
+            let functions = loop {
+                match regions_of(&function, &mut kernel, next_function, &refused) {
+                    Ok(functions) => break functions,
+                    Err(blocks) => refused.extend(blocks),
+                }
+            };
             let mut functions = functions.into_iter();
             if let Some(first) = functions.next() {
                 module.functions[index] = first;
@@ -232,23 +264,43 @@ fn add_parameter(function: &mut Function, name: &str, ty: Type) -> Value {
     function.add_value(Op::Parameter(index), ty, 0)
 }
 
+/// The functions of a kernel's regions; `Err` names blocks that a decision should not be followed by a cut for.
 fn regions_of(
-    function: &mut Function,
+    function: &Function,
     kernel: &mut HostKernel,
     next_function: usize,
-) -> Vec<Function> {
-    meetings::add_rejoins(function);
-    let (behind, met) = meetings::cut(function);
-    private_becomes_global(function);
-    let cut = Cut::new(function, behind, met);
+    refused: &[BlockId],
+) -> Result<Vec<Function>, Vec<BlockId>> {
+    let mut function = function.clone();
+    let mut ends = meetings::cut(&mut function);
+    private_becomes_global(&mut function);
+    let forks = forks::add(&mut function, &mut ends, refused);
+    let cut = Cut::new(&function, ends);
     let uniformity = Uniformity::new(&cut);
+    let unfit = forks::unfit(&cut, &uniformity, &forks);
+    if !unfit.is_empty() {
+        return Err(unfit);
+    }
+    (kernel.contexts, kernel.uniforms, kernel.regions) = (Vec::new(), Vec::new(), Vec::new());
     let survivors = Survivors::new(&cut, &uniformity, kernel);
+    let light = forks::light_blocks(&cut, &uniformity);
     let entries = exchange::entries(&cut, &survivors, kernel);
     let count = cut.starts.len();
     let mut functions = Vec::with_capacity(count);
     for (number, entry) in entries.iter().enumerate() {
-        let builder = Builder::new(&cut, &survivors, &entries, kernel, number);
+        let blocks = cut.blocks_of(cut.starts[number]);
+        let is_light = blocks.iter().all(|block| light[block.0 as usize]);
+        let mut builder = Builder::new(&cut, &survivors, &entries, kernel, number);
+        if is_light {
+            builder.leave_in_place(&uniformity);
+        }
         let (function, given) = builder.run();
+        let exit = uniformity.exit_of(&cut, number, count as u32);
+        let is_decision = is_light
+            && !cut.has_waves()
+            && exit != Exit::Varying
+            && given.contexts.is_empty()
+            && !follows_index(&function);
         functions.push(function);
         kernel.regions.push(Region {
             function: if number == 0 {
@@ -258,10 +310,32 @@ fn regions_of(
             },
             given,
             entry: entry.clone(),
-            exit: uniformity.exit_of(&cut, number, count as u32),
+            exit,
+            is_decision,
+            bound: None,
         });
     }
-    functions
+    let is_taken = |end: BlockId| {
+        (kernel.regions.iter().zip(&cut.starts))
+            .any(|(region, start)| region.is_decision && cut.blocks_of(*start).contains(&end))
+    };
+    let idle: Vec<BlockId> = forks
+        .iter()
+        .filter(|(end, _)| !is_taken(*end))
+        .map(|(_, to)| *to)
+        .collect();
+    if idle.is_empty() {
+        Ok(functions)
+    } else {
+        Err(idle)
+    }
+}
+
+/// Whether a function reads the index of its work-item.
+fn follows_index(function: &Function) -> bool {
+    let values = function.blocks.iter().flat_map(|block| &block.instructions);
+    let is_index = |op: &Op| matches!(op, Op::Special(special) if special.kind == SpecialKind::ThreadIndex);
+    values.into_iter().any(|value| is_index(function.op(*value)))
 }
 
 /// Private memory is an element of an array here; on the CPU all address spaces are one.

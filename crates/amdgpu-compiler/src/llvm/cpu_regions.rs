@@ -1,8 +1,7 @@
 //! The entry of a kernel with barriers on the CPU: for each block, one region after the other, each for all work-items.
 //!
 //! As long as all work-items go to the same region, they run it vector after vector ([`super::lanes`]), or as the turns of a
-//! loop. When they part (some have returned), the state of each says what it runs next, until they agree again: a vector then
-//! runs every region that one of its lanes has before it.
+//! loop; when they part, as [`super::cpu_mixed`] says. A region that only takes decisions runs once.
 //!
 //! Scratch memory: arrays with an element for every work-item (the number of them rounded up, so that each array is aligned),
 //! the states, then shared memory.
@@ -13,8 +12,13 @@ use super::cpu::{BLOCKS_AFTER_BODY, BLOCKS_BEFORE_BODY, SCRATCH, loop_metadata};
 use super::intrinsics::parameter_name;
 use super::lanes::lane_name;
 use super::{Emitter, names};
-use crate::ir::{AddressSpace, SpecialKind, Type};
+use crate::ir::{AddressSpace, SpecialKind, Terminator, Type};
 use crate::regions::{ALIGN_BYTES, Exit, Given, HostKernel, Region, WAVE_SIZE};
+
+/// Instructions of a region that is compiled twice, for whole vectors and for parts of them, and of one that is even written out
+/// twice in its loop.
+const MOST_TWICE: usize = 48;
+const MOST_INLINED_TWICE: usize = 24;
 
 impl Emitter<'_> {
     pub(super) fn cpu_region_entry(&mut self, kernel: &HostKernel, lanes: Option<u32>) {
@@ -28,33 +32,24 @@ impl Emitter<'_> {
         }
         for (index, ty) in kernel.uniforms.iter().enumerate() {
             let ty = self.type_text(*ty);
-            // Zero, so that a value that no work-item has reached yet is at least one value.
-            let _ = writeln!(
-                text,
-                "  %u{index} = alloca {ty}, align 8\n  store {ty} zeroinitializer, ptr %u{index}, align 8"
-            );
+            let _ = writeln!(text, "  %u{index} = alloca {ty}, align 8");
         }
         text.push_str("  %next.u = alloca i32, align 4\n");
         text.push_str(BLOCKS_BEFORE_BODY);
-        text.push_str("  br label %dispatch\n");
-        let parts = kernel
-            .regions
-            .iter()
-            .any(|region| region.exit == Exit::Varying);
-        dispatch(kernel, parts, &mut text);
+        for (index, ty) in kernel.uniforms.iter().enumerate() {
+            let ty = self.type_text(*ty);
+            // Zero, so that a value that no work-item has reached yet is at least one value.
+            let _ = writeln!(
+                text,
+                "  store {ty} zeroinitializer, ptr %u{index}, align 8"
+            );
+        }
+        text.push_str("  br label %r0.begin\n");
         for (number, region) in kernel.regions.iter().enumerate() {
             self.region(kernel, number, region, &arguments, lanes, &mut text);
         }
-        if parts {
-            match lanes {
-                Some(lanes) => self.mixed_lanes(kernel, &arguments, lanes, &mut text),
-                None => self.mixed(kernel, &arguments, &mut text),
-            }
-            let _ = write!(
-                text,
-                "{}",
-                RESOLVE.replace("MIXED", &mixed(kernel).to_string())
-            );
+        if kernel.parts() {
+            self.mixed(kernel, &arguments, lanes, &mut text);
         }
         text.push_str(BLOCKS_AFTER_BODY);
         self.line(&text);
@@ -107,8 +102,24 @@ impl Emitter<'_> {
         prefix: &str,
         cells: &str,
     ) -> String {
+        self.call_arguments(
+            kernel,
+            (region.function, &region.given),
+            arguments,
+            prefix,
+            cells,
+        )
+    }
+
+    fn call_arguments(
+        &self,
+        kernel: &HostKernel,
+        (function, given): (usize, &Given),
+        arguments: &[String],
+        prefix: &str,
+        cells: &str,
+    ) -> String {
         let mut list = arguments.to_vec();
-        let given = &region.given;
         list.extend(
             given
                 .contexts
@@ -125,7 +136,7 @@ impl Emitter<'_> {
                 .iter()
                 .map(|index| format!("ptr %{cells}{index}")),
         );
-        list.extend(self.specials[region.function].iter().map(|&special| {
+        list.extend(self.specials[function].iter().map(|&special| {
             let axis = ["x", "y", "z"][usize::from(special.axis % 3)];
             if special.kind == SpecialKind::ThreadIndex {
                 format!("i32 %{prefix}.{axis}")
@@ -164,19 +175,47 @@ impl Emitter<'_> {
     ) {
         let r = format!("r{number}");
         let _ = writeln!(text, "{r}.begin:");
+        if region.is_decision {
+            self.load_uniforms(kernel, &region.given, &r, "u", text);
+            let list = self.region_arguments(kernel, region, arguments, &r, "u");
+            let name = names::quoted(&self.module.functions[region.function].name);
+            let _ = writeln!(text, "  %{r}.next = call i32 @{name}({list})");
+            return self.go_on(kernel, region, &format!("%{r}.next"), text);
+        }
         let mut body = String::new();
         self.load_uniforms(kernel, &region.given, &r, "u", &mut body);
         body.push_str(&LOOPS_BEFORE.replace('@', &r));
+        let count = match region.bound {
+            None => {
+                let _ = writeln!(body, "  br label %{r}.item");
+                "%block_size.x".to_owned()
+            }
+            Some(bound) => {
+                let given = Given {
+                    contexts: Vec::new(),
+                    uniforms: region.given.uniforms.clone(),
+                    results: Vec::new(),
+                };
+                let list = self.call_arguments(kernel, (bound, &given), arguments, &r, "u");
+                let name = names::quoted(&self.module.functions[bound].name);
+                let _ = writeln!(
+                    body,
+                    "  %{r}.count = call i32 @{name}({list})
+  %{r}.some = icmp ne i32 %{r}.count, 0
+  br i1 %{r}.some, label %{r}.item, label %{r}.row.end"
+                );
+                format!("%{r}.count")
+            }
+        };
+        body.push_str(&ITEM.replace('@', &r));
         element_addresses(kernel, &region.given, &r, &mut body);
         let list = self.region_arguments(kernel, region, arguments, &r, "u");
         let function = &self.module.functions[region.function];
         if let Some(lanes) = lanes {
-            let x = format!("%{r}.x");
-            Self::active_lanes(lanes, &r, [&x, "%block_size.x"], &mut body);
+            self.whole_or_part(lanes, &r, &count, (region.function, &list), &mut body);
             let _ = writeln!(
                 body,
-                "  %{r}.all = call <{lanes} x i32> @{}({list}, <{lanes} x i1> %{r}.active)\n  %{r}.next = extractelement <{lanes} x i32> %{r}.all, i64 0",
-                lane_name(function)
+                "  %{r}.next = extractelement <{lanes} x i32> %{r}.all, i64 0"
             );
         } else {
             let name = names::quoted(&function.name);
@@ -207,19 +246,95 @@ impl Emitter<'_> {
             &LOOPS_AFTER
                 .replace('@', &r)
                 .replace("STEP", &lanes.unwrap_or(1).to_string())
+                .replace("COUNT", &count)
                 .replace("LOOP_METADATA", &metadata),
         );
         let ends = [format!("{r}.begin"), format!("{r}.end")];
         let body = self.region_loop(kernel, number, arguments, &[], [&ends[0], &ends[1]], body);
         text.push_str(&body);
+        if region.exit == Exit::Uniform {
+            let _ = writeln!(text, "  %{r}.state = load i32, ptr %next.u, align 4");
+        }
+        self.go_on(kernel, region, &format!("%{r}.state"), text);
+    }
+
+    /// Runs a vector of a row that has `count` work-items: without masks when it is a whole one. What a masked store writes,
+    /// a load behind it would wait for.
+    fn whole_or_part(
+        &mut self,
+        lanes: u32,
+        r: &str,
+        count: &str,
+        (function, list): (usize, &str),
+        text: &mut String,
+    ) {
+        let function = &self.module.functions[function];
+        let name = lane_name(function);
+        let (vector, mask) = (format!("<{lanes} x i32>"), format!("<{lanes} x i1>"));
+        let size = function.instruction_count();
+        if size > MOST_TWICE {
+            Self::active_lanes(lanes, r, [&format!("%{r}.x"), count], text);
+            let _ = writeln!(
+                text,
+                "  %{r}.all = call {vector} @{name}({list}, {mask} %{r}.active)"
+            );
+            return;
+        }
+        let _ = writeln!(
+            text,
+            "  %{r}.rest = sub nuw i32 {count}, %{r}.x
+  %{r}.is.whole = icmp uge i32 %{r}.rest, {lanes}
+  br i1 %{r}.is.whole, label %{r}.whole, label %{r}.part
+{r}.whole:
+  %{r}.all.whole = call {vector} @{name}({list}, {mask} splat (i1 true))
+  br label %{r}.both
+{r}.part:"
+        );
+        let row = [&format!("%{r}.x"), count];
+        Self::active_lanes(lanes, &format!("{r}.part"), row, text);
+        let is_inlined = if size > MOST_INLINED_TWICE {
+            " noinline"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            text,
+            "  %{r}.all.part = call {vector} @{name}({list}, {mask} %{r}.part.active){is_inlined}
+  br label %{r}.both
+{r}.both:
+  %{r}.active = phi {mask} [ splat (i1 true), %{r}.whole ], [ %{r}.part.active, %{r}.part ]
+  %{r}.all = phi {vector} [ %{r}.all.whole, %{r}.whole ], [ %{r}.all.part, %{r}.part ]"
+        );
+    }
+
+    /// Goes from the end of a region to what follows; `state` is its number where several can.
+    fn go_on(&self, kernel: &HostKernel, region: &Region, state: &str, text: &mut String) {
         let _ = match region.exit {
-            Exit::One(_) => writeln!(text, "  br label %dispatch"),
+            Exit::One(next) => writeln!(text, "  br label %{}", begin(kernel, next)),
             Exit::Uniform => writeln!(
                 text,
-                "  %{r}.state = load i32, ptr %next.u, align 4\n  br label %dispatch"
+                "  {}",
+                switch(kernel, state, &self.exits(kernel, region), "block.end")
             ),
             Exit::Varying => writeln!(text, "  br label %resolve"),
         };
+    }
+
+    /// What may follow a region.
+    fn exits(&self, kernel: &HostKernel, region: &Region) -> Vec<u32> {
+        let function = &self.module.functions[region.function];
+        let mut exits = Vec::new();
+        for block in &function.blocks {
+            let Terminator::Return(Some(value)) = block.terminator else {
+                continue;
+            };
+            match function.constant(value) {
+                Some(bits) if exits.contains(&(bits as u32)) => {}
+                Some(bits) => exits.push(bits as u32),
+                None => return (0..=kernel.returned()).collect(),
+            }
+        }
+        exits
     }
 
     /// Keeps the region that follows at `%REGION.s`, for every work-item.
@@ -240,118 +355,30 @@ impl Emitter<'_> {
             "declare void @llvm.masked.store.v{lanes}i32.p0({vector}, ptr, {mask})"
         ));
     }
+}
 
-    /// Vectors one after the other, each in all the regions that its lanes have before them.
-    fn mixed_lanes(
-        &mut self,
-        kernel: &HostKernel,
-        arguments: &[String],
-        lanes: u32,
-        text: &mut String,
-    ) {
-        let vector = format!("<{lanes} x i32>");
-        let mask = format!("<{lanes} x i1>");
-        self.declarations.insert(format!(
-            "declare {vector} @llvm.masked.load.v{lanes}i32.p0(ptr, {mask}, {vector})"
-        ));
-        self.declarations.insert(format!(
-            "declare void @llvm.masked.store.v{lanes}i32.p0({vector}, ptr, {mask})"
-        ));
-        let all = kernel.all();
-        text.push_str("mixed:\n  br label %m.begin\nm.begin:\n");
-        self.load_uniforms(kernel, &all, "m", "u", text);
-        text.push_str(&LOOPS_BEFORE.replace('@', "m"));
-        element_addresses(kernel, &all, "m", text);
-        Self::active_lanes(lanes, "m", ["%m.x", "%block_size.x"], text);
-        let _ = writeln!(
-            text,
-            "  %m.s = getelementptr inbounds i32, ptr %states, i64 %m.i
-  %m.states = call {vector} @llvm.masked.load.v{lanes}i32.p0(ptr align 4 %m.s, {mask} %m.active, {vector} splat (i32 -1))
-  br label %m.r0.test"
-        );
-        for (number, region) in kernel.regions.iter().enumerate() {
-            let list = self.region_arguments(kernel, region, arguments, "m", "u");
-            let next = if number + 1 == kernel.regions.len() {
-                "m.last".to_owned()
-            } else {
-                format!("m.r{}.test", number + 1)
-            };
-            let r = format!("m.r{number}");
-            let name = lane_name(&self.module.functions[region.function]);
-            let _ = write!(
-                text,
-                "{r}.test:
-  %{r}.lanes = icmp eq {vector} %m.states, splat (i32 {number})
-  %{r}.bits = bitcast {mask} %{r}.lanes to i{lanes}
-  %{r}.any = icmp ne i{lanes} %{r}.bits, 0
-  br i1 %{r}.any, label %{r}, label %{next}
-{r}:
-  %{r}.next = call {vector} @{name}({list}, {mask} %{r}.lanes) noinline
-  call void @llvm.masked.store.v{lanes}i32.p0({vector} %{r}.next, ptr align 4 %m.s, {mask} %{r}.lanes)
-  br label %{next}
-"
-            );
-        }
-        text.push_str("m.last:\n");
-        text.push_str(
-            &LOOPS_AFTER
-                .replace('@', "m")
-                .replace("STEP", &lanes.to_string())
-                .replace("LOOP_METADATA", ""),
-        );
-        text.push_str("  br label %resolve\n");
-    }
-
-    /// Work-items one at a time, each in its own region.
-    fn mixed(&self, kernel: &HostKernel, arguments: &[String], text: &mut String) {
-        let all = kernel.all();
-        text.push_str("mixed:\n");
-        // Before any work-item writes them anew.
-        self.load_uniforms(kernel, &all, "m", "u", text);
-        text.push_str(MIXED_BEFORE);
-        element_addresses(kernel, &all, "m", text);
-        text.push_str("  switch i32 %m.state, label %mixed.next [");
-        for number in 0..kernel.regions.len() {
-            let _ = write!(text, " i32 {number}, label %mixed.r{number}");
-        }
-        text.push_str(" ]\n");
-        for (number, region) in kernel.regions.iter().enumerate() {
-            let _ = write!(
-                text,
-                "mixed.r{number}:\n  %m.r{number}.next = call i32 @{}({}) noinline\n  store i32 %m.r{number}.next, ptr %m.s, align 4\n  br label %mixed.next\n",
-                names::quoted(&self.module.functions[region.function].name),
-                self.region_arguments(kernel, region, arguments, "m", "u"),
-            );
-        }
-        text.push_str(MIXED_AFTER);
+/// Where a region begins, or the block of work-items ends.
+fn begin(kernel: &HostKernel, number: u32) -> String {
+    if number < kernel.returned() {
+        format!("r{number}.begin")
+    } else {
+        "block.end".to_owned()
     }
 }
 
-/// The state in which work-items have different regions before them.
-fn mixed(kernel: &HostKernel) -> u32 {
-    kernel.returned() + 1
-}
-
-fn dispatch(kernel: &HostKernel, parts: bool, text: &mut String) {
-    text.push_str("dispatch:\n  %state = phi i32 [ 0, %block ]");
-    for (number, region) in kernel.regions.iter().enumerate() {
-        let _ = match region.exit {
-            Exit::One(next) => write!(text, ", [ {next}, %r{number}.end ]"),
-            Exit::Uniform => write!(text, ", [ %r{number}.state, %r{number}.end ]"),
-            Exit::Varying => Ok(()),
-        };
+/// Goes to the region of a state, which is one of several.
+pub(super) fn switch(
+    kernel: &HostKernel,
+    state: &str,
+    numbers: &[u32],
+    otherwise: &str,
+) -> String {
+    let mut cases = String::new();
+    for number in numbers.iter().filter(|number| **number < kernel.returned()) {
+        // Writing to a String cannot fail.
+        let _ = write!(cases, " i32 {number}, label %r{number}.begin");
     }
-    if parts {
-        text.push_str(", [ %resolved, %resolve.end ]");
-    }
-    text.push_str("\n  switch i32 %state, label %block.end [");
-    for number in 0..kernel.regions.len() {
-        let _ = write!(text, " i32 {number}, label %r{number}.begin");
-    }
-    if parts {
-        let _ = write!(text, " i32 {}, label %mixed", mixed(kernel));
-    }
-    text.push_str(" ]\n");
+    format!("switch i32 {state}, label %{otherwise} [{cases} ]")
 }
 
 pub(super) fn element_addresses(
@@ -369,7 +396,7 @@ pub(super) fn element_addresses(
     }
 }
 
-const LOOPS_BEFORE: &str = "  br label %@.plane
+pub(super) const LOOPS_BEFORE: &str = "  br label %@.plane
 @.plane:
   %@.z = phi i32 [ 0, %@.begin ], [ %@.z.next, %@.plane.end ]
   %@.plane.y = mul nuw nsw i32 %@.z, %block_size.y
@@ -379,17 +406,18 @@ const LOOPS_BEFORE: &str = "  br label %@.plane
   %@.zy = add nuw nsw i32 %@.plane.y, %@.y
   %@.zy64 = zext nneg i32 %@.zy to i64
   %@.first = mul nuw nsw i64 %@.zy64, %size.x
-  br label %@.item
-@.item:
+";
+
+pub(super) const ITEM: &str = "@.item:
   %@.x = phi i32 [ 0, %@.row ], [ %@.x.next, %@.latch ]
   %@.x64 = zext nneg i32 %@.x to i64
   %@.i = add nuw nsw i64 %@.first, %@.x64
 ";
 
-const LOOPS_AFTER: &str = "  br label %@.latch
+pub(super) const LOOPS_AFTER: &str = "  br label %@.latch
 @.latch:
   %@.x.next = add nuw nsw i32 %@.x, STEP
-  %@.x.more = icmp ult i32 %@.x.next, %block_size.x
+  %@.x.more = icmp ult i32 %@.x.next, COUNT
   br i1 %@.x.more, label %@.item, label %@.row.endLOOP_METADATA
 @.row.end:
   %@.y.next = add nuw nsw i32 %@.y, 1
@@ -400,51 +428,4 @@ const LOOPS_AFTER: &str = "  br label %@.latch
   %@.z.more = icmp ult i32 %@.z.next, %block_size.z
   br i1 %@.z.more, label %@.plane, label %@.end
 @.end:
-";
-
-const MIXED_BEFORE: &str = "  br label %mixed.item
-mixed.item:
-  %m.i = phi i64 [ 0, %mixed ], [ %m.i.next, %mixed.next ]
-  %m.x = phi i32 [ 0, %mixed ], [ %m.x.next, %mixed.next ]
-  %m.y = phi i32 [ 0, %mixed ], [ %m.y.next, %mixed.next ]
-  %m.z = phi i32 [ 0, %mixed ], [ %m.z.next, %mixed.next ]
-  %m.s = getelementptr inbounds i32, ptr %states, i64 %m.i
-  %m.state = load i32, ptr %m.s, align 4
-";
-
-const MIXED_AFTER: &str = "mixed.next:
-  %m.i.next = add nuw nsw i64 %m.i, 1
-  %m.x.plus = add nuw nsw i32 %m.x, 1
-  %m.x.wraps = icmp eq i32 %m.x.plus, %block_size.x
-  %m.x.next = select i1 %m.x.wraps, i32 0, i32 %m.x.plus
-  %m.carry.y = zext i1 %m.x.wraps to i32
-  %m.y.plus = add nuw nsw i32 %m.y, %m.carry.y
-  %m.y.wraps = icmp eq i32 %m.y.plus, %block_size.y
-  %m.y.next = select i1 %m.y.wraps, i32 0, i32 %m.y.plus
-  %m.carry.z = zext i1 %m.y.wraps to i32
-  %m.z.next = add nuw nsw i32 %m.z, %m.carry.z
-  %m.more = icmp ult i64 %m.i.next, %items
-  br i1 %m.more, label %mixed.item, label %resolve
-";
-
-/// Whether all work-items have the same region before them.
-const RESOLVE: &str = "resolve:
-  br label %resolve.item
-resolve.item:
-  %v.i = phi i64 [ 0, %resolve ], [ %v.i.next, %resolve.item ]
-  %v.low = phi i32 [ -1, %resolve ], [ %v.low.next, %resolve.item ]
-  %v.high = phi i32 [ 0, %resolve ], [ %v.high.next, %resolve.item ]
-  %v.s = getelementptr inbounds i32, ptr %states, i64 %v.i
-  %v.state = load i32, ptr %v.s, align 4
-  %v.lower = icmp ult i32 %v.state, %v.low
-  %v.low.next = select i1 %v.lower, i32 %v.state, i32 %v.low
-  %v.higher = icmp ugt i32 %v.state, %v.high
-  %v.high.next = select i1 %v.higher, i32 %v.state, i32 %v.high
-  %v.i.next = add nuw nsw i64 %v.i, 1
-  %v.more = icmp ult i64 %v.i.next, %items
-  br i1 %v.more, label %resolve.item, label %resolve.end
-resolve.end:
-  %v.same = icmp eq i32 %v.low.next, %v.high.next
-  %resolved = select i1 %v.same, i32 %v.low.next, i32 MIXED
-  br label %dispatch
 ";

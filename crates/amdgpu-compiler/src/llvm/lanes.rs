@@ -63,9 +63,10 @@ impl Emitter<'_> {
         let mut indices: Vec<(usize, &[usize])> = kernel
             .regions
             .iter()
+            .filter(|region| !region.is_decision)
             .map(|region| (region.function, region.given.contexts.as_slice()))
             .collect();
-        if indices.is_empty() {
+        if kernel.regions.is_empty() {
             indices.push((kernel.function, &[]));
         }
         let mut planned = Vec::with_capacity(indices.len());

@@ -6,7 +6,10 @@
 use std::time::Instant;
 
 use super::context::{Analyses, Budget, Context, Findings, Memory};
-use super::{ModulePass, Pass, Step, cost, pipeline};
+use super::{
+    ModulePass, Pass, Step, constant_folding, control_flow, cost, dead_code, pipeline,
+    scalar_replacement,
+};
 use crate::ir::{self, Function, Module};
 use crate::options::{CompileOptions, OptimizationLevel};
 use crate::telemetry::PassMetrics;
@@ -58,6 +61,18 @@ pub fn run_pass(name: &str, module: &mut Module, level: OptimizationLevel) -> Op
     let step = steps.find(|step| step.name() == name)?;
     let meter = run_steps(module, &[step], Budget::of(level)).pop()?;
     Some(meter.metrics(name))
+}
+
+/// Runs what regions of kernels with barriers need: what lives across barriers goes through memory in them, and ways that were cut
+/// off leave phis with one input and branches to one place.
+pub(crate) fn clean_regions(module: &mut Module, level: OptimizationLevel) {
+    let steps = [
+        Step::Function(&scalar_replacement::ScalarReplacement),
+        Step::Function(&constant_folding::ConstantFolding),
+        Step::Function(&control_flow::ControlFlow),
+        Step::Function(&dead_code::DeadCode),
+    ];
+    run_steps(module, &steps, Budget::of(level));
 }
 
 /// What one step did.

@@ -264,7 +264,7 @@ fn onward(terminator: &Terminator, exit: BlockId) -> BlockId {
     }
 }
 
-pub(super) fn for_each_target_mut(
+pub(crate) fn for_each_target_mut(
     terminator: &mut Terminator,
     mut visit: impl FnMut(&mut BlockId),
 ) {

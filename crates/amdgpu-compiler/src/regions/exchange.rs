@@ -13,6 +13,8 @@ pub enum Entry {
     Start,
     /// The other work-items of the block.
     Barrier,
+    /// Nobody: it goes on where another region took a decision.
+    Fork,
     /// The other lanes of the wave; then something is computed, unless it is a barrier or nobody wants the result.
     Wave(Option<Exchange>),
 }
@@ -46,7 +48,11 @@ pub(super) fn entries(cut: &Cut<'_>, survivors: &Survivors, kernel: &mut HostKer
     let mut arrays: Vec<(Type, usize)> = Vec::new();
     let mut lanes = None;
     for &end in &cut.cfg.order {
-        let (Some(start), Some(met)) = (cut.behind[end.0 as usize], cut.met[end.0 as usize]) else {
+        let Some(start) = cut.behind[end.0 as usize] else {
+            continue;
+        };
+        let Some(met) = cut.met[end.0 as usize] else {
+            entries[cut.region_at(start) as usize] = Entry::Fork;
             continue;
         };
         let Op::Cooperative(operation, operands) = cut.function.op(met) else {

@@ -7,6 +7,7 @@
 //! ([`Cooperation::WaveRejoin`]), last of everything in the loop.
 
 use super::Uniformity;
+use super::forks::Ends;
 use crate::cooperative::split_block;
 use crate::ir::{BlockId, Cooperation, Function, Op, Type, Value, cfg::Cfg};
 
@@ -19,16 +20,14 @@ pub(super) struct Cut<'f> {
     /// Of these blocks: the operation. It stands in no block any more.
     pub met: Vec<Option<Value>>,
     /// First blocks of the regions: the entry, then those behind operations of a wave in the order in which lanes go on, then
-    /// those behind barriers.
+    /// those behind barriers, then those behind decisions ([`super::forks`]).
     pub starts: Vec<BlockId>,
+    /// Place of the first of the last kind.
+    pub first_fork: usize,
 }
 
 impl<'f> Cut<'f> {
-    pub fn new(
-        function: &'f Function,
-        behind: Vec<Option<BlockId>>,
-        met: Vec<Option<Value>>,
-    ) -> Self {
+    pub fn new(function: &'f Function, Ends { behind, met }: Ends) -> Self {
         let cfg = Cfg::new(function);
         let mut cut = Self {
             function,
@@ -36,6 +35,7 @@ impl<'f> Cut<'f> {
             behind,
             met,
             starts: vec![BlockId(0)],
+            first_fork: 0,
         };
         let ends: Vec<BlockId> = cut.cfg.order.clone();
         let mut waves: Vec<BlockId> = ends.clone();
@@ -44,14 +44,22 @@ impl<'f> Cut<'f> {
             let order = Order::new(&cut.cfg, function);
             waves.sort_by_key(|block| order.key(*block, cut.operation(*block)));
         }
-        let barriers = ends.iter().filter(|block| !cut.is_wave(**block));
-        let starts: Vec<BlockId> = waves
-            .iter()
-            .chain(barriers)
-            .filter_map(|block| cut.behind[block.0 as usize])
-            .collect();
-        cut.starts.extend(starts);
+        let is_barrier = |block: &&BlockId| cut.operation(**block) == Some(Cooperation::Barrier);
+        let is_fork = |block: &&BlockId| cut.met[block.0 as usize].is_none();
+        let barriers = ends.iter().filter(is_barrier);
+        let meetings = waves.iter().chain(barriers);
+        let forks = ends.iter().filter(is_fork);
+        let behind = |block: &BlockId| cut.behind[block.0 as usize];
+        let mut starts = cut.starts.clone();
+        starts.extend(meetings.filter_map(behind));
+        let first_fork = starts.len();
+        starts.extend(forks.filter_map(behind));
+        (cut.starts, cut.first_fork) = (starts, first_fork);
         cut
+    }
+
+    pub fn has_waves(&self) -> bool {
+        self.cfg.order.iter().any(|block| self.is_wave(*block))
     }
 
     pub fn operation(&self, end: BlockId) -> Option<Cooperation> {
@@ -100,7 +108,7 @@ impl<'f> Cut<'f> {
 }
 
 /// Ends blocks where work-items meet; gives the blocks behind and the operations.
-pub(super) fn cut(function: &mut Function) -> (Vec<Option<BlockId>>, Vec<Option<Value>>) {
+pub(super) fn cut(function: &mut Function) -> Ends {
     let mut behind = vec![None; function.blocks.len()];
     let mut met = behind.iter().map(|_| None).collect::<Vec<_>>();
     let mut block = 0;
@@ -119,7 +127,7 @@ pub(super) fn cut(function: &mut Function) -> (Vec<Option<BlockId>>, Vec<Option<
         }
         block += 1;
     }
-    (behind, met)
+    Ends { behind, met }
 }
 
 /// Lets lanes wait at the heads of loops where that is needed.
@@ -129,8 +137,8 @@ pub(super) fn add_rejoins(function: &mut Function) {
         return;
     }
     let mut copy = function.clone();
-    let (behind, met) = cut(&mut copy);
-    let cut = Cut::new(&copy, behind, met);
+    let ends = cut(&mut copy);
+    let cut = Cut::new(&copy, ends);
     let uniformity = Uniformity::new(&cut);
     for found in loops(&cut.cfg, &copy) {
         if !must_rejoin(&cut, &uniformity, &found) {

@@ -1,7 +1,7 @@
 //! The function of one region.
 
 use super::survivors::{Home, Survivors};
-use super::{Cut, Entry, Given, HostKernel};
+use super::{Cut, Entry, Given, HostKernel, Uniformity};
 use crate::ir::{
     AddressSpace, Block, BlockId, Function, Instruction, Op, Parameter, Terminator, Type, Value,
 };
@@ -23,6 +23,8 @@ pub(super) struct Builder<'a> {
     uniforms: Vec<Value>,
     uniform_results: Vec<Value>,
     is_written: Vec<bool>,
+    /// Phis that need nothing done: they are kept where their inputs are, and used by each other alone.
+    stays: Vec<bool>,
     line: u32,
 }
 
@@ -59,6 +61,7 @@ impl<'a> Builder<'a> {
             uniforms: Vec::new(),
             uniform_results: Vec::new(),
             is_written: vec![false; source.values.len()],
+            stays: vec![false; source.values.len()],
             line: source.line,
         };
         let pointer = Type::Pointer(AddressSpace::Global);
@@ -87,6 +90,42 @@ impl<'a> Builder<'a> {
         self.out.add_value(Op::Parameter(index), ty, 0)
     }
 
+    /// For a region that only decides: looks for phis that vary and need nothing done.
+    pub fn leave_in_place(&mut self, uniformity: &Uniformity) {
+        let source = self.cut.function;
+        let blocks = self.cut.blocks_of(self.start);
+        let mut phis = Vec::new();
+        for &block in &blocks {
+            for &value in &source.blocks[block.0 as usize].instructions {
+                if let Op::Phi(inputs) = source.op(value)
+                    && uniformity.varies(value)
+                {
+                    let home = self.survivors.homes[value.0 as usize];
+                    let comes_from_here = |from: BlockId| {
+                        blocks.contains(&from) && self.cut.behind[from.0 as usize].is_none()
+                    };
+                    let moves = home.is_none()
+                        || inputs.iter().any(|(from, input)| {
+                            comes_from_here(*from)
+                                && self.survivors.homes[input.0 as usize] != home
+                        });
+                    if moves {
+                        return;
+                    }
+                    phis.push(value);
+                }
+            }
+        }
+        for phi in phis {
+            self.stays[phi.0 as usize] = true;
+        }
+    }
+
+    /// Whether an instruction is part of the region's blocks.
+    fn is_here(&self, value: Value) -> bool {
+        !self.survivors.is_recomputed[value.0 as usize] && !self.stays[value.0 as usize]
+    }
+
     pub fn run(mut self) -> (Function, Given) {
         let source = self.cut.function;
         let blocks = self.cut.blocks_of(self.start);
@@ -101,7 +140,7 @@ impl<'a> Builder<'a> {
         // Numbers first: phis name values of later blocks.
         for &block in &blocks {
             for &value in &source.blocks[block.0 as usize].instructions {
-                if !self.survivors.is_recomputed[value.0 as usize] {
+                if self.is_here(value) {
                     let Instruction { ty, line, .. } = source.values[value.0 as usize];
                     self.map[value.0 as usize] = Some(self.out.add_value(Op::Nothing, ty, line));
                 }
@@ -169,7 +208,7 @@ impl<'a> Builder<'a> {
         for &block in blocks {
             let data = &source.blocks[block.0 as usize];
             for &value in &data.instructions {
-                if !self.survivors.is_recomputed[value.0 as usize] {
+                if self.is_here(value) {
                     source
                         .op(value)
                         .for_each_operand(|operand| work.push(operand));
@@ -274,7 +313,7 @@ impl<'a> Builder<'a> {
             .instructions
             .iter()
             .copied()
-            .filter(|value| !self.survivors.is_recomputed[value.0 as usize])
+            .filter(|value| self.is_here(*value))
             .partition(|value| matches!(source.op(*value), Op::Phi(_)));
         let stores: Vec<Value> = phis.clone();
         for phi in phis {
@@ -384,6 +423,9 @@ impl<'a> Builder<'a> {
             let Op::Phi(inputs) = source.op(phi) else {
                 break;
             };
+            if !self.is_here(phi) {
+                continue;
+            }
             let mut new_inputs = Vec::with_capacity(inputs.len());
             for (from, input) in inputs {
                 let is_cut = self.cut.behind[from.0 as usize].is_some();

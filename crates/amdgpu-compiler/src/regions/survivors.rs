@@ -14,6 +14,51 @@ pub enum Home {
     Uniform(usize),
 }
 
+/// What follows from arguments and indices alone.
+pub(super) fn recomputed(cut: &Cut<'_>) -> Vec<bool> {
+    let function = cut.function;
+    let mut is_recomputed: Vec<bool> = function
+        .values
+        .iter()
+        .map(|instruction| {
+            instruction.op.is_floating()
+                || matches!(instruction.op, Op::Special(_) | Op::Slot { .. })
+        })
+        .collect();
+    for &block in &cut.cfg.order {
+        for &value in &function.blocks[block.0 as usize].instructions {
+            let op = function.op(value);
+            if op.is_pure() {
+                let mut follows = true;
+                op.for_each_operand(|operand| follows &= is_recomputed[operand.0 as usize]);
+                is_recomputed[value.0 as usize] = follows;
+            }
+        }
+    }
+    is_recomputed
+}
+
+/// Survivors that are phis, each with an input that survives too.
+fn phi_inputs(cut: &Cut<'_>, survives: &[Option<usize>]) -> Vec<(Value, Value)> {
+    let mut pairs = Vec::new();
+    for &block in &cut.cfg.order {
+        for &phi in &cut.function.blocks[block.0 as usize].instructions {
+            let Op::Phi(inputs) = cut.function.op(phi) else {
+                break;
+            };
+            if survives[phi.0 as usize].is_some() {
+                let inputs = inputs.iter().map(|(_, input)| *input);
+                pairs.extend(
+                    inputs
+                        .filter(|input| survives[input.0 as usize].is_some())
+                        .map(|input| (phi, input)),
+                );
+            }
+        }
+    }
+    pairs
+}
+
 pub(super) struct Survivors {
     /// Of values that live across some barrier.
     pub homes: Vec<Option<Home>>,
@@ -28,24 +73,11 @@ pub(super) struct Survivors {
 impl Survivors {
     pub fn new(cut: &Cut<'_>, uniformity: &Uniformity, kernel: &mut HostKernel) -> Self {
         let function = cut.function;
-        let mut is_recomputed: Vec<bool> = function
-            .values
-            .iter()
-            .map(|instruction| {
-                instruction.op.is_floating()
-                    || matches!(instruction.op, Op::Special(_) | Op::Slot { .. })
-            })
-            .collect();
+        let is_recomputed = recomputed(cut);
         let mut home_block: Vec<Option<BlockId>> = vec![None; function.values.len()];
         for &block in &cut.cfg.order {
             for &value in &function.blocks[block.0 as usize].instructions {
                 home_block[value.0 as usize] = Some(block);
-                let op = function.op(value);
-                if op.is_pure() {
-                    let mut follows = true;
-                    op.for_each_operand(|operand| follows &= is_recomputed[operand.0 as usize]);
-                    is_recomputed[value.0 as usize] = follows;
-                }
             }
         }
         for &block in &cut.cfg.order {
@@ -98,6 +130,7 @@ impl Survivors {
                 lives_at[entry].1.push(start);
             }
         }
+        let related = phi_inputs(cut, &entry_of);
         for (value, starts) in lives_at {
             let ty = cut.function.ty(value);
             let beside = starts.iter().flat_map(|start| &self.live[start.0 as usize]);
@@ -105,6 +138,20 @@ impl Survivors {
                 .filter_map(|other| self.homes[other.0 as usize])
                 .collect();
             let home = if uniformity.varies(value) {
+                // A phi best stays where its inputs are: then nothing moves on the way to it.
+                let mut kin = related.iter().filter_map(|(one, other)| match () {
+                    () if *one == value => Some(*other),
+                    () if *other == value => Some(*one),
+                    () => None,
+                });
+                let kept = kin.find_map(|other| match self.homes[other.0 as usize] {
+                    Some(home @ Home::Context(_)) if !taken.contains(&home) => Some(home),
+                    _ => None,
+                });
+                if kept.is_some() {
+                    self.homes[value.0 as usize] = kept;
+                    continue;
+                }
                 let mut free = (0..kernel.contexts.len()).filter(|index| {
                     kernel.contexts[*index] == ty.bytes() && !taken.contains(&Home::Context(*index))
                 });
