@@ -39,8 +39,16 @@ class Writer:
         value, name, step = self.value((*NAMES, "t")), self.random.choice(NAMES), self.random.randrange(THREADS)
         self.line(depth, f"s[t] = {value};", f"s[t] = {value}")
         self.barrier(depth)
+        if self.random.random() < 0.5:
+            self.bounded(depth)
+            self.barrier(depth)
         self.line(depth, f"{name} = s[(t + {step}) % {THREADS}];", f"{name} = s[(t + {step}) % {THREADS}]")
         self.barrier(depth)
+
+    def bounded(self, depth: int) -> None:
+        """What only the first work-items do, between two barriers and nothing else."""
+        value, bound = self.value((*NAMES, "t")), self.value(UNIFORM)
+        self.line(depth, f"if (t < ({bound} & 63)) {{ s[t] = {value}; }}", f"if t < ({bound} & 63): s[t] = {value}")
 
     def apart(self, depth: int) -> None:
         """Ways that work-items take alone, without barriers."""

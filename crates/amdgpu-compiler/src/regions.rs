@@ -334,8 +334,11 @@ fn regions_of(
 /// Whether a function reads the index of its work-item.
 fn follows_index(function: &Function) -> bool {
     let values = function.blocks.iter().flat_map(|block| &block.instructions);
-    let is_index = |op: &Op| matches!(op, Op::Special(special) if special.kind == SpecialKind::ThreadIndex);
-    values.into_iter().any(|value| is_index(function.op(*value)))
+    let is_index =
+        |op: &Op| matches!(op, Op::Special(special) if special.kind == SpecialKind::ThreadIndex);
+    values
+        .into_iter()
+        .any(|value| is_index(function.op(*value)))
 }
 
 /// Private memory is an element of an array here; on the CPU all address spaces are one.

@@ -169,10 +169,7 @@ impl Emitter<'_> {
         self.load_uniforms(kernel, &all, half, "u", text);
         text.push_str(&ITEMS_BEFORE.replace('@', half));
         element_addresses(kernel, &all, half, text);
-        let _ = write!(
-            text,
-            "  switch i32 %{half}.state, label %{half}.item.end ["
-        );
+        let _ = write!(text, "  switch i32 %{half}.state, label %{half}.item.end [");
         for number in numbers.clone() {
             let _ = write!(text, " i32 {number}, label %{half}.r{number}");
         }

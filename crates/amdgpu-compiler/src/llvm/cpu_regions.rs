@@ -39,10 +39,7 @@ impl Emitter<'_> {
         for (index, ty) in kernel.uniforms.iter().enumerate() {
             let ty = self.type_text(*ty);
             // Zero, so that a value that no work-item has reached yet is at least one value.
-            let _ = writeln!(
-                text,
-                "  store {ty} zeroinitializer, ptr %u{index}, align 8"
-            );
+            let _ = writeln!(text, "  store {ty} zeroinitializer, ptr %u{index}, align 8");
         }
         text.push_str("  br label %r0.begin\n");
         for (number, region) in kernel.regions.iter().enumerate() {
@@ -367,12 +364,7 @@ fn begin(kernel: &HostKernel, number: u32) -> String {
 }
 
 /// Goes to the region of a state, which is one of several.
-pub(super) fn switch(
-    kernel: &HostKernel,
-    state: &str,
-    numbers: &[u32],
-    otherwise: &str,
-) -> String {
+pub(super) fn switch(kernel: &HostKernel, state: &str, numbers: &[u32], otherwise: &str) -> String {
     let mut cases = String::new();
     for number in numbers.iter().filter(|number| **number < kernel.returned()) {
         // Writing to a String cannot fail.

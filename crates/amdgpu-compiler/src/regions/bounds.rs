@@ -188,7 +188,11 @@ impl<'f> Builder<'f> {
             axis: 0,
         });
         let size = add(&mut out, size, Type::I32);
-        let size = add(&mut out, Op::Cast(CastKind::ExtendUnsigned, size), Type::I64);
+        let size = add(
+            &mut out,
+            Op::Cast(CastKind::ExtendUnsigned, size),
+            Type::I64,
+        );
         Self {
             source,
             hidden,
@@ -236,7 +240,11 @@ impl<'f> Builder<'f> {
                 self.test(b, false) || first
             }
             Op::Compare(predicate, a, b) => {
-                let predicate = if is_wanted { Some(predicate) } else { opposite(predicate) };
+                let predicate = if is_wanted {
+                    Some(predicate)
+                } else {
+                    opposite(predicate)
+                };
                 let Some(predicate) = predicate else {
                     return false;
                 };
@@ -311,8 +319,13 @@ impl<'f> Builder<'f> {
             Op::Constant(bits) => self.out.add_value(Op::Constant(*bits), ty, 0),
             Op::Parameter(number) => {
                 let number = *number as usize;
-                let before = if number < self.hidden.start { 0 } else { self.hidden.len() };
-                self.out.add_value(Op::Parameter((number - before) as u32), ty, 0)
+                let before = if number < self.hidden.start {
+                    0
+                } else {
+                    self.hidden.len()
+                };
+                self.out
+                    .add_value(Op::Parameter((number - before) as u32), ty, 0)
             }
             op => {
                 let mut op = op.clone();

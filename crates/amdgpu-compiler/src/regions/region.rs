@@ -106,8 +106,7 @@ impl<'a> Builder<'a> {
                     };
                     let moves = home.is_none()
                         || inputs.iter().any(|(from, input)| {
-                            comes_from_here(*from)
-                                && self.survivors.homes[input.0 as usize] != home
+                            comes_from_here(*from) && self.survivors.homes[input.0 as usize] != home
                         });
                     if moves {
                         return;

@@ -1,6 +1,69 @@
 source_filename = "block_reduction.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
+define internal i32 @block_reduction.region1(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %block_size.x) alwaysinline #0 {
+b0:
+  %v5 = add i32 %block_size.x, 0
+  %v6 = lshr i32 %v5, 1
+  %v8 = icmp sgt i32 %v6, 0
+  br i1 %v8, label %b3, label %b4
+b3:
+  store i32 %v6, ptr %p5, align 4, !llvm.access.group !0
+  ret i32 3
+b4:
+  ret i32 4
+}
+
+define internal i32 @block_reduction.region2(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, ptr %p6) alwaysinline #0 {
+b0:
+  %v8 = ashr i32 %p5, 1
+  %v10 = icmp sgt i32 %v8, 0
+  br i1 %v10, label %b3, label %b4
+b3:
+  store i32 %v8, ptr %p6, align 4, !llvm.access.group !0
+  ret i32 3
+b4:
+  ret i32 4
+}
+
+define internal i32 @block_reduction.region3.bound(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, i32 %block_size.x) alwaysinline #0 {
+b0:
+  %v0 = add i32 %block_size.x, 0
+  %v1 = zext i32 %v0 to i64
+  %v3 = sext i32 0 to i64
+  %v5 = sext i32 %p5 to i64
+  %v7 = add i64 %v5, 0
+  %v8 = sub i64 %v7, %v3
+  %v10 = icmp slt i64 %v8, 0
+  %v11 = select i1 %v10, i64 0, i64 %v8
+  %v12 = icmp slt i64 %v11, %v1
+  %v13 = select i1 %v12, i64 %v11, i64 %v1
+  %v14 = add i64 %v3, %v1
+  %v16 = icmp sgt i64 %v14, 2147483648
+  %v17 = select i1 %v16, i64 %v1, i64 %v13
+  %v18 = trunc i64 %v17 to i32
+  ret i32 %v18
+}
+
+define internal i32 @block_reduction.region4.bound(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %block_size.x) alwaysinline #0 {
+b0:
+  %v0 = add i32 %block_size.x, 0
+  %v1 = zext i32 %v0 to i64
+  %v3 = sext i32 0 to i64
+  %v5 = sext i32 0 to i64
+  %v7 = add i64 %v5, 1
+  %v8 = sub i64 %v7, %v3
+  %v10 = icmp slt i64 %v8, 0
+  %v11 = select i1 %v10, i64 0, i64 %v8
+  %v12 = icmp slt i64 %v11, %v1
+  %v13 = select i1 %v12, i64 %v11, i64 %v1
+  %v14 = add i64 %v3, %v1
+  %v16 = icmp sgt i64 %v14, 2147483648
+  %v17 = select i1 %v16, i64 %v1, i64 %v13
+  %v18 = trunc i64 %v17 to i32
+  ret i32 %v18
+}
+
 define internal <8 x i32> @block_reduction.region0.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %m2 = alloca <8 x i1>, align 64
@@ -12,7 +75,6 @@ entry:
   store <8 x i32> zeroinitializer, ptr %result, align 64
   br label %b0
 b0:
-  %v7 = getelementptr inbounds i8, ptr %p4, i64 0
   %s8 = add i32 %thread_index.x, 0
   %v9 = add i32 %block_index.x, 0
   %v10 = add i32 %block_size.x, 0
@@ -27,9 +89,7 @@ b0:
   %s14 = sext i32 %s12 to i64
   %s15 = getelementptr i32, ptr %p0, i64 %s14
   %s16 = sext i32 %s8 to i64
-  %s17 = getelementptr i32, ptr %v7, i64 %s16
-  br label %b1
-b1:
+  %s17 = getelementptr i32, ptr %p4, i64 %s16
   %t6 = select <8 x i1> %active, <8 x i1> %v13, <8 x i1> zeroinitializer
   store <8 x i1> %t6, ptr %m2, align 64
   %t7 = xor <8 x i1> %v13, splat (i1 true)
@@ -64,247 +124,83 @@ end:
   ret <8 x i32> %t18
 }
 
-define internal <8 x i32> @block_reduction.region1.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @block_reduction.region3.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, i32 %thread_index.x, <8 x i1> %active) alwaysinline #0 {
 entry:
-  %ps20 = alloca i32, align 64
-  %m4 = alloca <8 x i1>, align 64
-  store <8 x i1> zeroinitializer, ptr %m4, align 64
-  %pv41 = alloca <8 x i32>, align 64
-  %m7 = alloca <8 x i1>, align 64
-  store <8 x i1> zeroinitializer, ptr %m7, align 64
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
-  %s4 = alloca [32 x i8], align 64
   br label %b0
 b0:
-  %v9 = getelementptr inbounds i8, ptr %p4, i64 0
-  %s11 = add i32 %thread_index.x, 0
-  %v12 = add i32 %block_index.x, 0
-  %v13 = add i32 %block_size.x, 0
-  %s14 = sext i32 %s11 to i64
-  %s15 = getelementptr i32, ptr %v9, i64 %s14
-  %v16 = lshr i32 %v13, 1
-  %t1 = insertelement <8 x i32> poison, i32 %s11, i64 0
+  %s6 = add i32 %thread_index.x, 0
+  %s7 = sext i32 %s6 to i64
+  %s8 = getelementptr i32, ptr %p4, i64 %s7
+  %t1 = insertelement <8 x i32> poison, i32 %s6, i64 0
   %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
   %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v17 = icmp eq <8 x i32> %t3, zeroinitializer
-  %v18 = zext i32 %v12 to i64
-  %v19 = getelementptr inbounds i32, ptr %p1, i64 %v18
-  br label %b1
-b1:
-  store i32 %v16, ptr %ps20, align 64
+  %t4 = insertelement <8 x i32> poison, i32 %p5, i64 0
+  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v10 = icmp slt <8 x i32> %t3, %t5
   br label %b2
 b2:
-  %v20 = load i32, ptr %ps20, align 64
-  %v21 = icmp sgt i32 %v20, 0
-  br i1 %v21, label %e2.0, label %e2.1
-e2.0:
+  %v11 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s8, <8 x i1> %active, <8 x float> zeroinitializer)
+  %s12 = add i32 %s6, %p5
+  %s13 = sext i32 %s12 to i64
+  %s14 = getelementptr i32, ptr %p4, i64 %s13
+  %v15 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s14, <8 x i1> %active, <8 x float> zeroinitializer)
+  %v16 = fadd <8 x float> %v11, %v15
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v16, ptr align 4 %s8, <8 x i1> %active)
   br label %b3
-e2.1:
-  br label %b6
 b3:
-  %t4 = insertelement <8 x i32> poison, i32 %s11, i64 0
-  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t6 = add <8 x i32> %t5, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %t7 = insertelement <8 x i32> poison, i32 %v20, i64 0
-  %t8 = shufflevector <8 x i32> %t7, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v22 = icmp slt <8 x i32> %t6, %t8
-  %t9 = select <8 x i1> %active, <8 x i1> %v22, <8 x i1> zeroinitializer
-  store <8 x i1> %t9, ptr %m4, align 64
-  %t10 = xor <8 x i1> %v22, splat (i1 true)
-  store <8 x i32> %t8, ptr %pv41, align 64
-  br label %g4
-g4:
-  %t11 = load <8 x i1>, ptr %m4, align 64
-  %t12 = bitcast <8 x i1> %t11 to i8
-  %t13 = icmp ne i8 %t12, 0
-  br i1 %t13, label %b4, label %b5
-b4:
-  %t14 = load <8 x i1>, ptr %m4, align 64
-  %v23 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s15, <8 x i1> %t14, <8 x float> zeroinitializer)
-  %s24 = add i32 %s11, %v20
-  %s25 = sext i32 %s24 to i64
-  %s26 = getelementptr i32, ptr %v9, i64 %s25
-  %v27 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s26, <8 x i1> %t14, <8 x float> zeroinitializer)
-  %v28 = fadd <8 x float> %v23, %v27
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v28, ptr align 4 %s15, <8 x i1> %t14)
-  %t15 = insertelement <8 x i32> poison, i32 %v20, i64 0
-  %t16 = shufflevector <8 x i32> %t15, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t17 = load <8 x i32>, ptr %pv41, align 64
-  %t18 = select <8 x i1> %t14, <8 x i32> %t16, <8 x i32> %t17
-  store <8 x i32> %t18, ptr %pv41, align 64
-  br label %b5
-b5:
-  %v41 = load <8 x i32>, ptr %pv41, align 64
-  %t19 = bitcast <8 x i1> %active to i8
-  %t20 = call i8 @llvm.ctlz.i8(i8 %t19, i1 false)
-  %t21 = sub i8 7, %t20
-  %t22 = extractelement <8 x i32> %v41, i8 %t21
-  store i32 %t22, ptr %p5, align 4
-  %t23 = load <8 x i32>, ptr %result, align 64
-  %t24 = select <8 x i1> %active, <8 x i32> splat (i32 2), <8 x i32> %t23
-  store <8 x i32> %t24, ptr %result, align 64
-  br label %end
-b6:
-  %t25 = select <8 x i1> %active, <8 x i1> %v17, <8 x i1> zeroinitializer
-  store <8 x i1> %t25, ptr %m7, align 64
-  %t26 = xor <8 x i1> %v17, splat (i1 true)
-  br label %g7
-g7:
-  %t27 = load <8 x i1>, ptr %m7, align 64
-  %t28 = bitcast <8 x i1> %t27 to i8
-  %t29 = icmp ne i8 %t28, 0
-  br i1 %t29, label %b7, label %b8
-b7:
-  %v30 = load float, ptr %v9, align 4, !llvm.access.group !0
-  store float %v30, ptr %v19, align 4
-  %t30 = load <8 x i1>, ptr %m7, align 64
-  %t31 = bitcast <8 x i1> %t30 to i8
-  br label %o32
-o32:
-  %o32.left = phi i8 [ %t31, %b7 ], [ %o32.rest, %o32.next ]
-  %o32.old = phi <8 x float> [ zeroinitializer, %b7 ], [ %v32, %o32.next ]
-  %t32 = call i8 @llvm.cttz.i8(i8 %o32.left, i1 true)
-  %o.v32 = atomicrmw fadd ptr %p2, float %v30 monotonic
-  %v32 = insertelement <8 x float> %o32.old, float %o.v32, i8 %t32
-  br label %o32.next
-o32.next:
-  %o32.less = add i8 %o32.left, -1
-  %o32.rest = and i8 %o32.left, %o32.less
-  %o32.more = icmp ne i8 %o32.rest, 0
-  br i1 %o32.more, label %o32, label %o32.done
-o32.done:
-  br label %b8
-b8:
-  %t33 = load <8 x i32>, ptr %result, align 64
-  %t34 = select <8 x i1> %active, <8 x i32> splat (i32 3), <8 x i32> %t33
-  store <8 x i32> %t34, ptr %result, align 64
+  %t6 = load <8 x i32>, ptr %result, align 64
+  %t7 = select <8 x i1> %active, <8 x i32> splat (i32 2), <8 x i32> %t6
+  store <8 x i32> %t7, ptr %result, align 64
   br label %end
 end:
-  %t35 = load <8 x i32>, ptr %result, align 64
-  ret <8 x i32> %t35
+  %t8 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t8
 }
 
-define internal <8 x i32> @block_reduction.region2.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, ptr %p6, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @block_reduction.region4.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %thread_index.x, i32 %block_index.x, <8 x i1> %active) alwaysinline #0 {
 entry:
-  %ps22 = alloca i32, align 64
-  %m4 = alloca <8 x i1>, align 64
-  store <8 x i1> zeroinitializer, ptr %m4, align 64
-  %pv44 = alloca <8 x i32>, align 64
-  %m7 = alloca <8 x i1>, align 64
-  store <8 x i1> zeroinitializer, ptr %m7, align 64
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
-  %s4 = alloca [32 x i8], align 64
   br label %b0
 b0:
-  %v9 = getelementptr inbounds i8, ptr %p4, i64 0
-  %s11 = add i32 %thread_index.x, 0
-  %v12 = add i32 %block_index.x, 0
-  %v13 = add i32 %block_size.x, 0
-  %s14 = sext i32 %s11 to i64
-  %s15 = getelementptr i32, ptr %v9, i64 %s14
-  %v16 = lshr i32 %v13, 1
-  %t1 = insertelement <8 x i32> poison, i32 %s11, i64 0
+  %s9 = add i32 %thread_index.x, 0
+  %v10 = add i32 %block_index.x, 0
+  %t1 = insertelement <8 x i32> poison, i32 %s9, i64 0
   %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
   %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v17 = icmp eq <8 x i32> %t3, zeroinitializer
-  %v18 = zext i32 %v12 to i64
-  %v19 = getelementptr inbounds i32, ptr %p1, i64 %v18
-  br label %b1
-b1:
-  %v21 = ashr i32 %p5, 1
-  store i32 %v21, ptr %ps22, align 64
+  %v11 = icmp eq <8 x i32> %t3, zeroinitializer
+  %v12 = zext i32 %v10 to i64
+  %v13 = getelementptr inbounds i32, ptr %p1, i64 %v12
   br label %b2
 b2:
-  %v22 = load i32, ptr %ps22, align 64
-  %v23 = icmp sgt i32 %v22, 0
-  br i1 %v23, label %e2.0, label %e2.1
-e2.0:
+  %v14 = load float, ptr %p4, align 4, !llvm.access.group !0
+  store float %v14, ptr %v13, align 4
+  %t4 = bitcast <8 x i1> %active to i8
+  br label %o16
+o16:
+  %o16.left = phi i8 [ %t4, %b2 ], [ %o16.rest, %o16.next ]
+  %o16.old = phi <8 x float> [ zeroinitializer, %b2 ], [ %v16, %o16.next ]
+  %t5 = call i8 @llvm.cttz.i8(i8 %o16.left, i1 true)
+  %o.v16 = atomicrmw fadd ptr %p2, float %v14 monotonic
+  %v16 = insertelement <8 x float> %o16.old, float %o.v16, i8 %t5
+  br label %o16.next
+o16.next:
+  %o16.less = add i8 %o16.left, -1
+  %o16.rest = and i8 %o16.left, %o16.less
+  %o16.more = icmp ne i8 %o16.rest, 0
+  br i1 %o16.more, label %o16, label %o16.done
+o16.done:
   br label %b3
-e2.1:
-  br label %b6
 b3:
-  %t4 = insertelement <8 x i32> poison, i32 %s11, i64 0
-  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t6 = add <8 x i32> %t5, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %t7 = insertelement <8 x i32> poison, i32 %v22, i64 0
-  %t8 = shufflevector <8 x i32> %t7, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v24 = icmp slt <8 x i32> %t6, %t8
-  %t9 = select <8 x i1> %active, <8 x i1> %v24, <8 x i1> zeroinitializer
-  store <8 x i1> %t9, ptr %m4, align 64
-  %t10 = xor <8 x i1> %v24, splat (i1 true)
-  store <8 x i32> %t8, ptr %pv44, align 64
-  br label %g4
-g4:
-  %t11 = load <8 x i1>, ptr %m4, align 64
-  %t12 = bitcast <8 x i1> %t11 to i8
-  %t13 = icmp ne i8 %t12, 0
-  br i1 %t13, label %b4, label %b5
-b4:
-  %t14 = load <8 x i1>, ptr %m4, align 64
-  %v25 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s15, <8 x i1> %t14, <8 x float> zeroinitializer)
-  %s26 = add i32 %s11, %v22
-  %s27 = sext i32 %s26 to i64
-  %s28 = getelementptr i32, ptr %v9, i64 %s27
-  %v29 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s28, <8 x i1> %t14, <8 x float> zeroinitializer)
-  %v30 = fadd <8 x float> %v25, %v29
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v30, ptr align 4 %s15, <8 x i1> %t14)
-  %t15 = insertelement <8 x i32> poison, i32 %v22, i64 0
-  %t16 = shufflevector <8 x i32> %t15, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t17 = load <8 x i32>, ptr %pv44, align 64
-  %t18 = select <8 x i1> %t14, <8 x i32> %t16, <8 x i32> %t17
-  store <8 x i32> %t18, ptr %pv44, align 64
-  br label %b5
-b5:
-  %v44 = load <8 x i32>, ptr %pv44, align 64
-  %t19 = bitcast <8 x i1> %active to i8
-  %t20 = call i8 @llvm.ctlz.i8(i8 %t19, i1 false)
-  %t21 = sub i8 7, %t20
-  %t22 = extractelement <8 x i32> %v44, i8 %t21
-  store i32 %t22, ptr %p6, align 4
-  %t23 = load <8 x i32>, ptr %result, align 64
-  %t24 = select <8 x i1> %active, <8 x i32> splat (i32 2), <8 x i32> %t23
-  store <8 x i32> %t24, ptr %result, align 64
-  br label %end
-b6:
-  %t25 = select <8 x i1> %active, <8 x i1> %v17, <8 x i1> zeroinitializer
-  store <8 x i1> %t25, ptr %m7, align 64
-  %t26 = xor <8 x i1> %v17, splat (i1 true)
-  br label %g7
-g7:
-  %t27 = load <8 x i1>, ptr %m7, align 64
-  %t28 = bitcast <8 x i1> %t27 to i8
-  %t29 = icmp ne i8 %t28, 0
-  br i1 %t29, label %b7, label %b8
-b7:
-  %v32 = load float, ptr %v9, align 4, !llvm.access.group !0
-  store float %v32, ptr %v19, align 4
-  %t30 = load <8 x i1>, ptr %m7, align 64
-  %t31 = bitcast <8 x i1> %t30 to i8
-  br label %o34
-o34:
-  %o34.left = phi i8 [ %t31, %b7 ], [ %o34.rest, %o34.next ]
-  %o34.old = phi <8 x float> [ zeroinitializer, %b7 ], [ %v34, %o34.next ]
-  %t32 = call i8 @llvm.cttz.i8(i8 %o34.left, i1 true)
-  %o.v34 = atomicrmw fadd ptr %p2, float %v32 monotonic
-  %v34 = insertelement <8 x float> %o34.old, float %o.v34, i8 %t32
-  br label %o34.next
-o34.next:
-  %o34.less = add i8 %o34.left, -1
-  %o34.rest = and i8 %o34.left, %o34.less
-  %o34.more = icmp ne i8 %o34.rest, 0
-  br i1 %o34.more, label %o34, label %o34.done
-o34.done:
-  br label %b8
-b8:
-  %t33 = load <8 x i32>, ptr %result, align 64
-  %t34 = select <8 x i1> %active, <8 x i32> splat (i32 3), <8 x i32> %t33
-  store <8 x i32> %t34, ptr %result, align 64
+  %t6 = load <8 x i32>, ptr %result, align 64
+  %t7 = select <8 x i1> %active, <8 x i32> splat (i32 5), <8 x i32> %t6
+  store <8 x i32> %t7, ptr %result, align 64
   br label %end
 end:
-  %t35 = load <8 x i32>, ptr %result, align 64
-  ret <8 x i32> %t35
+  %t8 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t8
 }
 
 define void @block_reduction(ptr noalias readonly %arguments, ptr noalias readonly %launch, i64 %begin, i64 %end) #0 {
@@ -343,7 +239,6 @@ entry:
   %shared.o = mul nuw nsw i64 %stride, 4
   %shared = getelementptr inbounds i8, ptr %scratch, i64 %shared.o
   %u0 = alloca i32, align 8
-  store i32 zeroinitializer, ptr %u0, align 8
   %next.u = alloca i32, align 4
   %some = icmp ult i64 %begin, %end
   br i1 %some, label %start, label %done
@@ -363,10 +258,8 @@ block:
   %block_index.x = phi i32 [ %first.x, %start ], [ %block.x.next, %block.end ]
   %block_index.y = phi i32 [ %first.y, %start ], [ %block.y.next, %block.end ]
   %block_index.z = phi i32 [ %first.z, %start ], [ %block.z.next, %block.end ]
-  br label %dispatch
-dispatch:
-  %state = phi i32 [ 0, %block ], [ 1, %r0.end ], [ %r1.state, %r1.end ], [ %r2.state, %r2.end ]
-  switch i32 %state, label %block.end [ i32 0, label %r0.begin i32 1, label %r1.begin i32 2, label %r2.begin ]
+  store i32 zeroinitializer, ptr %u0, align 8
+  br label %r0.begin
 r0.begin:
   br label %r0.plane
 r0.plane:
@@ -383,11 +276,22 @@ r0.item:
   %r0.x = phi i32 [ 0, %r0.row ], [ %r0.x.next, %r0.latch ]
   %r0.x64 = zext nneg i32 %r0.x to i64
   %r0.i = add nuw nsw i64 %r0.first, %r0.x64
-  %r0.space = sub nuw i32 %block_size.x, %r0.x
-  %r0.space.one = insertelement <8 x i32> poison, i32 %r0.space, i64 0
-  %r0.space.all = shufflevector <8 x i32> %r0.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r0.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.space.all
-  %r0.all = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r0.active)
+  %r0.rest = sub nuw i32 %block_size.x, %r0.x
+  %r0.is.whole = icmp uge i32 %r0.rest, 8
+  br i1 %r0.is.whole, label %r0.whole, label %r0.part
+r0.whole:
+  %r0.all.whole = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> splat (i1 true))
+  br label %r0.both
+r0.part:
+  %r0.part.space = sub nuw i32 %block_size.x, %r0.x
+  %r0.part.space.one = insertelement <8 x i32> poison, i32 %r0.part.space, i64 0
+  %r0.part.space.all = shufflevector <8 x i32> %r0.part.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r0.part.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.part.space.all
+  %r0.all.part = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r0.part.active)
+  br label %r0.both
+r0.both:
+  %r0.active = phi <8 x i1> [ splat (i1 true), %r0.whole ], [ %r0.part.active, %r0.part ]
+  %r0.all = phi <8 x i32> [ %r0.all.whole, %r0.whole ], [ %r0.all.part, %r0.part ]
   %r0.next = extractelement <8 x i32> %r0.all, i64 0
   br label %r0.latch
 r0.latch:
@@ -403,86 +307,115 @@ r0.plane.end:
   %r0.z.more = icmp ult i32 %r0.z.next, %block_size.z
   br i1 %r0.z.more, label %r0.plane, label %r0.end
 r0.end:
-  br label %dispatch
+  br label %r1.begin
 r1.begin:
-  br label %r1.plane
-r1.plane:
-  %r1.z = phi i32 [ 0, %r1.begin ], [ %r1.z.next, %r1.plane.end ]
-  %r1.plane.y = mul nuw nsw i32 %r1.z, %block_size.y
-  br label %r1.row
-r1.row:
-  %r1.y = phi i32 [ 0, %r1.plane ], [ %r1.y.next, %r1.row.end ]
-  %r1.zy = add nuw nsw i32 %r1.plane.y, %r1.y
-  %r1.zy64 = zext nneg i32 %r1.zy to i64
-  %r1.first = mul nuw nsw i64 %r1.zy64, %size.x
-  br label %r1.item
-r1.item:
-  %r1.x = phi i32 [ 0, %r1.row ], [ %r1.x.next, %r1.latch ]
-  %r1.x64 = zext nneg i32 %r1.x to i64
-  %r1.i = add nuw nsw i64 %r1.first, %r1.x64
-  %r1.space = sub nuw i32 %block_size.x, %r1.x
-  %r1.space.one = insertelement <8 x i32> poison, i32 %r1.space, i64 0
-  %r1.space.all = shufflevector <8 x i32> %r1.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r1.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r1.space.all
-  %r1.all = call <8 x i32> @block_reduction.region1.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %u0, i32 %r1.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r1.active)
-  %r1.next = extractelement <8 x i32> %r1.all, i64 0
-  store i32 %r1.next, ptr %next.u, align 4, !llvm.access.group !0
-  br label %r1.latch
-r1.latch:
-  %r1.x.next = add nuw nsw i32 %r1.x, 8
-  %r1.x.more = icmp ult i32 %r1.x.next, %block_size.x
-  br i1 %r1.x.more, label %r1.item, label %r1.row.end
-r1.row.end:
-  %r1.y.next = add nuw nsw i32 %r1.y, 1
-  %r1.y.more = icmp ult i32 %r1.y.next, %block_size.y
-  br i1 %r1.y.more, label %r1.row, label %r1.plane.end
-r1.plane.end:
-  %r1.z.next = add nuw nsw i32 %r1.z, 1
-  %r1.z.more = icmp ult i32 %r1.z.next, %block_size.z
-  br i1 %r1.z.more, label %r1.plane, label %r1.end
-r1.end:
-  %r1.state = load i32, ptr %next.u, align 4
-  br label %dispatch
+  %r1.next = call i32 @block_reduction.region1(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %u0, i32 %block_size.x)
+  switch i32 %r1.next, label %block.end [ i32 3, label %r3.begin i32 4, label %r4.begin ]
 r2.begin:
   %r2.u0 = load i32, ptr %u0, align 8
-  br label %r2.plane
-r2.plane:
-  %r2.z = phi i32 [ 0, %r2.begin ], [ %r2.z.next, %r2.plane.end ]
-  %r2.plane.y = mul nuw nsw i32 %r2.z, %block_size.y
-  br label %r2.row
-r2.row:
-  %r2.y = phi i32 [ 0, %r2.plane ], [ %r2.y.next, %r2.row.end ]
-  %r2.zy = add nuw nsw i32 %r2.plane.y, %r2.y
-  %r2.zy64 = zext nneg i32 %r2.zy to i64
-  %r2.first = mul nuw nsw i64 %r2.zy64, %size.x
-  br label %r2.item
-r2.item:
-  %r2.x = phi i32 [ 0, %r2.row ], [ %r2.x.next, %r2.latch ]
-  %r2.x64 = zext nneg i32 %r2.x to i64
-  %r2.i = add nuw nsw i64 %r2.first, %r2.x64
-  %r2.space = sub nuw i32 %block_size.x, %r2.x
-  %r2.space.one = insertelement <8 x i32> poison, i32 %r2.space, i64 0
-  %r2.space.all = shufflevector <8 x i32> %r2.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r2.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r2.space.all
-  %r2.all = call <8 x i32> @block_reduction.region2.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r2.u0, ptr %u0, i32 %r2.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r2.active)
-  %r2.next = extractelement <8 x i32> %r2.all, i64 0
-  store i32 %r2.next, ptr %next.u, align 4, !llvm.access.group !0
-  br label %r2.latch
-r2.latch:
-  %r2.x.next = add nuw nsw i32 %r2.x, 8
-  %r2.x.more = icmp ult i32 %r2.x.next, %block_size.x
-  br i1 %r2.x.more, label %r2.item, label %r2.row.end
-r2.row.end:
-  %r2.y.next = add nuw nsw i32 %r2.y, 1
-  %r2.y.more = icmp ult i32 %r2.y.next, %block_size.y
-  br i1 %r2.y.more, label %r2.row, label %r2.plane.end
-r2.plane.end:
-  %r2.z.next = add nuw nsw i32 %r2.z, 1
-  %r2.z.more = icmp ult i32 %r2.z.next, %block_size.z
-  br i1 %r2.z.more, label %r2.plane, label %r2.end
-r2.end:
-  %r2.state = load i32, ptr %next.u, align 4
-  br label %dispatch
+  %r2.next = call i32 @block_reduction.region2(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r2.u0, ptr %u0)
+  switch i32 %r2.next, label %block.end [ i32 3, label %r3.begin i32 4, label %r4.begin ]
+r3.begin:
+  %r3.u0 = load i32, ptr %u0, align 8
+  br label %r3.plane
+r3.plane:
+  %r3.z = phi i32 [ 0, %r3.begin ], [ %r3.z.next, %r3.plane.end ]
+  %r3.plane.y = mul nuw nsw i32 %r3.z, %block_size.y
+  br label %r3.row
+r3.row:
+  %r3.y = phi i32 [ 0, %r3.plane ], [ %r3.y.next, %r3.row.end ]
+  %r3.zy = add nuw nsw i32 %r3.plane.y, %r3.y
+  %r3.zy64 = zext nneg i32 %r3.zy to i64
+  %r3.first = mul nuw nsw i64 %r3.zy64, %size.x
+  %r3.count = call i32 @block_reduction.region3.bound(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %block_size.x)
+  %r3.some = icmp ne i32 %r3.count, 0
+  br i1 %r3.some, label %r3.item, label %r3.row.end
+r3.item:
+  %r3.x = phi i32 [ 0, %r3.row ], [ %r3.x.next, %r3.latch ]
+  %r3.x64 = zext nneg i32 %r3.x to i64
+  %r3.i = add nuw nsw i64 %r3.first, %r3.x64
+  %r3.rest = sub nuw i32 %r3.count, %r3.x
+  %r3.is.whole = icmp uge i32 %r3.rest, 8
+  br i1 %r3.is.whole, label %r3.whole, label %r3.part
+r3.whole:
+  %r3.all.whole = call <8 x i32> @block_reduction.region3.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %r3.x, <8 x i1> splat (i1 true))
+  br label %r3.both
+r3.part:
+  %r3.part.space = sub nuw i32 %r3.count, %r3.x
+  %r3.part.space.one = insertelement <8 x i32> poison, i32 %r3.part.space, i64 0
+  %r3.part.space.all = shufflevector <8 x i32> %r3.part.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r3.part.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r3.part.space.all
+  %r3.all.part = call <8 x i32> @block_reduction.region3.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %r3.x, <8 x i1> %r3.part.active)
+  br label %r3.both
+r3.both:
+  %r3.active = phi <8 x i1> [ splat (i1 true), %r3.whole ], [ %r3.part.active, %r3.part ]
+  %r3.all = phi <8 x i32> [ %r3.all.whole, %r3.whole ], [ %r3.all.part, %r3.part ]
+  %r3.next = extractelement <8 x i32> %r3.all, i64 0
+  br label %r3.latch
+r3.latch:
+  %r3.x.next = add nuw nsw i32 %r3.x, 8
+  %r3.x.more = icmp ult i32 %r3.x.next, %r3.count
+  br i1 %r3.x.more, label %r3.item, label %r3.row.end
+r3.row.end:
+  %r3.y.next = add nuw nsw i32 %r3.y, 1
+  %r3.y.more = icmp ult i32 %r3.y.next, %block_size.y
+  br i1 %r3.y.more, label %r3.row, label %r3.plane.end
+r3.plane.end:
+  %r3.z.next = add nuw nsw i32 %r3.z, 1
+  %r3.z.more = icmp ult i32 %r3.z.next, %block_size.z
+  br i1 %r3.z.more, label %r3.plane, label %r3.end
+r3.end:
+  br label %r2.begin
+r4.begin:
+  br label %r4.plane
+r4.plane:
+  %r4.z = phi i32 [ 0, %r4.begin ], [ %r4.z.next, %r4.plane.end ]
+  %r4.plane.y = mul nuw nsw i32 %r4.z, %block_size.y
+  br label %r4.row
+r4.row:
+  %r4.y = phi i32 [ 0, %r4.plane ], [ %r4.y.next, %r4.row.end ]
+  %r4.zy = add nuw nsw i32 %r4.plane.y, %r4.y
+  %r4.zy64 = zext nneg i32 %r4.zy to i64
+  %r4.first = mul nuw nsw i64 %r4.zy64, %size.x
+  %r4.count = call i32 @block_reduction.region4.bound(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %block_size.x)
+  %r4.some = icmp ne i32 %r4.count, 0
+  br i1 %r4.some, label %r4.item, label %r4.row.end
+r4.item:
+  %r4.x = phi i32 [ 0, %r4.row ], [ %r4.x.next, %r4.latch ]
+  %r4.x64 = zext nneg i32 %r4.x to i64
+  %r4.i = add nuw nsw i64 %r4.first, %r4.x64
+  %r4.rest = sub nuw i32 %r4.count, %r4.x
+  %r4.is.whole = icmp uge i32 %r4.rest, 8
+  br i1 %r4.is.whole, label %r4.whole, label %r4.part
+r4.whole:
+  %r4.all.whole = call <8 x i32> @block_reduction.region4.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r4.x, i32 %block_index.x, <8 x i1> splat (i1 true))
+  br label %r4.both
+r4.part:
+  %r4.part.space = sub nuw i32 %r4.count, %r4.x
+  %r4.part.space.one = insertelement <8 x i32> poison, i32 %r4.part.space, i64 0
+  %r4.part.space.all = shufflevector <8 x i32> %r4.part.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r4.part.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r4.part.space.all
+  %r4.all.part = call <8 x i32> @block_reduction.region4.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r4.x, i32 %block_index.x, <8 x i1> %r4.part.active)
+  br label %r4.both
+r4.both:
+  %r4.active = phi <8 x i1> [ splat (i1 true), %r4.whole ], [ %r4.part.active, %r4.part ]
+  %r4.all = phi <8 x i32> [ %r4.all.whole, %r4.whole ], [ %r4.all.part, %r4.part ]
+  %r4.next = extractelement <8 x i32> %r4.all, i64 0
+  br label %r4.latch
+r4.latch:
+  %r4.x.next = add nuw nsw i32 %r4.x, 8
+  %r4.x.more = icmp ult i32 %r4.x.next, %r4.count
+  br i1 %r4.x.more, label %r4.item, label %r4.row.end
+r4.row.end:
+  %r4.y.next = add nuw nsw i32 %r4.y, 1
+  %r4.y.more = icmp ult i32 %r4.y.next, %block_size.y
+  br i1 %r4.y.more, label %r4.row, label %r4.plane.end
+r4.plane.end:
+  %r4.z.next = add nuw nsw i32 %r4.z, 1
+  %r4.z.more = icmp ult i32 %r4.z.next, %block_size.z
+  br i1 %r4.z.more, label %r4.plane, label %r4.end
+r4.end:
+  br label %block.end
 block.end:
   %linear.next = add nuw i64 %linear, 1
   %block.x.plus = add nuw i32 %block_index.x, 1
@@ -501,7 +434,6 @@ done:
 }
 
 declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
-declare i8 @llvm.ctlz.i8(i8, i1) #1
 declare i8 @llvm.cttz.i8(i8, i1) #1
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 attributes #0 = { nounwind "target-cpu"="x86-64-v3" }

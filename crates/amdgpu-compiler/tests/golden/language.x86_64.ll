@@ -159,65 +159,114 @@ b2:
   %s619 = getelementptr [12 x i8], ptr %p2, i64 %s28
   %t39 = getelementptr i8, ptr %s619, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
   %v759 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t39, <8 x i1> %t14, <8 x i32> zeroinitializer)
+  %t40 = load <8 x i32>, ptr %s18, align 4
+  %t41 = select <8 x i1> %t14, <8 x i32> %v759, <8 x i32> %t40
+  store <8 x i32> %t41, ptr %s18, align 4
   %s762 = getelementptr i8, ptr %s619, i64 4
-  %t40 = getelementptr i8, ptr %s762, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %v763 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t40, <8 x i1> %t14, <8 x i32> zeroinitializer)
-  %s765 = getelementptr i8, ptr %s18, i64 4
+  %t42 = getelementptr i8, ptr %s762, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v763 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t42, <8 x i1> %t14, <8 x i32> zeroinitializer)
+  %s765 = getelementptr i64, ptr %s18, i64 4
+  %t43 = load <8 x i32>, ptr %s765, align 4
+  %t44 = select <8 x i1> %t14, <8 x i32> %v763, <8 x i32> %t43
+  store <8 x i32> %t44, ptr %s765, align 4
   %s768 = getelementptr i8, ptr %s619, i64 8
-  %t41 = getelementptr i8, ptr %s768, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %v769 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t41, <8 x i1> %t14, <8 x i32> zeroinitializer)
-  %s771 = getelementptr i8, ptr %s18, i64 8
-  %s776 = getelementptr i8, ptr %s18, i64 4
-  %s779 = getelementptr i8, ptr %s78, i64 4
-  %s782 = getelementptr i8, ptr %s18, i64 8
-  %s785 = getelementptr i8, ptr %s78, i64 8
-  %v328 = bitcast <8 x i32> %v759 to <8 x float>
+  %t45 = getelementptr i8, ptr %s768, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v769 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t45, <8 x i1> %t14, <8 x i32> zeroinitializer)
+  %s771 = getelementptr i64, ptr %s18, i64 8
+  %t46 = load <8 x i32>, ptr %s771, align 4
+  %t47 = select <8 x i1> %t14, <8 x i32> %v769, <8 x i32> %t46
+  store <8 x i32> %t47, ptr %s771, align 4
+  %v773 = load <8 x i32>, ptr %s18, align 4
+  %t48 = load <8 x i32>, ptr %s78, align 4
+  %t49 = select <8 x i1> %t14, <8 x i32> %v773, <8 x i32> %t48
+  store <8 x i32> %t49, ptr %s78, align 4
+  %s776 = getelementptr i64, ptr %s18, i64 4
+  %v777 = load <8 x i32>, ptr %s776, align 4
+  %s779 = getelementptr i64, ptr %s78, i64 4
+  %t50 = load <8 x i32>, ptr %s779, align 4
+  %t51 = select <8 x i1> %t14, <8 x i32> %v777, <8 x i32> %t50
+  store <8 x i32> %t51, ptr %s779, align 4
+  %s782 = getelementptr i64, ptr %s18, i64 8
+  %v783 = load <8 x i32>, ptr %s782, align 4
+  %s785 = getelementptr i64, ptr %s78, i64 8
+  %t52 = load <8 x i32>, ptr %s785, align 4
+  %t53 = select <8 x i1> %t14, <8 x i32> %v783, <8 x i32> %t52
+  store <8 x i32> %t53, ptr %s785, align 4
+  %v328 = load <8 x float>, ptr %s78, align 4
   %v329 = fadd <8 x float> %v328, %v35
-  %v330 = bitcast <8 x float> %v329 to <8 x i32>
-  %s627 = getelementptr i8, ptr %s78, i64 4
-  %v333 = bitcast <8 x i32> %v763 to <8 x float>
+  %t54 = load <8 x float>, ptr %s78, align 4
+  %t55 = select <8 x i1> %t14, <8 x float> %v329, <8 x float> %t54
+  store <8 x float> %t55, ptr %s78, align 4
+  %s627 = getelementptr i64, ptr %s78, i64 4
+  %v333 = load <8 x float>, ptr %s627, align 4
   %v334 = fsub <8 x float> %v333, %v35
-  %v335 = bitcast <8 x float> %v334 to <8 x i32>
-  %s790 = getelementptr i8, ptr %s78, i64 4
-  %s793 = getelementptr i8, ptr %s76, i64 4
-  %s796 = getelementptr i8, ptr %s78, i64 8
-  %s799 = getelementptr i8, ptr %s76, i64 8
-  %s804 = getelementptr i8, ptr %s76, i64 4
-  %s807 = getelementptr i8, ptr %s18, i64 4
-  %s810 = getelementptr i8, ptr %s76, i64 8
-  %s813 = getelementptr i8, ptr %s18, i64 8
-  %v87 = bitcast <8 x i32> %v330 to <8 x float>
-  %t42 = getelementptr i8, ptr %s619, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v87, <8 x ptr> align 4 %t42, <8 x i1> %t14)
+  %t56 = load <8 x float>, ptr %s627, align 4
+  %t57 = select <8 x i1> %t14, <8 x float> %v334, <8 x float> %t56
+  store <8 x float> %t57, ptr %s627, align 4
+  %v787 = load <8 x i32>, ptr %s78, align 4
+  %t58 = load <8 x i32>, ptr %s76, align 4
+  %t59 = select <8 x i1> %t14, <8 x i32> %v787, <8 x i32> %t58
+  store <8 x i32> %t59, ptr %s76, align 4
+  %s790 = getelementptr i64, ptr %s78, i64 4
+  %v791 = load <8 x i32>, ptr %s790, align 4
+  %s793 = getelementptr i64, ptr %s76, i64 4
+  %t60 = load <8 x i32>, ptr %s793, align 4
+  %t61 = select <8 x i1> %t14, <8 x i32> %v791, <8 x i32> %t60
+  store <8 x i32> %t61, ptr %s793, align 4
+  %s796 = getelementptr i64, ptr %s78, i64 8
+  %v797 = load <8 x i32>, ptr %s796, align 4
+  %s799 = getelementptr i64, ptr %s76, i64 8
+  %t62 = load <8 x i32>, ptr %s799, align 4
+  %t63 = select <8 x i1> %t14, <8 x i32> %v797, <8 x i32> %t62
+  store <8 x i32> %t63, ptr %s799, align 4
+  %v801 = load <8 x i32>, ptr %s76, align 4
+  %t64 = load <8 x i32>, ptr %s18, align 4
+  %t65 = select <8 x i1> %t14, <8 x i32> %v801, <8 x i32> %t64
+  store <8 x i32> %t65, ptr %s18, align 4
+  %s804 = getelementptr i64, ptr %s76, i64 4
+  %v805 = load <8 x i32>, ptr %s804, align 4
+  %s807 = getelementptr i64, ptr %s18, i64 4
+  %t66 = load <8 x i32>, ptr %s807, align 4
+  %t67 = select <8 x i1> %t14, <8 x i32> %v805, <8 x i32> %t66
+  store <8 x i32> %t67, ptr %s807, align 4
+  %s810 = getelementptr i64, ptr %s76, i64 8
+  %v811 = load <8 x i32>, ptr %s810, align 4
+  %s813 = getelementptr i64, ptr %s18, i64 8
+  %t68 = load <8 x i32>, ptr %s813, align 4
+  %t69 = select <8 x i1> %t14, <8 x i32> %v811, <8 x i32> %t68
+  store <8 x i32> %t69, ptr %s813, align 4
+  %v87 = load <8 x float>, ptr %s18, align 4
+  %t70 = getelementptr i8, ptr %s619, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v87, <8 x ptr> align 4 %t70, <8 x i1> %t14)
   br i1 %v9, label %e2.0, label %e2.1
 e2.0:
   br label %b11
 e2.1:
   br label %b12
 b11:
-  %s622 = getelementptr i8, ptr %s18, i64 4
-  %v95 = bitcast <8 x i32> %v335 to <8 x float>
+  %s622 = getelementptr i64, ptr %s18, i64 4
+  %v95 = load <8 x float>, ptr %s622, align 4
   store <8 x float> %v95, ptr %pv99, align 64
   br label %b13
 b12:
-  %s623 = getelementptr i8, ptr %s18, i64 4
-  %v97 = bitcast <8 x i32> %v335 to <8 x float>
+  %s623 = getelementptr i64, ptr %s18, i64 4
+  %v97 = load <8 x float>, ptr %s623, align 4
   %v98 = fneg <8 x float> %v97
   store <8 x float> %v98, ptr %pv99, align 64
   br label %b13
 b13:
   %v99 = load <8 x float>, ptr %pv99, align 64
   %s714 = getelementptr i8, ptr %s619, i64 4
-  %t43 = getelementptr i8, ptr %s714, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %t44 = load <8 x i1>, ptr %m2, align 64
-  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v99, <8 x ptr> align 4 %t43, <8 x i1> %t44)
+  %t71 = getelementptr i8, ptr %s714, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %t72 = load <8 x i1>, ptr %m2, align 64
+  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v99, <8 x ptr> align 4 %t71, <8 x i1> %t72)
   %s715 = getelementptr i8, ptr %s619, i64 8
-  %t45 = getelementptr i8, ptr %s715, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %v106 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t45, <8 x i1> %t44, <8 x i32> zeroinitializer)
+  %t73 = getelementptr i8, ptr %s715, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v106 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t73, <8 x i1> %t72, <8 x i32> zeroinitializer)
   %v107 = xor <8 x i32> %v106, splat (i32 90)
-  %t46 = getelementptr i8, ptr %s715, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v107, <8 x ptr> align 4 %t46, <8 x i1> %t44)
-  store <8 x i1> %t44, ptr %m14, align 64
+  %t74 = getelementptr i8, ptr %s715, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v107, <8 x ptr> align 4 %t74, <8 x i1> %t72)
+  store <8 x i1> %t72, ptr %m14, align 64
   store <8 x float> %v35, ptr %pv718, align 64
   store i32 0, ptr %ps111, align 64
   br label %b14
@@ -226,16 +275,16 @@ b14:
   store <8 x i1> zeroinitializer, ptr %n1, align 64
   %v718 = load <8 x float>, ptr %pv718, align 64
   %v111 = load i32, ptr %ps111, align 64
-  %t47 = load <8 x i1>, ptr %m14, align 64
-  %t48 = load <8 x float>, ptr %c718, align 64
-  %t49 = select <8 x i1> %t47, <8 x float> %v718, <8 x float> %t48
-  store <8 x float> %t49, ptr %c718, align 64
+  %t75 = load <8 x i1>, ptr %m14, align 64
+  %t76 = load <8 x float>, ptr %c718, align 64
+  %t77 = select <8 x i1> %t75, <8 x float> %v718, <8 x float> %t76
+  store <8 x float> %t77, ptr %c718, align 64
   %v112 = add i32 %v111, 1
-  %t50 = insertelement <8 x i32> poison, i32 %v112, i64 0
-  %t51 = shufflevector <8 x i32> %t50, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t52 = load <8 x i32>, ptr %c112, align 64
-  %t53 = select <8 x i1> %t47, <8 x i32> %t51, <8 x i32> %t52
-  store <8 x i32> %t53, ptr %c112, align 64
+  %t78 = insertelement <8 x i32> poison, i32 %v112, i64 0
+  %t79 = shufflevector <8 x i32> %t78, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t80 = load <8 x i32>, ptr %c112, align 64
+  %t81 = select <8 x i1> %t75, <8 x i32> %t79, <8 x i32> %t80
+  store <8 x i32> %t81, ptr %c112, align 64
   %v114 = icmp sgt i32 %v112, 7
   br i1 %v114, label %e14.0, label %e14.1
 e14.0:
@@ -244,40 +293,40 @@ e14.1:
   br label %b20
 b20:
   %v117 = fcmp ogt <8 x float> %v718, splat (float 0x412E848000000000)
-  %t54 = xor <8 x i1> %v117, splat (i1 true)
-  %t55 = load <8 x i1>, ptr %m14, align 64
-  %t56 = select <8 x i1> %t55, <8 x i1> %t54, <8 x i1> zeroinitializer
-  store <8 x i1> %t56, ptr %m19, align 64
+  %t82 = xor <8 x i1> %v117, splat (i1 true)
+  %t83 = load <8 x i1>, ptr %m14, align 64
+  %t84 = select <8 x i1> %t83, <8 x i1> %t82, <8 x i1> zeroinitializer
+  store <8 x i1> %t84, ptr %m19, align 64
   br label %g19
 g19:
-  %t57 = load <8 x i1>, ptr %m19, align 64
-  %t58 = bitcast <8 x i1> %t57 to i8
-  %t59 = icmp ne i8 %t58, 0
-  br i1 %t59, label %b19, label %l1
+  %t85 = load <8 x i1>, ptr %m19, align 64
+  %t86 = bitcast <8 x i1> %t85 to i8
+  %t87 = icmp ne i8 %t86, 0
+  br i1 %t87, label %b19, label %l1
 b19:
   %v120 = fmul <8 x float> %v718, splat (float 0x3FF8000000000000)
-  %t60 = load <8 x i1>, ptr %m19, align 64
-  store <8 x i1> %t60, ptr %n1, align 64
+  %t88 = load <8 x i1>, ptr %m19, align 64
+  store <8 x i1> %t88, ptr %n1, align 64
   store <8 x float> %v120, ptr %pv718, align 64
   store i32 %v112, ptr %ps111, align 64
   br label %l1
 l1:
-  %t61 = load <8 x i1>, ptr %n1, align 64
-  store <8 x i1> %t61, ptr %m14, align 64
-  %t62 = bitcast <8 x i1> %t61 to i8
-  %t63 = icmp ne i8 %t62, 0
-  br i1 %t63, label %b14, label %g18
+  %t89 = load <8 x i1>, ptr %n1, align 64
+  store <8 x i1> %t89, ptr %m14, align 64
+  %t90 = bitcast <8 x i1> %t89 to i8
+  %t91 = icmp ne i8 %t90, 0
+  br i1 %t91, label %b14, label %g18
 g18:
-  %t64 = load <8 x i1>, ptr %m2, align 64
-  %t65 = bitcast <8 x i1> %t64 to i8
-  %t66 = icmp ne i8 %t65, 0
-  br i1 %t66, label %b18, label %end
+  %t92 = load <8 x i1>, ptr %m2, align 64
+  %t93 = bitcast <8 x i1> %t92 to i8
+  %t94 = icmp ne i8 %t93, 0
+  br i1 %t94, label %b18, label %end
 b18:
   %v128 = fcmp olt <8 x float> %v30, splat (float 0x4059000000000000)
-  %t67 = load <8 x i1>, ptr %m2, align 64
-  store <8 x i1> %t67, ptr %m22, align 64
-  %t68 = load <8 x i32>, ptr %c112, align 64
-  store <8 x i32> %t68, ptr %pv123, align 64
+  %t95 = load <8 x i1>, ptr %m2, align 64
+  store <8 x i1> %t95, ptr %m22, align 64
+  %t96 = load <8 x i32>, ptr %c112, align 64
+  store <8 x i32> %t96, ptr %pv123, align 64
   br label %b22
 b22:
   store <8 x i1> zeroinitializer, ptr %m25, align 64
@@ -285,34 +334,34 @@ b22:
   %v123 = load <8 x i32>, ptr %pv123, align 64
   %v124 = add <8 x i32> %v123, splat (i32 -1)
   %v125 = icmp sgt <8 x i32> %v124, zeroinitializer
-  %t69 = load <8 x i1>, ptr %m22, align 64
-  %t70 = select <8 x i1> %t69, <8 x i1> %v125, <8 x i1> zeroinitializer
-  store <8 x i1> %t70, ptr %m25, align 64
-  %t71 = xor <8 x i1> %v125, splat (i1 true)
+  %t97 = load <8 x i1>, ptr %m22, align 64
+  %t98 = select <8 x i1> %t97, <8 x i1> %v125, <8 x i1> zeroinitializer
+  store <8 x i1> %t98, ptr %m25, align 64
+  %t99 = xor <8 x i1> %v125, splat (i1 true)
   br label %g25
 g25:
-  %t72 = load <8 x i1>, ptr %m25, align 64
-  %t73 = bitcast <8 x i1> %t72 to i8
-  %t74 = icmp ne i8 %t73, 0
-  br i1 %t74, label %b25, label %l0
+  %t100 = load <8 x i1>, ptr %m25, align 64
+  %t101 = bitcast <8 x i1> %t100 to i8
+  %t102 = icmp ne i8 %t101, 0
+  br i1 %t102, label %b25, label %l0
 b25:
-  %t75 = load <8 x i1>, ptr %m25, align 64
-  %t76 = select <8 x i1> %t75, <8 x i1> %v128, <8 x i1> zeroinitializer
-  store <8 x i1> %t76, ptr %n0, align 64
+  %t103 = load <8 x i1>, ptr %m25, align 64
+  %t104 = select <8 x i1> %t103, <8 x i1> %v128, <8 x i1> zeroinitializer
+  store <8 x i1> %t104, ptr %n0, align 64
   store <8 x i32> %v124, ptr %pv123, align 64
-  %t77 = xor <8 x i1> %v128, splat (i1 true)
+  %t105 = xor <8 x i1> %v128, splat (i1 true)
   br label %l0
 l0:
-  %t78 = load <8 x i1>, ptr %n0, align 64
-  store <8 x i1> %t78, ptr %m22, align 64
-  %t79 = bitcast <8 x i1> %t78 to i8
-  %t80 = icmp ne i8 %t79, 0
-  br i1 %t80, label %b22, label %g24
+  %t106 = load <8 x i1>, ptr %n0, align 64
+  store <8 x i1> %t106, ptr %m22, align 64
+  %t107 = bitcast <8 x i1> %t106 to i8
+  %t108 = icmp ne i8 %t107, 0
+  br i1 %t108, label %b22, label %g24
 g24:
-  %t81 = load <8 x i1>, ptr %m2, align 64
-  %t82 = bitcast <8 x i1> %t81 to i8
-  %t83 = icmp ne i8 %t82, 0
-  br i1 %t83, label %b24, label %end
+  %t109 = load <8 x i1>, ptr %m2, align 64
+  %t110 = bitcast <8 x i1> %t109 to i8
+  %t111 = icmp ne i8 %t110, 0
+  br i1 %t111, label %b24, label %end
 b24:
   %v143 = zext i8 %p6 to i32
   switch i32 %v143, label %e24.3 [ i32 0, label %e24.0 i32 2, label %e24.1 i32 3, label %e24.1 i32 4, label %e24.2 ]
@@ -321,72 +370,72 @@ e24.0:
 e24.1:
   br label %b28
 e24.2:
-  %t84 = load <8 x i1>, ptr %m2, align 64
-  %t85 = load <8 x i1>, ptr %m29, align 64
-  %t86 = or <8 x i1> %t85, %t84
-  store <8 x i1> %t86, ptr %m29, align 64
+  %t112 = load <8 x i1>, ptr %m2, align 64
+  %t113 = load <8 x i1>, ptr %m29, align 64
+  %t114 = or <8 x i1> %t113, %t112
+  store <8 x i1> %t114, ptr %m29, align 64
   store <8 x float> %v30, ptr %pv721, align 64
   br label %b29
 e24.3:
   br label %b30
 b27:
   %v145 = fadd <8 x float> %v30, splat (float 0x3FF0000000000000)
-  %t87 = load <8 x float>, ptr %c718, align 64
-  store <8 x float> %t87, ptr %pv731, align 64
+  %t115 = load <8 x float>, ptr %c718, align 64
+  store <8 x float> %t115, ptr %pv731, align 64
   store <8 x float> %v145, ptr %pv722, align 64
   br label %b26
 b28:
   %v148 = fsub <8 x float> %v30, splat (float 0x3FF0000000000000)
-  %t88 = load <8 x i1>, ptr %m2, align 64
-  %t89 = load <8 x i1>, ptr %m29, align 64
-  %t90 = or <8 x i1> %t89, %t88
-  store <8 x i1> %t90, ptr %m29, align 64
+  %t116 = load <8 x i1>, ptr %m2, align 64
+  %t117 = load <8 x i1>, ptr %m29, align 64
+  %t118 = or <8 x i1> %t117, %t116
+  store <8 x i1> %t118, ptr %m29, align 64
   store <8 x float> %v148, ptr %pv721, align 64
   br label %b29
 b29:
   %v721 = load <8 x float>, ptr %pv721, align 64
   %v151 = fmul <8 x float> %v721, splat (float 0x4000000000000000)
-  %t91 = load <8 x float>, ptr %c718, align 64
-  store <8 x float> %t91, ptr %pv731, align 64
+  %t119 = load <8 x float>, ptr %c718, align 64
+  store <8 x float> %t119, ptr %pv731, align 64
   store <8 x float> %v151, ptr %pv722, align 64
   br label %b26
 b30:
-  %t92 = load <8 x float>, ptr %c718, align 64
-  store <8 x float> %t92, ptr %pv731, align 64
+  %t120 = load <8 x float>, ptr %c718, align 64
+  store <8 x float> %t120, ptr %pv731, align 64
   store <8 x float> zeroinitializer, ptr %pv722, align 64
   br label %b26
 b26:
   %v731 = load <8 x float>, ptr %pv731, align 64
   %v722 = load <8 x float>, ptr %pv722, align 64
-  %t93 = insertelement <8 x i32> poison, i32 %s320, i64 0
-  %t94 = shufflevector <8 x i32> %t93, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t95 = add <8 x i32> %t94, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v166 = and <8 x i32> %t95, splat (i32 1)
+  %t121 = insertelement <8 x i32> poison, i32 %s320, i64 0
+  %t122 = shufflevector <8 x i32> %t121, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t123 = add <8 x i32> %t122, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v166 = and <8 x i32> %t123, splat (i32 1)
   %v167 = icmp ne <8 x i32> %v166, zeroinitializer
   %v169 = select <8 x i1> %v167, <8 x i8> splat (i8 3), <8 x i8> zeroinitializer
   %v170 = icmp eq <8 x i8> %v169, splat (i8 3)
   %v172 = fneg <8 x float> %v722
   %v743 = select <8 x i1> %v170, <8 x float> %v172, <8 x float> %v722
   %s175 = shl i32 %s320, 3
-  %t96 = insertelement <8 x i32> poison, i32 %s175, i64 0
-  %t97 = shufflevector <8 x i32> %t96, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t98 = add <8 x i32> %t97, <i32 0, i32 8, i32 16, i32 24, i32 32, i32 40, i32 48, i32 56>
-  %v176 = lshr <8 x i32> %t98, splat (i32 1)
+  %t124 = insertelement <8 x i32> poison, i32 %s175, i64 0
+  %t125 = shufflevector <8 x i32> %t124, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t126 = add <8 x i32> %t125, <i32 0, i32 8, i32 16, i32 24, i32 32, i32 40, i32 48, i32 56>
+  %v176 = lshr <8 x i32> %t126, splat (i32 1)
   %v193 = icmp slt i32 %p3, 3
   %v194 = select i1 %v193, i32 %p3, i32 3
-  %t99 = insertelement <8 x i32> poison, i32 %v194, i64 0
-  %t100 = shufflevector <8 x i32> %t99, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t101 = icmp eq <8 x i32> %t100, zeroinitializer
-  %t102 = icmp eq <8 x i32> %t100, splat (i32 -1)
-  %t103 = or <8 x i1> %t101, %t102
-  %t104 = select <8 x i1> %t103, <8 x i32> splat (i32 1), <8 x i32> %t100
-  %t105 = sitofp <8 x i32> %t95 to <8 x double>
-  %t106 = sitofp <8 x i32> %t104 to <8 x double>
-  %t107 = fdiv <8 x double> %t105, %t106
-  %t108 = fptosi <8 x double> %t107 to <8 x i32>
-  %t109 = sub <8 x i32> zeroinitializer, %t95
-  %t110 = select <8 x i1> %t102, <8 x i32> %t109, <8 x i32> %t108
-  %v195 = select <8 x i1> %t101, <8 x i32> zeroinitializer, <8 x i32> %t110
+  %t127 = insertelement <8 x i32> poison, i32 %v194, i64 0
+  %t128 = shufflevector <8 x i32> %t127, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t129 = icmp eq <8 x i32> %t128, zeroinitializer
+  %t130 = icmp eq <8 x i32> %t128, splat (i32 -1)
+  %t131 = or <8 x i1> %t129, %t130
+  %t132 = select <8 x i1> %t131, <8 x i32> splat (i32 1), <8 x i32> %t128
+  %t133 = sitofp <8 x i32> %t123 to <8 x double>
+  %t134 = sitofp <8 x i32> %t132 to <8 x double>
+  %t135 = fdiv <8 x double> %t133, %t134
+  %t136 = fptosi <8 x double> %t135 to <8 x i32>
+  %t137 = sub <8 x i32> zeroinitializer, %t123
+  %t138 = select <8 x i1> %t130, <8 x i32> %t137, <8 x i32> %t136
+  %v195 = select <8 x i1> %t129, <8 x i32> zeroinitializer, <8 x i32> %t138
   %v197 = srem <8 x i32> %v195, splat (i32 5)
   %v199 = xor <8 x i32> %v197, splat (i32 -1)
   %v201 = and <8 x i32> %v199, splat (i32 255)
@@ -397,12 +446,12 @@ b26:
   %v208 = sext <8 x i16> %v207 to <8 x i64>
   %v209 = add <8 x i64> %v206, %v208
   %v211 = add <8 x i64> %v209, splat (i64 -12)
-  %v212 = and <8 x i32> %t95, splat (i32 3)
+  %v212 = and <8 x i32> %t123, splat (i32 3)
   %v213 = zext <8 x i32> %v212 to <8 x i64>
-  %t111 = getelementptr i8, ptr %s16, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v628 = getelementptr [32 x i8], <8 x ptr> %t111, <8 x i64> %v213
-  %t112 = load <8 x i1>, ptr %m2, align 64
-  %v215 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %v628, <8 x i1> %t112, <8 x float> zeroinitializer)
+  %t139 = getelementptr i8, ptr %s16, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %v628 = getelementptr [32 x i8], <8 x ptr> %t139, <8 x i64> %v213
+  %t140 = load <8 x i1>, ptr %m2, align 64
+  %v215 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %v628, <8 x i1> %t140, <8 x float> zeroinitializer)
   %v218 = sitofp <8 x i64> %v211 to <8 x float>
   %v355 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v731, <8 x float> %v743, <8 x float> %v218)
   %v220 = fadd <8 x float> %v215, %v355
@@ -442,11 +491,11 @@ b26:
   %v413 = fmul <8 x float> %v408, %v412
   %v234 = fadd <8 x float> %v228, %v413
   %v417 = fcmp oeq <8 x float> %v743, zeroinitializer
-  %t113 = select <8 x i1> %t112, <8 x i1> %v417, <8 x i1> zeroinitializer
-  store <8 x i1> %t113, ptr %m75, align 64
-  %t114 = xor <8 x i1> %v417, splat (i1 true)
-  %t115 = select <8 x i1> %t112, <8 x i1> %t114, <8 x i1> zeroinitializer
-  store <8 x i1> %t115, ptr %m80, align 64
+  %t141 = select <8 x i1> %t140, <8 x i1> %v417, <8 x i1> zeroinitializer
+  store <8 x i1> %t141, ptr %m75, align 64
+  %t142 = xor <8 x i1> %v417, splat (i1 true)
+  %t143 = select <8 x i1> %t140, <8 x i1> %t142, <8 x i1> zeroinitializer
+  store <8 x i1> %t143, ptr %m80, align 64
   br label %b75
 b75:
   store <8 x float> %v743, ptr %pv726, align 64
@@ -454,39 +503,39 @@ b75:
   store <8 x float> %v743, ptr %pv420, align 64
   br label %g80
 g80:
-  %t116 = load <8 x i1>, ptr %m80, align 64
-  %t117 = bitcast <8 x i1> %t116 to i8
-  %t118 = icmp ne i8 %t117, 0
-  br i1 %t118, label %b80, label %g77
+  %t144 = load <8 x i1>, ptr %m80, align 64
+  %t145 = bitcast <8 x i1> %t144 to i8
+  %t146 = icmp ne i8 %t145, 0
+  br i1 %t146, label %b80, label %g77
 b80:
   %v423 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %v743)
   %v426 = fcmp olt <8 x float> %v423, splat (float 0x7FF0000000000000)
-  %t119 = load <8 x i1>, ptr %m80, align 64
-  %t120 = select <8 x i1> %t119, <8 x i1> %v426, <8 x i1> zeroinitializer
-  store <8 x i1> %t120, ptr %m82, align 64
-  %t121 = xor <8 x i1> %v426, splat (i1 true)
-  %t122 = select <8 x i1> %t119, <8 x i1> %t121, <8 x i1> zeroinitializer
-  store <8 x i1> %t122, ptr %m81, align 64
+  %t147 = load <8 x i1>, ptr %m80, align 64
+  %t148 = select <8 x i1> %t147, <8 x i1> %v426, <8 x i1> zeroinitializer
+  store <8 x i1> %t148, ptr %m82, align 64
+  %t149 = xor <8 x i1> %v426, splat (i1 true)
+  %t150 = select <8 x i1> %t147, <8 x i1> %t149, <8 x i1> zeroinitializer
+  store <8 x i1> %t150, ptr %m81, align 64
   br label %g82
 g82:
-  %t123 = load <8 x i1>, ptr %m82, align 64
-  %t124 = bitcast <8 x i1> %t123 to i8
-  %t125 = icmp ne i8 %t124, 0
-  br i1 %t125, label %b82, label %b81
+  %t151 = load <8 x i1>, ptr %m82, align 64
+  %t152 = bitcast <8 x i1> %t151 to i8
+  %t153 = icmp ne i8 %t152, 0
+  br i1 %t153, label %b82, label %b81
 b82:
   %v434 = fcmp ogt <8 x float> %v423, splat (float 0x40F0000000000000)
-  %t126 = load <8 x i1>, ptr %m82, align 64
-  %t127 = select <8 x i1> %t126, <8 x i1> %v434, <8 x i1> zeroinitializer
-  store <8 x i1> %t127, ptr %m89, align 64
-  %t128 = xor <8 x i1> %v434, splat (i1 true)
-  %t129 = select <8 x i1> %t126, <8 x i1> %t128, <8 x i1> zeroinitializer
-  store <8 x i1> %t129, ptr %m86, align 64
+  %t154 = load <8 x i1>, ptr %m82, align 64
+  %t155 = select <8 x i1> %t154, <8 x i1> %v434, <8 x i1> zeroinitializer
+  store <8 x i1> %t155, ptr %m89, align 64
+  %t156 = xor <8 x i1> %v434, splat (i1 true)
+  %t157 = select <8 x i1> %t154, <8 x i1> %t156, <8 x i1> zeroinitializer
+  store <8 x i1> %t157, ptr %m86, align 64
   br label %g89
 g89:
-  %t130 = load <8 x i1>, ptr %m89, align 64
-  %t131 = bitcast <8 x i1> %t130 to i8
-  %t132 = icmp ne i8 %t131, 0
-  br i1 %t132, label %b89, label %b86
+  %t158 = load <8 x i1>, ptr %m89, align 64
+  %t159 = bitcast <8 x i1> %t158 to i8
+  %t160 = icmp ne i8 %t159, 0
+  br i1 %t160, label %b89, label %b86
 b89:
   %v482 = bitcast <8 x float> %v423 to <8 x i32>
   %v484 = and <8 x i32> %v482, splat (i32 8388607)
@@ -498,39 +547,39 @@ b89:
   %v497 = and <8 x i32> %v493, splat (i32 31)
   %v500 = sext <8 x i32> %v495 to <8 x i64>
   %v630 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v500
-  %t133 = load <8 x i1>, ptr %m89, align 64
-  %v502 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v630, <8 x i1> %t133, <8 x i32> zeroinitializer)
+  %t161 = load <8 x i1>, ptr %m89, align 64
+  %v502 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v630, <8 x i1> %t161, <8 x i32> zeroinitializer)
   %v503 = zext <8 x i32> %v502 to <8 x i64>
   %v505 = shl <8 x i64> %v503, splat (i64 32)
   %v509 = add <8 x i32> %v495, splat (i32 1)
   %v510 = sext <8 x i32> %v509 to <8 x i64>
   %v631 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v510
-  %v512 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v631, <8 x i1> %t133, <8 x i32> zeroinitializer)
+  %v512 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v631, <8 x i1> %t161, <8 x i32> zeroinitializer)
   %v513 = zext <8 x i32> %v512 to <8 x i64>
   %v514 = or <8 x i64> %v505, %v513
   %v515 = sext <8 x i32> %v497 to <8 x i64>
-  %t134 = and <8 x i64> %v515, splat (i64 63)
-  %v516 = shl <8 x i64> %v514, %t134
+  %t162 = and <8 x i64> %v515, splat (i64 63)
+  %v516 = shl <8 x i64> %v514, %t162
   %v517 = lshr <8 x i64> %v516, splat (i64 32)
   %v525 = shl <8 x i64> %v513, splat (i64 32)
   %v529 = add <8 x i32> %v495, splat (i32 2)
   %v530 = sext <8 x i32> %v529 to <8 x i64>
   %v633 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v530
-  %v532 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v633, <8 x i1> %t133, <8 x i32> zeroinitializer)
+  %v532 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v633, <8 x i1> %t161, <8 x i32> zeroinitializer)
   %v533 = zext <8 x i32> %v532 to <8 x i64>
   %v534 = or <8 x i64> %v525, %v533
-  %t135 = and <8 x i64> %v515, splat (i64 63)
-  %v536 = shl <8 x i64> %v534, %t135
+  %t163 = and <8 x i64> %v515, splat (i64 63)
+  %v536 = shl <8 x i64> %v534, %t163
   %v537 = lshr <8 x i64> %v536, splat (i64 32)
   %v545 = shl <8 x i64> %v533, splat (i64 32)
   %v549 = add <8 x i32> %v495, splat (i32 3)
   %v550 = sext <8 x i32> %v549 to <8 x i64>
   %v635 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v550
-  %v552 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v635, <8 x i1> %t133, <8 x i32> zeroinitializer)
+  %v552 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v635, <8 x i1> %t161, <8 x i32> zeroinitializer)
   %v553 = zext <8 x i32> %v552 to <8 x i64>
   %v554 = or <8 x i64> %v545, %v553
-  %t136 = and <8 x i64> %v515, splat (i64 63)
-  %v556 = shl <8 x i64> %v554, %t136
+  %t164 = and <8 x i64> %v515, splat (i64 63)
+  %v556 = shl <8 x i64> %v554, %t164
   %v557 = lshr <8 x i64> %v556, splat (i64 32)
   %v558 = mul <8 x i64> %v487, %v557
   %v559 = lshr <8 x i64> %v558, splat (i64 32)
@@ -565,19 +614,19 @@ b86:
   %v460 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v456, <8 x float> splat (float 0x3E6777A5C0000000), <8 x float> %v458)
   %v462 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v456, <8 x float> splat (float 0x3CDEE59DA0000000), <8 x float> %v460)
   %v463 = call <8 x i32> @llvm.fptosi.sat.v8i32.v8f32(<8 x float> %v456)
-  %t137 = load <8 x i1>, ptr %m86, align 64
-  %t138 = load <8 x float>, ptr %pv469, align 64
-  %t139 = select <8 x i1> %t137, <8 x float> %v462, <8 x float> %t138
-  store <8 x float> %t139, ptr %pv469, align 64
-  %t140 = load <8 x i32>, ptr %pv467, align 64
-  %t141 = select <8 x i1> %t137, <8 x i32> %v463, <8 x i32> %t140
-  store <8 x i32> %t141, ptr %pv467, align 64
+  %t165 = load <8 x i1>, ptr %m86, align 64
+  %t166 = load <8 x float>, ptr %pv469, align 64
+  %t167 = select <8 x i1> %t165, <8 x float> %v462, <8 x float> %t166
+  store <8 x float> %t167, ptr %pv469, align 64
+  %t168 = load <8 x i32>, ptr %pv467, align 64
+  %t169 = select <8 x i1> %t165, <8 x i32> %v463, <8 x i32> %t168
+  store <8 x i32> %t169, ptr %pv467, align 64
   br label %g85
 g85:
-  %t142 = load <8 x i1>, ptr %m82, align 64
-  %t143 = bitcast <8 x i1> %t142 to i8
-  %t144 = icmp ne i8 %t143, 0
-  br i1 %t144, label %b85, label %b81
+  %t170 = load <8 x i1>, ptr %m82, align 64
+  %t171 = bitcast <8 x i1> %t170 to i8
+  %t172 = icmp ne i8 %t171, 0
+  br i1 %t172, label %b85, label %b81
 b85:
   %v469 = load <8 x float>, ptr %pv469, align 64
   %v467 = load <8 x i32>, ptr %pv467, align 64
@@ -605,56 +654,56 @@ b85:
   store <8 x float> %v480, ptr %pv419, align 64
   br label %b81
 b81:
-  %t145 = load <8 x i1>, ptr %m81, align 64
-  %t146 = load <8 x float>, ptr %pv729, align 64
-  %t147 = select <8 x i1> %t145, <8 x float> %v731, <8 x float> %t146
-  store <8 x float> %t147, ptr %pv729, align 64
-  %t148 = load <8 x float>, ptr %pv727, align 64
-  %t149 = select <8 x i1> %t145, <8 x float> %v743, <8 x float> %t148
-  store <8 x float> %t149, ptr %pv727, align 64
-  %t150 = load <8 x float>, ptr %pv419, align 64
-  %t151 = select <8 x i1> %t145, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %t150
-  store <8 x float> %t151, ptr %pv419, align 64
+  %t173 = load <8 x i1>, ptr %m81, align 64
+  %t174 = load <8 x float>, ptr %pv729, align 64
+  %t175 = select <8 x i1> %t173, <8 x float> %v731, <8 x float> %t174
+  store <8 x float> %t175, ptr %pv729, align 64
+  %t176 = load <8 x float>, ptr %pv727, align 64
+  %t177 = select <8 x i1> %t173, <8 x float> %v743, <8 x float> %t176
+  store <8 x float> %t177, ptr %pv727, align 64
+  %t178 = load <8 x float>, ptr %pv419, align 64
+  %t179 = select <8 x i1> %t173, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %t178
+  store <8 x float> %t179, ptr %pv419, align 64
   br label %g79
 g79:
-  %t152 = load <8 x i1>, ptr %m80, align 64
-  %t153 = bitcast <8 x i1> %t152 to i8
-  %t154 = icmp ne i8 %t153, 0
-  br i1 %t154, label %b79, label %g77
+  %t180 = load <8 x i1>, ptr %m80, align 64
+  %t181 = bitcast <8 x i1> %t180 to i8
+  %t182 = icmp ne i8 %t181, 0
+  br i1 %t182, label %b79, label %g77
 b79:
   %v729 = load <8 x float>, ptr %pv729, align 64
   %v727 = load <8 x float>, ptr %pv727, align 64
   %v419 = load <8 x float>, ptr %pv419, align 64
-  %t155 = load <8 x i1>, ptr %m80, align 64
-  %t156 = load <8 x float>, ptr %pv726, align 64
-  %t157 = select <8 x i1> %t155, <8 x float> %v727, <8 x float> %t156
-  store <8 x float> %t157, ptr %pv726, align 64
-  %t158 = load <8 x float>, ptr %pv725, align 64
-  %t159 = select <8 x i1> %t155, <8 x float> %v729, <8 x float> %t158
-  store <8 x float> %t159, ptr %pv725, align 64
-  %t160 = load <8 x float>, ptr %pv420, align 64
-  %t161 = select <8 x i1> %t155, <8 x float> %v419, <8 x float> %t160
-  store <8 x float> %t161, ptr %pv420, align 64
+  %t183 = load <8 x i1>, ptr %m80, align 64
+  %t184 = load <8 x float>, ptr %pv726, align 64
+  %t185 = select <8 x i1> %t183, <8 x float> %v727, <8 x float> %t184
+  store <8 x float> %t185, ptr %pv726, align 64
+  %t186 = load <8 x float>, ptr %pv725, align 64
+  %t187 = select <8 x i1> %t183, <8 x float> %v729, <8 x float> %t186
+  store <8 x float> %t187, ptr %pv725, align 64
+  %t188 = load <8 x float>, ptr %pv420, align 64
+  %t189 = select <8 x i1> %t183, <8 x float> %v419, <8 x float> %t188
+  store <8 x float> %t189, ptr %pv420, align 64
   br label %g77
 g77:
-  %t162 = load <8 x i1>, ptr %m2, align 64
-  %t163 = bitcast <8 x i1> %t162 to i8
-  %t164 = icmp ne i8 %t163, 0
-  br i1 %t164, label %b77, label %end
+  %t190 = load <8 x i1>, ptr %m2, align 64
+  %t191 = bitcast <8 x i1> %t190 to i8
+  %t192 = icmp ne i8 %t191, 0
+  br i1 %t192, label %b77, label %end
 b77:
   %v726 = load <8 x float>, ptr %pv726, align 64
   %v725 = load <8 x float>, ptr %pv725, align 64
   %v420 = load <8 x float>, ptr %pv420, align 64
   %v237 = fadd <8 x float> %v234, %v420
-  %t165 = load <8 x i1>, ptr %m2, align 64
-  %t166 = bitcast <8 x i1> %t165 to i8
+  %t193 = load <8 x i1>, ptr %m2, align 64
+  %t194 = bitcast <8 x i1> %t193 to i8
   br label %o238
 o238:
-  %o238.left = phi i8 [ %t166, %b77 ], [ %o238.rest, %o238.next ]
+  %o238.left = phi i8 [ %t194, %b77 ], [ %o238.rest, %o238.next ]
   %o238.old = phi <8 x i32> [ zeroinitializer, %b77 ], [ %v238, %o238.next ]
-  %t167 = call i8 @llvm.cttz.i8(i8 %o238.left, i1 true)
+  %t195 = call i8 @llvm.cttz.i8(i8 %o238.left, i1 true)
   %o.v238 = call i32 @factorial.5(i32 3)
-  %v238 = insertelement <8 x i32> %o238.old, i32 %o.v238, i8 %t167
+  %v238 = insertelement <8 x i32> %o238.old, i32 %o.v238, i8 %t195
   br label %o238.next
 o238.next:
   %o238.less = add i8 %o238.left, -1
@@ -668,9 +717,9 @@ o238.done:
   %v260 = fcmp ogt double %v598, 0x4000000000000000
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
-  %t168 = insertelement <8 x float> poison, float %v262, i64 0
-  %t169 = shufflevector <8 x float> %t168, <8 x float> poison, <8 x i32> zeroinitializer
-  %v263 = fadd <8 x float> %v240, %t169
+  %t196 = insertelement <8 x float> poison, float %v262, i64 0
+  %t197 = shufflevector <8 x float> %t196, <8 x float> poison, <8 x i32> zeroinitializer
+  %v263 = fadd <8 x float> %v240, %t197
   %v270 = fadd <8 x float> splat (float 0x4000000000000000), %v725
   %v274 = fadd <8 x float> %v263, %v270
   %v277 = fcmp olt <8 x float> %v725, %v726
@@ -681,21 +730,21 @@ o238.done:
   %v302 = icmp ugt ptr %v624, %p1
   %v303 = select i1 %v302, i32 1, i32 0
   %v304 = sitofp i32 %v303 to float
-  %t170 = insertelement <8 x float> poison, float %v304, i64 0
-  %t171 = shufflevector <8 x float> %t170, <8 x float> poison, <8 x i32> zeroinitializer
-  %v305 = fadd <8 x float> %v281, %t171
-  %t172 = insertelement <8 x i32> poison, i32 %s320, i64 0
-  %t173 = shufflevector <8 x i32> %t172, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t174 = add <8 x i32> %t173, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v349 = icmp ugt <8 x i32> %t174, splat (i32 7)
-  %v350 = select <8 x i1> %v349, <8 x i32> %t174, <8 x i32> splat (i32 7)
+  %t198 = insertelement <8 x float> poison, float %v304, i64 0
+  %t199 = shufflevector <8 x float> %t198, <8 x float> poison, <8 x i32> zeroinitializer
+  %v305 = fadd <8 x float> %v281, %t199
+  %t200 = insertelement <8 x i32> poison, i32 %s320, i64 0
+  %t201 = shufflevector <8 x i32> %t200, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t202 = add <8 x i32> %t201, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v349 = icmp ugt <8 x i32> %t202, splat (i32 7)
+  %v350 = select <8 x i1> %v349, <8 x i32> %t202, <8 x i32> splat (i32 7)
   %v308 = uitofp <8 x i32> %v350 to <8 x float>
   %v309 = fadd <8 x float> %v305, %v308
-  %v358 = call <8 x i32> @llvm.ctpop.v8i32(<8 x i32> %t174)
+  %v358 = call <8 x i32> @llvm.ctpop.v8i32(<8 x i32> %t202)
   %v311 = sitofp <8 x i32> %v358 to <8 x float>
   %v312 = fadd <8 x float> %v309, %v311
   %s629 = getelementptr i32, ptr %p1, i64 %s28
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v312, ptr align 4 %s629, <8 x i1> %t165)
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v312, ptr align 4 %s629, <8 x i1> %t193)
   br label %end
 end:
   ret void

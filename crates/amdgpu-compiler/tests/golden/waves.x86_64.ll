@@ -8,18 +8,10 @@ entry:
   %m3 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m3, align 64
   %pv56 = alloca <8 x float>, align 64
-  %pv57 = alloca <8 x float>, align 64
-  %ps58 = alloca i32, align 64
-  %m8 = alloca <8 x i1>, align 64
-  store <8 x i1> zeroinitializer, ptr %m8, align 64
-  %pv82 = alloca <8 x float>, align 64
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
-  %s18 = alloca [32 x i8], align 64
-  %s20 = alloca [32 x i8], align 64
   br label %b0
 b0:
-  %v27 = getelementptr inbounds i8, ptr %p5, i64 0
   %v28 = add i32 %block_index.x, 0
   %v29 = add i32 %block_size.x, 0
   %v30 = mul i32 %v28, %v29
@@ -33,7 +25,6 @@ b0:
   %v33 = icmp slt <8 x i32> %t3, %t5
   %s34 = sext i32 %s32 to i64
   %s35 = getelementptr i32, ptr %p0, i64 %s34
-  %v36 = lshr i32 32, 1
   %v37 = add i32 %block_size.x, 0
   %v38 = add i32 %block_size.y, 0
   %s39 = add i32 %thread_index.x, 0
@@ -47,119 +38,59 @@ b0:
   %t7 = shufflevector <8 x i32> %t6, <8 x i32> poison, <8 x i32> zeroinitializer
   %t8 = add <8 x i32> %t7, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %v46 = and <8 x i32> %t8, splat (i32 31)
-  %v47 = add i32 32, -1
-  %t9 = insertelement <8 x i32> poison, i32 %v47, i64 0
-  %t10 = shufflevector <8 x i32> %t9, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v48 = and <8 x i32> %v46, %t10
-  %v49 = sub <8 x i32> %t10, %v48
-  %v50 = icmp eq <8 x i32> %v46, zeroinitializer
-  %t11 = insertelement <8 x i32> poison, i32 %s31, i64 0
-  %t12 = shufflevector <8 x i32> %t11, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t13 = add <8 x i32> %t12, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v51 = udiv <8 x i32> %t13, splat (i32 32)
-  %v52 = zext <8 x i32> %v51 to <8 x i64>
-  %v53 = getelementptr i32, ptr %v27, <8 x i64> %v52
-  br label %b1
-b1:
-  %t14 = select <8 x i1> %active, <8 x i1> %v33, <8 x i1> zeroinitializer
-  store <8 x i1> %t14, ptr %m2, align 64
-  %t15 = xor <8 x i1> %v33, splat (i1 true)
-  %t16 = select <8 x i1> %active, <8 x i1> %t15, <8 x i1> zeroinitializer
-  store <8 x i1> %t16, ptr %m3, align 64
+  %v48 = and <8 x i32> %v46, splat (i32 31)
+  %v49 = sub <8 x i32> splat (i32 31), %v48
+  %t9 = select <8 x i1> %active, <8 x i1> %v33, <8 x i1> zeroinitializer
+  store <8 x i1> %t9, ptr %m2, align 64
+  %t10 = xor <8 x i1> %v33, splat (i1 true)
+  %t11 = select <8 x i1> %active, <8 x i1> %t10, <8 x i1> zeroinitializer
+  store <8 x i1> %t11, ptr %m3, align 64
   br label %g2
 g2:
-  %t17 = load <8 x i1>, ptr %m2, align 64
-  %t18 = bitcast <8 x i1> %t17 to i8
-  %t19 = icmp ne i8 %t18, 0
-  br i1 %t19, label %b2, label %b3
+  %t12 = load <8 x i1>, ptr %m2, align 64
+  %t13 = bitcast <8 x i1> %t12 to i8
+  %t14 = icmp ne i8 %t13, 0
+  br i1 %t14, label %b2, label %b3
 b2:
-  %t20 = load <8 x i1>, ptr %m2, align 64
-  %v54 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s35, <8 x i1> %t20, <8 x i32> zeroinitializer)
+  %t15 = load <8 x i1>, ptr %m2, align 64
+  %v54 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s35, <8 x i1> %t15, <8 x i32> zeroinitializer)
   %v55 = sitofp <8 x i32> %v54 to <8 x float>
   store <8 x float> %v55, ptr %pv56, align 64
   br label %b3
 b3:
-  %t21 = load <8 x i1>, ptr %m3, align 64
-  %t22 = load <8 x float>, ptr %pv56, align 64
-  %t23 = select <8 x i1> %t21, <8 x float> zeroinitializer, <8 x float> %t22
-  store <8 x float> %t23, ptr %pv56, align 64
+  %t16 = load <8 x i1>, ptr %m3, align 64
+  %t17 = load <8 x float>, ptr %pv56, align 64
+  %t18 = select <8 x i1> %t16, <8 x float> zeroinitializer, <8 x float> %t17
+  store <8 x float> %t18, ptr %pv56, align 64
   br label %b4
 b4:
   %v56 = load <8 x float>, ptr %pv56, align 64
-  store <8 x float> %v56, ptr %pv57, align 64
-  store i32 %v36, ptr %ps58, align 64
-  br label %b5
-b5:
-  %v57 = load <8 x float>, ptr %pv57, align 64
-  %v58 = load i32, ptr %ps58, align 64
-  %v59 = icmp sgt i32 %v58, 0
-  br i1 %v59, label %e5.0, label %e5.1
-e5.0:
-  br label %b6
-e5.1:
-  br label %b7
-b6:
-  %v60 = bitcast <8 x float> %v57 to <8 x i32>
-  %t24 = insertelement <8 x i32> poison, i32 %v58, i64 0
-  %t25 = shufflevector <8 x i32> %t24, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v61 = icmp ugt <8 x i32> %t25, %v49
-  %v62 = add <8 x i32> %v46, %t25
+  %v60 = bitcast <8 x float> %v56 to <8 x i32>
+  %v61 = icmp ugt <8 x i32> splat (i32 16), %v49
+  %v62 = add <8 x i32> %v46, splat (i32 16)
   %v63 = select <8 x i1> %v61, <8 x i32> %v46, <8 x i32> %v62
-  store i32 %v58, ptr %p9, align 4
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v57, ptr align 4 %p6, <8 x i1> %active)
+  store i32 16, ptr %p9, align 4
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v56, ptr align 4 %p6, <8 x i1> %active)
   call void @llvm.masked.store.v8i32.p0(<8 x i32> %v60, ptr align 4 %p7, <8 x i1> %active)
   call void @llvm.masked.store.v8i32.p0(<8 x i32> %v63, ptr align 4 %p8, <8 x i1> %active)
-  %t26 = load <8 x i32>, ptr %result, align 64
-  %t27 = select <8 x i1> %active, <8 x i32> splat (i32 1), <8 x i32> %t26
-  store <8 x i32> %t27, ptr %result, align 64
-  br label %end
-b7:
-  %t28 = select <8 x i1> %active, <8 x i1> %v50, <8 x i1> zeroinitializer
-  store <8 x i1> %t28, ptr %m8, align 64
-  %t29 = xor <8 x i1> %v50, splat (i1 true)
-  store <8 x float> %v57, ptr %pv82, align 64
-  br label %g8
-g8:
-  %t30 = load <8 x i1>, ptr %m8, align 64
-  %t31 = bitcast <8 x i1> %t30 to i8
-  %t32 = icmp ne i8 %t31, 0
-  br i1 %t32, label %b8, label %b9
-b8:
-  %t33 = load <8 x i1>, ptr %m8, align 64
-  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v57, <8 x ptr> align 4 %v53, <8 x i1> %t33)
-  %t34 = load <8 x float>, ptr %pv82, align 64
-  %t35 = select <8 x i1> %t33, <8 x float> %v57, <8 x float> %t34
-  store <8 x float> %t35, ptr %pv82, align 64
-  br label %b9
-b9:
-  %v82 = load <8 x float>, ptr %pv82, align 64
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v82, ptr align 4 %p6, <8 x i1> %active)
-  %t36 = load <8 x i32>, ptr %result, align 64
-  %t37 = select <8 x i1> %active, <8 x i32> splat (i32 8), <8 x i32> %t36
-  store <8 x i32> %t37, ptr %result, align 64
+  %t19 = load <8 x i32>, ptr %result, align 64
+  %t20 = select <8 x i1> %active, <8 x i32> splat (i32 1), <8 x i32> %t19
+  store <8 x i32> %t20, ptr %result, align 64
   br label %end
 end:
-  %t38 = load <8 x i32>, ptr %result, align 64
-  ret <8 x i32> %t38
+  %t21 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t21
 }
 
 define internal <8 x i32> @k.region1.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %p10, ptr %p11, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_size.x, i32 %block_size.y, <8 x i1> %active) alwaysinline #0 {
 entry:
-  %pv54 = alloca <8 x float>, align 64
-  %ps55 = alloca i32, align 64
   %m5 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m5, align 64
-  %pv82 = alloca <8 x float>, align 64
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
-  %s16 = alloca [32 x i8], align 64
-  %s18 = alloca [32 x i8], align 64
-  %s21 = alloca [32 x i8], align 64
   br label %b0
 b0:
-  %v26 = getelementptr inbounds i8, ptr %p5, i64 0
   %s27 = add i32 %thread_index.x, 0
-  %v28 = lshr i32 32, 1
   %v29 = add i32 %block_size.x, 0
   %v30 = add i32 %block_size.y, 0
   %s31 = add i32 %thread_index.x, 0
@@ -173,88 +104,70 @@ b0:
   %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
   %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %v38 = and <8 x i32> %t3, splat (i32 31)
-  %v39 = add i32 32, -1
-  %t4 = insertelement <8 x i32> poison, i32 %v39, i64 0
-  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v40 = and <8 x i32> %v38, %t5
-  %v41 = sub <8 x i32> %t5, %v40
+  %v40 = and <8 x i32> %v38, splat (i32 31)
+  %v41 = sub <8 x i32> splat (i32 31), %v40
   %v42 = icmp eq <8 x i32> %v38, zeroinitializer
-  %t6 = insertelement <8 x i32> poison, i32 %s27, i64 0
-  %t7 = shufflevector <8 x i32> %t6, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t8 = add <8 x i32> %t7, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v43 = udiv <8 x i32> %t8, splat (i32 32)
+  %t4 = insertelement <8 x i32> poison, i32 %s27, i64 0
+  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t6 = add <8 x i32> %t5, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v43 = udiv <8 x i32> %t6, splat (i32 32)
   %v44 = zext <8 x i32> %v43 to <8 x i64>
-  %v45 = getelementptr i32, ptr %v26, <8 x i64> %v44
+  %v45 = getelementptr i32, ptr %p5, <8 x i64> %v44
   %v47 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %p6, <8 x i1> %active, <8 x float> zeroinitializer)
   %v49 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %p7, <8 x i1> %active, <8 x i32> zeroinitializer)
-  br label %b1
-b1:
   %v51 = bitcast <8 x i32> %v49 to <8 x float>
   %v52 = fadd <8 x float> %v47, %v51
   %v53 = sdiv i32 %p10, 2
-  store <8 x float> %v52, ptr %pv54, align 64
-  store i32 %v53, ptr %ps55, align 64
-  br label %b2
-b2:
-  %v54 = load <8 x float>, ptr %pv54, align 64
-  %v55 = load i32, ptr %ps55, align 64
-  %v56 = icmp sgt i32 %v55, 0
-  br i1 %v56, label %e2.0, label %e2.1
-e2.0:
+  %v56 = icmp sgt i32 %v53, 0
+  br i1 %v56, label %e0.0, label %e0.1
+e0.0:
   br label %b3
-e2.1:
+e0.1:
   br label %b4
 b3:
-  %v57 = bitcast <8 x float> %v54 to <8 x i32>
-  %t9 = insertelement <8 x i32> poison, i32 %v55, i64 0
-  %t10 = shufflevector <8 x i32> %t9, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v58 = icmp ugt <8 x i32> %t10, %v41
-  %v59 = add <8 x i32> %v38, %t10
+  %v57 = bitcast <8 x float> %v52 to <8 x i32>
+  %t7 = insertelement <8 x i32> poison, i32 %v53, i64 0
+  %t8 = shufflevector <8 x i32> %t7, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v58 = icmp ugt <8 x i32> %t8, %v41
+  %v59 = add <8 x i32> %v38, %t8
   %v60 = select <8 x i1> %v58, <8 x i32> %v38, <8 x i32> %v59
-  store i32 %v55, ptr %p11, align 4
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v54, ptr align 4 %p6, <8 x i1> %active)
+  store i32 %v53, ptr %p11, align 4
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v52, ptr align 4 %p6, <8 x i1> %active)
   call void @llvm.masked.store.v8i32.p0(<8 x i32> %v57, ptr align 4 %p8, <8 x i1> %active)
   call void @llvm.masked.store.v8i32.p0(<8 x i32> %v60, ptr align 4 %p9, <8 x i1> %active)
-  %t11 = load <8 x i32>, ptr %result, align 64
-  %t12 = select <8 x i1> %active, <8 x i32> splat (i32 1), <8 x i32> %t11
-  store <8 x i32> %t12, ptr %result, align 64
+  %t9 = load <8 x i32>, ptr %result, align 64
+  %t10 = select <8 x i1> %active, <8 x i32> splat (i32 1), <8 x i32> %t9
+  store <8 x i32> %t10, ptr %result, align 64
   br label %end
 b4:
-  %t13 = select <8 x i1> %active, <8 x i1> %v42, <8 x i1> zeroinitializer
-  store <8 x i1> %t13, ptr %m5, align 64
-  %t14 = xor <8 x i1> %v42, splat (i1 true)
-  store <8 x float> %v54, ptr %pv82, align 64
+  %t11 = select <8 x i1> %active, <8 x i1> %v42, <8 x i1> zeroinitializer
+  store <8 x i1> %t11, ptr %m5, align 64
+  %t12 = xor <8 x i1> %v42, splat (i1 true)
   br label %g5
 g5:
-  %t15 = load <8 x i1>, ptr %m5, align 64
-  %t16 = bitcast <8 x i1> %t15 to i8
-  %t17 = icmp ne i8 %t16, 0
-  br i1 %t17, label %b5, label %b6
+  %t13 = load <8 x i1>, ptr %m5, align 64
+  %t14 = bitcast <8 x i1> %t13 to i8
+  %t15 = icmp ne i8 %t14, 0
+  br i1 %t15, label %b5, label %b6
 b5:
-  %t18 = load <8 x i1>, ptr %m5, align 64
-  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v54, <8 x ptr> align 4 %v45, <8 x i1> %t18)
-  %t19 = load <8 x float>, ptr %pv82, align 64
-  %t20 = select <8 x i1> %t18, <8 x float> %v54, <8 x float> %t19
-  store <8 x float> %t20, ptr %pv82, align 64
+  %t16 = load <8 x i1>, ptr %m5, align 64
+  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v52, <8 x ptr> align 4 %v45, <8 x i1> %t16)
   br label %b6
 b6:
-  %v82 = load <8 x float>, ptr %pv82, align 64
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v82, ptr align 4 %p6, <8 x i1> %active)
-  %t21 = load <8 x i32>, ptr %result, align 64
-  %t22 = select <8 x i1> %active, <8 x i32> splat (i32 8), <8 x i32> %t21
-  store <8 x i32> %t22, ptr %result, align 64
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v52, ptr align 4 %p6, <8 x i1> %active)
+  %t17 = load <8 x i32>, ptr %result, align 64
+  %t18 = select <8 x i1> %active, <8 x i32> splat (i32 8), <8 x i32> %t17
+  store <8 x i32> %t18, ptr %result, align 64
   br label %end
 end:
-  %t23 = load <8 x i32>, ptr %result, align 64
-  ret <8 x i32> %t23
+  %t19 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t19
 }
 
 define internal <8 x i32> @k.region2.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, i64 %p7, ptr %p8, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
-  %s16 = alloca [64 x i8], align 64
-  %s17 = alloca [64 x i8], align 64
   br label %b0
 b0:
   %v18 = add i32 %block_index.x, 0
@@ -264,8 +177,6 @@ b0:
   %s22 = add i32 %v20, %s21
   %s23 = sext i32 %s22 to i64
   %s24 = getelementptr i32, ptr %p0, i64 %s23
-  br label %b1
-b1:
   %v26 = and i64 %p7, 4294967295
   %v27 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s24, <8 x i1> %active, <8 x i32> zeroinitializer)
   store i64 %v26, ptr %p8, align 8
@@ -281,17 +192,12 @@ end:
 
 define internal <8 x i32> @k.region3.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i64 %p9, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
-  %ps41 = alloca i32, align 64
   %m3 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m3, align 64
   %m4 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m4, align 64
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
-  %s20 = alloca [32 x i8], align 64
-  %s21 = alloca [64 x i8], align 64
-  %s23 = alloca [64 x i8], align 64
-  %s25 = alloca [64 x i8], align 64
   br label %b0
 b0:
   %v26 = add i32 %block_index.x, 0
@@ -304,66 +210,55 @@ b0:
   %s33 = getelementptr i64, ptr %p2, i64 %s31
   %s34 = getelementptr i64, ptr %p3, i64 %s31
   %v36 = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %p7, <8 x i1> %active, <8 x i64> zeroinitializer)
-  br label %b1
-b1:
   %v38 = and <8 x i64> %v36, splat (i64 4294967295)
   %t1 = insertelement <8 x i64> poison, i64 %p9, i64 0
   %t2 = shufflevector <8 x i64> %t1, <8 x i64> poison, <8 x i32> zeroinitializer
   %v39 = add <8 x i64> %t2, %v38
   call void @llvm.masked.store.v8i64.p0(<8 x i64> %v39, ptr align 8 %s33, <8 x i1> %active)
-  store i32 0, ptr %ps41, align 64
-  br label %b2
-b2:
-  %v41 = load i32, ptr %ps41, align 64
   %v42 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s32, <8 x i1> %active, <8 x i32> zeroinitializer)
-  %t3 = insertelement <8 x i32> poison, i32 %v41, i64 0
-  %t4 = shufflevector <8 x i32> %t3, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v43 = icmp slt <8 x i32> %t4, %v42
-  %t5 = select <8 x i1> %active, <8 x i1> %v43, <8 x i1> zeroinitializer
-  store <8 x i1> %t5, ptr %m3, align 64
-  %t6 = xor <8 x i1> %v43, splat (i1 true)
-  %t7 = select <8 x i1> %active, <8 x i1> %t6, <8 x i1> zeroinitializer
-  store <8 x i1> %t7, ptr %m4, align 64
+  %v43 = icmp slt <8 x i32> zeroinitializer, %v42
+  %t3 = select <8 x i1> %active, <8 x i1> %v43, <8 x i1> zeroinitializer
+  store <8 x i1> %t3, ptr %m3, align 64
+  %t4 = xor <8 x i1> %v43, splat (i1 true)
+  %t5 = select <8 x i1> %active, <8 x i1> %t4, <8 x i1> zeroinitializer
+  store <8 x i1> %t5, ptr %m4, align 64
   br label %g3
 g3:
-  %t8 = load <8 x i1>, ptr %m3, align 64
-  %t9 = bitcast <8 x i1> %t8 to i8
-  %t10 = icmp ne i8 %t9, 0
-  br i1 %t10, label %b3, label %g4
+  %t6 = load <8 x i1>, ptr %m3, align 64
+  %t7 = bitcast <8 x i1> %t6 to i8
+  %t8 = icmp ne i8 %t7, 0
+  br i1 %t8, label %b3, label %g4
 b3:
-  %t11 = load <8 x i1>, ptr %m3, align 64
-  %v44 = call <8 x double> @llvm.masked.load.v8f64.p0(ptr align 8 %s34, <8 x i1> %t11, <8 x double> zeroinitializer)
-  %t12 = insertelement <8 x i32> poison, i32 %v41, i64 0
-  %t13 = shufflevector <8 x i32> %t12, <8 x i32> poison, <8 x i32> zeroinitializer
-  call void @llvm.masked.store.v8i32.p0(<8 x i32> %t13, ptr align 4 %p6, <8 x i1> %t11)
-  call void @llvm.masked.store.v8f64.p0(<8 x double> %v44, ptr align 8 %p7, <8 x i1> %t11)
-  %t14 = zext <8 x i1> splat (i1 true) to <8 x i8>
-  call void @llvm.masked.store.v8i8.p0(<8 x i8> %t14, ptr align 1 %p8, <8 x i1> %t11)
-  %t15 = load <8 x i32>, ptr %result, align 64
-  %t16 = select <8 x i1> %t11, <8 x i32> splat (i32 4), <8 x i32> %t15
-  store <8 x i32> %t16, ptr %result, align 64
+  %t9 = load <8 x i1>, ptr %m3, align 64
+  %v44 = call <8 x double> @llvm.masked.load.v8f64.p0(ptr align 8 %s34, <8 x i1> %t9, <8 x double> zeroinitializer)
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> zeroinitializer, ptr align 4 %p6, <8 x i1> %t9)
+  call void @llvm.masked.store.v8f64.p0(<8 x double> %v44, ptr align 8 %p7, <8 x i1> %t9)
+  %t10 = zext <8 x i1> splat (i1 true) to <8 x i8>
+  call void @llvm.masked.store.v8i8.p0(<8 x i8> %t10, ptr align 1 %p8, <8 x i1> %t9)
+  %t11 = load <8 x i32>, ptr %result, align 64
+  %t12 = select <8 x i1> %t9, <8 x i32> splat (i32 4), <8 x i32> %t11
+  store <8 x i32> %t12, ptr %result, align 64
   br label %g4
 g4:
-  %t17 = load <8 x i1>, ptr %m4, align 64
-  %t18 = bitcast <8 x i1> %t17 to i8
-  %t19 = icmp ne i8 %t18, 0
-  br i1 %t19, label %b4, label %end
+  %t13 = load <8 x i1>, ptr %m4, align 64
+  %t14 = bitcast <8 x i1> %t13 to i8
+  %t15 = icmp ne i8 %t14, 0
+  br i1 %t15, label %b4, label %end
 b4:
-  %t20 = load <8 x i1>, ptr %m4, align 64
-  %t21 = load <8 x i32>, ptr %result, align 64
-  %t22 = select <8 x i1> %t20, <8 x i32> splat (i32 6), <8 x i32> %t21
-  store <8 x i32> %t22, ptr %result, align 64
+  %t16 = load <8 x i1>, ptr %m4, align 64
+  %t17 = load <8 x i32>, ptr %result, align 64
+  %t18 = select <8 x i1> %t16, <8 x i32> splat (i32 6), <8 x i32> %t17
+  store <8 x i32> %t18, ptr %result, align 64
   br label %end
 end:
-  %t23 = load <8 x i32>, ptr %result, align 64
-  ret <8 x i32> %t23
+  %t19 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t19
 }
 
 define internal <8 x i32> @k.region4.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_size.x, i32 %block_size.y, <8 x i1> %active) alwaysinline #0 {
 entry:
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
-  %s17 = alloca [64 x i8], align 64
   br label %b0
 b0:
   %v20 = add i32 %block_index.x, 0
@@ -384,48 +279,34 @@ b0:
   %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
   %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %v34 = and <8 x i32> %t3, splat (i32 31)
-  %v35 = add i32 32, -1
   %s36 = sext i32 %s24 to i64
   %s37 = getelementptr i64, ptr %p3, i64 %s36
-  %v38 = and i32 %v35, 1
-  %t4 = insertelement <8 x i32> poison, i32 %v38, i64 0
-  %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v39 = xor <8 x i32> %v34, %t5
+  %v39 = xor <8 x i32> %v34, splat (i32 1)
   %v40 = add <8 x i32> %v34, splat (i32 32)
-  %v41 = xor i32 %v35, -1
-  %t6 = insertelement <8 x i32> poison, i32 %v41, i64 0
-  %t7 = shufflevector <8 x i32> %t6, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v42 = and <8 x i32> %v40, %t7
+  %v42 = and <8 x i32> %v40, splat (i32 -32)
   %v43 = icmp sge <8 x i32> %v39, %v42
   %v44 = select <8 x i1> %v43, <8 x i32> %v34, <8 x i32> %v39
-  %v45 = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %p6, <8 x i1> %active, <8 x i64> zeroinitializer)
-  br label %b1
-b1:
   %v47 = call <8 x double> @llvm.masked.load.v8f64.p0(ptr align 8 %s37, <8 x i1> %active, <8 x double> zeroinitializer)
   %v48 = bitcast <8 x double> %v47 to <8 x i64>
   call void @llvm.masked.store.v8i64.p0(<8 x i64> %v48, ptr align 8 %p8, <8 x i1> %active)
   call void @llvm.masked.store.v8i32.p0(<8 x i32> %v44, ptr align 4 %p7, <8 x i1> %active)
-  %t8 = load <8 x i32>, ptr %result, align 64
-  %t9 = select <8 x i1> %active, <8 x i32> splat (i32 5), <8 x i32> %t8
-  store <8 x i32> %t9, ptr %result, align 64
+  %t4 = load <8 x i32>, ptr %result, align 64
+  %t5 = select <8 x i1> %active, <8 x i32> splat (i32 5), <8 x i32> %t4
+  store <8 x i32> %t5, ptr %result, align 64
   br label %end
 end:
-  %t10 = load <8 x i32>, ptr %result, align 64
-  ret <8 x i32> %t10
+  %t6 = load <8 x i32>, ptr %result, align 64
+  ret <8 x i32> %t6
 }
 
 define internal <8 x i32> @k.region5.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i32 %p4, ptr %p5, ptr %p6, ptr %p7, ptr %p8, ptr %p9, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
-  %pv42 = alloca <8 x i32>, align 64
   %m3 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m3, align 64
   %m4 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m4, align 64
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
-  %s18 = alloca [32 x i8], align 64
-  %s19 = alloca [64 x i8], align 64
-  %s23 = alloca [64 x i8], align 64
   br label %b0
 b0:
   %v24 = add i32 %block_index.x, 0
@@ -439,18 +320,12 @@ b0:
   %v32 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %p6, <8 x i1> %active, <8 x i32> zeroinitializer)
   %v34 = call <8 x double> @llvm.masked.load.v8f64.p0(ptr align 8 %p7, <8 x i1> %active, <8 x double> zeroinitializer)
   %v36 = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %p8, <8 x i1> %active, <8 x i64> zeroinitializer)
-  br label %b1
-b1:
   %v38 = bitcast <8 x i64> %v36 to <8 x double>
   %v39 = fadd <8 x double> %v34, %v38
   call void @llvm.masked.store.v8f64.p0(<8 x double> %v39, ptr align 8 %s31, <8 x i1> %active)
   %v41 = add <8 x i32> %v32, splat (i32 1)
-  store <8 x i32> %v41, ptr %pv42, align 64
-  br label %b2
-b2:
-  %v42 = load <8 x i32>, ptr %pv42, align 64
   %v43 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s30, <8 x i1> %active, <8 x i32> zeroinitializer)
-  %v44 = icmp slt <8 x i32> %v42, %v43
+  %v44 = icmp slt <8 x i32> %v41, %v43
   %t1 = select <8 x i1> %active, <8 x i1> %v44, <8 x i1> zeroinitializer
   store <8 x i1> %t1, ptr %m3, align 64
   %t2 = xor <8 x i1> %v44, splat (i1 true)
@@ -465,7 +340,7 @@ g3:
 b3:
   %t7 = load <8 x i1>, ptr %m3, align 64
   %v45 = call <8 x double> @llvm.masked.load.v8f64.p0(ptr align 8 %s31, <8 x i1> %t7, <8 x double> zeroinitializer)
-  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v42, ptr align 4 %p6, <8 x i1> %t7)
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v41, ptr align 4 %p6, <8 x i1> %t7)
   call void @llvm.masked.store.v8f64.p0(<8 x double> %v45, ptr align 8 %p7, <8 x i1> %t7)
   %t8 = zext <8 x i1> splat (i1 true) to <8 x i8>
   call void @llvm.masked.store.v8i8.p0(<8 x i8> %t8, ptr align 1 %p9, <8 x i1> %t7)
@@ -502,8 +377,6 @@ b0:
   %s20 = add i32 %v18, %s19
   %s21 = sext i32 %s20 to i64
   %s22 = getelementptr i64, ptr %p3, i64 %s21
-  br label %b1
-b1:
   %v23 = call <8 x double> @llvm.masked.load.v8f64.p0(ptr align 8 %s22, <8 x i1> %active, <8 x double> zeroinitializer)
   %v24 = bitcast <8 x double> %v23 to <8 x i64>
   call void @llvm.masked.store.v8i64.p0(<8 x i64> %v24, ptr align 8 %p6, <8 x i1> %active)
@@ -520,7 +393,6 @@ define internal <8 x i32> @k.region7.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i
 entry:
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
-  %s15 = alloca [64 x i8], align 64
   br label %b0
 b0:
   %v16 = add i32 %block_index.x, 0
@@ -531,8 +403,6 @@ b0:
   %s21 = sext i32 %s20 to i64
   %s22 = getelementptr i64, ptr %p2, i64 %s21
   %v23 = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %p6, <8 x i1> %active, <8 x i64> zeroinitializer)
-  br label %b1
-b1:
   %v25 = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %s22, <8 x i1> %active, <8 x i64> zeroinitializer)
   %v26 = add <8 x i64> %v25, %v23
   call void @llvm.masked.store.v8i64.p0(<8 x i64> %v26, ptr align 8 %s22, <8 x i1> %active)
@@ -549,10 +419,8 @@ define internal <8 x i32> @k.region8.lanes(ptr %p0, ptr %p1, ptr %p2, ptr %p3, i
 entry:
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
-  %s15 = alloca [32 x i8], align 64
   br label %b0
 b0:
-  %v20 = getelementptr inbounds i8, ptr %p5, i64 0
   %v21 = add i32 %block_index.x, 0
   %v22 = add i32 %block_size.x, 0
   %v23 = mul i32 %v21, %v22
@@ -561,9 +429,7 @@ b0:
   %s26 = sext i32 %s25 to i64
   %s27 = getelementptr i32, ptr %p1, i64 %s26
   %v28 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %p6, <8 x i1> %active, <8 x float> zeroinitializer)
-  br label %b1
-b1:
-  %v30 = load float, ptr %v20, align 4, !llvm.access.group !0
+  %v30 = load float, ptr %p5, align 4, !llvm.access.group !0
   %t1 = insertelement <8 x float> poison, float %v30, i64 0
   %t2 = shufflevector <8 x float> %t1, <8 x float> poison, <8 x i32> zeroinitializer
   call void @llvm.masked.store.v8f32.p0(<8 x float> %t2, ptr align 4 %s27, <8 x i1> %active)

@@ -1,0 +1,176 @@
+"""Regions between barriers: rows of which only the first work-items do anything, decisions that a block takes once, whole vectors
+and parts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_harness import Kernels
+
+LEAST, MOST = -(2**31), 2**31 - 1
+# Blocks below, at and above the 16 lanes of the widest vectors, in one to three dimensions.
+BLOCKS = ((1,), (5,), (16,), (17,), (32,), (70,), (8, 6), (16, 3), (20, 3, 2), (1, 40))
+BOUNDS = (LEAST, -3, 0, 1, 15, 16, 17, 31, 64, 70, 1000, MOST - 20, MOST)
+
+Condition = Callable[[Any, Any, Any, int], Any]
+
+
+def wrapped(values: Any) -> Any:
+    """What 32 bits keep of a sum."""
+    return (np.asarray(values, np.int64) & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+
+
+def unsigned(values: Any) -> Any:
+    return np.asarray(values, np.int64) & 0xFFFFFFFF
+
+
+CONDITIONS: dict[str, Condition] = {
+    "t < s": lambda t, y, i, s: t < s,
+    "t <= s": lambda t, y, i, s: t <= s,
+    "s > t": lambda t, y, i, s: s > t,
+    "s >= t": lambda t, y, i, s: s >= t,
+    "!(t >= s)": lambda t, y, i, s: t < s,
+    "t == 0": lambda t, y, i, s: t == 0,
+    "t == s": lambda t, y, i, s: t == s,
+    "!(t != s)": lambda t, y, i, s: t == s,
+    "t >= s": lambda t, y, i, s: t >= s,
+    "t != s": lambda t, y, i, s: t != s,
+    "threadIdx.x < s": lambda t, y, i, s: t < unsigned(s),
+    "threadIdx.x <= (unsigned)s": lambda t, y, i, s: t <= unsigned(s),
+    "i < s": lambda t, y, i, s: i < s,
+    "t + s < 20": lambda t, y, i, s: wrapped(t + s) < 20,
+    "t - s <= 3": lambda t, y, i, s: wrapped(t - s) <= 3,
+    "threadIdx.x + s < 40u": lambda t, y, i, s: unsigned(t + s) < 40,
+    "(long long)t < s * 2ll": lambda t, y, i, s: t < s * 2,
+    "t < s && y < 2": lambda t, y, i, s: (t < s) & (y < 2),
+    "y == 1 && t < s": lambda t, y, i, s: (y == 1) & (t < s),
+    "t < s && t < 9": lambda t, y, i, s: (t < s) & (t < 9),
+    "t < s || t == 20": lambda t, y, i, s: (t < s) | (t == 20),
+    "t < s - y": lambda t, y, i, s: t < wrapped(s - y),
+    "s - t > 0": lambda t, y, i, s: wrapped(s - t) > 0,
+    "t * 2 < s": lambda t, y, i, s: t * 2 < s,
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_work_items_beyond_a_bound_are_left_out_exactly(condition: str) -> None:
+    source = f"""
+    __global__ void k(int* out, int s) {{
+        extern __shared__ int tile[];
+        int t = threadIdx.x, y = threadIdx.y, i = blockIdx.x * blockDim.x + t;
+        int count = blockDim.x * blockDim.y * blockDim.z;
+        int place = (threadIdx.z * blockDim.y + y) * blockDim.x + t;
+        tile[place] = place;
+        __syncthreads();
+        if ({condition}) tile[place] += 1000;
+        __syncthreads();
+        int other = tile[count - 1 - place];
+        if ({condition}) out[blockIdx.x * count + place] = tile[place] + 10000 * (other >= 1000);
+    }}
+    """
+    compiled = Kernels(source)
+    for block in BLOCKS:
+        x, y, z = (*block, 1, 1)[:3]
+        count = x * y * z
+        place = np.arange(count)
+        t, row = place % x, place // x % y
+        for s in BOUNDS:
+            out = np.full((3, count), -1, np.int32)
+            compiled("k", (3,), block, out, np.int32(s), shared_bytes=4 * count)
+            for number in range(3):
+                is_there = np.broadcast_to(CONDITIONS[condition](t, row, number * x + t, s), (count,))
+                tile = place + 1000 * is_there
+                expected = np.where(is_there, tile + 10000 * (tile[::-1] >= 1000), -1)
+                assert out[number].tolist() == expected.tolist(), f"{condition}, block {block}, s = {s}"
+
+
+@pytest.mark.parametrize("flags", [(), ("--level", "none"), ("--disable", "lanes")])
+def test_decisions_of_a_block_are_taken_where_work_items_wait_at_other_barriers(flags: tuple[str, ...]) -> None:
+    source = """
+    __global__ void k(int* out, int u, int v) {
+        __shared__ int tile[64];
+        int t = threadIdx.x, n = blockDim.x;
+        tile[t] = t;
+        __syncthreads();
+        if (t & 1) {
+            tile[t] += 1;
+            __syncthreads();
+            if (u > 1) out[t] = tile[(t + 1) % n];
+            else if (u > 0) out[t] = 7;
+            __syncthreads();
+            tile[t] += 5;
+        } else {
+            tile[t] += 2;
+            __syncthreads();
+            if (v > 1) out[t] = tile[(t + 1) % n] + 100;
+            __syncthreads();
+            tile[t] += 10;
+        }
+        __syncthreads();
+        if (u + v > 3) out[t] += 1000 * tile[(t + 3) % n];
+    }
+    """
+    compiled = Kernels(source, *flags)
+    for n in (4, 16, 38, 64):
+        t = np.arange(n)
+        odd = t % 2 == 1
+        first = t + np.where(odd, 1, 2)
+        second = first + np.where(odd, 5, 10)
+        for u, v in [(0, 0), (1, 2), (2, 1), (2, 2), (0, 5)]:
+            out = np.zeros(n, np.int32)
+            compiled("k", (1,), (n,), out, u, v)
+            ones = np.roll(first, -1) if u > 1 else np.full(n, 7 if u > 0 else 0)
+            twos = np.roll(first, -1) + 100 if v > 1 else np.zeros(n, int)
+            expected = np.where(odd, ones, twos) + (1000 * np.roll(second, -3) if u + v > 3 else 0)
+            assert out.tolist() == expected.tolist(), (n, u, v)
+
+
+@pytest.mark.parametrize("flags", [(), ("--level", "none"), ("--disable", "lanes")])
+def test_values_of_work_items_stay_where_they_are_while_a_block_decides(flags: tuple[str, ...]) -> None:
+    source = """
+    __global__ void k(const int* in, int* out, int turns, int limit) {
+        __shared__ int tile[96];
+        int t = threadIdx.x + blockDim.x * threadIdx.y, n = blockDim.x * blockDim.y;
+        int a = in[t], b = 1;
+        tile[t] = 0;
+        __syncthreads();
+        if (a < 0) { out[t] = -5; return; }
+        for (int turn = 0; turn < turns; ++turn) {
+            tile[t] = a;
+            __syncthreads();
+            int other = tile[(t * 5 + turn) % n];
+            __syncthreads();
+            if (turn == limit) continue;
+            if (turn > limit + 3) break;
+            int swap = a;
+            a = b + other;
+            b = swap;
+        }
+        out[t] = a * 3 + b;
+    }
+    """
+    compiled = Kernels(source, *flags)
+    for block in ((1,), (16,), (33,), (8, 4), (24, 4)):
+        n = int(np.prod(block))
+        for returned in (False, True):
+            values = np.arange(n, dtype=np.int32) % 11
+            if returned:
+                values[:: max(n // 3, 1)] = -1
+            alive = values >= 0
+            for turns, limit in [(0, 0), (1, 5), (6, 2), (9, 1)]:
+                out = np.zeros(n, np.int32)
+                compiled("k", (1,), block, values, out, turns, limit)
+                a, b, tile = values.astype(np.int64), np.ones(n, np.int64), np.zeros(n, np.int64)
+                for turn in range(turns):
+                    tile = np.where(alive, a, tile)
+                    other = tile[(np.arange(n) * 5 + turn) % n]
+                    if turn == limit:
+                        continue
+                    if turn > limit + 3:
+                        break
+                    a, b = b + other, a
+                expected = np.where(alive, a * 3 + b, -5)
+                assert out.tolist() == expected.tolist(), (block, returned, turns, limit)
