@@ -125,7 +125,7 @@ def run(kernels: Kernels, grid: tuple[int, ...], block: tuple[int, ...]) -> tupl
 @pytest.mark.parametrize("seed", range(24))
 def test_random_kernels_give_the_bits_of_work_items_one_by_one(seed: int) -> None:
     source = Source(seed).text()
-    lanes, scalar = Kernels(source, level=1), Kernels(source, "--disable", "lanes", level=1)
+    lanes, scalar = Kernels(source, level=1), Kernels(source, "--disable", "work-item-vectorization", level=1)
     assert [entry["scalar_fallback"] for entry in lanes.unit["telemetry"]["lanes"]] == [None]
     assert scalar.unit["telemetry"]["lanes"] == []
     for grid, block in BLOCKS:

@@ -40,7 +40,7 @@ class Library:
         names = [*UNARY, *BINARY]
         self._groups = {name: names[index - index % GROUP :][:GROUP] for index, name in enumerate(names)}
         # Without fused multiply-adds each is a call, once for each lane: lanes would make modules of megabytes.
-        flags = ("--disable", "lanes") if cpu == "x86-64-v2" else ()
+        flags = ("--disable", "work-item-vectorization") if cpu == "x86-64-v2" else ()
         self._make = lambda group: Kernels(source(ty, suffix, group), *flags, cpu=cpu)
         self._made: dict[str, Kernels] = {}
 

@@ -87,7 +87,7 @@ def test_work_items_beyond_a_bound_are_left_out_exactly(condition: str) -> None:
                 assert out[number].tolist() == expected.tolist(), f"{condition}, block {block}, s = {s}"
 
 
-@pytest.mark.parametrize("flags", [(), ("--level", "none"), ("--disable", "lanes")])
+@pytest.mark.parametrize("flags", [(), ("--level", "none"), ("--disable", "work-item-vectorization")])
 def test_decisions_of_a_block_are_taken_where_work_items_wait_at_other_barriers(flags: tuple[str, ...]) -> None:
     source = """
     __global__ void k(int* out, int u, int v) {
@@ -128,7 +128,7 @@ def test_decisions_of_a_block_are_taken_where_work_items_wait_at_other_barriers(
             assert out.tolist() == expected.tolist(), (n, u, v)
 
 
-@pytest.mark.parametrize("flags", [(), ("--level", "none"), ("--disable", "lanes")])
+@pytest.mark.parametrize("flags", [(), ("--level", "none"), ("--disable", "work-item-vectorization")])
 def test_values_of_work_items_stay_where_they_are_while_a_block_decides(flags: tuple[str, ...]) -> None:
     source = """
     __global__ void k(const int* in, int* out, int turns, int limit) {
