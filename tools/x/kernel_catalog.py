@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-AMD = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
+CDNA = ("gfx90a", "gfx942", "gfx950")
+WMMA = ("gfx1100", "gfx1151", "gfx1200", "gfx1201")
+AMD = (*CDNA, "gfx1030", *WMMA)
 NVIDIA = ("sm_80", "sm_90")
 ARCHITECTURES = (*AMD, *NVIDIA)
 
@@ -88,9 +90,75 @@ class Matmul:
 def matmuls(architecture: str) -> list[Matmul]:
     """The matrix products of an architecture."""
     variants = list(_simt(architecture))
+    if architecture in CDNA or architecture in WMMA:
+        variants += _wave(is_cdna=architecture in CDNA)
+    if architecture == "gfx1030":
+        variants += _dot()
+    if architecture in NVIDIA:
+        variants += _mma(has_wgmma=architecture == "sm_90")
     if architecture == "sm_90":
         variants += _wgmma()
     return variants
+
+
+def _wave(*, is_cdna: bool) -> Iterator[Matmul]:
+    """The matrix instructions of AMD. A wave of 64 lanes takes twice the part of one of 32."""
+    for operand, inner in (("bf16", 32), ("f16", 32), ("i8", 64), *((("f32", 16),) if is_cdna else ())):
+        output = "i32" if operand == "i8" else operand
+        large = Matmul("wave", operand, output, (128, 128, inner), (64, 64 if is_cdna else 32), 256)
+        small = replace(large, tile=(64, 64, inner), part=(32, 32) if is_cdna else (32, 16))
+        for layout in LAYOUTS:
+            yield replace(large, layout=layout)
+            yield replace(small, layout=layout)
+            yield replace(small, layout=layout, is_aligned=False)
+        for epilogue in filter(None, EPILOGUES) if operand != "i8" else ():
+            for layout in ("nn", "nt"):
+                yield replace(large, layout=layout, epilogue=epilogue)
+    for layout in LAYOUTS if is_cdna else ():
+        double = Matmul("wave", "f64", "f64", (64, 64, 8), (32, 32), 256, layout)
+        yield double
+        yield replace(double, is_aligned=False)
+
+
+def _dot() -> Iterator[Matmul]:
+    """RDNA 2: dot products of float16 and int8; bfloat16 is multiplied as float32."""
+    for operand, inner in (("f16", 32), ("i8", 64), ("bf16", 16)):
+        output = "i32" if operand == "i8" else operand
+        large = Matmul("simt", operand, output, (128, 128, inner), (8, 8), 256)
+        for layout in LAYOUTS:
+            yield replace(large, layout=layout)
+            yield replace(large, tile=(64, 64, inner), part=(4, 4), layout=layout, is_aligned=False)
+        for epilogue in filter(None, EPILOGUES) if operand != "i8" else ():
+            for layout in ("nn", "nt"):
+                yield replace(large, layout=layout, epilogue=epilogue)
+
+
+def _mma(*, has_wgmma: bool) -> Iterator[Matmul]:
+    """mma.sync; beside wgmma only for what the copy engine and the layouts of wgmma leave out."""
+    for operand, inner in (("bf16", 64), ("f16", 64), ("tf32", 32), ("i8", 128)):
+        output = {"tf32": "f32", "i8": "i32"}.get(operand, operand)
+        for layout in LAYOUTS:
+            # ldmatrix transposes 16-bit numbers only; the others pass through registers, two tiles at a time.
+            is_copied = inner == 64 or layout == "nt"
+            stages = 3 if is_copied else 2
+            shapes = (((128, 128), (64, 32), 256, stages), ((64, 64), (32, 32), 128, stages + is_copied))
+            for (rows, columns), part, threads, depth in shapes:
+                base = Matmul("mma", operand, output, (rows, columns, inner), part, threads, layout, stages=depth)
+                base = replace(base, dynamic_shared_bytes=_mma_shared_bytes(base))
+                if not has_wgmma or not is_copied:
+                    yield base
+                    for epilogue in (
+                        filter(None, EPILOGUES) if rows == 128 and layout in ("nn", "nt") and operand != "i8" else ()
+                    ):
+                        yield replace(base, epilogue=epilogue)
+                if rows == 64:
+                    general = replace(base, is_aligned=False, stages=2)
+                    yield replace(general, dynamic_shared_bytes=_mma_shared_bytes(general))
+
+
+def _mma_shared_bytes(variant: Matmul) -> int:
+    # Rows of 128 bytes for both operands, and room to begin at a multiple of them.
+    return variant.stages * 128 * (variant.tile[0] + variant.tile[1]) + 128
 
 
 def _wgmma() -> Iterator[Matmul]:

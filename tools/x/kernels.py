@@ -56,12 +56,14 @@ class Group:
         return "\n".join(['const V = @import("variant");', "pub const matmul = [_]V.Matmul{", *lines, "};", ""])
 
 
-def groups(architectures: Sequence[str] = ARCHITECTURES) -> list[Group]:
+def groups(
+    architectures: Sequence[str] = ARCHITECTURES, catalogue: Callable[[str], Sequence[Matmul]] = matmuls
+) -> list[Group]:
     """All groups; kernels of a group have one number of threads, which AMD's attributes are for."""
     result = []
     for architecture in architectures:
         number = 0
-        variants = matmuls(architecture)
+        variants = catalogue(architecture)
         for threads in sorted({variant.threads for variant in variants}):
             same = [variant for variant in variants if variant.threads == threads]
             for first in range(0, len(same), GROUP_KERNELS):
@@ -73,12 +75,12 @@ def groups(architectures: Sequence[str] = ARCHITECTURES) -> list[Group]:
 class Builder:
     """Builds archives under a folder from the sources under a root."""
 
-    def __init__(self, root: Path, python: str, state: Path) -> None:
+    def __init__(self, root: Path, python: str, state: Path, output: Path | None = None) -> None:
         self.root = root
         self.sources = root / "zig" / "src"
         self.python = python
         self.work = state / "kernels"
-        self.output = native.library_folder(root) / "kernels"
+        self.output = output or native.library_folder(root) / "kernels"
         self.environment = {**os.environ, **native.zig_environment(state)}
         self.inputs = [self.sources / "gpu.zig", self.sources / "kernels", self.sources / "matrix" / "vector_math.zig"]
         tools = root / "tools" / "x"
@@ -86,11 +88,13 @@ class Builder:
             tools / name for name in ("kernels.py", "kernel_catalog.py", "kernel_text.py", "code_objects.py")
         ]
 
-    def build(self, architectures: Sequence[str], progress: Progress, jobs: int | None = None) -> list[Path]:
+    def build(
+        self, architectures: Sequence[str], progress: Progress, catalogue: Callable[[str], Sequence[Matmul]] = matmuls
+    ) -> list[Path]:
         """Archives of the architectures, brought up to date."""
         self.work.mkdir(parents=True, exist_ok=True)
         self.output.mkdir(parents=True, exist_ok=True)
-        todo = groups(architectures)
+        todo = groups(architectures, catalogue)
         done: list[str] = []
         lock = threading.Lock()
 
@@ -101,7 +105,7 @@ class Builder:
                 progress(len(done), len(todo), group.name)
             return record
 
-        with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             records = list(pool.map(work, todo))
         archives = []
         for architecture in architectures:
@@ -207,9 +211,22 @@ class Builder:
         return path
 
 
+# The product of bfloat16 of gfx950, whose intrinsic takes a type that Zig does not have.
+_BFLOAT_PRODUCT = """\
+define internal <16 x float> @agpu_mfma_bf16(<8 x i16> %a, <8 x i16> %b, <16 x float> %c) alwaysinline {
+  %x = bitcast <8 x i16> %a to <8 x bfloat>
+  %y = bitcast <8 x i16> %b to <8 x bfloat>
+  %r = call <16 x float> @llvm.amdgcn.mfma.f32.32x32x16.bf16(<8 x bfloat> %x, <8 x bfloat> %y, <16 x float> %c, i32 0, i32 0, i32 0)
+  ret <16 x float> %r
+}
+declare <16 x float> @llvm.amdgcn.mfma.f32.32x32x16.bf16(<8 x bfloat>, <8 x bfloat>, <16 x float>, i32 immarg, i32 immarg, i32 immarg)
+"""
+
+
 def amd_attributes(text: str, threads: int) -> str:
     """LLVM text with the size of the work-group, and with the features that the processor has rather than those that Zig names."""
     text = re.sub(r' "target-features"="[^"]*"', "", text)
+    text = re.sub(r"(?m)^declare <16 x float> @agpu_mfma_bf16\(.*\n", _BFLOAT_PRODUCT, text)
     return re.sub(r"(?m)^(attributes #\d+ = \{)", rf'\1 "amdgpu-flat-work-group-size"="{threads},{threads}"', text)
 
 

@@ -4,15 +4,18 @@
 //! are validated there. Every kernel is total for the shapes that its description allows, edges that no tile divides included.
 
 const variants = @import("variants");
+const matmul_mma = @import("kernels/matmul_mma.zig");
 const matmul_simt = @import("kernels/matmul_simt.zig");
+const matmul_wave = @import("kernels/matmul_wave.zig");
 const matmul_wgmma = @import("kernels/matmul_wgmma.zig");
 
 comptime {
     for (variants.matmul) |v| {
         const Kernel = switch (v.unit) {
             .simt => matmul_simt.Kernel(v),
+            .mma => matmul_mma.Kernel(v),
+            .wave => matmul_wave.Kernel(v),
             .wgmma => matmul_wgmma.Kernel(v),
-            else => @compileError("no generator"),
         };
         @export(&Kernel.kernel, .{ .name = v.name });
     }

@@ -14,8 +14,15 @@ const variant = @import("variant");
 const group_m = 4;
 const group_n = 8;
 
-extern fn @"llvm.amdgcn.fdot2"(a: @Vector(2, f16), b: @Vector(2, f16), c: f32, clamp: bool) f32;
-extern fn @"llvm.amdgcn.sdot4"(a: i32, b: i32, c: i32, clamp: bool) i32;
+/// As text, because LLVM puts its own calls of it behind all reads of the tile, which then need more registers than there are.
+inline fn dot(comptime instruction: []const u8, x: u32, y: u32, sum: u32) u32 {
+    return asm volatile (instruction ++ " %[result], %[x], %[y], %[sum]"
+        : [result] "=v" (-> u32),
+        : [x] "v" (x),
+          [y] "v" (y),
+          [sum] "v" (sum),
+    );
+}
 
 pub fn Kernel(comptime v: variant.Matmul) type {
     return struct {
@@ -170,8 +177,8 @@ pub fn Kernel(comptime v: variant.Matmul) type {
 
         inline fn multiplyAdd(x: L, y: L, sum: Sum) Sum {
             return switch (pack) {
-                2 => @"llvm.amdgcn.fdot2"(@bitCast(x), @bitCast(y), sum, false),
-                4 => @"llvm.amdgcn.sdot4"(@bitCast(x), @bitCast(y), sum, false),
+                2 => @bitCast(dot("v_dot2_f32_f16", x, y, @bitCast(sum))),
+                4 => @bitCast(dot("v_dot4_i32_i8", x, y, @bitCast(sum))),
                 else => @mulAdd(Sum, x, y, sum),
             };
         }

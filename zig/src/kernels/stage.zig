@@ -37,10 +37,13 @@ pub fn Stage(comptime shape: Shape) type {
         /// Vectors that one thread combines: those of adjacent k where lanes join numbers of several rows in memory.
         const joined = if (shape.is_k_contiguous) 1 else shape.pack;
         const vectors = shape.outer * shape.k / width;
-        const units = vectors / joined / shape.threads;
+        const whole_units = vectors / joined;
+        const units = (whole_units + shape.threads - 1) / shape.threads;
+        /// Threads are as many as divide the tile, or some have nothing to do.
+        const is_exact = units * shape.threads == whole_units;
 
         comptime {
-            if (units * joined * shape.threads * width != shape.outer * shape.k) @compileError("threads do not divide the tile");
+            if (whole_units * joined * width != shape.outer * shape.k) @compileError("vectors do not divide the tile");
         }
 
         values: [units][joined]Vector,
@@ -49,7 +52,9 @@ pub fn Stage(comptime shape: Shape) type {
             inline for (0..units) |unit| {
                 const index = thread + @as(u32, unit) * shape.threads;
                 inline for (0..joined) |part| {
-                    if (shape.is_k_contiguous) {
+                    if (!is_exact and index >= whole_units) {
+                        self.values[unit][part] = @splat(0);
+                    } else if (shape.is_k_contiguous) {
                         const row = outer + index / (shape.k / width);
                         const column = k + index % (shape.k / width) * width;
                         self.values[unit][part] = fetch(source, stride_elements, row, outer_end, column, k_end);
@@ -80,7 +85,9 @@ pub fn Stage(comptime shape: Shape) type {
         pub inline fn store(self: *const Self, tile: *align(16) addrspace(.shared) [lanes]L, thread: u32) void {
             inline for (0..units) |unit| {
                 const index = thread + @as(u32, unit) * shape.threads;
-                if (shape.is_k_contiguous) {
+                if (!is_exact and index >= whole_units) {
+                    // Nothing to store.
+                } else if (shape.is_k_contiguous) {
                     const row = index / (shape.k / width);
                     const first = index % (shape.k / width) * (width / shape.pack);
                     const values: [width]Stored = self.values[unit][0];

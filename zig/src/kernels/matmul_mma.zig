@@ -1,0 +1,239 @@
+//! Matrix product by mma.sync of sm_80: float16, bfloat16, tf32 and int8.
+//!
+//! A block computes tile_m x tile_n, its warps part_m x part_n each. Tiles of k lie in a ring of `stages` in block memory. Where rows are
+//! aligned and ldmatrix can bring them into the order of the instruction, they are copied past the threads' registers, stages - 1 ahead;
+//! otherwise they pass through registers, one ahead, and are transposed or filled up on the way.
+//!
+//! A row of block memory is 128 bytes of k (or all of the outer dimension, for operands that are contiguous along it), in chunks of 16 bytes
+//! whose number is combined with the row's, so that the eight rows of a matrix lie in different banks.
+
+const std = @import("std");
+const ampere = @import("ampere.zig");
+const device = @import("device.zig");
+const hopper = @import("hopper.zig");
+const Result = @import("epilogue.zig").Result;
+const tile_order = @import("tile_order.zig");
+const variant = @import("variant");
+
+const chunk_bytes = 16;
+const row_bytes = 128;
+
+pub fn Kernel(comptime v: variant.Matmul) type {
+    return struct {
+        const Stored = v.operand.Stored();
+        const Sum = v.operand.Sum();
+        const Output = v.output.Stored();
+        const width = chunk_bytes / @sizeOf(Stored);
+        const is_narrow = @sizeOf(Stored) == 2;
+        const is_copied = v.is_aligned and (is_narrow or (!v.transpose_a and v.transpose_b));
+        const A = Operand(v.tile_m, !v.transpose_a);
+        const B = Operand(v.tile_n, v.transpose_b);
+        const stage_bytes = A.bytes + B.bytes;
+        const warps_n = v.tile_n / v.part_n;
+        /// Instructions of a warp.
+        const count_m = v.part_m / 16;
+        const count_n = v.part_n / 8;
+
+        comptime {
+            if (v.tile_k * @sizeOf(Stored) != row_bytes) @compileError("tile_k is not 128 bytes");
+            if (v.tile_m / v.part_m * warps_n * 32 != v.threads) @compileError("warps do not cover the tile");
+        }
+
+        pub fn kernel(
+            a: device.Input(Stored),
+            b: device.Input(Stored),
+            c: device.Output(Output),
+            bias: device.Input(Output),
+            m: u32,
+            n: u32,
+            k: u32,
+            lda: u32,
+            ldb: u32,
+            ldc: u32,
+            alpha: f64,
+            beta: f64,
+            stride_a: u64,
+            stride_b: u64,
+            stride_c: u64,
+        ) callconv(device.convention) void {
+            @setEvalBranchQuota(10_000_000);
+            const thread = @workItemId(0);
+            const batch: u64 = @workGroupId(1);
+            const tile = tile_order.tileOf(@workGroupId(0), (m - 1) / v.tile_m + 1, (n - 1) / v.tile_n + 1);
+            const first_m = tile.m * v.tile_m;
+            const first_n = tile.n * v.tile_n;
+            const source_a: A.Source = .{ .start = a + batch * stride_a, .lead = lda, .first = first_m, .end = m, .k_end = k };
+            const source_b: B.Source = .{ .start = b + batch * stride_b, .lead = ldb, .first = first_n, .end = n, .k_end = k };
+            const base = (device.sharedAddress(hopper.shared) + row_bytes - 1) & ~@as(u32, row_bytes - 1);
+
+            const warp = thread / 32;
+            const row = warp / warps_n * v.part_m;
+            const column = warp % warps_n * v.part_n;
+            var sums: [count_m][count_n][4]Sum = @splat(@splat(@splat(0)));
+            var done: u32 = 0;
+            var slot: u32 = 0;
+            if (is_copied) {
+                inline for (0..v.stages - 1) |stage| {
+                    const target = base + @as(u32, stage) * stage_bytes;
+                    source_a.copy(target, stage * v.tile_k, thread);
+                    source_b.copy(target + A.bytes, stage * v.tile_k, thread);
+                    ampere.commitCopies();
+                }
+                while (done < k) : (done += v.tile_k) {
+                    ampere.waitForCopies(v.stages - 2);
+                    device.barrier();
+                    const ahead = base + (if (slot == 0) v.stages - 1 else slot - 1) * stage_bytes;
+                    source_a.copy(ahead, done + (v.stages - 1) * v.tile_k, thread);
+                    source_b.copy(ahead + A.bytes, done + (v.stages - 1) * v.tile_k, thread);
+                    ampere.commitCopies();
+                    multiply(&sums, base + slot * stage_bytes, row, column, thread % 32);
+                    slot = if (slot == v.stages - 1) 0 else slot + 1;
+                }
+            } else {
+                var held_a: A.Held = undefined;
+                var held_b: B.Held = undefined;
+                source_a.load(&held_a, 0, thread);
+                source_b.load(&held_b, 0, thread);
+                while (done < k) {
+                    A.store(&held_a, base + slot * stage_bytes, thread);
+                    B.store(&held_b, base + slot * stage_bytes + A.bytes, thread);
+                    device.barrier();
+                    done += v.tile_k;
+                    source_a.load(&held_a, done, thread);
+                    source_b.load(&held_b, done, thread);
+                    multiply(&sums, base + slot * stage_bytes, row, column, thread % 32);
+                    slot ^= 1;
+                }
+            }
+
+            const result: Result(v) = .init(c + batch * stride_c, bias, m, n, ldc, alpha, beta);
+            // A thread has two adjacent columns of an instruction's eight, in two rows.
+            const own_row = first_m + row + thread % 32 / 4;
+            const own_column = first_n + column + thread % 4 * 2;
+            inline for (0..count_m) |x| {
+                inline for (0..count_n) |y| {
+                    inline for (0..2) |half| {
+                        const at_row = own_row + @as(u32, x) * 16 + @as(u32, half) * 8;
+                        result.store(2, at_row, own_column + @as(u32, y) * 8, sums[x][y][half * 2 ..][0..2].*);
+                    }
+                }
+            }
+        }
+
+        inline fn multiply(sums: *[count_m][count_n][4]Sum, stage: u32, row: u32, column: u32, lane: u32) void {
+            inline for (0..row_bytes / (2 * chunk_bytes)) |step| {
+                var parts_a: [count_m][4]u32 = undefined;
+                inline for (0..count_m) |x| parts_a[x] = A.matrices(stage, row + @as(u32, x) * 16, step, .rows_first, lane);
+                inline for (0..count_n / 2) |y| {
+                    const both = B.matrices(stage + A.bytes, column + @as(u32, y) * 16, step, .k_first, lane);
+                    inline for (0..2) |half| {
+                        inline for (0..count_m) |x| {
+                            const sum = &sums[x][y * 2 + half];
+                            sum.* = ampere.multiply(v.operand, sum.*, parts_a[x], both[half * 2 ..][0..2].*);
+                        }
+                    }
+                }
+            }
+        }
+
+        /// In which order the four matrices of 8 x 16 bytes come out of a block of 16 rows and 32 bytes of k.
+        const Order = enum { rows_first, k_first };
+
+        fn Operand(comptime outer: u32, comptime is_k_contiguous: bool) type {
+            return struct {
+                /// As it lies in block memory: rows of k unless copied as it is.
+                const has_k_rows = is_k_contiguous or !is_copied;
+                const line_bytes = if (has_k_rows) row_bytes else outer * @sizeOf(Stored);
+                const bytes = outer * row_bytes;
+                const chunks = bytes / chunk_bytes / v.threads;
+                const lines_chunks = line_bytes / chunk_bytes;
+                /// Chunks of a row in global memory.
+                const row_chunks = if (is_k_contiguous) v.tile_k / width else outer / width;
+                const Held = [chunks]@Vector(width, Stored);
+
+                comptime {
+                    if (chunks * chunk_bytes * v.threads != bytes) @compileError("threads do not divide the tile");
+                }
+
+                inline fn address(line: u32, chunk: u32) u32 {
+                    return line * line_bytes + ((chunk ^ (line & 7)) * chunk_bytes);
+                }
+
+                const Source = struct {
+                    start: device.Input(Stored),
+                    lead: u32,
+                    first: u32,
+                    end: u32,
+                    k_end: u32,
+
+                    const Chunk = struct { row: u32, row_end: u32, column: u32, column_end: u32 };
+
+                    inline fn chunkOf(self: *const Source, k: u32, index: u32) Chunk {
+                        const line = index / row_chunks;
+                        const column = index % row_chunks * width;
+                        return if (is_k_contiguous)
+                            .{ .row = self.first + line, .row_end = self.end, .column = k + column, .column_end = self.k_end }
+                        else
+                            .{ .row = k + line, .row_end = self.k_end, .column = self.first + column, .column_end = self.end };
+                    }
+
+                    inline fn copy(self: *const Source, target: u32, k: u32, thread: u32) void {
+                        inline for (0..chunks) |i| {
+                            const index = thread + @as(u32, i) * v.threads;
+                            const chunk = self.chunkOf(k, index);
+                            const is_inside = chunk.row < chunk.row_end and chunk.column < chunk.column_end;
+                            const place = if (is_inside) self.start + (@as(usize, chunk.row) * self.lead + chunk.column) else self.start;
+                            ampere.copy16(target + address(index / lines_chunks, index % lines_chunks), place, if (is_inside) chunk_bytes else 0);
+                        }
+                    }
+
+                    inline fn load(self: *const Source, held: *Held, k: u32, thread: u32) void {
+                        inline for (0..chunks) |i| {
+                            const chunk = self.chunkOf(k, thread + @as(u32, i) * v.threads);
+                            const place = self.start + (@as(usize, chunk.row) * self.lead + chunk.column);
+                            var values: @Vector(width, Stored) = @splat(0);
+                            if (v.is_aligned) {
+                                const whole: *align(chunk_bytes) addrspace(.global) const @Vector(width, Stored) = @ptrCast(@alignCast(place));
+                                if (chunk.row < chunk.row_end and chunk.column < chunk.column_end) values = whole.*;
+                            } else {
+                                inline for (0..width) |j| {
+                                    if (chunk.row < chunk.row_end and chunk.column + j < chunk.column_end) values[j] = place[j];
+                                }
+                            }
+                            held[i] = values;
+                        }
+                    }
+                };
+
+                inline fn store(held: *const Held, target: u32, thread: u32) void {
+                    inline for (0..chunks) |i| {
+                        const index = thread + @as(u32, i) * v.threads;
+                        const line = index / row_chunks;
+                        const chunk = index % row_chunks;
+                        if (is_k_contiguous) {
+                            const place: *align(chunk_bytes) addrspace(.shared) @Vector(width, Stored) = @ptrFromInt(target + address(line, chunk));
+                            place.* = held[i];
+                        } else {
+                            inline for (0..width) |j| {
+                                const place: *addrspace(.shared) Stored = @ptrFromInt(target + address(chunk * width + @as(u32, j), line / width) + line % width * @sizeOf(Stored));
+                                place.* = held[i][j];
+                            }
+                        }
+                    }
+                }
+
+                /// Fragments of a block of 16 outer by two chunks of k.
+                inline fn matrices(tile: u32, first: u32, comptime step: u32, comptime order: Order, lane: u32) [4]u32 {
+                    const matrix = lane / 8;
+                    // Which of the two halves along each dimension the lane's matrix is.
+                    const half_outer = if (order == .rows_first) matrix % 2 else matrix / 2;
+                    const half_k = if (order == .rows_first) matrix / 2 else matrix % 2;
+                    if (has_k_rows) {
+                        return ampere.loadMatrices(false, tile + address(first + half_outer * 8 + lane % 8, step * 2 + half_k));
+                    }
+                    return ampere.loadMatrices(true, tile + address(step * 16 + half_k * 8 + lane % 8, first / width + half_outer));
+                }
+            };
+        }
+    };
+}
