@@ -11,6 +11,7 @@ mod intrinsics;
 mod lanes;
 mod names;
 mod nvidia;
+mod text;
 mod wave_functions;
 mod waves;
 

@@ -1,11 +1,13 @@
 //! Functions: blocks and instructions.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
+use super::text::{Digits, Text, Typed};
 use super::{Emitter, names, waves};
 use crate::checks::HOOK_PREFIX;
 use crate::ir::{
-    AddressSpace, BinaryOp, BlockId, CastKind, Function, Op, Predicate, Terminator, Type, Value,
+    AddressSpace, BinaryOp, CastKind, Function, Op, Predicate, Terminator, Type, Value,
 };
 use crate::target::TargetKind;
 
@@ -61,8 +63,7 @@ impl Emitter<'_> {
             for &value in &block.instructions {
                 self.instruction(function, &names, value);
             }
-            let text = self.terminator(function, &names, &block.terminator);
-            self.print(format_args!("  {text}"));
+            self.terminator(function, &names, &block.terminator);
         }
         self.line("}");
         self.line("");
@@ -168,8 +169,8 @@ impl Emitter<'_> {
             match &instruction.op {
                 Op::Nothing => {}
                 Op::Parameter(number) => {
-                    // Writing to a String cannot fail.
-                    let _ = write!(text, "%p{number}");
+                    text.push_str("%p");
+                    text.push_str(Digits::new(u64::from(*number)).text());
                 }
                 Op::Constant(bits) => text.push_str(&constant(instruction.ty, *bits)),
                 Op::GlobalAddress(number) => {
@@ -179,7 +180,8 @@ impl Emitter<'_> {
                     text.push_str(&global(&self.module.shared[*number as usize].name));
                 }
                 _ => {
-                    let _ = write!(text, "%v{index}");
+                    text.push_str("%v");
+                    text.push_str(Digits::new(index as u64).text());
                 }
             }
             ranges.push((start, text.len() as u32));
@@ -211,58 +213,59 @@ impl Emitter<'_> {
         }
     }
 
-    fn typed(&self, names: &Names<'_>, value: Value) -> String {
-        format!(
-            "{} {}",
-            self.type_text(names.function.ty(value)),
-            names.get(value)
-        )
+    fn typed<'n>(&self, names: &'n Names<'_>, value: Value) -> Typed<&'static str, &'n str> {
+        Typed {
+            ty: self.type_text(names.function.ty(value)),
+            text: names.get(value),
+        }
+    }
+
+    /// Writes an instruction with a result of that name.
+    fn define(&mut self, name: &str, text: std::fmt::Arguments<'_>) {
+        for part in ["  ", name, " = "] {
+            self.out.push_str(part);
+        }
+        self.print(text);
     }
 
     pub(super) fn instruction(&mut self, function: &Function, names: &Names<'_>, value: Value) {
-        let name = format!("{}{}", names.prefix, value.0);
+        let name = Text::numbered(names.prefix, value.0);
         let ty = function.ty(value);
         let ty_text = self.type_text(ty);
         let fast = if self.fast_math { "fast " } else { "" };
-        let text = match function.op(value) {
+        match function.op(value) {
             Op::Binary(operation, a, b) => {
                 if let Some(argument) = self.square_root_inverted(function, value) {
                     let text = self.reciprocal_square_root(&name, names.get(argument));
                     return self.print(format_args!("  {text}"));
                 }
-                let (a_text, b_text) = (names.get(*a).to_owned(), names.get(*b).to_owned());
-                return self.binary(
+                let (a_text, b_text) = (names.get(*a), names.get(*b));
+                let constant = function.constant(*b);
+                self.binary(&name, *operation, ty, a_text, b_text, constant);
+            }
+            Op::Compare(predicate, a, b) => {
+                let operation = comparison(*predicate, self.fast_math);
+                let (a, b) = (self.typed(names, *a), names.get(*b));
+                self.define(&name, format_args!("{operation} {a}, {b}"));
+            }
+            Op::Negate(a) => {
+                self.define(
                     &name,
-                    *operation,
-                    ty,
-                    &a_text,
-                    &b_text,
-                    function.constant(*b),
+                    format_args!("fneg {fast}{ty_text} {}", names.get(*a)),
                 );
             }
-            Op::Compare(predicate, a, b) => format!(
-                "{name} = {} {}, {}",
-                comparison(*predicate, fast),
-                self.typed(names, *a),
-                names.get(*b)
-            ),
-            Op::Negate(a) => format!("{name} = fneg {fast}{ty_text} {}", names.get(*a)),
-            Op::Cast(kind, a) => match self.cast(&name, *kind, *a, ty, names) {
-                Some(text) => text,
-                None => return,
-            },
-            Op::Select(condition, a, b) => format!(
-                "{name} = select i1 {}, {}, {}",
-                names.get(*condition),
-                self.typed(names, *a),
-                self.typed(names, *b)
-            ),
+            Op::Cast(kind, a) => self.cast(&name, *kind, *a, ty, names),
+            Op::Select(condition, a, b) => {
+                let (a, b) = (self.typed(names, *a), self.typed(names, *b));
+                let condition = names.get(*condition);
+                self.define(&name, format_args!("select i1 {condition}, {a}, {b}"));
+            }
             Op::Intrinsic(intrinsic, arguments) => {
-                let arguments: Vec<String> = arguments
+                let arguments: Vec<&str> = arguments
                     .iter()
-                    .map(|argument| names.get(*argument).to_owned())
+                    .map(|argument| names.get(*argument))
                     .collect();
-                return self.intrinsic(&name, *intrinsic, ty, &arguments);
+                self.intrinsic(&name, *intrinsic, ty, &arguments);
             }
             Op::Cooperative(kind, operands) if kind.is_wave() => {
                 let texts: Vec<String> = operands
@@ -270,7 +273,7 @@ impl Emitter<'_> {
                     .map(|operand| names.get(*operand).to_owned())
                     .collect();
                 let mask = operands.first();
-                return self.wave_operation(&waves::Operation {
+                self.wave_operation(&waves::Operation {
                     name: &name,
                     kind: *kind,
                     operands: &texts,
@@ -289,17 +292,23 @@ impl Emitter<'_> {
                     });
                 let operands: Vec<String> = operands
                     .iter()
-                    .map(|operand| self.typed(names, *operand))
+                    .map(|operand| self.typed(names, *operand).to_string())
                     .collect();
-                return self.cooperation(&name, *operation, ty, space, &operands);
+                self.cooperation(&name, *operation, ty, space, &operands);
             }
-            Op::Special(special) => return self.special(&name, *special),
+            Op::Special(special) => self.special(&name, *special),
             Op::Phi(inputs) => {
-                let inputs: Vec<String> = inputs
-                    .iter()
-                    .map(|(from, input)| format!("[ {}, %b{} ]", names.get(*input), from.0))
-                    .collect();
-                format!("{name} = phi {ty_text} {}", inputs.join(", "))
+                for part in ["  ", &name, " = phi ", ty_text] {
+                    self.out.push_str(part);
+                }
+                for (index, (from, input)) in inputs.iter().enumerate() {
+                    let from = Digits::new(u64::from(from.0));
+                    let comma = if index == 0 { " [ " } else { ", [ " };
+                    for part in [comma, names.get(*input), ", %b", from.text(), " ]"] {
+                        self.out.push_str(part);
+                    }
+                }
+                self.out.push('\n');
             }
             Op::Slot { bytes, align } => {
                 let space = self.space(AddressSpace::Private);
@@ -308,60 +317,59 @@ impl Emitter<'_> {
                 } else {
                     format!(", addrspace({space})")
                 };
-                format!("{name} = alloca [{bytes} x i8], align {align}{space}")
+                self.define(
+                    &name,
+                    format_args!("alloca [{bytes} x i8], align {align}{space}"),
+                );
             }
             Op::Offset {
                 pointer,
                 index,
                 scale,
             } => {
-                let element = match scale {
-                    1 => "i8".to_owned(),
-                    2 => "i16".to_owned(),
-                    4 => "i32".to_owned(),
-                    8 => "i64".to_owned(),
-                    other => format!("[{other} x i8]"),
-                };
-                format!(
-                    "{name} = getelementptr inbounds {element}, {}, i64 {}",
-                    self.typed(names, *pointer),
-                    names.get(*index)
-                )
+                let element = element_type(*scale);
+                let (pointer, index) = (self.typed(names, *pointer), names.get(*index));
+                self.define(
+                    &name,
+                    format_args!("getelementptr inbounds {element}, {pointer}, i64 {index}"),
+                );
             }
             // Without an access group: nothing is promised about turns of a loop.
-            Op::VolatileLoad(pointer) => format!(
-                "{name} = load volatile {ty_text}, {}, align {}",
-                self.typed(names, *pointer),
-                ty.bytes()
-            ),
+            Op::VolatileLoad(pointer) => {
+                let (pointer, align) = (self.typed(names, *pointer), ty.bytes());
+                self.define(
+                    &name,
+                    format_args!("load volatile {ty_text}, {pointer}, align {align}"),
+                );
+            }
             Op::VolatileStore {
                 pointer,
                 value: stored,
-            } => format!(
-                "store volatile {}, {}, align {}",
-                self.typed(names, *stored),
-                self.typed(names, *pointer),
-                function.ty(*stored).bytes()
-            ),
+            } => {
+                let align = function.ty(*stored).bytes();
+                let (stored, pointer) = (self.typed(names, *stored), self.typed(names, *pointer));
+                self.print(format_args!(
+                    "  store volatile {stored}, {pointer}, align {align}"
+                ));
+            }
             Op::Load(pointer) => {
                 let group = self.access_group(function, *pointer);
-                format!(
-                    "{name} = load {ty_text}, {}, align {}{group}",
-                    self.typed(names, *pointer),
-                    ty.bytes()
-                )
+                let (pointer, align) = (self.typed(names, *pointer), ty.bytes());
+                self.define(
+                    &name,
+                    format_args!("load {ty_text}, {pointer}, align {align}{group}"),
+                );
             }
             Op::Store {
                 pointer,
                 value: stored,
             } => {
                 let group = self.access_group(function, *pointer);
-                format!(
-                    "store {}, {}, align {}{group}",
-                    self.typed(names, *stored),
-                    self.typed(names, *pointer),
-                    function.ty(*stored).bytes()
-                )
+                let align = function.ty(*stored).bytes();
+                let (stored, pointer) = (self.typed(names, *stored), self.typed(names, *pointer));
+                self.print(format_args!(
+                    "  store {stored}, {pointer}, align {align}{group}"
+                ));
             }
             Op::Copy {
                 to,
@@ -377,11 +385,11 @@ impl Emitter<'_> {
                 self.declarations.insert(format!(
                     "declare void @llvm.memcpy.{suffix}.i64({to_type}, {from_type}, i64, i1)"
                 ));
-                format!(
-                    "call void @llvm.memcpy.{suffix}.i64({to_type} align {align} {}, {from_type} align {align} {}, i64 {bytes}, i1 false)",
+                self.print(format_args!(
+                    "  call void @llvm.memcpy.{suffix}.i64({to_type} align {align} {}, {from_type} align {align} {}, i64 {bytes}, i1 false)",
                     names.get(*to),
                     names.get(*from)
-                )
+                ));
             }
             Op::Clear { to, bytes, align } => {
                 let to_type = self.type_text(function.ty(*to));
@@ -389,10 +397,10 @@ impl Emitter<'_> {
                 self.declarations.insert(format!(
                     "declare void @llvm.memset.{suffix}.i64({to_type}, i8, i64, i1)"
                 ));
-                format!(
-                    "call void @llvm.memset.{suffix}.i64({to_type} align {align} {}, i8 0, i64 {bytes}, i1 false)",
+                self.print(format_args!(
+                    "  call void @llvm.memset.{suffix}.i64({to_type} align {align} {}, i8 0, i64 {bytes}, i1 false)",
                     names.get(*to)
-                )
+                ));
             }
             Op::Call {
                 function: callee,
@@ -402,7 +410,7 @@ impl Emitter<'_> {
                 let callee = &self.module.functions[index];
                 let mut list: Vec<String> = arguments
                     .iter()
-                    .map(|argument| self.typed(names, *argument))
+                    .map(|argument| self.typed(names, *argument).to_string())
                     .collect();
                 list.extend(self.special_parameters(index));
                 let target = self.function_name(callee);
@@ -411,17 +419,15 @@ impl Emitter<'_> {
                 } else {
                     format!("{name} = ")
                 };
-                format!("{assign}call {ty_text} @{target}({})", list.join(", "))
+                let list = list.join(", ");
+                self.print(format_args!("  {assign}call {ty_text} @{target}({list})"));
             }
             Op::Nothing
             | Op::Parameter(_)
             | Op::Constant(_)
             | Op::GlobalAddress(_)
-            | Op::SharedAddress(_) => return,
-        };
-        self.out.push_str("  ");
-        self.out.push_str(&text);
-        self.out.push('\n');
+            | Op::SharedAddress(_) => {}
+        }
     }
 
     /// Marks an access that work-items of a block make independently of each other.
@@ -474,18 +480,11 @@ impl Emitter<'_> {
         }
     }
 
-    fn cast(
-        &mut self,
-        name: &str,
-        kind: CastKind,
-        from: Value,
-        ty: Type,
-        names: &Names<'_>,
-    ) -> Option<String> {
+    fn cast(&mut self, name: &str, kind: CastKind, from: Value, ty: Type, names: &Names<'_>) {
         let source = names.function.ty(from);
         let (from_text, to) = (self.typed(names, from), self.type_text(ty));
         let llvm = match plain_cast(kind) {
-            Some("addrspacecast") if self.type_text(source) == to => return None,
+            Some("addrspacecast") if self.type_text(source) == to => return,
             Some(llvm) => llvm,
             None => {
                 let sign = if kind == CastKind::FloatToSigned {
@@ -494,57 +493,44 @@ impl Emitter<'_> {
                     "u"
                 };
                 let intrinsic = format!("llvm.fpto{sign}i.sat.i{}.f{}", ty.bits(), source.bits());
-                let argument = (
-                    self.type_text(source).to_owned(),
-                    names.get(from).to_owned(),
-                );
+                let argument = (self.type_text(source), names.get(from));
                 let call = self.call_text(to, &intrinsic, &[argument]);
-                return Some(format!("{name} = {call}"));
+                return self.define(name, format_args!("{call}"));
             }
         };
-        Some(format!("{name} = {llvm} {from_text} to {to}"))
+        self.define(name, format_args!("{llvm} {from_text} to {to}"));
     }
 
-    fn terminator(
-        &self,
-        function: &Function,
-        names: &Names<'_>,
-        terminator: &Terminator,
-    ) -> String {
-        let label = |block: BlockId| format!("label %b{}", block.0);
+    fn terminator(&mut self, function: &Function, names: &Names<'_>, terminator: &Terminator) {
         match terminator {
-            Terminator::Jump(to) => format!("br {}", label(*to)),
-            Terminator::Branch { condition, yes, no } => format!(
-                "br i1 {}, {}, {}",
+            Terminator::Jump(to) => self.print(format_args!("  br label %b{}", to.0)),
+            Terminator::Branch { condition, yes, no } => self.print(format_args!(
+                "  br i1 {}, label %b{}, label %b{}",
                 names.get(*condition),
-                label(*yes),
-                label(*no)
-            ),
+                yes.0,
+                no.0
+            )),
             Terminator::Switch {
                 value,
                 cases,
                 default,
             } => {
                 let ty = self.type_text(function.ty(*value));
-                let mut text = format!(
-                    "switch {}, {} [",
-                    self.typed(names, *value),
-                    label(*default)
-                );
+                let value_text = self.typed(names, *value);
+                // Writing to a String cannot fail.
+                let _ = write!(self.out, "  switch {value_text}, label %b{} [", default.0);
                 for (bits, to) in cases {
-                    let _ = write!(
-                        text,
-                        " {ty} {}, {}",
-                        constant(function.ty(*value), *bits),
-                        label(*to)
-                    );
+                    let bits = constant(function.ty(*value), *bits);
+                    let _ = write!(self.out, " {ty} {bits}, label %b{}", to.0);
                 }
-                text.push_str(" ]");
-                text
+                self.line(" ]");
             }
-            Terminator::Return(None) => "ret void".to_owned(),
-            Terminator::Return(Some(value)) => format!("ret {}", self.typed(names, *value)),
-            Terminator::Unreachable => "unreachable".to_owned(),
+            Terminator::Return(None) => self.line("  ret void"),
+            Terminator::Return(Some(value)) => {
+                let value = self.typed(names, *value);
+                self.print(format_args!("  ret {value}"));
+            }
+            Terminator::Unreachable => self.line("  unreachable"),
         }
     }
 }
@@ -601,47 +587,68 @@ fn pointer_suffix(ty: &str) -> &'static str {
     }
 }
 
-pub(super) fn comparison(predicate: Predicate, fast: &str) -> String {
+/// The instruction of a comparison up to its operands.
+pub(super) fn comparison(predicate: Predicate, is_fast: bool) -> &'static str {
     use Predicate as P;
-    let (kind, name) = match predicate {
-        P::Equal => ("icmp", "eq"),
-        P::NotEqual => ("icmp", "ne"),
-        P::LessSigned => ("icmp", "slt"),
-        P::LessEqualSigned => ("icmp", "sle"),
-        P::GreaterSigned => ("icmp", "sgt"),
-        P::GreaterEqualSigned => ("icmp", "sge"),
-        P::LessUnsigned => ("icmp", "ult"),
-        P::LessEqualUnsigned => ("icmp", "ule"),
-        P::GreaterUnsigned => ("icmp", "ugt"),
-        P::GreaterEqualUnsigned => ("icmp", "uge"),
-        P::EqualFloat => ("fcmp", "oeq"),
-        P::NotEqualFloat => ("fcmp", "une"),
-        P::LessFloat => ("fcmp", "olt"),
-        P::LessEqualFloat => ("fcmp", "ole"),
-        P::GreaterFloat => ("fcmp", "ogt"),
-        P::GreaterEqualFloat => ("fcmp", "oge"),
+    let (exact, fast) = match predicate {
+        P::Equal => return "icmp eq",
+        P::NotEqual => return "icmp ne",
+        P::LessSigned => return "icmp slt",
+        P::LessEqualSigned => return "icmp sle",
+        P::GreaterSigned => return "icmp sgt",
+        P::GreaterEqualSigned => return "icmp sge",
+        P::LessUnsigned => return "icmp ult",
+        P::LessEqualUnsigned => return "icmp ule",
+        P::GreaterUnsigned => return "icmp ugt",
+        P::GreaterEqualUnsigned => return "icmp uge",
+        P::EqualFloat => ("fcmp oeq", "fcmp fast oeq"),
+        P::NotEqualFloat => ("fcmp une", "fcmp fast une"),
+        P::LessFloat => ("fcmp olt", "fcmp fast olt"),
+        P::LessEqualFloat => ("fcmp ole", "fcmp fast ole"),
+        P::GreaterFloat => ("fcmp ogt", "fcmp fast ogt"),
+        P::GreaterEqualFloat => ("fcmp oge", "fcmp fast oge"),
     };
-    if kind == "fcmp" {
-        format!("fcmp {fast}{name}")
-    } else {
-        format!("icmp {name}")
-    }
+    if is_fast { fast } else { exact }
 }
 
 /// A constant as LLVM writes it; floats as the bits of the double of the same value.
-pub(super) fn constant(ty: Type, bits: u64) -> String {
+pub(super) fn constant(ty: Type, bits: u64) -> Text {
     match ty {
         Type::F32 => {
             let value = f32::from_bits(bits as u32);
             // The conversion to double would quieten a NaN and keep the rest of it, which is all that can be told apart here.
-            format!("0x{:016X}", f64::from(value).to_bits())
+            hexadecimal(f64::from(value).to_bits())
         }
-        Type::F64 => format!("0x{bits:016X}"),
-        Type::I1 => (bits & 1 == 1).to_string(),
-        Type::Pointer(_) => "null".to_owned(),
+        Type::F64 => hexadecimal(bits),
+        Type::I1 => if bits & 1 == 1 { "true" } else { "false" }.into(),
+        Type::Pointer(_) => "null".into(),
         _ => {
             let unused = 64 - ty.bits().max(1);
-            ((bits << unused) as i64 >> unused).to_string()
+            let number = (bits << unused) as i64 >> unused;
+            let mut text = Text::from(if number < 0 { "-" } else { "" });
+            text.push(Digits::new(number.unsigned_abs()).text());
+            text
         }
+    }
+}
+
+fn hexadecimal(bits: u64) -> Text {
+    let mut text = Text::from("0x");
+    for byte in bits.to_be_bytes() {
+        for digit in [byte >> 4, byte & 15] {
+            text.push(&"0123456789ABCDEF"[usize::from(digit)..=usize::from(digit)]);
+        }
+    }
+    text
+}
+
+/// What addresses are counted in.
+pub(super) fn element_type(bytes: u64) -> Cow<'static, str> {
+    match bytes {
+        1 => "i8".into(),
+        2 => "i16".into(),
+        4 => "i32".into(),
+        8 => "i64".into(),
+        other => format!("[{other} x i8]").into(),
     }
 }

@@ -12,21 +12,45 @@ impl Emitter<'_> {
         &mut self,
         result: &str,
         name: &str,
-        arguments: &[(String, String)],
+        arguments: &[(&str, &str)],
     ) -> String {
-        let types: Vec<&str> = arguments.iter().map(|(ty, _)| ty.as_str()).collect();
-        self.declarations
-            .insert(format!("declare {result} @{name}({}) #1", types.join(", ")));
-        let values: Vec<String> = arguments
+        let size: usize = arguments
             .iter()
-            .map(|(ty, value)| format!("{ty} {value}"))
-            .collect();
+            .map(|(ty, value)| ty.len() + value.len())
+            .sum();
+        let mut text = String::with_capacity(size + result.len() + name.len() + 32);
+        for part in ["declare ", result, " @", name, "("] {
+            text.push_str(part);
+        }
+        for (index, (ty, _)) in arguments.iter().enumerate() {
+            text.push_str(if index == 0 { "" } else { ", " });
+            text.push_str(ty);
+        }
+        text.push_str(") #1");
+        self.declare(&text);
+        text.clear();
         let flags = if self.fast_math && matches!(result, "float" | "double") {
             "fast "
         } else {
             ""
         };
-        format!("call {flags}{result} @{name}({})", values.join(", "))
+        for part in ["call ", flags, result, " @", name, "("] {
+            text.push_str(part);
+        }
+        for (index, (ty, value)) in arguments.iter().enumerate() {
+            for part in [if index == 0 { "" } else { ", " }, ty, " ", value] {
+                text.push_str(part);
+            }
+        }
+        text.push(')');
+        text
+    }
+
+    /// Adds a declaration to those at the end of the module.
+    pub(super) fn declare(&mut self, text: &str) {
+        if !self.declarations.contains(text) {
+            self.declarations.insert(text.to_owned());
+        }
     }
 
     pub(super) fn intrinsic(
@@ -34,9 +58,9 @@ impl Emitter<'_> {
         name: &str,
         intrinsic: Intrinsic,
         ty: Type,
-        arguments: &[String],
+        arguments: &[&str],
     ) {
-        let text = self.type_text(ty).to_owned();
+        let text = self.type_text(ty);
         let suffix = if ty.is_float() {
             format!("f{}", ty.bits())
         } else {
@@ -48,34 +72,33 @@ impl Emitter<'_> {
                 Intrinsic::MultiplyHighUnsigned => self.multiply_high(name, ty, arguments, "zext"),
                 Intrinsic::FusedMultiplyAddHalf => self.fused_half(name, arguments),
                 Intrinsic::WidenHalf | Intrinsic::NarrowHalf | Intrinsic::NarrowBfloat => {
-                    self.narrow_float(name, intrinsic, &arguments[0]);
+                    self.narrow_float(name, intrinsic, arguments[0]);
                 }
                 // The others were answered before the passes.
                 _ => (),
             };
         };
-        let mut list: Vec<(String, String)> = arguments
-            .iter()
-            .map(|argument| (text.clone(), argument.clone()))
-            .collect();
+        let mut list: Vec<(&str, &str)> = Vec::with_capacity(3);
+        list.extend(arguments.iter().map(|argument| (text, *argument)));
         if matches!(
             intrinsic,
             Intrinsic::LeadingZeros | Intrinsic::TrailingZeros
         ) {
-            list.push(("i1".to_owned(), "false".to_owned()));
+            list.push(("i1", "false"));
         }
-        let call = self.call_text(&text, &format!("llvm.{llvm}.{suffix}"), &list);
+        let call = self.call_text(text, &format!("llvm.{llvm}.{suffix}"), &list);
         self.print(format_args!("  {name} = {call}"));
     }
 
-    fn fused_half(&mut self, name: &str, arguments: &[String]) {
-        let mut list = Vec::with_capacity(3);
+    fn fused_half(&mut self, name: &str, arguments: &[&str]) {
+        let mut halves = Vec::with_capacity(3);
         for (index, argument) in arguments.iter().enumerate() {
             self.print(format_args!(
                 "  {name}.{index} = bitcast i16 {argument} to half"
             ));
-            list.push(("half".to_owned(), format!("{name}.{index}")));
+            halves.push(format!("{name}.{index}"));
         }
+        let list: Vec<(&str, &str)> = halves.iter().map(|half| ("half", half.as_str())).collect();
         let call = self.call_text("half", "llvm.fma.f16", &list);
         self.print(format_args!("  {name}.h = {call}"));
         self.print(format_args!("  {name} = bitcast half {name}.h to i16"));
@@ -113,7 +136,7 @@ impl Emitter<'_> {
     }
 
     /// The high half of the product, through the double width.
-    fn multiply_high(&mut self, name: &str, ty: Type, arguments: &[String], extend: &str) {
+    fn multiply_high(&mut self, name: &str, ty: Type, arguments: &[&str], extend: &str) {
         let (bits, wide) = (ty.bits(), ty.bits() * 2);
         for (index, argument) in arguments.iter().enumerate() {
             self.print(format_args!(
@@ -268,14 +291,25 @@ impl Emitter<'_> {
     /// Typed texts of the built-in variables that a function takes on the CPU.
     pub(super) fn special_parameters(&self, index: usize) -> impl Iterator<Item = String> {
         let specials = self.specials[index].iter();
-        specials.map(|special| format!("i32 {}", parameter_name(*special)))
+        specials.map(|special| ["i32 ", parameter_name(*special)].concat())
     }
 }
 
 /// The parameter that carries a built-in variable on the CPU.
-pub(super) fn parameter_name(special: Special) -> String {
-    let axis = ["x", "y", "z"][usize::from(special.axis % 3)];
-    format!("%{}.{axis}", special.kind.text())
+pub(super) fn parameter_name(special: Special) -> &'static str {
+    let [x, y, z] = match special.kind {
+        SpecialKind::ThreadIndex => ["%thread_index.x", "%thread_index.y", "%thread_index.z"],
+        SpecialKind::BlockIndex => ["%block_index.x", "%block_index.y", "%block_index.z"],
+        SpecialKind::BlockSize => ["%block_size.x", "%block_size.y", "%block_size.z"],
+        SpecialKind::GridSize => ["%grid_size.x", "%grid_size.y", "%grid_size.z"],
+        SpecialKind::Lane => ["%lane.x", "%lane.y", "%lane.z"],
+        SpecialKind::WaveSize => ["%wave_size.x", "%wave_size.y", "%wave_size.z"],
+    };
+    match special.axis % 3 {
+        0 => x,
+        1 => y,
+        _ => z,
+    }
 }
 
 /// All built-in variables, in the order they are passed on the CPU.

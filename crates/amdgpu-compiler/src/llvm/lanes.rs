@@ -19,6 +19,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::function::Names;
+use super::text::Text;
 use super::{Emitter, names};
 use crate::hashing::WordMap;
 use crate::ir::{BlockId, Function, Type, Value};
@@ -45,12 +46,12 @@ struct Body<'e, 'a> {
     /// The LLVM block that is being written.
     label: String,
     /// Scalars and vectors that were made or read in this block.
-    scalars: WordMap<Value, String>,
-    vectors: WordMap<Value, String>,
-    mask: Option<String>,
+    scalars: WordMap<Value, Text>,
+    vectors: WordMap<Value, Text>,
+    mask: Option<Text>,
     /// Definitions of variables, for the entry.
     variables: String,
-    next_name: usize,
+    next_name: u32,
 }
 
 impl Emitter<'_> {
@@ -194,16 +195,25 @@ impl Body<'_, '_> {
         self.emitter.print(text);
     }
 
-    fn fresh(&mut self) -> String {
+    fn fresh(&mut self) -> Text {
         self.next_name += 1;
-        format!("%t{}", self.next_name)
+        Text::numbered("%t", self.next_name)
     }
 
     /// Writes an instruction with a result and returns its name.
-    fn emit(&mut self, text: std::fmt::Arguments<'_>) -> String {
+    fn emit(&mut self, text: std::fmt::Arguments<'_>) -> Text {
         let name = self.fresh();
-        self.print(format_args!("  {name} = {text}"));
+        self.define(&name, text);
         name
+    }
+
+    /// Writes an instruction with a result of that name.
+    fn define(&mut self, name: &str, text: std::fmt::Arguments<'_>) {
+        let out = &mut self.emitter.out;
+        out.push_str("  ");
+        out.push_str(name);
+        out.push_str(" = ");
+        self.print(text);
     }
 
     fn lanes(&self) -> u32 {
@@ -245,7 +255,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn read(&mut self, ty: &str, variable: &str) -> String {
+    fn read(&mut self, ty: &str, variable: &str) -> Text {
         self.emit(format_args!("load {ty}, ptr {variable}, align 64"))
     }
 

@@ -167,14 +167,15 @@ impl Emitter<'_> {
             let call = self.call_text("i32", "llvm.nvvm.read.ptx.sreg.laneid", &[]);
             return self.print(format_args!("  {name} = {call}"));
         }
-        let text = |value: &str| ("i32".to_owned(), value.to_owned());
-        let low = self.call_text("i32", "llvm.amdgcn.mbcnt.lo", &[text("-1"), text("0")]);
+        let arguments = [("i32", "-1"), ("i32", "0")];
+        let low = self.call_text("i32", "llvm.amdgcn.mbcnt.lo", &arguments);
         if self.wave_size == 32 {
             return self.print(format_args!("  {name} = {low}"));
         }
         self.print(format_args!("  {name}.l = {low}"));
-        let low = text(&format!("{name}.l"));
-        let call = self.call_text("i32", "llvm.amdgcn.mbcnt.hi", &[text("-1"), low]);
+        let low = format!("{name}.l");
+        let arguments = [("i32", "-1"), ("i32", low.as_str())];
+        let call = self.call_text("i32", "llvm.amdgcn.mbcnt.hi", &arguments);
         self.print(format_args!("  {name} = {call}"));
     }
 }

@@ -1,6 +1,7 @@
 //! Blocks, the tests in front of them, latches, and what edges hand over.
 
 use super::super::function::constant;
+use super::super::text::Text;
 use super::{Body, vector_of};
 use crate::ir::{BlockId, Op, Terminator, Type, Value};
 use crate::lanes::{Flow, Mask, Node, targets};
@@ -87,9 +88,9 @@ impl Body<'_, '_> {
     }
 
     /// The lanes of the present block.
-    pub(super) fn mask(&mut self) -> String {
+    pub(super) fn mask(&mut self) -> Text {
         match (self.plan.masks.get(self.block), &self.mask) {
-            (Mask::Entry, _) => "%active".to_owned(),
+            (Mask::Entry, _) => "%active".into(),
             (_, Some(text)) => text.clone(),
             (Mask::Of(block), None) => {
                 let text = self.read(&self.mask_type(), &format!("%m{}", block.0));
@@ -105,12 +106,12 @@ impl Body<'_, '_> {
     }
 
     /// A mask as an integer, lane 0 in the lowest bit.
-    pub(super) fn bits(&mut self, mask: &str) -> String {
+    pub(super) fn bits(&mut self, mask: &str) -> Text {
         let lanes = self.lanes();
         self.emit(format_args!("bitcast <{lanes} x i1> {mask} to i{lanes}"))
     }
 
-    fn any(&mut self, mask: &str) -> String {
+    fn any(&mut self, mask: &str) -> Text {
         let bits = self.bits(mask);
         self.emit(format_args!("icmp ne i{} {bits}, 0", self.lanes()))
     }
@@ -333,7 +334,7 @@ impl Body<'_, '_> {
     /// Whether a lane takes a branch to a target: the text of a vector, or of a scalar and that it is one.
     fn condition(&mut self, terminator: &Terminator, target: BlockId) -> Condition {
         let Some(operand) = terminator.operand() else {
-            return Condition::Scalar("true".to_owned());
+            return Condition::Scalar("true".into());
         };
         let is_scalar = self.shape(operand).is_uniform();
         let (text, ty) = if is_scalar {
@@ -347,7 +348,7 @@ impl Body<'_, '_> {
                 let is_default = *default == target;
                 let operand_type = self.function.ty(operand);
                 let scalar_type = self.scalar_type(operand_type);
-                let mut any: Option<String> = None;
+                let mut any: Option<Text> = None;
                 for (bits, _) in cases.iter().filter(|(_, to)| (*to == target) != is_default) {
                     let number = constant(operand_type, *bits);
                     let equal = if is_scalar {
@@ -369,7 +370,7 @@ impl Body<'_, '_> {
                     } else {
                         "zeroinitializer"
                     }
-                    .to_owned()
+                    .into()
                 });
                 if is_default {
                     self.negate(&ty, &any)
@@ -386,7 +387,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn negate(&mut self, ty: &str, text: &str) -> String {
+    fn negate(&mut self, ty: &str, text: &str) -> Text {
         let ones = if ty == "i1" {
             "true"
         } else {
@@ -403,9 +404,9 @@ impl Body<'_, '_> {
         let leaves = self.plan.loops.around(from).any(|item| {
             self.plan.divergence.is_divergent[item] && !self.plan.loops.contains(item, to)
         });
-        let mut edge_mask = |body: &mut Self| -> String {
+        let mut edge_mask = |body: &mut Self| -> Text {
             if let Some(text) = &lanes {
-                return String::clone(text);
+                return Text::clone(text);
             }
             let mask = body.mask();
             let text = match condition {
@@ -494,10 +495,10 @@ impl Body<'_, '_> {
 
 /// Which lanes take an edge.
 enum Condition {
-    Vector(String),
-    Scalar(String),
+    Vector(Text),
+    Scalar(Text),
 }
 
-fn phi_variable(value: Value, is_vector: bool) -> String {
-    format!("%{}{}", if is_vector { "pv" } else { "ps" }, value.0)
+fn phi_variable(value: Value, is_vector: bool) -> Text {
+    Text::numbered(if is_vector { "%pv" } else { "%ps" }, value.0)
 }

@@ -76,10 +76,7 @@ impl Body<'_, '_> {
         let lane = self.emitter.call_text(
             &integer,
             &format!("llvm.cttz.{integer}"),
-            &[
-                (integer.clone(), format!("%o{number}.left")),
-                ("i1".to_owned(), "true".to_owned()),
-            ],
+            &[(&integer, &format!("%o{number}.left")), ("i1", "true")],
         );
         let lane = self.emit(format_args!("{lane}"));
         for (operand, vector) in vectors {
@@ -138,7 +135,7 @@ impl Body<'_, '_> {
             .collect();
         if !self.emitter.specials[index].is_empty() {
             let wide = if integer == "i32" {
-                lane.to_owned()
+                lane.into()
             } else {
                 self.emit(format_args!("zext {integer} {lane} to i32"))
             };
@@ -203,9 +200,7 @@ impl Body<'_, '_> {
             "select {m} {mask}, {v} {vector}, {v} splat ({scalar} {neutral})"
         ));
         let name = format!("llvm.vector.reduce.{reduction}.v{}{scalar}", self.lanes());
-        let call = self
-            .emitter
-            .call_text(scalar, &name, &[(v.into_owned(), chosen)]);
+        let call = self.emitter.call_text(scalar, &name, &[(&v, &chosen)]);
         let all = self.emit(format_args!("{call}"));
         self.names.set(operands[0], &pointer);
         // Texts of constants stay what they are for others.

@@ -1,5 +1,6 @@
 //! Loads and stores: scalars for one address, vectors for neighbouring ones, gathers and scatters for the rest.
 
+use super::super::text::Text;
 use super::{Body, vector_of};
 use crate::ir::{Type, Value};
 use crate::lanes::Shape;
@@ -32,7 +33,7 @@ impl Body<'_, '_> {
 
     pub(super) fn load(&mut self, value: Value, pointer: Value) {
         let ty = self.function.ty(value);
-        let name = format!("%v{}", value.0);
+        let name = Text::numbered("%v", value.0);
         let access = self.access(pointer, ty);
         if let Access::One = access {
             return self.plain(value, "%v");
@@ -164,10 +165,7 @@ impl Body<'_, '_> {
             let zeros = self.emitter.call_text(
                 &integer,
                 &format!("llvm.ctlz.{integer}"),
-                &[
-                    (integer.clone(), bits),
-                    ("i1".to_owned(), "false".to_owned()),
-                ],
+                &[(&integer, &bits), ("i1", "false")],
             );
             let zeros = self.emit(format_args!("{zeros}"));
             let last = self.emit(format_args!("sub {integer} {}, {zeros}", lanes as i32 - 1));
@@ -217,13 +215,13 @@ impl Body<'_, '_> {
     }
 
     /// The address of the last lane, where addresses go down.
-    fn last_address(&mut self, pointer: Value, bytes: u64) -> String {
+    fn last_address(&mut self, pointer: Value, bytes: u64) -> Text {
         let address = self.scalar(pointer);
         let back = (i64::from(self.lanes()) - 1) * bytes as i64;
         self.emit(format_args!("getelementptr i8, ptr {address}, i64 -{back}"))
     }
 
-    fn reversed(&mut self, ty: &str, vector: &str) -> String {
+    fn reversed(&mut self, ty: &str, vector: &str) -> Text {
         let text = self.reverse_text(&vector_of(self.lanes(), ty), vector);
         self.emit(format_args!("{text}"))
     }

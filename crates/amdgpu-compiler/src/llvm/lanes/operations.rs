@@ -1,7 +1,10 @@
 //! Operations that only compute.
 
-use super::super::function::{comparison, plain_binary, plain_cast};
+use std::borrow::Cow;
+
+use super::super::function::{comparison, element_type, plain_binary, plain_cast};
 use super::super::intrinsics::plain_intrinsic;
+use super::super::text::{Text, Typed};
 use super::{Body, vector_of};
 use crate::ir::{BinaryOp, CastKind, Intrinsic, Op, Type, Value};
 use crate::lanes::Shape;
@@ -74,25 +77,19 @@ impl Body<'_, '_> {
     }
 
     /// What an offset counts in; interleaved copies of private memory are as many times further apart as there are lanes.
-    fn element(&self, value: Value, scale: u64) -> String {
+    fn element(&self, value: Value, scale: u64) -> Cow<'static, str> {
         let scale = if self.plan.slots.is_interleaved(value) {
             scale * u64::from(self.lanes())
         } else {
             scale
         };
-        match scale {
-            1 => "i8".to_owned(),
-            2 => "i16".to_owned(),
-            4 => "i32".to_owned(),
-            8 => "i64".to_owned(),
-            other => format!("[{other} x i8]"),
-        }
+        element_type(scale)
     }
 
     /// The vector, lane for lane.
     fn compute(&mut self, value: Value) {
         let function = self.function;
-        let name = format!("%v{}", value.0);
+        let name = Text::numbered("%v", value.0);
         let ty = function.ty(value);
         let vector_type = self.vector_type(ty);
         let fast = if self.emitter.fast_math { "fast " } else { "" };
@@ -101,7 +98,7 @@ impl Body<'_, '_> {
                 Some(llvm) => {
                     let fast = if ty.is_float() { fast } else { "" };
                     let (a, b) = (self.vector(*a), self.vector(*b));
-                    format!("{llvm} {fast}{vector_type} {a}, {b}")
+                    return self.define(&name, format_args!("{llvm} {fast}{vector_type} {a}, {b}"));
                 }
                 None => match operation {
                     BinaryOp::ShiftLeft
@@ -112,21 +109,25 @@ impl Body<'_, '_> {
             },
             Op::Compare(predicate, a, b) => {
                 let (a, b) = (self.typed_vector(*a), self.vector(*b));
-                format!("{} {a}, {b}", comparison(*predicate, fast))
+                let operation = comparison(*predicate, self.emitter.fast_math);
+                return self.define(&name, format_args!("{operation} {a}, {b}"));
             }
             Op::Negate(a) => {
                 let a = self.vector(*a);
-                format!("fneg {fast}{vector_type} {a}")
+                return self.define(&name, format_args!("fneg {fast}{vector_type} {a}"));
             }
             Op::Cast(kind, a) => self.cast(*kind, *a, ty),
             Op::Select(condition, a, b) => {
                 let condition = if self.shape(*condition).is_uniform() {
-                    format!("i1 {}", self.scalar(*condition))
+                    Typed {
+                        ty: "i1".into(),
+                        text: self.scalar(*condition),
+                    }
                 } else {
                     self.typed_vector(*condition)
                 };
                 let (a, b) = (self.typed_vector(*a), self.typed_vector(*b));
-                format!("select {condition}, {a}, {b}")
+                return self.define(&name, format_args!("select {condition}, {a}, {b}"));
             }
             Op::Intrinsic(intrinsic, arguments) => {
                 match self.intrinsic(*intrinsic, ty, arguments) {
@@ -141,24 +142,35 @@ impl Body<'_, '_> {
             } => {
                 let element = self.element(value, *scale);
                 let pointer = if self.shape(*pointer).is_uniform() {
-                    format!("ptr {}", self.scalar(*pointer))
+                    Typed {
+                        ty: "ptr".into(),
+                        text: self.scalar(*pointer),
+                    }
                 } else {
-                    format!("{vector_type} {}", self.address(*pointer))
+                    Typed {
+                        ty: vector_type,
+                        text: self.address(*pointer),
+                    }
                 };
                 let index = if self.shape(*index).is_uniform() {
-                    format!("i64 {}", self.scalar(*index))
+                    Typed {
+                        ty: "i64".into(),
+                        text: self.scalar(*index),
+                    }
                 } else {
-                    format!(
-                        "{} {}",
-                        vector_of(self.lanes(), "i64"),
-                        self.address(*index)
-                    )
+                    Typed {
+                        ty: vector_of(self.lanes(), "i64"),
+                        text: self.address(*index),
+                    }
                 };
-                format!("getelementptr {element}, {pointer}, {index}")
+                return self.define(
+                    &name,
+                    format_args!("getelementptr {element}, {pointer}, {index}"),
+                );
             }
             _ => return self.each_lane(value),
         };
-        self.print(format_args!("  {name} = {text}"));
+        self.define(&name, format_args!("{text}"));
     }
 
     fn shift(&mut self, operation: BinaryOp, ty: Type, a: Value, b: Value) -> String {
@@ -270,8 +282,7 @@ impl Body<'_, '_> {
             source.bits()
         );
         let (from_type, text) = (self.vector_type(source), self.vector(from));
-        self.emitter
-            .call_text(&to, &name, &[(from_type.into_owned(), text)])
+        self.emitter.call_text(&to, &name, &[(&from_type, &text)])
     }
 
     /// `None` for what has no operation on vectors.
@@ -315,16 +326,17 @@ impl Body<'_, '_> {
             _ => {
                 let llvm = plain_intrinsic(intrinsic)?;
                 let letter = if ty.is_float() { "f" } else { "i" };
-                let mut list = Vec::with_capacity(arguments.len() + 1);
-                for argument in arguments {
-                    let text = self.vector(*argument);
-                    list.push((v.clone().into_owned(), text));
-                }
+                let vectors: Vec<Text> = arguments
+                    .iter()
+                    .map(|argument| self.vector(*argument))
+                    .collect();
+                let mut list: Vec<(&str, &str)> = Vec::with_capacity(3);
+                list.extend(vectors.iter().map(|text| (&*v, &**text)));
                 if matches!(
                     intrinsic,
                     Intrinsic::LeadingZeros | Intrinsic::TrailingZeros
                 ) {
-                    list.push(("i1".to_owned(), "false".to_owned()));
+                    list.push(("i1", "false"));
                 }
                 let name = format!("llvm.{llvm}.v{lanes}{letter}{}", ty.bits());
                 Some(self.emitter.call_text(&v, &name, &list))

@@ -1,7 +1,11 @@
 //! How the operands of an instruction are named: as scalars, as vectors, as vectors of addresses.
 
+use std::borrow::Cow;
+use std::fmt::Write;
+
 use super::super::Emitter;
 use super::super::function::constant;
+use super::super::text::{Text, Typed};
 use super::Body;
 use crate::ir::{CastKind, Function, Op, Type, Value};
 use crate::lanes::Shape;
@@ -38,20 +42,20 @@ impl Body<'_, '_> {
     }
 
     /// Names of the variables that keep a value.
-    pub(super) fn kept(value: Value, is_vector: bool) -> String {
-        format!("%{}{}", if is_vector { "kv" } else { "ks" }, value.0)
+    pub(super) fn kept(value: Value, is_vector: bool) -> Text {
+        Text::numbered(if is_vector { "%kv" } else { "%ks" }, value.0)
     }
 
-    pub(super) fn collected(value: Value) -> String {
-        format!("%c{}", value.0)
+    pub(super) fn collected(value: Value) -> Text {
+        Text::numbered("%c", value.0)
     }
 
     /// The scalar of a uniform value, or that of the first lane of one that goes up evenly.
-    pub(super) fn scalar(&mut self, value: Value) -> String {
+    pub(super) fn scalar(&mut self, value: Value) -> Text {
         let value = self.root(value);
         let (op, ty) = (self.function.op(value), self.function.ty(value));
         if op.is_floating() {
-            return self.names.get(value).to_owned();
+            return self.names.get(value).into();
         }
         if let Some(text) = self.scalars.get(&value) {
             return text.clone();
@@ -69,15 +73,15 @@ impl Body<'_, '_> {
     }
 
     /// The name under which a scalar is computed.
-    pub(super) fn scalar_name(&self, value: Value) -> String {
+    pub(super) fn scalar_name(&self, value: Value) -> Text {
         match self.plan.divergence.shape(value) {
-            Shape::Affine { .. } => format!("%s{}", value.0),
-            _ => format!("%v{}", value.0),
+            Shape::Affine { .. } => Text::numbered("%s", value.0),
+            _ => Text::numbered("%v", value.0),
         }
     }
 
     /// The vector of a value, lane for lane.
-    pub(super) fn vector(&mut self, value: Value) -> String {
+    pub(super) fn vector(&mut self, value: Value) -> Text {
         let value = self.root(value);
         if let Some(text) = self.vectors.get(&value) {
             return text.clone();
@@ -111,7 +115,7 @@ impl Body<'_, '_> {
                     {
                         self.read(&vector_type, &Self::kept(value, true))
                     } else {
-                        format!("%v{}", value.0)
+                        Text::numbered("%v", value.0)
                     }
                 }
             }
@@ -121,7 +125,7 @@ impl Body<'_, '_> {
     }
 
     /// The vector of a value that is part of an address.
-    pub(super) fn address(&mut self, value: Value) -> String {
+    pub(super) fn address(&mut self, value: Value) -> Text {
         let value = self.root(value);
         match self.shape(value) {
             Shape::Affine {
@@ -132,7 +136,7 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn splat(&mut self, ty: Type, scalar: &str) -> String {
+    pub(super) fn splat(&mut self, ty: Type, scalar: &str) -> Text {
         let scalar_type = self.scalar_type(ty);
         let vector_type = self.vector_type(ty);
         let one = self.emit(format_args!(
@@ -145,7 +149,7 @@ impl Body<'_, '_> {
     }
 
     /// The scalar of the first lane and `stride` more for each further one.
-    fn spread(&mut self, value: Value, ty: Type, stride: i64) -> String {
+    fn spread(&mut self, value: Value, ty: Type, stride: i64) -> Text {
         let scalar = self.scalar(value);
         if ty.is_pointer() {
             let steps = self.steps("i64", stride);
@@ -157,37 +161,45 @@ impl Body<'_, '_> {
         let vector = self.splat(ty, &scalar);
         let unused = 64 - ty.bits();
         let scalar_type = self.scalar_type(ty);
-        let steps: Vec<String> = (0..i64::from(self.lanes()))
-            .map(|lane| (lane.wrapping_mul(stride) << unused) >> unused)
-            .map(|step| format!("{scalar_type} {step}"))
-            .collect();
-        let steps = format!("<{}>", steps.join(", "));
+        let mut steps = String::from("<");
+        for lane in 0..i64::from(self.lanes()) {
+            let step = (lane.wrapping_mul(stride) << unused) >> unused;
+            let comma = if lane == 0 { "" } else { ", " };
+            // Writing to a String cannot fail.
+            let _ = write!(steps, "{comma}{scalar_type} {step}");
+        }
+        steps.push('>');
         let vector_type = self.vector_type(ty);
         self.emit(format_args!("add {vector_type} {vector}, {steps}"))
     }
 
     /// Typed text of an operand as a vector.
-    pub(super) fn typed_vector(&mut self, value: Value) -> String {
+    pub(super) fn typed_vector(&mut self, value: Value) -> Typed<Cow<'static, str>, Text> {
         let text = self.vector(value);
-        format!("{} {text}", self.vector_type(self.function.ty(value)))
+        Typed {
+            ty: self.vector_type(self.function.ty(value)),
+            text,
+        }
     }
 
     /// Sets the texts of scalar operands for the scalar emission of an instruction.
     pub(super) fn name_operands(&mut self, value: Value) {
-        let mut operands = Vec::new();
-        self.function
-            .op(value)
-            .for_each_operand(|operand| operands.push(operand));
-        for operand in operands {
+        let function = self.function;
+        function.op(value).for_each_operand(|operand| {
             let text = self.scalar(operand);
             self.names.set(operand, &text);
-        }
+        });
     }
 }
 
-fn splat_constant(ty: Type, scalar_type: &str, bits: u64) -> String {
+fn splat_constant(ty: Type, scalar_type: &str, bits: u64) -> Text {
     if ty.is_pointer() || bits == 0 {
-        return "zeroinitializer".to_owned();
+        return "zeroinitializer".into();
     }
-    format!("splat ({scalar_type} {})", constant(ty, bits))
+    let mut text = Text::from("splat (");
+    text.push(scalar_type);
+    text.push(" ");
+    text.push(&constant(ty, bits));
+    text.push(")");
+    text
 }
