@@ -28,7 +28,7 @@ LAYOUTS = {"nn": (False, False), "nt": (False, True), "tn": (True, False), "tt":
 
 @dataclass(frozen=True)
 class Matmul:
-    """One variant of the matrix product."""
+    """One variant of the matrix product, or of the convolution that multiplies the same way."""
 
     unit: str
     operand: str
@@ -45,11 +45,12 @@ class Matmul:
     dynamic_shared_bytes: int = 0
     # Blocks that a unit should hold at once; limits the registers. 0: as many as come out.
     blocks_per_unit: int = 0
+    kind: str = "matmul"
 
     @property
     def name(self) -> str:
         """The symbol; says everything that tells two variants of an architecture apart."""
-        words = ["matmul", self.operand]
+        words = [self.kind, self.operand]
         if self.output != self.operand:
             words.append(self.output)
         words += [self.layout, self.unit, "x".join(map(str, self.tile)), f"s{self.stages}"]
@@ -84,21 +85,94 @@ class Matmul:
 
     def record(self) -> dict[str, Any]:
         """What the manifest says about the variant."""
-        return {"name": self.name, "kind": "matmul", **asdict(self)}
+        return {"name": self.name, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Plain:
+    """One variant of a kernel that multiplies no matrices: the fields of its description beside name and threads."""
+
+    kind: str
+    fields: tuple[tuple[str, str | int], ...]
+    threads: int = 256
+    dynamic_shared_bytes: int = 0
+    blocks_per_unit: int = 0
+    cluster: int = 1
+
+    @property
+    def name(self) -> str:
+        """The symbol."""
+        return "_".join([self.kind, *(str(value) for _, value in self.fields)])
+
+    def zig(self) -> str:
+        """The variant as a Zig literal."""
+        fields = {"name": f'"{self.name}"', "threads": self.threads}
+        fields |= {name: f".{value}" if isinstance(value, str) else value for name, value in self.fields}
+        return ".{ " + ", ".join(f".{name} = {value}" for name, value in fields.items()) + " }"
+
+    def record(self) -> dict[str, Any]:
+        """What the manifest says about the variant."""
+        return {"name": self.name, "kind": self.kind, "threads": self.threads, **dict(self.fields)}
+
+
+Variant = Matmul | Plain
+# Generators, by the kinds of variants that `zig/src/gpu.zig` lists, with their types in `variant.zig`.
+KINDS = {
+    "matmul": "Matmul",
+    "convolution": "Matmul",
+    "transpose": "Transpose",
+    "elementwise": "Elementwise",
+    "reduction": "Reduction",
+}
+BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
+UNARY = ("negate", "absolute", "relu", "exp", "tanh", "sigmoid", "gelu", "silu")
+# What has no float64 twin in zig/src/matrix/vector_math.zig.
+FLOAT32_ONLY = ("exp", "tanh", "sigmoid", "gelu", "silu")
+
+
+def variants(architecture: str) -> list[Variant]:
+    """Everything that is built for an architecture."""
+    return [*matmuls(architecture), *convolutions(architecture), *plain()]
+
+
+def plain() -> Iterator[Plain]:
+    """Kernels that are the same on every architecture."""
+    for item_bytes in (1, 2, 4, 8):
+        yield Plain("transpose", (("item_bytes", item_bytes), ("tile", 32 if item_bytes == 8 else 64)))
+    for number in ("f32", "f64", "f16", "bf16"):
+        for operation in (*BINARY, *UNARY):
+            if number != "f64" or operation not in FLOAT32_ONLY:
+                yield Plain("elementwise", (("operation", operation), ("number", number)))
+        for operation in ("sum", "maximum", "minimum"):
+            for axis in ("row", "column"):
+                yield Plain("reduction", (("operation", operation), ("axis", axis), ("number", number)))
+
+
+def convolutions(architecture: str) -> Iterator[Matmul]:
+    """For each number format the matrix product of filters as they lie, with tiles for many and for few pixels."""
+    if architecture == "sm_90":
+        # The copy engine's own patches are not used: mma.sync and copies of 16 bytes.
+        products = [variant for variant in _mma(has_wgmma=False) if variant.operand in ("f16", "bf16")]
+    else:
+        products = [variant for variant in matmuls(architecture) if variant.operand in ("f16", "bf16")]
+    products += [variant for variant in _simt(architecture) if variant.operand == "f32"]
+    for variant in products:
+        if variant.layout == "nn" and variant.epilogue in ("", "bias", "relu"):
+            yield replace(variant, kind="convolution")
 
 
 def matmuls(architecture: str) -> list[Matmul]:
     """The matrix products of an architecture."""
-    variants = list(_simt(architecture))
+    found = list(_simt(architecture))
     if architecture in CDNA or architecture in WMMA:
-        variants += _wave(is_cdna=architecture in CDNA)
+        found += _wave(is_cdna=architecture in CDNA)
     if architecture == "gfx1030":
-        variants += _dot()
+        found += _dot()
     if architecture in NVIDIA:
-        variants += _mma(has_wgmma=architecture == "sm_90")
+        found += _mma(has_wgmma=architecture == "sm_90")
     if architecture == "sm_90":
-        variants += _wgmma()
-    return variants
+        found += _wgmma()
+    return found
 
 
 def _wave(*, is_cdna: bool) -> Iterator[Matmul]:

@@ -24,7 +24,7 @@ from typing import Any
 
 from x import code_objects, kernel_text, native
 from x.failure import Failure
-from x.kernel_catalog import AMD, ARCHITECTURES, Matmul, matmuls
+from x.kernel_catalog import AMD, ARCHITECTURES, KINDS, Variant, variants
 from x.stamps import Stamp, digest
 
 # Kernels that one run of Zig compiles; more amortise its start, fewer use more cores.
@@ -43,7 +43,7 @@ class Group:
 
     architecture: str
     number: int
-    variants: tuple[Matmul, ...]
+    variants: tuple[Variant, ...]
 
     @property
     def name(self) -> str:
@@ -52,20 +52,23 @@ class Group:
 
     def source(self) -> str:
         """The module `variants`."""
-        lines = [f"    {variant.zig()}," for variant in self.variants]
-        return "\n".join(['const V = @import("variant");', "pub const matmul = [_]V.Matmul{", *lines, "};", ""])
+        lines = ['const V = @import("variant");']
+        for kind, type_name in KINDS.items():
+            literals = [f"    {variant.zig()}," for variant in self.variants if variant.kind == kind]
+            lines += [f"pub const {kind} = [_]V.{type_name}{{", *literals, "};"]
+        return "\n".join([*lines, ""])
 
 
 def groups(
-    architectures: Sequence[str] = ARCHITECTURES, catalogue: Callable[[str], Sequence[Matmul]] = matmuls
+    architectures: Sequence[str] = ARCHITECTURES, catalogue: Callable[[str], Sequence[Variant]] = variants
 ) -> list[Group]:
     """All groups; kernels of a group have one number of threads, which AMD's attributes are for."""
     result = []
     for architecture in architectures:
         number = 0
-        variants = catalogue(architecture)
-        for threads in sorted({variant.threads for variant in variants}):
-            same = [variant for variant in variants if variant.threads == threads]
+        wanted = catalogue(architecture)
+        for threads in sorted({variant.threads for variant in wanted}):
+            same = [variant for variant in wanted if variant.threads == threads]
             for first in range(0, len(same), GROUP_KERNELS):
                 result.append(Group(architecture, number, tuple(same[first : first + GROUP_KERNELS])))
                 number += 1
@@ -89,7 +92,7 @@ class Builder:
         ]
 
     def build(
-        self, architectures: Sequence[str], progress: Progress, catalogue: Callable[[str], Sequence[Matmul]] = matmuls
+        self, architectures: Sequence[str], progress: Progress, catalogue: Callable[[str], Sequence[Variant]] = variants
     ) -> list[Path]:
         """Archives of the architectures, brought up to date."""
         self.work.mkdir(parents=True, exist_ok=True)
@@ -252,7 +255,7 @@ def _variable(line: str) -> str | None:
     return found.group(1) if found else None
 
 
-def ptx_directives(text: str, variant: Matmul) -> str:
+def ptx_directives(text: str, variant: Variant) -> str:
     """The kernel with what Zig cannot say: threads of a block, blocks of a unit and of a cluster, shared memory sized by the launch."""
     directives = [f".maxntid {variant.threads}, 1, 1"]
     if variant.blocks_per_unit:

@@ -4,19 +4,29 @@
 //! are validated there. Every kernel is total for the shapes that its description allows, edges that no tile divides included.
 
 const variants = @import("variants");
+const variant = @import("variant");
+const convolution = @import("kernels/convolution.zig");
+const elementwise = @import("kernels/elementwise.zig");
 const matmul_mma = @import("kernels/matmul_mma.zig");
 const matmul_simt = @import("kernels/matmul_simt.zig");
 const matmul_wave = @import("kernels/matmul_wave.zig");
 const matmul_wgmma = @import("kernels/matmul_wgmma.zig");
+const reduction = @import("kernels/reduction.zig");
+const transpose = @import("kernels/transpose.zig");
 
 comptime {
-    for (variants.matmul) |v| {
-        const Kernel = switch (v.unit) {
-            .simt => matmul_simt.Kernel(v),
-            .mma => matmul_mma.Kernel(v),
-            .wave => matmul_wave.Kernel(v),
-            .wgmma => matmul_wgmma.Kernel(v),
-        };
-        @export(&Kernel.kernel, .{ .name = v.name });
-    }
+    for (variants.matmul) |v| @export(&Matmul(v).kernel, .{ .name = v.name });
+    for (variants.convolution) |v| @export(&convolution.Kernel(v, Matmul(v)).kernel, .{ .name = v.name });
+    for (variants.transpose) |v| @export(&transpose.Kernel(v).kernel, .{ .name = v.name });
+    for (variants.elementwise) |v| @export(&elementwise.Kernel(v).kernel, .{ .name = v.name });
+    for (variants.reduction) |v| @export(&reduction.Kernel(v).kernel, .{ .name = v.name });
+}
+
+fn Matmul(comptime v: variant.Matmul) type {
+    return switch (v.unit) {
+        .simt => matmul_simt.Kernel(v),
+        .mma => matmul_mma.Kernel(v),
+        .wave => matmul_wave.Kernel(v),
+        .wgmma => matmul_wgmma.Kernel(v),
+    };
 }

@@ -25,7 +25,10 @@ class ArchivedKernel:
     Attributes:
         architecture: What it was built for.
         name: Its symbol.
-        kind: matmul.
+        kind: matmul, convolution, transpose, elementwise or reduction.
+        threads: Of a block.
+        code: File of the archive.
+        resources: Registers, block memory and private memory, from the metadata of the code; None where the driver's compiler decides.
         unit: simt, mma, wgmma or wave: what multiplies.
         operand: Number format of the operands: f64, f32, tf32, f16, bf16, i8.
         output: Number format of the result.
@@ -33,28 +36,33 @@ class ArchivedKernel:
         is_aligned: Rows have to start at multiples of 16 bytes.
         epilogue: Empty, bias, relu, gelu or silu; the last three add a bias too.
         tile: Rows and columns of the result that a block computes, and of the inner dimension at a time.
-        threads: Of a block.
         cluster: Blocks that share an operand.
         dynamic_shared_bytes: What a launch has to add.
-        resources: Registers, block memory and private memory, from the metadata of the code; None where the driver's compiler decides.
-        code: File of the archive.
+        operation: Of elementwise kernels and reductions.
+        number: Number format of elementwise kernels and reductions.
+        axis: row or column, of reductions.
+        item_bytes: Of the numbers that a transpose moves.
     """
 
     architecture: str
     name: str
     kind: str
-    unit: str
-    operand: str
-    output: str
-    layout: str
-    is_aligned: bool
-    epilogue: str
-    tile: tuple[int, int, int]
     threads: int
-    cluster: int
-    dynamic_shared_bytes: int
-    resources: dict[str, int | None]
     code: str
+    resources: dict[str, int | None]
+    unit: str = ""
+    operand: str = ""
+    output: str = ""
+    layout: str = ""
+    is_aligned: bool = True
+    epilogue: str = ""
+    tile: tuple[int, ...] = ()
+    cluster: int = 1
+    dynamic_shared_bytes: int = 0
+    operation: str = ""
+    number: str = ""
+    axis: str = ""
+    item_bytes: int = 0
 
     def read_code(self) -> bytes:
         """The code that a driver loads."""
@@ -108,5 +116,7 @@ def archived_kernels(architecture: str) -> tuple[ArchivedKernel, ...]:
 def _kernel(architecture: str, record: dict[str, Any]) -> ArchivedKernel:
     names = ArchivedKernel.__dataclass_fields__
     fields = {name: value for name, value in record.items() if name in names}
-    fields["tile"] = tuple(record["tile"])
+    # Transposes have square tiles, given by one number.
+    tile = record.get("tile", ())
+    fields["tile"] = (tile, tile) if isinstance(tile, int) else tuple(tile)
     return ArchivedKernel(architecture=architecture, **fields)

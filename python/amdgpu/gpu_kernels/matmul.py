@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError
 from amdgpu.gpu_kernels import tensor_map
 from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
+from amdgpu.gpu_kernels.loading import facts_of, load
 from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, Problem, epilogue_of, problem_of
 
 if TYPE_CHECKING:
@@ -46,9 +47,17 @@ def candidates(architecture: str, problem: Problem) -> list[ArchivedKernel]:
     name = archive_for(architecture)
     if name is None:
         return []
+    found = _fitting(name, problem)
+    if not found and problem.operand == "tf32":
+        # Units that have no tf32 take all of float32.
+        found = _fitting(name, replace(problem, operand="f32"))
+    return found
+
+
+def _fitting(archive: str, problem: Problem) -> list[ArchivedKernel]:
     return [
         kernel
-        for kernel in archived_kernels(name)
+        for kernel in archived_kernels(archive)
         if (kernel.kind, kernel.operand, kernel.output, kernel.layout, kernel.epilogue)
         == ("matmul", problem.operand, problem.output, problem.layout, problem.epilogue)
         and (problem.is_aligned or not kernel.is_aligned)
@@ -66,17 +75,8 @@ def estimate(kernel: ArchivedKernel, problem: Problem, units: int) -> float:
     return rounds * tile_m * tile_n / (efficiency * _UNIT_SPEED[kernel.unit] * (1.0 if kernel.is_aligned else 0.5))
 
 
-def load(device: AMDGPUDevice, kernel: ArchivedKernel) -> _native.Kernel:
-    """The kernel on a device; loaded once."""
-    loaded: dict[str, _native.Kernel] = device.__dict__.setdefault("_archived_kernels", {})
-    found = loaded.get(kernel.name)
-    if found is None:
-        parameters = _PARAMETERS + (_PERSISTENT_PARAMETERS if kernel.unit == "wgmma" else "")
-        source = f'extern "C" __global__ void {kernel.name}({parameters}) {{}}'
-        found = loaded[kernel.name] = device.native.load_compiled(
-            source, kernel.name, kernel.read_code(), kernel.name, core_type="matrix", file_name=f"{kernel.name}.zig"
-        )
-    return found
+def _load(device: AMDGPUDevice, kernel: ArchivedKernel) -> _native.Kernel:
+    return load(device, kernel, _PARAMETERS + (_PERSISTENT_PARAMETERS if kernel.unit == "wgmma" else ""))
 
 
 def matmul(
@@ -160,7 +160,7 @@ def plan_matmul(
         )
     if 0 in shape:
         return None
-    architecture, units = _facts(device)
+    architecture, units = facts_of(device)
     if kernel is None:
         found = candidates(architecture, problem)
         kernel = min(found, key=lambda entry: estimate(entry, problem, units), default=None)
@@ -175,16 +175,7 @@ def plan_matmul(
         clusters = min(tiles * problem.batch, max(units // kernel.cluster, 1))
         grid = (clusters * kernel.cluster, 1, 1)
         arguments += [problem.batch, _maps(device, kernel, problem, (a.ptr, b.ptr))]
-    return LaunchPlan(load(device, kernel), grid, (kernel.threads, 1, 1), arguments, kernel.dynamic_shared_bytes)
-
-
-def _facts(device: AMDGPUDevice) -> tuple[str, int]:
-    """Architecture and units; asking a device for what it is asks for its memory too, so they are kept."""
-    found: tuple[str, int] | None = device.__dict__.get("_kernel_facts")
-    if found is None:
-        info = device.info()
-        found = device.__dict__["_kernel_facts"] = (str(info.architecture), info.compute_units)
-    return found
+    return LaunchPlan(_load(device, kernel), grid, (kernel.threads, 1, 1), arguments, kernel.dynamic_shared_bytes)
 
 
 def _maps(device: AMDGPUDevice, kernel: ArchivedKernel, problem: Problem, addresses: tuple[int, int]) -> _native.Array:

@@ -104,6 +104,12 @@ pub inline fn blockInCluster() u32 {
     );
 }
 
+pub inline fn gridBlocks() u32 {
+    return asm ("mov.u32 %[count], %%nctaid.x;"
+        : [count] "=r" (-> u32),
+    );
+}
+
 /// Gives registers of this warp group back, or takes them.
 pub inline fn releaseRegisters(comptime count: u32) void {
     asm volatile (std.fmt.comptimePrint("setmaxnreg.dec.sync.aligned.u32 {d};", .{count}));

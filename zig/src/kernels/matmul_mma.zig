@@ -12,10 +12,11 @@ const ampere = @import("ampere.zig");
 const device = @import("device.zig");
 const hopper = @import("hopper.zig");
 const Result = @import("epilogue.zig").Result;
+const source = @import("source.zig");
 const tile_order = @import("tile_order.zig");
 const variant = @import("variant");
 
-const chunk_bytes = 16;
+const chunk_bytes = source.chunk_bytes;
 const row_bytes = 128;
 
 pub fn Kernel(comptime v: variant.Matmul) type {
@@ -56,14 +57,20 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             stride_b: u64,
             stride_c: u64,
         ) callconv(device.convention) void {
-            @setEvalBranchQuota(10_000_000);
-            const thread = @workItemId(0);
             const batch: u64 = @workGroupId(1);
             const tile = tile_order.tileOf(@workGroupId(0), (m - 1) / v.tile_m + 1, (n - 1) / v.tile_n + 1);
             const first_m = tile.m * v.tile_m;
             const first_n = tile.n * v.tile_n;
-            const source_a: A.Source = .{ .start = a + batch * stride_a, .lead = lda, .first = first_m, .end = m, .k_end = k };
-            const source_b: B.Source = .{ .start = b + batch * stride_b, .lead = ldb, .first = first_n, .end = n, .k_end = k };
+            const source_a: source.Matrix(Stored, !v.transpose_a) = .{ .start = a + batch * stride_a, .lead = lda, .outer_end = m, .k_end = k };
+            const source_b: source.Matrix(Stored, v.transpose_b) = .{ .start = b + batch * stride_b, .lead = ldb, .outer_end = n, .k_end = k };
+            const result: Result(v) = .init(c + batch * stride_c, bias, m, n, ldc, alpha, beta);
+            run(&source_a, &source_b, &result, first_m, first_n, k);
+        }
+
+        /// One tile of the product of two sources.
+        pub inline fn run(source_a: anytype, source_b: anytype, result: *const Result(v), first_m: u32, first_n: u32, k: u32) void {
+            @setEvalBranchQuota(10_000_000);
+            const thread = @workItemId(0);
             const base = (device.sharedAddress(hopper.shared) + row_bytes - 1) & ~@as(u32, row_bytes - 1);
 
             const warp = thread / 32;
@@ -75,16 +82,16 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             if (is_copied) {
                 inline for (0..v.stages - 1) |stage| {
                     const target = base + @as(u32, stage) * stage_bytes;
-                    source_a.copy(target, stage * v.tile_k, thread);
-                    source_b.copy(target + A.bytes, stage * v.tile_k, thread);
+                    A.copy(source_a, first_m, target, stage * v.tile_k, thread);
+                    B.copy(source_b, first_n, target + A.bytes, stage * v.tile_k, thread);
                     ampere.commitCopies();
                 }
                 while (done < k) : (done += v.tile_k) {
                     ampere.waitForCopies(v.stages - 2);
                     device.barrier();
                     const ahead = base + (if (slot == 0) v.stages - 1 else slot - 1) * stage_bytes;
-                    source_a.copy(ahead, done + (v.stages - 1) * v.tile_k, thread);
-                    source_b.copy(ahead + A.bytes, done + (v.stages - 1) * v.tile_k, thread);
+                    A.copy(source_a, first_m, ahead, done + (v.stages - 1) * v.tile_k, thread);
+                    B.copy(source_b, first_n, ahead + A.bytes, done + (v.stages - 1) * v.tile_k, thread);
                     ampere.commitCopies();
                     multiply(&sums, base + slot * stage_bytes, row, column, thread % 32);
                     slot = if (slot == v.stages - 1) 0 else slot + 1;
@@ -92,21 +99,20 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             } else {
                 var held_a: A.Held = undefined;
                 var held_b: B.Held = undefined;
-                source_a.load(&held_a, 0, thread);
-                source_b.load(&held_b, 0, thread);
+                A.load(source_a, first_m, &held_a, 0, thread);
+                B.load(source_b, first_n, &held_b, 0, thread);
                 while (done < k) {
                     A.store(&held_a, base + slot * stage_bytes, thread);
                     B.store(&held_b, base + slot * stage_bytes + A.bytes, thread);
                     device.barrier();
                     done += v.tile_k;
-                    source_a.load(&held_a, done, thread);
-                    source_b.load(&held_b, done, thread);
+                    A.load(source_a, first_m, &held_a, done, thread);
+                    B.load(source_b, first_n, &held_b, done, thread);
                     multiply(&sums, base + slot * stage_bytes, row, column, thread % 32);
                     slot ^= 1;
                 }
             }
 
-            const result: Result(v) = .init(c + batch * stride_c, bias, m, n, ldc, alpha, beta);
             // A thread has two adjacent columns of an instruction's eight, in two rows.
             const own_row = first_m + row + thread % 32 / 4;
             const own_column = first_n + column + thread % 4 * 2;
@@ -149,7 +155,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                 const lines_chunks = line_bytes / chunk_bytes;
                 /// Chunks of a row in global memory.
                 const row_chunks = if (is_k_contiguous) v.tile_k / width else outer / width;
-                const Held = [chunks]@Vector(width, Stored);
+                const Held = [chunks]source.Vector(Stored);
 
                 comptime {
                     if (chunks * chunk_bytes * v.threads != bytes) @compileError("threads do not divide the tile");
@@ -159,51 +165,29 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                     return line * line_bytes + ((chunk ^ (line & 7)) * chunk_bytes);
                 }
 
-                const Source = struct {
-                    start: device.Input(Stored),
-                    lead: u32,
-                    first: u32,
-                    end: u32,
-                    k_end: u32,
-
-                    const Chunk = struct { row: u32, row_end: u32, column: u32, column_end: u32 };
-
-                    inline fn chunkOf(self: *const Source, k: u32, index: u32) Chunk {
+                inline fn copy(from: anytype, first: u32, target: u32, k: u32, thread: u32) void {
+                    inline for (0..chunks) |i| {
+                        const index = thread + @as(u32, i) * v.threads;
                         const line = index / row_chunks;
-                        const column = index % row_chunks * width;
-                        return if (is_k_contiguous)
-                            .{ .row = self.first + line, .row_end = self.end, .column = k + column, .column_end = self.k_end }
+                        const along = index % row_chunks * width;
+                        const place = if (is_k_contiguous) from.find(first + line, k + along) else from.find(first + along, k + line);
+                        // Where nothing is read the address still has to be one.
+                        const ptr = if (place.inside != 0) place.ptr else from.start;
+                        ampere.copy16(target + address(index / lines_chunks, index % lines_chunks), ptr, if (place.inside != 0) chunk_bytes else 0);
+                    }
+                }
+
+                inline fn load(from: anytype, first: u32, held: *Held, k: u32, thread: u32) void {
+                    inline for (0..chunks) |i| {
+                        const index = thread + @as(u32, i) * v.threads;
+                        const line = index / row_chunks;
+                        const along = index % row_chunks * width;
+                        held[i] = if (is_k_contiguous)
+                            source.fetch(v.is_aligned, from, first + line, k + along)
                         else
-                            .{ .row = k + line, .row_end = self.k_end, .column = self.first + column, .column_end = self.end };
+                            source.fetch(v.is_aligned, from, first + along, k + line);
                     }
-
-                    inline fn copy(self: *const Source, target: u32, k: u32, thread: u32) void {
-                        inline for (0..chunks) |i| {
-                            const index = thread + @as(u32, i) * v.threads;
-                            const chunk = self.chunkOf(k, index);
-                            const is_inside = chunk.row < chunk.row_end and chunk.column < chunk.column_end;
-                            const place = if (is_inside) self.start + (@as(usize, chunk.row) * self.lead + chunk.column) else self.start;
-                            ampere.copy16(target + address(index / lines_chunks, index % lines_chunks), place, if (is_inside) chunk_bytes else 0);
-                        }
-                    }
-
-                    inline fn load(self: *const Source, held: *Held, k: u32, thread: u32) void {
-                        inline for (0..chunks) |i| {
-                            const chunk = self.chunkOf(k, thread + @as(u32, i) * v.threads);
-                            const place = self.start + (@as(usize, chunk.row) * self.lead + chunk.column);
-                            var values: @Vector(width, Stored) = @splat(0);
-                            if (v.is_aligned) {
-                                const whole: *align(chunk_bytes) addrspace(.global) const @Vector(width, Stored) = @ptrCast(@alignCast(place));
-                                if (chunk.row < chunk.row_end and chunk.column < chunk.column_end) values = whole.*;
-                            } else {
-                                inline for (0..width) |j| {
-                                    if (chunk.row < chunk.row_end and chunk.column + j < chunk.column_end) values[j] = place[j];
-                                }
-                            }
-                            held[i] = values;
-                        }
-                    }
-                };
+                }
 
                 inline fn store(held: *const Held, target: u32, thread: u32) void {
                     inline for (0..chunks) |i| {

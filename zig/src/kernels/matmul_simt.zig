@@ -7,6 +7,7 @@
 
 const device = @import("device.zig");
 const Result = @import("epilogue.zig").Result;
+const source = @import("source.zig");
 const stage = @import("stage.zig");
 const tile_order = @import("tile_order.zig");
 const variant = @import("variant");
@@ -82,20 +83,25 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             stride_b: u64,
             stride_c: u64,
         ) callconv(device.convention) void {
-            @setEvalBranchQuota(10_000_000);
-            const thread = @workItemId(0);
             const batch: u64 = @workGroupId(1);
             const tile = tile_order.tileOf(@workGroupId(0), (m - 1) / v.tile_m + 1, (n - 1) / v.tile_n + 1);
             const first_m = tile.m * v.tile_m;
             const first_n = tile.n * v.tile_n;
-            const source_a = a + batch * stride_a;
-            const source_b = b + batch * stride_b;
+            const source_a: source.Matrix(Stored, !v.transpose_a) = .{ .start = a + batch * stride_a, .lead = lda, .outer_end = m, .k_end = k };
+            const source_b: source.Matrix(Stored, v.transpose_b) = .{ .start = b + batch * stride_b, .lead = ldb, .outer_end = n, .k_end = k };
+            const result: Result(v) = .init(c + batch * stride_c, bias, m, n, ldc, alpha, beta);
+            run(&source_a, &source_b, &result, first_m, first_n, k);
+        }
 
+        /// One tile of the product of two sources.
+        pub inline fn run(source_a: anytype, source_b: anytype, result: *const Result(v), first_m: u32, first_n: u32, k: u32) void {
+            @setEvalBranchQuota(10_000_000);
+            const thread = @workItemId(0);
             var sums: [v.part_m][v.part_n]Sum = @splat(@splat(0));
             var stage_a: StageA = undefined;
             var stage_b: StageB = undefined;
-            stage_a.load(source_a, lda, first_m, m, 0, k, thread);
-            stage_b.load(source_b, ldb, first_n, n, 0, k, thread);
+            stage_a.load(source_a, first_m, 0, thread);
+            stage_b.load(source_b, first_n, 0, thread);
             stage_a.store(&tiles_a[0], thread);
             stage_b.store(&tiles_b[0], thread);
             device.barrier();
@@ -108,8 +114,8 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                 next += v.tile_k;
                 // Behind the last tile this loads nothing and stores zeros: a branch after the multiplications would let LLVM sink them below
                 // all reads of the tile, which then need more registers than there are.
-                stage_a.load(source_a, lda, first_m, m, next, k, thread);
-                stage_b.load(source_b, ldb, first_n, n, next, k, thread);
+                stage_a.load(source_a, first_m, next, thread);
+                stage_b.load(source_b, first_n, next, thread);
                 multiply(&sums, &tiles_a[buffer], &tiles_b[buffer], row, column);
                 buffer ^= 1;
                 stage_a.store(&tiles_a[buffer], thread);
@@ -117,7 +123,6 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                 device.barrier();
             }
 
-            const result: Result(v) = .init(c + batch * stride_c, bias, m, n, ldc, alpha, beta);
             inline for (0..v.part_m) |x| {
                 inline for (0..v.part_n / chunk) |y| {
                     result.store(chunk, first_m + row + offset(x, group_m), first_n + column + offset(y * chunk, group_n), sums[x][y * chunk ..][0..chunk].*);

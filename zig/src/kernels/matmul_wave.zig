@@ -6,11 +6,12 @@
 
 const device = @import("device.zig");
 const Result = @import("epilogue.zig").Result;
+const source = @import("source.zig");
 const tile_order = @import("tile_order.zig");
 const variant = @import("variant");
 const wave = @import("wave_instruction.zig");
 
-const chunk_bytes = 16;
+const chunk_bytes = source.chunk_bytes;
 
 pub fn Kernel(comptime v: variant.Matmul) type {
     return struct {
@@ -54,22 +55,28 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             stride_b: u64,
             stride_c: u64,
         ) callconv(device.convention) void {
-            @setEvalBranchQuota(10_000_000);
-            const thread = @workItemId(0);
             const batch: u64 = @workGroupId(1);
             const tile = tile_order.tileOf(@workGroupId(0), (m - 1) / v.tile_m + 1, (n - 1) / v.tile_n + 1);
             const first_m = tile.m * v.tile_m;
             const first_n = tile.n * v.tile_n;
-            const source_a: A.Source = .{ .start = a + batch * stride_a, .lead = lda, .first = first_m, .end = m, .k_end = k };
-            const source_b: B.Source = .{ .start = b + batch * stride_b, .lead = ldb, .first = first_n, .end = n, .k_end = k };
+            const source_a: source.Matrix(Stored, !v.transpose_a) = .{ .start = a + batch * stride_a, .lead = lda, .outer_end = m, .k_end = k };
+            const source_b: source.Matrix(Stored, v.transpose_b) = .{ .start = b + batch * stride_b, .lead = ldb, .outer_end = n, .k_end = k };
+            const result: Result(v) = .init(c + batch * stride_c, bias, m, n, ldc, alpha, beta);
+            run(&source_a, &source_b, &result, first_m, first_n, k);
+        }
+
+        /// One tile of the product of two sources.
+        pub inline fn run(source_a: anytype, source_b: anytype, result: *const Result(v), first_m: u32, first_n: u32, k: u32) void {
+            @setEvalBranchQuota(10_000_000);
+            const thread = @workItemId(0);
             const lane = thread % wave.wave_size;
             const number = device.uniform(thread / wave.wave_size);
             const row = number / waves_n * v.part_m;
             const column = number % waves_n * v.part_n;
 
             var sums: [count_m][count_n]Instruction.Sums = @splat(@splat(@splat(0)));
-            var held_a = source_a.load(0, thread);
-            var held_b = source_b.load(0, thread);
+            var held_a = A.load(source_a, first_m, 0, thread);
+            var held_b = B.load(source_b, first_n, 0, thread);
             A.store(&held_a, &tiles_a[0], thread);
             B.store(&held_b, &tiles_b[0], thread);
             device.barrier();
@@ -78,8 +85,8 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             while (next < k) {
                 next += v.tile_k;
                 // Behind the last tile this loads nothing and stores zeros; see matmul_simt.zig.
-                held_a = source_a.load(next, thread);
-                held_b = source_b.load(next, thread);
+                held_a = A.load(source_a, first_m, next, thread);
+                held_b = B.load(source_b, first_n, next, thread);
                 multiply(&sums, &tiles_a[buffer], &tiles_b[buffer], row, column, lane);
                 buffer ^= 1;
                 A.store(&held_a, &tiles_a[buffer], thread);
@@ -87,7 +94,6 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                 device.barrier();
             }
 
-            const result: Result(v) = .init(c + batch * stride_c, bias, m, n, ldc, alpha, beta);
             inline for (0..count_m) |x| {
                 inline for (0..count_n) |y| {
                     inline for (0..Instruction.per_result) |i| {
@@ -140,48 +146,26 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             return struct {
                 const chunks = outer * v.tile_k / width / v.threads;
                 const row_chunks = if (is_k_contiguous) v.tile_k / width else outer / width;
-                const Vector = @Vector(width, Stored);
+                const Vector = source.Vector(Stored);
                 const Held = [chunks]Vector;
 
                 comptime {
                     if (chunks * v.threads * width != outer * v.tile_k) @compileError("threads do not divide the tile");
                 }
 
-                const Source = struct {
-                    start: device.Input(Stored),
-                    lead: u32,
-                    first: u32,
-                    end: u32,
-                    k_end: u32,
-
-                    inline fn load(self: *const Source, k: u32, thread: u32) Held {
-                        var held: Held = undefined;
-                        inline for (0..chunks) |i| {
-                            const index = thread + @as(u32, i) * v.threads;
-                            const line = index / row_chunks;
-                            const place = index % row_chunks * width;
-                            held[i] = if (is_k_contiguous)
-                                self.fetch(self.first + line, self.end, k + place, self.k_end)
-                            else
-                                self.fetch(k + line, self.k_end, self.first + place, self.end);
-                        }
-                        return held;
+                inline fn load(from: anytype, first: u32, k: u32, thread: u32) Held {
+                    var held: Held = undefined;
+                    inline for (0..chunks) |i| {
+                        const index = thread + @as(u32, i) * v.threads;
+                        const line = index / row_chunks;
+                        const along = index % row_chunks * width;
+                        held[i] = if (is_k_contiguous)
+                            source.fetch(v.is_aligned, from, first + line, k + along)
+                        else
+                            source.fetch(v.is_aligned, from, first + along, k + line);
                     }
-
-                    inline fn fetch(self: *const Source, row: u32, row_end: u32, column: u32, column_end: u32) Vector {
-                        const place = self.start + (@as(usize, row) * self.lead + column);
-                        if (v.is_aligned) {
-                            if (row >= row_end or column >= column_end) return @splat(0);
-                            const whole: *align(chunk_bytes) addrspace(.global) const Vector = @ptrCast(@alignCast(place));
-                            return whole.*;
-                        }
-                        var values: Vector = @splat(0);
-                        inline for (0..width) |i| {
-                            if (row < row_end and column + i < column_end) values[i] = place[i];
-                        }
-                        return values;
-                    }
-                };
+                    return held;
+                }
 
                 inline fn store(held: *const Held, tile: *align(16) addrspace(.shared) [outer * stride]Stored, thread: u32) void {
                     inline for (0..chunks) |i| {

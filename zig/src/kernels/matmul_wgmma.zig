@@ -88,7 +88,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             // An empty sum takes one tile of zeros.
             const depth = if (k == 0) 1 else (k - 1) / v.tile_k + 1;
             var index = @workGroupId(0) / v.cluster;
-            const step = gridBlocks() / v.cluster;
+            const step = hopper.gridBlocks() / v.cluster;
             var place: Place = .{};
             if (thread < group_threads) {
                 if (multipliers > 1) hopper.releaseRegisters(few_registers);
@@ -125,12 +125,6 @@ pub fn Kernel(comptime v: variant.Matmul) type {
 
         inline fn sync() void {
             if (v.cluster > 1) hopper.clusterSync() else device.barrier();
-        }
-
-        inline fn gridBlocks() u32 {
-            return asm ("mov.u32 %[count], %%nctaid.x;"
-                : [count] "=r" (-> u32),
-            );
         }
 
         /// Where the pipeline stands: which stage, and the parity of its barriers' phase.

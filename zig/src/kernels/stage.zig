@@ -3,8 +3,8 @@
 //! In block memory a tile is [k / pack][outer + pad] of lanes. A lane is what the multiplier takes at a time: one number, or `pack` of them
 //! that are adjacent in k.
 
-const device = @import("device.zig");
 const number = @import("number.zig");
+const source = @import("source.zig");
 const variant = @import("variant");
 
 pub const Shape = struct {
@@ -48,38 +48,23 @@ pub fn Stage(comptime shape: Shape) type {
 
         values: [units][joined]Vector,
 
-        pub inline fn load(self: *Self, source: device.Input(Stored), stride_elements: u32, outer: u32, outer_end: u32, k: u32, k_end: u32, thread: u32) void {
+        /// `from` is a source whose contiguous dimension is that of the shape.
+        pub inline fn load(self: *Self, from: anytype, outer: u32, k: u32, thread: u32) void {
             inline for (0..units) |unit| {
                 const index = thread + @as(u32, unit) * shape.threads;
                 inline for (0..joined) |part| {
                     if (!is_exact and index >= whole_units) {
                         self.values[unit][part] = @splat(0);
                     } else if (shape.is_k_contiguous) {
-                        const row = outer + index / (shape.k / width);
-                        const column = k + index % (shape.k / width) * width;
-                        self.values[unit][part] = fetch(source, stride_elements, row, outer_end, column, k_end);
+                        const along = index % (shape.k / width) * width;
+                        self.values[unit][part] = source.fetch(shape.is_aligned, from, outer + index / (shape.k / width), k + along);
                     } else {
-                        const row = k + index / (shape.outer / width) * joined + @as(u32, part);
-                        const column = outer + index % (shape.outer / width) * width;
-                        self.values[unit][part] = fetch(source, stride_elements, row, k_end, column, outer_end);
+                        const line = index / (shape.outer / width) * joined + @as(u32, part);
+                        const along = index % (shape.outer / width) * width;
+                        self.values[unit][part] = source.fetch(shape.is_aligned, from, outer + along, k + line);
                     }
                 }
             }
-        }
-
-        /// A vector of a row; zeros outside the matrix.
-        inline fn fetch(source: device.Input(Stored), stride_elements: u32, row: u32, row_end: u32, column: u32, column_end: u32) Vector {
-            const place = source + (@as(usize, row) * stride_elements + column);
-            if (shape.is_aligned) {
-                if (row >= row_end or column >= column_end) return @splat(0);
-                const whole: *align(16) addrspace(.global) const Vector = @ptrCast(@alignCast(place));
-                return whole.*;
-            }
-            var result: [width]Stored = @splat(0);
-            inline for (0..width) |i| {
-                if (row < row_end and column + i < column_end) result[i] = place[i];
-            }
-            return result;
         }
 
         pub inline fn store(self: *const Self, tile: *align(16) addrspace(.shared) [lanes]L, thread: u32) void {

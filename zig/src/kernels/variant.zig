@@ -76,3 +76,50 @@ pub const Matmul = struct {
     threads: u32,
     epilogue: Epilogue = .{},
 };
+
+pub const Transpose = struct {
+    name: [:0]const u8,
+    item_bytes: u32,
+    /// Rows and columns of a block's tile.
+    tile: u32,
+    threads: u32,
+};
+
+pub const Operation = enum {
+    add,
+    subtract,
+    multiply,
+    divide,
+    maximum,
+    minimum,
+    negate,
+    absolute,
+    relu,
+    exp,
+    tanh,
+    sigmoid,
+    gelu,
+    silu,
+
+    pub fn isBinary(comptime operation: Operation) bool {
+        return switch (operation) {
+            .add, .subtract, .multiply, .divide, .maximum, .minimum => true,
+            else => false,
+        };
+    }
+};
+
+pub const Elementwise = struct {
+    name: [:0]const u8,
+    operation: Operation,
+    number: Number,
+    threads: u32,
+};
+
+pub const Reduction = struct {
+    name: [:0]const u8,
+    operation: enum { sum, maximum, minimum },
+    axis: enum { row, column },
+    number: Number,
+    threads: u32,
+};
