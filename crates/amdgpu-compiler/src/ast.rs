@@ -331,6 +331,20 @@ pub enum StmtKind {
     Break,
     Continue,
     Return(Option<Expr>),
+    /// A loop with what a pragma says about it.
+    Hinted {
+        unrolling: Unrolling,
+        body: Box<Stmt>,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub enum Unrolling {
+    /// All turns.
+    Full,
+    /// So many turns at a time.
+    Times(Expr),
+    Never,
 }
 
 /// The condition of an `if`, with the declaration it may hold (`if (int n = f())`, `if (int n = f(); n > 2)`).

@@ -164,9 +164,8 @@ fn hooks() -> Vec<Function> {
             .collect();
         let zero = function.add_value(Op::Constant(0), Type::I32, 0);
         function.blocks.push(Block {
-            instructions: Vec::new(),
             terminator: Terminator::Return(Some(zero)),
-            line: 0,
+            ..Block::new(0)
         });
         function
     };
@@ -289,9 +288,8 @@ impl Instrumenter<'_> {
         };
         self.exit = BlockId(self.function.blocks.len() as u32);
         self.function.blocks.push(Block {
-            instructions: Vec::new(),
             terminator: Terminator::Return(result),
-            line: self.function.line,
+            ..Block::new(self.function.line)
         });
     }
 

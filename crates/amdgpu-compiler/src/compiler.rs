@@ -224,13 +224,14 @@ fn pipeline(
         let request: Arc<str> = format!("\n__agpu_instantiate {expression};").into();
         preprocessor.run("the name of the kernel", &request);
     }
-    let (tokens, _) = preprocessor.finish();
+    let (tokens, pragmas, _) = preprocessor.finish();
     telemetry.tokens = tokens.len() as u64;
     telemetry.preprocess_ns = nanoseconds(start);
 
     let phase = Instant::now();
     let parser = Parser::new(
         &tokens,
+        &pragmas,
         Span { start: end, len: 0 },
         &sources,
         &mut interner,

@@ -275,6 +275,7 @@ pub fn split_block(function: &mut Function, block: usize, position: usize) -> Bl
         instructions,
         terminator,
         line,
+        unroll: None,
     });
     for target in targets {
         for index in 0..function.blocks[target.0 as usize].instructions.len() {

@@ -2,6 +2,7 @@
 //! lowering reads.
 
 use crate::ast::BinaryOp;
+use crate::ir::Unroll;
 use crate::ir::{Cooperation, GlobalKind, Intrinsic, Special};
 use crate::messages::Message;
 use crate::source::Span;
@@ -244,6 +245,8 @@ pub enum StmtKind {
     Break,
     Continue,
     Return(Option<Expr>),
+    /// The first loop in it is to be unrolled, or not.
+    Unrolled(Unroll, Box<Stmt>),
 }
 
 #[derive(Clone, Debug)]

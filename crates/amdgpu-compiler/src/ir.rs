@@ -642,12 +642,36 @@ impl Terminator {
     }
 }
 
+/// What the source says about unrolling a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unroll {
+    /// All turns where their number is known.
+    Full,
+    /// So many turns at a time; at least 2.
+    Times(u32),
+    Never,
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct Block {
     /// Phis first.
     pub instructions: Vec<Value>,
     pub terminator: Terminator,
     pub line: u32,
+    /// Of the loop that starts here.
+    pub unroll: Option<Unroll>,
+}
+
+impl Block {
+    /// A block in which nothing stands and that nothing may reach yet.
+    pub fn new(line: u32) -> Self {
+        Self {
+            instructions: Vec::new(),
+            terminator: Terminator::Unreachable,
+            line,
+            unroll: None,
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -113,9 +113,10 @@ impl Library {
             let text: Arc<str> = (*text).into();
             preprocessor.run(name, &text);
         }
-        let (tokens, macros) = preprocessor.finish();
+        let (tokens, pragmas, macros) = preprocessor.finish();
         let parser = Parser::new(
             &tokens,
+            &pragmas,
             Span::default(),
             &sources,
             &mut interner,

@@ -9,6 +9,7 @@ mod cpu_waves;
 mod function;
 mod intrinsics;
 mod lanes;
+mod loop_advice;
 mod names;
 mod nvidia;
 mod text;
@@ -44,6 +45,8 @@ pub(crate) struct Emitter<'a> {
     declarations: BTreeSet<String>,
     /// Functions that operations are calls of.
     helpers: BTreeSet<String>,
+    /// Nodes of metadata about unrolling.
+    advice: Vec<String>,
     wave_size: u32,
     /// Permutes 32 words by one instruction.
     has_wide_permutes: bool,
@@ -75,6 +78,7 @@ pub fn emit(
         is_parallel: is_parallel(module),
         declarations: BTreeSet::new(),
         helpers: BTreeSet::new(),
+        advice: Vec::new(),
         wave_size: target.wave_size(),
         has_wide_permutes: target.has_wide_permutes(),
         out: String::with_capacity(
@@ -158,6 +162,9 @@ pub fn emit(
         emitter.line(&declaration);
     }
     emitter.attributes(target, is_convergent);
+    for node in std::mem::take(&mut emitter.advice) {
+        emitter.line(&node);
+    }
     Emitted {
         text: emitter.out,
         lanes: metrics,

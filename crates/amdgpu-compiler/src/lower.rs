@@ -155,6 +155,8 @@ struct Lowering<'a> {
     homes: Vec<Option<Home>>,
     local_types: Vec<TypeId>,
     exits: Vec<Exits>,
+    /// What is said about the loop that comes next.
+    unroll: Option<crate::ir::Unroll>,
     constants: WordMap<(Type, u64), Value>,
     current: BlockId,
     line: u32,
@@ -203,6 +205,7 @@ impl<'a> Lowering<'a> {
             homes: vec![None; function.locals.len()],
             local_types: function.locals.iter().map(|local| local.ty).collect(),
             exits: Vec::new(),
+            unroll: None,
             constants: WordMap::default(),
             current: BlockId(0),
             line,
@@ -354,11 +357,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn new_block(&mut self) -> BlockId {
-        self.function.blocks.push(crate::ir::Block {
-            instructions: Vec::new(),
-            terminator: Terminator::Unreachable,
-            line: self.line,
-        });
+        self.function.blocks.push(crate::ir::Block::new(self.line));
         self.variables.add_block();
         BlockId(self.function.blocks.len() as u32 - 1)
     }

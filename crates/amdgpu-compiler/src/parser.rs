@@ -8,6 +8,7 @@ mod expressions;
 mod host;
 mod lambdas;
 pub mod literals;
+mod loop_hints;
 mod members;
 mod packs;
 mod specifiers;
@@ -18,6 +19,7 @@ use crate::ast::{Expr, Item};
 use crate::diagnostics::Diagnostics;
 use crate::hashing::WordSet;
 use crate::interner::{Interner, Symbol, words};
+use crate::preprocessor::Pragma;
 use crate::source::{SourceMap, Span};
 use crate::token::{Token, TokenKind};
 
@@ -60,6 +62,8 @@ enum NameChange {
 pub struct Parser<'a> {
     tokens: &'a [Token],
     next: usize,
+    /// In the order of their places.
+    pragmas: &'a [Pragma],
     sources: &'a SourceMap,
     interner: &'a mut Interner,
     diagnostics: &'a mut Diagnostics,
@@ -99,6 +103,7 @@ pub struct Parser<'a> {
 impl<'a> Parser<'a> {
     pub fn new(
         tokens: &'a [Token],
+        pragmas: &'a [Pragma],
         end: Span,
         sources: &'a SourceMap,
         interner: &'a mut Interner,
@@ -117,6 +122,7 @@ impl<'a> Parser<'a> {
         Self {
             tokens,
             next: 0,
+            pragmas,
             sources,
             interner,
             diagnostics,

@@ -5,11 +5,13 @@
 mod condition;
 mod headers;
 mod macros;
+mod pragmas;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 pub use macros::Macro;
+pub use pragmas::{Pragma, PragmaKind};
 
 use crate::diagnostics::Diagnostics;
 use crate::interner::{Interner, Symbol, words};
@@ -43,6 +45,7 @@ pub struct Preprocessor<'a> {
     active: Vec<bool>,
     groups: Vec<Group>,
     output: Vec<Token>,
+    pragmas: Vec<Pragma>,
     expanded: usize,
     is_over_limit: bool,
     counter: u32,
@@ -82,6 +85,7 @@ impl<'a> Preprocessor<'a> {
             active: Vec::new(),
             groups: Vec::new(),
             output: Vec::new(),
+            pragmas: Vec::new(),
             expanded: 0,
             is_over_limit: false,
             counter: 0,
@@ -102,6 +106,7 @@ impl<'a> Preprocessor<'a> {
         if self.is_over_limit {
             // What came so far makes no sense without the rest.
             self.output.clear();
+            self.pragmas.clear();
             self.groups.clear();
         }
         while let Some(group) = self.groups.pop() {
@@ -138,6 +143,7 @@ impl<'a> Preprocessor<'a> {
                         self.output.push(self.painted(token));
                     }
                 }
+                TokenKind::RightParen if self.ends_pragma() => self.pragma_operator(),
                 _ => self.output.push(token),
             }
             if self.is_over_limit || self.diagnostics.is_full() {
@@ -147,9 +153,9 @@ impl<'a> Preprocessor<'a> {
         base
     }
 
-    /// The tokens, the macros, and nothing else.
-    pub fn finish(self) -> (Vec<Token>, MacroTable) {
-        (self.output, self.macros)
+    /// The tokens, the pragmas between them, and the macros.
+    pub fn finish(self) -> (Vec<Token>, Vec<Pragma>, MacroTable) {
+        (self.output, self.pragmas, self.macros)
     }
 
     fn read(&mut self, input: &mut Input<'_>) -> Token {
@@ -246,8 +252,11 @@ impl<'a> Preprocessor<'a> {
                         .warning(name.span, format!("#warning {text}"), None);
                 }
             }
-            words::PRAGMA | words::LINE => {
-                // Pragmas are advice; the ones in use (once, unroll) change no result.
+            words::PRAGMA => {
+                let line = lexer.rest_of_line();
+                self.pragma(line, None);
+            }
+            words::LINE => {
                 lexer.rest_of_line();
             }
             words::DEFINE => {

@@ -21,6 +21,7 @@ mod initialisers;
 mod instances;
 mod lambdas;
 mod lists;
+mod loop_hints;
 mod members;
 mod messages;
 mod operators;

@@ -239,3 +239,32 @@ fn tabs_line_ends_and_other_alphabets_do_not_shift_the_caret() {
     assert_eq!(lines[2].chars().nth(4), Some('\t'));
     assert!(error_of("__global__ void größe(int* p) {}").contains("has no meaning"));
 }
+
+#[test]
+fn pragmas_that_mean_nothing_are_warned_of() {
+    let source = "__global__ void k(float* p, int n) {
+    #pragma unroll 4
+    p[0] = 1;
+    #pragma unroll 0
+    for (int i = 0; i < n; ++i) p[i] = 2;
+    #pragma unroll 3
+    #pragma nounroll
+    for (int i = 0; i < n; ++i) p[i] = 3;
+    #pragma unroll
+}
+#pragma once
+#pragma vendor it's anything";
+    let unit = compile(source).expect("warnings only");
+    let shown: Vec<(u32, &str)> = unit
+        .notes
+        .iter()
+        .map(|note| (note.line, note.message.as_str()))
+        .collect();
+    let [no_loop, zero, second, nothing] = shown.as_slice() else {
+        panic!("{shown:?}");
+    };
+    assert!(no_loop.0 == 2 && no_loop.1.contains("stands before a for, while or do loop"));
+    assert!(zero.0 == 4 && zero.1.contains("this pragma is ignored"));
+    assert!(second.0 == 7 && second.1.contains("the last one counts"));
+    assert!(nothing.0 == 9 && nothing.1 == no_loop.1);
+}

@@ -34,6 +34,7 @@ const KERNELS: &[(&str, &str)] = &[
     ("waves", include_str!("golden/waves.hip")),
     ("volatile", include_str!("golden/volatile.hip")),
     ("n_body", include_str!("../../../tests/kernels/n_body.hip")),
+    ("unrolling", include_str!("golden/unrolling.hip")),
 ];
 
 fn check(name: &str, text: &str) {

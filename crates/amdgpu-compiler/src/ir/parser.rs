@@ -3,7 +3,7 @@
 use super::{
     AddressSpace, BinaryOp, Block, BlockId, CastKind, Cooperation, Function, Global, GlobalKind,
     Instruction, Intrinsic, LaunchBounds, Module, Op, Parameter, Predicate, Shared, Special,
-    SpecialKind, Terminator, Type, Value,
+    SpecialKind, Terminator, Type, Unroll, Value,
 };
 
 /// Values a function may have in text: keeps a wrong number from asking for all memory.
@@ -133,14 +133,29 @@ fn header(line: &str) -> Option<Function> {
     None
 }
 
+/// What stands behind a label.
+fn unroll(text: &str) -> Option<Unroll> {
+    Some(match text {
+        "unroll" => Unroll::Full,
+        "unroll never" => Unroll::Never,
+        _ => {
+            let times = text.strip_prefix("unroll ")?.parse().ok()?;
+            (times > 1).then_some(())?;
+            Unroll::Times(times)
+        }
+    })
+}
+
 fn body_line(function: &mut Function, line: &str) -> Option<()> {
-    if let Some(label) = line.strip_suffix(':') {
-        let id = block(label)?;
+    if let Some((label, rest)) = line.split_once(':')
+        && let Some(id) = block(label)
+    {
         (id.0 as usize == function.blocks.len()).then_some(())?;
+        let said = unroll(rest.trim());
+        (said.is_some() || rest.is_empty()).then_some(())?;
         function.blocks.push(Block {
-            instructions: Vec::new(),
-            terminator: Terminator::Unreachable,
-            line: 0,
+            unroll: said,
+            ..Block::new(0)
         });
         return Some(());
     }

@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::{AddressSpace, BlockId, Function, Module, Op, Special, Terminator, Type, Value};
+use super::{
+    AddressSpace, BlockId, Function, Module, Op, Special, Terminator, Type, Unroll, Value,
+};
 
 impl Display for Type {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
@@ -44,6 +46,15 @@ impl Display for Special {
             self.kind.text(),
             ["x", "y", "z"][usize::from(self.axis % 3)]
         )
+    }
+}
+
+fn unroll(unroll: Option<Unroll>) -> String {
+    match unroll {
+        None => String::new(),
+        Some(Unroll::Full) => " unroll".to_owned(),
+        Some(Unroll::Times(times)) => format!(" unroll {times}"),
+        Some(Unroll::Never) => " unroll never".to_owned(),
     }
 }
 
@@ -186,7 +197,7 @@ impl Display for Function {
             }
         }
         for (index, block) in self.blocks.iter().enumerate() {
-            writeln!(out, "b{index}:")?;
+            writeln!(out, "b{index}:{}", unroll(block.unroll))?;
             for &value in &block.instructions {
                 let instruction = &self.values[value.0 as usize];
                 write!(out, "  {value} = {} : {}", instruction.op, instruction.ty)?;

@@ -116,14 +116,7 @@ fn skeleton(function: &Function, plan: &Plan) -> Function {
             Node::End => end as u32,
         })
     };
-    let mut blocks = vec![
-        Block {
-            instructions: Vec::new(),
-            terminator: Terminator::Unreachable,
-            line: 0,
-        };
-        end + 1
-    ];
+    let mut blocks = vec![Block::new(0); end + 1];
     let several = |targets: Vec<BlockId>| Terminator::Switch {
         value: Value(0),
         cases: targets.iter().map(|target| (0, *target)).collect(),

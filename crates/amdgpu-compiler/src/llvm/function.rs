@@ -52,6 +52,7 @@ impl Emitter<'_> {
         }
         self.header(index);
         let names = self.names(function);
+        let advice = self.loop_advice(function);
         for (number, block) in function.blocks.iter().enumerate() {
             if number > 0
                 && block.instructions.is_empty()
@@ -64,6 +65,10 @@ impl Emitter<'_> {
                 self.instruction(function, &names, value);
             }
             self.terminator(function, &names, &block.terminator);
+            if let Some(advice) = advice.get(number) {
+                let line_end = self.out.len() - 1;
+                self.out.insert_str(line_end, advice);
+            }
         }
         self.line("}");
         self.line("");

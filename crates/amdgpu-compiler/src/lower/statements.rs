@@ -43,6 +43,10 @@ impl Lowering<'_> {
                 }
             }
             StmtKind::Return(value) => self.return_statement(value.as_ref()),
+            StmtKind::Unrolled(unroll, inner) => {
+                self.unroll = Some(*unroll);
+                self.statement(inner);
+            }
         }
     }
 
@@ -78,6 +82,7 @@ impl Lowering<'_> {
         );
         self.jump(header);
         self.current = header;
+        self.function.blocks[header.0 as usize].unroll = self.unroll.take();
         match condition {
             Some(condition) => self.branch_on(condition, inside, exit),
             None => self.jump(inside),
@@ -104,6 +109,7 @@ impl Lowering<'_> {
         let (inside, latch, exit) = (self.new_block(), self.new_block(), self.new_block());
         self.jump(inside);
         self.current = inside;
+        self.function.blocks[inside.0 as usize].unroll = self.unroll.take();
         self.exits.push(Exits {
             on_break: exit,
             on_continue: Some(latch),

@@ -197,13 +197,18 @@ impl Parser<'_> {
         self.at(TokenKind::LeftBracket) && self.peek_at(1).kind == TokenKind::LeftBracket
     }
 
-    /// Passes over `[[likely]]`, `_Pragma("unroll")` and their relatives, which change nothing here.
+    /// Passes over `[[likely]]` and its relatives, which change nothing here.
     pub(super) fn skip_attributes(&mut self) -> Parse<()> {
-        while self.at_attribute() || self.at_word(words::PRAGMA_OPERATOR) {
-            if self.accept_word(words::PRAGMA_OPERATOR) {
-                self.skip_parens()?;
-                continue;
-            }
+        if self.at_word(words::PRAGMA_OPERATOR) {
+            // The preprocessor takes those that are well formed.
+            let site = self.peek().site;
+            return self.fail(
+                site,
+                "_Pragma needs one string",
+                Some("write _Pragma(\"unroll 4\")"),
+            );
+        }
+        while self.at_attribute() {
             let open = self.bump();
             let mut depth = 1;
             while depth > 0 {

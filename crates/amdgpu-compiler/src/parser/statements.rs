@@ -22,6 +22,7 @@ impl Parser<'_> {
             loop {
                 match parser.kind() {
                     TokenKind::RightBrace => {
+                        parser.hints_before_nothing();
                         parser.bump();
                         return Ok(statements);
                     }
@@ -58,7 +59,21 @@ impl Parser<'_> {
     }
 
     fn statement_inner(&mut self) -> Parse<Stmt> {
+        let start = self.next;
         self.skip_attributes()?;
+        if !self.pragmas.is_empty()
+            && let Some(unrolling) = self.loop_hint(start)
+        {
+            let body = Box::new(self.plain_statement()?);
+            return Ok(Stmt {
+                span: body.span,
+                kind: StmtKind::Hinted { unrolling, body },
+            });
+        }
+        self.plain_statement()
+    }
+
+    fn plain_statement(&mut self) -> Parse<Stmt> {
         let token = *self.peek();
         let span = token.site;
         let done = |kind| Ok(Stmt { kind, span });

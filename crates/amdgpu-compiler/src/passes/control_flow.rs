@@ -123,7 +123,9 @@ fn skip_empty_blocks(function: &mut Function) -> u64 {
         let Terminator::Jump(target) = function.blocks[index].terminator else {
             continue;
         };
-        if !function.blocks[index].instructions.is_empty() {
+        // What is said about a loop stands where it starts.
+        let data = &function.blocks[index];
+        if !data.instructions.is_empty() || data.unroll.is_some() {
             continue;
         }
         let (target, _) = onward.end(target);

@@ -1,13 +1,16 @@
 //! Full unrolling: a loop whose number of turns is a small constant becomes its turns, one after the other, so that indices into
 //! local arrays become constants and nothing is left of counting.
 //!
+//! What the source says about a loop (`#pragma unroll`) comes before what is worth it. What stays a loop keeps what is said about
+//! it, for LLVM.
+//!
 //! Loops in which work-items meet stay: on the CPU every copy of a barrier would be a region of its own.
 
 use super::cost::registers;
 use super::trip_count::{Counted, counted};
 use super::{Context, Pass};
 use crate::ir::loops::Loop;
-use crate::ir::{Block, BlockId, Function, Instruction, Op, Terminator, Value, cfg::Cfg};
+use crate::ir::{Block, BlockId, Function, Instruction, Op, Terminator, Unroll, Value, cfg::Cfg};
 
 pub struct Unrolling;
 
@@ -17,6 +20,11 @@ const MAX_LOOPS: usize = 64;
 /// Live registers above which the turns of a loop are better kept apart: half of what a work-item has on current GPUs (256 VGPRs on
 /// gfx9 to gfx12, 255 on `sm_70` to `sm_90`), since turns that overlap double what is alive.
 const MAX_LIVE_REGISTERS: u64 = 128;
+
+/// What a loop that the source wants unrolled may become; past it LLVM decides. Ten times what is unrolled unasked, and still
+/// compiled in less than a second.
+const MAX_ASKED_INSTRUCTIONS: usize = 10_000;
+const MAX_ASKED_TURNS: u64 = 1024;
 
 impl Pass for Unrolling {
     fn name(&self) -> &'static str {
@@ -51,9 +59,19 @@ fn unroll_one(function: &mut Function, refused: &mut Vec<BlockId>, ctx: &mut Con
             function,
             |op| matches!(op, Op::Cooperative(operation, _) if operation.is_meeting()),
         );
-        let limit = (budget.unrolled_instructions / size.max(1)) as u64;
+        let said = function.blocks[item.header.0 as usize].unroll;
+        let (instructions, turns) = match said {
+            None => (budget.unrolled_instructions, budget.unrolled_turns),
+            Some(Unroll::Full) => (MAX_ASKED_INSTRUCTIONS, MAX_ASKED_TURNS),
+            Some(Unroll::Times(times)) => (
+                MAX_ASKED_INSTRUCTIONS,
+                u64::from(times).min(MAX_ASKED_TURNS),
+            ),
+            Some(Unroll::Never) => (0, 0),
+        };
+        let limit = (instructions / size.max(1)) as u64;
         let plan = (!has_meeting && limit > 0)
-            .then(|| counted(function, &cfg, item, limit.min(budget.unrolled_turns)))
+            .then(|| counted(function, &cfg, item, limit.min(turns)))
             .flatten();
         let Some(plan) = plan else {
             refused.push(item.header);
@@ -65,7 +83,7 @@ fn unroll_one(function: &mut Function, refused: &mut Vec<BlockId>, ctx: &mut Con
         }
         let line = function.blocks[item.header.0 as usize].line;
         let pressure = registers::most_live_in(function, &cfg, &item.blocks);
-        if pressure > MAX_LIVE_REGISTERS {
+        if pressure > MAX_LIVE_REGISTERS && said.is_none() {
             refused.push(item.header);
             ctx.findings.add(function, line, || {
                 format!(
@@ -173,6 +191,7 @@ fn copy_turns(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Counted) {
                 *operand = rename(*operand);
             }
             let line = source.line;
+            let unroll = source.unroll.filter(|_| block != item.header);
             if block == plan.exiting {
                 let onward = onward(&source.terminator, plan.exit);
                 terminator = Terminator::Jump(if turn == plan.turns {
@@ -193,6 +212,7 @@ fn copy_turns(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Counted) {
                 instructions,
                 terminator,
                 line,
+                unroll,
             });
         }
         if turn == 0 {

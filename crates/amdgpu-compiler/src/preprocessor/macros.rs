@@ -324,7 +324,12 @@ impl Preprocessor<'_> {
                         );
                         return Vec::new();
                     }
+                    let first = result.len();
                     result.extend(tokens);
+                    // The space before an argument is that before the parameter, which # of an outer macro shows.
+                    if let Some(first) = result.get_mut(first) {
+                        first.after_space = token.after_space;
+                    }
                 }
                 None => result.push(token),
             }

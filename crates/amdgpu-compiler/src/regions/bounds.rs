@@ -175,11 +175,7 @@ impl<'f> Builder<'f> {
             parameters,
             result: Type::I32,
             values: Vec::new(),
-            blocks: vec![Block {
-                instructions: Vec::new(),
-                terminator: Terminator::Unreachable,
-                line,
-            }],
+            blocks: vec![Block::new(line)],
             launch_bounds: None,
             line,
         };

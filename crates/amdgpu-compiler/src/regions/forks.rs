@@ -175,9 +175,8 @@ fn between(function: &mut Function, ends: &mut Ends, way: Way) -> BlockId {
     let new = BlockId(function.blocks.len() as u32);
     let line = function.blocks[way.to.0 as usize].line;
     function.blocks.push(Block {
-        instructions: Vec::new(),
         terminator: Terminator::Jump(way.to),
-        line,
+        ..Block::new(line)
     });
     ends.behind.push(None);
     ends.met.push(None);

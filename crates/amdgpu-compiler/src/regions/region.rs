@@ -128,12 +128,13 @@ impl<'a> Builder<'a> {
     pub fn run(mut self) -> (Function, Given) {
         let source = self.cut.function;
         let blocks = self.cut.blocks_of(self.start);
-        self.out.blocks.push(empty_block(self.line));
+        self.out.blocks.push(Block::new(self.line));
         for &block in &blocks {
             self.blocks[block.0 as usize] = Some(BlockId(self.out.blocks.len() as u32));
-            self.out
-                .blocks
-                .push(empty_block(source.blocks[block.0 as usize].line));
+            self.out.blocks.push(Block {
+                unroll: source.blocks[block.0 as usize].unroll,
+                ..Block::new(source.blocks[block.0 as usize].line)
+            });
         }
         self.prologue(&blocks);
         // Numbers first: phis name values of later blocks.
@@ -436,13 +437,5 @@ impl<'a> Builder<'a> {
                 self.out.values[new.0 as usize].op = Op::Phi(new_inputs);
             }
         }
-    }
-}
-
-fn empty_block(line: u32) -> Block {
-    Block {
-        instructions: Vec::new(),
-        terminator: Terminator::Unreachable,
-        line,
     }
 }

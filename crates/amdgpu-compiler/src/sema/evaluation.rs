@@ -149,6 +149,7 @@ impl Evaluation<'_, '_> {
                     self.value(step, frame)?;
                 }
             },
+            StmtKind::Unrolled(_, inner) => return self.statement(inner, frame),
             StmtKind::DoWhile { body, condition } => loop {
                 self.step()?;
                 match self.statement(body, frame)? {

@@ -185,6 +185,19 @@ impl<'a> Sema<'a> {
                 push(StmtKind::Block(inner));
             }
             A::Bindings(bindings) => self.bindings(bindings, span, out),
+            A::Hinted { unrolling, body } => {
+                let unroll = self.unroll(unrolling);
+                let mut inner = Vec::new();
+                self.statement(body, &mut inner);
+                let body = Stmt {
+                    kind: StmtKind::Block(inner),
+                    span,
+                };
+                push(match unroll {
+                    Some(unroll) => StmtKind::Unrolled(unroll, Box::new(body)),
+                    None => body.kind,
+                });
+            }
             A::DoWhile { body, condition } => {
                 let body = self.loop_body(body);
                 let condition = self.condition_of(condition);
