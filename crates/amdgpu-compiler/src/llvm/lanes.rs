@@ -13,6 +13,7 @@ mod each;
 mod entry;
 mod memory;
 mod operations;
+mod runs;
 mod values;
 
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
-//! Lets loads, stores and offsets use the address space a pointer came from, in place of a generic pointer made from it.
+//! Lets loads, stores, atomics and offsets use the address space a pointer came from, in place of a generic pointer made from it.
 
 use super::{Context, Pass};
-use crate::ir::{CastKind, Function, Op, Type, Value};
+use crate::ir::{AddressSpace, CastKind, Function, Op, Type, Value};
 
 pub struct AddressSpaces;
 
@@ -106,6 +106,19 @@ fn rewrite(function: &mut Function, block: usize, index: &mut usize, value: Valu
                 bytes,
                 align,
             };
+            true
+        }
+        // Atomics on private memory exist by way of generic pointers only.
+        Op::Cooperative(operation, mut operands) => {
+            let inner = operands.first().and_then(|first| source(function, *first));
+            let Some(inner) = inner else {
+                return false;
+            };
+            if function.ty(inner) == Type::Pointer(AddressSpace::Private) {
+                return false;
+            }
+            operands[0] = inner;
+            function.values[value.0 as usize].op = Op::Cooperative(operation, operands);
             true
         }
         Op::Offset {

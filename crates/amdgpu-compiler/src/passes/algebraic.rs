@@ -1,5 +1,8 @@
 //! Cheaper operations that give the same bits: shifts for multiplications and divisions by powers of two, products for quotients where
-//! the reciprocal is exact, sums of constants, offsets of offsets, comparisons turned around.
+//! the reciprocal is exact, sums of constants, offsets of offsets, comparisons turned around, quotients put together with their
+//! remainders.
+
+mod quotients;
 
 use super::replacement::Replacement;
 use super::{Context, Pass};
@@ -19,11 +22,20 @@ impl Pass for AlgebraicSimplification {
         let mut changes = 0;
         let mut replacement = Replacement::default();
         for block in 0..function.blocks.len() {
-            for position in 0..function.blocks[block].instructions.len() {
-                let value = function.blocks[block].instructions[position];
+            let mut position = 0;
+            while let Some(&value) = function.blocks[block].instructions.get(position) {
                 replacement.rename(&mut function.values[value.0 as usize].op);
-                let mut makes = Makes { function };
-                match makes.simplify(value) {
+                let mut makes = Makes {
+                    function,
+                    cast: None,
+                };
+                let new = makes.simplify(value);
+                if let Some(cast) = makes.cast {
+                    function.blocks[block].instructions.insert(position, cast);
+                    position += 1;
+                }
+                position += 1;
+                match new {
                     Some(New::Op(op)) => function.values[value.0 as usize].op = op,
                     Some(New::Value(other)) => replacement.set(function, value, other),
                     None => continue,
@@ -44,6 +56,8 @@ enum New {
 /// The function, to which simplification adds constants.
 struct Makes<'f> {
     function: &'f mut Function,
+    /// An instruction that belongs in front of the simplified one.
+    cast: Option<Value>,
 }
 
 fn mask(ty: Type) -> u64 {
@@ -89,7 +103,9 @@ impl Makes<'_> {
                 pointer,
                 index,
                 scale,
-            } => self.offset(pointer, index, scale),
+            } => self
+                .offset(pointer, index, scale)
+                .or_else(|| self.element(value, pointer, index, scale)),
             _ => None,
         }
     }
@@ -106,6 +122,9 @@ impl Makes<'_> {
                 B::And | B::Or => return Some(New::Value(a)),
                 _ => {}
             }
+        }
+        if let Some(new) = self.quotient(operation, ty, a, b) {
+            return Some(new);
         }
         let bits = self.known(b)?;
         let power = bits.is_power_of_two().then(|| bits.trailing_zeros());
@@ -342,6 +361,50 @@ impl Makes<'_> {
             pointer: base,
             index: sum,
             scale: 1,
+        }))
+    }
+
+    /// Quotients that meet their remainders.
+    fn quotient(&mut self, operation: BinaryOp, ty: Type, a: Value, b: Value) -> Option<New> {
+        match operation {
+            BinaryOp::Add => Some(match quotients::meeting(self.function, a, b)? {
+                (whole, None) => New::Value(whole),
+                (whole, Some(rest)) => New::Op(Op::Binary(BinaryOp::Add, rest, whole)),
+            }),
+            BinaryOp::Subtract => {
+                let (operation, bits) = quotients::left_over(self.function, a, b)?;
+                let bits = self.constant(ty, bits);
+                Some(New::Op(Op::Binary(operation, a, bits)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The address of a row and then of a column becomes that of an element.
+    fn element(&mut self, value: Value, pointer: Value, index: Value, scale: u64) -> Option<New> {
+        let Op::Offset {
+            pointer: base,
+            index: row,
+            scale: row_scale,
+        } = *self.function.op(pointer)
+        else {
+            return None;
+        };
+        let (element, cast) = quotients::element(self.function, (row, row_scale), (index, scale))?;
+        let index = match cast {
+            None => element,
+            Some(kind) => {
+                let line = self.function.values[value.0 as usize].line;
+                let cast = Op::Cast(kind, element);
+                let cast = self.function.add_value(cast, Type::I64, line);
+                self.cast = Some(cast);
+                cast
+            }
+        };
+        Some(New::Op(Op::Offset {
+            pointer: base,
+            index,
+            scale,
         }))
     }
 

@@ -8,6 +8,7 @@ use super::replacement::Replacement;
 use super::{Context, Memory, Pass};
 use crate::hashing::WordMap;
 use crate::ir::{BlockId, CastKind, Function, Op, Type, Value, cfg::Cfg};
+use crate::lower::ssa;
 
 pub struct ScalarReplacement;
 
@@ -128,7 +129,7 @@ impl Rewriter<'_> {
         let mut pending: Vec<((Value, i64), BlockId, Value)> = Vec::new();
         // Loads that found no definition in their block, to be answered when all blocks are known.
         let mut open: Vec<(Value, (Value, i64), BlockId)> = Vec::new();
-        let mut changes = 0;
+        let (mut changes, mut has_phis) = (0, false);
         for &block in &self.cfg.order {
             let mut here: WordMap<(Value, i64), Value> = WordMap::default();
             for value in function.blocks[block.0 as usize].instructions.clone() {
@@ -199,6 +200,7 @@ impl Rewriter<'_> {
                 .map(|from| (*from, self.at_end(function, key, *from, &mut pending)))
                 .collect();
             function.values[phi.0 as usize].op = Op::Phi(inputs);
+            has_phis = true;
         }
         replacement.apply(function);
         let values = &function.values;
@@ -206,6 +208,10 @@ impl Rewriter<'_> {
             block
                 .instructions
                 .retain(|value| values[value.0 as usize].op != Op::Nothing);
+        }
+        if has_phis {
+            // Where ways meet on which nothing was written; lanes would take such a phi for a choice between values.
+            ssa::finish(function);
         }
         changes
     }

@@ -74,10 +74,8 @@ b0:
   br label %o58
 o58:
   %o58.left = phi i8 [ %t32, %b0 ], [ %o58.rest, %o58.next ]
-  %o58.old = phi <8 x i32> [ zeroinitializer, %b0 ], [ %v58, %o58.next ]
   %t33 = call i8 @llvm.cttz.i8(i8 %o58.left, i1 true)
   %o.v58 = atomicrmw uinc_wrap ptr %v109, i32 9 monotonic
-  %v58 = insertelement <8 x i32> %o58.old, i32 %o.v58, i8 %t33
   br label %o58.next
 o58.next:
   %o58.less = add i8 %o58.left, -1
@@ -90,10 +88,8 @@ o58.done:
   br label %o60
 o60:
   %o60.left = phi i8 [ %t34, %o58.done ], [ %o60.rest, %o60.next ]
-  %o60.old = phi <8 x i32> [ zeroinitializer, %o58.done ], [ %v60, %o60.next ]
   %t35 = call i8 @llvm.cttz.i8(i8 %o60.left, i1 true)
   %o.v60 = atomicrmw udec_wrap ptr %v110, i32 9 monotonic
-  %v60 = insertelement <8 x i32> %o60.old, i32 %o.v60, i8 %t35
   br label %o60.next
 o60.next:
   %o60.less = add i8 %o60.left, -1
@@ -116,10 +112,8 @@ o60.done:
   br label %o71
 o71:
   %o71.left = phi i8 [ %t40, %o60.done ], [ %o71.rest, %o71.next ]
-  %o71.old = phi <8 x i64> [ zeroinitializer, %o60.done ], [ %v71, %o71.next ]
   %t41 = call i8 @llvm.cttz.i8(i8 %o71.left, i1 true)
   %o.v71 = atomicrmw xchg ptr %v112, i64 77 monotonic
-  %v71 = insertelement <8 x i64> %o71.old, i64 %o.v71, i8 %t41
   br label %o71.next
 o71.next:
   %o71.less = add i8 %o71.left, -1
@@ -131,10 +125,8 @@ o71.done:
   br label %o73
 o73:
   %o73.left = phi i8 [ %t42, %o71.done ], [ %o73.rest, %o73.next ]
-  %o73.old = phi <8 x float> [ zeroinitializer, %o71.done ], [ %v73, %o73.next ]
   %t43 = call i8 @llvm.cttz.i8(i8 %o73.left, i1 true)
   %o.v73 = atomicrmw fadd ptr %p3, float 0x3FF0000000000000 monotonic
-  %v73 = insertelement <8 x float> %o73.old, float %o.v73, i8 %t43
   br label %o73.next
 o73.next:
   %o73.less = add i8 %o73.left, -1
@@ -146,10 +138,8 @@ o73.done:
   br label %o75
 o75:
   %o75.left = phi i8 [ %t44, %o73.done ], [ %o75.rest, %o75.next ]
-  %o75.old = phi <8 x double> [ zeroinitializer, %o73.done ], [ %v75, %o75.next ]
   %t45 = call i8 @llvm.cttz.i8(i8 %o75.left, i1 true)
   %o.v75 = atomicrmw fadd ptr %p4, double 0x3FE0000000000000 monotonic
-  %v75 = insertelement <8 x double> %o75.old, double %o.v75, i8 %t45
   br label %o75.next
 o75.next:
   %o75.less = add i8 %o75.left, -1
@@ -162,10 +152,8 @@ o75.done:
   br label %o78
 o78:
   %o78.left = phi i8 [ %t46, %o75.done ], [ %o78.rest, %o78.next ]
-  %o78.old = phi <8 x float> [ zeroinitializer, %o75.done ], [ %v78, %o78.next ]
   %t47 = call i8 @llvm.cttz.i8(i8 %o78.left, i1 true)
   %o.v78 = atomicrmw xchg ptr %v113, float 0x4004000000000000 monotonic
-  %v78 = insertelement <8 x float> %o78.old, float %o.v78, i8 %t47
   br label %o78.next
 o78.next:
   %o78.less = add i8 %o78.left, -1
@@ -239,7 +227,10 @@ b3:
   %t64 = add <8 x i32> %t63, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %t65 = select <8 x i1> %active, <8 x i32> %t64, <8 x i32> splat (i32 -2147483648)
   %t66 = call i32 @llvm.vector.reduce.smax.v8i32(<8 x i32> %t65)
-  %v98 = atomicrmw max ptr %v95, i32 %t66 monotonic
+  %v98 = load i32, ptr %v95, align 4
+  %v98.t = icmp sgt i32 %v98, %t66
+  %v98.s = select i1 %v98.t, i32 %v98, i32 %t66
+  store i32 %v98.s, ptr %v95, align 4
   fence seq_cst
   fence seq_cst
   fence seq_cst

@@ -4,7 +4,6 @@ target triple = "amdgcn-amd-amdhsa"
 @tile$shared$0 = internal addrspace(3) global [1024 x i8] poison, align 4
 define amdgpu_kernel void @block_reduction(ptr addrspace(1) noalias %p0, ptr addrspace(1) noalias %p1, ptr addrspace(1) %p2, i32 %p3) #0 "amdgpu-flat-work-group-size"="1,1024" {
 b0:
-  %v5 = addrspacecast ptr addrspace(1) %p2 to ptr
   %v7 = call i32 @llvm.amdgcn.workitem.id.x()
   %v8 = call i32 @llvm.amdgcn.workgroup.id.x()
   %v9.a = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
@@ -62,7 +61,7 @@ b10:
   %v61 = zext i32 %v8 to i64
   %v76 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v61
   store float %v56, ptr addrspace(1) %v76, align 4
-  %v71 = atomicrmw fadd ptr %v5, float %v56 syncscope("agent") monotonic
+  %v71 = atomicrmw fadd ptr addrspace(1) %p2, float %v56 syncscope("agent") monotonic
   br label %b11
 b11:
   ret void

@@ -4,7 +4,6 @@ target triple = "nvptx64-nvidia-cuda"
 @tile$shared$0 = internal addrspace(3) global [1024 x i8] poison, align 4
 define ptx_kernel void @block_reduction(ptr addrspace(1) noalias %p0, ptr addrspace(1) noalias %p1, ptr addrspace(1) %p2, i32 %p3) #0 {
 b0:
-  %v5 = addrspacecast ptr addrspace(1) %p2 to ptr
   %v7 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %v8 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %v9 = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
@@ -55,7 +54,7 @@ b10:
   %v61 = zext i32 %v8 to i64
   %v76 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v61
   store float %v56, ptr addrspace(1) %v76, align 4
-  %v71 = atomicrmw fadd ptr %v5, float %v56 syncscope("device") monotonic
+  %v71 = atomicrmw fadd ptr addrspace(1) %p2, float %v56 syncscope("device") monotonic
   br label %b11
 b11:
   ret void

@@ -165,33 +165,31 @@ entry:
   store <8 x i32> zeroinitializer, ptr %result, align 64
   br label %b0
 b0:
-  %s9 = add i32 %thread_index.x, 0
-  %v10 = add i32 %block_index.x, 0
-  %t1 = insertelement <8 x i32> poison, i32 %s9, i64 0
+  %s8 = add i32 %thread_index.x, 0
+  %v9 = add i32 %block_index.x, 0
+  %t1 = insertelement <8 x i32> poison, i32 %s8, i64 0
   %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
   %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v11 = icmp eq <8 x i32> %t3, zeroinitializer
-  %v12 = zext i32 %v10 to i64
-  %v13 = getelementptr inbounds i32, ptr %p1, i64 %v12
+  %v10 = icmp eq <8 x i32> %t3, zeroinitializer
+  %v11 = zext i32 %v9 to i64
+  %v12 = getelementptr inbounds i32, ptr %p1, i64 %v11
   br label %b2
 b2:
-  %v14 = load float, ptr %p4, align 4, !llvm.access.group !0
-  store float %v14, ptr %v13, align 4
+  %v13 = load float, ptr %p4, align 4, !llvm.access.group !0
+  store float %v13, ptr %v12, align 4
   %t4 = bitcast <8 x i1> %active to i8
-  br label %o16
-o16:
-  %o16.left = phi i8 [ %t4, %b2 ], [ %o16.rest, %o16.next ]
-  %o16.old = phi <8 x float> [ zeroinitializer, %b2 ], [ %v16, %o16.next ]
-  %t5 = call i8 @llvm.cttz.i8(i8 %o16.left, i1 true)
-  %o.v16 = atomicrmw fadd ptr %p2, float %v14 monotonic
-  %v16 = insertelement <8 x float> %o16.old, float %o.v16, i8 %t5
-  br label %o16.next
-o16.next:
-  %o16.less = add i8 %o16.left, -1
-  %o16.rest = and i8 %o16.left, %o16.less
-  %o16.more = icmp ne i8 %o16.rest, 0
-  br i1 %o16.more, label %o16, label %o16.done
-o16.done:
+  br label %o15
+o15:
+  %o15.left = phi i8 [ %t4, %b2 ], [ %o15.rest, %o15.next ]
+  %t5 = call i8 @llvm.cttz.i8(i8 %o15.left, i1 true)
+  %o.v15 = atomicrmw fadd ptr %p2, float %v13 monotonic
+  br label %o15.next
+o15.next:
+  %o15.less = add i8 %o15.left, -1
+  %o15.rest = and i8 %o15.left, %o15.less
+  %o15.more = icmp ne i8 %o15.rest, 0
+  br i1 %o15.more, label %o15, label %o15.done
+o15.done:
   br label %b3
 b3:
   %t6 = load <8 x i32>, ptr %result, align 64

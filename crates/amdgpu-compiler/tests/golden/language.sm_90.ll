@@ -119,7 +119,6 @@ b24:
 b25:
   br i1 %v128, label %b22, label %b24
 b26:
-  %v731 = phi float [ %v718, %b27 ], [ %v718, %b29 ], [ %v718, %b30 ]
   %v722 = phi float [ %v145, %b27 ], [ %v151, %b29 ], [ 0x0000000000000000, %b30 ]
   %v166 = and i32 %v320, 1
   %v167 = icmp ne i32 %v166, 0
@@ -154,15 +153,15 @@ b26:
   %v628 = getelementptr inbounds i32, ptr %v16, i64 %v213
   %v215 = load float, ptr %v628, align 4
   %v218 = sitofp i64 %v211 to float
-  %v355 = call float @llvm.fma.f32(float %v731, float %v743, float %v218)
+  %v355 = call float @llvm.fma.f32(float %v718, float %v743, float %v218)
   %v220 = fadd float %v215, %v355
-  %v361 = call float @llvm.fabs.f32(float %v731)
+  %v361 = call float @llvm.fabs.f32(float %v718)
   %v364 = call float @llvm.sqrt.f32(float %v361)
   %v224 = fadd float %v220, %v364
-  %v368 = call float @llvm.minimumnum.f32(float %v731, float %v743)
+  %v368 = call float @llvm.minimumnum.f32(float %v718, float %v743)
   %v228 = fadd float %v224, %v368
-  %v230 = fneg float %v731
-  %v232 = fmul float %v230, %v731
+  %v230 = fneg float %v718
+  %v232 = fmul float %v230, %v718
   %v372 = fcmp ogt float %v232, 0x4056400000000000
   %v373 = select i1 %v372, float 0x4056400000000000, float %v232
   %v375 = fcmp olt float %v373, 0xC05A000000000000
@@ -208,8 +207,6 @@ b30:
 b75:
   br label %b77
 b77:
-  %v726 = phi float [ %v743, %b75 ], [ %v727, %b79 ]
-  %v725 = phi float [ %v731, %b75 ], [ %v729, %b79 ]
   %v420 = phi float [ %v743, %b75 ], [ %v419, %b79 ]
   %v237 = fadd float %v234, %v420
   %v238 = call i32 @factorial.5(i32 3)
@@ -220,10 +217,10 @@ b77:
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
   %v263 = fadd float %v240, %v262
-  %v270 = fadd float 0x4000000000000000, %v725
+  %v270 = fadd float 0x4000000000000000, %v718
   %v274 = fadd float %v263, %v270
-  %v277 = fcmp olt float %v725, %v726
-  %v744 = select i1 %v277, float %v725, float %v726
+  %v277 = fcmp olt float %v718, %v743
+  %v744 = select i1 %v277, float %v718, float %v743
   %v281 = fsub float %v274, %v744
   %v300 = sext i32 %p3 to i64
   %v624 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v300
@@ -243,8 +240,6 @@ b77:
   store float %v312, ptr addrspace(1) %v629, align 4
   ret void
 b79:
-  %v729 = phi float [ %v731, %b81 ], [ %v731, %b85 ]
-  %v727 = phi float [ %v743, %b81 ], [ %v743, %b85 ]
   %v419 = phi float [ 0x7FF8000000000000, %b81 ], [ %v480, %b85 ]
   br label %b77
 b80:

@@ -42,7 +42,6 @@ entry:
   %m29 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m29, align 64
   %pv721 = alloca <8 x float>, align 64
-  %pv731 = alloca <8 x float>, align 64
   %pv722 = alloca <8 x float>, align 64
   %m75 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m75, align 64
@@ -58,11 +57,7 @@ entry:
   %pv467 = alloca <8 x i32>, align 64
   %m81 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m81, align 64
-  %pv729 = alloca <8 x float>, align 64
-  %pv727 = alloca <8 x float>, align 64
   %pv419 = alloca <8 x float>, align 64
-  %pv726 = alloca <8 x float>, align 64
-  %pv725 = alloca <8 x float>, align 64
   %pv420 = alloca <8 x float>, align 64
   %n0 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %n0, align 64
@@ -380,62 +375,55 @@ e24.3:
   br label %b30
 b27:
   %v145 = fadd <8 x float> %v30, splat (float 0x3FF0000000000000)
-  %t115 = load <8 x float>, ptr %c718, align 64
-  store <8 x float> %t115, ptr %pv731, align 64
   store <8 x float> %v145, ptr %pv722, align 64
   br label %b26
 b28:
   %v148 = fsub <8 x float> %v30, splat (float 0x3FF0000000000000)
-  %t116 = load <8 x i1>, ptr %m2, align 64
-  %t117 = load <8 x i1>, ptr %m29, align 64
-  %t118 = or <8 x i1> %t117, %t116
-  store <8 x i1> %t118, ptr %m29, align 64
+  %t115 = load <8 x i1>, ptr %m2, align 64
+  %t116 = load <8 x i1>, ptr %m29, align 64
+  %t117 = or <8 x i1> %t116, %t115
+  store <8 x i1> %t117, ptr %m29, align 64
   store <8 x float> %v148, ptr %pv721, align 64
   br label %b29
 b29:
   %v721 = load <8 x float>, ptr %pv721, align 64
   %v151 = fmul <8 x float> %v721, splat (float 0x4000000000000000)
-  %t119 = load <8 x float>, ptr %c718, align 64
-  store <8 x float> %t119, ptr %pv731, align 64
   store <8 x float> %v151, ptr %pv722, align 64
   br label %b26
 b30:
-  %t120 = load <8 x float>, ptr %c718, align 64
-  store <8 x float> %t120, ptr %pv731, align 64
   store <8 x float> zeroinitializer, ptr %pv722, align 64
   br label %b26
 b26:
-  %v731 = load <8 x float>, ptr %pv731, align 64
   %v722 = load <8 x float>, ptr %pv722, align 64
-  %t121 = insertelement <8 x i32> poison, i32 %s320, i64 0
-  %t122 = shufflevector <8 x i32> %t121, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t123 = add <8 x i32> %t122, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v166 = and <8 x i32> %t123, splat (i32 1)
+  %t118 = insertelement <8 x i32> poison, i32 %s320, i64 0
+  %t119 = shufflevector <8 x i32> %t118, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t120 = add <8 x i32> %t119, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v166 = and <8 x i32> %t120, splat (i32 1)
   %v167 = icmp ne <8 x i32> %v166, zeroinitializer
   %v169 = select <8 x i1> %v167, <8 x i8> splat (i8 3), <8 x i8> zeroinitializer
   %v170 = icmp eq <8 x i8> %v169, splat (i8 3)
   %v172 = fneg <8 x float> %v722
   %v743 = select <8 x i1> %v170, <8 x float> %v172, <8 x float> %v722
   %s175 = shl i32 %s320, 3
-  %t124 = insertelement <8 x i32> poison, i32 %s175, i64 0
-  %t125 = shufflevector <8 x i32> %t124, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t126 = add <8 x i32> %t125, <i32 0, i32 8, i32 16, i32 24, i32 32, i32 40, i32 48, i32 56>
-  %v176 = lshr <8 x i32> %t126, splat (i32 1)
+  %t121 = insertelement <8 x i32> poison, i32 %s175, i64 0
+  %t122 = shufflevector <8 x i32> %t121, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t123 = add <8 x i32> %t122, <i32 0, i32 8, i32 16, i32 24, i32 32, i32 40, i32 48, i32 56>
+  %v176 = lshr <8 x i32> %t123, splat (i32 1)
   %v193 = icmp slt i32 %p3, 3
   %v194 = select i1 %v193, i32 %p3, i32 3
-  %t127 = insertelement <8 x i32> poison, i32 %v194, i64 0
-  %t128 = shufflevector <8 x i32> %t127, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t129 = icmp eq <8 x i32> %t128, zeroinitializer
-  %t130 = icmp eq <8 x i32> %t128, splat (i32 -1)
-  %t131 = or <8 x i1> %t129, %t130
-  %t132 = select <8 x i1> %t131, <8 x i32> splat (i32 1), <8 x i32> %t128
-  %t133 = sitofp <8 x i32> %t123 to <8 x double>
-  %t134 = sitofp <8 x i32> %t132 to <8 x double>
-  %t135 = fdiv <8 x double> %t133, %t134
-  %t136 = fptosi <8 x double> %t135 to <8 x i32>
-  %t137 = sub <8 x i32> zeroinitializer, %t123
-  %t138 = select <8 x i1> %t130, <8 x i32> %t137, <8 x i32> %t136
-  %v195 = select <8 x i1> %t129, <8 x i32> zeroinitializer, <8 x i32> %t138
+  %t124 = insertelement <8 x i32> poison, i32 %v194, i64 0
+  %t125 = shufflevector <8 x i32> %t124, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t126 = icmp eq <8 x i32> %t125, zeroinitializer
+  %t127 = icmp eq <8 x i32> %t125, splat (i32 -1)
+  %t128 = or <8 x i1> %t126, %t127
+  %t129 = select <8 x i1> %t128, <8 x i32> splat (i32 1), <8 x i32> %t125
+  %t130 = sitofp <8 x i32> %t120 to <8 x double>
+  %t131 = sitofp <8 x i32> %t129 to <8 x double>
+  %t132 = fdiv <8 x double> %t130, %t131
+  %t133 = fptosi <8 x double> %t132 to <8 x i32>
+  %t134 = sub <8 x i32> zeroinitializer, %t120
+  %t135 = select <8 x i1> %t127, <8 x i32> %t134, <8 x i32> %t133
+  %v195 = select <8 x i1> %t126, <8 x i32> zeroinitializer, <8 x i32> %t135
   %v197 = srem <8 x i32> %v195, splat (i32 5)
   %v199 = xor <8 x i32> %v197, splat (i32 -1)
   %v201 = and <8 x i32> %v199, splat (i32 255)
@@ -446,22 +434,23 @@ b26:
   %v208 = sext <8 x i16> %v207 to <8 x i64>
   %v209 = add <8 x i64> %v206, %v208
   %v211 = add <8 x i64> %v209, splat (i64 -12)
-  %v212 = and <8 x i32> %t123, splat (i32 3)
+  %v212 = and <8 x i32> %t120, splat (i32 3)
   %v213 = zext <8 x i32> %v212 to <8 x i64>
-  %t139 = getelementptr i8, ptr %s16, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v628 = getelementptr [32 x i8], <8 x ptr> %t139, <8 x i64> %v213
-  %t140 = load <8 x i1>, ptr %m2, align 64
-  %v215 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %v628, <8 x i1> %t140, <8 x float> zeroinitializer)
+  %t136 = getelementptr i8, ptr %s16, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %v628 = getelementptr [32 x i8], <8 x ptr> %t136, <8 x i64> %v213
+  %t137 = load <8 x i1>, ptr %m2, align 64
+  %v215 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %v628, <8 x i1> %t137, <8 x float> zeroinitializer)
   %v218 = sitofp <8 x i64> %v211 to <8 x float>
-  %v355 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v731, <8 x float> %v743, <8 x float> %v218)
+  %t138 = load <8 x float>, ptr %c718, align 64
+  %v355 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t138, <8 x float> %v743, <8 x float> %v218)
   %v220 = fadd <8 x float> %v215, %v355
-  %v361 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %v731)
+  %v361 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %t138)
   %v364 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %v361)
   %v224 = fadd <8 x float> %v220, %v364
-  %v368 = call <8 x float> @llvm.minimumnum.v8f32(<8 x float> %v731, <8 x float> %v743)
+  %v368 = call <8 x float> @llvm.minimumnum.v8f32(<8 x float> %t138, <8 x float> %v743)
   %v228 = fadd <8 x float> %v224, %v368
-  %v230 = fneg <8 x float> %v731
-  %v232 = fmul <8 x float> %v230, %v731
+  %v230 = fneg <8 x float> %t138
+  %v232 = fmul <8 x float> %v230, %t138
   %v372 = fcmp ogt <8 x float> %v232, splat (float 0x4056400000000000)
   %v373 = select <8 x i1> %v372, <8 x float> splat (float 0x4056400000000000), <8 x float> %v232
   %v375 = fcmp olt <8 x float> %v373, splat (float 0xC05A000000000000)
@@ -491,51 +480,49 @@ b26:
   %v413 = fmul <8 x float> %v408, %v412
   %v234 = fadd <8 x float> %v228, %v413
   %v417 = fcmp oeq <8 x float> %v743, zeroinitializer
-  %t141 = select <8 x i1> %t140, <8 x i1> %v417, <8 x i1> zeroinitializer
-  store <8 x i1> %t141, ptr %m75, align 64
-  %t142 = xor <8 x i1> %v417, splat (i1 true)
-  %t143 = select <8 x i1> %t140, <8 x i1> %t142, <8 x i1> zeroinitializer
-  store <8 x i1> %t143, ptr %m80, align 64
+  %t139 = select <8 x i1> %t137, <8 x i1> %v417, <8 x i1> zeroinitializer
+  store <8 x i1> %t139, ptr %m75, align 64
+  %t140 = xor <8 x i1> %v417, splat (i1 true)
+  %t141 = select <8 x i1> %t137, <8 x i1> %t140, <8 x i1> zeroinitializer
+  store <8 x i1> %t141, ptr %m80, align 64
   br label %b75
 b75:
-  store <8 x float> %v743, ptr %pv726, align 64
-  store <8 x float> %v731, ptr %pv725, align 64
   store <8 x float> %v743, ptr %pv420, align 64
   br label %g80
 g80:
-  %t144 = load <8 x i1>, ptr %m80, align 64
-  %t145 = bitcast <8 x i1> %t144 to i8
-  %t146 = icmp ne i8 %t145, 0
-  br i1 %t146, label %b80, label %g77
+  %t142 = load <8 x i1>, ptr %m80, align 64
+  %t143 = bitcast <8 x i1> %t142 to i8
+  %t144 = icmp ne i8 %t143, 0
+  br i1 %t144, label %b80, label %g77
 b80:
   %v423 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %v743)
   %v426 = fcmp olt <8 x float> %v423, splat (float 0x7FF0000000000000)
-  %t147 = load <8 x i1>, ptr %m80, align 64
-  %t148 = select <8 x i1> %t147, <8 x i1> %v426, <8 x i1> zeroinitializer
-  store <8 x i1> %t148, ptr %m82, align 64
-  %t149 = xor <8 x i1> %v426, splat (i1 true)
-  %t150 = select <8 x i1> %t147, <8 x i1> %t149, <8 x i1> zeroinitializer
-  store <8 x i1> %t150, ptr %m81, align 64
+  %t145 = load <8 x i1>, ptr %m80, align 64
+  %t146 = select <8 x i1> %t145, <8 x i1> %v426, <8 x i1> zeroinitializer
+  store <8 x i1> %t146, ptr %m82, align 64
+  %t147 = xor <8 x i1> %v426, splat (i1 true)
+  %t148 = select <8 x i1> %t145, <8 x i1> %t147, <8 x i1> zeroinitializer
+  store <8 x i1> %t148, ptr %m81, align 64
   br label %g82
 g82:
-  %t151 = load <8 x i1>, ptr %m82, align 64
-  %t152 = bitcast <8 x i1> %t151 to i8
-  %t153 = icmp ne i8 %t152, 0
-  br i1 %t153, label %b82, label %b81
+  %t149 = load <8 x i1>, ptr %m82, align 64
+  %t150 = bitcast <8 x i1> %t149 to i8
+  %t151 = icmp ne i8 %t150, 0
+  br i1 %t151, label %b82, label %b81
 b82:
   %v434 = fcmp ogt <8 x float> %v423, splat (float 0x40F0000000000000)
-  %t154 = load <8 x i1>, ptr %m82, align 64
-  %t155 = select <8 x i1> %t154, <8 x i1> %v434, <8 x i1> zeroinitializer
-  store <8 x i1> %t155, ptr %m89, align 64
-  %t156 = xor <8 x i1> %v434, splat (i1 true)
-  %t157 = select <8 x i1> %t154, <8 x i1> %t156, <8 x i1> zeroinitializer
-  store <8 x i1> %t157, ptr %m86, align 64
+  %t152 = load <8 x i1>, ptr %m82, align 64
+  %t153 = select <8 x i1> %t152, <8 x i1> %v434, <8 x i1> zeroinitializer
+  store <8 x i1> %t153, ptr %m89, align 64
+  %t154 = xor <8 x i1> %v434, splat (i1 true)
+  %t155 = select <8 x i1> %t152, <8 x i1> %t154, <8 x i1> zeroinitializer
+  store <8 x i1> %t155, ptr %m86, align 64
   br label %g89
 g89:
-  %t158 = load <8 x i1>, ptr %m89, align 64
-  %t159 = bitcast <8 x i1> %t158 to i8
-  %t160 = icmp ne i8 %t159, 0
-  br i1 %t160, label %b89, label %b86
+  %t156 = load <8 x i1>, ptr %m89, align 64
+  %t157 = bitcast <8 x i1> %t156 to i8
+  %t158 = icmp ne i8 %t157, 0
+  br i1 %t158, label %b89, label %b86
 b89:
   %v482 = bitcast <8 x float> %v423 to <8 x i32>
   %v484 = and <8 x i32> %v482, splat (i32 8388607)
@@ -547,39 +534,39 @@ b89:
   %v497 = and <8 x i32> %v493, splat (i32 31)
   %v500 = sext <8 x i32> %v495 to <8 x i64>
   %v630 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v500
-  %t161 = load <8 x i1>, ptr %m89, align 64
-  %v502 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v630, <8 x i1> %t161, <8 x i32> zeroinitializer)
+  %t159 = load <8 x i1>, ptr %m89, align 64
+  %v502 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v630, <8 x i1> %t159, <8 x i32> zeroinitializer)
   %v503 = zext <8 x i32> %v502 to <8 x i64>
   %v505 = shl <8 x i64> %v503, splat (i64 32)
   %v509 = add <8 x i32> %v495, splat (i32 1)
   %v510 = sext <8 x i32> %v509 to <8 x i64>
   %v631 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v510
-  %v512 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v631, <8 x i1> %t161, <8 x i32> zeroinitializer)
+  %v512 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v631, <8 x i1> %t159, <8 x i32> zeroinitializer)
   %v513 = zext <8 x i32> %v512 to <8 x i64>
   %v514 = or <8 x i64> %v505, %v513
   %v515 = sext <8 x i32> %v497 to <8 x i64>
-  %t162 = and <8 x i64> %v515, splat (i64 63)
-  %v516 = shl <8 x i64> %v514, %t162
+  %t160 = and <8 x i64> %v515, splat (i64 63)
+  %v516 = shl <8 x i64> %v514, %t160
   %v517 = lshr <8 x i64> %v516, splat (i64 32)
   %v525 = shl <8 x i64> %v513, splat (i64 32)
   %v529 = add <8 x i32> %v495, splat (i32 2)
   %v530 = sext <8 x i32> %v529 to <8 x i64>
   %v633 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v530
-  %v532 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v633, <8 x i1> %t161, <8 x i32> zeroinitializer)
+  %v532 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v633, <8 x i1> %t159, <8 x i32> zeroinitializer)
   %v533 = zext <8 x i32> %v532 to <8 x i64>
   %v534 = or <8 x i64> %v525, %v533
-  %t163 = and <8 x i64> %v515, splat (i64 63)
-  %v536 = shl <8 x i64> %v534, %t163
+  %t161 = and <8 x i64> %v515, splat (i64 63)
+  %v536 = shl <8 x i64> %v534, %t161
   %v537 = lshr <8 x i64> %v536, splat (i64 32)
   %v545 = shl <8 x i64> %v533, splat (i64 32)
   %v549 = add <8 x i32> %v495, splat (i32 3)
   %v550 = sext <8 x i32> %v549 to <8 x i64>
   %v635 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v550
-  %v552 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v635, <8 x i1> %t161, <8 x i32> zeroinitializer)
+  %v552 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v635, <8 x i1> %t159, <8 x i32> zeroinitializer)
   %v553 = zext <8 x i32> %v552 to <8 x i64>
   %v554 = or <8 x i64> %v545, %v553
-  %t164 = and <8 x i64> %v515, splat (i64 63)
-  %v556 = shl <8 x i64> %v554, %t164
+  %t162 = and <8 x i64> %v515, splat (i64 63)
+  %v556 = shl <8 x i64> %v554, %t162
   %v557 = lshr <8 x i64> %v556, splat (i64 32)
   %v558 = mul <8 x i64> %v487, %v557
   %v559 = lshr <8 x i64> %v558, splat (i64 32)
@@ -613,20 +600,29 @@ b86:
   %v458 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v456, <8 x float> splat (float 0xBFF921FB60000000), <8 x float> %v743)
   %v460 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v456, <8 x float> splat (float 0x3E6777A5C0000000), <8 x float> %v458)
   %v462 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v456, <8 x float> splat (float 0x3CDEE59DA0000000), <8 x float> %v460)
-  %v463 = call <8 x i32> @llvm.fptosi.sat.v8i32.v8f32(<8 x float> %v456)
-  %t165 = load <8 x i1>, ptr %m86, align 64
-  %t166 = load <8 x float>, ptr %pv469, align 64
-  %t167 = select <8 x i1> %t165, <8 x float> %v462, <8 x float> %t166
-  store <8 x float> %t167, ptr %pv469, align 64
-  %t168 = load <8 x i32>, ptr %pv467, align 64
-  %t169 = select <8 x i1> %t165, <8 x i32> %v463, <8 x i32> %t168
-  store <8 x i32> %t169, ptr %pv467, align 64
+  %t163 = fcmp oge <8 x float> %v456, splat (float 0xC1E0000000000000)
+  %t164 = fcmp olt <8 x float> %v456, splat (float 0x41E0000000000000)
+  %t165 = and <8 x i1> %t163, %t164
+  %t166 = select <8 x i1> %t165, <8 x float> %v456, <8 x float> zeroinitializer
+  %t167 = fptosi <8 x float> %t166 to <8 x i32>
+  %t168 = fcmp ogt <8 x float> %v456, zeroinitializer
+  %t169 = fcmp olt <8 x float> %v456, zeroinitializer
+  %t170 = select <8 x i1> %t169, <8 x i32> splat (i32 -2147483648), <8 x i32> zeroinitializer
+  %t171 = select <8 x i1> %t168, <8 x i32> splat (i32 2147483647), <8 x i32> %t170
+  %v463 = select <8 x i1> %t165, <8 x i32> %t167, <8 x i32> %t171
+  %t172 = load <8 x i1>, ptr %m86, align 64
+  %t173 = load <8 x float>, ptr %pv469, align 64
+  %t174 = select <8 x i1> %t172, <8 x float> %v462, <8 x float> %t173
+  store <8 x float> %t174, ptr %pv469, align 64
+  %t175 = load <8 x i32>, ptr %pv467, align 64
+  %t176 = select <8 x i1> %t172, <8 x i32> %v463, <8 x i32> %t175
+  store <8 x i32> %t176, ptr %pv467, align 64
   br label %g85
 g85:
-  %t170 = load <8 x i1>, ptr %m82, align 64
-  %t171 = bitcast <8 x i1> %t170 to i8
-  %t172 = icmp ne i8 %t171, 0
-  br i1 %t172, label %b85, label %b81
+  %t177 = load <8 x i1>, ptr %m82, align 64
+  %t178 = bitcast <8 x i1> %t177 to i8
+  %t179 = icmp ne i8 %t178, 0
+  br i1 %t179, label %b85, label %b81
 b85:
   %v469 = load <8 x float>, ptr %pv469, align 64
   %v467 = load <8 x i32>, ptr %pv467, align 64
@@ -649,61 +645,43 @@ b85:
   %v478 = icmp ne <8 x i32> %v477, zeroinitializer
   %v479 = fneg <8 x float> %v475
   %v480 = select <8 x i1> %v478, <8 x float> %v479, <8 x float> %v475
-  store <8 x float> %v731, ptr %pv729, align 64
-  store <8 x float> %v743, ptr %pv727, align 64
   store <8 x float> %v480, ptr %pv419, align 64
   br label %b81
 b81:
-  %t173 = load <8 x i1>, ptr %m81, align 64
-  %t174 = load <8 x float>, ptr %pv729, align 64
-  %t175 = select <8 x i1> %t173, <8 x float> %v731, <8 x float> %t174
-  store <8 x float> %t175, ptr %pv729, align 64
-  %t176 = load <8 x float>, ptr %pv727, align 64
-  %t177 = select <8 x i1> %t173, <8 x float> %v743, <8 x float> %t176
-  store <8 x float> %t177, ptr %pv727, align 64
-  %t178 = load <8 x float>, ptr %pv419, align 64
-  %t179 = select <8 x i1> %t173, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %t178
-  store <8 x float> %t179, ptr %pv419, align 64
+  %t180 = load <8 x i1>, ptr %m81, align 64
+  %t181 = load <8 x float>, ptr %pv419, align 64
+  %t182 = select <8 x i1> %t180, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %t181
+  store <8 x float> %t182, ptr %pv419, align 64
   br label %g79
 g79:
-  %t180 = load <8 x i1>, ptr %m80, align 64
-  %t181 = bitcast <8 x i1> %t180 to i8
-  %t182 = icmp ne i8 %t181, 0
-  br i1 %t182, label %b79, label %g77
-b79:
-  %v729 = load <8 x float>, ptr %pv729, align 64
-  %v727 = load <8 x float>, ptr %pv727, align 64
-  %v419 = load <8 x float>, ptr %pv419, align 64
   %t183 = load <8 x i1>, ptr %m80, align 64
-  %t184 = load <8 x float>, ptr %pv726, align 64
-  %t185 = select <8 x i1> %t183, <8 x float> %v727, <8 x float> %t184
-  store <8 x float> %t185, ptr %pv726, align 64
-  %t186 = load <8 x float>, ptr %pv725, align 64
-  %t187 = select <8 x i1> %t183, <8 x float> %v729, <8 x float> %t186
-  store <8 x float> %t187, ptr %pv725, align 64
-  %t188 = load <8 x float>, ptr %pv420, align 64
-  %t189 = select <8 x i1> %t183, <8 x float> %v419, <8 x float> %t188
-  store <8 x float> %t189, ptr %pv420, align 64
+  %t184 = bitcast <8 x i1> %t183 to i8
+  %t185 = icmp ne i8 %t184, 0
+  br i1 %t185, label %b79, label %g77
+b79:
+  %v419 = load <8 x float>, ptr %pv419, align 64
+  %t186 = load <8 x i1>, ptr %m80, align 64
+  %t187 = load <8 x float>, ptr %pv420, align 64
+  %t188 = select <8 x i1> %t186, <8 x float> %v419, <8 x float> %t187
+  store <8 x float> %t188, ptr %pv420, align 64
   br label %g77
 g77:
-  %t190 = load <8 x i1>, ptr %m2, align 64
-  %t191 = bitcast <8 x i1> %t190 to i8
-  %t192 = icmp ne i8 %t191, 0
-  br i1 %t192, label %b77, label %end
+  %t189 = load <8 x i1>, ptr %m2, align 64
+  %t190 = bitcast <8 x i1> %t189 to i8
+  %t191 = icmp ne i8 %t190, 0
+  br i1 %t191, label %b77, label %end
 b77:
-  %v726 = load <8 x float>, ptr %pv726, align 64
-  %v725 = load <8 x float>, ptr %pv725, align 64
   %v420 = load <8 x float>, ptr %pv420, align 64
   %v237 = fadd <8 x float> %v234, %v420
-  %t193 = load <8 x i1>, ptr %m2, align 64
-  %t194 = bitcast <8 x i1> %t193 to i8
+  %t192 = load <8 x i1>, ptr %m2, align 64
+  %t193 = bitcast <8 x i1> %t192 to i8
   br label %o238
 o238:
-  %o238.left = phi i8 [ %t194, %b77 ], [ %o238.rest, %o238.next ]
+  %o238.left = phi i8 [ %t193, %b77 ], [ %o238.rest, %o238.next ]
   %o238.old = phi <8 x i32> [ zeroinitializer, %b77 ], [ %v238, %o238.next ]
-  %t195 = call i8 @llvm.cttz.i8(i8 %o238.left, i1 true)
+  %t194 = call i8 @llvm.cttz.i8(i8 %o238.left, i1 true)
   %o.v238 = call i32 @factorial.5(i32 3)
-  %v238 = insertelement <8 x i32> %o238.old, i32 %o.v238, i8 %t195
+  %v238 = insertelement <8 x i32> %o238.old, i32 %o.v238, i8 %t194
   br label %o238.next
 o238.next:
   %o238.less = add i8 %o238.left, -1
@@ -717,13 +695,14 @@ o238.done:
   %v260 = fcmp ogt double %v598, 0x4000000000000000
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
-  %t196 = insertelement <8 x float> poison, float %v262, i64 0
-  %t197 = shufflevector <8 x float> %t196, <8 x float> poison, <8 x i32> zeroinitializer
-  %v263 = fadd <8 x float> %v240, %t197
-  %v270 = fadd <8 x float> splat (float 0x4000000000000000), %v725
+  %t195 = insertelement <8 x float> poison, float %v262, i64 0
+  %t196 = shufflevector <8 x float> %t195, <8 x float> poison, <8 x i32> zeroinitializer
+  %v263 = fadd <8 x float> %v240, %t196
+  %t197 = load <8 x float>, ptr %c718, align 64
+  %v270 = fadd <8 x float> splat (float 0x4000000000000000), %t197
   %v274 = fadd <8 x float> %v263, %v270
-  %v277 = fcmp olt <8 x float> %v725, %v726
-  %v744 = select <8 x i1> %v277, <8 x float> %v725, <8 x float> %v726
+  %v277 = fcmp olt <8 x float> %t197, %v743
+  %v744 = select <8 x i1> %v277, <8 x float> %t197, <8 x float> %v743
   %v281 = fsub <8 x float> %v274, %v744
   %v300 = sext i32 %p3 to i64
   %v624 = getelementptr inbounds i32, ptr %p1, i64 %v300
@@ -744,7 +723,7 @@ o238.done:
   %v311 = sitofp <8 x i32> %v358 to <8 x float>
   %v312 = fadd <8 x float> %v309, %v311
   %s629 = getelementptr i32, ptr %p1, i64 %s28
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v312, ptr align 4 %s629, <8 x i1> %t193)
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v312, ptr align 4 %s629, <8 x i1> %t192)
   br label %end
 end:
   ret void
@@ -846,7 +825,6 @@ declare <8 x float> @llvm.minimumnum.v8f32(<8 x float>, <8 x float>) #1
 declare <8 x float> @llvm.roundeven.v8f32(<8 x float>) #1
 declare <8 x float> @llvm.sqrt.v8f32(<8 x float>) #1
 declare <8 x i32> @llvm.ctpop.v8i32(<8 x i32>) #1
-declare <8 x i32> @llvm.fptosi.sat.v8i32.v8f32(<8 x float>) #1
 declare <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr>, <8 x i1>, <8 x i32>)
 declare i8 @llvm.cttz.i8(i8, i1) #1
 declare void @llvm.masked.scatter.v8f32.v8p0(<8 x float>, <8 x ptr>, <8 x i1>)

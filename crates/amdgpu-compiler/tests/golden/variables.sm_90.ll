@@ -8,8 +8,7 @@ target triple = "nvptx64-nvidia-cuda"
 @number.4 = internal addrspace(1) externally_initialized global [4 x i8] c"\28\00\00\00", align 4
 define ptx_kernel void @use(ptr addrspace(1) %p0) #0 {
 b0:
-  %v3 = addrspacecast ptr addrspace(1) @calls to ptr
-  %v5 = atomicrmw add ptr %v3, i32 1 syncscope("device") monotonic
+  %v5 = atomicrmw add ptr addrspace(1) @calls, i32 1 syncscope("device") monotonic
   %v37 = getelementptr inbounds i8, ptr addrspace(4) @limits, i64 8
   %v12 = load i32, ptr addrspace(4) %v37, align 4
   %v38 = getelementptr inbounds i32, ptr addrspace(1) @start, i64 1
@@ -18,8 +17,7 @@ b0:
   %v20 = load float, ptr addrspace(4) %v39, align 4
   %v23 = load float, ptr addrspace(4) @limits, align 4
   %v24 = fadd float %v20, %v23
-  %v32 = addrspacecast ptr addrspace(1) @number.4 to ptr
-  %v34 = atomicrmw add ptr %v32, i32 1 syncscope("device") monotonic
+  %v34 = atomicrmw add ptr addrspace(1) @number.4, i32 1 syncscope("device") monotonic
   %v26 = sitofp i32 %v34 to float
   %v27 = fadd float %v24, %v26
   store float %v27, ptr addrspace(1) %p0, align 4

@@ -63,14 +63,26 @@ impl Body<'_, '_> {
             }
             Access::Neighbours => {
                 let (address, mask) = (self.scalar(pointer), self.mask());
-                let call = self.masked_load(&memory, &suffix, &address, &mask, align);
+                let call = self.masked_load(
+                    [&memory, &suffix],
+                    &address,
+                    &mask,
+                    align,
+                    "zeroinitializer",
+                );
                 self.print(format_args!("  {result} = {call}"));
             }
             Access::Backwards => {
                 let address = self.last_address(pointer, align);
                 let mask = self.mask();
                 let mask = self.reversed("i1", &mask);
-                let call = self.masked_load(&memory, &suffix, &address, &mask, align);
+                let call = self.masked_load(
+                    [&memory, &suffix],
+                    &address,
+                    &mask,
+                    align,
+                    "zeroinitializer",
+                );
                 let loaded = self.emit(format_args!("{call}"));
                 let text = self.reverse_text(&memory, &loaded);
                 self.print(format_args!("  {result} = {text}"));
@@ -84,7 +96,12 @@ impl Body<'_, '_> {
                 self.emitter.declarations.insert(format!(
                     "declare {memory} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr>, <{lanes} x i1>, {memory})"
                 ));
-                self.print(format_args!("  {result} = {call}"));
+                match self.runs(pointer, ty) {
+                    Some(runs) => {
+                        self.load_runs(value, &result, &runs, [&*memory, &*suffix], &call);
+                    }
+                    None => self.print(format_args!("  {result} = {call}")),
+                }
             }
         }
         if ty == Type::I1 {
@@ -95,7 +112,7 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn store(&mut self, pointer: Value, stored: Value) {
+    pub(super) fn store(&mut self, value: Value, pointer: Value, stored: Value) {
         let ty = self.function.ty(stored);
         let access = self.access(pointer, ty);
         let align = ty.bytes();
@@ -147,9 +164,15 @@ impl Body<'_, '_> {
                 self.emitter.declarations.insert(format!(
                     "declare void @llvm.masked.scatter.{suffix}.v{lanes}p0({memory}, <{lanes} x ptr>, <{lanes} x i1>)"
                 ));
-                self.print(format_args!(
-                    "  call void @llvm.masked.scatter.{suffix}.v{lanes}p0({memory} {new}, <{lanes} x ptr> align {align} {addresses}, <{lanes} x i1> {mask})"
-                ));
+                let call = format!(
+                    "call void @llvm.masked.scatter.{suffix}.v{lanes}p0({memory} {new}, <{lanes} x ptr> align {align} {addresses}, <{lanes} x i1> {mask})"
+                );
+                match self.runs(pointer, ty) {
+                    Some(runs) => {
+                        self.store_runs(value, &runs, [&memory, &suffix, &new], &call);
+                    }
+                    None => self.print(format_args!("  {call}")),
+                }
             }
         }
     }
@@ -179,24 +202,25 @@ impl Body<'_, '_> {
         ));
     }
 
-    fn masked_load(
+    /// `others` are what lanes get that are not in the mask.
+    pub(super) fn masked_load(
         &mut self,
-        memory: &str,
-        suffix: &str,
+        [memory, suffix]: [&str; 2],
         address: &str,
         mask: &str,
         align: u64,
+        others: &str,
     ) -> String {
         let mask_type = self.mask_type();
         self.emitter.declarations.insert(format!(
             "declare {memory} @llvm.masked.load.{suffix}.p0(ptr, {mask_type}, {memory})"
         ));
         format!(
-            "call {memory} @llvm.masked.load.{suffix}.p0(ptr align {align} {address}, {mask_type} {mask}, {memory} zeroinitializer)"
+            "call {memory} @llvm.masked.load.{suffix}.p0(ptr align {align} {address}, {mask_type} {mask}, {memory} {others})"
         )
     }
 
-    fn masked_store(
+    pub(super) fn masked_store(
         &mut self,
         memory: &str,
         suffix: &str,

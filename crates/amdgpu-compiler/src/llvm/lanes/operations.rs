@@ -17,7 +17,7 @@ impl Body<'_, '_> {
             Op::Store {
                 pointer,
                 value: stored,
-            } => return self.store(*pointer, *stored),
+            } => return self.store(value, *pointer, *stored),
             Op::Slot { .. } => return self.slot(value),
             Op::Copy { .. } | Op::Clear { .. } | Op::Call { .. } | Op::Cooperative(..) => {
                 return self.effect(value);
@@ -77,7 +77,7 @@ impl Body<'_, '_> {
     }
 
     /// What an offset counts in; interleaved copies of private memory are as many times further apart as there are lanes.
-    fn element(&self, value: Value, scale: u64) -> Cow<'static, str> {
+    pub(super) fn element(&self, value: Value, scale: u64) -> Cow<'static, str> {
         let scale = if self.plan.slots.is_interleaved(value) {
             scale * u64::from(self.lanes())
         } else {
@@ -270,19 +270,61 @@ impl Body<'_, '_> {
         if let Some(llvm) = plain_cast(kind) {
             return format!("{llvm} {operand} to {to}");
         }
-        let sign = if kind == CastKind::FloatToSigned {
-            "s"
-        } else {
-            "u"
-        };
+        let is_signed = kind == CastKind::FloatToSigned;
+        let sign = if is_signed { "s" } else { "u" };
         let lanes = self.lanes();
+        let (from_type, text) = (self.vector_type(source), self.vector(from));
+        if self.emitter.target.triple.starts_with("x86_64") {
+            return self.saturated(sign, [&from_type, &text], (source, ty));
+        }
         let name = format!(
             "llvm.fpto{sign}i.sat.v{lanes}i{}.v{lanes}f{}",
             ty.bits(),
             source.bits()
         );
-        let (from_type, text) = (self.vector_type(source), self.vector(from));
         self.emitter.call_text(&to, &name, &[(&from_type, &text)])
+    }
+
+    /// A float as the nearest integer towards zero that there is, NaN as zero, by a plain conversion of the numbers that fit: x86 has
+    /// no other, and LLVM would convert lane after lane.
+    fn saturated(
+        &mut self,
+        sign: &str,
+        [float, x]: [&str; 2],
+        (source, ty): (Type, Type),
+    ) -> String {
+        let (vector, scalar, mask) = (self.vector_type(ty), self.scalar_type(ty), self.mask_type());
+        let scalar_float = self.scalar_type(source);
+        let power = |exponent: u32| f64::from(exponent).exp2().to_bits();
+        let (low, high, least, most) = if sign == "s" {
+            let end = ty.bits() - 1;
+            let least = i64::MIN >> (64 - ty.bits());
+            (power(end) | 1 << 63, power(end), least, !least)
+        } else {
+            (power(0) | 1 << 63, power(ty.bits()), 0, -1)
+        };
+        // The least signed number is a float; of unsigned ones, floats above -1 become zero.
+        let above = if sign == "s" { "oge" } else { "ogt" };
+        let above = self.emit(format_args!(
+            "fcmp {above} {float} {x}, splat ({scalar_float} 0x{low:016X})"
+        ));
+        let below = self.emit(format_args!(
+            "fcmp olt {float} {x}, splat ({scalar_float} 0x{high:016X})"
+        ));
+        let fits = self.emit(format_args!("and {mask} {above}, {below}"));
+        let number = self.emit(format_args!(
+            "select {mask} {fits}, {float} {x}, {float} zeroinitializer"
+        ));
+        let number = self.emit(format_args!("fpto{sign}i {float} {number} to {vector}"));
+        let is_large = self.emit(format_args!("fcmp ogt {float} {x}, zeroinitializer"));
+        let is_small = self.emit(format_args!("fcmp olt {float} {x}, zeroinitializer"));
+        let end = self.emit(format_args!(
+            "select {mask} {is_small}, {vector} splat ({scalar} {least}), {vector} zeroinitializer"
+        ));
+        let end = self.emit(format_args!(
+            "select {mask} {is_large}, {vector} splat ({scalar} {most}), {vector} {end}"
+        ));
+        format!("select {mask} {fits}, {vector} {number}, {vector} {end}")
     }
 
     /// `None` for what has no operation on vectors.
