@@ -80,9 +80,7 @@ def measure(device: Any, stream: Any, number: str, layout: str, n: int, *, every
     for entry in entries:
         own_out.fill(0)
         plan = gpu_kernels.plan_matmul(device, problem, own_a, own_b, own_out, kernel=entry)
-        name = (
-            "chosen" if entry is None else f"{entry.unit} {'x'.join(map(str, entry.tile))} {entry.name.split('_s')[-1]}"
-        )
+        name = "chosen" if entry is None else entry.name.split(f"_{layout}_")[1]
         prepared = plan.kernel.prepare(
             plan.grid, plan.block, *plan.arguments, shared_bytes=plan.shared_bytes, stream=stream
         )

@@ -46,6 +46,8 @@ class Matmul:
     # Blocks that a unit should hold at once; limits the registers. 0: as many as come out.
     blocks_per_unit: int = 0
     kind: str = "matmul"
+    strip: int = 16
+    is_gathered: bool = False
 
     @property
     def name(self) -> str:
@@ -55,6 +57,8 @@ class Matmul:
             words.append(self.output)
         words += [self.layout, self.unit, "x".join(map(str, self.tile)), f"s{self.stages}"]
         words += [f"c{self.cluster}"] if self.cluster > 1 else []
+        words += [f"r{self.strip}"] if self.strip != 16 else []
+        words += ["g"] if self.is_gathered else []
         words += [] if self.is_aligned else ["any"]
         words += [self.epilogue] if self.epilogue else []
         return "_".join(words)
@@ -78,6 +82,8 @@ class Matmul:
             "part_n": self.part[1],
             "stages": self.stages,
             "cluster": self.cluster,
+            "strip": self.strip,
+            "is_gathered": str(self.is_gathered).lower(),
             "threads": self.threads,
             "epilogue": f".{{ .has_bias = {str(has_bias).lower()}, .activation = .{activation} }}",
         }
@@ -235,31 +241,46 @@ def _mma_shared_bytes(variant: Matmul) -> int:
     return variant.stages * 128 * (variant.tile[0] + variant.tile[1]) + 128
 
 
+def wgmma(
+    operand: str,
+    layout: str,
+    tile: tuple[int, int],
+    groups: int,
+    stages: int,
+    *,
+    cluster: int = 1,
+    strip: int = 16,
+    is_gathered: bool = False,
+) -> Matmul:
+    """A product by wgmma: rows and columns of a tile, warp groups that multiply, stages."""
+    (rows, columns), item_bytes = tile, {"tf32": 4, "i8": 1}.get(operand, 2)
+    output = {"tf32": "f32", "i8": "i32"}.get(operand, operand)
+    # Rows of 128 bytes for both operands, two barriers a stage, two buffers of a gathered slice for each group, and room to begin at a
+    # multiple of 1024.
+    gather_bytes = groups * 2 * 64 * 128 if is_gathered else 0
+    return Matmul(
+        *("wgmma", operand, output, (rows, columns, 128 // item_bytes), (rows // groups, columns), 128 * (groups + 1)),
+        layout=layout,
+        stages=stages,
+        cluster=cluster,
+        dynamic_shared_bytes=stages * (128 * (rows + columns) + 16) + gather_bytes + 1024,
+        blocks_per_unit=1,
+        strip=strip,
+        is_gathered=is_gathered,
+    )
+
+
 def _wgmma() -> Iterator[Matmul]:
-    """Tiles with (rows, columns, multiplying warp groups, stages, blocks that share): chosen by tests/gpu/matmul_vs_cublas.py."""
-    shapes = ((128, 256, 2, 4, 2), (128, 256, 2, 4, 1), (128, 128, 2, 6, 1), (256, 128, 2, 4, 2), (64, 128, 1, 8, 1))
-    for rows, columns, groups, stages, cluster in shapes:
-        for operand, inner, layouts in (
-            ("bf16", 64, LAYOUTS),
-            ("f16", 64, LAYOUTS),
-            ("tf32", 32, ("nt",)),
-            ("i8", 128, ("nt",)),
-        ):
-            output = {"tf32": "f32", "i8": "i32"}.get(operand, operand)
-            base = Matmul(
-                *("wgmma", operand, output, (rows, columns, inner), (rows // groups, columns), 128 * (groups + 1)),
-                stages=stages,
-                cluster=cluster,
-                # Rows of 128 bytes for both operands, two barriers a stage, and room to begin at a multiple of 1024.
-                dynamic_shared_bytes=stages * (128 * (rows + columns) + 16) + 1024,
-                blocks_per_unit=1,
-            )
-            for layout in layouts:
-                yield replace(base, layout=layout)
-            if operand != "i8" and (rows, columns, cluster) in ((128, 256, 2), (64, 128, 1)):
+    """Tiles as tests/gpu/matmul_vs_cublas.py found them; docs/gpu_kernels.md has the log."""
+    for operand, layouts in (("bf16", LAYOUTS), ("f16", LAYOUTS), ("tf32", ("nt",)), ("i8", ("nt",))):
+        for layout in layouts:
+            large = wgmma(operand, layout, (128, 256), 2, 4)
+            small = wgmma(operand, layout, (64, 128), 1, 8)
+            yield from (large, small, wgmma(operand, layout, (128, 128), 2, 6))
+            if operand != "i8" and layout in ("nn", "nt"):
                 for epilogue in filter(None, EPILOGUES):
-                    for layout in sorted({*layouts} & {"nn", "nt"}):
-                        yield replace(base, layout=layout, epilogue=epilogue)
+                    yield replace(large, epilogue=epilogue)
+                    yield replace(small, epilogue=epilogue)
 
 
 def _simt(architecture: str) -> Iterator[Matmul]:

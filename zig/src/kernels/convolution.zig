@@ -41,7 +41,7 @@ pub fn Kernel(comptime v: variant.Matmul, comptime Body: type) type {
             const own_filters = out_channels / groups;
             const m = count * out_height * out_width;
             const k = kernel_height * kernel_width * own_channels;
-            const tile = tile_order.tileOf(@workGroupId(0), (m - 1) / v.tile_m + 1, (own_filters - 1) / v.tile_n + 1);
+            const tile = tile_order.tileOf(v.strip, @workGroupId(0), (m - 1) / v.tile_m + 1, (own_filters - 1) / v.tile_n + 1);
             const patches: source.Patches(Stored) = .{
                 .start = images + group * own_channels,
                 .geometry = .{

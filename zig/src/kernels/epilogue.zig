@@ -51,12 +51,31 @@ pub fn Result(comptime v: variant.Matmul) type {
             }
         }
 
+        /// Two results of adjacent columns that do not depend on what was stored; of columns outside they are never stored.
+        pub inline fn finishPair(self: *const Self, column: u32, sums: [2]Sum) [2]Stored {
+            // A bias has no element outside.
+            const inside = @min(column, self.n -| 2);
+            return number.pairFromSum(v.output, .{ self.finishSum(sums[0], 0, inside), self.finishSum(sums[1], 0, inside + 1) });
+        }
+
+        /// Stores results of adjacent columns that are all inside or none.
+        pub inline fn storeWhole(self: *const Self, comptime len: u32, row: u32, column: u32, values: @Vector(len, Stored)) void {
+            if (row >= self.m or column >= self.n) return;
+            const place = self.c + (@as(usize, row) * self.ldc + column);
+            const target: *align(len * @sizeOf(Stored)) addrspace(.global) @Vector(len, Stored) = @ptrCast(@alignCast(place));
+            target.* = values;
+        }
+
         inline fn finish(self: *const Self, sum: Sum, old: Stored, column: u32) Stored {
+            return number.fromSum(v.output, self.finishSum(sum, old, column));
+        }
+
+        inline fn finishSum(self: *const Self, sum: Sum, old: Stored, column: u32) Sum {
             var value = multiply(self.alpha, sum);
             // What is not a number in memory must not reach a result that does not want it.
             if (self.beta != 0) value = add(value, multiply(self.beta, number.toSum(v.output, old)));
             if (v.epilogue.has_bias) value = add(value, number.toSum(v.output, self.bias[column]));
-            return number.fromSum(v.output, activate(value));
+            return activate(value);
         }
 
         inline fn multiply(x: Sum, y: Sum) Sum {

@@ -36,7 +36,7 @@ pub inline fn expectBytes(barrier: u32, bytes: u32) void {
 
 /// Arrives at the barrier that lies at the same place in a block of the cluster.
 pub inline fn arriveAt(barrier: u32, block: u32) void {
-    asm volatile ("{ .reg .b32 remote; mapa.shared::cluster.u32 remote, %[barrier], %[block]; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }"
+    asm volatile ("{ .reg .b32 remote; mapa.shared::cluster.u32 remote, %[barrier], %[block]; mbarrier.arrive.shared::cluster.b64 _, [remote]; }"
         :
         : [barrier] "r" (barrier),
           [block] "r" (block),
@@ -50,9 +50,10 @@ pub inline fn arrive(barrier: u32) void {
         : .{ .memory = true });
 }
 
-/// Waits until the phase of that parity has ended; `scope` is cta or cluster.
-pub inline fn wait(comptime scope: []const u8, barrier: u32, parity: u32) void {
-    asm volatile ("{ .reg .pred ended; again: mbarrier.try_wait.parity.acquire." ++ scope ++ ".shared::cta.b64 ended, [%[barrier]], %[parity]; @ended bra done; bra again; done: }"
+/// Waits until the phase of that parity has ended. Neither this nor `arriveAt` orders ordinary accesses between blocks: what passes between
+/// blocks here is written by the copy engine and read by wgmma, and an order for all the rest costs a third of the speed.
+pub inline fn wait(barrier: u32, parity: u32) void {
+    asm volatile ("{ .reg .pred ended; again: mbarrier.try_wait.parity.shared::cta.b64 ended, [%[barrier]], %[parity]; @ended bra done; bra again; done: }"
         :
         : [barrier] "r" (barrier),
           [parity] "r" (parity),
@@ -91,6 +92,14 @@ pub inline fn acquireMap(map: device.Input(u8)) void {
     asm volatile ("fence.proxy.tensormap::generic.acquire.gpu [%[map]], 128;"
         :
         : [map] "l" (map),
+        : .{ .memory = true });
+}
+
+/// A barrier of one warp group.
+pub inline fn groupSync(number: u32) void {
+    asm volatile ("bar.sync %[number], 128;"
+        :
+        : [number] "r" (number),
         : .{ .memory = true });
 }
 

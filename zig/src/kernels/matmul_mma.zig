@@ -58,7 +58,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             stride_c: u64,
         ) callconv(device.convention) void {
             const batch: u64 = @workGroupId(1);
-            const tile = tile_order.tileOf(@workGroupId(0), (m - 1) / v.tile_m + 1, (n - 1) / v.tile_n + 1);
+            const tile = tile_order.tileOf(v.strip, @workGroupId(0), (m - 1) / v.tile_m + 1, (n - 1) / v.tile_n + 1);
             const first_m = tile.m * v.tile_m;
             const first_n = tile.n * v.tile_n;
             const source_a: source.Matrix(Stored, !v.transpose_a) = .{ .start = a + batch * stride_a, .lead = lda, .outer_end = m, .k_end = k };

@@ -35,7 +35,8 @@ pub fn Kernel(comptime v: variant.Matmul) type {
         const bytes_b = v.tile_n * hopper.swizzle_bytes;
         /// Of `width` numbers along the outer dimension and all of k, for operands that are contiguous along the outer dimension.
         const block_bytes = v.tile_k * hopper.swizzle_bytes;
-        const scope = if (v.cluster > 1) "cluster" else "cta";
+        /// Of a slice of results: the rows of an instruction, 128 bytes each.
+        const gather_bytes = rows * hopper.swizzle_bytes;
         /// Registers of a thread that copies and of one that multiplies; together as many as three warp groups have at the start. With two
         /// each has enough.
         const few_registers = 40;
@@ -96,11 +97,11 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                     hopper.acquireMap(maps);
                     hopper.acquireMap(maps + map_bytes);
                     while (index < tiles) : (index += step) {
-                        const tile = tile_order.tileOf(index % (count_m * count_n), count_m, count_n);
+                        const tile = tile_order.tileOf(v.strip, index % (count_m * count_n), count_m, count_n);
                         const first_m = (tile.m * v.cluster + block) * v.tile_m;
                         for (0..depth) |i| {
                             const at: u32 = @intCast(i);
-                            hopper.wait(scope, memory.empty(place.stage), place.parity ^ 1);
+                            hopper.wait(memory.empty(place.stage), place.parity ^ 1);
                             hopper.expectBytes(memory.full(place.stage), bytes_a + bytes_b);
                             copy(&memory, maps, place.stage, block, first_m, tile.n * v.tile_n, at * v.tile_k, index / (count_m * count_n));
                             place.advance();
@@ -111,12 +112,16 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                 if (multipliers > 1) hopper.takeRegisters(many_registers);
                 const group = thread / group_threads - 1;
                 while (index < tiles) : (index += step) {
-                    const tile = tile_order.tileOf(index % (count_m * count_n), count_m, count_n);
+                    const tile = tile_order.tileOf(v.strip, index % (count_m * count_n), count_m, count_n);
                     const first_m = (tile.m * v.cluster + block) * v.tile_m + group * v.part_m;
                     const source: u64 = index / (count_m * count_n);
                     multiply(&memory, &place, group, depth);
                     const result: Result(v) = .init(c + source * stride_c, bias, m, n, ldc, alpha, beta);
-                    store(&result, thread % group_threads, first_m, tile.n * v.tile_n);
+                    if (v.is_gathered and result.beta == 0) {
+                        storeGathered(&result, &memory, group, thread % group_threads, first_m, tile.n * v.tile_n);
+                    } else {
+                        store(&result, thread % group_threads, first_m, tile.n * v.tile_n);
+                    }
                 }
             }
             // A block that other blocks still write to or signal must not end.
@@ -158,8 +163,13 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                 return self.base + v.stages * bytes_a + stage * bytes_b;
             }
 
+            /// Two buffers for each warp group that multiplies, where results are gathered.
+            inline fn results(self: *const Memory, group: u32, buffer: u32) u32 {
+                return self.base + v.stages * (bytes_a + bytes_b) + (group * 2 + buffer) * gather_bytes;
+            }
+
             inline fn full(self: *const Memory, stage: u32) u32 {
-                return self.base + v.stages * (bytes_a + bytes_b) + stage * 8;
+                return self.base + v.stages * (bytes_a + bytes_b) + (if (v.is_gathered) multipliers * 2 * gather_bytes else 0) + stage * 8;
             }
 
             inline fn empty(self: *const Memory, stage: u32) u32 {
@@ -202,7 +212,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             var previous: u32 = 0;
             var i: u32 = 0;
             while (i < depth) : (i += 1) {
-                hopper.wait("cta", memory.full(place.stage), place.parity);
+                hopper.wait(memory.full(place.stage), place.parity);
                 const a = hopper.describe(majors[0], block_bytes, memory.a(place.stage) + group * v.part_m * hopper.swizzle_bytes);
                 const b = hopper.describe(majors[1], block_bytes, memory.b(place.stage));
                 Sums.fence();
@@ -242,6 +252,47 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                     inline for (0..2) |half| {
                         const sums = .{ Sums.get(repeat, i * 4 + half * 2), Sums.get(repeat, i * 4 + half * 2 + 1) };
                         result.store(2, row + @as(u32, repeat) * rows + @as(u32, half) * 8, column + @as(u32, i) * 8, sums);
+                    }
+                }
+            }
+        }
+
+        /// Writes slices of 128 bytes of each row to block memory, where the warp group reads them line by line. Chunks of 16 bytes are swizzled
+        /// as operands are. A slice has one of two buffers; the group meets once for each.
+        inline fn storeGathered(result: *const Result(v), memory: *const Memory, group: u32, thread: u32, first_m: u32, first_n: u32) void {
+            const chunk = 16 / @sizeOf(Output);
+            const slice = hopper.swizzle_bytes / @sizeOf(Output);
+            const Chunk = @Vector(chunk, Output);
+            const Pair = @Vector(2, Output);
+            const row = thread / 32 * 16 + thread % 32 / 4;
+            const column = thread % 4 * 2;
+            inline for (0..repeats) |repeat_index| {
+                const repeat: u32 = repeat_index;
+                inline for (0..v.tile_n / slice) |part_index| {
+                    const part: u32 = part_index;
+                    const buffer = memory.results(group, (repeat * (v.tile_n / slice) + part) % 2);
+                    inline for (0..slice / 8) |index| {
+                        const i: u32 = index;
+                        inline for (0..2) |half_index| {
+                            const half: u32 = half_index;
+                            const register = (part * (slice / 8) + i) * 4 + half * 2;
+                            const from = first_n + part * slice + i * 8 + column;
+                            const pair: Pair = result.finishPair(from, .{ Sums.get(repeat, register), Sums.get(repeat, register + 1) });
+                            const line = row + half * 8;
+                            const place = i * 8 + column;
+                            const at = buffer + line * hopper.swizzle_bytes + ((place / chunk) ^ (line & 7)) * 16 + place % chunk * @sizeOf(Output);
+                            const target: *align(@sizeOf(Pair)) addrspace(.shared) Pair = @ptrFromInt(at);
+                            target.* = pair;
+                        }
+                    }
+                    hopper.groupSync(1 + group);
+                    inline for (0..rows * 8 / group_threads) |i| {
+                        const line = thread / 8 + @as(u32, i) * (group_threads / 8);
+                        const number = thread % 8;
+                        const at_row = first_m + repeat * rows + line;
+                        const at_column = first_n + part * slice + number * chunk;
+                        const from: *align(16) addrspace(.shared) const Chunk = @ptrFromInt(buffer + line * hopper.swizzle_bytes + (number ^ (line & 7)) * 16);
+                        result.storeWhole(chunk, at_row, at_column, from.*);
                     }
                 }
             }

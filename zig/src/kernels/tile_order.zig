@@ -3,13 +3,12 @@
 
 pub const Tile = struct { m: u32, n: u32 };
 
-/// Rows of tiles in a strip: with 132 units and tiles of 128 x 256 a wave of blocks then covers about as many rows as columns of the product.
-const strip_rows = 16;
-
-pub inline fn tileOf(index: u32, count_m: u32, count_n: u32) Tile {
-    const strip = index / (strip_rows * count_n);
-    const inside = index % (strip_rows * count_n);
-    const first = strip * strip_rows;
-    const rows = @min(count_m - first, strip_rows);
+/// `strip` is the number of rows of tiles in a strip: with 132 units and tiles of 128 x 256, 16 make a wave of blocks cover about as many rows
+/// as columns of the product.
+pub inline fn tileOf(comptime strip: u32, index: u32, count_m: u32, count_n: u32) Tile {
+    const number = index / (strip * count_n);
+    const inside = index % (strip * count_n);
+    const first = number * strip;
+    const rows = @min(count_m - first, strip);
     return .{ .m = first + inside % rows, .n = inside / rows };
 }

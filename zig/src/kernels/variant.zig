@@ -73,6 +73,10 @@ pub const Matmul = struct {
     stages: u32 = 2,
     /// Blocks of a cluster that share the second operand (sm_90).
     cluster: u32 = 1,
+    /// Rows of tiles that are numbered together (tile_order.zig).
+    strip: u32 = 16,
+    /// Results pass through block memory on their way out, so that whole lines are written (wgmma).
+    is_gathered: bool = false,
     threads: u32,
     epilogue: Epilogue = .{},
 };
