@@ -401,6 +401,23 @@ pub enum Item {
         span: Span,
     },
     Template(Box<Template>),
+    Namespace {
+        path: Vec<Symbol>,
+        /// Its names can be used around it: it is inline or has no name.
+        is_open: bool,
+        items: Vec<Item>,
+    },
+    /// `namespace name = target;`
+    NamespaceAlias {
+        name: Symbol,
+        target: Vec<Symbol>,
+    },
+    UsingNamespace(Vec<Symbol>),
+    /// `using a::name;`
+    Using {
+        name: Symbol,
+        target: Symbol,
+    },
     /// `template __global__ void f<float>(float*);` and kernels asked for by name.
     Instantiate {
         name: Symbol,

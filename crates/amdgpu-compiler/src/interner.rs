@@ -122,7 +122,7 @@ words! {
     PRINT_LONG "__agpu_print_long" PRINT_DOUBLE "__agpu_print_double" PRINT_STRING "__agpu_print_string"
     STRING_BYTES "__agpu_string_bytes" PRINT_END "__agpu_print_end"
 
-    X "x" Y "y" Z "z" STD "std" PUBLIC "public" PRIVATE "private"
+    X "x" Y "y" Z "z" STD "std" COOPERATIVE_GROUPS "cooperative_groups" PUBLIC "public" PRIVATE "private"
     DEFINE "define" UNDEF "undef" IFDEF "ifdef" IFNDEF "ifndef" ELIF "elif" ELIFDEF "elifdef" ELIFNDEF "elifndef"
     ENDIF "endif" INCLUDE "include" PRAGMA "pragma" ERROR "error" WARNING "warning" LINE "line"
     DEFINED "defined" VA_ARGS "__VA_ARGS__" FILE_MACRO "__FILE__" LINE_MACRO "__LINE__" COUNTER_MACRO "__COUNTER__"

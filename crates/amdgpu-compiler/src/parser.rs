@@ -10,6 +10,7 @@ mod lambdas;
 pub mod literals;
 mod loop_hints;
 mod members;
+mod namespaces;
 mod packs;
 mod specifiers;
 mod statements;
@@ -17,7 +18,7 @@ mod templates;
 
 use crate::ast::{Expr, Item};
 use crate::diagnostics::Diagnostics;
-use crate::hashing::WordSet;
+use crate::hashing::{WordMap, WordSet};
 use crate::interner::{Interner, Symbol, words};
 use crate::preprocessor::Pragma;
 use crate::source::{SourceMap, Span};
@@ -47,6 +48,17 @@ pub struct Program {
     pub items: Vec<Item>,
     /// Functions and variables of the host part, which was skipped.
     pub host_names: WordSet<Symbol>,
+    /// What names with namespaces before them mean.
+    pub qualified_names: WordMap<Symbol, QualifiedName>,
+}
+
+/// `a::b::name`, which is one name to the syntax tree.
+#[derive(Clone, Debug)]
+pub struct QualifiedName {
+    pub path: Vec<Symbol>,
+    /// It begins with `::`.
+    pub is_absolute: bool,
+    pub name: Symbol,
 }
 
 /// A change of the names that stand for types or templates.
@@ -59,6 +71,7 @@ enum NameChange {
 }
 
 /// The parser of one token list.
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 pub struct Parser<'a> {
     tokens: &'a [Token],
     next: usize,
@@ -74,8 +87,13 @@ pub struct Parser<'a> {
     type_changes: Vec<(Symbol, NameChange)>,
     /// Names of templates, which a `<` makes into instances.
     template_names: WordSet<Symbol>,
-    /// Names of namespaces, which are transparent: `name::` is passed over.
+    /// Names of namespaces, also of other namespaces inside of them.
     namespaces: WordSet<Symbol>,
+    /// Those of the library and of C++, whose names are not kept apart.
+    transparent_namespaces: WordSet<Symbol>,
+    /// The source has namespaces of its own.
+    has_namespaces: bool,
+    qualified_names: WordMap<Symbol, QualifiedName>,
     /// What is left of a `>>` whose first `>` closed template arguments, and its place.
     split: Option<(usize, Token)>,
     /// Inside of template arguments, where `>` is not an operator.
@@ -131,6 +149,9 @@ impl<'a> Parser<'a> {
             type_changes: Vec::new(),
             template_names: names.templates,
             namespaces: WordSet::from_iter([words::STD]),
+            transparent_namespaces: WordSet::from_iter([words::STD, words::COOPERATIVE_GROUPS]),
+            has_namespaces: false,
+            qualified_names: WordMap::default(),
             split: None,
             angle_closes: false,
             depth: 0,
@@ -167,6 +188,7 @@ impl<'a> Parser<'a> {
             Program {
                 items,
                 host_names: self.host_names,
+                qualified_names: self.qualified_names,
             },
             TypeNames {
                 types: self.type_names,

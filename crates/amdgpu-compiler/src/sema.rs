@@ -24,6 +24,7 @@ mod lists;
 mod loop_hints;
 mod members;
 mod messages;
+mod namespaces;
 mod operators;
 mod packs;
 mod ranges;
@@ -49,6 +50,7 @@ use crate::parser;
 use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
 use instances::Origin;
+use namespaces::{NamespaceId, Namespaces};
 use scope::Scopes;
 
 /// What a name stands for.
@@ -78,6 +80,8 @@ enum Entity {
     },
     /// A variable around the lambda that it does not capture.
     NotCaptured,
+    /// Where names are looked for, under a word that no name can have.
+    Namespace(namespaces::NamespaceId),
 }
 
 /// What is bound around the body of a function, beside what the source declares outside of functions.
@@ -173,6 +177,8 @@ pub struct Sema<'a> {
     current: Current,
     host_names: &'a WordSet<Symbol>,
     enum_values: WordMap<(TypeId, Symbol), (Constant, TypeId)>,
+    /// Of structs and enums that are declared in one.
+    namespaces_of_types: WordMap<TypeId, NamespaceId>,
     declared_structs: WordSet<TypeId>,
     in_library: bool,
     /// Names of the library that the source has not made its own.
@@ -211,7 +217,10 @@ impl<'a> Sema<'a> {
             interner,
             diagnostics,
             types: TypeTable::new(),
-            scopes: Scopes::new(interner.len()),
+            scopes: Scopes::new(
+                interner.len(),
+                Namespaces::new(program.qualified_names.clone()),
+            ),
             overloads: Vec::new(),
             signatures: Vec::new(),
             checked: WordMap::default(),
@@ -220,6 +229,7 @@ impl<'a> Sema<'a> {
             current: Current::default(),
             host_names: &program.host_names,
             enum_values: WordMap::default(),
+            namespaces_of_types: WordMap::default(),
             declared_structs: WordSet::default(),
             in_library: true,
             library_names: WordSet::default(),
@@ -287,6 +297,9 @@ impl<'a> Sema<'a> {
     }
 
     fn item(&mut self, item: &'a ast::Item) {
+        if self.namespace_item(item) {
+            return;
+        }
         match item {
             ast::Item::Function(function) => self.declare_function(function),
             ast::Item::Variable(variable) => self.file_variable(variable),
@@ -317,6 +330,7 @@ impl<'a> Sema<'a> {
     }
 
     fn is_of_host(&self, name: Symbol) -> bool {
+        let name = self.scopes.spaces.plain(name);
         self.host_names.contains(&name) || self.host_constants.contains(&name)
     }
 

@@ -47,8 +47,9 @@ impl Parser<'_> {
             if let Some(name) = declared.name {
                 self.name_function(name);
             }
+            let path = specifiers.qualifier.clone();
             let function = self.function(specifiers, declared)?;
-            items.push(Item::Function(function));
+            items.extend(self.inside(path, vec![Item::Function(function)]));
             return Ok(());
         }
         if specifiers.is_kernel {
@@ -60,7 +61,8 @@ impl Parser<'_> {
         }
         let variables = self.variables(&specifiers, declared)?;
         self.expect(TokenKind::Semicolon, "after the declaration")?;
-        items.extend(variables.into_iter().map(Item::Variable));
+        let variables = variables.into_iter().map(Item::Variable).collect();
+        items.extend(self.inside(specifiers.qualifier, variables));
         Ok(())
     }
 
@@ -126,6 +128,9 @@ impl Parser<'_> {
     /// Whether a declaration starts here, and not an expression.
     pub(super) fn at_type(&self) -> bool {
         let token = self.peek();
+        if token.kind == TokenKind::ColonColon {
+            return self.is_type_name_at(1 + self.namespace_prefix(1));
+        }
         if token.kind != TokenKind::Identifier {
             return false;
         }

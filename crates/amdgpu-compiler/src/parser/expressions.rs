@@ -447,7 +447,9 @@ impl Parser<'_> {
             TokenKind::LeftBracket => self.lambda(),
             TokenKind::ColonColon => {
                 self.bump();
-                self.primary()
+                let mut value = self.nested(Self::primary)?;
+                self.qualify(&mut value, &[], true);
+                Ok(value)
             }
             TokenKind::TripleLess => self.refuse(span, "a kernel launch from device code", None),
             TokenKind::Identifier => self.name(),
@@ -525,9 +527,10 @@ impl Parser<'_> {
             }
             words::TYPENAME | words::DECLTYPE => return self.construct(span),
             _ if self.namespace_prefix(0) > 0 => {
-                self.bump();
-                self.bump();
-                return self.name();
+                let path = self.qualifier();
+                let mut value = self.name()?;
+                self.qualify(&mut value, &path, false);
+                return Ok(value);
             }
             _ => {}
         }

@@ -49,28 +49,13 @@ impl Parser<'_> {
                     self.top_level(items)
                 }
             }
-            words::NAMESPACE => {
-                self.bump();
-                while matches!(self.kind(), TokenKind::Identifier | TokenKind::ColonColon) {
-                    let token = self.bump();
-                    if token.kind == TokenKind::Identifier
-                        && !self.type_names.contains(&token.symbol)
-                    {
-                        self.namespaces.insert(token.symbol);
-                    }
-                }
-                if self.accept(TokenKind::Equal) {
-                    self.skip_declaration();
-                    return Ok(());
-                }
-                self.scope(items)
-            }
+            words::NAMESPACE => self.namespace(items),
+            words::INLINE if self.peek_at(1).is_word(words::NAMESPACE) => self.namespace(items),
             words::USING
                 if self.peek_at(1).is_word(words::NAMESPACE)
                     || self.peek_at(2).kind != TokenKind::Equal =>
             {
-                self.skip_declaration();
-                Ok(())
+                self.using(items)
             }
             words::TEMPLATE => self.template(items),
             words::INSTANTIATE => self.requested_instance(items),
@@ -88,8 +73,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `{ … }` of a namespace or `extern "C"`: its declarations belong to the program.
-    fn scope(&mut self, items: &mut Vec<Item>) -> Parse<()> {
+    /// `{ … }` of a namespace or `extern "C"`.
+    pub(super) fn scope(&mut self, items: &mut Vec<Item>) -> Parse<()> {
         let open = self.expect(TokenKind::LeftBrace, "here")?;
         self.nested(|parser| {
             while !matches!(parser.kind(), TokenKind::RightBrace | TokenKind::Eof) {

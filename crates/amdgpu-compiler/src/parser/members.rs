@@ -402,11 +402,9 @@ impl Parser<'_> {
             return Ok(initialisers);
         }
         loop {
-            while self.namespace_prefix(0) > 0 {
-                self.bump();
-                self.bump();
-            }
-            let name = self.expect(TokenKind::Identifier, "as the name of a field")?;
+            let path = self.qualifier();
+            let mut name = self.expect(TokenKind::Identifier, "as the name of a field")?;
+            name.symbol = self.qualified(&path, false, name.symbol);
             let arguments = if self.at(TokenKind::Less) {
                 Some(self.template_arguments()?)
             } else {

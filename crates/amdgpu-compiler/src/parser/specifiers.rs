@@ -23,6 +23,8 @@ pub(super) struct Specifiers {
     pub align: Option<Expr>,
     pub is_shared: bool,
     pub is_explicit: bool,
+    /// Namespaces before the name that is declared.
+    pub qualifier: Vec<Symbol>,
 }
 
 /// Counts of the words that make up a scalar type.
@@ -42,12 +44,18 @@ impl Parser<'_> {
         let (mut is_const, mut is_volatile) = (false, false);
         let mut has_typename = false;
         let mut named: Option<TypeKind> = None;
+        let (mut qualifier, mut is_absolute) = (Vec::new(), false);
         let start = self.peek().site;
         let mut end = start;
         loop {
             let token = *self.peek();
             if self.at_attribute() {
                 self.skip_attributes()?;
+                continue;
+            }
+            if token.kind == TokenKind::ColonColon && named.is_none() && !scalar.is_used() {
+                self.bump();
+                is_absolute = true;
                 continue;
             }
             if token.kind != TokenKind::Identifier {
@@ -149,8 +157,7 @@ impl Parser<'_> {
                     continue;
                 }
                 _ if self.namespace_prefix(0) > 0 => {
-                    self.bump();
-                    self.bump();
+                    qualifier = self.qualifier();
                     continue;
                 }
                 symbol => {
@@ -194,7 +201,8 @@ impl Parser<'_> {
                         }
                         break;
                     }
-                    let ty = self.named_type(has_typename)?;
+                    let mut ty = self.named_type(has_typename)?;
+                    self.qualify_type(&mut ty.kind, &std::mem::take(&mut qualifier), is_absolute);
                     named = Some(ty.kind);
                     end = self.previous_span();
                     continue;
@@ -224,6 +232,7 @@ impl Parser<'_> {
             },
             (None, false) => None,
         };
+        specifiers.qualifier = qualifier;
         specifiers.ty = kind.map(|kind| TypeExpr {
             kind,
             is_const,

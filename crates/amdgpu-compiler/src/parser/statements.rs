@@ -173,9 +173,18 @@ impl Parser<'_> {
                 let item = self.alias()?;
                 done(StmtKind::Item(Box::new(item)))
             }
-            words::USING => {
-                self.skip_to_statement_end();
-                done(StmtKind::Empty)
+            words::USING | words::NAMESPACE => {
+                let mut items = Vec::new();
+                if token.symbol == words::USING {
+                    self.using(&mut items)?;
+                } else {
+                    self.namespace(&mut items)?;
+                }
+                let statements = items.into_iter().map(|item| Stmt {
+                    kind: StmtKind::Item(Box::new(item)),
+                    span,
+                });
+                done(StmtKind::Sequence(statements.collect()))
             }
             words::GOTO => self.refuse(span, "goto", Some("use loops, break and flags")),
             words::ASM | words::ASM2 => self.refuse(span, "inline assembly", None),

@@ -419,7 +419,12 @@ impl Parser<'_> {
     fn instantiation(&mut self, items: &mut Vec<Item>) -> Parse<()> {
         self.bump();
         let mut names_host = false;
+        let mut path = Vec::new();
         while !self.at_template_name(0) {
+            if self.namespace_prefix(0) > 0 {
+                path = self.qualifier();
+                continue;
+            }
             match self.kind() {
                 TokenKind::Semicolon if names_host => {
                     // An instance of a template of the host.
@@ -444,7 +449,13 @@ impl Parser<'_> {
                 }
             }
         }
+        let first = items.len();
         self.request(None, items)?;
+        for item in &mut items[first..] {
+            if let Item::Instantiate { name, .. } = item {
+                *name = self.qualified(&path, false, *name);
+            }
+        }
         if self.at(TokenKind::LeftParen) {
             self.skip_parens()?;
         }
@@ -471,6 +482,9 @@ impl Parser<'_> {
     /// What `name_expressions` of the options become: `__agpu_instantiate "text" name<arguments>;`.
     pub(super) fn requested_instance(&mut self, items: &mut Vec<Item>) -> Parse<()> {
         self.bump();
+        let start = self.peek().span;
+        self.accept(TokenKind::ColonColon);
+        let path = self.qualifier();
         while self.accept(TokenKind::ColonColon)
             || self.at(TokenKind::Identifier) && self.peek_at(1).kind == TokenKind::ColonColon
         {
@@ -478,7 +492,6 @@ impl Parser<'_> {
                 self.bump();
             }
         }
-        let start = self.peek().span;
         let name = *self.peek();
         if !self.at_template_name(0) {
             let shown = self.shown(&name);
@@ -492,8 +505,12 @@ impl Parser<'_> {
         self.request(Some(String::new()), &mut inner)?;
         let text = self.sources.text(start.to(self.previous_span())).to_owned();
         for item in &mut inner {
-            if let Item::Instantiate { expression, .. } = item {
+            if let Item::Instantiate {
+                expression, name, ..
+            } = item
+            {
                 *expression = Some(text.clone());
+                *name = self.qualified(&path, false, *name);
             }
         }
         items.append(&mut inner);

@@ -39,7 +39,14 @@ impl<'a> Sema<'a> {
         }
         let mut written = None;
         let name = match &function.kind {
-            A::Name(name) | A::Scoped(_, name) => *name,
+            A::Name(name) => *name,
+            A::Scoped(scope, name) => {
+                if !self.is_in_scope(*scope, *name, span) {
+                    self.check_arguments(arguments);
+                    return Checked::Value(Self::bad(span));
+                }
+                *name
+            }
             A::TemplateName(name, given) => {
                 written = Some(self.written_arguments(given));
                 *name
@@ -53,6 +60,7 @@ impl<'a> Sema<'a> {
                 return self.call_object(object, arguments, span);
             }
         };
+        let name = self.plain_name(name);
         match self.scopes.find(name).cloned() {
             Some(Entity::Member(owner)) if self.has_method(owner, name) => {
                 return self.own_call(owner, name, written.as_deref(), arguments, span);
@@ -81,8 +89,14 @@ impl<'a> Sema<'a> {
             }
             None => None,
         };
-        if let Some(set) = set {
-            return self.resolve_call(name, &[set], written.as_deref(), checked, span);
+        let sets = if self.scopes.spaces.is_trivial() {
+            set.into_iter().collect()
+        } else {
+            let types: Vec<_> = checked.iter().map(type_of).collect();
+            self.more_functions(name, set, &types)
+        };
+        if !sets.is_empty() {
+            return self.resolve_call(name, &sets, written.as_deref(), checked, span);
         }
         if matches!(name, words::FORWARD | words::MOVE) && checked.len() == 1 {
             // Without destructors there is nothing to move out of.
@@ -113,7 +127,8 @@ impl<'a> Sema<'a> {
             );
         } else {
             let hint = self
-                .similar_name(text)
+                .name_elsewhere(name)
+                .or_else(|| self.similar_name(text))
                 .map(|similar| format!("did you mean '{similar}'?"));
             self.error_hint(
                 span,

@@ -317,7 +317,7 @@ impl<'a> Sema<'a> {
                 self.error(span, "a type cannot stand here; a value is needed");
                 Checked::Value(Self::bad(span))
             }
-            None => {
+            None | Some(Entity::Namespace(_)) => {
                 if let Some(kind) = special_kind(name) {
                     return Checked::Value(self.special_vector(kind, span));
                 }
@@ -380,7 +380,8 @@ impl<'a> Sema<'a> {
             return;
         }
         let hint = self
-            .similar_name(&text)
+            .name_elsewhere(name)
+            .or_else(|| self.similar_name(&text))
             .map(|similar| format!("did you mean '{similar}'?"));
         self.error_hint(
             span,
@@ -411,7 +412,9 @@ impl<'a> Sema<'a> {
         if let Some(Entity::Type(ty)) = self.scopes.find(scope).cloned() {
             return self.type_member(ty, name, span);
         }
-        // Namespaces are transparent: their contents belong to the program.
+        if !self.is_in_scope(scope, name, span) {
+            return Checked::Value(Self::bad(span));
+        }
         self.name(name, span)
     }
 

@@ -30,6 +30,12 @@ impl<'a> Sema<'a> {
         }
         let mut signature = self.signature_of(function, None);
         signature.environment = self.snapshot();
+        if function.is_kernel {
+            let full = self.declared_text(function.name);
+            if full != self.text(function.name) {
+                signature.aliases.push(full);
+            }
+        }
         if let Some(set) = self.global_set(function.name, function.span) {
             self.add_to_set(set, signature, function);
         }
@@ -120,10 +126,12 @@ impl<'a> Sema<'a> {
         name: crate::interner::Symbol,
         span: Span,
     ) -> Option<usize> {
+        let space = self.scopes.namespace();
         let detached = self.scopes.detach();
-        let set = match self.scopes.find(name) {
+        let outer = self.scopes.set_namespace(space);
+        let set = match self.scopes.find_here(name) {
             Some(Entity::Functions(set)) => Some(*set),
-            Some(_) if !self.library_names.remove(&name) => {
+            Some(_) if space != super::namespaces::GLOBAL || !self.library_names.remove(&name) => {
                 let text = self.text(name);
                 self.error(
                     span,
@@ -138,6 +146,7 @@ impl<'a> Sema<'a> {
                 Some(set)
             }
         };
+        self.scopes.set_namespace(outer);
         self.scopes.attach(detached);
         set
     }
@@ -160,14 +169,19 @@ impl<'a> Sema<'a> {
         let has_kernel = self.overloads[set]
             .iter()
             .any(|other| self.signatures[other.0 as usize].is_kernel);
-        if !self.overloads[set].is_empty()
+        let is_taken = !self.overloads[set].is_empty()
             && (function.is_kernel || has_kernel)
-            && !self.is_library_set(set)
-        {
+            && !self.is_library_set(set);
+        let is_elsewhere = function.is_kernel
+            && self
+                .signatures
+                .iter()
+                .any(|other| other.is_kernel && other.name == function.name);
+        if is_taken || is_elsewhere {
             self.error_hint(
                 function.span,
                 format!("two kernels named '{text}'"),
-                "kernels are found by name, so each needs its own",
+                "kernels are found by name, whatever namespace they are in, so each needs its own",
             );
             return;
         }

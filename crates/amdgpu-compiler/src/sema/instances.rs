@@ -203,12 +203,14 @@ impl Sema<'_> {
         work: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let detached = self.scopes.detach();
+        let outer = self.scopes.set_namespace(super::namespaces::GLOBAL);
         self.count_moved(detached.len());
         let current = std::mem::take(&mut self.current);
         let unknown_names = std::mem::take(&mut self.unknown_names);
         let result = self.within(origin, work);
         self.unknown_names = unknown_names;
         self.current = current;
+        self.scopes.set_namespace(outer);
         self.scopes.attach(detached);
         result
     }

@@ -25,7 +25,7 @@ impl<'a> Sema<'a> {
         let kept = self.captured(lambda, span);
         let ty = self.new_struct("lambda".to_owned());
         self.fill_lambda(ty, &kept);
-        let mut environment = Vec::new();
+        let mut environment = self.scopes.namespace_bindings();
         for &name in &lambda.all_names {
             if let Some(entity) = self.scopes.find_inner(name).cloned() {
                 environment.push((name, self.seen_from_inside(entity)));

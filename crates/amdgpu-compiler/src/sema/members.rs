@@ -53,7 +53,9 @@ impl<'a> Sema<'a> {
             align: 1,
             is_union: false,
         });
-        self.types.intern(Type::Struct(index))
+        let id = self.types.intern(Type::Struct(index));
+        self.remember_namespace(id);
+        id
     }
 
     /// The parts of a struct. Types and constants come first, since fields may use them; then functions.

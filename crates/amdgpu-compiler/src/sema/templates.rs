@@ -86,7 +86,11 @@ impl<'a> Sema<'a> {
     }
 
     fn declare_type_template(&mut self, template: &'a ast::Template, name: Symbol) {
-        let existing = match self.scopes.find(name) {
+        let known = match &template.specialisation {
+            Some(_) => self.scopes.find(name),
+            None => self.scopes.find_here(name),
+        };
+        let existing = match known {
             Some(Entity::TypeTemplate(index)) => Some(*index),
             _ => None,
         };
@@ -388,7 +392,7 @@ impl<'a> Sema<'a> {
         if let Some(&known) = self.instances.types.get(&key) {
             return known;
         }
-        let text = self.instance_text(self.text(name), &key.1);
+        let text = self.instance_text(&self.shown_name(name, &environment), &key.1);
         let Some(origin) = self.new_origin(&text, span) else {
             return TypeTable::ERROR;
         };
@@ -541,7 +545,11 @@ impl<'a> Sema<'a> {
             .map(Some)
             .collect();
         let text = self.text(name);
-        let Some(&Entity::Functions(set)) = self.scopes.find(name) else {
+        let found = match self.scopes.find(name) {
+            Some(&Entity::Functions(set)) => Some(set),
+            _ => expression.and_then(|_| self.only_functions(name)),
+        };
+        let Some(set) = found else {
             self.error(span, format!("there is no template '{text}'"));
             return;
         };

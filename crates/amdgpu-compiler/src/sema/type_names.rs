@@ -9,6 +9,9 @@ use crate::types::{EnumId, EnumType, MAX_OBJECT_BYTES, ScalarType, Type, TypeId,
 
 impl<'a> Sema<'a> {
     pub(super) fn type_item(&mut self, item: &'a ast::Item) {
+        if self.namespace_item(item) {
+            return;
+        }
         match item {
             ast::Item::Struct(structure) => self.structure(structure),
             ast::Item::Enum(enumeration) => self.enumeration(enumeration),
@@ -30,7 +33,7 @@ impl<'a> Sema<'a> {
                 None => self.not_constant(condition.span, "the condition of static_assert"),
             },
             ast::Item::Template(template) => self.declare_template(template, None),
-            ast::Item::Function(_) | ast::Item::Variable(_) | ast::Item::Instantiate { .. } => {}
+            _ => {}
         }
     }
 
@@ -68,10 +71,15 @@ impl<'a> Sema<'a> {
                 }
                 _ => {
                     let text = self.text(*name);
+                    let elsewhere = self
+                        .name_elsewhere(*name)
+                        .map(|elsewhere| format!("did you mean '{elsewhere}'?"));
                     self.error_hint(
                         ty.span,
                         format!("unknown type '{text}'"),
-                        "declare it before this line",
+                        elsewhere
+                            .as_deref()
+                            .unwrap_or("declare it before this line"),
                     );
                     TypeTable::ERROR
                 }
@@ -199,12 +207,12 @@ impl<'a> Sema<'a> {
     }
 
     fn structure(&mut self, structure: &'a ast::Struct) {
-        let name = self.text(structure.name).to_owned();
-        let known = match self.scopes.find(structure.name) {
+        let known = match self.scopes.find_here(structure.name) {
             Some(Entity::Type(id)) if self.declared_structs.contains(id) => Some(*id),
             _ => None,
         };
         let id = known.unwrap_or_else(|| {
+            let name = self.declared_text(structure.name);
             let id = self.new_struct(name);
             self.declared_structs.insert(id);
             self.scopes.bind(structure.name, Entity::Type(id));
@@ -231,7 +239,7 @@ impl<'a> Sema<'a> {
         };
         let name = enumeration
             .name
-            .map_or_else(String::new, |name| self.text(name).to_owned());
+            .map_or_else(String::new, |name| self.declared_text(name));
         let index = EnumId(self.types.enums.len() as u32);
         self.types.enums.push(EnumType {
             name,
@@ -239,6 +247,7 @@ impl<'a> Sema<'a> {
             is_scoped: enumeration.is_scoped,
         });
         let id = self.types.intern(Type::Enum(index));
+        self.remember_namespace(id);
         if let Some(name) = enumeration.name {
             self.bind_type(name, Entity::Type(id), enumeration.span);
         }
