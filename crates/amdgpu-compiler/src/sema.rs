@@ -11,6 +11,7 @@ mod constants;
 mod constructors;
 mod conversions;
 mod cooperation;
+mod copies;
 mod deduction;
 mod destructors;
 mod evaluation;
@@ -137,6 +138,8 @@ struct ParameterType {
 #[derive(Debug, Default)]
 struct Current {
     locals: Vec<hir::Local>,
+    /// How many of them are parameters.
+    parameters: usize,
     return_type: Option<TypeId>,
     loops: usize,
     switches: usize,
@@ -196,6 +199,7 @@ pub struct Sema<'a> {
     unevaluated: u32,
     instances: instances::Instances,
     members: members::Members<'a>,
+    copies: copies::Copies,
     started: WordSet<FunctionId>,
     origin: Option<Rc<Origin>>,
     /// Where the stack of this thread was when checking began.
@@ -242,6 +246,7 @@ impl<'a> Sema<'a> {
             unevaluated: 0,
             instances: instances::Instances::default(),
             members: members::Members::default(),
+            copies: copies::Copies::default(),
             started: WordSet::default(),
             origin: None,
             stack_start: instances::stack_position(),

@@ -99,11 +99,13 @@ impl<'a> Sema<'a> {
             return self.resolve_call(name, &sets, written.as_deref(), checked, span);
         }
         if matches!(name, words::FORWARD | words::MOVE) && checked.len() == 1 {
-            // Without destructors there is nothing to move out of.
-            return checked
-                .into_iter()
-                .next()
-                .unwrap_or(Checked::Value(Self::bad(span)));
+            let Some(moved) = checked.into_iter().next() else {
+                return Checked::Value(Self::bad(span));
+            };
+            if name == words::MOVE {
+                self.refuse_move(&moved, span);
+            }
+            return moved;
         }
         if text == "__ldg" && checked.len() == 1 {
             return self.load_global(checked, span);
@@ -316,8 +318,7 @@ impl<'a> Sema<'a> {
     /// Whether a function can be called with one argument.
     pub(super) fn takes_one(&self, function: FunctionId) -> bool {
         let signature = &self.signatures[function.0 as usize];
-        let count = signature.parameters.len();
-        count > 0 && count <= default_count(signature) + 1
+        can_take_one(signature)
     }
 
     fn argument_fit(&mut self, argument: &Checked, parameter: ParameterType) -> Option<Fit> {
@@ -516,6 +517,12 @@ impl<'a> Sema<'a> {
             span,
         }
     }
+}
+
+/// Whether one argument is enough, and more need not be given.
+pub(super) fn can_take_one(signature: &super::Signature<'_>) -> bool {
+    let count = signature.parameters.len();
+    count > 0 && count <= default_count(signature) + 1
 }
 
 /// Parameters that have a default argument.

@@ -54,6 +54,10 @@ impl Sema<'_> {
             }
         } else {
             let ty = place.ty;
+            let place = match self.copied(place) {
+                Ok(copy) => return copy,
+                Err(place) => place,
+            };
             if let PlaceKind::Local(local) = place.kind {
                 let local = &self.current.locals[local.0 as usize];
                 match local.constant {
@@ -230,6 +234,9 @@ impl Sema<'_> {
                     }),
                 },
             };
+            if self.copies_by_call(whole.ty) {
+                return self.base_of_copy(whole, to);
+            }
             let base = self.as_base(whole, to);
             return self.load(base);
         }

@@ -155,11 +155,9 @@ impl<'a> Sema<'a> {
             } => self.step(object, *is_increment, *is_prefix, span),
             A::Binary(operation, left, right) => self.binary(*operation, left, right, span),
             A::Assign(operation, target, source) => self.assign(*operation, target, source, span),
-            A::Conditional(condition, yes, no) => {
-                Checked::Value(self.conditional(condition, yes, no, span))
-            }
+            A::Conditional(condition, yes, no) => self.choice(condition, yes, no, span),
             A::Comma(first, second) => {
-                let first = self.value(first);
+                let first = self.discarded(first);
                 let second = self.value(second);
                 let ty = second.ty;
                 value(ExprKind::Comma(Box::new(first), Box::new(second)), ty)

@@ -407,6 +407,7 @@ impl<'a> Sema<'a> {
             }
             parameters.push(Parameter { local, is_restrict });
         }
+        self.current.parameters = self.current.locals.len();
         if signature.role == ast::Role::Constructor {
             self.constructor_start(function, &mut start);
         }

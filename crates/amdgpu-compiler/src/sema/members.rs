@@ -182,6 +182,7 @@ impl<'a> Sema<'a> {
             } else {
                 format!("{owner_text}::{}", self.text(function.name))
             });
+            self.note_copy(owner, &signature);
             Some(self.member_set(owner, function.name, function.role))
         };
         if let Some(set) = set {
@@ -212,6 +213,11 @@ impl<'a> Sema<'a> {
 
     pub(super) fn has_own_method(&self, owner: TypeId, name: Symbol) -> bool {
         self.members.functions.contains_key(&(owner, name))
+    }
+
+    pub(super) fn has_method_template(&self, owner: TypeId, name: Symbol) -> bool {
+        let set = self.members.functions.get(&(owner, name));
+        set.is_some_and(|set| self.templates_of.contains_key(set))
     }
 
     pub(super) fn method_names(&self, owner: TypeId) -> Vec<Symbol> {

@@ -365,11 +365,25 @@ impl<'a> Sema<'a> {
                 }
                 (_, Some(place)) if self.has_method(place.ty, words::OPERATOR_ASSIGN) => {
                     let source = self.check_expr(source);
+                    let ty = place.ty;
+                    if super::calls::type_of(&source) == ty && !self.assigns_itself(ty) {
+                        let value = self.assigned(source, ty, span);
+                        return Checked::Value(Expr {
+                            kind: ExprKind::Assign(Box::new(place.clone()), Box::new(value)),
+                            ty,
+                            span,
+                        });
+                    }
                     let operands = vec![Checked::Place(place.clone()), source];
                     return match self.operator_call(words::OPERATOR_ASSIGN, operands, span) {
                         Ok(result) => result,
                         Err(_) => Checked::Value(Self::bad(span)),
                     };
+                }
+                (_, Some(place)) => {
+                    let ty = place.ty;
+                    let source = self.check_expr(source);
+                    self.assigned(source, ty, span)
                 }
                 _ => self.value(source),
             };
@@ -458,6 +472,33 @@ impl<'a> Sema<'a> {
         let condition = self.condition(condition);
         let yes = self.check_expr(yes);
         let no = self.check_expr(no);
+        self.chosen_place(condition, yes, no, span)
+    }
+
+    /// A choice whose value is all that is wanted; of objects that are copied by a constructor only the chosen one may be.
+    pub(super) fn choice(
+        &mut self,
+        condition: &'a ast::Expr,
+        yes: &'a ast::Expr,
+        no: &'a ast::Expr,
+        span: Span,
+    ) -> Checked {
+        if !self.has_copies() {
+            return Checked::Value(self.conditional(condition, yes, no, span));
+        }
+        let condition = self.value(condition);
+        let condition = self.condition(condition);
+        let yes = self.check_expr(yes);
+        let no = self.check_expr(no);
+        if self.copies_by_call(super::calls::type_of(&yes)) {
+            return self.chosen_place(condition, yes, no, span);
+        }
+        let yes = self.loaded(yes);
+        let no = self.loaded(no);
+        Checked::Value(self.conditional_values(condition, yes, no, span))
+    }
+
+    fn chosen_place(&mut self, condition: Expr, yes: Checked, no: Checked, span: Span) -> Checked {
         let is_plain =
             |place: &Place| !matches!(place.kind, PlaceKind::Bits(..) | PlaceKind::Temporary(_));
         if let (Checked::Place(yes), Checked::Place(no)) = (&yes, &no)

@@ -71,7 +71,7 @@ impl<'a> Sema<'a> {
         match &statement.kind {
             A::Empty => {}
             A::Expr(expr) => {
-                let value = self.value(expr);
+                let value = self.discarded(expr);
                 if !matches!(value.kind, ExprKind::Load(_) | ExprKind::Assign(..)) {
                     self.refuse_unnamed(value.ty, span);
                 }
@@ -145,7 +145,7 @@ impl<'a> Sema<'a> {
                 let condition = condition
                     .as_ref()
                     .map(|condition| self.condition_of(condition));
-                let step = step.as_ref().map(|step| self.value(step));
+                let step = step.as_ref().map(|step| self.discarded(step));
                 let body = self.loop_body(body);
                 self.scopes.leave();
                 inner.push(Stmt {
@@ -257,7 +257,7 @@ impl<'a> Sema<'a> {
             let ty = match value {
                 None => TypeTable::VOID,
                 Some(value) => {
-                    let value = self.value(value);
+                    let value = self.returned_value(value);
                     let ty = value.ty;
                     known = Some(value);
                     ty
@@ -280,7 +280,7 @@ impl<'a> Sema<'a> {
                     (None, ast::ExprKind::List(values)) => {
                         self.list_value(values, wanted, value.span)
                     }
-                    _ => self.value(value),
+                    _ => self.returned_value(value),
                 };
                 if wanted == TypeTable::VOID {
                     if checked.ty != TypeTable::VOID && checked.ty != TypeTable::ERROR {
