@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0x1240ecf08f669e4e
+const ABI_HASH = 0xf5d66418fd52234c
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -123,6 +123,16 @@ const NORMALIZE_SOFTMAX = UInt32(0)
 const NORMALIZE_LOG_SOFTMAX = UInt32(1)
 const NORMALIZE_LAYER_NORM = UInt32(2)
 const NORMALIZE_RMS_NORM = UInt32(3)
+const REDUCE_SUM = UInt32(0)
+const REDUCE_PRODUCT = UInt32(1)
+const REDUCE_MAXIMUM = UInt32(2)
+const REDUCE_MINIMUM = UInt32(3)
+const REDUCE_ANY = UInt32(4)
+const REDUCE_ALL = UInt32(5)
+const REDUCE_VARIANCE = UInt32(6)
+const REDUCE_DEVIATION = UInt32(7)
+const REDUCE_ARGMAX = UInt32(8)
+const REDUCE_ARGMIN = UInt32(9)
 
 "`agpu_str`."
 struct Str
@@ -220,6 +230,16 @@ struct NormalizeOptions
     executor::Ptr{Executor}
 end
 
+"`agpu_reduce_options`. The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and * deviation, whose root is taken for the latter."
+struct ReduceOptions
+    size_bytes::UInt64
+    operation::UInt32
+    compute::Dtype
+    reduced_axes::UInt64
+    divisor::Float64
+    executor::Ptr{Executor}
+end
+
 "`agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's."
 struct AllocatorOptions
     size_bytes::UInt64
@@ -268,6 +288,7 @@ const MANIFEST_ROWS = (
     ("agpu_matmul_options", MatmulOptions),
     ("agpu_elementwise_options", ElementwiseOptions),
     ("agpu_normalize_options", NormalizeOptions),
+    ("agpu_reduce_options", ReduceOptions),
     ("agpu_allocator_options", AllocatorOptions),
     ("agpu_allocator_stats", AllocatorStats),
     ("agpu_math_table", MathTable),

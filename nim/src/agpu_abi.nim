@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0x1240ecf08f669e4e'u64
+  abiHash* = 0xf5d66418fd52234c'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -125,6 +125,16 @@ const
   normalizeLogSoftmax* = 1'u32
   normalizeLayerNorm* = 2'u32
   normalizeRmsNorm* = 3'u32
+  reduceSum* = 0'u32
+  reduceProduct* = 1'u32
+  reduceMaximum* = 2'u32
+  reduceMinimum* = 3'u32
+  reduceAny* = 4'u32
+  reduceAll* = 5'u32
+  reduceVariance* = 6'u32
+  reduceDeviation* = 7'u32
+  reduceArgmax* = 8'u32
+  reduceArgmin* = 9'u32
 
 type
   Status* = int32
@@ -201,6 +211,13 @@ type
     rowAxes*: uint64
     epsilon*: float64
     executor*: ptr Executor
+  ReduceOptions* {.bycopy.} = object ## `agpu_reduce_options` The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and * deviation, whose root is taken for the latter.
+    sizeBytes*: uint64
+    operation*: uint32
+    compute*: Dtype
+    reducedAxes*: uint64
+    divisor*: float64
+    executor*: ptr Executor
   AllocatorOptions* {.bycopy.} = object ## `agpu_allocator_options` A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
     sizeBytes*: uint64
     kind*: uint32
@@ -242,6 +259,7 @@ proc layoutManifest*(): string =
   result.add ["agpu_matmul_options size=", $sizeof(MatmulOptions), " size_bytes@", $offsetOf(MatmulOptions, sizeBytes), " alpha@", $offsetOf(MatmulOptions, alpha), " beta@", $offsetOf(MatmulOptions, beta), " executor@", $offsetOf(MatmulOptions, executor), " precision@", $offsetOf(MatmulOptions, precision), " reserved@", $offsetOf(MatmulOptions, reserved)].join & "\n"
   result.add ["agpu_elementwise_options size=", $sizeof(ElementwiseOptions), " size_bytes@", $offsetOf(ElementwiseOptions, sizeBytes), " operation@", $offsetOf(ElementwiseOptions, operation), " compute@", $offsetOf(ElementwiseOptions, compute), " alpha@", $offsetOf(ElementwiseOptions, alpha), " executor@", $offsetOf(ElementwiseOptions, executor)].join & "\n"
   result.add ["agpu_normalize_options size=", $sizeof(NormalizeOptions), " size_bytes@", $offsetOf(NormalizeOptions, sizeBytes), " operation@", $offsetOf(NormalizeOptions, operation), " compute@", $offsetOf(NormalizeOptions, compute), " row_axes@", $offsetOf(NormalizeOptions, rowAxes), " epsilon@", $offsetOf(NormalizeOptions, epsilon), " executor@", $offsetOf(NormalizeOptions, executor)].join & "\n"
+  result.add ["agpu_reduce_options size=", $sizeof(ReduceOptions), " size_bytes@", $offsetOf(ReduceOptions, sizeBytes), " operation@", $offsetOf(ReduceOptions, operation), " compute@", $offsetOf(ReduceOptions, compute), " reduced_axes@", $offsetOf(ReduceOptions, reducedAxes), " divisor@", $offsetOf(ReduceOptions, divisor), " executor@", $offsetOf(ReduceOptions, executor)].join & "\n"
   result.add ["agpu_allocator_options size=", $sizeof(AllocatorOptions), " size_bytes@", $offsetOf(AllocatorOptions, sizeBytes), " kind@", $offsetOf(AllocatorOptions, kind), " reserved@", $offsetOf(AllocatorOptions, reserved), " capacity_bytes@", $offsetOf(AllocatorOptions, capacityBytes), " min_block_bytes@", $offsetOf(AllocatorOptions, minBlockBytes)].join & "\n"
   result.add ["agpu_allocator_stats size=", $sizeof(AllocatorStats), " size_bytes@", $offsetOf(AllocatorStats, sizeBytes), " capacity_bytes@", $offsetOf(AllocatorStats, capacityBytes), " used_bytes@", $offsetOf(AllocatorStats, usedBytes), " peak_used_bytes@", $offsetOf(AllocatorStats, peakUsedBytes), " largest_free_bytes@", $offsetOf(AllocatorStats, largestFreeBytes), " live_blocks@", $offsetOf(AllocatorStats, liveBlocks), " allocations_total@", $offsetOf(AllocatorStats, allocationsTotal), " frees_total@", $offsetOf(AllocatorStats, freesTotal), " failures_total@", $offsetOf(AllocatorStats, failuresTotal)].join & "\n"
   result.add ["agpu_math_table size=", $sizeof(MathTable), " size_bytes@", $offsetOf(MathTable, sizeBytes), " abi_version@", $offsetOf(MathTable, abiVersion), " reserved@", $offsetOf(MathTable, reserved), " abi_hash@", $offsetOf(MathTable, abiHash), " activation@", $offsetOf(MathTable, activation), " softmax@", $offsetOf(MathTable, softmax), " dense_forward@", $offsetOf(MathTable, denseForward), " adaptive_learning_rate@", $offsetOf(MathTable, adaptiveLearningRate), " momentum_update@", $offsetOf(MathTable, momentumUpdate), " last_error@", $offsetOf(MathTable, lastError)].join & "\n"

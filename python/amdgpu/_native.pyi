@@ -71,6 +71,16 @@ def elementwise(
     alpha: float = 0.0,
     threads: int | None = None,
 ) -> Any: ...
+def reduce(
+    operation: str,
+    x: Any,
+    axes: Sequence[int] | None = None,
+    out: Any | None = None,
+    *,
+    keepdims: bool = False,
+    correction: float = 0.0,
+    threads: int | None = None,
+) -> Any: ...
 def normalize(
     operation: str,
     x: Any,

@@ -54,6 +54,7 @@ class Implementation:
 _table: list[Implementation] = [
     Implementation("matrix_multiply", "matrix", "cpu", "zig", "zig", "amdgpu._native:matmul"),
     Implementation("elementwise", "matrix", "cpu", "zig", "zig", "amdgpu._native:elementwise"),
+    Implementation("reduce", "matrix", "cpu", "zig", "zig", "amdgpu._native:reduce"),
     Implementation("normalize", "matrix", "cpu", "zig", "zig", "amdgpu._native:normalize"),
     Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.network:forward_matrix", 2),
     Implementation("dense_forward", "neuromorphic", "cpu", "julia", "julia", "amdgpu.network:forward_julia", 1),

@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x1240ecf08f669e4e;
+pub const abi_hash: u64 = 0xf5d66418fd52234c;
 
 pub const Status = i32;
 
@@ -170,6 +170,16 @@ pub const normalize_softmax: u32 = 0;
 pub const normalize_log_softmax: u32 = 1;
 pub const normalize_layer_norm: u32 = 2;
 pub const normalize_rms_norm: u32 = 3;
+pub const reduce_sum: u32 = 0;
+pub const reduce_product: u32 = 1;
+pub const reduce_maximum: u32 = 2;
+pub const reduce_minimum: u32 = 3;
+pub const reduce_any: u32 = 4;
+pub const reduce_all: u32 = 5;
+pub const reduce_variance: u32 = 6;
+pub const reduce_deviation: u32 = 7;
+pub const reduce_argmax: u32 = 8;
+pub const reduce_argmin: u32 = 9;
 
 pub const Allocator = ?*anyopaque;
 
@@ -298,6 +308,16 @@ pub const NormalizeOptions = extern struct {
     executor: ?*const Executor,
 };
 
+/// `agpu_reduce_options`. The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and * deviation, whose root is taken for the latter.
+pub const ReduceOptions = extern struct {
+    size_bytes: u64,
+    operation: u32,
+    compute: Dtype,
+    reduced_axes: u64,
+    divisor: f64,
+    executor: ?*const Executor,
+};
+
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
 pub const AllocatorOptions = extern struct {
     size_bytes: u64,
@@ -346,6 +366,7 @@ const manifest_rows = .{
     .{ "agpu_matmul_options", MatmulOptions },
     .{ "agpu_elementwise_options", ElementwiseOptions },
     .{ "agpu_normalize_options", NormalizeOptions },
+    .{ "agpu_reduce_options", ReduceOptions },
     .{ "agpu_allocator_options", AllocatorOptions },
     .{ "agpu_allocator_stats", AllocatorStats },
     .{ "agpu_math_table", MathTable },

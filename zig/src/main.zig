@@ -16,6 +16,7 @@ const dense = @import("matrix/dense.zig");
 const matmul = @import("matrix/matmul.zig");
 const elementwise_operations = @import("matrix/elementwise.zig");
 const normalizations = @import("matrix/normalize.zig");
+const reductions = @import("matrix/reduce.zig");
 
 fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
     const info = out orelse return status.fail(abi.errors.invalid_argument, "out is null", .{});
@@ -80,6 +81,15 @@ fn normalize(
     return normalizations.normalize(@ptrCast(inputs), input_count, out, options);
 }
 
+fn reduce(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.ReduceOptions,
+) callconv(.c) abi.Status {
+    return reductions.reduce(@ptrCast(inputs), input_count, out, options);
+}
+
 fn allocatorCreate(options: ?*const abi.AllocatorOptions, out: ?*abi.Allocator) callconv(.c) abi.Status {
     return allocator.create(options, out);
 }
@@ -111,6 +121,7 @@ comptime {
     @export(&denseForward, .{ .name = "agpu_matrix_dense_forward" });
     @export(&elementwise, .{ .name = "agpu_matrix_elementwise" });
     @export(&normalize, .{ .name = "agpu_matrix_normalize" });
+    @export(&reduce, .{ .name = "agpu_matrix_reduce" });
     @export(&allocatorCreate, .{ .name = "agpu_matrix_allocator_create" });
     @export(&allocatorAllocate, .{ .name = "agpu_matrix_allocator_allocate" });
     @export(&allocatorFree, .{ .name = "agpu_matrix_allocator_free" });

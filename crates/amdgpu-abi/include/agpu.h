@@ -225,6 +225,29 @@ typedef struct {
     const agpu_executor *executor;
 } agpu_normalize_options;
 
+/* Operations of agpu_matrix_reduce. */
+#define AGPU_REDUCE_SUM 0
+#define AGPU_REDUCE_PRODUCT 1
+#define AGPU_REDUCE_MAXIMUM 2
+#define AGPU_REDUCE_MINIMUM 3
+#define AGPU_REDUCE_ANY 4
+#define AGPU_REDUCE_ALL 5
+#define AGPU_REDUCE_VARIANCE 6
+#define AGPU_REDUCE_DEVIATION 7
+#define AGPU_REDUCE_ARGMAX 8
+#define AGPU_REDUCE_ARGMIN 9
+
+/* The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and
+ * deviation, whose root is taken for the latter. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t operation;
+    agpu_dtype compute;
+    uint64_t reduced_axes;
+    double divisor;
+    const agpu_executor *executor;
+} agpu_reduce_options;
+
 /* A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's. */
 typedef struct {
     uint64_t size_bytes;
@@ -273,6 +296,9 @@ AGPU_MATRIX agpu_status agpu_matrix_elementwise(const agpu_tensor *inputs, uint6
 /* Inputs: x, then scale and shift of the shape of a row where given. */
 AGPU_MATRIX agpu_status agpu_matrix_normalize(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
                                               const agpu_normalize_options *options);
+/* Input: x, its kept axes first, in the order of those of `out`. Places found by argmax and argmin are int64. */
+AGPU_MATRIX agpu_status agpu_matrix_reduce(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                           const agpu_reduce_options *options);
 AGPU_MATRIX agpu_status agpu_matrix_allocator_create(const agpu_allocator_options *options, agpu_allocator *out);
 /* `align_bytes` is a power of two. AGPU_ERROR_OUT_OF_MEMORY when no block fits; the allocator stays usable. */
 AGPU_MATRIX agpu_status agpu_matrix_allocator_allocate(agpu_allocator allocator, uint64_t bytes, uint64_t align_bytes,

@@ -23,6 +23,7 @@ mod layout;
 mod matmul;
 mod matrix;
 mod normalize;
+mod reduce;
 mod view;
 
 pub use algorithm::{Algorithm, Kernel, Problem};
@@ -35,4 +36,5 @@ pub use layout::MAX_RANK;
 pub use matmul::{MatmulOptions, Precision};
 pub use matrix::Matrix;
 pub use normalize::{Normalize, NormalizeOptions, RowAxes};
+pub use reduce::{Reduce, ReduceOptions};
 pub use view::{Element, TensorView, TensorViewMut};

@@ -66,6 +66,8 @@ mod _native {
     #[pymodule_export]
     use super::ops::normalize::normalize;
     #[pymodule_export]
+    use super::ops::reduce::reduce;
+    #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]
     use super::stream::Stream;

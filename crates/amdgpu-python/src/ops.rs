@@ -3,4 +3,5 @@
 pub mod elementwise;
 pub mod matmul;
 pub mod normalize;
+pub mod reduce;
 mod tensors;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGE_VERSION = "0.1.0"
-ABI_HASH = 0x1240ECF08F669E4E
+ABI_HASH = 0xF5D66418FD52234C
 LAYOUT_MANIFEST = (
     "agpu_str size=16 ptr@0 len@8\n"
     "agpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\n"
@@ -16,6 +16,7 @@ LAYOUT_MANIFEST = (
     "agpu_matmul_options size=40 size_bytes@0 alpha@8 beta@16 executor@24 precision@32 reserved@36\n"
     "agpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\n"
     "agpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\n"
+    "agpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\n"
     "agpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\n"
     "agpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\n"
     "agpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n"
@@ -99,6 +100,16 @@ NORMALIZE_SOFTMAX = 0
 NORMALIZE_LOG_SOFTMAX = 1
 NORMALIZE_LAYER_NORM = 2
 NORMALIZE_RMS_NORM = 3
+REDUCE_SUM = 0
+REDUCE_PRODUCT = 1
+REDUCE_MAXIMUM = 2
+REDUCE_MINIMUM = 3
+REDUCE_ANY = 4
+REDUCE_ALL = 5
+REDUCE_VARIANCE = 6
+REDUCE_DEVIATION = 7
+REDUCE_ARGMAX = 8
+REDUCE_ARGMIN = 9
 ACTIVATIONS: dict[str, int] = {
     "identity": 0,
     "relu": 1,

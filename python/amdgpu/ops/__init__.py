@@ -47,10 +47,15 @@ from amdgpu.ops.elementwise import (
 )
 from amdgpu.ops.matmul import matrix_multiply
 from amdgpu.ops.normalize import layer_norm, log_softmax, rms_norm, softmax
+from amdgpu.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, std, sum, var
 
 __all__ = [
     "absolute",
     "add",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
     "ceil",
     "clip",
     "divide",
@@ -77,11 +82,15 @@ __all__ = [
     "logical_not",
     "logical_or",
     "matrix_multiply",
+    "max",
     "maximum",
+    "mean",
+    "min",
     "minimum",
     "multiply",
     "negative",
     "not_equal",
+    "prod",
     "reciprocal",
     "relu",
     "rint",
@@ -93,8 +102,11 @@ __all__ = [
     "softplus",
     "sqrt",
     "square",
+    "std",
     "subtract",
+    "sum",
     "tanh",
     "trunc",
+    "var",
     "where",
 ]

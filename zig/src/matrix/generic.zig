@@ -17,5 +17,6 @@ pub const activation = @import("activation.zig");
 pub const storage = @import("storage.zig");
 pub const elementary = @import("elementary.zig");
 pub const elementwise_kernel = @import("elementwise_kernel.zig");
+pub const reduce_kernel = @import("reduce_kernel.zig");
 pub const row_kernel = @import("row_kernel.zig");
 pub const tensor_table = @import("tensor_table.zig");

@@ -16,6 +16,9 @@ pub fn Kernel(comptime T: type) type {
             .store = store,
             .elementwise = elementwise,
             .row = if (is_float) row else {},
+            .fold_run = foldRun,
+            .fold_rows = foldRows,
+            .search = search,
         };
 
         fn load(job: *const generic.storage.Load(T)) void {
@@ -32,6 +35,18 @@ pub fn Kernel(comptime T: type) type {
 
         fn row(job: *const generic.row_kernel.Row(T)) void {
             generic.row_kernel.apply(T, lanes, job);
+        }
+
+        fn foldRun(run: *const generic.reduce_kernel.Run(T)) T {
+            return generic.reduce_kernel.foldRun(T, lanes, run);
+        }
+
+        fn foldRows(job: *const generic.reduce_kernel.Rows(T)) void {
+            generic.reduce_kernel.foldRows(T, lanes, job);
+        }
+
+        fn search(job: *const generic.reduce_kernel.Search(T)) void {
+            generic.reduce_kernel.search(T, lanes, job);
         }
     };
 }

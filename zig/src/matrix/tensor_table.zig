@@ -1,6 +1,7 @@
 //! The routines of the tensor operations that are compiled once per instruction set and type that is computed in.
 
 const elementwise_kernel = @import("elementwise_kernel.zig");
+const reduce_kernel = @import("reduce_kernel.zig");
 const row_kernel = @import("row_kernel.zig");
 const storage = @import("storage.zig");
 
@@ -12,6 +13,9 @@ pub fn Table(comptime T: type) type {
         load: *const fn (*const storage.Load(T)) void,
         store: *const fn (*const storage.Store(T)) void,
         elementwise: *const fn (*const elementwise_kernel.Run(T)) void,
+        fold_run: *const fn (*const reduce_kernel.Run(T)) T,
+        fold_rows: *const fn (*const reduce_kernel.Rows(T)) void,
+        search: *const fn (*const reduce_kernel.Search(T)) void,
         row: if (is_float) *const fn (*const row_kernel.Row(T)) void else void,
     };
 }

@@ -6,9 +6,9 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0x1240_ecf0_8f66_9e4e;
+pub const ABI_HASH: u64 = 0xf5d6_6418_fd52_234c;
 /// What every library must report of the structs it was built with.
-pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=40 size_bytes@0 alpha@8 beta@16 executor@24 precision@32 reserved@36\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
+pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=40 size_bytes@0 alpha@8 beta@16 executor@24 precision@32 reserved@36\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
 pub const ABI_VERSION: u32 = 1;
 pub const DEVICE_CPU: i32 = 1;
@@ -89,6 +89,16 @@ pub const NORMALIZE_SOFTMAX: u32 = 0;
 pub const NORMALIZE_LOG_SOFTMAX: u32 = 1;
 pub const NORMALIZE_LAYER_NORM: u32 = 2;
 pub const NORMALIZE_RMS_NORM: u32 = 3;
+pub const REDUCE_SUM: u32 = 0;
+pub const REDUCE_PRODUCT: u32 = 1;
+pub const REDUCE_MAXIMUM: u32 = 2;
+pub const REDUCE_MINIMUM: u32 = 3;
+pub const REDUCE_ANY: u32 = 4;
+pub const REDUCE_ALL: u32 = 5;
+pub const REDUCE_VARIANCE: u32 = 6;
+pub const REDUCE_DEVIATION: u32 = 7;
+pub const REDUCE_ARGMAX: u32 = 8;
+pub const REDUCE_ARGMIN: u32 = 9;
 
 /// Opaque handle `agpu_allocator`.
 pub type Allocator = *mut c_void;
@@ -282,6 +292,18 @@ pub struct NormalizeOptions {
     pub executor: *const Executor,
 }
 
+/// `agpu_reduce_options`. The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and * deviation, whose root is taken for the latter.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ReduceOptions {
+    pub size_bytes: u64,
+    pub operation: u32,
+    pub compute: Dtype,
+    pub reduced_axes: u64,
+    pub divisor: f64,
+    pub executor: *const Executor,
+}
+
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -340,6 +362,7 @@ pub fn compiled_manifest() -> String {
         format!("agpu_matmul_options size={} size_bytes@{} alpha@{} beta@{} executor@{} precision@{} reserved@{}\n", size_of::<MatmulOptions>(), offset_of!(MatmulOptions, size_bytes), offset_of!(MatmulOptions, alpha), offset_of!(MatmulOptions, beta), offset_of!(MatmulOptions, executor), offset_of!(MatmulOptions, precision), offset_of!(MatmulOptions, reserved)),
         format!("agpu_elementwise_options size={} size_bytes@{} operation@{} compute@{} alpha@{} executor@{}\n", size_of::<ElementwiseOptions>(), offset_of!(ElementwiseOptions, size_bytes), offset_of!(ElementwiseOptions, operation), offset_of!(ElementwiseOptions, compute), offset_of!(ElementwiseOptions, alpha), offset_of!(ElementwiseOptions, executor)),
         format!("agpu_normalize_options size={} size_bytes@{} operation@{} compute@{} row_axes@{} epsilon@{} executor@{}\n", size_of::<NormalizeOptions>(), offset_of!(NormalizeOptions, size_bytes), offset_of!(NormalizeOptions, operation), offset_of!(NormalizeOptions, compute), offset_of!(NormalizeOptions, row_axes), offset_of!(NormalizeOptions, epsilon), offset_of!(NormalizeOptions, executor)),
+        format!("agpu_reduce_options size={} size_bytes@{} operation@{} compute@{} reduced_axes@{} divisor@{} executor@{}\n", size_of::<ReduceOptions>(), offset_of!(ReduceOptions, size_bytes), offset_of!(ReduceOptions, operation), offset_of!(ReduceOptions, compute), offset_of!(ReduceOptions, reduced_axes), offset_of!(ReduceOptions, divisor), offset_of!(ReduceOptions, executor)),
         format!("agpu_allocator_options size={} size_bytes@{} kind@{} reserved@{} capacity_bytes@{} min_block_bytes@{}\n", size_of::<AllocatorOptions>(), offset_of!(AllocatorOptions, size_bytes), offset_of!(AllocatorOptions, kind), offset_of!(AllocatorOptions, reserved), offset_of!(AllocatorOptions, capacity_bytes), offset_of!(AllocatorOptions, min_block_bytes)),
         format!("agpu_allocator_stats size={} size_bytes@{} capacity_bytes@{} used_bytes@{} peak_used_bytes@{} largest_free_bytes@{} live_blocks@{} allocations_total@{} frees_total@{} failures_total@{}\n", size_of::<AllocatorStats>(), offset_of!(AllocatorStats, size_bytes), offset_of!(AllocatorStats, capacity_bytes), offset_of!(AllocatorStats, used_bytes), offset_of!(AllocatorStats, peak_used_bytes), offset_of!(AllocatorStats, largest_free_bytes), offset_of!(AllocatorStats, live_blocks), offset_of!(AllocatorStats, allocations_total), offset_of!(AllocatorStats, frees_total), offset_of!(AllocatorStats, failures_total)),
         format!("agpu_math_table size={} size_bytes@{} abi_version@{} reserved@{} abi_hash@{} activation@{} softmax@{} dense_forward@{} adaptive_learning_rate@{} momentum_update@{} last_error@{}\n", size_of::<MathTable>(), offset_of!(MathTable, size_bytes), offset_of!(MathTable, abi_version), offset_of!(MathTable, reserved), offset_of!(MathTable, abi_hash), offset_of!(MathTable, activation), offset_of!(MathTable, softmax), offset_of!(MathTable, dense_forward), offset_of!(MathTable, adaptive_learning_rate), offset_of!(MathTable, momentum_update), offset_of!(MathTable, last_error)),
@@ -383,6 +406,13 @@ pub struct MatrixSymbols {
         input_count: u64,
         out: *const Tensor,
         options: *const NormalizeOptions,
+    ) -> Status,
+    /// Input: x, its kept axes first, in the order of those of `out`. Places found by argmax and argmin are int64.
+    pub reduce: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const ReduceOptions,
     ) -> Status,
     /// See `agpu.h`.
     pub allocator_create:
@@ -478,6 +508,17 @@ impl MatrixSymbols {
                     ) -> Status,
                 >(
                     resolve("agpu_matrix_normalize").ok_or("agpu_matrix_normalize")?
+                ),
+                reduce: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const ReduceOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_reduce").ok_or("agpu_matrix_reduce")?
                 ),
                 allocator_create: std::mem::transmute::<
                     *const c_void,

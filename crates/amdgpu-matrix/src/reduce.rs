@@ -1,0 +1,247 @@
+//! Reductions over axes.
+
+use std::mem::size_of;
+
+use amdgpu_abi::layout::{
+    REDUCE_ALL, REDUCE_ANY, REDUCE_ARGMAX, REDUCE_ARGMIN, REDUCE_DEVIATION, REDUCE_MAXIMUM,
+    REDUCE_MINIMUM, REDUCE_PRODUCT, REDUCE_SUM, REDUCE_VARIANCE,
+};
+use amdgpu_abi::{Dtype, ErrorCode, Tensor};
+use amdgpu_telemetry::Boundary;
+
+use crate::elementwise::Described;
+use crate::layout::{Layout, axes_last, resolve_axes};
+use crate::matrix::{Work, crossing};
+use crate::{Error, Matrix, TensorView, TensorViewMut, element};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduce {
+    Sum,
+    Product,
+    Mean,
+    Maximum,
+    Minimum,
+    /// Whether any value is other than zero.
+    Any,
+    All,
+    Variance,
+    /// Root of the variance.
+    Deviation,
+    /// First place of the largest value, counted over the reduced axes.
+    Argmax,
+    Argmin,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct ReduceOptions<'a> {
+    /// Axes to reduce; `None` for all, an empty slice for none.
+    pub axes: Option<&'a [i64]>,
+    /// Whether reduced axes stay, with extent 1.
+    pub keeps_axes: bool,
+    /// Taken off the number of values that variances are divided by.
+    pub correction: f64,
+    /// Threads at most; `None` for as many as the pool has.
+    pub thread_limit: Option<u32>,
+}
+
+impl Reduce {
+    pub const ALL: [Self; 11] = [
+        Self::Sum,
+        Self::Product,
+        Self::Mean,
+        Self::Maximum,
+        Self::Minimum,
+        Self::Any,
+        Self::All,
+        Self::Variance,
+        Self::Deviation,
+        Self::Argmax,
+        Self::Argmin,
+    ];
+
+    /// The name in `amdgpu.ops`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Product => "prod",
+            Self::Mean => "mean",
+            Self::Maximum => "max",
+            Self::Minimum => "min",
+            Self::Any => "any",
+            Self::All => "all",
+            Self::Variance => "var",
+            Self::Deviation => "std",
+            Self::Argmax => "argmax",
+            Self::Argmin => "argmin",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|operation| operation.name() == name)
+    }
+
+    const fn number(self) -> u32 {
+        match self {
+            Self::Sum | Self::Mean => REDUCE_SUM,
+            Self::Product => REDUCE_PRODUCT,
+            Self::Maximum => REDUCE_MAXIMUM,
+            Self::Minimum => REDUCE_MINIMUM,
+            Self::Any => REDUCE_ANY,
+            Self::All => REDUCE_ALL,
+            Self::Variance => REDUCE_VARIANCE,
+            Self::Deviation => REDUCE_DEVIATION,
+            Self::Argmax => REDUCE_ARGMAX,
+            Self::Argmin => REDUCE_ARGMIN,
+        }
+    }
+
+    /// The dtype that is computed in, and that of the result: integers are summed in int64 and averaged in float64.
+    fn dtypes(self, x: Dtype) -> (Dtype, Dtype) {
+        match self {
+            Self::Sum | Self::Product if element::is_float(x) => (element::compute(x), x),
+            Self::Sum | Self::Product => (Dtype::I64, Dtype::I64),
+            Self::Mean | Self::Variance | Self::Deviation => {
+                let float = element::as_float(x);
+                (element::compute(float), float)
+            }
+            Self::Maximum | Self::Minimum => (element::compute(x), x),
+            Self::Any | Self::All => (element::compute(x), Dtype::BOOL),
+            Self::Argmax | Self::Argmin => (element::compute(x), Dtype::I64),
+        }
+    }
+
+    /// Whether nothing has no result.
+    fn needs_values(self) -> bool {
+        matches!(
+            self,
+            Self::Maximum | Self::Minimum | Self::Argmax | Self::Argmin
+        )
+    }
+
+    /// Shape and dtype of the result.
+    ///
+    /// # Errors
+    ///
+    /// `invalid-argument` for axes that do not exist or are named twice.
+    pub fn describe(self, x: &TensorView, options: &ReduceOptions) -> Result<Described, Error> {
+        let axes = self.axes(x, options)?;
+        let extents = x.shape().iter().enumerate();
+        let shape = extents
+            .filter_map(|(axis, extent)| {
+                if axes.contains(&axis) {
+                    options.keeps_axes.then_some(1)
+                } else {
+                    Some(*extent)
+                }
+            })
+            .collect();
+        Ok(Described {
+            shape,
+            dtype: self.dtypes(x.dtype()).1,
+        })
+    }
+
+    fn axes(self, x: &TensorView, options: &ReduceOptions) -> Result<Vec<usize>, Error> {
+        let rank = x.shape().len();
+        match options.axes {
+            None => Ok((0..rank).collect()),
+            Some(axes) => resolve_axes(self.name(), rank, x.shape(), axes),
+        }
+    }
+}
+
+impl Matrix {
+    /// Reduces `x` into `out`; see [`Reduce::describe`] for what `out` must be. Sums are pairwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reduce::describe`]; `unsupported-dtype`; `invalid-argument` when `out` shares memory with `x`, or when nothing has no result.
+    ///
+    /// ```
+    /// # use amdgpu_matrix::{Matrix, Reduce, ReduceOptions, TensorView, TensorViewMut};
+    /// # let Ok(matrix) = Matrix::global() else { return Ok(()) };
+    /// let (x, mut out) = ([1.0_f32, 2.0, 3.0, 4.0], [0.0_f32; 2]);
+    /// let options = ReduceOptions { axes: Some(&[0]), keeps_axes: false, correction: 0.0, thread_limit: None };
+    /// let x = TensorView::from_slice(&x, &[2, 2])?;
+    /// matrix.reduce(Reduce::Sum, &x, &mut TensorViewMut::from_slice(&mut out, &[2])?, &options)?;
+    /// assert_eq!(out, [4.0, 6.0]);
+    /// # Ok::<(), amdgpu_matrix::Error>(())
+    /// ```
+    pub fn reduce(
+        &self,
+        operation: Reduce,
+        x: &TensorView,
+        out: &mut TensorViewMut,
+        options: &ReduceOptions,
+    ) -> Result<(), Error> {
+        static REDUCE: Boundary = crossing("agpu_matrix_reduce");
+        let name = operation.name();
+        let input = Layout::of(name, "x", x)?;
+        let target = Layout::of(name, "out", &out.as_view())?;
+        let described = operation.describe(x, options)?;
+        target.check_out(name, described.dtype, &described.shape)?;
+        target.check_apart(name, "x", &input, false)?;
+        let axes = operation.axes(x, options)?;
+        let reduced_len: i64 = axes.iter().map(|axis| input.shape()[*axis]).product();
+        if operation.needs_values() && reduced_len == 0 && !target.is_empty() {
+            return Err(Error::refused(
+                ErrorCode::InvalidArgument,
+                format!(
+                    "{name}: nothing is left to choose from in x of shape {:?}",
+                    x.shape()
+                ),
+            ));
+        }
+        let turned = input.permuted(&axes_last(input.rank(), &axes));
+        let kept: Vec<usize> = (0..input.rank())
+            .filter(|axis| !axes.contains(axis))
+            .collect();
+        let kept_target = if options.keeps_axes {
+            target.permuted(&kept)
+        } else {
+            target
+        };
+        let tensors: [Tensor; 1] = [turned.to_abi()];
+        let target_tensor = kept_target.to_abi();
+        let (compute, _) = operation.dtypes(input.dtype);
+        let work = Work {
+            operations: input.len(),
+            dtype: input.dtype,
+            thread_limit: options.thread_limit,
+        };
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "counts of elements in memory are below 2^53"
+        )]
+        let count = reduced_len as f64;
+        let divisor = match operation {
+            Reduce::Mean => count,
+            // Fewer values than the correction: NaN or an infinity, as in NumPy.
+            Reduce::Variance | Reduce::Deviation => (count - options.correction).max(0.0),
+            _ => 1.0,
+        };
+        self.run_tensor(&REDUCE, &work, |executor| {
+            let given = amdgpu_abi::ReduceOptions {
+                size_bytes: size_of::<amdgpu_abi::ReduceOptions>() as u64,
+                operation: operation.number(),
+                compute,
+                reduced_axes: axes.len() as u64,
+                divisor,
+                executor,
+            };
+            // SAFETY: the views guarantee the memory behind the tensors; the layouts were checked and live until the call returns.
+            unsafe {
+                (self.symbols.reduce)(
+                    tensors.as_ptr(),
+                    tensors.len() as u64,
+                    &raw const target_tensor,
+                    &raw const given,
+                )
+            }
+        })
+    }
+}

@@ -1,0 +1,346 @@
+//! Reductions over the last `reduced_axes` axes of tensors with any strides. Descriptions were validated in Rust; `out` shares no memory with x.
+//!
+//! Where the reduced axes hold the adjacent elements, each result folds a run; else neighbouring results are folded together, row by row.
+//! Work is cut into segments of a fixed size, whose partial results are joined in order: any number of threads gives the same bits.
+
+const std = @import("std");
+const abi = @import("../abi.zig");
+const status = @import("../status.zig");
+const generic = @import("generic");
+const parallel = @import("parallel.zig");
+const strided = @import("strided.zig");
+const tensor_kernels = @import("tensor_kernels.zig");
+const reduce_rows = @import("reduce_rows.zig");
+const workspace = @import("workspace.zig");
+
+const kernel = generic.reduce_kernel;
+const View = strided.View;
+
+const Operation = enum(u32) { sum = 0, product = 1, maximum = 2, minimum = 3, any = 4, all = 5, variance = 6, deviation = 7, argmax = 8, argmin = 9 };
+
+comptime {
+    for (std.meta.fieldNames(Operation)) |name| {
+        std.debug.assert(@backingInt(@field(Operation, name)) == @field(abi, "reduce_" ++ name));
+    }
+}
+
+pub const Error = error{OutOfMemory} || parallel.Error;
+
+/// out = fold of x over its last axes, divided, its root taken.
+pub const Problem = struct {
+    fold: kernel.Fold,
+    /// Kept axes, then reduced ones.
+    x: View,
+    out: View,
+    /// For `squares`: what is taken off x, of the shape of `out`.
+    shift: ?View = null,
+    divisor: f64 = 1,
+    takes_root: bool = false,
+
+    /// A folded value as it is stored.
+    pub fn finish(problem: *const Problem, comptime T: type, value: T) T {
+        if (comptime generic.storage.isInteger(T)) return value;
+        const quotient = if (problem.divisor == 1) value else value / @as(T, @floatCast(problem.divisor));
+        return if (problem.takes_root) @sqrt(quotient) else quotient;
+    }
+};
+
+/// View 0 is x, view 1 `out`, view 2 the shift.
+pub const Kept = strided.Space(3);
+pub const Reduced = strided.Space(1);
+
+/// Values of a segment of a run.
+const segment_len = 64 * kernel.leaf_len;
+
+pub fn reduce(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.ReduceOptions) abi.Status {
+    std.debug.assert(input_count == 1);
+    const given = options.?;
+    const x: View = .of(&inputs.?[0]);
+    const target: View = .of(out.?);
+    const operation = std.enums.fromInt(Operation, given.operation).?;
+    const outcome = switch (given.compute.code) {
+        abi.dtype_float => if (given.compute.bits == 32) run(f32, operation, x, target, given) else run(f64, operation, x, target, given),
+        else => if (given.compute.bits == 32) run(i32, operation, x, target, given) else run(i64, operation, x, target, given),
+    };
+    outcome catch |failure| return switch (failure) {
+        error.OutOfMemory => status.fail(abi.errors.out_of_memory, "no memory for the partial results of a reduction", .{}),
+        error.ExecutorFailed => status.fail(abi.errors.internal, "the executor could not run the pieces of a reduction", .{}),
+    };
+    return abi.ok;
+}
+
+fn run(comptime T: type, operation: Operation, x: View, out: View, given: *const abi.ReduceOptions) Error!void {
+    const table = tensor_kernels.table(T);
+    const fold: kernel.Fold = switch (operation) {
+        .sum => .sum,
+        .product => .product,
+        .maximum => .maximum,
+        .minimum => .minimum,
+        .any => .any,
+        .all => .all,
+        .variance, .deviation => return variance(T, table, x, out, operation == .deviation, given.divisor, given.executor),
+        .argmax, .argmin => return find(T, table, x, out, operation == .argmax, given.executor),
+    };
+    const problem: Problem = .{ .fold = fold, .x = x, .out = out, .divisor = given.divisor };
+    try runWith(T, table, &problem, given.executor);
+}
+
+/// Two passes: the mean, then the squares of the distances from it.
+pub fn variance(
+    comptime T: type,
+    table: *const generic.tensor_table.Table(T),
+    x: View,
+    out: View,
+    takes_root: bool,
+    divisor: f64,
+    executor: ?*const abi.Executor,
+) Error!void {
+    if (comptime generic.storage.isInteger(T)) unreachable;
+    const count = out.len();
+    if (count == 0) return;
+    const buffer = try workspace.acquire(count * @sizeOf(T));
+    defer workspace.release(buffer);
+    var mean = out;
+    mean.storage = .of(T);
+    mean.address = @intFromPtr(buffer.bytes.ptr);
+    var dense: isize = 1;
+    var axis = mean.rank;
+    while (axis > 0) {
+        axis -= 1;
+        mean.strides[axis] = dense;
+        dense *= @intCast(mean.shape[axis]);
+    }
+    const reduced_len: f64 = @floatFromInt(x.len() / count);
+    try runWith(T, table, &.{ .fold = .sum, .x = x, .out = mean, .divisor = reduced_len }, executor);
+    try runWith(T, table, &.{ .fold = .squares, .x = x, .out = out, .shift = mean, .divisor = divisor, .takes_root = takes_root }, executor);
+}
+
+/// With the routines of a given instruction set, which this CPU must have.
+pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const Problem, executor: ?*const abi.Executor) Error!void {
+    if (problem.out.len() == 0) return;
+    const x_kept = problem.x.axes(0, problem.out.rank);
+    const x_reduced = problem.x.axes(problem.out.rank, problem.x.rank - problem.out.rank);
+    const shift = problem.shift orelse problem.out;
+    var kept: Kept = .of(.{ &x_kept, &problem.out, &shift });
+    var reduced: Reduced = .of(.{&x_reduced});
+    kept.sort();
+    kept.coalesce();
+    reduced.sort();
+    reduced.coalesce();
+    const folds_runs = kept.rank == 0 or (reduced.rank > 0 and @abs(reduced.innerStride(0)) <= @abs(kept.innerStride(0)));
+    if (!folds_runs) return reduce_rows.run(T, table, problem, &kept, &reduced, executor);
+
+    const reduced_len = x_reduced.len();
+    const segments = @max(1, (reduced_len + segment_len - 1) / segment_len);
+    const buffer: ?workspace.Buffer = if (segments == 1) null else try workspace.acquire(kept.len() * segments * @sizeOf(T));
+    defer if (buffer) |held| workspace.release(held);
+    const job: Runs(T) = .{
+        .table = table,
+        .problem = problem,
+        .kept = &kept,
+        .reduced = &reduced,
+        .reduced_len = reduced_len,
+        .segments = segments,
+        .is_ready = reduced.isDense(0) and problem.x.storage.is(T),
+        .partials = if (buffer) |held| held.slice(T, 0, kept.len() * segments).ptr else null,
+    };
+    try parallel.run(executor, kept.len() * segments, Runs(T), &job);
+    if (segments == 1) return;
+    const joining: Joining(T) = .{ .runs = &job };
+    try parallel.run(executor, kept.len(), Joining(T), &joining);
+}
+
+/// Each item folds one segment of one result.
+fn Runs(comptime T: type) type {
+    return struct {
+        table: *const generic.tensor_table.Table(T),
+        problem: *const Problem,
+        kept: *const Kept,
+        reduced: *const Reduced,
+        reduced_len: usize,
+        segments: usize,
+        /// Whether the values of a run are adjacent and of type T.
+        is_ready: bool,
+        partials: ?[*]T,
+
+        const Self = @This();
+
+        pub fn run(job: *const Self, begin: usize, end: usize) void {
+            for (begin..end) |item| {
+                const kept_index = item / job.segments;
+                const segment = item % job.segments;
+                const value = job.segmentOf(kept_index, segment);
+                if (job.partials) |partials| partials[item] = value else job.write(kept_index, value);
+            }
+        }
+
+        fn segmentOf(job: *const Self, kept_index: usize, segment: usize) T {
+            const first = segment * segment_len;
+            const len = @min(segment_len, job.reduced_len - first);
+            const x = &job.problem.x;
+            if (len == 0) return kernel.identity(T, job.problem.fold);
+            const base = job.kept.offset(0, kept_index);
+            var step: kernel.Run(T) = .{ .fold = job.problem.fold, .ptr = undefined, .len = len, .shift = 0 };
+            if (job.problem.shift) |*shift| {
+                const mean: *const T = @ptrFromInt(strided.addressAt(shift, job.kept.offset(2, kept_index)));
+                step.shift = mean.*;
+            }
+            if (job.is_ready) {
+                step.ptr = @ptrFromInt(strided.addressAt(x, base + @as(isize, @intCast(first))));
+                return job.table.fold_run(&step);
+            }
+            var buffer: [kernel.leaf_len]T align(64) = undefined;
+            step.ptr = &buffer;
+            var walk = job.reduced.walk(0, first);
+            walk.start += base;
+            switch (job.problem.fold) {
+                inline else => |fold| {
+                    var cascade: kernel.Cascade(T, fold) = .{};
+                    var done: usize = 0;
+                    while (done < len) : (done += step.len) {
+                        step.len = @min(kernel.leaf_len, len - done);
+                        strided.readElements(T, job.table, x, &walk, step.len, &buffer);
+                        cascade.push(job.table.fold_run(&step));
+                    }
+                    return cascade.total();
+                },
+            }
+        }
+
+        fn write(job: *const Self, kept_index: usize, value: T) void {
+            const finished = [1]T{job.problem.finish(T, value)};
+            job.table.store(&.{
+                .storage = job.problem.out.storage,
+                .address = strided.addressAt(&job.problem.out, job.kept.offset(1, kept_index)),
+                .step = 1,
+                .len = 1,
+                .source = &finished,
+            });
+        }
+    };
+}
+
+/// Joins the segments of each result.
+fn Joining(comptime T: type) type {
+    return struct {
+        runs: *const Runs(T),
+
+        pub fn run(job: *const @This(), begin: usize, end: usize) void {
+            const segments = job.runs.segments;
+            for (begin..end) |kept_index| {
+                switch (job.runs.problem.fold) {
+                    inline else => |fold| {
+                        var cascade: kernel.Cascade(T, fold) = .{};
+                        for (job.runs.partials.?[kept_index * segments ..][0..segments]) |partial| cascade.push(partial);
+                        job.runs.write(kept_index, cascade.total());
+                    },
+                }
+            }
+        }
+    };
+}
+
+/// out = first place of the largest or smallest value, counted over the reduced axes in their order.
+pub fn find(
+    comptime T: type,
+    table: *const generic.tensor_table.Table(T),
+    x: View,
+    out: View,
+    is_largest: bool,
+    executor: ?*const abi.Executor,
+) Error!void {
+    if (out.len() == 0) return;
+    const x_kept = x.axes(0, out.rank);
+    const x_reduced = x.axes(out.rank, x.rank - out.rank);
+    var job: Finding(T) = .{
+        .table = table,
+        .x = &x,
+        .out = &out,
+        .kept = .of(.{ &x_kept, &out }),
+        .reduced = .of(.{&x_reduced}),
+        .reduced_len = x_reduced.len(),
+        .is_largest = is_largest,
+        .segments = undefined,
+    };
+    job.kept.sort();
+    job.kept.coalesce();
+    job.reduced.coalesce();
+    job.segments = (job.reduced_len + segment_len - 1) / segment_len;
+    job.is_ready = job.reduced.isDense(0) and x.storage.is(T);
+    const count = job.kept.len() * job.segments;
+    const buffer: ?workspace.Buffer = if (job.segments == 1) null else try workspace.acquire(count * @sizeOf(kernel.Best(T)));
+    defer if (buffer) |held| workspace.release(held);
+    job.partials = if (buffer) |held| held.slice(kernel.Best(T), 0, count).ptr else null;
+    try parallel.run(executor, count, Finding(T), &job);
+    const partials = job.partials orelse return;
+    for (0..job.kept.len()) |kept_index| {
+        var best = partials[kept_index * job.segments];
+        for (partials[kept_index * job.segments ..][1..job.segments]) |other| best = job.better(best, other);
+        job.write(kept_index, best.index);
+    }
+}
+
+fn Finding(comptime T: type) type {
+    return struct {
+        table: *const generic.tensor_table.Table(T),
+        x: *const View,
+        out: *const View,
+        /// View 0 is x, view 1 `out`.
+        kept: strided.Space(2),
+        reduced: Reduced,
+        reduced_len: usize,
+        is_largest: bool,
+        segments: usize,
+        is_ready: bool = false,
+        partials: ?[*]kernel.Best(T) = null,
+
+        const Self = @This();
+
+        pub fn run(job: *const Self, begin: usize, end: usize) void {
+            for (begin..end) |item| {
+                const best = job.segmentOf(item / job.segments, item % job.segments);
+                if (job.partials) |partials| partials[item] = best else job.write(item, best.index);
+            }
+        }
+
+        fn segmentOf(job: *const Self, kept_index: usize, segment: usize) kernel.Best(T) {
+            const first = segment * segment_len;
+            const len = @min(segment_len, job.reduced_len - first);
+            const base = job.kept.offset(0, kept_index);
+            var best: kernel.Best(T) = undefined;
+            if (job.is_ready) {
+                const address = strided.addressAt(job.x, base + @as(isize, @intCast(first)));
+                job.table.search(&.{ .is_largest = job.is_largest, .ptr = @ptrFromInt(address), .len = len, .found = &best });
+                best.index += first;
+                return best;
+            }
+            var buffer: [kernel.leaf_len]T align(64) = undefined;
+            var walk = job.reduced.walk(0, first);
+            walk.start += base;
+            var done: usize = 0;
+            while (done < len) : (done += kernel.leaf_len) {
+                const count = @min(kernel.leaf_len, len - done);
+                strided.readElements(T, job.table, job.x, &walk, count, &buffer);
+                var found: kernel.Best(T) = undefined;
+                job.table.search(&.{ .is_largest = job.is_largest, .ptr = &buffer, .len = count, .found = &found });
+                found.index += first + done;
+                best = if (done == 0) found else job.better(best, found);
+            }
+            return best;
+        }
+
+        /// The better of two; `first` stands before `second`.
+        fn better(job: *const Self, first: kernel.Best(T), second: kernel.Best(T)) kernel.Best(T) {
+            const is_better = if (job.is_largest)
+                kernel.isBetter(T, 1, true, .{second.value}, .{first.value})[0]
+            else
+                kernel.isBetter(T, 1, false, .{second.value}, .{first.value})[0];
+            return if (is_better) second else first;
+        }
+
+        fn write(job: *const Self, kept_index: usize, index: usize) void {
+            const target: *i64 = @ptrFromInt(strided.addressAt(job.out, job.kept.offset(1, kept_index)));
+            target.* = @intCast(index);
+        }
+    };
+}

@@ -1,0 +1,251 @@
+//! Reductions of runs and of rows of values in the type that is computed in.
+//!
+//! Sums are pairwise: leaves of a fixed length are summed lane by lane, and the sums of leaves are joined as the digits of a binary counter
+//! carry, so that the error grows with the logarithm of the length (Higham, Accuracy and Stability, section 4.2).
+
+const std = @import("std");
+const elementwise_kernel = @import("elementwise_kernel.zig");
+const storage = @import("storage.zig");
+
+pub const Fold = enum {
+    sum,
+    product,
+    maximum,
+    minimum,
+    /// Whether a value is other than zero.
+    any,
+    all,
+    /// Sum of (x - shift)^2.
+    squares,
+
+    /// The elementwise operation that joins two partial results.
+    pub fn joint(fold: Fold) elementwise_kernel.Operation {
+        return switch (fold) {
+            .sum, .squares => .add,
+            .product => .multiply,
+            .maximum, .any => .maximum,
+            .minimum, .all => .minimum,
+        };
+    }
+};
+
+/// Values of a leaf of a run.
+pub const leaf_len = 1024;
+
+/// What nothing folds to.
+pub fn identity(comptime T: type, fold: Fold) T {
+    const is_integer = comptime storage.isInteger(T);
+    return switch (fold) {
+        .sum, .squares, .any => 0,
+        .product, .all => 1,
+        .maximum => if (is_integer) std.math.minInt(T) else -std.math.inf(T),
+        .minimum => if (is_integer) std.math.maxInt(T) else std.math.inf(T),
+    };
+}
+
+/// Joins partial results in the order of their places.
+pub fn Cascade(comptime T: type, comptime fold: Fold) type {
+    return struct {
+        /// As many as a length in memory has bits.
+        partials: [48]T = undefined,
+        count: usize = 0,
+
+        const Self = @This();
+
+        pub inline fn push(self: *Self, next: T) void {
+            var value = next;
+            var level: usize = 0;
+            while (self.count >> @intCast(level) & 1 == 1) : (level += 1) value = join(T, fold, self.partials[level], value);
+            self.partials[level] = value;
+            self.count += 1;
+        }
+
+        pub inline fn total(self: *const Self) T {
+            if (self.count == 0) return identity(T, fold);
+            var level: usize = @ctz(self.count);
+            var value = self.partials[level];
+            level += 1;
+            while (self.count >> @intCast(level) != 0) : (level += 1) {
+                if (self.count >> @intCast(level) & 1 == 1) value = join(T, fold, self.partials[level], value);
+            }
+            return value;
+        }
+    };
+}
+
+inline fn join(comptime T: type, comptime fold: Fold, a: T, b: T) T {
+    return joined(T, 1, fold, .{a}, .{b})[0];
+}
+
+inline fn joined(comptime T: type, comptime len: comptime_int, comptime fold: Fold, a: @Vector(len, T), b: @Vector(len, T)) @Vector(len, T) {
+    const is_integer = comptime storage.isInteger(T);
+    return switch (comptime fold.joint()) {
+        .add => if (is_integer) a +% b else a + b,
+        .multiply => if (is_integer) a *% b else a * b,
+        .maximum => if (is_integer) @max(a, b) else elementwise_kernel.maximum(T, len, a, b),
+        .minimum => if (is_integer) @min(a, b) else elementwise_kernel.minimum(T, len, a, b),
+        else => comptime unreachable,
+    };
+}
+
+inline fn mapped(comptime T: type, comptime len: comptime_int, comptime fold: Fold, x: @Vector(len, T), shift: @Vector(len, T)) @Vector(len, T) {
+    const V = @Vector(len, T);
+    const zero: V = @splat(0);
+    const one: V = @splat(1);
+    return switch (fold) {
+        .any, .all => @select(T, x != zero, one, zero),
+        .squares => (x - shift) * (x - shift),
+        else => x,
+    };
+}
+
+fn appliesTo(comptime T: type, comptime fold: Fold) bool {
+    return fold != .squares or !storage.isInteger(T);
+}
+
+/// One run of adjacent values.
+pub fn Run(comptime T: type) type {
+    return struct { fold: Fold, ptr: [*]const T, len: usize, shift: T };
+}
+
+pub inline fn foldRun(comptime T: type, comptime lanes: comptime_int, run: *const Run(T)) T {
+    switch (run.fold) {
+        inline else => |fold| if (comptime appliesTo(T, fold)) {
+            var cascade: Cascade(T, fold) = .{};
+            var begin: usize = 0;
+            while (begin < run.len) : (begin += leaf_len) {
+                cascade.push(leaf(T, lanes, fold, run.ptr + begin, @min(leaf_len, run.len - begin), run.shift));
+            }
+            return cascade.total();
+        } else unreachable,
+    }
+}
+
+inline fn leaf(comptime T: type, comptime lanes: comptime_int, comptime fold: Fold, ptr: [*]const T, len: usize, shift: T) T {
+    const V = @Vector(lanes, T);
+    const ways = 4;
+    const shifts: V = @splat(shift);
+    var sums: [ways]V = @splat(@splat(identity(T, fold)));
+    var i: usize = 0;
+    while (i + ways * lanes <= len) : (i += ways * lanes) {
+        inline for (0..ways) |way| {
+            const x: V = ptr[i + way * lanes ..][0..lanes].*;
+            sums[way] = joined(T, lanes, fold, sums[way], mapped(T, lanes, fold, x, shifts));
+        }
+    }
+    while (i + lanes <= len) : (i += lanes) {
+        sums[0] = joined(T, lanes, fold, sums[0], mapped(T, lanes, fold, ptr[i..][0..lanes].*, shifts));
+    }
+    const half_sums = [2]V{ joined(T, lanes, fold, sums[0], sums[1]), joined(T, lanes, fold, sums[2], sums[3]) };
+    const parts: [lanes]T = joined(T, lanes, fold, half_sums[0], half_sums[1]);
+    var value = across(T, lanes, fold, parts);
+    while (i < len) : (i += 1) value = join(T, fold, value, mapped(T, 1, fold, .{ptr[i]}, .{shift})[0]);
+    return value;
+}
+
+/// Halves the lanes until one is left.
+inline fn across(comptime T: type, comptime lanes: comptime_int, comptime fold: Fold, parts: [lanes]T) T {
+    if (lanes == 1) return parts[0];
+    const half = lanes / 2;
+    const low: @Vector(half, T) = parts[0..half].*;
+    const high: @Vector(half, T) = parts[half..].*;
+    return across(T, half, fold, joined(T, half, fold, low, high));
+}
+
+/// target[j] = fold of x[i][j] over rows i, led on from what is in `target` where `continues`.
+pub fn Rows(comptime T: type) type {
+    return struct {
+        fold: Fold,
+        ptr: [*]const T,
+        /// Elements from row to row.
+        step: isize,
+        rows: usize,
+        width: usize,
+        /// One for each column; read by `squares` only.
+        shift: [*]const T,
+        target: [*]T,
+        continues: bool,
+    };
+}
+
+pub inline fn foldRows(comptime T: type, comptime lanes: comptime_int, job: *const Rows(T)) void {
+    switch (job.fold) {
+        inline else => |fold| if (comptime appliesTo(T, fold)) {
+            var column: usize = 0;
+            while (column + 4 * lanes <= job.width) : (column += 4 * lanes) columns(T, lanes, 4, fold, job, column);
+            while (column + lanes <= job.width) : (column += lanes) columns(T, lanes, 1, fold, job, column);
+            while (column < job.width) : (column += 1) columns(T, 1, 1, fold, job, column);
+        } else unreachable,
+    }
+}
+
+inline fn columns(comptime T: type, comptime lanes: comptime_int, comptime ways: comptime_int, comptime fold: Fold, job: *const Rows(T), column: usize) void {
+    const V = @Vector(lanes, T);
+    var sums: [ways]V = undefined;
+    var shifts: [ways]V = undefined;
+    inline for (0..ways) |way| {
+        const at = column + way * lanes;
+        sums[way] = if (job.continues) job.target[at..][0..lanes].* else @splat(identity(T, fold));
+        shifts[way] = if (fold == .squares) job.shift[at..][0..lanes].* else @splat(0);
+    }
+    var row = job.ptr + column;
+    for (0..job.rows) |_| {
+        inline for (0..ways) |way| {
+            const x: V = row[way * lanes ..][0..lanes].*;
+            sums[way] = joined(T, lanes, fold, sums[way], mapped(T, lanes, fold, x, shifts[way]));
+        }
+        row += @as(usize, @bitCast(job.step));
+    }
+    inline for (0..ways) |way| job.target[column + way * lanes ..][0..lanes].* = sums[way];
+}
+
+/// The best value of a run and its first place. The first NaN is better than any number, as in NumPy.
+pub fn Best(comptime T: type) type {
+    return struct { value: T, index: usize };
+}
+
+pub fn Search(comptime T: type) type {
+    return struct { is_largest: bool, ptr: [*]const T, len: usize, found: *Best(T) };
+}
+
+pub inline fn search(comptime T: type, comptime lanes: comptime_int, job: *const Search(T)) void {
+    job.found.* = if (job.is_largest) searchFor(T, lanes, true, job) else searchFor(T, lanes, false, job);
+}
+
+/// Whether x replaces `best`, which stands before it.
+pub inline fn isBetter(comptime T: type, comptime len: comptime_int, comptime is_largest: bool, x: @Vector(len, T), best: @Vector(len, T)) @Vector(len, bool) {
+    const beats = if (is_largest) x > best else x < best;
+    if (comptime storage.isInteger(T)) return beats;
+    const no: @Vector(len, bool) = @splat(false);
+    const yes: @Vector(len, bool) = @splat(true);
+    return @select(bool, best != best, no, @select(bool, x != x, yes, beats));
+}
+
+inline fn searchFor(comptime T: type, comptime lanes: comptime_int, comptime is_largest: bool, job: *const Search(T)) Best(T) {
+    const V = @Vector(lanes, T);
+    const Index = @Int(.signed, @bitSizeOf(T));
+    const I = @Vector(lanes, Index);
+    var best: V = @splat(job.ptr[0]);
+    var places: I = @splat(0);
+    var here: I = std.simd.iota(Index, lanes);
+    var i: usize = 0;
+    while (i + lanes <= job.len) : (i += lanes) {
+        const x: V = job.ptr[i..][0..lanes].*;
+        const better = isBetter(T, lanes, is_largest, x, best);
+        best = @select(T, better, x, best);
+        places = @select(Index, better, here, places);
+        here += @splat(lanes);
+    }
+    const values: [lanes]T = best;
+    const indices: [lanes]Index = places;
+    var found: Best(T) = .{ .value = values[0], .index = @intCast(indices[0]) };
+    for (values[1..], indices[1..]) |value, index| {
+        const is_better = isBetter(T, 1, is_largest, .{value}, .{found.value})[0];
+        const is_as_good = !is_better and !isBetter(T, 1, is_largest, .{found.value}, .{value})[0];
+        if (is_better or (is_as_good and index < found.index)) found = .{ .value = value, .index = @intCast(index) };
+    }
+    while (i < job.len) : (i += 1) {
+        if (isBetter(T, 1, is_largest, .{job.ptr[i]}, .{found.value})[0]) found = .{ .value = job.ptr[i], .index = i };
+    }
+    return found;
+}
