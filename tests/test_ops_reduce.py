@@ -110,7 +110,9 @@ def test_long_sums_are_pairwise(shape, dtype, rng):
         assert (np.abs(ops.sum(x, axis) - exact) <= 12 * np.finfo(dtype).eps * np.abs(exact)).all()
     exact = math.fsum(x.ravel().tolist())
     assert abs(float(ops.sum(x)) - exact) <= 12 * np.finfo(dtype).eps * abs(exact)
-    np.testing.assert_allclose(ops.var(x, 0), x.astype(np.float64).var(0), rtol=3e-5 if dtype == np.float32 else 1e-12, atol=1e-10)
+    np.testing.assert_allclose(
+        ops.var(x, 0), x.astype(np.float64).var(0), rtol=3e-5 if dtype == np.float32 else 1e-12, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("threads", [2, 3, 5])

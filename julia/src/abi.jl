@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0xf5d66418fd52234c
+const ABI_HASH = 0x942328cc5176223b
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -133,6 +133,8 @@ const REDUCE_VARIANCE = UInt32(6)
 const REDUCE_DEVIATION = UInt32(7)
 const REDUCE_ARGMAX = UInt32(8)
 const REDUCE_ARGMIN = UInt32(9)
+const SCAN_SUM = UInt32(0)
+const SCAN_PRODUCT = UInt32(1)
 
 "`agpu_str`."
 struct Str
@@ -240,6 +242,34 @@ struct ReduceOptions
     executor::Ptr{Executor}
 end
 
+"`agpu_transpose_options`."
+struct TransposeOptions
+    size_bytes::UInt64
+    executor::Ptr{Executor}
+end
+
+"`agpu_embedding_options`."
+struct EmbeddingOptions
+    size_bytes::UInt64
+    executor::Ptr{Executor}
+end
+
+"`agpu_scan_options`."
+struct ScanOptions
+    size_bytes::UInt64
+    operation::UInt32
+    compute::Dtype
+    executor::Ptr{Executor}
+end
+
+"`agpu_top_k_options`. `is_largest` is 1 for the largest values, 0 for the smallest."
+struct TopKOptions
+    size_bytes::UInt64
+    is_largest::UInt32
+    compute::Dtype
+    executor::Ptr{Executor}
+end
+
 "`agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's."
 struct AllocatorOptions
     size_bytes::UInt64
@@ -289,6 +319,10 @@ const MANIFEST_ROWS = (
     ("agpu_elementwise_options", ElementwiseOptions),
     ("agpu_normalize_options", NormalizeOptions),
     ("agpu_reduce_options", ReduceOptions),
+    ("agpu_transpose_options", TransposeOptions),
+    ("agpu_embedding_options", EmbeddingOptions),
+    ("agpu_scan_options", ScanOptions),
+    ("agpu_top_k_options", TopKOptions),
     ("agpu_allocator_options", AllocatorOptions),
     ("agpu_allocator_stats", AllocatorStats),
     ("agpu_math_table", MathTable),

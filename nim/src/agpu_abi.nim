@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0xf5d66418fd52234c'u64
+  abiHash* = 0x942328cc5176223b'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -135,6 +135,8 @@ const
   reduceDeviation* = 7'u32
   reduceArgmax* = 8'u32
   reduceArgmin* = 9'u32
+  scanSum* = 0'u32
+  scanProduct* = 1'u32
 
 type
   Status* = int32
@@ -218,6 +220,22 @@ type
     reducedAxes*: uint64
     divisor*: float64
     executor*: ptr Executor
+  TransposeOptions* {.bycopy.} = object ## `agpu_transpose_options`
+    sizeBytes*: uint64
+    executor*: ptr Executor
+  EmbeddingOptions* {.bycopy.} = object ## `agpu_embedding_options`
+    sizeBytes*: uint64
+    executor*: ptr Executor
+  ScanOptions* {.bycopy.} = object ## `agpu_scan_options`
+    sizeBytes*: uint64
+    operation*: uint32
+    compute*: Dtype
+    executor*: ptr Executor
+  TopKOptions* {.bycopy.} = object ## `agpu_top_k_options` `is_largest` is 1 for the largest values, 0 for the smallest.
+    sizeBytes*: uint64
+    isLargest*: uint32
+    compute*: Dtype
+    executor*: ptr Executor
   AllocatorOptions* {.bycopy.} = object ## `agpu_allocator_options` A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
     sizeBytes*: uint64
     kind*: uint32
@@ -260,6 +278,10 @@ proc layoutManifest*(): string =
   result.add ["agpu_elementwise_options size=", $sizeof(ElementwiseOptions), " size_bytes@", $offsetOf(ElementwiseOptions, sizeBytes), " operation@", $offsetOf(ElementwiseOptions, operation), " compute@", $offsetOf(ElementwiseOptions, compute), " alpha@", $offsetOf(ElementwiseOptions, alpha), " executor@", $offsetOf(ElementwiseOptions, executor)].join & "\n"
   result.add ["agpu_normalize_options size=", $sizeof(NormalizeOptions), " size_bytes@", $offsetOf(NormalizeOptions, sizeBytes), " operation@", $offsetOf(NormalizeOptions, operation), " compute@", $offsetOf(NormalizeOptions, compute), " row_axes@", $offsetOf(NormalizeOptions, rowAxes), " epsilon@", $offsetOf(NormalizeOptions, epsilon), " executor@", $offsetOf(NormalizeOptions, executor)].join & "\n"
   result.add ["agpu_reduce_options size=", $sizeof(ReduceOptions), " size_bytes@", $offsetOf(ReduceOptions, sizeBytes), " operation@", $offsetOf(ReduceOptions, operation), " compute@", $offsetOf(ReduceOptions, compute), " reduced_axes@", $offsetOf(ReduceOptions, reducedAxes), " divisor@", $offsetOf(ReduceOptions, divisor), " executor@", $offsetOf(ReduceOptions, executor)].join & "\n"
+  result.add ["agpu_transpose_options size=", $sizeof(TransposeOptions), " size_bytes@", $offsetOf(TransposeOptions, sizeBytes), " executor@", $offsetOf(TransposeOptions, executor)].join & "\n"
+  result.add ["agpu_embedding_options size=", $sizeof(EmbeddingOptions), " size_bytes@", $offsetOf(EmbeddingOptions, sizeBytes), " executor@", $offsetOf(EmbeddingOptions, executor)].join & "\n"
+  result.add ["agpu_scan_options size=", $sizeof(ScanOptions), " size_bytes@", $offsetOf(ScanOptions, sizeBytes), " operation@", $offsetOf(ScanOptions, operation), " compute@", $offsetOf(ScanOptions, compute), " executor@", $offsetOf(ScanOptions, executor)].join & "\n"
+  result.add ["agpu_top_k_options size=", $sizeof(TopKOptions), " size_bytes@", $offsetOf(TopKOptions, sizeBytes), " is_largest@", $offsetOf(TopKOptions, isLargest), " compute@", $offsetOf(TopKOptions, compute), " executor@", $offsetOf(TopKOptions, executor)].join & "\n"
   result.add ["agpu_allocator_options size=", $sizeof(AllocatorOptions), " size_bytes@", $offsetOf(AllocatorOptions, sizeBytes), " kind@", $offsetOf(AllocatorOptions, kind), " reserved@", $offsetOf(AllocatorOptions, reserved), " capacity_bytes@", $offsetOf(AllocatorOptions, capacityBytes), " min_block_bytes@", $offsetOf(AllocatorOptions, minBlockBytes)].join & "\n"
   result.add ["agpu_allocator_stats size=", $sizeof(AllocatorStats), " size_bytes@", $offsetOf(AllocatorStats, sizeBytes), " capacity_bytes@", $offsetOf(AllocatorStats, capacityBytes), " used_bytes@", $offsetOf(AllocatorStats, usedBytes), " peak_used_bytes@", $offsetOf(AllocatorStats, peakUsedBytes), " largest_free_bytes@", $offsetOf(AllocatorStats, largestFreeBytes), " live_blocks@", $offsetOf(AllocatorStats, liveBlocks), " allocations_total@", $offsetOf(AllocatorStats, allocationsTotal), " frees_total@", $offsetOf(AllocatorStats, freesTotal), " failures_total@", $offsetOf(AllocatorStats, failuresTotal)].join & "\n"
   result.add ["agpu_math_table size=", $sizeof(MathTable), " size_bytes@", $offsetOf(MathTable, sizeBytes), " abi_version@", $offsetOf(MathTable, abiVersion), " reserved@", $offsetOf(MathTable, reserved), " abi_hash@", $offsetOf(MathTable, abiHash), " activation@", $offsetOf(MathTable, activation), " softmax@", $offsetOf(MathTable, softmax), " dense_forward@", $offsetOf(MathTable, denseForward), " adaptive_learning_rate@", $offsetOf(MathTable, adaptiveLearningRate), " momentum_update@", $offsetOf(MathTable, momentumUpdate), " last_error@", $offsetOf(MathTable, lastError)].join & "\n"

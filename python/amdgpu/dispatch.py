@@ -54,6 +54,10 @@ class Implementation:
 _table: list[Implementation] = [
     Implementation("matrix_multiply", "matrix", "cpu", "zig", "zig", "amdgpu._native:matmul"),
     Implementation("elementwise", "matrix", "cpu", "zig", "zig", "amdgpu._native:elementwise"),
+    Implementation("embedding", "matrix", "cpu", "zig", "zig", "amdgpu._native:embedding"),
+    Implementation("scan", "matrix", "cpu", "zig", "zig", "amdgpu._native:scan"),
+    Implementation("top_k", "matrix", "cpu", "zig", "zig", "amdgpu._native:top_k"),
+    Implementation("transpose", "matrix", "cpu", "zig", "zig", "amdgpu._native:transpose"),
     Implementation("reduce", "matrix", "cpu", "zig", "zig", "amdgpu._native:reduce"),
     Implementation("normalize", "matrix", "cpu", "zig", "zig", "amdgpu._native:normalize"),
     Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.network:forward_matrix", 2),

@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0xf5d66418fd52234c;
+pub const abi_hash: u64 = 0x942328cc5176223b;
 
 pub const Status = i32;
 
@@ -180,6 +180,8 @@ pub const reduce_variance: u32 = 6;
 pub const reduce_deviation: u32 = 7;
 pub const reduce_argmax: u32 = 8;
 pub const reduce_argmin: u32 = 9;
+pub const scan_sum: u32 = 0;
+pub const scan_product: u32 = 1;
 
 pub const Allocator = ?*anyopaque;
 
@@ -318,6 +320,34 @@ pub const ReduceOptions = extern struct {
     executor: ?*const Executor,
 };
 
+/// `agpu_transpose_options`.
+pub const TransposeOptions = extern struct {
+    size_bytes: u64,
+    executor: ?*const Executor,
+};
+
+/// `agpu_embedding_options`.
+pub const EmbeddingOptions = extern struct {
+    size_bytes: u64,
+    executor: ?*const Executor,
+};
+
+/// `agpu_scan_options`.
+pub const ScanOptions = extern struct {
+    size_bytes: u64,
+    operation: u32,
+    compute: Dtype,
+    executor: ?*const Executor,
+};
+
+/// `agpu_top_k_options`. `is_largest` is 1 for the largest values, 0 for the smallest.
+pub const TopKOptions = extern struct {
+    size_bytes: u64,
+    is_largest: u32,
+    compute: Dtype,
+    executor: ?*const Executor,
+};
+
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
 pub const AllocatorOptions = extern struct {
     size_bytes: u64,
@@ -367,6 +397,10 @@ const manifest_rows = .{
     .{ "agpu_elementwise_options", ElementwiseOptions },
     .{ "agpu_normalize_options", NormalizeOptions },
     .{ "agpu_reduce_options", ReduceOptions },
+    .{ "agpu_transpose_options", TransposeOptions },
+    .{ "agpu_embedding_options", EmbeddingOptions },
+    .{ "agpu_scan_options", ScanOptions },
+    .{ "agpu_top_k_options", TopKOptions },
     .{ "agpu_allocator_options", AllocatorOptions },
     .{ "agpu_allocator_stats", AllocatorStats },
     .{ "agpu_math_table", MathTable },

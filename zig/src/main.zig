@@ -17,6 +17,10 @@ const matmul = @import("matrix/matmul.zig");
 const elementwise_operations = @import("matrix/elementwise.zig");
 const normalizations = @import("matrix/normalize.zig");
 const reductions = @import("matrix/reduce.zig");
+const transposition = @import("matrix/transpose.zig");
+const embeddings = @import("matrix/embedding.zig");
+const scans = @import("matrix/scan.zig");
+const selection = @import("matrix/top_k.zig");
 
 fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
     const info = out orelse return status.fail(abi.errors.invalid_argument, "out is null", .{});
@@ -90,6 +94,43 @@ fn reduce(
     return reductions.reduce(@ptrCast(inputs), input_count, out, options);
 }
 
+fn transpose(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.TransposeOptions,
+) callconv(.c) abi.Status {
+    return transposition.transpose(@ptrCast(inputs), input_count, out, options);
+}
+
+fn embedding(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.EmbeddingOptions,
+) callconv(.c) abi.Status {
+    return embeddings.embedding(@ptrCast(inputs), input_count, out, options);
+}
+
+fn scan(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.ScanOptions,
+) callconv(.c) abi.Status {
+    return scans.scan(@ptrCast(inputs), input_count, out, options);
+}
+
+fn topK(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    outputs: ?*const abi.Tensor,
+    output_count: u64,
+    options: ?*const abi.TopKOptions,
+) callconv(.c) abi.Status {
+    return selection.topK(@ptrCast(inputs), input_count, @ptrCast(outputs), output_count, options);
+}
+
 fn allocatorCreate(options: ?*const abi.AllocatorOptions, out: ?*abi.Allocator) callconv(.c) abi.Status {
     return allocator.create(options, out);
 }
@@ -122,6 +163,10 @@ comptime {
     @export(&elementwise, .{ .name = "agpu_matrix_elementwise" });
     @export(&normalize, .{ .name = "agpu_matrix_normalize" });
     @export(&reduce, .{ .name = "agpu_matrix_reduce" });
+    @export(&transpose, .{ .name = "agpu_matrix_transpose" });
+    @export(&embedding, .{ .name = "agpu_matrix_embedding" });
+    @export(&scan, .{ .name = "agpu_matrix_scan" });
+    @export(&topK, .{ .name = "agpu_matrix_top_k" });
     @export(&allocatorCreate, .{ .name = "agpu_matrix_allocator_create" });
     @export(&allocatorAllocate, .{ .name = "agpu_matrix_allocator_allocate" });
     @export(&allocatorFree, .{ .name = "agpu_matrix_allocator_free" });

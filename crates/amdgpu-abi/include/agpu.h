@@ -248,6 +248,35 @@ typedef struct {
     const agpu_executor *executor;
 } agpu_reduce_options;
 
+typedef struct {
+    uint64_t size_bytes;
+    const agpu_executor *executor;
+} agpu_transpose_options;
+
+typedef struct {
+    uint64_t size_bytes;
+    const agpu_executor *executor;
+} agpu_embedding_options;
+
+/* Operations of agpu_matrix_scan. */
+#define AGPU_SCAN_SUM 0
+#define AGPU_SCAN_PRODUCT 1
+
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t operation;
+    agpu_dtype compute;
+    const agpu_executor *executor;
+} agpu_scan_options;
+
+/* `is_largest` is 1 for the largest values, 0 for the smallest. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t is_largest;
+    agpu_dtype compute;
+    const agpu_executor *executor;
+} agpu_top_k_options;
+
 /* A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's. */
 typedef struct {
     uint64_t size_bytes;
@@ -299,6 +328,18 @@ AGPU_MATRIX agpu_status agpu_matrix_normalize(const agpu_tensor *inputs, uint64_
 /* Input: x, its kept axes first, in the order of those of `out`. Places found by argmax and argmin are int64. */
 AGPU_MATRIX agpu_status agpu_matrix_reduce(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
                                            const agpu_reduce_options *options);
+/* Copies x to `out`, of the same shape and dtype. */
+AGPU_MATRIX agpu_status agpu_matrix_transpose(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                              const agpu_transpose_options *options);
+/* Inputs: table, and indices (int32 or int64) of its rows; AGPU_ERROR_INVALID_ARGUMENT for an index that is none, and nothing is written. */
+AGPU_MATRIX agpu_status agpu_matrix_embedding(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                              const agpu_embedding_options *options);
+/* Along the last axis. */
+AGPU_MATRIX agpu_status agpu_matrix_scan(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                         const agpu_scan_options *options);
+/* Along the last axis, whose extent in the outputs is k. Outputs: values, and their places as int64. */
+AGPU_MATRIX agpu_status agpu_matrix_top_k(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *outputs,
+                                          uint64_t output_count, const agpu_top_k_options *options);
 AGPU_MATRIX agpu_status agpu_matrix_allocator_create(const agpu_allocator_options *options, agpu_allocator *out);
 /* `align_bytes` is a power of two. AGPU_ERROR_OUT_OF_MEMORY when no block fits; the allocator stays usable. */
 AGPU_MATRIX agpu_status agpu_matrix_allocator_allocate(agpu_allocator allocator, uint64_t bytes, uint64_t align_bytes,

@@ -62,11 +62,19 @@ mod _native {
     #[pymodule_export]
     use super::ops::elementwise::elementwise;
     #[pymodule_export]
+    use super::ops::embedding::embedding;
+    #[pymodule_export]
     use super::ops::matmul::matmul;
     #[pymodule_export]
     use super::ops::normalize::normalize;
     #[pymodule_export]
     use super::ops::reduce::reduce;
+    #[pymodule_export]
+    use super::ops::scan::scan;
+    #[pymodule_export]
+    use super::ops::top_k::top_k;
+    #[pymodule_export]
+    use super::ops::transpose::transpose;
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]

@@ -1,7 +1,11 @@
 //! Operations on arrays, one file each.
 
 pub mod elementwise;
+pub mod embedding;
 pub mod matmul;
 pub mod normalize;
 pub mod reduce;
+pub mod scan;
 mod tensors;
+pub mod top_k;
+pub mod transpose;

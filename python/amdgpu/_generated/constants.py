@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGE_VERSION = "0.1.0"
-ABI_HASH = 0xF5D66418FD52234C
+ABI_HASH = 0x942328CC5176223B
 LAYOUT_MANIFEST = (
     "agpu_str size=16 ptr@0 len@8\n"
     "agpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\n"
@@ -17,6 +17,10 @@ LAYOUT_MANIFEST = (
     "agpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\n"
     "agpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\n"
     "agpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\n"
+    "agpu_transpose_options size=16 size_bytes@0 executor@8\n"
+    "agpu_embedding_options size=16 size_bytes@0 executor@8\n"
+    "agpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\n"
+    "agpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\n"
     "agpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\n"
     "agpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\n"
     "agpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n"
@@ -110,6 +114,8 @@ REDUCE_VARIANCE = 6
 REDUCE_DEVIATION = 7
 REDUCE_ARGMAX = 8
 REDUCE_ARGMIN = 9
+SCAN_SUM = 0
+SCAN_PRODUCT = 1
 ACTIVATIONS: dict[str, int] = {
     "identity": 0,
     "relu": 1,

@@ -45,9 +45,13 @@ from amdgpu.ops.elementwise import (
     trunc,
     where,
 )
+from amdgpu.ops.embedding import embedding
 from amdgpu.ops.matmul import matrix_multiply
 from amdgpu.ops.normalize import layer_norm, log_softmax, rms_norm, softmax
 from amdgpu.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, std, sum, var
+from amdgpu.ops.scan import cumprod, cumsum
+from amdgpu.ops.top_k import top_k
+from amdgpu.ops.transpose import transpose
 
 __all__ = [
     "absolute",
@@ -58,8 +62,11 @@ __all__ = [
     "argmin",
     "ceil",
     "clip",
+    "cumprod",
+    "cumsum",
     "divide",
     "elu",
+    "embedding",
     "equal",
     "erf",
     "exp",
@@ -106,6 +113,8 @@ __all__ = [
     "subtract",
     "sum",
     "tanh",
+    "top_k",
+    "transpose",
     "trunc",
     "var",
     "where",

@@ -6,9 +6,9 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0xf5d6_6418_fd52_234c;
+pub const ABI_HASH: u64 = 0x9423_28cc_5176_223b;
 /// What every library must report of the structs it was built with.
-pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=40 size_bytes@0 alpha@8 beta@16 executor@24 precision@32 reserved@36\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
+pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=40 size_bytes@0 alpha@8 beta@16 executor@24 precision@32 reserved@36\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
 pub const ABI_VERSION: u32 = 1;
 pub const DEVICE_CPU: i32 = 1;
@@ -99,6 +99,8 @@ pub const REDUCE_VARIANCE: u32 = 6;
 pub const REDUCE_DEVIATION: u32 = 7;
 pub const REDUCE_ARGMAX: u32 = 8;
 pub const REDUCE_ARGMIN: u32 = 9;
+pub const SCAN_SUM: u32 = 0;
+pub const SCAN_PRODUCT: u32 = 1;
 
 /// Opaque handle `agpu_allocator`.
 pub type Allocator = *mut c_void;
@@ -304,6 +306,42 @@ pub struct ReduceOptions {
     pub executor: *const Executor,
 }
 
+/// `agpu_transpose_options`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TransposeOptions {
+    pub size_bytes: u64,
+    pub executor: *const Executor,
+}
+
+/// `agpu_embedding_options`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddingOptions {
+    pub size_bytes: u64,
+    pub executor: *const Executor,
+}
+
+/// `agpu_scan_options`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ScanOptions {
+    pub size_bytes: u64,
+    pub operation: u32,
+    pub compute: Dtype,
+    pub executor: *const Executor,
+}
+
+/// `agpu_top_k_options`. `is_largest` is 1 for the largest values, 0 for the smallest.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TopKOptions {
+    pub size_bytes: u64,
+    pub is_largest: u32,
+    pub compute: Dtype,
+    pub executor: *const Executor,
+}
+
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -363,6 +401,10 @@ pub fn compiled_manifest() -> String {
         format!("agpu_elementwise_options size={} size_bytes@{} operation@{} compute@{} alpha@{} executor@{}\n", size_of::<ElementwiseOptions>(), offset_of!(ElementwiseOptions, size_bytes), offset_of!(ElementwiseOptions, operation), offset_of!(ElementwiseOptions, compute), offset_of!(ElementwiseOptions, alpha), offset_of!(ElementwiseOptions, executor)),
         format!("agpu_normalize_options size={} size_bytes@{} operation@{} compute@{} row_axes@{} epsilon@{} executor@{}\n", size_of::<NormalizeOptions>(), offset_of!(NormalizeOptions, size_bytes), offset_of!(NormalizeOptions, operation), offset_of!(NormalizeOptions, compute), offset_of!(NormalizeOptions, row_axes), offset_of!(NormalizeOptions, epsilon), offset_of!(NormalizeOptions, executor)),
         format!("agpu_reduce_options size={} size_bytes@{} operation@{} compute@{} reduced_axes@{} divisor@{} executor@{}\n", size_of::<ReduceOptions>(), offset_of!(ReduceOptions, size_bytes), offset_of!(ReduceOptions, operation), offset_of!(ReduceOptions, compute), offset_of!(ReduceOptions, reduced_axes), offset_of!(ReduceOptions, divisor), offset_of!(ReduceOptions, executor)),
+        format!("agpu_transpose_options size={} size_bytes@{} executor@{}\n", size_of::<TransposeOptions>(), offset_of!(TransposeOptions, size_bytes), offset_of!(TransposeOptions, executor)),
+        format!("agpu_embedding_options size={} size_bytes@{} executor@{}\n", size_of::<EmbeddingOptions>(), offset_of!(EmbeddingOptions, size_bytes), offset_of!(EmbeddingOptions, executor)),
+        format!("agpu_scan_options size={} size_bytes@{} operation@{} compute@{} executor@{}\n", size_of::<ScanOptions>(), offset_of!(ScanOptions, size_bytes), offset_of!(ScanOptions, operation), offset_of!(ScanOptions, compute), offset_of!(ScanOptions, executor)),
+        format!("agpu_top_k_options size={} size_bytes@{} is_largest@{} compute@{} executor@{}\n", size_of::<TopKOptions>(), offset_of!(TopKOptions, size_bytes), offset_of!(TopKOptions, is_largest), offset_of!(TopKOptions, compute), offset_of!(TopKOptions, executor)),
         format!("agpu_allocator_options size={} size_bytes@{} kind@{} reserved@{} capacity_bytes@{} min_block_bytes@{}\n", size_of::<AllocatorOptions>(), offset_of!(AllocatorOptions, size_bytes), offset_of!(AllocatorOptions, kind), offset_of!(AllocatorOptions, reserved), offset_of!(AllocatorOptions, capacity_bytes), offset_of!(AllocatorOptions, min_block_bytes)),
         format!("agpu_allocator_stats size={} size_bytes@{} capacity_bytes@{} used_bytes@{} peak_used_bytes@{} largest_free_bytes@{} live_blocks@{} allocations_total@{} frees_total@{} failures_total@{}\n", size_of::<AllocatorStats>(), offset_of!(AllocatorStats, size_bytes), offset_of!(AllocatorStats, capacity_bytes), offset_of!(AllocatorStats, used_bytes), offset_of!(AllocatorStats, peak_used_bytes), offset_of!(AllocatorStats, largest_free_bytes), offset_of!(AllocatorStats, live_blocks), offset_of!(AllocatorStats, allocations_total), offset_of!(AllocatorStats, frees_total), offset_of!(AllocatorStats, failures_total)),
         format!("agpu_math_table size={} size_bytes@{} abi_version@{} reserved@{} abi_hash@{} activation@{} softmax@{} dense_forward@{} adaptive_learning_rate@{} momentum_update@{} last_error@{}\n", size_of::<MathTable>(), offset_of!(MathTable, size_bytes), offset_of!(MathTable, abi_version), offset_of!(MathTable, reserved), offset_of!(MathTable, abi_hash), offset_of!(MathTable, activation), offset_of!(MathTable, softmax), offset_of!(MathTable, dense_forward), offset_of!(MathTable, adaptive_learning_rate), offset_of!(MathTable, momentum_update), offset_of!(MathTable, last_error)),
@@ -413,6 +455,35 @@ pub struct MatrixSymbols {
         input_count: u64,
         out: *const Tensor,
         options: *const ReduceOptions,
+    ) -> Status,
+    /// Copies x to `out`, of the same shape and dtype.
+    pub transpose: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const TransposeOptions,
+    ) -> Status,
+    /// Inputs: table, and indices (int32 or int64) of its rows; AGPU_ERROR_INVALID_ARGUMENT for an index that is none, and nothing is written.
+    pub embedding: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const EmbeddingOptions,
+    ) -> Status,
+    /// Along the last axis.
+    pub scan: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const ScanOptions,
+    ) -> Status,
+    /// Along the last axis, whose extent in the outputs is k. Outputs: values, and their places as int64.
+    pub top_k: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        outputs: *const Tensor,
+        output_count: u64,
+        options: *const TopKOptions,
     ) -> Status,
     /// See `agpu.h`.
     pub allocator_create:
@@ -520,6 +591,47 @@ impl MatrixSymbols {
                 >(
                     resolve("agpu_matrix_reduce").ok_or("agpu_matrix_reduce")?
                 ),
+                transpose: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const TransposeOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_transpose").ok_or("agpu_matrix_transpose")?
+                ),
+                embedding: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const EmbeddingOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_embedding").ok_or("agpu_matrix_embedding")?
+                ),
+                scan: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const ScanOptions,
+                    ) -> Status,
+                >(resolve("agpu_matrix_scan").ok_or("agpu_matrix_scan")?),
+                top_k: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        outputs: *const Tensor,
+                        output_count: u64,
+                        options: *const TopKOptions,
+                    ) -> Status,
+                >(resolve("agpu_matrix_top_k").ok_or("agpu_matrix_top_k")?),
                 allocator_create: std::mem::transmute::<
                     *const c_void,
                     unsafe extern "C" fn(

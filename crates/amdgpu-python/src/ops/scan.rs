@@ -1,0 +1,37 @@
+//! Running sums and products, bound to `amdgpu_matrix::Matrix::scan`.
+
+use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_matrix::{Matrix, Scan};
+use amdgpu_telemetry::Boundary;
+use pyo3::prelude::*;
+
+use crate::errors::{IntoPyResult, raise};
+use crate::ops::tensors;
+
+static SCAN: Boundary = Boundary::new(Language::Python, Language::Rust, "scan");
+
+/// `operation(x)` along `axis`, into `out` or a new array.
+#[pyfunction]
+#[pyo3(signature = (operation, x, axis, out=None, *, threads=None))]
+pub fn scan<'py>(
+    py: Python<'py>,
+    operation: &str,
+    x: &Bound<'py, PyAny>,
+    axis: i64,
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<u32>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = SCAN.enter();
+    let known = Scan::from_name(operation).ok_or_else(|| {
+        let message = format!("no scan is called {operation:?}");
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+    })?;
+    let input = tensors::array(operation, "x", x)?;
+    let view = input.view().into_py_result(py)?;
+    let described = known.describe(&view);
+    let (made, target) = tensors::result(operation, &described, out, std::slice::from_ref(x))?;
+    let mut target = target.view_mut().into_py_result(py)?;
+    py.detach(|| Matrix::global()?.scan(known, &view, axis, &mut target, threads))
+        .into_py_result(py)?;
+    Ok(made)
+}

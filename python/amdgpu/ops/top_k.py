@@ -1,0 +1,37 @@
+"""The best values of each line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amdgpu import dispatch
+
+__all__ = ["top_k"]
+
+
+def top_k(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Any, Any]:
+    """The k largest or smallest values along an axis, best first, and their places.
+
+    Of equal values the one that stands first is better; NaN is larger than any number.
+
+    Args:
+        x: Values, at least one axis.
+        k: How many; 0 to the extent of the axis.
+        axis: Axis to search; negative counts from the end.
+        largest: False for the smallest values.
+
+    Returns:
+        Values of the dtype of x and int64 places, both of the shape of x with extent k along the axis.
+
+    Raises:
+        InvalidArgumentError: No such axis; k is negative or larger than its extent.
+
+    Example:
+        >>> import amdgpu
+        >>> values, places = amdgpu.ops.top_k([3.0, 9.0, 5.0], 2)
+        >>> values.tolist(), places.tolist()
+        ([9.0, 5.0], [1, 2])
+    """
+    compute, _ = dispatch.resolve("top_k", "matrix", "cpu")
+    best: tuple[Any, Any] = compute(x, k, axis, largest=largest)
+    return best

@@ -1,0 +1,33 @@
+"""Axes in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amdgpu import dispatch
+
+__all__ = ["transpose"]
+
+
+def transpose(x: Any, axes: Sequence[int] | None = None, *, out: Any = None) -> Any:
+    """A row-major copy with the axes in another order.
+
+    Args:
+        x: Values of any strides and dtype of `amdgpu.ops.elementwise`.
+        axes: Axis i of the result is axis `axes[i]` of x; None reverses them. Negative ones count from the end.
+        out: Receives the copy; must not overlap x.
+
+    Returns:
+        The copy.
+
+    Raises:
+        InvalidArgumentError: `axes` does not name every axis once, or `out` overlaps x.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.transpose([[1, 2], [3, 4]]).tolist()
+        [[1, 3], [2, 4]]
+    """
+    compute, _ = dispatch.resolve("transpose", "matrix", "cpu")
+    return compute(x, axes, out)

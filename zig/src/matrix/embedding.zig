@@ -1,0 +1,116 @@
+//! out[i..., :] = table[indices[i...], :] for elements of any type. Descriptions were validated in Rust; the indices themselves are looked at
+//! here, before anything is written.
+
+const std = @import("std");
+const abi = @import("../abi.zig");
+const status = @import("../status.zig");
+const generic = @import("generic");
+const parallel = @import("parallel.zig");
+const strided = @import("strided.zig");
+const tensor_kernels = @import("tensor_kernels.zig");
+
+const View = strided.View;
+
+/// Rows of one piece of work.
+const piece_rows = 64;
+
+pub fn embedding(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.EmbeddingOptions) abi.Status {
+    std.debug.assert(input_count == 2);
+    const table: View = .of(&inputs.?[0]);
+    const indices: View = .of(&inputs.?[1]);
+    const target: View = .of(out.?);
+    const index_space = strided.Space(1).of(.{&indices});
+    const rows = table.shape[0];
+    var walk = index_space.walk(0, 0);
+    for (0..indices.len()) |place| {
+        const index = read(&indices, walk.start);
+        if (index < 0 or index >= rows) {
+            return status.fail(abi.errors.invalid_argument, "embedding: index {d} at place {d} is not a row of a table of {d}", .{ index, place, rows });
+        }
+        walk.pass(1);
+    }
+    const places = target.axes(0, indices.rank);
+    const job: Job = .{
+        .table = &table,
+        .indices = &indices,
+        .out = &target,
+        .rows = .of(.{ &places, &indices }),
+        .row = .of(.{ &target.axes(indices.rank, table.rank - 1), &table.axes(1, table.rank - 1) }),
+        .row_stride = table.strides[0],
+    };
+    if (target.len() == 0) return abi.ok;
+    parallel.run(options.?.executor, (indices.len() + piece_rows - 1) / piece_rows, Job, &job) catch {
+        return status.fail(abi.errors.internal, "the executor could not run the pieces of an embedding", .{});
+    };
+    return abi.ok;
+}
+
+fn read(indices: *const View, offset: isize) i64 {
+    const address = strided.addressAt(indices, offset);
+    return switch (indices.storage) {
+        .i32 => @as(*const i32, @ptrFromInt(address)).*,
+        .i64 => @as(*const i64, @ptrFromInt(address)).*,
+        else => unreachable,
+    };
+}
+
+const Job = struct {
+    table: *const View,
+    indices: *const View,
+    out: *const View,
+    /// View 0 is `out`, view 1 the indices.
+    rows: strided.Space(2),
+    /// View 0 is `out`, view 1 the table.
+    row: strided.Space(2),
+    row_stride: isize,
+
+    pub fn run(job: *const Job, begin: usize, end: usize) void {
+        const last = @min(end * piece_rows, job.rows.len());
+        var row = job.row;
+        row.coalesce();
+        for (begin * piece_rows..last) |flat| {
+            const index: isize = @intCast(read(job.indices, job.rows.offset(1, flat)));
+            var from = row.walk(1, 0);
+            var to = row.walk(0, 0);
+            from.start += index * job.row_stride;
+            to.start += job.rows.offset(0, flat);
+            var done: usize = 0;
+            while (done < row.len()) {
+                const count = from.runLen();
+                copyRun(
+                    job.out.storage.bytes(),
+                    strided.addressAt(job.out, to.start),
+                    row.innerStride(0),
+                    strided.addressAt(job.table, from.start),
+                    row.innerStride(1),
+                    count,
+                );
+                from.pass(count);
+                to.pass(count);
+                done += count;
+            }
+        }
+    }
+};
+
+/// Elements of a size from one place to another.
+fn copyRun(bytes: usize, to: usize, to_step: isize, from: usize, from_step: isize, count: usize) void {
+    if (count == 1 or (to_step == 1 and from_step == 1)) {
+        const target: [*]u8 = @ptrFromInt(to);
+        const source: [*]const u8 = @ptrFromInt(from);
+        @memcpy(target[0 .. count * bytes], source[0 .. count * bytes]);
+        return;
+    }
+    switch (bytes) {
+        inline 1, 2, 4, 8 => |size| {
+            const Bits = @Int(.unsigned, 8 * size);
+            for (0..count) |i| {
+                const place: isize = @intCast(i);
+                const source: *const Bits = @ptrFromInt(from +% @as(usize, @bitCast(place * from_step * size)));
+                const target: *Bits = @ptrFromInt(to +% @as(usize, @bitCast(place * to_step * size)));
+                target.* = source.*;
+            }
+        },
+        else => unreachable,
+    }
+}

@@ -1,0 +1,147 @@
+//! Copies between views of one shape and element size with any strides. Validated in Rust; the two share no memory.
+//!
+//! Where the elements that are neighbours in one are not in the other, blocks of both axes pass through a buffer, so that every cache line that
+//! is touched is used whole.
+
+const std = @import("std");
+const abi = @import("../abi.zig");
+const status = @import("../status.zig");
+const parallel = @import("parallel.zig");
+const strided = @import("strided.zig");
+
+const View = strided.View;
+const Space = strided.Space(2);
+
+/// Edge of a block: 64 elements are one to eight cache lines, and a block of the widest fits the first cache.
+const block_edge = 64;
+/// Odd, so that a column of the buffer does not fall into one set of the cache.
+const buffer_stride = block_edge + 1;
+/// Bytes of one piece of work where runs are copied.
+const piece_bytes = 64 << 10;
+
+pub fn transpose(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.TransposeOptions) abi.Status {
+    std.debug.assert(input_count == 1);
+    const x: View = .of(&inputs.?[0]);
+    const target: View = .of(out.?);
+    std.debug.assert(x.storage.bytes() == target.storage.bytes());
+    const outcome = switch (target.storage.bytes()) {
+        1 => run(u8, &x, &target, options.?.executor),
+        2 => run(u16, &x, &target, options.?.executor),
+        4 => run(u32, &x, &target, options.?.executor),
+        8 => run(u64, &x, &target, options.?.executor),
+        else => unreachable,
+    };
+    outcome catch return status.fail(abi.errors.internal, "the executor could not run the blocks of a copy", .{});
+    return abi.ok;
+}
+
+pub fn run(comptime T: type, x: *const View, out: *const View, executor: ?*const abi.Executor) parallel.Error!void {
+    if (out.len() == 0) return;
+    var space: Space = .of(.{ out, x });
+    space.sort();
+    space.coalesce();
+    if (space.rank == 0) space.rank = 1;
+    const inner = space.rank - 1;
+    var other = inner;
+    for (0..inner) |axis| {
+        if (@abs(space.strides[1][axis]) < @abs(space.strides[1][other])) other = axis;
+    }
+    if (other == inner) {
+        const run_bytes = space.shape[inner] * @sizeOf(T);
+        const runs: Runs(T) = .{ .out = out, .x = x, .space = &space, .piece_runs = @max(1, piece_bytes / run_bytes) };
+        const count = space.len() / space.shape[inner];
+        return parallel.run(executor, (count + runs.piece_runs - 1) / runs.piece_runs, Runs(T), &runs);
+    }
+    // The two axes of a block come last.
+    std.mem.swap(usize, &space.shape[other], &space.shape[inner - 1]);
+    for (&space.strides) |*strides| std.mem.swap(isize, &strides[other], &strides[inner - 1]);
+    const down = (space.shape[inner - 1] + block_edge - 1) / block_edge;
+    const across = (space.shape[inner] + block_edge - 1) / block_edge;
+    const blocks: Blocks(T) = .{ .out = out, .x = x, .space = &space, .down = down, .across = across };
+    const planes = strided.product(space.shape[0 .. inner - 1]);
+    try parallel.run(executor, planes * down * across, Blocks(T), &blocks);
+}
+
+inline fn at(comptime T: type, address: usize, elements: isize) *T {
+    return @ptrFromInt(address +% @as(usize, @bitCast(elements * @sizeOf(T))));
+}
+
+/// Runs that both views walk along the same axis.
+fn Runs(comptime T: type) type {
+    return struct {
+        out: *const View,
+        x: *const View,
+        space: *const Space,
+        piece_runs: usize,
+
+        pub fn run(job: *const @This(), begin: usize, end: usize) void {
+            const space = job.space;
+            const len = space.innerLen();
+            const count = space.len() / len;
+            const to_step = space.innerStride(0);
+            const from_step = space.innerStride(1);
+            for (begin * job.piece_runs..@min(end * job.piece_runs, count)) |line| {
+                const to = strided.addressAt(job.out, space.offset(0, line * len));
+                const from = strided.addressAt(job.x, space.offset(1, line * len));
+                if (to_step == 1 and from_step == 1) {
+                    const target: [*]T = @ptrFromInt(to);
+                    const source: [*]const T = @ptrFromInt(from);
+                    @memcpy(target[0..len], source[0..len]);
+                } else for (0..len) |i| {
+                    const place: isize = @intCast(i);
+                    at(T, to, place * to_step).* = at(T, from, place * from_step).*;
+                }
+            }
+        }
+    };
+}
+
+/// Blocks whose neighbours are along the last axis in `out` and along the one before in x.
+fn Blocks(comptime T: type) type {
+    return struct {
+        out: *const View,
+        x: *const View,
+        space: *const Space,
+        down: usize,
+        across: usize,
+
+        pub fn run(job: *const @This(), begin: usize, end: usize) void {
+            const space = job.space;
+            const inner = space.rank - 1;
+            const plane_len = space.shape[inner] * space.shape[inner - 1];
+            var buffer: [block_edge * buffer_stride]T align(64) = undefined;
+            for (begin..end) |item| {
+                const plane = item / (job.down * job.across);
+                const row = item / job.across % job.down * block_edge;
+                const column = item % job.across * block_edge;
+                const rows = @min(block_edge, space.shape[inner - 1] - row);
+                const columns = @min(block_edge, space.shape[inner] - column);
+                const first = plane * plane_len + row * space.shape[inner] + column;
+                const from = strided.addressAt(job.x, space.offset(1, first));
+                const to = strided.addressAt(job.out, space.offset(0, first));
+                const from_row = space.strides[1][inner - 1];
+                const from_column = space.strides[1][inner];
+                for (0..columns) |j| {
+                    const line: isize = @as(isize, @intCast(j)) * from_column;
+                    if (from_row == 1) {
+                        const source: [*]const T = @ptrCast(at(T, from, line));
+                        @memcpy(buffer[j * buffer_stride ..][0..rows], source[0..rows]);
+                    } else for (0..rows) |i| {
+                        buffer[j * buffer_stride + i] = at(T, from, line + @as(isize, @intCast(i)) * from_row).*;
+                    }
+                }
+                const to_row = space.strides[0][inner - 1];
+                const to_column = space.strides[0][inner];
+                for (0..rows) |i| {
+                    const line: isize = @as(isize, @intCast(i)) * to_row;
+                    if (to_column == 1) {
+                        const target: [*]T = @ptrCast(at(T, to, line));
+                        for (target[0..columns], 0..) |*value, j| value.* = buffer[j * buffer_stride + i];
+                    } else for (0..columns) |j| {
+                        at(T, to, line + @as(isize, @intCast(j)) * to_column).* = buffer[j * buffer_stride + i];
+                    }
+                }
+            }
+        }
+    };
+}
