@@ -1,13 +1,29 @@
-"""Archived kernels on devices."""
+"""Archived kernels on devices, ready to launch."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from amdgpu import _native
     from amdgpu.device import AMDGPUDevice
     from amdgpu.gpu_kernels.archive import ArchivedKernel
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """A kernel with everything that launches it."""
+
+    kernel: _native.Kernel
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: list[Any]
+    shared_bytes: int = 0
+
+    def launch(self, stream: _native.Stream | None = None) -> None:
+        """Launch in a stream; without one wait for the end."""
+        self.kernel.launch(self.grid, self.block, self.arguments, shared_bytes=self.shared_bytes, stream=stream)
 
 
 def load(device: AMDGPUDevice, kernel: ArchivedKernel, parameters: str) -> _native.Kernel:
