@@ -8,6 +8,7 @@ fallback is counted and said once.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ class Implementation:
         name: Name to ask for it by (`prefer`).
         target: `module:attribute` of the function, imported on first use.
         priority: The highest wins.
+        takes_device: The function wants the device as the keyword `device`.
     """
 
     operation: str
@@ -43,6 +45,7 @@ class Implementation:
     name: str
     target: str
     priority: int = 0
+    takes_device: bool = False
 
     def load(self) -> Callable[..., Any]:
         """Import the function."""
@@ -53,6 +56,9 @@ class Implementation:
 
 _table: list[Implementation] = [
     Implementation("matrix_multiply", "matrix", "cpu", "zig", "zig", "amdgpu._native:matmul"),
+    Implementation(
+        "matrix_multiply", "matrix", "cuda", "zig", "archive", "amdgpu.gpu_kernels.host:multiply", takes_device=True
+    ),
     Implementation("elementwise", "matrix", "cpu", "zig", "zig", "amdgpu._native:elementwise"),
     Implementation("embedding", "matrix", "cpu", "zig", "zig", "amdgpu._native:embedding"),
     Implementation("scan", "matrix", "cpu", "zig", "zig", "amdgpu._native:scan"),
@@ -156,7 +162,7 @@ def shared(operation: str, core_type: str, device_id: int | str) -> Callable[...
         # The host's memory needs no open device, so closing the shared one changes nothing; a GPU's does.
         if kind == "cpu":
             _of_hosts[operation, core_type, device_id] = function, entry.language
-        return function
+        return functools.partial(function, device=default_device(device_id)) if entry.takes_device else function
     _native.record_dispatch(operation, core_type, "cpu", found[1])
     return found[0]
 
