@@ -28,11 +28,12 @@ class LaunchPlan:
 
 def load(device: AMDGPUDevice, kernel: ArchivedKernel, parameters: str) -> _native.Kernel:
     """The kernel on a device; loaded once. `parameters` are written as in HIP-C."""
-    loaded: dict[str, _native.Kernel] = device.__dict__.setdefault("_archived_kernels", {})
-    found = loaded.get(kernel.name)
+    loaded: dict[tuple[str, str], _native.Kernel] = device.__dict__.setdefault("_archived_kernels", {})
+    key = (kernel.architecture, kernel.name)
+    found = loaded.get(key)
     if found is None:
         source = f'extern "C" __global__ void {kernel.name}({parameters}) {{}}'
-        found = loaded[kernel.name] = device.native.load_compiled(
+        found = loaded[key] = device.native.load_compiled(
             source, kernel.name, kernel.read_code(), kernel.name, core_type="matrix", file_name=f"{kernel.name}.zig"
         )
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ _SWIZZLE_BYTES = 128
 _TRANSPOSED_FROM = 512**3
 # Transposed operands that a device keeps memory for.
 _SCRATCH_LIMIT = 8
+# Shapes whose kernel is remembered; looking through an archive takes longer than a launch.
+_CHOICES_LIMIT = 4096
 # Descriptors that a device keeps, of 256 bytes.
 _MAPS_LIMIT = 4096
 
@@ -169,8 +172,7 @@ def plan_matmul(
         a, b = sides
         problem = replace(problem, layout="nt", is_aligned=True)
     if kernel is None:
-        found = candidates(architecture, problem)
-        kernel = min(found, key=lambda entry: estimate(entry, problem, units), default=None)
+        kernel = _choose(architecture, problem, units)
     if kernel is None:
         raise NoImplementationError(f"the archived kernels for {architecture} do not compute {problem}")
     arguments = [a, b, out, out if bias is None else bias, problem.m, problem.n, problem.k]
@@ -188,6 +190,13 @@ def plan_matmul(
     return plans
 
 
+@functools.lru_cache(maxsize=_CHOICES_LIMIT)
+def _choose(architecture: str, problem: Problem, units: int) -> ArchivedKernel | None:
+    found = candidates(architecture, problem)
+    return min(found, key=lambda entry: estimate(entry, problem, units), default=None)
+
+
+@functools.lru_cache(maxsize=_CHOICES_LIMIT)
 def _is_better_transposed(architecture: str, problem: Problem) -> bool:
     """Whether operands are to be written out with rows of k first: wgmma takes numbers that are not 16 bits wide only so."""
     if (
