@@ -35,14 +35,15 @@ def multiply(
     precision: str = "fp32",
     transpose_a: bool = False,
     transpose_b: bool = False,
+    **following: Any,
 ) -> Any:
-    """As `amdgpu.matrix_multiply`, on one GPU.
+    """As `amdgpu.matrix_multiply`, on one GPU. What follows the sums (`bias`, `activation` and their like) is left to the CPU.
 
     Raises:
         As `amdgpu.matrix_multiply`; whatever is refused is refused by the CPU's implementation.
     """
-    operands = [_operand(x, precision, device) for x in (a, b)]
-    reason = "arguments that the CPU's implementation checks"
+    operands = [None if following else _operand(x, precision, device) for x in (a, b)]
+    reason = ", ".join(following) or "arguments that the CPU's implementation checks"
     if all(operand is not None for operand in operands) and _is_writable(out, operands):
         left, right = operands
         try:
@@ -57,7 +58,7 @@ def multiply(
     _native.record_fallback(
         "matrix_multiply", f"the CPU computes what no archived kernel of {device.name} does: {reason}"
     )
-    return _native.matmul(a, b, out, precision=precision, transpose_a=transpose_a, transpose_b=transpose_b)
+    return _native.matmul(a, b, out, precision=precision, transpose_a=transpose_a, transpose_b=transpose_b, **following)
 
 
 def _operand(x: Any, precision: str, device: AMDGPUDevice) -> Any:
