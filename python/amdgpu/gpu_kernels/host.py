@@ -42,7 +42,7 @@ def multiply(
     Raises:
         As `amdgpu.matrix_multiply`; whatever is refused is refused by the CPU's implementation.
     """
-    operands = [None if following else _operand(x, precision, device) for x in (a, b)]
+    operands: list[Any] = [None if following else _operand(x, precision, device) for x in (a, b)]
     reason = ", ".join(following) or "arguments that the CPU's implementation checks"
     if all(operand is not None for operand in operands) and _is_writable(out, operands):
         left, right = operands
