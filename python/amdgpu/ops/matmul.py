@@ -49,8 +49,8 @@ def matrix_multiply(
         transpose_b: Take the transpose of `b`: shape (n, k), in a stack of each matrix. Nothing is copied.
         bias: Shape (n,): added to every row. Converted to the type of the sums.
         activation: identity, relu, leaky_relu (slope 0.01 as a float32), sigmoid, tanh, gelu (with erf), silu, softplus or elu (scale
-            1), applied last. The bits are those of `amdgpu.ops` after the product; what is narrower than its sums is rounded after it. Of int8
-            products relu only.
+            1), applied last. The bits are those of `amdgpu.ops` after the product; what is narrower than its sums is rounded after it.
+            Of int8 products relu only.
         residual: Added before the activation; stretches to the shape of the result. Converted to the type of the sums.
         alpha: Factor of the product; an integer for int8.
         beta: Factor of what `out` holds; an integer for int8. With 0 `out` is not read.
