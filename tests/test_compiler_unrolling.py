@@ -68,7 +68,9 @@ def results(source: str, *flags: str) -> list[bytes]:
     return outputs
 
 
-@pytest.mark.parametrize("flags", [(), ("--level", "max"), ("--level", "low"), ("--disable", "work-item-vectorization")])
+@pytest.mark.parametrize(
+    "flags", [(), ("--level", "max"), ("--level", "low"), ("--disable", "work-item-vectorization")]
+)
 def test_pragmas_change_no_result(flags: tuple[str, ...]) -> None:
     plain = re.sub(r'#pragma.*|_Pragma\("[^"]*"\)', "", SOURCE)
     assert results(SOURCE, *flags) == results(plain, "--level", "none")

@@ -78,6 +78,14 @@ def problem_of(number: str, shape: tuple[int, int, int], layout: str, *, epilogu
     return gpu_kernels.Problem(m, n, k, 1, number, output, layout, epilogue, aligned)
 
 
+def runnable(gpu: Any, problem: gpu_kernels.Problem) -> list[gpu_kernels.ArchivedKernel]:
+    """Candidates of the GPU's own archive, and of the older one whose code it takes."""
+    architectures = {gpu.info().architecture}
+    if "sm_80" in gpu_kernels.architectures() and gpu.info().kind == "cuda":
+        architectures.add("sm_80")
+    return [kernel for name in sorted(architectures) for kernel in gpu_kernels.candidates(name, problem)]
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("layout", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("number", ["f64", "f32", "tf32", "f16", "bf16", "i8"])
@@ -86,7 +94,7 @@ def test_every_kernel_of_the_archive_is_right_for_awkward_shapes(gpu: Any, numbe
     for seed, shape in enumerate(SHAPES):
         stored_a, stored_b, exact, scale = operands(number, shape, layout, seed)
         a, b = amdgpu.array(stored_a, device=gpu.name), amdgpu.array(stored_b, device=gpu.name)
-        for kernel in gpu_kernels.candidates(gpu.info().architecture, problem_of(number, shape, layout)):
+        for kernel in runnable(gpu, problem_of(number, shape, layout)):
             result = gpu_kernels.matmul(
                 gpu,
                 a,
@@ -175,3 +183,44 @@ def test_batches_are_multiplied_one_by_one(gpu: Any) -> None:
             np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64),
             number,
         )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("precision", "number"), [("fp32", "f32"), ("tf32", "tf32"), ("fp64", "f64"), ("bf16", "bf16"), ("int8", "i8")]
+)
+def test_matrix_multiply_runs_on_the_gpu(gpu: Any, precision: str, number: str) -> None:
+    if gpu.info().kind != "cuda":
+        pytest.skip("the archived kernels have not been run on this kind of device")
+    a, b, exact, scale = operands(number, (70, 33, 90), "nt", 9)
+    result = amdgpu.matrix_multiply(a, b, gpu.name, precision, transpose_b=True)
+    assert isinstance(result, np.ndarray)
+    assert np.all(np.abs(result.astype(np.float64) - exact) <= BOUNDS[number] * scale)
+    ours = [amdgpu.array(values, device=gpu.name) for values in (a, b)]
+    on_device = amdgpu.matrix_multiply(*ours, gpu.name, precision, transpose_b=True)
+    assert on_device.device == gpu.name
+    assert np.array_equal(on_device.numpy(), result)
+
+
+@pytest.mark.gpu
+def test_matrix_multiply_refuses_on_the_gpu_what_it_refuses_on_the_cpu(gpu: Any) -> None:
+    with pytest.raises(errors.ShapeMismatchError):
+        amdgpu.matrix_multiply(np.ones((2, 3)), np.ones((2, 3)), gpu.name)
+    with pytest.raises(errors.UnsupportedDtypeError):
+        amdgpu.matrix_multiply(np.ones((2, 2)), np.ones((2, 2), complex), gpu.name)
+    assert amdgpu.matrix_multiply(np.ones((2, 0)), np.ones((0, 3)), gpu.name).tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.gpu
+def test_products_that_are_transposed_first_are_right(gpu: Any) -> None:
+    for number in ("tf32", "i8"):
+        for layout in ("nn", "tn", "tt"):
+            stored_a, stored_b, exact, scale = operands(number, (512, 640, 544), layout, 11)
+            result = gpu_kernels.matmul(
+                gpu,
+                *(amdgpu.array(values, device=gpu.name) for values in (stored_a, stored_b)),
+                transpose_a=layout[0] == "t",
+                transpose_b=layout[1] == "t",
+                precision="tf32" if number == "tf32" else None,
+            )
+            check(result, exact, scale, number)

@@ -170,10 +170,9 @@ def test_mismatched_inner_dimensions_show_both_shapes():
         amdgpu.matrix_multiply(np.ones((2, 3)), np.ones((4, 5)))
 
 
-@pytest.mark.parametrize("bad", [np.float32(1), np.ones(3, "float32"), np.ones((2, 3, 3), "float32")])
-def test_operands_that_are_no_matrices_are_refused(bad):
+def test_operands_without_axes_are_refused():
     with pytest.raises(errors.ShapeMismatchError):
-        amdgpu.matrix_multiply(bad, np.ones((3, 3), "float32"))
+        amdgpu.matrix_multiply(np.float32(1), np.ones((3, 3), "float32"))
 
 
 @pytest.mark.parametrize("bad", [np.ones((2, 2), complex), np.array([["a", "b"], ["c", "d"]]), np.array([[object()]])])

@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0x942328cc5176223b
+const ABI_HASH = 0xa3896af421e5bfb2
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -203,12 +203,15 @@ struct Activation
     reserved::UInt32
 end
 
-"`agpu_matmul_options`. out = alpha * (a @ b) + beta * out. `executor` may be NULL: one thread."
+"`agpu_matmul_options`. out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and * `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product."
 struct MatmulOptions
     size_bytes::UInt64
     alpha::Float64
     beta::Float64
     executor::Ptr{Executor}
+    bias::Ptr{Tensor}
+    residual::Ptr{Tensor}
+    activation::Ptr{Activation}
     precision::UInt32
     reserved::UInt32
 end

@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0x942328cc5176223b'u64
+  abiHash* = 0xa3896af421e5bfb2'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -193,11 +193,14 @@ type
     alpha*: float32
     beta*: float32
     reserved*: uint32
-  MatmulOptions* {.bycopy.} = object ## `agpu_matmul_options` out = alpha * (a @ b) + beta * out. `executor` may be NULL: one thread.
+  MatmulOptions* {.bycopy.} = object ## `agpu_matmul_options` out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and * `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product.
     sizeBytes*: uint64
     alpha*: float64
     beta*: float64
     executor*: ptr Executor
+    bias*: ptr Tensor
+    residual*: ptr Tensor
+    activation*: ptr Activation
     precision*: uint32
     reserved*: uint32
   ElementwiseOptions* {.bycopy.} = object ## `agpu_elementwise_options` `compute` is the type that is computed in: float32, float64, int32 or int64. `alpha`: slope of leaky_relu, scale of elu.
@@ -274,7 +277,7 @@ proc layoutManifest*(): string =
   result.add ["agpu_tensor size=", $sizeof(Tensor), " data@", $offsetOf(Tensor, data), " device@", $offsetOf(Tensor, device), " ndim@", $offsetOf(Tensor, ndim), " dtype@", $offsetOf(Tensor, dtype), " shape@", $offsetOf(Tensor, shape), " strides@", $offsetOf(Tensor, strides), " byte_offset@", $offsetOf(Tensor, byteOffset)].join & "\n"
   result.add ["agpu_executor size=", $sizeof(Executor), " size_bytes@", $offsetOf(Executor, sizeBytes), " context@", $offsetOf(Executor, context), " thread_count@", $offsetOf(Executor, threadCount), " reserved@", $offsetOf(Executor, reserved), " parallel_for@", $offsetOf(Executor, parallelFor)].join & "\n"
   result.add ["agpu_activation size=", $sizeof(Activation), " kind@", $offsetOf(Activation, kind), " alpha@", $offsetOf(Activation, alpha), " beta@", $offsetOf(Activation, beta), " reserved@", $offsetOf(Activation, reserved)].join & "\n"
-  result.add ["agpu_matmul_options size=", $sizeof(MatmulOptions), " size_bytes@", $offsetOf(MatmulOptions, sizeBytes), " alpha@", $offsetOf(MatmulOptions, alpha), " beta@", $offsetOf(MatmulOptions, beta), " executor@", $offsetOf(MatmulOptions, executor), " precision@", $offsetOf(MatmulOptions, precision), " reserved@", $offsetOf(MatmulOptions, reserved)].join & "\n"
+  result.add ["agpu_matmul_options size=", $sizeof(MatmulOptions), " size_bytes@", $offsetOf(MatmulOptions, sizeBytes), " alpha@", $offsetOf(MatmulOptions, alpha), " beta@", $offsetOf(MatmulOptions, beta), " executor@", $offsetOf(MatmulOptions, executor), " bias@", $offsetOf(MatmulOptions, bias), " residual@", $offsetOf(MatmulOptions, residual), " activation@", $offsetOf(MatmulOptions, activation), " precision@", $offsetOf(MatmulOptions, precision), " reserved@", $offsetOf(MatmulOptions, reserved)].join & "\n"
   result.add ["agpu_elementwise_options size=", $sizeof(ElementwiseOptions), " size_bytes@", $offsetOf(ElementwiseOptions, sizeBytes), " operation@", $offsetOf(ElementwiseOptions, operation), " compute@", $offsetOf(ElementwiseOptions, compute), " alpha@", $offsetOf(ElementwiseOptions, alpha), " executor@", $offsetOf(ElementwiseOptions, executor)].join & "\n"
   result.add ["agpu_normalize_options size=", $sizeof(NormalizeOptions), " size_bytes@", $offsetOf(NormalizeOptions, sizeBytes), " operation@", $offsetOf(NormalizeOptions, operation), " compute@", $offsetOf(NormalizeOptions, compute), " row_axes@", $offsetOf(NormalizeOptions, rowAxes), " epsilon@", $offsetOf(NormalizeOptions, epsilon), " executor@", $offsetOf(NormalizeOptions, executor)].join & "\n"
   result.add ["agpu_reduce_options size=", $sizeof(ReduceOptions), " size_bytes@", $offsetOf(ReduceOptions, sizeBytes), " operation@", $offsetOf(ReduceOptions, operation), " compute@", $offsetOf(ReduceOptions, compute), " reduced_axes@", $offsetOf(ReduceOptions, reducedAxes), " divisor@", $offsetOf(ReduceOptions, divisor), " executor@", $offsetOf(ReduceOptions, executor)].join & "\n"

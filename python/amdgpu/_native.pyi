@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 __all__ = [
     "Array",
+    "Decision",
     "Device",
     "Event",
     "Graph",
@@ -35,7 +36,6 @@ __all__ = [
     "math_momentum_update",
     "math_softmax",
     "matmul",
-    "record_dispatch",
     "record_fallback",
     "telemetry_chrome_trace",
     "telemetry_is_enabled",
@@ -109,13 +109,15 @@ def matmul(
     threads: int | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    bias: Any | None = None,
+    residual: Any | None = None,
+    activation: str | None = None,
 ) -> npt.NDArray[Any]: ...
 def telemetry_snapshot() -> str: ...
 def telemetry_prometheus(is_open_metrics: bool) -> str: ...
 def telemetry_chrome_trace() -> str: ...
 def telemetry_set_enabled(enabled: bool) -> None: ...
 def telemetry_is_enabled() -> bool: ...
-def record_dispatch(operation: str, core_type: str, device_kind: str, language: str) -> None: ...
 def record_fallback(operation: str, reason: str) -> None: ...
 def math_availability() -> dict[str, Any]: ...
 def math_is_started() -> bool: ...
@@ -130,6 +132,13 @@ def math_adaptive_learning_rate(
 def math_momentum_update(
     weights: Any, gradients: Any, velocity: Any, learning_rate: float, momentum: float
 ) -> None: ...
+
+@final
+class Decision:
+    """A choice of the dispatcher that is made again and again."""
+
+    def __new__(cls, operation: str, core_type: str, device_kind: str, language: str) -> Decision: ...
+    def record(self) -> None: ...
 
 @final
 class Subscription:

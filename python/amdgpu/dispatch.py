@@ -8,6 +8,7 @@ fallback is counted and said once.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ class Implementation:
         name: Name to ask for it by (`prefer`).
         target: `module:attribute` of the function, imported on first use.
         priority: The highest wins.
+        takes_device: The function wants the device as the keyword `device`.
     """
 
     operation: str
@@ -43,6 +45,7 @@ class Implementation:
     name: str
     target: str
     priority: int = 0
+    takes_device: bool = False
 
     def load(self) -> Callable[..., Any]:
         """Import the function."""
@@ -53,6 +56,9 @@ class Implementation:
 
 _table: list[Implementation] = [
     Implementation("matrix_multiply", "matrix", "cpu", "zig", "zig", "amdgpu._native:matmul"),
+    Implementation(
+        "matrix_multiply", "matrix", "cuda", "zig", "archive", "amdgpu.gpu_kernels.host:multiply", takes_device=True
+    ),
     Implementation("elementwise", "matrix", "cpu", "zig", "zig", "amdgpu._native:elementwise"),
     Implementation("embedding", "matrix", "cpu", "zig", "zig", "amdgpu._native:embedding"),
     Implementation("scan", "matrix", "cpu", "zig", "zig", "amdgpu._native:scan"),
@@ -68,9 +74,9 @@ _table: list[Implementation] = [
     Implementation("kernel", "aura", "hip", "rust", "aura", "amdgpu.kernel:launch"),
     Implementation("kernel", "aura", "null", "rust", "aura", "amdgpu.kernel:launch"),
 ]
-_resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Implementation]] = {}
-# Functions that `shared` found for devices of the host, by operation, core type and device: what it calls most.
-_of_hosts: dict[tuple[str, str, int | str], tuple[Callable[..., Any], str]] = {}
+_resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Implementation, Callable[[], None]]] = {}
+# What `shared` found for devices of the host, by operation, core type and device: the function, and what records the decision.
+_of_hosts: dict[tuple[str, str, int | str], tuple[Callable[..., Any], Callable[[], None]]] = {}
 _are_entry_points_loaded = False
 
 
@@ -130,9 +136,11 @@ def resolve(
     key = (operation, core_type, device_kind, prefer)
     found = _resolved.get(key)
     if found is None:
-        found = _resolved[key] = _search(operation, core_type, device_kind, prefer)
-    _native.record_dispatch(operation, core_type, device_kind, found[1].language)
-    return found
+        function, entry = _search(operation, core_type, device_kind, prefer)
+        decision = _native.Decision(operation, core_type, device_kind, entry.language)
+        found = _resolved[key] = function, entry, decision.record
+    found[2]()
+    return found[0], found[1]
 
 
 def shared(operation: str, core_type: str, device_id: int | str) -> Callable[..., Any]:
@@ -155,9 +163,9 @@ def shared(operation: str, core_type: str, device_id: int | str) -> Callable[...
         function, entry = resolve(operation, core_type, kind)
         # The host's memory needs no open device, so closing the shared one changes nothing; a GPU's does.
         if kind == "cpu":
-            _of_hosts[operation, core_type, device_id] = function, entry.language
-        return function
-    _native.record_dispatch(operation, core_type, "cpu", found[1])
+            _of_hosts[operation, core_type, device_id] = function, _resolved[operation, core_type, kind, None][2]
+        return functools.partial(function, device=default_device(device_id)) if entry.takes_device else function
+    found[1]()
     return found[0]
 
 

@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x942328cc5176223b;
+pub const abi_hash: u64 = 0xa3896af421e5bfb2;
 
 pub const Status = i32;
 
@@ -281,12 +281,15 @@ pub const Activation = extern struct {
     reserved: u32,
 };
 
-/// `agpu_matmul_options`. out = alpha * (a @ b) + beta * out. `executor` may be NULL: one thread.
+/// `agpu_matmul_options`. out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and * `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product.
 pub const MatmulOptions = extern struct {
     size_bytes: u64,
     alpha: f64,
     beta: f64,
     executor: ?*const Executor,
+    bias: ?*const Tensor,
+    residual: ?*const Tensor,
+    activation: ?*const Activation,
     precision: u32,
     reserved: u32,
 };

@@ -183,6 +183,7 @@ test {
     _ = @import("matrix/blocking.zig");
     _ = @import("matrix/workspace.zig");
     _ = @import("matrix/overlap.zig");
+    _ = @import("matrix/stack.zig");
     _ = @import("matrix/product_test.zig");
     _ = @import("matrix/matmul_test.zig");
     _ = @import("matrix/converted_test.zig");

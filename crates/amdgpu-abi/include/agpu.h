@@ -142,12 +142,16 @@ typedef struct {
 #define AGPU_PRECISION_BF16 1
 #define AGPU_PRECISION_F16 2
 
-/* out = alpha * (a @ b) + beta * out. `executor` may be NULL: one thread. */
+/* out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and
+ * `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product. */
 typedef struct {
     uint64_t size_bytes;
     double alpha;
     double beta;
     const agpu_executor *executor;
+    const agpu_tensor *bias;
+    const agpu_tensor *residual;
+    const agpu_activation *activation;
     uint32_t precision;
     uint32_t reserved;
 } agpu_matmul_options;
@@ -310,8 +314,9 @@ typedef agpu_status (*agpu_dense_forward_fn)(const agpu_tensor *x, const agpu_te
 /* Matrix core, libagpu_matrix.so (Zig). */
 AGPU_MATRIX agpu_status agpu_matrix_describe(agpu_library_info *out);
 AGPU_MATRIX agpu_status agpu_matrix_last_error(agpu_error *out);
-/* a[m, k] @ b[k, n] into out[m, n], any strides; out must not overlap a or b. Both operands f32, f64, f16, bf16 or i8. `out` is of the same
- * type; f16 and bf16 are summed in f32 and may be written to f32; i8 is summed in i32, wrapping, and written to i32. */
+/* a[..., m, k] @ b[..., k, n] into out[..., m, n], any strides; the axes before the last two stretch as NumPy's do, to those of `out`. `out` must
+ * not overlap an operand. Both operands f32, f64, f16, bf16 or i8. `out` is of the same type; f16 and bf16 are summed in f32 and may be written
+ * to f32; i8 is summed in i32, wrapping, and written to i32. */
 AGPU_MATRIX agpu_status agpu_matrix_matmul(const agpu_tensor *a, const agpu_tensor *b, agpu_tensor *out,
                                            const agpu_matmul_options *options);
 /* See agpu_dense_forward_fn; `bias` and `executor` may be NULL. */

@@ -77,6 +77,9 @@ fn bare_ns(symbols: &MatrixSymbols, size: usize) -> f64 {
         alpha: 1.0,
         beta: 0.0,
         executor: std::ptr::null(),
+        bias: std::ptr::null(),
+        residual: std::ptr::null(),
+        activation: std::ptr::null(),
         precision: 0,
         reserved: 0,
     };

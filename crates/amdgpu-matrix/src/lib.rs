@@ -38,7 +38,7 @@ pub use elementwise::{Described, Elementwise, ElementwiseOptions};
 pub use embedding::describe_embedding;
 pub use error::Error;
 pub use layout::MAX_RANK;
-pub use matmul::{MatmulOptions, Precision};
+pub use matmul::{Epilogue, MatmulOptions, Precision};
 pub use matrix::Matrix;
 pub use normalize::{Normalize, NormalizeOptions, RowAxes};
 pub use reduce::{Reduce, ReduceOptions};

@@ -4,7 +4,7 @@ use amdgpu_abi::layout::{PRECISION_BF16, PRECISION_F16, PRECISION_OPERANDS};
 use amdgpu_telemetry::Boundary;
 
 use crate::matrix::{crossing, problem_of};
-use crate::{Error, Matrix, TensorView, TensorViewMut};
+use crate::{Activation, Error, Matrix, TensorView, TensorViewMut};
 
 /// What a product computes in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +39,19 @@ impl Default for MatmulOptions {
     }
 }
 
+/// What follows the sums of a product, while they are in cache: `out = activation(alpha * (a @ b) + beta * out + bias + residual)`.
+///
+/// Both tensors are of the type that is summed in: float32 for float16 and bfloat16, int32 for int8.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Epilogue<'a> {
+    /// One value for each column.
+    pub bias: Option<TensorView<'a>>,
+    /// As large as `out`, or stretching to it along the axes before the matrices.
+    pub residual: Option<TensorView<'a>>,
+    /// Any but softmax and neuromorphic; of integers relu only.
+    pub activation: Option<Activation>,
+}
+
 impl Matrix {
     /// `out = alpha * (a @ b) + beta * out` for matrices with any strides: float32, float64, float16, bfloat16, or int8 into int32.
     /// Half-precision and bfloat16 operands may be written to float32, too.
@@ -67,8 +80,26 @@ impl Matrix {
         out: &mut TensorViewMut,
         options: &MatmulOptions,
     ) -> Result<(), Error> {
+        self.matmul_then(a, b, out, options, &Epilogue::default())
+    }
+
+    /// As [`Matrix::matmul`], followed by an epilogue. Operands may be stacks of matrices: the axes before the last two stretch as `NumPy`'s do.
+    ///
+    /// # Errors
+    ///
+    /// As [`Matrix::matmul`]; `invalid-argument` for an activation that is none of a product.
+    pub fn matmul_then(
+        &self,
+        a: &TensorView,
+        b: &TensorView,
+        out: &mut TensorViewMut,
+        options: &MatmulOptions,
+        epilogue: &Epilogue,
+    ) -> Result<(), Error> {
         static MATMUL: Boundary = crossing("agpu_matrix_matmul");
         let (a_tensor, b_tensor, mut out_tensor) = (a.to_abi(), b.to_abi(), out.as_abi());
+        let bias = epilogue.bias.map(TensorView::to_abi);
+        let residual = epilogue.residual.map(TensorView::to_abi);
         self.run(
             &MATMUL,
             &problem_of(a, b),
@@ -79,6 +110,9 @@ impl Matrix {
                     alpha: options.alpha,
                     beta: options.beta,
                     executor,
+                    bias: address(bias.as_ref()),
+                    residual: address(residual.as_ref()),
+                    activation: address(epilogue.activation.as_ref()),
                     precision: match options.precision {
                         Precision::Operands => PRECISION_OPERANDS,
                         Precision::Bf16 => PRECISION_BF16,
@@ -98,4 +132,8 @@ impl Matrix {
             },
         )
     }
+}
+
+fn address<T>(value: Option<&T>) -> *const T {
+    value.map_or(std::ptr::null(), std::ptr::from_ref)
 }

@@ -176,17 +176,26 @@ pub(crate) const fn crossing(name: &'static str) -> Boundary {
     Boundary::new(Language::Rust, Language::Zig, name)
 }
 
-/// The product's extents, as far as the operands have them; what does not fit together is refused by Zig.
+/// The product's extents, as far as the operands have them, with all matrices of a stack as rows; what does not fit together is refused by Zig.
 pub(crate) fn problem_of(left: &crate::TensorView, right: &crate::TensorView) -> Problem {
-    let extent = |shape: &[i64], axis: usize| {
+    let from_the_end = |shape: &[i64], axis: usize| {
         shape
-            .get(axis)
+            .iter()
+            .rev()
+            .nth(axis)
             .map_or(0, |&extent| u64::try_from(extent).unwrap_or(0))
     };
+    let stacked = |shape: &[i64]| {
+        let before = shape.len().saturating_sub(2);
+        shape[..before].iter().fold(1_u64, |total, &extent| {
+            total.saturating_mul(u64::try_from(extent).unwrap_or(0))
+        })
+    };
     Problem {
-        rows: extent(left.shape(), 0),
-        columns: extent(right.shape(), 1),
-        depth: extent(left.shape(), 1),
+        rows: from_the_end(left.shape(), 1)
+            .saturating_mul(stacked(left.shape()).max(stacked(right.shape()))),
+        columns: from_the_end(right.shape(), 0),
+        depth: from_the_end(left.shape(), 0),
         dtype: left.dtype(),
     }
 }

@@ -81,8 +81,8 @@ mod _native {
     use super::stream::Stream;
     #[pymodule_export]
     use super::telemetry::{
-        Subscription, record_dispatch, record_fallback, telemetry_chrome_trace,
-        telemetry_is_enabled, telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,
+        Decision, Subscription, record_fallback, telemetry_chrome_trace, telemetry_is_enabled,
+        telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,
     };
 
     #[pymodule_init]

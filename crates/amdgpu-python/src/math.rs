@@ -31,7 +31,8 @@ const ACTIVATIONS: [(&str, u32, f32, f32); 11] = [
     ("neuromorphic", ACTIVATION_NEUROMORPHIC, 1.2, 0.3),
 ];
 
-fn activation_of(
+/// An activation by name, with its default parameters where none are given.
+pub fn activation_of(
     py: Python<'_>,
     name: &str,
     alpha: Option<f32>,

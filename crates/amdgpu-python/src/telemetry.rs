@@ -59,28 +59,37 @@ pub fn telemetry_is_enabled() -> bool {
     amdgpu_telemetry::is_enabled()
 }
 
-/// Record which implementation the dispatcher chose.
-#[pyfunction]
-pub fn record_dispatch(operation: &str, core_type: &str, device_kind: &str, language: &str) {
-    if !amdgpu_telemetry::is_enabled() {
-        return;
+/// A choice of the dispatcher that is made again and again: names are looked up once.
+#[pyclass(frozen, module = "amdgpu._native")]
+pub struct Decision(Record);
+
+#[pymethods]
+impl Decision {
+    #[new]
+    fn new(operation: &str, core_type: &str, device_kind: &str, language: &str) -> Self {
+        let core = Core::ALL
+            .into_iter()
+            .find(|core| core.name() == core_type)
+            .unwrap_or_default();
+        let language = Language::ALL
+            .into_iter()
+            .find(|known| known.name() == language)
+            .unwrap_or(Language::Python);
+        let kind_name = amdgpu_telemetry::intern(device_kind);
+        Self(
+            Record::new(Kind::Dispatch, amdgpu_telemetry::intern(operation))
+                .core(core)
+                .language(language)
+                .detail(u64::from(kind_name.number()), 0),
+        )
     }
-    let core = Core::ALL
-        .into_iter()
-        .find(|core| core.name() == core_type)
-        .unwrap_or_default();
-    let language = Language::ALL
-        .into_iter()
-        .find(|known| known.name() == language)
-        .unwrap_or(Language::Python);
-    let kind_name = amdgpu_telemetry::intern(device_kind);
-    amdgpu_telemetry::emit(
-        Record::new(Kind::Dispatch, amdgpu_telemetry::intern(operation))
-            .core(core)
-            .language(language)
-            .at(amdgpu_telemetry::now_ns(), 0)
-            .detail(u64::from(kind_name.number()), 0),
-    );
+
+    /// Put it on the bus.
+    fn record(&self) {
+        if amdgpu_telemetry::is_enabled() {
+            amdgpu_telemetry::emit(self.0.at(amdgpu_telemetry::now_ns(), 0));
+        }
+    }
 }
 
 /// Count a fallback; it is said once, as a Python warning.

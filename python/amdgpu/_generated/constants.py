@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGE_VERSION = "0.1.0"
-ABI_HASH = 0x942328CC5176223B
+ABI_HASH = 0xA3896AF421E5BFB2
 LAYOUT_MANIFEST = (
     "agpu_str size=16 ptr@0 len@8\n"
     "agpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\n"
@@ -13,7 +13,7 @@ LAYOUT_MANIFEST = (
     "agpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\n"
     "agpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\n"
     "agpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\n"
-    "agpu_matmul_options size=40 size_bytes@0 alpha@8 beta@16 executor@24 precision@32 reserved@36\n"
+    "agpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\n"
     "agpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\n"
     "agpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\n"
     "agpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\n"

@@ -1,8 +1,9 @@
-"""Archived kernels on devices."""
+"""Archived kernels on devices, ready to launch."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from amdgpu import _native
@@ -10,13 +11,29 @@ if TYPE_CHECKING:
     from amdgpu.gpu_kernels.archive import ArchivedKernel
 
 
+@dataclass(frozen=True)
+class LaunchPlan:
+    """A kernel with everything that launches it."""
+
+    kernel: _native.Kernel
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: list[Any]
+    shared_bytes: int = 0
+
+    def launch(self, stream: _native.Stream | None = None) -> None:
+        """Launch in a stream; without one wait for the end."""
+        self.kernel.launch(self.grid, self.block, self.arguments, shared_bytes=self.shared_bytes, stream=stream)
+
+
 def load(device: AMDGPUDevice, kernel: ArchivedKernel, parameters: str) -> _native.Kernel:
     """The kernel on a device; loaded once. `parameters` are written as in HIP-C."""
-    loaded: dict[str, _native.Kernel] = device.__dict__.setdefault("_archived_kernels", {})
-    found = loaded.get(kernel.name)
+    loaded: dict[tuple[str, str], _native.Kernel] = device.__dict__.setdefault("_archived_kernels", {})
+    key = (kernel.architecture, kernel.name)
+    found = loaded.get(key)
     if found is None:
         source = f'extern "C" __global__ void {kernel.name}({parameters}) {{}}'
-        found = loaded[kernel.name] = device.native.load_compiled(
+        found = loaded[key] = device.native.load_compiled(
             source, kernel.name, kernel.read_code(), kernel.name, core_type="matrix", file_name=f"{kernel.name}.zig"
         )
     return found

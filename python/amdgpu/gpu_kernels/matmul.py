@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError
 from amdgpu.gpu_kernels import tensor_map
 from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
-from amdgpu.gpu_kernels.loading import facts_of, load
+from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, load
+from amdgpu.gpu_kernels.operations import plan_transpose
 from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, Problem, epilogue_of, problem_of
 
 if TYPE_CHECKING:
@@ -27,19 +29,14 @@ _TILE_EFFICIENCY = ((32768, 1.0), (16384, 0.92), (8192, 0.75), (4096, 0.6), (0, 
 _UNIT_SPEED = {"wgmma": 8.0, "wave": 8.0, "mma": 4.0, "simt": 1.0}
 # Rows of block memory that the copy engine swizzles.
 _SWIZZLE_BYTES = 128
+# Products of fewer numbers take less time than the launch of a transpose.
+_TRANSPOSED_FROM = 512**3
+# Transposed operands that a device keeps memory for.
+_SCRATCH_LIMIT = 8
+# Shapes whose kernel is remembered; looking through an archive takes longer than a launch.
+_CHOICES_LIMIT = 4096
 # Descriptors that a device keeps, of 256 bytes.
 _MAPS_LIMIT = 4096
-
-
-@dataclass(frozen=True)
-class LaunchPlan:
-    """A kernel with everything that launches it."""
-
-    kernel: _native.Kernel
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    arguments: list[Any]
-    shared_bytes: int
 
 
 def candidates(architecture: str, problem: Problem) -> list[ArchivedKernel]:
@@ -127,9 +124,10 @@ def matmul(
             raise InvalidArgumentError(f"beta is {beta}, which needs `out`")
         shape = (problem.m, problem.n) if a.ndim == 2 else (problem.batch, problem.m, problem.n)
         out = device.native.empty(shape, "int32" if problem.output == "i32" else str(a.dtype))
-    plan = plan_matmul(device, problem, a, b, out, bias=bias, alpha=alpha, beta=beta, kernel=kernel)
-    if plan is not None:
-        plan.kernel.launch(plan.grid, plan.block, plan.arguments, shared_bytes=plan.shared_bytes, stream=stream)
+    for plan in plan_matmul(
+        device, problem, a, b, out, bias=bias, alpha=alpha, beta=beta, kernel=kernel, stream=stream
+    ):
+        plan.launch(stream)
     return out
 
 
@@ -144,8 +142,9 @@ def plan_matmul(
     alpha: float = 1.0,
     beta: float = 0.0,
     kernel: ArchivedKernel | None = None,
-) -> LaunchPlan | None:
-    """The launch that computes a problem; None where the result is empty.
+    stream: _native.Stream | None = None,
+) -> list[LaunchPlan]:
+    """The launches, in order and in one stream, that compute a problem; none where the result is empty.
 
     Raises:
         ShapeMismatchError: `out` or `bias` do not fit.
@@ -159,11 +158,21 @@ def plan_matmul(
             f"bias is {bias.dtype}{list(bias.shape)}; the result has {problem.n} columns of {out.dtype}"
         )
     if 0 in shape:
-        return None
+        return []
+    plans: list[LaunchPlan] = []
     architecture, units = facts_of(device)
+    if kernel is None and _is_better_transposed(architecture, problem):
+        sides = []
+        for side, array in enumerate((a, b)):
+            if problem.layout[side] != "nt"[side]:
+                turned = _scratch(device, array, side, stream)
+                plans.append(plan_transpose(device, array, turned))
+                array = turned  # noqa: PLW2901
+            sides.append(array)
+        a, b = sides
+        problem = replace(problem, layout="nt", is_aligned=True)
     if kernel is None:
-        found = candidates(architecture, problem)
-        kernel = min(found, key=lambda entry: estimate(entry, problem, units), default=None)
+        kernel = _choose(architecture, problem, units)
     if kernel is None:
         raise NoImplementationError(f"the archived kernels for {architecture} do not compute {problem}")
     arguments = [a, b, out, out if bias is None else bias, problem.m, problem.n, problem.k]
@@ -175,7 +184,45 @@ def plan_matmul(
         clusters = min(tiles * problem.batch, max(units // kernel.cluster, 1))
         grid = (clusters * kernel.cluster, 1, 1)
         arguments += [problem.batch, _maps(device, kernel, problem, (a.ptr, b.ptr))]
-    return LaunchPlan(_load(device, kernel), grid, (kernel.threads, 1, 1), arguments, kernel.dynamic_shared_bytes)
+    plans.append(
+        LaunchPlan(_load(device, kernel), grid, (kernel.threads, 1, 1), arguments, kernel.dynamic_shared_bytes)
+    )
+    return plans
+
+
+@functools.lru_cache(maxsize=_CHOICES_LIMIT)
+def _choose(architecture: str, problem: Problem, units: int) -> ArchivedKernel | None:
+    found = candidates(architecture, problem)
+    return min(found, key=lambda entry: estimate(entry, problem, units), default=None)
+
+
+@functools.lru_cache(maxsize=_CHOICES_LIMIT)
+def _is_better_transposed(architecture: str, problem: Problem) -> bool:
+    """Whether operands are to be written out with rows of k first: wgmma takes numbers that are not 16 bits wide only so."""
+    if (
+        problem.operand not in ("tf32", "i8")
+        or problem.layout == "nt"
+        or problem.m * problem.n * problem.k < _TRANSPOSED_FROM
+    ):
+        return False
+    if problem.k * ITEM_BYTES[problem.operand] % 16 or not problem.is_aligned:
+        return False
+    turned = replace(problem, layout="nt")
+    return any(kernel.unit == "wgmma" for kernel in candidates(architecture, turned))
+
+
+def _scratch(device: AMDGPUDevice, array: _native.Array, side: int, stream: _native.Stream | None) -> _native.Array:
+    """Memory for a transposed operand. Launches in a stream follow each other, so each stream has its own and uses it again."""
+    kept: dict[Any, _native.Array] = device.__dict__.setdefault("_turned_operands", {})
+    shape = (*array.shape[:-2], array.shape[-1], array.shape[-2])
+    key = (stream and stream.id, side, shape, str(array.dtype))
+    if key not in kept:
+        if len(kept) >= _SCRATCH_LIMIT:
+            # Launches in streams may still use them.
+            device.synchronize()
+            kept.clear()
+        kept[key] = device.native.empty(shape, str(array.dtype))
+    return kept[key]
 
 
 def _maps(device: AMDGPUDevice, kernel: ArchivedKernel, problem: Problem, addresses: tuple[int, int]) -> _native.Array:

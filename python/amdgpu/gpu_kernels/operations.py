@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
-from amdgpu.gpu_kernels.loading import facts_of, load
+from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, load
 from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, epilogue_of
 
 if TYPE_CHECKING:
@@ -45,14 +45,19 @@ def transpose(device: AMDGPUDevice, x: _native.Array, *, stream: _native.Stream 
     """
     if x.ndim < 2:
         raise ShapeMismatchError(f"x has the shape {x.shape}; two or more dimensions are transposed")
-    *outer, rows, columns = x.shape
-    result = device.native.empty((*outer, columns, rows), str(x.dtype))
+    result = device.native.empty((*x.shape[:-2], x.shape[-1], x.shape[-2]), str(x.dtype))
     if x.size:
-        kernel = _find(device, "transpose", f"transpose of {x.dtype}", item_bytes=x.itemsize)
-        tiles = -(-rows // kernel.tile[0]) * -(-columns // kernel.tile[0])
-        grid = (tiles, x.size // (rows * columns), 1)
-        load(device, kernel, _TRANSPOSE).launch(grid, kernel.threads, [x, result, rows, columns], stream=stream)
+        plan_transpose(device, x, result).launch(stream)
     return result
+
+
+def plan_transpose(device: AMDGPUDevice, x: _native.Array, result: _native.Array) -> LaunchPlan:
+    """The launch that writes the transpose of an array, which is not empty, to another."""
+    rows, columns = x.shape[-2:]
+    kernel = _find(device, "transpose", f"transpose of {x.dtype}", item_bytes=x.itemsize)
+    tiles = -(-rows // kernel.tile[0]) * -(-columns // kernel.tile[0])
+    grid = (tiles, x.size // (rows * columns), 1)
+    return LaunchPlan(load(device, kernel, _TRANSPOSE), grid, (kernel.threads, 1, 1), [x, result, rows, columns])
 
 
 def elementwise(

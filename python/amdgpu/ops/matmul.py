@@ -22,12 +22,19 @@ def matrix_multiply(
     out: npt.NDArray[Any] | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    bias: Any | None = None,
+    activation: str | None = None,
+    residual: Any | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
 ) -> npt.NDArray[Any]:
-    """The product of two matrices.
+    """The product of two matrices, or of stacks of them: `activation(alpha * (a @ b) + beta * out + bias + residual)`.
 
     Args:
-        a: Matrix of shape (m, k): a NumPy array, `amdgpu.Array` or anything with DLPack. Any strides.
-        b: Matrix of shape (k, n).
+        a: Matrix of shape (m, k): a NumPy array, `amdgpu.Array` or anything with DLPack. Any strides. With more axes it is a stack of
+            matrices; the axes before the last two stretch to those of `b` and back, as in `numpy.matmul`. A vector counts as one row, and
+            its axis is not in the result.
+        b: Matrix of shape (k, n), or a stack of them; a vector counts as one column.
         device_id: Index in `list_devices()` or a name.
         precision: Compute type. Operands of another dtype are converted to it first: float64 arrays need `precision='fp64'` to keep
             their digits. Error bound per element: k * eps * sum(|a| * |b|) (Higham, Accuracy and Stability, section 3.5), and the
@@ -37,33 +44,51 @@ def matrix_multiply(
             - bf16, fp16: operands are rounded to bfloat16 or float16 (nearest, ties to even), sums are float32. Where both operands
               have that dtype already (`ml_dtypes.bfloat16`, `numpy.float16`) the result is rounded to it once, else it is float32.
             - int8: both operands int8, sums and result int32. Exact; a sum beyond 32 bits wraps (k > 131,071).
-        out: Array of shape (m, n) and the dtype of the result to write to; must not overlap `a` or `b`.
-        transpose_a: Take the transpose of `a`: shape (k, m). Nothing is copied.
-        transpose_b: Take the transpose of `b`: shape (n, k). Nothing is copied.
+        out: Array of the shape and dtype of the result to write to; must not overlap another argument.
+        transpose_a: Take the transpose of `a`: shape (k, m), in a stack of each matrix. Nothing is copied.
+        transpose_b: Take the transpose of `b`: shape (n, k), in a stack of each matrix. Nothing is copied.
+        bias: Shape (n,): added to every row. Converted to the type of the sums.
+        activation: identity, relu, leaky_relu (slope 0.01 as a float32), sigmoid, tanh, gelu (with erf), silu, softplus or elu (scale
+            1), applied last. The bits are those of `amdgpu.ops` after the product; what is narrower than its sums is rounded after it.
+            Of int8 products relu only.
+        residual: Added before the activation; stretches to the shape of the result. Converted to the type of the sums.
+        alpha: Factor of the product; an integer for int8.
+        beta: Factor of what `out` holds; an integer for int8. With 0 `out` is not read.
 
     Returns:
-        The product, shape (m, n); `out` when it was given. An empty inner dimension gives zeros.
+        The product, shape (..., m, n); `out` when it was given. An empty inner dimension gives zeros before bias, residual and activation.
 
     Raises:
-        ShapeMismatchError: Inner dimensions differ, or an operand is not a matrix.
+        ShapeMismatchError: Inner dimensions differ, stacks do not stretch to each other, or an operand has no axes.
         UnsupportedDtypeError: An operand cannot be converted (complex, object; anything but int8 to int8), or `out` has another dtype
             than the result.
-        InvalidArgumentError: An unknown precision.
+        InvalidArgumentError: An unknown precision or activation, `beta` without `out`, `out` shares memory with another argument.
+        ReadOnlyError: `out` cannot be written to.
         DeviceNotFoundError: No such device.
 
     Example:
         >>> import amdgpu, numpy
         >>> amdgpu.matrix_multiply(numpy.eye(2), [[1, 2], [3, 4]]).tolist()
         [[1.0, 2.0], [3.0, 4.0]]
+        >>> amdgpu.matrix_multiply(numpy.eye(2), [[1, -2], [3, -4]], bias=[10, 1], activation="relu").tolist()
+        [[11.0, 0.0], [13.0, 0.0]]
     """
     if precision not in PRECISIONS:
         raise InvalidArgumentError(f"precision is {precision!r}; known are {', '.join(PRECISIONS)}")
     multiply = dispatch.shared("matrix_multiply", "matrix", device_id)
-    if not (transpose_a or transpose_b):
-        # Implementations of plug-ins need not know of transposes until one is asked for.
+    # Implementations of plug-ins need not know of what is not asked for.
+    if not (transpose_a or transpose_b) and bias is activation is residual is None and alpha == 1 and beta == 0:
         plain: npt.NDArray[Any] = multiply(a, b, out, precision=precision)
         return plain
-    result: npt.NDArray[Any] = multiply(
-        a, b, out, precision=precision, transpose_a=transpose_a, transpose_b=transpose_b
-    )
+    given = {
+        "transpose_a": (transpose_a, False),
+        "transpose_b": (transpose_b, False),
+        "bias": (bias, None),
+        "activation": (activation, None),
+        "residual": (residual, None),
+        "alpha": (alpha, 1),
+        "beta": (beta, 0),
+    }
+    options = {name: value for name, (value, default) in given.items() if value is not default}
+    result: npt.NDArray[Any] = multiply(a, b, out, precision=precision, **options)
     return result

@@ -11,6 +11,7 @@ const product = @import("product.zig");
 const tensors = @import("tensor.zig");
 const workspace = @import("workspace.zig");
 
+const Epilogue = @import("epilogue.zig").Epilogue;
 const Format = generic.numbers.Format;
 
 /// A product of checked operands.
@@ -20,6 +21,8 @@ pub const Job = struct {
     out: tensors.Matrix,
     alpha: f64,
     beta: f64,
+    /// In the type of the sums.
+    epilogue: union(enum) { none, f32: *const Epilogue(f32), i32: *const Epilogue(i32) } = .none,
     executor: ?*const abi.Executor,
 };
 
@@ -59,8 +62,14 @@ fn run(comptime numbers: generic.numbers.Numbers, table: *const generic.table.Ta
         .alpha = alpha,
         .beta = beta,
     };
+    const epilogue: ?*const Epilogue(Sum) = switch (job.epilogue) {
+        .none => null,
+        .f32 => |last| if (Sum == f32) last else unreachable,
+        .i32 => |last| if (Sum == i32) last else unreachable,
+    };
     if (job.out.elementBytes() == @sizeOf(Sum)) {
         problem.out = job.out.ptr(Sum);
+        if (epilogue) |last| problem.finish = last.finish(numbers);
         return product.multiplyWith(numbers, table, &problem, job.executor);
     }
     if (Sum == i32) unreachable;
@@ -71,6 +80,7 @@ fn run(comptime numbers: generic.numbers.Numbers, table: *const generic.table.Ta
         .sums = buffer.slice(f32, 0, job.out.shape[0] * columns).ptr,
         .out = job.out,
         .beta = @floatCast(job.beta),
+        .epilogue = if (epilogue) |last| (if (last.isNothing()) null else last) else null,
         .run = table.narrow,
     };
     problem.out = rounding.sums;
@@ -87,6 +97,7 @@ const Rounding = struct {
     sums: [*]f32,
     out: tensors.Matrix,
     beta: f32,
+    epilogue: ?*const Epilogue(f32),
     run: *const fn (*const generic.narrow.Run) void,
 
     /// Elements from (row, column) on, along the row.
@@ -103,12 +114,24 @@ const Rounding = struct {
         const step = rounding.out.strides[1];
         const target = generic.micro_kernel.offset(T, rounding.out.ptr(T), @as(isize, @intCast(row)) * rounding.out.strides[0] +
             @as(isize, @intCast(first_column)) * step);
+        var beta = rounding.beta;
+        if (rounding.epilogue) |last| {
+            if (beta != 0) {
+                // What `out` held counts before the activation.
+                for (0..columns) |column| {
+                    const held = generic.micro_kernel.offset(T, target, @as(isize, @intCast(column)) * step)[0];
+                    sums[column] += beta * if (T == u16) widenBfloat(held) else @as(f32, held);
+                }
+                beta = 0;
+            }
+            last.alongRow(sums, columns, row, first_column);
+        }
         if (step == 1) {
-            return rounding.run(&.{ .sums = sums, .target = @unionInit(generic.narrow.Target, field, target), .len = columns, .beta = rounding.beta });
+            return rounding.run(&.{ .sums = sums, .target = @unionInit(generic.narrow.Target, field, target), .len = columns, .beta = beta });
         }
         for (0..columns) |column| {
             const element = generic.micro_kernel.offset(T, target, @as(isize, @intCast(column)) * step);
-            rounding.run(&.{ .sums = sums + column, .target = @unionInit(generic.narrow.Target, field, element), .len = 1, .beta = rounding.beta });
+            rounding.run(&.{ .sums = sums + column, .target = @unionInit(generic.narrow.Target, field, element), .len = 1, .beta = beta });
         }
     }
 };

@@ -59,7 +59,7 @@ pub fn packedTable(comptime format: Format, set: cpu.InstructionSet) Packed(form
         .generic => .{ .simple = &kernel_generic.Kernel(format).routines },
         .avx2 => .{ .simple = &kernel_avx2.Kernel(format).routines },
         .avx512 => .{ .simple = &kernel_avx512.Kernel(format).routines },
-        .avx512_dot => .{ .dotted = &kernel_avx512_dot.Kernel(format).routines },
+        .avx512_dot => if (has_x86) .{ .dotted = &kernel_avx512_dot.Kernel(format).routines } else unreachable,
     };
 }
 

@@ -13,6 +13,9 @@ const plain: abi.MatmulOptions = .{
     .alpha = 1,
     .beta = 0,
     .executor = null,
+    .bias = null,
+    .residual = null,
+    .activation = null,
     .precision = abi.precision_operands,
     .reserved = 0,
 };
@@ -62,6 +65,9 @@ test "other dtypes, devices, ranks and nulls are refused by name" {
         .alpha = 1,
         .beta = 0,
         .executor = null,
+        .bias = null,
+        .residual = null,
+        .activation = null,
         .precision = 9,
         .reserved = 0,
     }));
@@ -72,8 +78,8 @@ test "other dtypes, devices, ranks and nulls are refused by name" {
     bad.device.device_type = abi.device_rocm;
     try expectRefused(abi.errors.wrong_device, &.{ "b", "10" }, matmul.matmul(&good, &bad, &out, &plain));
     bad = good;
-    bad.ndim = 3;
-    try expectRefused(abi.errors.shape_mismatch, &.{ "a", "3 dimensions" }, matmul.matmul(&bad, &good, &out, &plain));
+    bad.ndim = 1;
+    try expectRefused(abi.errors.shape_mismatch, &.{ "a", "1 dimensions" }, matmul.matmul(&bad, &good, &out, &plain));
     bad = good;
     bad.data = null;
     try expectRefused(abi.errors.invalid_argument, &.{ "data of b", "null" }, matmul.matmul(&good, &bad, &out, &plain));

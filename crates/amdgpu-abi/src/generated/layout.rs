@@ -6,9 +6,9 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0x9423_28cc_5176_223b;
+pub const ABI_HASH: u64 = 0xa389_6af4_21e5_bfb2;
 /// What every library must report of the structs it was built with.
-pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=40 size_bytes@0 alpha@8 beta@16 executor@24 precision@32 reserved@36\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
+pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
 pub const ABI_VERSION: u32 = 1;
 pub const DEVICE_CPU: i32 = 1;
@@ -259,7 +259,7 @@ pub struct Activation {
     pub reserved: u32,
 }
 
-/// `agpu_matmul_options`. out = alpha * (a @ b) + beta * out. `executor` may be NULL: one thread.
+/// `agpu_matmul_options`. out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and * `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MatmulOptions {
@@ -267,6 +267,9 @@ pub struct MatmulOptions {
     pub alpha: f64,
     pub beta: f64,
     pub executor: *const Executor,
+    pub bias: *const Tensor,
+    pub residual: *const Tensor,
+    pub activation: *const Activation,
     pub precision: u32,
     pub reserved: u32,
 }
@@ -397,7 +400,7 @@ pub fn compiled_manifest() -> String {
         format!("agpu_tensor size={} data@{} device@{} ndim@{} dtype@{} shape@{} strides@{} byte_offset@{}\n", size_of::<Tensor>(), offset_of!(Tensor, data), offset_of!(Tensor, device), offset_of!(Tensor, ndim), offset_of!(Tensor, dtype), offset_of!(Tensor, shape), offset_of!(Tensor, strides), offset_of!(Tensor, byte_offset)),
         format!("agpu_executor size={} size_bytes@{} context@{} thread_count@{} reserved@{} parallel_for@{}\n", size_of::<Executor>(), offset_of!(Executor, size_bytes), offset_of!(Executor, context), offset_of!(Executor, thread_count), offset_of!(Executor, reserved), offset_of!(Executor, parallel_for)),
         format!("agpu_activation size={} kind@{} alpha@{} beta@{} reserved@{}\n", size_of::<Activation>(), offset_of!(Activation, kind), offset_of!(Activation, alpha), offset_of!(Activation, beta), offset_of!(Activation, reserved)),
-        format!("agpu_matmul_options size={} size_bytes@{} alpha@{} beta@{} executor@{} precision@{} reserved@{}\n", size_of::<MatmulOptions>(), offset_of!(MatmulOptions, size_bytes), offset_of!(MatmulOptions, alpha), offset_of!(MatmulOptions, beta), offset_of!(MatmulOptions, executor), offset_of!(MatmulOptions, precision), offset_of!(MatmulOptions, reserved)),
+        format!("agpu_matmul_options size={} size_bytes@{} alpha@{} beta@{} executor@{} bias@{} residual@{} activation@{} precision@{} reserved@{}\n", size_of::<MatmulOptions>(), offset_of!(MatmulOptions, size_bytes), offset_of!(MatmulOptions, alpha), offset_of!(MatmulOptions, beta), offset_of!(MatmulOptions, executor), offset_of!(MatmulOptions, bias), offset_of!(MatmulOptions, residual), offset_of!(MatmulOptions, activation), offset_of!(MatmulOptions, precision), offset_of!(MatmulOptions, reserved)),
         format!("agpu_elementwise_options size={} size_bytes@{} operation@{} compute@{} alpha@{} executor@{}\n", size_of::<ElementwiseOptions>(), offset_of!(ElementwiseOptions, size_bytes), offset_of!(ElementwiseOptions, operation), offset_of!(ElementwiseOptions, compute), offset_of!(ElementwiseOptions, alpha), offset_of!(ElementwiseOptions, executor)),
         format!("agpu_normalize_options size={} size_bytes@{} operation@{} compute@{} row_axes@{} epsilon@{} executor@{}\n", size_of::<NormalizeOptions>(), offset_of!(NormalizeOptions, size_bytes), offset_of!(NormalizeOptions, operation), offset_of!(NormalizeOptions, compute), offset_of!(NormalizeOptions, row_axes), offset_of!(NormalizeOptions, epsilon), offset_of!(NormalizeOptions, executor)),
         format!("agpu_reduce_options size={} size_bytes@{} operation@{} compute@{} reduced_axes@{} divisor@{} executor@{}\n", size_of::<ReduceOptions>(), offset_of!(ReduceOptions, size_bytes), offset_of!(ReduceOptions, operation), offset_of!(ReduceOptions, compute), offset_of!(ReduceOptions, reduced_axes), offset_of!(ReduceOptions, divisor), offset_of!(ReduceOptions, executor)),
@@ -419,7 +422,7 @@ pub struct MatrixSymbols {
     pub describe: unsafe extern "C" fn(out: *mut LibraryInfo) -> Status,
     /// See `agpu.h`.
     pub last_error: unsafe extern "C" fn(out: *mut LastError) -> Status,
-    /// a[m, k] @ b[k, n] into out[m, n], any strides; out must not overlap a or b. Both operands f32, f64, f16, bf16 or i8. `out` is of the same * type; f16 and bf16 are summed in f32 and may be written to f32; i8 is summed in i32, wrapping, and written to i32.
+    /// a[..., m, k] @ b[..., k, n] into out[..., m, n], any strides; the axes before the last two stretch as NumPy's do, to those of `out`. `out` must * not overlap an operand. Both operands f32, f64, f16, bf16 or i8. `out` is of the same type; f16 and bf16 are summed in f32 and may be written * to f32; i8 is summed in i32, wrapping, and written to i32.
     pub matmul: unsafe extern "C" fn(
         a: *const Tensor,
         b: *const Tensor,

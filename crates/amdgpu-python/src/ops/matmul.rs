@@ -2,12 +2,16 @@
 
 use amdgpu_abi::layout::{DEVICE_CPU, DTYPE_COMPLEX};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
-use amdgpu_matrix::{MatmulOptions, Matrix, Precision, TensorView, TensorViewMut};
+use amdgpu_matrix::{
+    Activation, Epilogue, MatmulOptions, Matrix, Precision, TensorView, TensorViewMut,
+};
 use amdgpu_telemetry::Boundary;
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::errors::{IntoPyResult, raise};
+use crate::math::activation_of;
 use crate::operand::{Operand, to_numpy_dtype};
 
 static MATMUL: Boundary = Boundary::new(Language::Python, Language::Rust, "matmul");
@@ -20,6 +24,8 @@ const HOST: DeviceRef = DeviceRef {
 #[derive(Clone, Copy)]
 struct Kinds {
     operands: Dtype,
+    /// Of bias and residual, too.
+    sums: Dtype,
     result: Dtype,
     precision: Precision,
 }
@@ -42,6 +48,7 @@ impl Kinds {
             "bf16" => narrow(Dtype::BF16, Precision::Bf16),
             "fp16" => narrow(Dtype::F16, Precision::F16),
             "int8" => Self {
+                sums: Dtype::I32,
                 result: Dtype::I32,
                 ..Self::alike(Dtype::I8)
             },
@@ -52,15 +59,21 @@ impl Kinds {
     fn alike(dtype: Dtype) -> Self {
         Self {
             operands: dtype,
+            sums: if dtype == Dtype::F64 {
+                dtype
+            } else {
+                Dtype::F32
+            },
             result: dtype,
             precision: Precision::Operands,
         }
     }
 }
 
-/// `a @ b` computed in `precision`, into `out` or a new NumPy array.
+/// `activation(alpha * (a @ b) + beta * out + bias + residual)` computed in `precision`, into `out` or a new NumPy array; axes as `numpy.matmul`
+/// takes them.
 #[pyfunction]
-#[pyo3(signature = (a, b, out=None, *, precision="fp32", alpha=1.0, beta=0.0, threads=None, transpose_a=false, transpose_b=false))]
+#[pyo3(signature = (a, b, out=None, *, precision="fp32", alpha=1.0, beta=0.0, threads=None, transpose_a=false, transpose_b=false, bias=None, residual=None, activation=None))]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of a Python function"
@@ -76,6 +89,9 @@ pub fn matmul<'py>(
     threads: Option<u32>,
     transpose_a: bool,
     transpose_b: bool,
+    bias: Option<&Bound<'py, PyAny>>,
+    residual: Option<&Bound<'py, PyAny>>,
+    activation: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = MATMUL.enter();
     let (lent_a, lent_b) = (Operand::borrow_host(a)?, Operand::borrow_host(b)?);
@@ -84,79 +100,258 @@ pub fn matmul<'py>(
     let mut a = operand("a", a, lent_a, kinds.operands)?;
     let mut b = operand("b", b, lent_b, kinds.operands)?;
     for (operand, is_transposed) in [(&mut a, transpose_a), (&mut b, transpose_b)] {
-        if is_transposed {
-            operand.shape.reverse();
-            operand.strides.reverse();
+        let rank = operand.shape.len();
+        if is_transposed && rank >= 2 {
+            operand.shape.swap(rank - 2, rank - 1);
+            operand.strides.swap(rank - 2, rank - 1);
         }
     }
-    check_shapes(py, &a, &b)?;
+    let axes = Axes::of(py, &mut a, &mut b)?;
+    let lent_bias = bias
+        .map(|bias| operand("bias", bias, Operand::borrow_host(bias)?, kinds.sums))
+        .transpose()?;
+    let mut lent_residual = residual
+        .map(|given| operand("residual", given, Operand::borrow_host(given)?, kinds.sums))
+        .transpose()?;
+    if let Some(operand) = &mut lent_residual {
+        stretch(py, operand, &axes.shape)?;
+        axes.complete(operand);
+    }
+    let activation = activation
+        .map(|name| activation_of(py, name, None, None))
+        .transpose()?;
     let result = match out {
         Some(out) => out.clone(),
-        None => empty(py, a.shape[0], b.shape[1], kinds.result)?,
+        None if beta == 0.0 => empty(py, &axes.shape, kinds.result)?,
+        None => {
+            let message = "beta scales what out holds, and no out was given";
+            return Err(raise(
+                py,
+                ErrorCode::InvalidArgument,
+                Language::Rust,
+                message,
+            ));
+        }
     };
-    let target = checked_out(&result, kinds.result)?;
+    let mut target = checked_out(&result, &axes.shape, kinds.result)?;
+    axes.complete(&mut target);
     let options = MatmulOptions {
         alpha,
         beta,
         precision: kinds.precision,
         thread_limit: threads,
     };
-    let (a, b, target) = (View(&a), View(&b), View(&target));
+    let views = Views {
+        a: &a,
+        b: &b,
+        target: &target,
+        bias: lent_bias.as_ref(),
+        residual: lent_residual.as_ref(),
+    };
     py.detach(move || -> Result<(), amdgpu_matrix::Error> {
         // SAFETY: the operands keep their memory alive until after the call; `out` is writable and overlap is refused by the core.
-        unsafe { multiply(a, b, target, &options) }
+        unsafe { multiply(&views, activation, &options) }
     })
     .into_py_result(py)?;
     Ok(result)
 }
 
-/// A matrix whose elements are all written by the product; with an empty inner dimension it writes zeros.
-fn empty(py: Python<'_>, rows: i64, columns: i64, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
-    let shape = [rows as usize, columns as usize];
-    // SAFETY: see above; a failed product drops the array unread.
-    unsafe {
-        Ok(if dtype == Dtype::F32 {
-            PyArrayDyn::<f32>::new(py, &shape[..], false).into_any()
-        } else if dtype == Dtype::F64 {
-            PyArrayDyn::<f64>::new(py, &shape[..], false).into_any()
-        } else if dtype == Dtype::I32 {
-            PyArrayDyn::<i32>::new(py, &shape[..], false).into_any()
-        } else {
-            py.import("numpy")?
-                .call_method1("empty", ((rows, columns), to_numpy_dtype(py, dtype)?))?
+/// How the axes of the operands become those of the result, by the rules of `numpy.matmul`.
+struct Axes {
+    shape: Vec<i64>,
+    /// Where the operand was a vector and the result lacks the axis of its matrix.
+    is_row_missing: bool,
+    is_column_missing: bool,
+}
+
+impl Axes {
+    /// Vectors become matrices of one row or column.
+    fn of(py: Python<'_>, a: &mut Operand<'_>, b: &mut Operand<'_>) -> PyResult<Self> {
+        let refuse =
+            |message: String| raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message);
+        if a.shape.is_empty() || b.shape.is_empty() {
+            return Err(refuse(format!(
+                "matrix_multiply takes vectors, matrices and stacks of matrices, not shapes {:?} and {:?}",
+                a.shape, b.shape
+            )));
+        }
+        let inner = b.shape.len().saturating_sub(2);
+        if a.shape.last() != b.shape.get(inner) {
+            return Err(refuse(format!(
+                "inner dimensions differ: {:?} @ {:?}",
+                a.shape, b.shape
+            )));
+        }
+        let is_row_missing = a.shape.len() == 1;
+        let is_column_missing = b.shape.len() == 1;
+        let (lead_a, lead_b) = (
+            &a.shape[..a.shape.len().saturating_sub(2)],
+            &b.shape[..inner],
+        );
+        let mut shape = stretched(lead_a, lead_b).ok_or_else(|| {
+            refuse(format!(
+                "the axes before the matrices do not stretch to each other: {:?} @ {:?}",
+                a.shape, b.shape
+            ))
+        })?;
+        if !is_row_missing {
+            shape.push(a.shape[a.shape.len() - 2]);
+        }
+        if !is_column_missing {
+            shape.push(b.shape[b.shape.len() - 1]);
+        }
+        if is_row_missing {
+            insert(a, 0);
+        }
+        if is_column_missing {
+            insert(b, 1);
+        }
+        Ok(Self {
+            shape,
+            is_row_missing,
+            is_column_missing,
         })
+    }
+
+    /// Gives an array of the result's shape the axes that the result lacks.
+    fn complete(&self, operand: &mut Operand<'_>) {
+        if self.is_column_missing {
+            insert(operand, operand.shape.len());
+        }
+        if self.is_row_missing {
+            insert(operand, operand.shape.len() - 1);
+        }
     }
 }
 
-/// An operand on its way into the detached call.
-#[derive(Clone, Copy)]
-struct View<'a>(&'a Operand<'a>);
+fn insert(operand: &mut Operand<'_>, axis: usize) {
+    operand.shape.insert(axis, 1);
+    operand.strides.insert(axis, 1);
+}
 
-// SAFETY: only the plain fields are read while detached; the Python owner is neither touched nor dropped there.
-unsafe impl Send for View<'_> {}
+/// The shape that both stretch to (`NumPy`'s rule: from the last axis on, extents are equal or 1).
+fn stretched(first: &[i64], second: &[i64]) -> Option<Vec<i64>> {
+    let (long, short) = if first.len() >= second.len() {
+        (first, second)
+    } else {
+        (second, first)
+    };
+    let mut shape = long.to_vec();
+    let lead = long.len() - short.len();
+    for (extent, other) in shape[lead..].iter_mut().zip(short) {
+        if *extent == 1 {
+            *extent = *other;
+        } else if *other != 1 && *other != *extent {
+            return None;
+        }
+    }
+    Some(shape)
+}
+
+/// Repeats a residual along the axes in which the result is longer.
+fn stretch(py: Python<'_>, residual: &mut Operand<'_>, shape: &[i64]) -> PyResult<()> {
+    if stretched(&residual.shape, shape).as_deref() != Some(shape) {
+        let message = format!(
+            "residual has shape {:?}, which does not stretch to the product's {shape:?}",
+            residual.shape
+        );
+        return Err(raise(
+            py,
+            ErrorCode::ShapeMismatch,
+            Language::Rust,
+            &message,
+        ));
+    }
+    let lead = shape.len() - residual.shape.len();
+    let mut strides = vec![0; shape.len()];
+    for (axis, stride) in residual.strides.iter().enumerate() {
+        if residual.shape[axis] == shape[lead + axis] {
+            strides[lead + axis] = *stride;
+        }
+    }
+    residual.shape = shape.to_vec();
+    residual.strides = strides;
+    Ok(())
+}
+
+/// An array whose elements are all written by the product; with an empty inner dimension it writes zeros.
+fn empty<'py>(py: Python<'py>, shape: &[i64], dtype: Dtype) -> PyResult<Bound<'py, PyAny>> {
+    let extents: Vec<usize> = shape.iter().map(|extent| *extent as usize).collect();
+    // Sizes whose product overflows are NumPy's to refuse.
+    let is_small = extents
+        .iter()
+        .try_fold(8_usize, |bytes, extent| bytes.checked_mul(*extent))
+        .is_some_and(|bytes| bytes <= 1 << 30);
+    // SAFETY: see above; a failed product drops the array unread.
+    unsafe {
+        if is_small && dtype == Dtype::F32 {
+            return Ok(PyArrayDyn::<f32>::new(py, &extents[..], false).into_any());
+        }
+        if is_small && dtype == Dtype::F64 {
+            return Ok(PyArrayDyn::<f64>::new(py, &extents[..], false).into_any());
+        }
+    }
+    py.import("numpy")?.call_method1(
+        "empty",
+        (PyTuple::new(py, extents)?, to_numpy_dtype(py, dtype)?),
+    )
+}
+
+/// Operands on their way into the detached call.
+#[derive(Clone, Copy)]
+struct Views<'a> {
+    a: &'a Operand<'a>,
+    b: &'a Operand<'a>,
+    target: &'a Operand<'a>,
+    bias: Option<&'a Operand<'a>>,
+    residual: Option<&'a Operand<'a>>,
+}
+
+// SAFETY: only the plain fields are read while detached; the Python owners are neither touched nor dropped there.
+unsafe impl Send for Views<'_> {}
 
 /// # Safety
 ///
-/// The memory of all operands is valid, and `target` writable.
+/// The memory of all operands is valid, and that of `target` writable.
 unsafe fn multiply(
-    a: View<'_>,
-    b: View<'_>,
-    target: View<'_>,
+    views: &Views<'_>,
+    activation: Option<Activation>,
     options: &MatmulOptions,
 ) -> Result<(), amdgpu_matrix::Error> {
-    let (a, b, target) = (a.0, b.0, target.0);
     // SAFETY: as the caller promises.
-    unsafe {
-        let a = TensorView::from_parts(a.data, a.dtype, HOST, &a.shape, Some(&a.strides))?;
-        let b = TensorView::from_parts(b.data, b.dtype, HOST, &b.shape, Some(&b.strides))?;
-        let mut target = TensorViewMut::from_parts(
+    let read = |operand| unsafe { view(operand) };
+    let (a, b, target) = (read(views.a)?, read(views.b)?, views.target);
+    // SAFETY: as the caller promises.
+    let mut target = unsafe {
+        TensorViewMut::from_parts(
             target.data,
             target.dtype,
             HOST,
             &target.shape,
             Some(&target.strides),
-        )?;
-        Matrix::global()?.matmul(&a, &b, &mut target, options)
+        )
+    }?;
+    let epilogue = Epilogue {
+        bias: views.bias.map(read).transpose()?,
+        residual: views.residual.map(read).transpose()?,
+        activation,
+    };
+    Matrix::global()?.matmul_then(&a, &b, &mut target, options, &epilogue)
+}
+
+/// # Safety
+///
+/// The memory of the operand is valid.
+unsafe fn view<'a>(operand: &'a Operand<'a>) -> Result<TensorView<'a>, amdgpu_matrix::Error> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        TensorView::from_parts(
+            operand.data,
+            operand.dtype,
+            HOST,
+            &operand.shape,
+            Some(&operand.strides),
+        )
     }
 }
 
@@ -207,6 +402,18 @@ fn operand<'py>(
                 .getattr("dtype")?
                 .getattr("kind")?
                 .extract::<String>()?;
+            if dtype == Dtype::I32 && !"biu".contains(&kind) {
+                let message = format!(
+                    "{name} has dtype {}; an integer product takes integers",
+                    source.getattr("dtype")?
+                );
+                return Err(raise(
+                    py,
+                    ErrorCode::UnsupportedDtype,
+                    Language::Rust,
+                    &message,
+                ));
+            }
             if !"biufV".contains(&kind) {
                 let message = format!(
                     "{name} has dtype {}; products are computed for real numbers",
@@ -234,34 +441,11 @@ fn operand<'py>(
     }
 }
 
-fn check_shapes(py: Python<'_>, a: &Operand<'_>, b: &Operand<'_>) -> PyResult<()> {
-    match (&a.shape[..], &b.shape[..]) {
-        ([_, inner], [other, _]) if inner == other => Ok(()),
-        ([_, _], [_, _]) => {
-            let message = format!("inner dimensions differ: {:?} @ {:?}", a.shape, b.shape);
-            Err(raise(
-                py,
-                ErrorCode::ShapeMismatch,
-                Language::Rust,
-                &message,
-            ))
-        }
-        _ => {
-            let message = format!(
-                "matrix_multiply takes matrices (two axes), not shapes {:?} and {:?}",
-                a.shape, b.shape
-            );
-            Err(raise(
-                py,
-                ErrorCode::ShapeMismatch,
-                Language::Rust,
-                &message,
-            ))
-        }
-    }
-}
-
-fn checked_out<'py>(out: &Bound<'py, PyAny>, dtype: Dtype) -> PyResult<Operand<'py>> {
+fn checked_out<'py>(
+    out: &Bound<'py, PyAny>,
+    shape: &[i64],
+    dtype: Dtype,
+) -> PyResult<Operand<'py>> {
     let py = out.py();
     let operand = Operand::borrow_host(out)?.ok_or_else(|| {
         raise(
@@ -281,6 +465,15 @@ fn checked_out<'py>(out: &Bound<'py, PyAny>, dtype: Dtype) -> PyResult<Operand<'
         return Err(raise(
             py,
             ErrorCode::UnsupportedDtype,
+            Language::Rust,
+            &message,
+        ));
+    }
+    if operand.shape != shape {
+        let message = format!("out has shape {:?}, the product {shape:?}", operand.shape);
+        return Err(raise(
+            py,
+            ErrorCode::ShapeMismatch,
             Language::Rust,
             &message,
         ));
