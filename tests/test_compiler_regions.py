@@ -55,8 +55,9 @@ CONDITIONS: dict[str, Condition] = {
 }
 
 
+@pytest.mark.parametrize("cpu", [None, "x86-64-v3", "x86-64-v2"])
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_work_items_beyond_a_bound_are_left_out_exactly(condition: str) -> None:
+def test_work_items_beyond_a_bound_are_left_out_exactly(condition: str, cpu: str | None) -> None:
     source = f"""
     __global__ void k(int* out, int s) {{
         extern __shared__ int tile[];
@@ -71,7 +72,7 @@ def test_work_items_beyond_a_bound_are_left_out_exactly(condition: str) -> None:
         if ({condition}) out[blockIdx.x * count + place] = tile[place] + 10000 * (other >= 1000);
     }}
     """
-    compiled = Kernels(source)
+    compiled = Kernels(source, cpu=cpu)
     for block in BLOCKS:
         x, y, z = (*block, 1, 1)[:3]
         count = x * y * z
@@ -174,3 +175,46 @@ def test_values_of_work_items_stay_where_they_are_while_a_block_decides(flags: t
                     a, b = b + other, a
                 expected = np.where(alive, a * 3 + b, -5)
                 assert out.tolist() == expected.tolist(), (block, returned, turns, limit)
+
+
+@pytest.mark.parametrize("cpu", [None, "x86-64-v3", "x86-64-v2"])
+def test_bounds_that_change_from_turn_to_turn(cpu: str | None) -> None:
+    source = """
+    __global__ void k(int* out, int turns, int first) {
+        extern __shared__ int tile[];
+        int t = threadIdx.x, size = blockDim.x, row = (threadIdx.z * blockDim.y + threadIdx.y) * size;
+        int count = size * blockDim.y * blockDim.z;
+        int* next = tile + count;
+        tile[row + t] = row + t;
+        next[row + t] = 0;
+        __syncthreads();
+        for (int turn = 0, s = first; turn < turns; ++turn, s = s * 2 + 1) {
+            if (t < s && s < 2000) next[row + t] = tile[row + (t + s) % size] + 1;
+            __syncthreads();
+            if (t <= turn) tile[row + t] = next[row + t] ^ turn;
+            __syncthreads();
+            if (t == turn) tile[row + t] += 7;
+            __syncthreads();
+        }
+        if (t == 0) out[blockIdx.x * count + row] = tile[row];
+        else out[blockIdx.x * count + row + t] = -tile[row + t];
+    }
+    """
+    compiled = Kernels(source, cpu=cpu)
+    for block in BLOCKS:
+        x, y, z = (*block, 1, 1)[:3]
+        t = np.arange(x)
+        for turns, first in [(0, 1), (1, 5), (6, 0), (9, 3), (4, -9)]:
+            out = np.zeros((2, y * z, x), np.int32)
+            compiled("k", (2,), block, out, turns, first, shared_bytes=8 * x * y * z)
+            tile = np.arange(x * y * z).reshape(y * z, x)
+            other = np.zeros_like(tile)
+            s = first
+            for turn in range(turns):
+                if s < 2000:
+                    other[:, t < s] = (tile[:, (t + s) % x] + 1)[:, t < s]
+                tile[:, t <= turn] = other[:, t <= turn] ^ turn
+                tile[:, t == turn] += 7
+                s = s * 2 + 1
+            expected = np.where(t == 0, tile, -tile)
+            assert (out == expected).all(), (block, turns, first)

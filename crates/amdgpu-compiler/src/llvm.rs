@@ -5,6 +5,7 @@ mod cpu;
 mod cpu_mixed;
 mod cpu_outlining;
 mod cpu_regions;
+mod cpu_rows;
 mod cpu_waves;
 mod function;
 mod intrinsics;
@@ -126,8 +127,8 @@ pub fn emit(
             scalar_fallback: functions.as_ref().err().map(|reason| reason.text()),
         }));
         let functions = functions.and_then(Result::ok).unwrap_or_default();
-        for (index, _) in &functions {
-            is_replaced[*index] = true;
+        for (index, function) in &functions {
+            is_replaced[*index] = !function.runs_one_by_one;
         }
         planned.push(functions);
     }

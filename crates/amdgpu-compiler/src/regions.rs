@@ -62,9 +62,21 @@ pub struct Region {
     pub exit: Exit,
     /// It only takes decisions that are the same for all work-items: it runs once, and they all have done so.
     pub is_decision: bool,
-    /// The function that says how many work-items of a row, from the first, do anything; all without one. It takes what the
-    /// region's function takes, but for elements and places of results.
-    pub bound: Option<usize>,
+    /// It can run more than once for a block.
+    pub is_repeated: bool,
+    /// Where not all work-items of a row do anything.
+    pub bound: Option<Bound>,
+}
+
+/// How many work-items of a row, from the first, do anything in a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bound {
+    /// The function that says it. It takes what the region's function takes, but for elements and places of results.
+    pub function: usize,
+    /// It follows from values kept between regions, so that it changes from one turn to the next.
+    pub is_given: bool,
+    /// It is the first work-item alone.
+    pub is_one: bool,
 }
 
 /// What the function of a region takes after the kernel's own arguments, in this order; numbers as in [`Home`].
@@ -287,6 +299,7 @@ fn regions_of(
     let entries = exchange::entries(&cut, &survivors, kernel);
     let count = cut.starts.len();
     let mut functions = Vec::with_capacity(count);
+    let repeated = cut.repeated();
     for (number, entry) in entries.iter().enumerate() {
         let blocks = cut.blocks_of(cut.starts[number]);
         let is_light = blocks.iter().all(|block| light[block.0 as usize]);
@@ -312,6 +325,7 @@ fn regions_of(
             entry: entry.clone(),
             exit,
             is_decision,
+            is_repeated: repeated[number],
             bound: None,
         });
     }

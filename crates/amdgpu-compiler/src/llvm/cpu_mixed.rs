@@ -144,7 +144,7 @@ impl Emitter<'_> {
   br label %{next}"
             );
         }
-        let _ = writeln!(text, "{half}.last:");
+        let _ = writeln!(text, "{half}.last:\n  br label %{half}.latch");
         text.push_str(
             &LOOPS_AFTER
                 .replace('@', half)

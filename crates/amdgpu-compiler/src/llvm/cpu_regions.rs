@@ -9,16 +9,11 @@
 use std::fmt::Write;
 
 use super::cpu::{BLOCKS_AFTER_BODY, BLOCKS_BEFORE_BODY, SCRATCH, loop_metadata};
+use super::cpu_rows::{Item, Rows};
 use super::intrinsics::parameter_name;
-use super::lanes::lane_name;
 use super::{Emitter, names};
 use crate::ir::{AddressSpace, SpecialKind, Terminator, Type};
 use crate::regions::{ALIGN_BYTES, Exit, Given, HostKernel, Region, WAVE_SIZE};
-
-/// Instructions of a region that is compiled twice, for whole vectors and for parts of them, and of one that is even written out
-/// twice in its loop.
-const MOST_TWICE: usize = 48;
-const MOST_INLINED_TWICE: usize = 24;
 
 impl Emitter<'_> {
     pub(super) fn cpu_region_entry(&mut self, kernel: &HostKernel, lanes: Option<u32>) {
@@ -179,6 +174,7 @@ impl Emitter<'_> {
             let _ = writeln!(text, "  %{r}.next = call i32 @{name}({list})");
             return self.go_on(kernel, region, &format!("%{r}.next"), text);
         }
+        let vectors = lanes.filter(|_| self.rows(kernel, region) != Rows::OneByOne);
         let mut body = String::new();
         self.load_uniforms(kernel, &region.given, &r, "u", &mut body);
         body.push_str(&LOOPS_BEFORE.replace('@', &r));
@@ -193,8 +189,9 @@ impl Emitter<'_> {
                     uniforms: region.given.uniforms.clone(),
                     results: Vec::new(),
                 };
-                let list = self.call_arguments(kernel, (bound, &given), arguments, &r, "u");
-                let name = names::quoted(&self.module.functions[bound].name);
+                let list =
+                    self.call_arguments(kernel, (bound.function, &given), arguments, &r, "u");
+                let name = names::quoted(&self.module.functions[bound.function].name);
                 let _ = writeln!(
                     body,
                     "  %{r}.count = call i32 @{name}({list})
@@ -208,12 +205,14 @@ impl Emitter<'_> {
         element_addresses(kernel, &region.given, &r, &mut body);
         let list = self.region_arguments(kernel, region, arguments, &r, "u");
         let function = &self.module.functions[region.function];
-        if let Some(lanes) = lanes {
-            self.whole_or_part(lanes, &r, &count, (region.function, &list), &mut body);
-            let _ = writeln!(
-                body,
-                "  %{r}.next = extractelement <{lanes} x i32> %{r}.all, i64 0"
-            );
+        if let Some(lanes) = vectors {
+            let item = Item {
+                lanes,
+                r: &r,
+                count: &count,
+                list: &list,
+            };
+            self.vector(kernel, region, &item, &mut body);
         } else {
             let name = names::quoted(&function.name);
             let _ = writeln!(body, "  %{r}.next = call i32 @{name}({list})");
@@ -231,9 +230,10 @@ impl Emitter<'_> {
                     body,
                     "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i"
                 );
-                self.store_states(lanes, &r, &mut body);
+                self.store_states(vectors, &r, &mut body);
             }
         }
+        let _ = writeln!(body, "  br label %{r}.latch");
         let metadata = if lanes.is_none() && self.is_parallel[region.function] {
             format!(", !llvm.loop !{}", loop_metadata(region.function))
         } else {
@@ -242,7 +242,7 @@ impl Emitter<'_> {
         body.push_str(
             &LOOPS_AFTER
                 .replace('@', &r)
-                .replace("STEP", &lanes.unwrap_or(1).to_string())
+                .replace("STEP", &vectors.unwrap_or(1).to_string())
                 .replace("COUNT", &count)
                 .replace("LOOP_METADATA", &metadata),
         );
@@ -253,55 +253,6 @@ impl Emitter<'_> {
             let _ = writeln!(text, "  %{r}.state = load i32, ptr %next.u, align 4");
         }
         self.go_on(kernel, region, &format!("%{r}.state"), text);
-    }
-
-    /// Runs a vector of a row that has `count` work-items: without masks when it is a whole one. What a masked store writes,
-    /// a load behind it would wait for.
-    fn whole_or_part(
-        &mut self,
-        lanes: u32,
-        r: &str,
-        count: &str,
-        (function, list): (usize, &str),
-        text: &mut String,
-    ) {
-        let function = &self.module.functions[function];
-        let name = lane_name(function);
-        let (vector, mask) = (format!("<{lanes} x i32>"), format!("<{lanes} x i1>"));
-        let size = function.instruction_count();
-        if size > MOST_TWICE {
-            Self::active_lanes(lanes, r, [&format!("%{r}.x"), count], text);
-            let _ = writeln!(
-                text,
-                "  %{r}.all = call {vector} @{name}({list}, {mask} %{r}.active)"
-            );
-            return;
-        }
-        let _ = writeln!(
-            text,
-            "  %{r}.rest = sub nuw i32 {count}, %{r}.x
-  %{r}.is.whole = icmp uge i32 %{r}.rest, {lanes}
-  br i1 %{r}.is.whole, label %{r}.whole, label %{r}.part
-{r}.whole:
-  %{r}.all.whole = call {vector} @{name}({list}, {mask} splat (i1 true))
-  br label %{r}.both
-{r}.part:"
-        );
-        let row = [&format!("%{r}.x"), count];
-        Self::active_lanes(lanes, &format!("{r}.part"), row, text);
-        let is_inlined = if size > MOST_INLINED_TWICE {
-            " noinline"
-        } else {
-            ""
-        };
-        let _ = writeln!(
-            text,
-            "  %{r}.all.part = call {vector} @{name}({list}, {mask} %{r}.part.active){is_inlined}
-  br label %{r}.both
-{r}.both:
-  %{r}.active = phi {mask} [ splat (i1 true), %{r}.whole ], [ %{r}.part.active, %{r}.part ]
-  %{r}.all = phi {vector} [ %{r}.all.whole, %{r}.whole ], [ %{r}.all.part, %{r}.part ]"
-        );
     }
 
     /// Goes from the end of a region to what follows; `state` is its number where several can.
@@ -406,8 +357,7 @@ pub(super) const ITEM: &str = "@.item:
   %@.i = add nuw nsw i64 %@.first, %@.x64
 ";
 
-pub(super) const LOOPS_AFTER: &str = "  br label %@.latch
-@.latch:
+pub(super) const LOOPS_AFTER: &str = "@.latch:
   %@.x.next = add nuw nsw i32 %@.x, STEP
   %@.x.more = icmp ult i32 %@.x.next, COUNT
   br i1 %@.x.more, label %@.item, label %@.row.endLOOP_METADATA

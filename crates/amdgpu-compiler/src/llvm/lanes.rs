@@ -19,6 +19,7 @@ mod values;
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use super::cpu_rows::Rows;
 use super::function::Names;
 use super::text::Text;
 use super::{Emitter, names};
@@ -29,9 +30,16 @@ use crate::passes;
 use crate::regions::HostKernel;
 use crate::telemetry::{Finding, PassMetrics};
 
+/// Fewer lanes gain nothing over work-items one by one.
+const LEAST_LANES: u32 = 4;
+
 /// A function that could be planned.
 pub(crate) struct LaneFunction {
     plan: Plan,
+    /// For half as many lanes, a quarter, and so on: for rows that end within a vector.
+    narrower: Vec<Plan>,
+    /// The last of such a row run one by one: the function is also needed as it is.
+    pub runs_one_by_one: bool,
 }
 
 struct Body<'e, 'a> {
@@ -62,17 +70,22 @@ impl Emitter<'_> {
         kernel: &HostKernel,
         lanes: u32,
     ) -> Result<Vec<(usize, LaneFunction)>, Fallback> {
-        let mut indices: Vec<(usize, &[usize])> = kernel
+        let mut indices: Vec<(usize, &[usize], bool)> = kernel
             .regions
             .iter()
             .filter(|region| !region.is_decision)
-            .map(|region| (region.function, region.given.contexts.as_slice()))
+            .map(|region| (region, self.rows(kernel, region)))
+            .filter(|(_, rows)| *rows != Rows::OneByOne)
+            .map(|(region, rows)| {
+                let contexts = region.given.contexts.as_slice();
+                (region.function, contexts, rows == Rows::WholeAndNarrower)
+            })
             .collect();
         if kernel.regions.is_empty() {
-            indices.push((kernel.function, &[]));
+            indices.push((kernel.function, &[], false));
         }
         let mut planned = Vec::with_capacity(indices.len());
-        for (index, contexts) in indices {
+        for (index, contexts, narrows) in indices {
             let function = &self.module.functions[index];
             let mut shapes = vec![Shape::Uniform; function.parameters.len()];
             // The elements of a work-item in arrays that have one for every work-item.
@@ -84,7 +97,18 @@ impl Emitter<'_> {
                 };
             }
             let plan = Plan::new(function, &shapes, lanes)?;
-            planned.push((index, LaneFunction { plan }));
+            let mut narrower = Vec::new();
+            if narrows {
+                for lanes in narrower_lanes(lanes) {
+                    narrower.push(Plan::new(function, &shapes, lanes)?);
+                }
+            }
+            let function = LaneFunction {
+                plan,
+                narrower,
+                runs_one_by_one: narrows,
+            };
+            planned.push((index, function));
         }
         Ok(planned)
     }
@@ -130,7 +154,15 @@ impl Emitter<'_> {
     /// Writes a planned function under a name of its own.
     pub(super) fn lane_function(&mut self, index: usize, planned: &LaneFunction) {
         let function = &self.module.functions[index];
-        let plan = &planned.plan;
+        self.planned_function(index, &planned.plan, &lane_name(function));
+        for plan in &planned.narrower {
+            let name = narrower_name(function, plan.lanes);
+            self.planned_function(index, plan, &name);
+        }
+    }
+
+    fn planned_function(&mut self, index: usize, plan: &Plan, name: &str) {
+        let function = &self.module.functions[index];
         let names = self.names(function);
         let roots = self.roots(function);
         let demand = Demand::new(function, plan, |value| roots[value.0 as usize]);
@@ -153,8 +185,7 @@ impl Emitter<'_> {
             ty => format!("<{} x {}>", plan.lanes, self.type_text(ty)),
         };
         let header = format!(
-            "define internal {result} @{}({}) alwaysinline #0 {{\nentry:",
-            lane_name(function),
+            "define internal {result} @{name}({}) alwaysinline #0 {{\nentry:",
             parameters.join(", ")
         );
         self.line(&header);
@@ -185,6 +216,17 @@ impl Emitter<'_> {
 /// The name of a function's version for lanes.
 pub(super) fn lane_name(function: &Function) -> String {
     names::quoted(&format!("{}.lanes", function.name))
+}
+
+/// The numbers of lanes below that of whole vectors.
+pub(super) fn narrower_lanes(lanes: u32) -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(lanes / 2), |lanes| Some(lanes / 2))
+        .take_while(|lanes| *lanes >= LEAST_LANES)
+}
+
+/// The name of a function's version for fewer lanes.
+pub(super) fn narrower_name(function: &Function, lanes: u32) -> String {
+    names::quoted(&format!("{}.lanes{lanes}", function.name))
 }
 
 impl Body<'_, '_> {

@@ -1,7 +1,10 @@
 //! Regions in which only the first work-items of a row do anything: those with an index below a bound that is the same for the
 //! whole row, as in `if (t < s)`. A function of its own says how many they are, and the others are left out.
+//!
+//! An index into the arguments of a kernel, as in `if (i < n)`, is below its bound in all blocks but the last, where it would not
+//! be worth the time that the function takes to compile.
 
-use super::{Exit, Given, HostKernel};
+use super::{Bound, Exit, Given, HostKernel};
 use crate::ir::{
     BinaryOp, Block, BlockId, CastKind, Function, Module, Op, Parameter, Predicate, Special,
     SpecialKind, Terminator, Type, Value,
@@ -33,6 +36,8 @@ pub fn add_all(module: &mut Module, kernels: &mut [HostKernel]) {
             if !is_bounded {
                 continue;
             }
+            let is_one = builder.is_one;
+            let is_given = builder.is_given;
             let bound = builder.finish();
             // Where work-items part, vectors run regions as a whole.
             if !parts {
@@ -41,7 +46,11 @@ pub fn add_all(module: &mut Module, kernels: &mut [HostKernel]) {
                     function.blocks[block.0 as usize].terminator = Terminator::Jump(to);
                 }
             }
-            region.bound = Some(module.functions.len());
+            region.bound = Some(Bound {
+                function: module.functions.len(),
+                is_given,
+                is_one,
+            });
             module.functions.push(bound);
         }
     }
@@ -114,6 +123,8 @@ struct Row<'f> {
     /// Values that are parameters of this number and above cannot be had before work-items are known, up to the second number.
     hidden: std::ops::Range<usize>,
     left: usize,
+    /// No parameter and no index of a block has been seen.
+    is_local: bool,
 }
 
 impl Row<'_> {
@@ -125,10 +136,15 @@ impl Row<'_> {
         match op {
             Op::Special(_) if is_row_index(self.function, value) => Some(1),
             Op::Special(special) => {
+                self.is_local &= special.kind != SpecialKind::BlockIndex;
                 (!matches!(special.kind, SpecialKind::Lane | SpecialKind::WaveSize)).then_some(0)
             }
             Op::Constant(_) => Some(0),
-            Op::Parameter(number) => (!self.hidden.contains(&(*number as usize))).then_some(0),
+            Op::Parameter(number) => {
+                let number = *number as usize;
+                self.is_local &= number >= self.hidden.start;
+                (!self.hidden.contains(&number)).then_some(0)
+            }
             Op::Binary(BinaryOp::Add, a, b) => {
                 let sum = self.steps(*a)? + self.steps(*b)?;
                 (sum <= 1).then_some(sum)
@@ -158,6 +174,10 @@ struct Builder<'f> {
     map: Vec<(Value, Value)>,
     count: Value,
     size: Value,
+    /// Parameters from this number on are values kept between regions.
+    own: usize,
+    is_given: bool,
+    is_one: bool,
 }
 
 impl<'f> Builder<'f> {
@@ -196,6 +216,9 @@ impl<'f> Builder<'f> {
             map: Vec::new(),
             count: size,
             size,
+            own,
+            is_given: false,
+            is_one: false,
         }
     }
 
@@ -216,12 +239,22 @@ impl<'f> Builder<'f> {
     }
 
     fn steps(&self, value: Value) -> Option<u32> {
-        let mut row = Row {
+        self.row().steps(value)
+    }
+
+    fn row(&self) -> Row<'f> {
+        Row {
             function: self.source,
             hidden: self.hidden.clone(),
             left: MOST_INSTRUCTIONS,
-        };
-        row.steps(value)
+            is_local: true,
+        }
+    }
+
+    /// Whether a value is an index of a row within its block.
+    fn is_index(&self, value: Value) -> bool {
+        let mut row = self.row();
+        row.steps(value) == Some(1) && row.is_local
     }
 
     /// Lowers the count to the work-items that can pass a test; whether there is anything to lower.
@@ -244,9 +277,13 @@ impl<'f> Builder<'f> {
                 let Some(predicate) = predicate else {
                     return false;
                 };
-                match (self.steps(a), self.steps(b), mirrored(predicate)) {
-                    (Some(1), Some(0), _) => self.compare(predicate, a, b),
-                    (Some(0), Some(1), Some(mirrored)) => self.compare(mirrored, b, a),
+                match mirrored(predicate) {
+                    _ if self.is_index(a) && self.steps(b) == Some(0) => {
+                        self.compare(predicate, a, b)
+                    }
+                    Some(mirrored) if self.is_index(b) && self.steps(a) == Some(0) => {
+                        self.compare(mirrored, b, a)
+                    }
                     _ => false,
                 }
             }
@@ -266,6 +303,9 @@ impl<'f> Builder<'f> {
         if self.source.ty(index) != Type::I32 {
             return false;
         }
+        self.is_one |= predicate == Predicate::Equal
+            && is_row_index(self.source, index)
+            && self.source.constant(limit) == Some(0);
         let first = self.copy(index);
         let first = self.emit(Op::Cast(extend, first), Type::I64);
         let limit = self.copy(limit);
@@ -315,6 +355,7 @@ impl<'f> Builder<'f> {
             Op::Constant(bits) => self.out.add_value(Op::Constant(*bits), ty, 0),
             Op::Parameter(number) => {
                 let number = *number as usize;
+                self.is_given |= number >= self.own;
                 let before = if number < self.hidden.start {
                     0
                 } else {

@@ -9,7 +9,7 @@
 use super::Uniformity;
 use super::forks::Ends;
 use crate::cooperative::split_block;
-use crate::ir::{BlockId, Cooperation, Function, Op, Type, Value, cfg::Cfg};
+use crate::ir::{BlockId, Cooperation, Function, Op, Terminator, Type, Value, cfg::Cfg};
 
 /// A kernel cut into regions.
 pub(super) struct Cut<'f> {
@@ -81,6 +81,48 @@ impl<'f> Cut<'f> {
             .iter()
             .position(|block| *block == start)
             .unwrap_or(0) as u32
+    }
+
+    /// The region that follows where a block ends one.
+    pub fn exit_at(&self, block: BlockId, returned: u32) -> Option<u32> {
+        let terminator = &self.function.blocks[block.0 as usize].terminator;
+        match (self.behind[block.0 as usize], terminator) {
+            (Some(start), _) => Some(self.region_at(start)),
+            (None, Terminator::Return(_)) => Some(returned),
+            _ => None,
+        }
+    }
+
+    /// All regions that follow one.
+    pub fn exits(&self, number: usize, returned: u32) -> Vec<u32> {
+        let mut exits: Vec<u32> = Vec::new();
+        for block in self.blocks_of(self.starts[number]) {
+            if let Some(exit) = self.exit_at(block, returned)
+                && !exits.contains(&exit)
+            {
+                exits.push(exit);
+            }
+        }
+        exits
+    }
+
+    /// By region: whether it can follow itself, be it later.
+    pub fn repeated(&self) -> Vec<bool> {
+        let count = self.starts.len();
+        let exits: Vec<Vec<u32>> = (0..count)
+            .map(|number| self.exits(number, count as u32))
+            .collect();
+        let comes_back = |number: usize| {
+            let mut seen = vec![false; count + 1];
+            let mut work = exits[number].clone();
+            while let Some(next) = work.pop() {
+                if !std::mem::replace(&mut seen[next as usize], true) {
+                    work.extend(exits.get(next as usize).into_iter().flatten());
+                }
+            }
+            seen[number]
+        };
+        (0..count).map(comes_back).collect()
     }
 
     /// Blocks of a region, each after those that dominate it.

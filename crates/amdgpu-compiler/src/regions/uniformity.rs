@@ -82,20 +82,8 @@ impl Uniformity {
     /// Where the work-items of a region go.
     pub fn exit_of(&self, cut: &Cut<'_>, number: usize, returned: u32) -> Exit {
         let blocks = cut.blocks_of(cut.starts[number]);
-        let mut exits: Vec<u32> = Vec::new();
-        let exit_of = |block: BlockId| match (
-            cut.behind[block.0 as usize],
-            &cut.function.blocks[block.0 as usize].terminator,
-        ) {
-            (Some(start), _) => Some(cut.region_at(start)),
-            (None, Terminator::Return(_)) => Some(returned),
-            _ => None,
-        };
-        for exit in blocks.iter().filter_map(|block| exit_of(*block)) {
-            if !exits.contains(&exit) {
-                exits.push(exit);
-            }
-        }
+        let exits = cut.exits(number, returned);
+        let exit_of = |block: BlockId| cut.exit_at(block, returned);
         match exits.as_slice() {
             // A loop without an end leads nowhere.
             [] => return Exit::One(returned),

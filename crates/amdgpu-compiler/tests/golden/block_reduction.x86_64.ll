@@ -26,6 +26,43 @@ b4:
   ret i32 4
 }
 
+define internal i32 @block_reduction.region3(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, i32 %thread_index.x) alwaysinline #0 {
+b0:
+  %v6 = add i32 %thread_index.x, 0
+  %v7 = sext i32 %v6 to i64
+  %v8 = getelementptr inbounds i32, ptr %p4, i64 %v7
+  %v10 = icmp slt i32 %v6, %p5
+  br label %b2
+b2:
+  %v11 = load float, ptr %v8, align 4, !llvm.access.group !0
+  %v12 = add i32 %v6, %p5
+  %v13 = sext i32 %v12 to i64
+  %v14 = getelementptr inbounds i32, ptr %p4, i64 %v13
+  %v15 = load float, ptr %v14, align 4, !llvm.access.group !0
+  %v16 = fadd float %v11, %v15
+  store float %v16, ptr %v8, align 4, !llvm.access.group !0
+  br label %b3
+b3:
+  ret i32 2
+}
+
+define internal i32 @block_reduction.region4(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %thread_index.x, i32 %block_index.x) alwaysinline #0 {
+b0:
+  %v8 = add i32 %thread_index.x, 0
+  %v9 = add i32 %block_index.x, 0
+  %v10 = icmp eq i32 %v8, 0
+  %v11 = zext i32 %v9 to i64
+  %v12 = getelementptr inbounds i32, ptr %p1, i64 %v11
+  br label %b2
+b2:
+  %v13 = load float, ptr %p4, align 4, !llvm.access.group !0
+  store float %v13, ptr %v12, align 4, !llvm.access.group !0
+  %v15 = atomicrmw fadd ptr %p2, float %v13 monotonic
+  br label %b3
+b3:
+  ret i32 5
+}
+
 define internal i32 @block_reduction.region3.bound(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, i32 %block_size.x) alwaysinline #0 {
 b0:
   %v0 = add i32 %block_size.x, 0
@@ -159,46 +196,39 @@ end:
   ret <8 x i32> %t8
 }
 
-define internal <8 x i32> @block_reduction.region4.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %thread_index.x, i32 %block_index.x, <8 x i1> %active) alwaysinline #0 {
+define internal <4 x i32> @block_reduction.region3.lanes4(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, i32 %thread_index.x, <4 x i1> %active) alwaysinline #0 {
 entry:
-  %result = alloca <8 x i32>, align 64
-  store <8 x i32> zeroinitializer, ptr %result, align 64
+  %result = alloca <4 x i32>, align 64
+  store <4 x i32> zeroinitializer, ptr %result, align 64
   br label %b0
 b0:
-  %s8 = add i32 %thread_index.x, 0
-  %v9 = add i32 %block_index.x, 0
-  %t1 = insertelement <8 x i32> poison, i32 %s8, i64 0
-  %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v10 = icmp eq <8 x i32> %t3, zeroinitializer
-  %v11 = zext i32 %v9 to i64
-  %v12 = getelementptr inbounds i32, ptr %p1, i64 %v11
+  %s6 = add i32 %thread_index.x, 0
+  %s7 = sext i32 %s6 to i64
+  %s8 = getelementptr i32, ptr %p4, i64 %s7
+  %t1 = insertelement <4 x i32> poison, i32 %s6, i64 0
+  %t2 = shufflevector <4 x i32> %t1, <4 x i32> poison, <4 x i32> zeroinitializer
+  %t3 = add <4 x i32> %t2, <i32 0, i32 1, i32 2, i32 3>
+  %t4 = insertelement <4 x i32> poison, i32 %p5, i64 0
+  %t5 = shufflevector <4 x i32> %t4, <4 x i32> poison, <4 x i32> zeroinitializer
+  %v10 = icmp slt <4 x i32> %t3, %t5
   br label %b2
 b2:
-  %v13 = load float, ptr %p4, align 4, !llvm.access.group !0
-  store float %v13, ptr %v12, align 4
-  %t4 = bitcast <8 x i1> %active to i8
-  br label %o15
-o15:
-  %o15.left = phi i8 [ %t4, %b2 ], [ %o15.rest, %o15.next ]
-  %t5 = call i8 @llvm.cttz.i8(i8 %o15.left, i1 true)
-  %o.v15 = atomicrmw fadd ptr %p2, float %v13 monotonic
-  br label %o15.next
-o15.next:
-  %o15.less = add i8 %o15.left, -1
-  %o15.rest = and i8 %o15.left, %o15.less
-  %o15.more = icmp ne i8 %o15.rest, 0
-  br i1 %o15.more, label %o15, label %o15.done
-o15.done:
+  %v11 = call <4 x float> @llvm.masked.load.v4f32.p0(ptr align 4 %s8, <4 x i1> %active, <4 x float> zeroinitializer)
+  %s12 = add i32 %s6, %p5
+  %s13 = sext i32 %s12 to i64
+  %s14 = getelementptr i32, ptr %p4, i64 %s13
+  %v15 = call <4 x float> @llvm.masked.load.v4f32.p0(ptr align 4 %s14, <4 x i1> %active, <4 x float> zeroinitializer)
+  %v16 = fadd <4 x float> %v11, %v15
+  call void @llvm.masked.store.v4f32.p0(<4 x float> %v16, ptr align 4 %s8, <4 x i1> %active)
   br label %b3
 b3:
-  %t6 = load <8 x i32>, ptr %result, align 64
-  %t7 = select <8 x i1> %active, <8 x i32> splat (i32 5), <8 x i32> %t6
-  store <8 x i32> %t7, ptr %result, align 64
+  %t6 = load <4 x i32>, ptr %result, align 64
+  %t7 = select <4 x i1> %active, <4 x i32> splat (i32 2), <4 x i32> %t6
+  store <4 x i32> %t7, ptr %result, align 64
   br label %end
 end:
-  %t8 = load <8 x i32>, ptr %result, align 64
-  ret <8 x i32> %t8
+  %t8 = load <4 x i32>, ptr %result, align 64
+  ret <4 x i32> %t8
 }
 
 define void @block_reduction(ptr noalias readonly %arguments, ptr noalias readonly %launch, i64 %begin, i64 %end) #0 {
@@ -278,19 +308,16 @@ r0.item:
   %r0.is.whole = icmp uge i32 %r0.rest, 8
   br i1 %r0.is.whole, label %r0.whole, label %r0.part
 r0.whole:
-  %r0.all.whole = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> splat (i1 true))
+  %r0.whole.next = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> splat (i1 true))
   br label %r0.both
 r0.part:
-  %r0.part.space = sub nuw i32 %block_size.x, %r0.x
-  %r0.part.space.one = insertelement <8 x i32> poison, i32 %r0.part.space, i64 0
-  %r0.part.space.all = shufflevector <8 x i32> %r0.part.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r0.part.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.part.space.all
-  %r0.all.part = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r0.part.active)
+  %r0.space = sub nuw i32 %block_size.x, %r0.x
+  %r0.space.one = insertelement <8 x i32> poison, i32 %r0.space, i64 0
+  %r0.space.all = shufflevector <8 x i32> %r0.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r0.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.space.all
+  %r0.part.next = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r0.active)
   br label %r0.both
 r0.both:
-  %r0.active = phi <8 x i1> [ splat (i1 true), %r0.whole ], [ %r0.part.active, %r0.part ]
-  %r0.all = phi <8 x i32> [ %r0.all.whole, %r0.whole ], [ %r0.all.part, %r0.part ]
-  %r0.next = extractelement <8 x i32> %r0.all, i64 0
   br label %r0.latch
 r0.latch:
   %r0.x.next = add nuw nsw i32 %r0.x, 8
@@ -336,19 +363,35 @@ r3.item:
   %r3.is.whole = icmp uge i32 %r3.rest, 8
   br i1 %r3.is.whole, label %r3.whole, label %r3.part
 r3.whole:
-  %r3.all.whole = call <8 x i32> @block_reduction.region3.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %r3.x, <8 x i1> splat (i1 true))
+  %r3.whole.next = call <8 x i32> @block_reduction.region3.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %r3.x, <8 x i1> splat (i1 true))
   br label %r3.both
 r3.part:
-  %r3.part.space = sub nuw i32 %r3.count, %r3.x
-  %r3.part.space.one = insertelement <8 x i32> poison, i32 %r3.part.space, i64 0
-  %r3.part.space.all = shufflevector <8 x i32> %r3.part.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r3.part.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r3.part.space.all
-  %r3.all.part = call <8 x i32> @block_reduction.region3.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %r3.x, <8 x i1> %r3.part.active)
-  br label %r3.both
+  %r3.n4.bit = and i32 %r3.rest, 4
+  %r3.n4.is = icmp ne i32 %r3.n4.bit, 0
+  br i1 %r3.n4.is, label %r3.n4, label %r3.n4.end
+r3.n4:
+  %r3.n4.done = and i32 %r3.rest, 0
+  %r3.n4.x = add nuw nsw i32 %r3.x, %r3.n4.done
+  %r3.n4.x64 = zext nneg i32 %r3.n4.x to i64
+  %r3.n4.i = add nuw nsw i64 %r3.first, %r3.n4.x64
+  %r3.n4.next = call <4 x i32> @block_reduction.region3.lanes4(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %r3.n4.x, <4 x i1> splat (i1 true))
+  br label %r3.n4.end
+r3.n4.end:
+  %r3.o.done = and i32 %r3.rest, 4
+  %r3.o.start = add nuw nsw i32 %r3.x, %r3.o.done
+  %r3.o.some = icmp ult i32 %r3.o.start, %r3.count
+  br i1 %r3.o.some, label %r3.o.enter, label %r3.both
+r3.o.enter:
+  br label %r3.o
+r3.o:
+  %r3.o.x = phi i32 [ %r3.o.start, %r3.o.enter ], [ %r3.o.x.next, %r3.o ]
+  %r3.o.x64 = zext nneg i32 %r3.o.x to i64
+  %r3.o.i = add nuw nsw i64 %r3.first, %r3.o.x64
+  %r3.o.next = call i32 @block_reduction.region3(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %r3.o.x)
+  %r3.o.x.next = add nuw nsw i32 %r3.o.x, 1
+  %r3.o.more = icmp ult i32 %r3.o.x.next, %r3.count
+  br i1 %r3.o.more, label %r3.o, label %r3.both
 r3.both:
-  %r3.active = phi <8 x i1> [ splat (i1 true), %r3.whole ], [ %r3.part.active, %r3.part ]
-  %r3.all = phi <8 x i32> [ %r3.all.whole, %r3.whole ], [ %r3.all.part, %r3.part ]
-  %r3.next = extractelement <8 x i32> %r3.all, i64 0
   br label %r3.latch
 r3.latch:
   %r3.x.next = add nuw nsw i32 %r3.x, 8
@@ -382,26 +425,10 @@ r4.item:
   %r4.x = phi i32 [ 0, %r4.row ], [ %r4.x.next, %r4.latch ]
   %r4.x64 = zext nneg i32 %r4.x to i64
   %r4.i = add nuw nsw i64 %r4.first, %r4.x64
-  %r4.rest = sub nuw i32 %r4.count, %r4.x
-  %r4.is.whole = icmp uge i32 %r4.rest, 8
-  br i1 %r4.is.whole, label %r4.whole, label %r4.part
-r4.whole:
-  %r4.all.whole = call <8 x i32> @block_reduction.region4.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r4.x, i32 %block_index.x, <8 x i1> splat (i1 true))
-  br label %r4.both
-r4.part:
-  %r4.part.space = sub nuw i32 %r4.count, %r4.x
-  %r4.part.space.one = insertelement <8 x i32> poison, i32 %r4.part.space, i64 0
-  %r4.part.space.all = shufflevector <8 x i32> %r4.part.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r4.part.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r4.part.space.all
-  %r4.all.part = call <8 x i32> @block_reduction.region4.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r4.x, i32 %block_index.x, <8 x i1> %r4.part.active)
-  br label %r4.both
-r4.both:
-  %r4.active = phi <8 x i1> [ splat (i1 true), %r4.whole ], [ %r4.part.active, %r4.part ]
-  %r4.all = phi <8 x i32> [ %r4.all.whole, %r4.whole ], [ %r4.all.part, %r4.part ]
-  %r4.next = extractelement <8 x i32> %r4.all, i64 0
+  %r4.next = call i32 @block_reduction.region4(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r4.x, i32 %block_index.x)
   br label %r4.latch
 r4.latch:
-  %r4.x.next = add nuw nsw i32 %r4.x, 8
+  %r4.x.next = add nuw nsw i32 %r4.x, 1
   %r4.x.more = icmp ult i32 %r4.x.next, %r4.count
   br i1 %r4.x.more, label %r4.item, label %r4.row.end
 r4.row.end:
@@ -431,8 +458,9 @@ done:
   ret void
 }
 
+declare <4 x float> @llvm.masked.load.v4f32.p0(ptr, <4 x i1>, <4 x float>)
 declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
-declare i8 @llvm.cttz.i8(i8, i1) #1
+declare void @llvm.masked.store.v4f32.p0(<4 x float>, ptr, <4 x i1>)
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 attributes #0 = { nounwind "target-cpu"="x86-64-v3" }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }

@@ -13,28 +13,6 @@ b4:
   ret i32 4
 }
 
-define internal i32 @tiled_gemm.region4.bound(ptr noalias %p0, ptr noalias %p1, ptr noalias %p2, i32 %p3, i32 %p4, i32 %p5, ptr %p6, i32 %block_index.x, i32 %block_size.x) alwaysinline #0 {
-b0:
-  %v0 = add i32 %block_size.x, 0
-  %v1 = zext i32 %v0 to i64
-  %v2 = add i32 %block_index.x, 0
-  %v4 = shl i32 %v2, 4
-  %v6 = add i32 %v4, 0
-  %v7 = sext i32 %v6 to i64
-  %v9 = sext i32 %p4 to i64
-  %v11 = add i64 %v9, 0
-  %v12 = sub i64 %v11, %v7
-  %v14 = icmp slt i64 %v12, 0
-  %v15 = select i1 %v14, i64 0, i64 %v12
-  %v16 = icmp slt i64 %v15, %v1
-  %v17 = select i1 %v16, i64 %v15, i64 %v1
-  %v18 = add i64 %v7, %v1
-  %v20 = icmp sgt i64 %v18, 2147483648
-  %v21 = select i1 %v20, i64 %v1, i64 %v17
-  %v22 = trunc i64 %v21 to i32
-  ret i32 %v22
-}
-
 define internal <8 x i32> @tiled_gemm.region0.lanes(ptr noalias %p0, ptr noalias %p1, ptr noalias %p2, i32 %p3, i32 %p4, i32 %p5, ptr %p6, ptr %p7, ptr %p8, <8 x i1> %active) alwaysinline #0 {
 entry:
   %result = alloca <8 x i32>, align 64
@@ -454,22 +432,11 @@ r0.item:
   %r0.x64 = zext nneg i32 %r0.x to i64
   %r0.i = add nuw nsw i64 %r0.first, %r0.x64
   %r0.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r0.i
-  %r0.rest = sub nuw i32 %block_size.x, %r0.x
-  %r0.is.whole = icmp uge i32 %r0.rest, 8
-  br i1 %r0.is.whole, label %r0.whole, label %r0.part
-r0.whole:
-  %r0.all.whole = call <8 x i32> @tiled_gemm.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %a4, i32 %a5, ptr %shared, ptr %r0.c0, ptr %u0, <8 x i1> splat (i1 true))
-  br label %r0.both
-r0.part:
-  %r0.part.space = sub nuw i32 %block_size.x, %r0.x
-  %r0.part.space.one = insertelement <8 x i32> poison, i32 %r0.part.space, i64 0
-  %r0.part.space.all = shufflevector <8 x i32> %r0.part.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r0.part.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.part.space.all
-  %r0.all.part = call <8 x i32> @tiled_gemm.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %a4, i32 %a5, ptr %shared, ptr %r0.c0, ptr %u0, <8 x i1> %r0.part.active)
-  br label %r0.both
-r0.both:
-  %r0.active = phi <8 x i1> [ splat (i1 true), %r0.whole ], [ %r0.part.active, %r0.part ]
-  %r0.all = phi <8 x i32> [ %r0.all.whole, %r0.whole ], [ %r0.all.part, %r0.part ]
+  %r0.space = sub nuw i32 %block_size.x, %r0.x
+  %r0.space.one = insertelement <8 x i32> poison, i32 %r0.space, i64 0
+  %r0.space.all = shufflevector <8 x i32> %r0.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r0.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.space.all
+  %r0.all = call <8 x i32> @tiled_gemm.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %a4, i32 %a5, ptr %shared, ptr %r0.c0, ptr %u0, <8 x i1> %r0.active)
   %r0.next = extractelement <8 x i32> %r0.all, i64 0
   store i32 %r0.next, ptr %next.u, align 4, !llvm.access.group !0
   br label %r0.latch
@@ -547,22 +514,11 @@ r3.item:
   %r3.x = phi i32 [ 0, %r3.row ], [ %r3.x.next, %r3.latch ]
   %r3.x64 = zext nneg i32 %r3.x to i64
   %r3.i = add nuw nsw i64 %r3.first, %r3.x64
-  %r3.rest = sub nuw i32 %block_size.x, %r3.x
-  %r3.is.whole = icmp uge i32 %r3.rest, 8
-  br i1 %r3.is.whole, label %r3.whole, label %r3.part
-r3.whole:
-  %r3.all.whole = call <8 x i32> @tiled_gemm.region3.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %a4, i32 %a5, ptr %shared, i32 %r3.u0, i32 %r3.x, i32 %r3.y, i32 %block_index.x, i32 %block_index.y, <8 x i1> splat (i1 true))
-  br label %r3.both
-r3.part:
-  %r3.part.space = sub nuw i32 %block_size.x, %r3.x
-  %r3.part.space.one = insertelement <8 x i32> poison, i32 %r3.part.space, i64 0
-  %r3.part.space.all = shufflevector <8 x i32> %r3.part.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r3.part.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r3.part.space.all
-  %r3.all.part = call <8 x i32> @tiled_gemm.region3.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %a4, i32 %a5, ptr %shared, i32 %r3.u0, i32 %r3.x, i32 %r3.y, i32 %block_index.x, i32 %block_index.y, <8 x i1> %r3.part.active) noinline
-  br label %r3.both
-r3.both:
-  %r3.active = phi <8 x i1> [ splat (i1 true), %r3.whole ], [ %r3.part.active, %r3.part ]
-  %r3.all = phi <8 x i32> [ %r3.all.whole, %r3.whole ], [ %r3.all.part, %r3.part ]
+  %r3.space = sub nuw i32 %block_size.x, %r3.x
+  %r3.space.one = insertelement <8 x i32> poison, i32 %r3.space, i64 0
+  %r3.space.all = shufflevector <8 x i32> %r3.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r3.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r3.space.all
+  %r3.all = call <8 x i32> @tiled_gemm.region3.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %a4, i32 %a5, ptr %shared, i32 %r3.u0, i32 %r3.x, i32 %r3.y, i32 %block_index.x, i32 %block_index.y, <8 x i1> %r3.active)
   %r3.next = extractelement <8 x i32> %r3.all, i64 0
   br label %r3.latch
 r3.latch:
@@ -590,35 +546,22 @@ r4.row:
   %r4.zy = add nuw nsw i32 %r4.plane.y, %r4.y
   %r4.zy64 = zext nneg i32 %r4.zy to i64
   %r4.first = mul nuw nsw i64 %r4.zy64, %size.x
-  %r4.count = call i32 @tiled_gemm.region4.bound(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %a4, i32 %a5, ptr %shared, i32 %block_index.x, i32 %block_size.x)
-  %r4.some = icmp ne i32 %r4.count, 0
-  br i1 %r4.some, label %r4.item, label %r4.row.end
+  br label %r4.item
 r4.item:
   %r4.x = phi i32 [ 0, %r4.row ], [ %r4.x.next, %r4.latch ]
   %r4.x64 = zext nneg i32 %r4.x to i64
   %r4.i = add nuw nsw i64 %r4.first, %r4.x64
   %r4.c0 = getelementptr inbounds [4 x i8], ptr %c0, i64 %r4.i
-  %r4.rest = sub nuw i32 %r4.count, %r4.x
-  %r4.is.whole = icmp uge i32 %r4.rest, 8
-  br i1 %r4.is.whole, label %r4.whole, label %r4.part
-r4.whole:
-  %r4.all.whole = call <8 x i32> @tiled_gemm.region4.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %a4, i32 %a5, ptr %shared, ptr %r4.c0, i32 %r4.x, i32 %r4.y, i32 %block_index.x, i32 %block_index.y, <8 x i1> splat (i1 true))
-  br label %r4.both
-r4.part:
-  %r4.part.space = sub nuw i32 %r4.count, %r4.x
-  %r4.part.space.one = insertelement <8 x i32> poison, i32 %r4.part.space, i64 0
-  %r4.part.space.all = shufflevector <8 x i32> %r4.part.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %r4.part.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r4.part.space.all
-  %r4.all.part = call <8 x i32> @tiled_gemm.region4.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %a4, i32 %a5, ptr %shared, ptr %r4.c0, i32 %r4.x, i32 %r4.y, i32 %block_index.x, i32 %block_index.y, <8 x i1> %r4.part.active)
-  br label %r4.both
-r4.both:
-  %r4.active = phi <8 x i1> [ splat (i1 true), %r4.whole ], [ %r4.part.active, %r4.part ]
-  %r4.all = phi <8 x i32> [ %r4.all.whole, %r4.whole ], [ %r4.all.part, %r4.part ]
+  %r4.space = sub nuw i32 %block_size.x, %r4.x
+  %r4.space.one = insertelement <8 x i32> poison, i32 %r4.space, i64 0
+  %r4.space.all = shufflevector <8 x i32> %r4.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %r4.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r4.space.all
+  %r4.all = call <8 x i32> @tiled_gemm.region4.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, i32 %a4, i32 %a5, ptr %shared, ptr %r4.c0, i32 %r4.x, i32 %r4.y, i32 %block_index.x, i32 %block_index.y, <8 x i1> %r4.active)
   %r4.next = extractelement <8 x i32> %r4.all, i64 0
   br label %r4.latch
 r4.latch:
   %r4.x.next = add nuw nsw i32 %r4.x, 8
-  %r4.x.more = icmp ult i32 %r4.x.next, %r4.count
+  %r4.x.more = icmp ult i32 %r4.x.next, %block_size.x
   br i1 %r4.x.more, label %r4.item, label %r4.row.end
 r4.row.end:
   %r4.y.next = add nuw nsw i32 %r4.y, 1
