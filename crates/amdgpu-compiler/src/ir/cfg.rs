@@ -8,7 +8,7 @@ pub struct Cfg {
     /// Reachable blocks, every one after its dominators.
     pub order: Vec<BlockId>,
     /// Position in `order`; `None` for unreachable blocks.
-    pub position: Vec<Option<usize>>,
+    pub position: Vec<Option<u32>>,
     pub predecessors: Predecessors,
     /// Immediate dominator; the entry is its own.
     pub dominator: Vec<Option<BlockId>>,
@@ -32,7 +32,7 @@ impl std::ops::Index<usize> for Predecessors {
 }
 
 impl Predecessors {
-    fn new(function: &Function, position: &[Option<usize>]) -> Self {
+    fn new(function: &Function, position: &[Option<u32>]) -> Self {
         let mut parts = vec![(0u32, 0u32); function.blocks.len()];
         for block in &function.blocks {
             block
@@ -67,9 +67,9 @@ impl Predecessors {
 impl Cfg {
     pub fn new(function: &Function) -> Self {
         let count = function.blocks.len();
-        let order = reverse_postorder(function);
         let mut position = vec![None; count];
-        for (index, block) in order.iter().enumerate() {
+        let order = reverse_postorder(function, &mut position);
+        for (index, block) in (0..).zip(&order) {
             position[block.0 as usize] = Some(index);
         }
         let predecessors = Predecessors::new(function, &position);
@@ -154,25 +154,26 @@ impl Cfg {
     }
 }
 
-/// Depth first without recursion: sources may have a hundred thousand blocks in a row.
-fn reverse_postorder(function: &Function) -> Vec<BlockId> {
-    let mut visited = vec![false; function.blocks.len()];
+/// Depth first without recursion: sources may have a hundred thousand blocks in a row. Blocks that were visited are marked by any
+/// position.
+fn reverse_postorder(function: &Function, position: &mut [Option<u32>]) -> Vec<BlockId> {
     let mut order = Vec::with_capacity(function.blocks.len());
     if function.blocks.is_empty() {
         return order;
     }
     // Targets are visited from the last to the first; what is kept is how many are left.
     let targets = |block: BlockId| function.blocks[block.0 as usize].terminator.target_count();
-    let mut stack = vec![(BlockId(0), targets(BlockId(0)))];
-    visited[0] = true;
+    let mut stack = Vec::with_capacity(function.blocks.len().min(64));
+    stack.push((BlockId(0), targets(BlockId(0))));
+    position[0] = Some(0);
     while let Some((block, remaining)) = stack.last_mut() {
         let next = remaining.checked_sub(1).and_then(|number| {
             *remaining = number;
             function.blocks[block.0 as usize].terminator.target(number)
         });
         match next {
-            Some(next) if !visited[next.0 as usize] => {
-                visited[next.0 as usize] = true;
+            Some(next) if position[next.0 as usize].is_none() => {
+                position[next.0 as usize] = Some(0);
                 stack.push((next, targets(next)));
             }
             Some(_) => {}

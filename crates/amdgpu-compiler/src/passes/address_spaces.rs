@@ -38,7 +38,7 @@ fn source(function: &Function, pointer: Value) -> Option<Value> {
 
 /// Rewrites one instruction; tells whether it did.
 fn rewrite(function: &mut Function, block: usize, index: &mut usize, value: Value) -> bool {
-    match function.op(value).clone() {
+    match *function.op(value) {
         Op::Load(pointer) => {
             let Some(inner) = source(function, pointer) else {
                 return false;
@@ -109,7 +109,7 @@ fn rewrite(function: &mut Function, block: usize, index: &mut usize, value: Valu
             true
         }
         // Atomics on private memory exist by way of generic pointers only.
-        Op::Cooperative(operation, mut operands) => {
+        Op::Cooperative(operation, ref operands) => {
             let inner = operands.first().and_then(|first| source(function, *first));
             let Some(inner) = inner else {
                 return false;
@@ -117,6 +117,7 @@ fn rewrite(function: &mut Function, block: usize, index: &mut usize, value: Valu
             if function.ty(inner) == Type::Pointer(AddressSpace::Private) {
                 return false;
             }
+            let mut operands = operands.clone();
             operands[0] = inner;
             function.values[value.0 as usize].op = Op::Cooperative(operation, operands);
             true

@@ -80,7 +80,7 @@ impl Makes<'_> {
 
     fn simplify(&mut self, value: Value) -> Option<New> {
         let ty = self.function.ty(value);
-        match self.function.op(value).clone() {
+        match *self.function.op(value) {
             Op::Binary(operation, a, b) if ty.is_integer() => self.integer(operation, ty, a, b),
             Op::Binary(operation, a, b) => self.float(operation, ty, a, b),
             Op::Compare(predicate, a, b) => self.compare(predicate, a, b),
@@ -88,7 +88,7 @@ impl Makes<'_> {
                 Op::Negate(inner) => Some(New::Value(*inner)),
                 _ => None,
             },
-            Op::Intrinsic(Intrinsic::Absolute, arguments) if ty.is_float() => {
+            Op::Intrinsic(Intrinsic::Absolute, ref arguments) if ty.is_float() => {
                 match self.function.op(arguments[0]) {
                     Op::Negate(inner) => {
                         Some(New::Op(Op::Intrinsic(Intrinsic::Absolute, vec![*inner])))
@@ -161,7 +161,7 @@ impl Makes<'_> {
             }
             (B::Add | B::Multiply | B::And | B::Or | B::Xor, _) => {
                 // (x op c) op d is x op (c op d).
-                let Op::Binary(inner, x, c) = self.function.op(a).clone() else {
+                let Op::Binary(inner, x, c) = *self.function.op(a) else {
                     return self.inverted(operation, ty, a, bits);
                 };
                 match self.known(c) {
@@ -174,7 +174,7 @@ impl Makes<'_> {
                 }
             }
             (B::ShiftLeft | B::ShiftRightUnsigned, _) => {
-                let Op::Binary(inner, x, c) = self.function.op(a).clone() else {
+                let Op::Binary(inner, x, c) = *self.function.op(a) else {
                     return None;
                 };
                 let width = u64::from(ty.bits());
@@ -294,7 +294,7 @@ impl Makes<'_> {
         if matches!(predicate, P::Equal | P::NotEqual)
             && ty.is_integer()
             && let Some(right) = self.known(b)
-            && let Op::Binary(BinaryOp::Add, x, c) = self.function.op(a).clone()
+            && let Op::Binary(BinaryOp::Add, x, c) = *self.function.op(a)
             && let Some(left) = self.known(c)
         {
             let difference = self.constant(ty, right.wrapping_sub(left));
@@ -304,7 +304,7 @@ impl Makes<'_> {
     }
 
     fn cast(&mut self, kind: CastKind, a: Value, ty: Type) -> Option<New> {
-        let Op::Cast(inner, x) = self.function.op(a).clone() else {
+        let Op::Cast(inner, x) = *self.function.op(a) else {
             return None;
         };
         let source = self.function.ty(x);

@@ -4,6 +4,8 @@
 //! by their constants; two with different bases by what the bases are: private variables whose address goes nowhere, shared
 //! variables, constants, and `__restrict__` parameters are apart from everything else.
 
+use std::ops::Deref;
+
 use super::Memory;
 use crate::hashing::WordSet;
 use crate::ir::{AddressSpace, CastKind, Function, Op, Type, Value};
@@ -15,8 +17,50 @@ pub struct Place {
     /// Constant part, in bytes.
     pub bytes: i64,
     /// What varies: index and scale, in the order in which they are added.
-    pub terms: Vec<(Value, u64)>,
+    pub terms: Terms,
 }
+
+/// Indices and their scales; most addresses have one at most, which needs no memory of its own.
+#[derive(Clone, Default, Debug)]
+pub struct Terms {
+    first: Option<(Value, u64)>,
+    /// All of them, where they are more than one.
+    list: Vec<(Value, u64)>,
+}
+
+impl Terms {
+    fn push(&mut self, term: (Value, u64)) {
+        match self.first {
+            None => self.first = Some(term),
+            Some(first) => {
+                if self.list.is_empty() {
+                    self.list.push(first);
+                }
+                self.list.push(term);
+            }
+        }
+    }
+}
+
+impl Deref for Terms {
+    type Target = [(Value, u64)];
+
+    fn deref(&self) -> &Self::Target {
+        if self.list.is_empty() {
+            self.first.as_slice()
+        } else {
+            &self.list
+        }
+    }
+}
+
+impl PartialEq for Terms {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Terms {}
 
 /// What is known of the pointers of one function.
 pub struct Aliasing<'m> {
@@ -30,7 +74,7 @@ pub fn place(function: &Function, pointer: Value) -> Place {
     let mut place = Place {
         base: pointer,
         bytes: 0,
-        terms: Vec::new(),
+        terms: Terms::default(),
     };
     // Nothing but a phi leads back, and a phi is a base.
     for _ in 0..function.values.len() {

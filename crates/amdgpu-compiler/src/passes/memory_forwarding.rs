@@ -60,7 +60,7 @@ fn forward(function: &mut Function, ctx: &mut Context<'_>, aliasing: &Aliasing<'
             let value = function.blocks[block.0 as usize].instructions[position];
             position += 1;
             replacement.rename(&mut function.values[value.0 as usize].op);
-            match function.op(value).clone() {
+            match *function.op(value) {
                 Op::Load(pointer) => {
                     let ty = function.ty(value);
                     let found = constant_content(function, memory, pointer, ty).or_else(|| {
@@ -91,11 +91,10 @@ fn forward(function: &mut Function, ctx: &mut Context<'_>, aliasing: &Aliasing<'
                     pointer,
                     value: stored,
                 } => {
-                    let op = function.op(value).clone();
-                    forget(function, aliasing, &mut known, &op);
+                    forget(function, aliasing, &mut known, function.op(value));
                     remember(&mut known, pointer, stored);
                 }
-                op if op.has_effect() => forget(function, aliasing, &mut known, &op),
+                ref op if op.has_effect() => forget(function, aliasing, &mut known, op),
                 _ => {}
             }
         }

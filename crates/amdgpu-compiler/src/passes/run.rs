@@ -31,11 +31,12 @@ pub fn run(module: &mut Module, options: &CompileOptions) -> (Vec<PassMetrics>, 
     if options.dump_ir {
         dump(module, "start");
         for step in &steps {
-            meters.extend(run_steps(module, std::slice::from_ref(step), budget));
-            dump(module, step.name());
+            let step = std::slice::from_ref(step);
+            meters.extend(run_steps(module, step, budget, true));
+            dump(module, step[0].name());
         }
     } else {
-        meters = run_steps(module, &steps, budget);
+        meters = run_steps(module, &steps, budget, true);
     }
     let mut metrics: Vec<PassMetrics> = Vec::new();
     for (step, meter) in steps.iter().zip(meters) {
@@ -59,7 +60,7 @@ pub fn run(module: &mut Module, options: &CompileOptions) -> (Vec<PassMetrics>, 
 pub fn run_pass(name: &str, module: &mut Module, level: OptimizationLevel) -> Option<PassMetrics> {
     let mut steps = pipeline(OptimizationLevel::Max).into_iter();
     let step = steps.find(|step| step.name() == name)?;
-    let meter = run_steps(module, &[step], Budget::of(level)).pop()?;
+    let meter = run_steps(module, &[step], Budget::of(level), false).pop()?;
     Some(meter.metrics(name))
 }
 
@@ -72,7 +73,7 @@ pub(crate) fn clean_regions(module: &mut Module, level: OptimizationLevel) {
         Step::Function(&control_flow::ControlFlow),
         Step::Function(&dead_code::DeadCode),
     ];
-    run_steps(module, &steps, Budget::of(level));
+    run_steps(module, &steps, Budget::of(level), false);
 }
 
 /// What one step did.
@@ -101,13 +102,18 @@ impl Meter {
     }
 }
 
-/// Runs steps one after the other; gives what each did.
-fn run_steps(module: &mut Module, mut steps: &[Step], budget: Budget) -> Vec<Meter> {
+/// Runs steps one after the other; gives what each did, with what it gained if that is wanted.
+fn run_steps(
+    module: &mut Module,
+    mut steps: &[Step],
+    budget: Budget,
+    has_gain: bool,
+) -> Vec<Meter> {
     let mut meters = Vec::with_capacity(steps.len());
     while let Some((first, rest)) = steps.split_first() {
         match first {
             Step::Module(pass) => {
-                meters.push(run_module_pass(module, *pass, budget));
+                meters.push(run_module_pass(module, *pass, budget, has_gain));
                 steps = rest;
             }
             Step::Function(_) => {
@@ -119,14 +125,19 @@ fn run_steps(module: &mut Module, mut steps: &[Step], budget: Budget) -> Vec<Met
                     })
                     .collect();
                 steps = &steps[passes.len()..];
-                meters.extend(run_function_passes(module, &passes, budget));
+                meters.extend(run_function_passes(module, &passes, budget, has_gain));
             }
         }
     }
     meters
 }
 
-fn run_module_pass(module: &mut Module, pass: &dyn ModulePass, budget: Budget) -> Meter {
+fn run_module_pass(
+    module: &mut Module,
+    pass: &dyn ModulePass,
+    budget: Budget,
+    has_gain: bool,
+) -> Meter {
     let count = |module: &Module| -> i64 {
         let functions = module.functions.iter();
         functions
@@ -140,7 +151,8 @@ fn run_module_pass(module: &mut Module, pass: &dyn ModulePass, budget: Budget) -
         });
         costs.fold(0, i64::saturating_add)
     };
-    let (size, before) = (count(module), cost(module));
+    let size = count(module);
+    let before = if has_gain { cost(module) } else { 0 };
     let start = Instant::now();
     let transformations = pass.run(module, budget);
     let duration_ns = start.elapsed().as_nanos() as u64;
@@ -149,7 +161,7 @@ fn run_module_pass(module: &mut Module, pass: &dyn ModulePass, budget: Budget) -
     {
         debug_assert!(false, "after {}: {message}\n{module}", pass.name());
     }
-    let gain = if transformations > 0 {
+    let gain = if has_gain && transformations > 0 {
         before.saturating_sub(cost(module))
     } else {
         0
@@ -168,7 +180,12 @@ fn cost_of(function: &Function, analyses: &mut Analyses) -> i64 {
     i64::try_from(cost::of_function(function, &cfg, &loops)).unwrap_or(i64::MAX)
 }
 
-fn run_function_passes(module: &mut Module, passes: &[&dyn Pass], budget: Budget) -> Vec<Meter> {
+fn run_function_passes(
+    module: &mut Module,
+    passes: &[&dyn Pass],
+    budget: Budget,
+    has_gain: bool,
+) -> Vec<Meter> {
     let declarations = cfg!(debug_assertions).then(|| declarations(module));
     let Module {
         globals,
@@ -180,7 +197,7 @@ fn run_function_passes(module: &mut Module, passes: &[&dyn Pass], budget: Budget
         memory: Memory { globals, shared },
         budget,
         analyses: Analyses::default(),
-        cost: 0,
+        cost: has_gain.then_some(0),
         size: 0,
         version: 0,
         clean: Vec::new(),
@@ -231,7 +248,8 @@ struct Work<'m> {
     memory: Memory<'m>,
     budget: Budget,
     analyses: Analyses,
-    cost: i64,
+    /// What a call costs, where that is wanted.
+    cost: Option<i64>,
     size: usize,
     /// Goes up with every change.
     version: u32,
@@ -243,7 +261,9 @@ impl Work<'_> {
     /// Turns to another function.
     fn start(&mut self, function: &Function, passes: usize) {
         self.analyses = Analyses::default();
-        self.cost = cost_of(function, &mut self.analyses);
+        if let Some(cost) = &mut self.cost {
+            *cost = cost_of(function, &mut self.analyses);
+        }
         self.size = function.instruction_count();
         self.version = 0;
         self.clean.clear();
@@ -293,10 +313,12 @@ impl Work<'_> {
         meter.transformations += changes;
         meter.growth += size as i64 - self.size as i64;
         self.size = size;
-        if changes > 0 {
-            let cost = cost_of(function, &mut self.analyses);
-            meter.gain = meter.gain.saturating_add(self.cost.saturating_sub(cost));
-            self.cost = cost;
+        if changes > 0
+            && let Some(cost) = &mut self.cost
+        {
+            let before = *cost;
+            *cost = cost_of(function, &mut self.analyses);
+            meter.gain = meter.gain.saturating_add(before.saturating_sub(*cost));
         }
     }
 }

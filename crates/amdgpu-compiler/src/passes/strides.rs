@@ -26,7 +26,7 @@ impl<'f> Strides<'f> {
     /// By how many bytes an address grows from one work-item to the next, if that is one number for all.
     pub fn of_place(&mut self, place: &Place) -> Option<i64> {
         let mut sum = self.of(place.base, MAX_DEPTH)?;
-        for (index, scale) in &place.terms {
+        for (index, scale) in place.terms.iter() {
             let step = self.of(*index, MAX_DEPTH)?.checked_mul(*scale as i64)?;
             sum = sum.checked_add(step)?;
         }

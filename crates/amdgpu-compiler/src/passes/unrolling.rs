@@ -113,47 +113,47 @@ fn copy_turns(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Counted) {
     };
     let latch = item.latches[0];
     let values_before = function.values.len();
-    let values: Vec<Value> = item
+    let header_phis: Vec<Value> = function.blocks[item.header.0 as usize]
+        .instructions
+        .iter()
+        .copied()
+        .take_while(|value| matches!(function.op(*value), Op::Phi(_)))
+        .collect();
+    let copied: Vec<Value> = item
         .blocks
         .iter()
-        .flat_map(|block| function.blocks[block.0 as usize].instructions.clone())
+        .flat_map(|block| &function.blocks[block.0 as usize].instructions)
+        .copied()
+        .filter(|value| !header_phis.contains(value))
         .collect();
+    let mut position_of: Vec<Option<u32>> = vec![None; function.blocks.len()];
+    for (position, block) in (0..).zip(&item.blocks) {
+        position_of[block.0 as usize] = Some(position);
+    }
     let mut mapped: Vec<Option<Value>> = vec![None; values_before];
+    let mut entries: Vec<Option<Value>> = Vec::with_capacity(header_phis.len());
     let mut entry_of_next = BlockId(0);
     // In the last turn the exiting block leaves; what would follow it is dropped as unreachable.
     for turn in 0..=plan.turns {
         let first_block = function.blocks.len() as u32;
-        let position_of = |block: BlockId| item.blocks.iter().position(|member| *member == block);
         let new_block = |block: BlockId| {
-            position_of(block).map(|position| BlockId(first_block + position as u32))
+            let position = position_of.get(block.0 as usize).copied().flatten();
+            position.map(|position| BlockId(first_block + position))
         };
-        let previous = mapped.clone();
-        let header_instructions = &function.blocks[item.header.0 as usize].instructions;
-        let header_phis: Vec<Value> = header_instructions
-            .iter()
-            .copied()
-            .take_while(|value| matches!(function.op(*value), Op::Phi(_)))
-            .collect();
-        for &phi in &header_phis {
-            if let Op::Phi(inputs) = function.op(phi) {
-                let input = |from_latch: bool| {
-                    inputs
-                        .iter()
-                        .find(|(from, _)| (*from == latch) == from_latch)
-                        .map(|(_, value)| *value)
-                };
-                mapped[phi.0 as usize] = if turn == 0 {
-                    input(false)
-                } else {
-                    input(true).map(|value| previous[value.0 as usize].unwrap_or(value))
-                };
-            }
+        // All of them are those of the turn before, until they are all known.
+        entries.clear();
+        entries.extend(header_phis.iter().map(|phi| {
+            let Op::Phi(inputs) = function.op(*phi) else {
+                return None;
+            };
+            let is_wanted = |from: BlockId| (from == latch) == (turn > 0);
+            let (_, value) = *inputs.iter().find(|(from, _)| is_wanted(*from))?;
+            let known = (turn > 0).then(|| mapped[value.0 as usize]).flatten();
+            Some(known.unwrap_or(value))
+        }));
+        for (phi, entry) in header_phis.iter().zip(&entries) {
+            mapped[phi.0 as usize] = *entry;
         }
-        let copied: Vec<Value> = values
-            .iter()
-            .copied()
-            .filter(|value| !header_phis.contains(value))
-            .collect();
         for (number, value) in (function.values.len() as u32..).zip(&copied) {
             mapped[value.0 as usize] = Some(Value(number));
         }

@@ -13,9 +13,9 @@ pub fn most_live(function: &Function, cfg: &Cfg) -> u64 {
 /// The most registers that are live in some of the blocks.
 pub fn most_live_in(function: &Function, cfg: &Cfg, blocks: &[BlockId]) -> u64 {
     let live_out = live_out(function, cfg);
-    let mut most = 0;
+    let (mut most, mut live) = (0, Set::default());
     for &block in blocks {
-        let mut live = live_out[block.0 as usize].clone();
+        live.0.clone_from(&live_out[block.0 as usize].0);
         let mut count: u64 = live.iter().map(|index| size(function, index)).sum();
         most = most.max(count);
         let data = &function.blocks[block.0 as usize];
@@ -84,26 +84,39 @@ impl Set {
 
     fn iter(&self) -> impl Iterator<Item = u32> {
         self.0.iter().enumerate().flat_map(|(word, bits)| {
-            let bits = *bits;
-            (0..64u32)
-                .filter(move |bit| bits >> bit & 1 == 1)
-                .map(move |bit| word as u32 * 64 + bit)
+            // Each step clears the lowest bit.
+            let rest = |bits: &u64| Some(bits & (bits - 1)).filter(|rest| *rest != 0);
+            std::iter::successors(Some(*bits).filter(|bits| *bits != 0), rest)
+                .map(move |bits| word as u32 * 64 + bits.trailing_zeros())
         })
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (word, more) in self.0.iter_mut().zip(&other.0) {
+            *word |= more;
+        }
     }
 }
 
 fn live_out(function: &Function, cfg: &Cfg) -> Vec<Set> {
     let mut live_in = vec![Set::default(); function.blocks.len()];
     let mut live_out = vec![Set::default(); function.blocks.len()];
+    // Blocks in front of which something changed since they were looked at.
+    let mut is_open = vec![true; function.blocks.len()];
+    let mut live = Set::default();
     for _ in 0..MAX_ROUNDS {
         let mut changed = false;
         for &block in cfg.order.iter().rev() {
+            if !std::mem::take(&mut is_open[block.0 as usize]) {
+                continue;
+            }
             let data = &function.blocks[block.0 as usize];
-            let mut live = Set::default();
+            live.0.clear();
             data.terminator.for_each_target(|target| {
-                for index in live_in[target.0 as usize].iter() {
-                    live.insert(index);
-                }
+                live.add_all(&live_in[target.0 as usize]);
                 for &phi in &function.blocks[target.0 as usize].instructions {
                     let Op::Phi(inputs) = function.op(phi) else {
                         break;
@@ -115,7 +128,7 @@ fn live_out(function: &Function, cfg: &Cfg) -> Vec<Set> {
                     }
                 }
             });
-            live_out[block.0 as usize] = live.clone();
+            live_out[block.0 as usize].0.clone_from(&live.0);
             if let Some(operand) = data.terminator.operand()
                 && occupies(function, operand)
             {
@@ -131,9 +144,13 @@ fn live_out(function: &Function, cfg: &Cfg) -> Vec<Set> {
                     });
                 }
             }
-            if live_in[block.0 as usize] != live {
-                live_in[block.0 as usize] = live;
+            let before = &mut live_in[block.0 as usize];
+            if *before != live {
+                before.0.clone_from(&live.0);
                 changed = true;
+                for from in &cfg.predecessors[block.0 as usize] {
+                    is_open[from.0 as usize] = true;
+                }
             }
         }
         if !changed {
