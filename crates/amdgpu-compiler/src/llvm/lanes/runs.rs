@@ -24,11 +24,10 @@ pub(super) struct Runs {
 
 /// Texts of the two runs.
 pub(super) struct Found {
-    /// Whether there are no more than two.
+    /// Whether all lanes are in one of them.
     pub is_all: Text,
     /// Lanes that follow the first one, and those that come before the last one.
-    pub first: Text,
-    pub last: Text,
+    pub lanes: [Text; 2],
     /// Where the first lane would be in each.
     pub addresses: [Text; 2],
 }
@@ -107,23 +106,30 @@ impl Body<'_, '_> {
         let ahead = lanes - 1;
         let steps = self.steps(scalar, 1);
         let starts = self.emit(format_args!("sub {vector} {index}, {steps}"));
+        let runs_of = [0, ahead].map(|lane| {
+            let all = self.emit(format_args!(
+                "shufflevector {vector} {starts}, {vector} poison, <{lanes} x i32> splat (i32 {lane})"
+            ));
+            let same = self.emit(format_args!("icmp eq {vector} {starts}, {all}"));
+            self.emit(format_args!(
+                "select {mask_type} {mask}, {mask_type} {same}, {mask_type} zeroinitializer"
+            ))
+        });
+        let any = self.emit(format_args!(
+            "or {mask_type} {}, {}",
+            runs_of[0], runs_of[1]
+        ));
+        let left = self.emit(format_args!("xor {mask_type} {mask}, {any}"));
+        let bits = self.bits(&left);
+        let is_all = self.emit(format_args!("icmp eq i{lanes} {bits}, 0"));
         let first = self.emit(format_args!("extractelement {vector} {index}, i64 0"));
         let end = self.emit(format_args!("extractelement {vector} {index}, i64 {ahead}"));
-        let last = self.emit(format_args!("sub {scalar} {end}, {ahead}"));
-        let mut follow = |start: &str| {
-            let all = self.splat(ty, start);
-            self.emit(format_args!("icmp eq {vector} {starts}, {all}"))
-        };
-        let (follow_first, lead_last) = (follow(&first), follow(&last));
-        let any = self.emit(format_args!("or {mask_type} {follow_first}, {lead_last}"));
-        // Lanes that do not count may be anywhere.
-        let idle = self.emit(format_args!("xor {mask_type} {mask}, splat (i1 true)"));
-        let any = self.emit(format_args!("or {mask_type} {any}, {idle}"));
-        let bits = self.bits(&any);
-        let is_all = self.emit(format_args!("icmp eq i{lanes} {bits}, -1"));
         // As with indices that go up evenly: the lane that a start is taken from may not exist and be on the other side of zero.
         let wide = match runs.extension {
-            None => [first, last],
+            None => {
+                let last = self.emit(format_args!("sub {scalar} {end}, {ahead}"));
+                [first, last]
+            }
             Some(CastKind::ExtendUnsigned) => {
                 let first = self.emit(format_args!("add {scalar} {first}, {ahead}"));
                 [first, end].map(|end| {
@@ -145,23 +151,8 @@ impl Body<'_, '_> {
         });
         Found {
             is_all,
-            first: follow_first,
-            last: lead_last,
+            lanes: runs_of,
             addresses,
-        }
-    }
-
-    /// Lanes of the present block that are among some and not among others.
-    fn lanes_of(&mut self, among: &str, not: Option<&str>) -> Text {
-        let (mask, ty) = (self.mask(), self.mask_type());
-        let chosen = self.emit(format_args!(
-            "select {ty} {mask}, {ty} {among}, {ty} zeroinitializer"
-        ));
-        match not {
-            None => chosen,
-            Some(not) => self.emit(format_args!(
-                "select {ty} {not}, {ty} zeroinitializer, {ty} {chosen}"
-            )),
         }
     }
 
@@ -177,12 +168,10 @@ impl Body<'_, '_> {
         let number = value.0;
         let found = self.find_runs(runs);
         self.branch_runs(number, &found.is_all);
-        let first = self.lanes_of(&found.first, Some(&found.last));
-        let last = self.lanes_of(&found.last, None);
-        let [one, other] = &found.addresses;
-        let call = self.masked_load(vector, one, &first, runs.bytes, "zeroinitializer");
+        let ([first, last], [one, other]) = (&found.lanes, &found.addresses);
+        let call = self.masked_load(vector, one, first, runs.bytes, "zeroinitializer");
         let loaded = self.emit(format_args!("{call}"));
-        let call = self.masked_load(vector, other, &last, runs.bytes, &loaded);
+        let call = self.masked_load(vector, other, last, runs.bytes, &loaded);
         let loaded = self.emit(format_args!("{call}"));
         self.print(format_args!("  br label %r{number}.done\nr{number}.else:"));
         let gathered = self.emit(format_args!("{gather}"));
@@ -203,17 +192,22 @@ impl Body<'_, '_> {
     ) {
         let number = value.0;
         let found = self.find_runs(runs);
-        let (integer, bits) = (format!("i{}", self.lanes()), self.bits(&found.first));
-        let next = self.emit(format_args!("add {integer} {bits}, 1"));
-        let gaps = self.emit(format_args!("and {integer} {bits}, {next}"));
-        let is_ordered = self.emit(format_args!("icmp eq {integer} {gaps}, 0"));
+        let [first, last] = &found.lanes;
+        let mask_type = self.mask_type();
+        let rest = self.emit(format_args!(
+            "select {mask_type} {first}, {mask_type} zeroinitializer, {mask_type} {last}"
+        ));
+        let (integer, bits) = (format!("i{}", self.lanes()), self.bits(first));
+        let rest_bits = self.bits(&rest);
+        let negative = self.emit(format_args!("sub {integer} 0, {rest_bits}"));
+        let lowest = self.emit(format_args!("and {integer} {rest_bits}, {negative}"));
+        let below = self.emit(format_args!("sub {integer} {lowest}, 1"));
+        let is_ordered = self.emit(format_args!("icmp ule {integer} {bits}, {below}"));
         let both = self.emit(format_args!("and i1 {}, {is_ordered}", found.is_all));
         self.branch_runs(number, &both);
-        let first = self.lanes_of(&found.first, None);
-        let last = self.lanes_of(&found.last, Some(&found.first));
         let [one, other] = &found.addresses;
-        self.masked_store(memory, suffix, new, one, &first, runs.bytes);
-        self.masked_store(memory, suffix, new, other, &last, runs.bytes);
+        self.masked_store(memory, suffix, new, one, first, runs.bytes);
+        self.masked_store(memory, suffix, new, other, &rest, runs.bytes);
         self.print(format_args!(
             "  br label %r{number}.done\nr{number}.else:\n  {scatter}"
         ));
