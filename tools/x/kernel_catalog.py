@@ -47,7 +47,7 @@ class Matmul:
     blocks_per_unit: int = 0
     kind: str = "matmul"
     strip: int = 16
-    is_gathered: bool = False
+    stores: str = "direct"
 
     @property
     def name(self) -> str:
@@ -58,7 +58,7 @@ class Matmul:
         words += [self.layout, self.unit, "x".join(map(str, self.tile)), f"s{self.stages}"]
         words += [f"c{self.cluster}"] if self.cluster > 1 else []
         words += [f"r{self.strip}"] if self.strip != 16 else []
-        words += ["g"] if self.is_gathered else []
+        words += [] if self.stores == "direct" else [self.stores]
         words += [] if self.is_aligned else ["any"]
         words += [self.epilogue] if self.epilogue else []
         return "_".join(words)
@@ -83,7 +83,7 @@ class Matmul:
             "stages": self.stages,
             "cluster": self.cluster,
             "strip": self.strip,
-            "is_gathered": str(self.is_gathered).lower(),
+            "stores": f".{self.stores}",
             "threads": self.threads,
             "epilogue": f".{{ .has_bias = {str(has_bias).lower()}, .activation = .{activation} }}",
         }
@@ -250,14 +250,14 @@ def wgmma(
     *,
     cluster: int = 1,
     strip: int = 16,
-    is_gathered: bool = False,
+    stores: str = "direct",
 ) -> Matmul:
     """A product by wgmma: rows and columns of a tile, warp groups that multiply, stages."""
     (rows, columns), item_bytes = tile, {"tf32": 4, "i8": 1}.get(operand, 2)
     output = {"tf32": "f32", "i8": "i32"}.get(operand, operand)
-    # Rows of 128 bytes for both operands, two barriers a stage, two buffers of a gathered slice for each group, and room to begin at a
+    # Rows of 128 bytes for both operands, two barriers a stage, two buffers of a slice of results for each group, and room to begin at a
     # multiple of 1024.
-    gather_bytes = groups * 2 * 64 * 128 if is_gathered else 0
+    gather_bytes = groups * 2 * 64 * 128 if stores != "direct" else 0
     return Matmul(
         *("wgmma", operand, output, (rows, columns, 128 // item_bytes), (rows // groups, columns), 128 * (groups + 1)),
         layout=layout,
@@ -266,7 +266,7 @@ def wgmma(
         dynamic_shared_bytes=stages * (128 * (rows + columns) + 16) + gather_bytes + 1024,
         blocks_per_unit=1,
         strip=strip,
-        is_gathered=is_gathered,
+        stores=stores,
     )
 
 

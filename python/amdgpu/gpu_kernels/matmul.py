@@ -27,6 +27,7 @@ _PERSISTENT_PARAMETERS = ", unsigned batch, const void* maps"
 _TILE_EFFICIENCY = ((32768, 1.0), (16384, 0.92), (8192, 0.75), (4096, 0.6), (0, 0.4))
 # How much faster a kind of unit multiplies than plain lanes do.
 _UNIT_SPEED = {"wgmma": 8.0, "wave": 8.0, "mma": 4.0, "simt": 1.0}
+_VECTOR_BYTES = 16
 # Rows of block memory that the copy engine swizzles.
 _SWIZZLE_BYTES = 128
 # Products of fewer numbers take less time than the launch of a transpose.
@@ -35,7 +36,9 @@ _TRANSPOSED_FROM = 512**3
 _SCRATCH_LIMIT = 8
 # Shapes whose kernel is remembered; looking through an archive takes longer than a launch.
 _CHOICES_LIMIT = 4096
-# Descriptors that a device keeps, of 256 bytes.
+# Of a box of results.
+_WGMMA_ROWS = 64
+# Descriptors that a device keeps, of 384 bytes.
 _MAPS_LIMIT = 4096
 
 
@@ -159,17 +162,15 @@ def plan_matmul(
         )
     if 0 in shape:
         return []
+    if out.ptr % _VECTOR_BYTES:
+        problem = replace(problem, is_aligned=False)
     plans: list[LaunchPlan] = []
     architecture, units = facts_of(device)
     if kernel is None and _is_better_transposed(architecture, problem):
-        sides = []
-        for side, array in enumerate((a, b)):
-            if problem.layout[side] != "nt"[side]:
-                turned = _scratch(device, array, side, stream)
-                plans.append(plan_transpose(device, array, turned))
-                array = turned  # noqa: PLW2901
-            sides.append(array)
-        a, b = sides
+        a, b = (
+            array if problem.layout[side] == "nt"[side] else _turn(device, array, side, plans, stream)
+            for side, array in enumerate((a, b))
+        )
         problem = replace(problem, layout="nt", is_aligned=True)
     if kernel is None:
         kernel = _choose(architecture, problem, units)
@@ -183,7 +184,7 @@ def plan_matmul(
         # Blocks stay and compute tile after tile: as many as there are units.
         clusters = min(tiles * problem.batch, max(units // kernel.cluster, 1))
         grid = (clusters * kernel.cluster, 1, 1)
-        arguments += [problem.batch, _maps(device, kernel, problem, (a.ptr, b.ptr))]
+        arguments += [problem.batch, _maps(device, kernel, problem, (a.ptr, b.ptr, out.ptr))]
     plans.append(
         LaunchPlan(_load(device, kernel), grid, (kernel.threads, 1, 1), arguments, kernel.dynamic_shared_bytes)
     )
@@ -211,6 +212,15 @@ def _is_better_transposed(architecture: str, problem: Problem) -> bool:
     return any(kernel.unit == "wgmma" for kernel in candidates(architecture, turned))
 
 
+def _turn(
+    device: AMDGPUDevice, array: _native.Array, side: int, plans: list[LaunchPlan], stream: _native.Stream | None
+) -> _native.Array:
+    """An operand the other way round; the launch that writes it is added to the plans."""
+    turned = _scratch(device, array, side, stream)
+    plans.append(plan_transpose(device, array, turned))
+    return turned
+
+
 def _scratch(device: AMDGPUDevice, array: _native.Array, side: int, stream: _native.Stream | None) -> _native.Array:
     """Memory for a transposed operand. Launches in a stream follow each other, so each stream has its own and uses it again."""
     kept: dict[Any, _native.Array] = device.__dict__.setdefault("_turned_operands", {})
@@ -225,8 +235,10 @@ def _scratch(device: AMDGPUDevice, array: _native.Array, side: int, stream: _nat
     return kept[key]
 
 
-def _maps(device: AMDGPUDevice, kernel: ArchivedKernel, problem: Problem, addresses: tuple[int, int]) -> _native.Array:
-    """Descriptors of both operands on the device; kept, since networks multiply the same arrays again."""
+def _maps(
+    device: AMDGPUDevice, kernel: ArchivedKernel, problem: Problem, addresses: tuple[int, int, int]
+) -> _native.Array:
+    """Descriptors of both operands and the result on the device; kept, since networks multiply the same arrays again."""
     kept: dict[Any, _native.Array] = device.__dict__.setdefault("_tensor_maps", {})
     key = (addresses, problem, kernel.tile, kernel.cluster)
     found = kept.get(key)
@@ -237,19 +249,21 @@ def _maps(device: AMDGPUDevice, kernel: ArchivedKernel, problem: Problem, addres
             kept.clear()
         import numpy as np
 
-        texts = b""
         tile_m, tile_n, tile_k = kernel.tile
-        width = _SWIZZLE_BYTES // ITEM_BYTES[problem.operand]
         # Size along the outer dimension, whether k is contiguous, rows of a box where it is.
         sides = (
             (problem.m, kernel.layout[0] == "n", tile_m),
             (problem.n, kernel.layout[1] == "t", tile_n // kernel.cluster),
         )
+        texts = b""
         for side, (outer, is_k_contiguous, box_rows) in enumerate(sides):
             shape = (problem.k, outer, problem.batch) if is_k_contiguous else (outer, problem.k, problem.batch)
-            box = (width, box_rows if is_k_contiguous else tile_k)
+            box = (_SWIZZLE_BYTES // ITEM_BYTES[problem.operand], box_rows if is_k_contiguous else tile_k)
             strides = (problem.leads[side], problem.strides[side])
             texts += tensor_map.describe(problem.operand, addresses[side], shape, strides, box)
+        box = (_SWIZZLE_BYTES // ITEM_BYTES[problem.output], _WGMMA_ROWS)
+        strides = (problem.leads[2], problem.strides[2])
+        texts += tensor_map.describe(problem.output, addresses[2], (problem.n, problem.m, problem.batch), strides, box)
         found = device.native.empty((len(texts),), "uint8")
         found.copy_from(np.frombuffer(texts, dtype=np.uint8))
         kept[key] = found

@@ -13,8 +13,8 @@ from amdgpu.errors import DriverFaultError
 
 DESCRIPTOR_BYTES = 128
 # CUtensorMapDataType.
-_DATA_TYPES = {"i8": 0, "f16": 6, "f32": 7, "bf16": 9, "tf32": 11}
-_ELEMENT_BYTES = {"i8": 1, "f16": 2, "bf16": 2, "f32": 4, "tf32": 4}
+_DATA_TYPES = {"i8": 0, "i32": 3, "f16": 6, "f32": 7, "bf16": 9, "tf32": 11}
+_ELEMENT_BYTES = {"i8": 1, "i32": 4, "f16": 2, "bf16": 2, "f32": 4, "tf32": 4}
 # CU_TENSOR_MAP_SWIZZLE_128B and CU_TENSOR_MAP_L2_PROMOTION_L2_256B.
 _SWIZZLE_128 = 3
 _PROMOTION_256 = 3

@@ -87,6 +87,28 @@ pub inline fn copyBoxToCluster(target: u32, map: device.Input(u8), x: u32, y: u3
         : .{ .memory = true });
 }
 
+/// Copies a box of block memory to a matrix. Outside the matrix nothing is written.
+pub inline fn storeBox(map: device.Input(u8), x: u32, y: u32, z: u32, source: u32) void {
+    asm volatile ("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%[map], {%[x], %[y], %[z]}], [%[source]]; cp.async.bulk.commit_group;"
+        :
+        : [map] "l" (map),
+          [x] "r" (x),
+          [y] "r" (y),
+          [z] "r" (z),
+          [source] "r" (source),
+        : .{ .memory = true });
+}
+
+/// Until at most `pending` boxes of this thread are still read from block memory.
+pub inline fn waitForStores(comptime pending: u32) void {
+    asm volatile (std.fmt.comptimePrint("cp.async.bulk.wait_group.read {d};", .{pending}) ::: .{ .memory = true });
+}
+
+/// What this thread wrote to block memory becomes visible to the copy engine.
+pub inline fn publishMemory() void {
+    asm volatile ("fence.proxy.async.shared::cta;" ::: .{ .memory = true });
+}
+
 /// A descriptor in global memory that the host wrote becomes visible to the copy engine.
 pub inline fn acquireMap(map: device.Input(u8)) void {
     asm volatile ("fence.proxy.tensormap::generic.acquire.gpu [%[map]], 128;"

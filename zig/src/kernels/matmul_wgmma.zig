@@ -111,19 +111,23 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             } else {
                 if (multipliers > 1) hopper.takeRegisters(many_registers);
                 const group = thread / group_threads - 1;
+                if (v.stores == .engine) hopper.acquireMap(maps + 2 * map_bytes);
                 while (index < tiles) : (index += step) {
                     const tile = tile_order.tileOf(v.strip, index % (count_m * count_n), count_m, count_n);
                     const first_m = (tile.m * v.cluster + block) * v.tile_m + group * v.part_m;
                     const source: u64 = index / (count_m * count_n);
                     multiply(&memory, &place, group, depth);
                     const result: Result(v) = .init(c + source * stride_c, bias, m, n, ldc, alpha, beta);
-                    if (v.is_gathered and result.beta == 0) {
-                        storeGathered(&result, &memory, group, thread % group_threads, first_m, tile.n * v.tile_n);
+                    if (v.stores != .direct and result.beta == 0) {
+                        const out = maps + 2 * map_bytes;
+                        storeThroughMemory(&result, &memory, out, group, thread % group_threads, first_m, tile.n * v.tile_n, @intCast(source));
                     } else {
                         store(&result, thread % group_threads, first_m, tile.n * v.tile_n);
                     }
                 }
             }
+            // The copy engine reads block memory until it has stored the last results.
+            if (v.stores == .engine) hopper.waitForStores(0);
             // A block that other blocks still write to or signal must not end.
             if (v.cluster > 1) hopper.clusterSync();
         }
@@ -169,7 +173,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             }
 
             inline fn full(self: *const Memory, stage: u32) u32 {
-                return self.base + v.stages * (bytes_a + bytes_b) + (if (v.is_gathered) multipliers * 2 * gather_bytes else 0) + stage * 8;
+                return self.base + v.stages * (bytes_a + bytes_b) + (if (v.stores != .direct) multipliers * 2 * gather_bytes else 0) + stage * 8;
             }
 
             inline fn empty(self: *const Memory, stage: u32) u32 {
@@ -257,9 +261,19 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             }
         }
 
-        /// Writes slices of 128 bytes of each row to block memory, where the warp group reads them line by line. Chunks of 16 bytes are swizzled
-        /// as operands are. A slice has one of two buffers; the group meets once for each.
-        inline fn storeGathered(result: *const Result(v), memory: *const Memory, group: u32, thread: u32, first_m: u32, first_n: u32) void {
+        /// Writes slices of 128 bytes of each row to block memory, from where they go out line by line. Chunks of 16 bytes are swizzled as
+        /// operands are. A slice has one of two buffers. Where threads read it, the group meets once for each slice: who writes to a buffer
+        /// again has met the others after they read it. Where the copy engine does, one thread first waits until it has.
+        inline fn storeThroughMemory(
+            result: *const Result(v),
+            memory: *const Memory,
+            map: device.Input(u8),
+            group: u32,
+            thread: u32,
+            first_m: u32,
+            first_n: u32,
+            batch: u32,
+        ) void {
             const chunk = 16 / @sizeOf(Output);
             const slice = hopper.swizzle_bytes / @sizeOf(Output);
             const Chunk = @Vector(chunk, Output);
@@ -271,6 +285,10 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                 inline for (0..v.tile_n / slice) |part_index| {
                     const part: u32 = part_index;
                     const buffer = memory.results(group, (repeat * (v.tile_n / slice) + part) % 2);
+                    if (v.stores == .engine) {
+                        if (thread == 0) hopper.waitForStores(1);
+                        hopper.groupSync(1 + group);
+                    }
                     inline for (0..slice / 8) |index| {
                         const i: u32 = index;
                         inline for (0..2) |half_index| {
@@ -285,7 +303,12 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                             target.* = pair;
                         }
                     }
+                    if (v.stores == .engine) hopper.publishMemory();
                     hopper.groupSync(1 + group);
+                    if (v.stores == .engine) {
+                        if (thread == 0) hopper.storeBox(map, first_n + part * slice, first_m + repeat * rows, batch, buffer);
+                        continue;
+                    }
                     inline for (0..rows * 8 / group_threads) |i| {
                         const line = thread / 8 + @as(u32, i) * (group_threads / 8);
                         const number = thread % 8;

@@ -52,6 +52,15 @@ pub const Unit = enum {
     wave,
 };
 
+pub const Stores = enum {
+    /// From each thread's registers.
+    direct,
+    /// Through block memory, by threads that write whole lines.
+    gathered,
+    /// Through block memory, by the copy engine, while the threads go on.
+    engine,
+};
+
 pub const Matmul = struct {
     name: [:0]const u8,
     unit: Unit,
@@ -75,8 +84,8 @@ pub const Matmul = struct {
     cluster: u32 = 1,
     /// Rows of tiles that are numbered together (tile_order.zig).
     strip: u32 = 16,
-    /// Results pass through block memory on their way out, so that whole lines are written (wgmma).
-    is_gathered: bool = false,
+    /// How results of wgmma go out.
+    stores: Stores = .direct,
     threads: u32,
     epilogue: Epilogue = .{},
 };
