@@ -85,3 +85,28 @@ def test_known_numbers_of_turns_are_unrolled_as_the_pragma_says() -> None:
     kept = [number for text, number in at.items() if "i < 13" in text or "i < 4;" in text]
     assert "loop of 40 turns unrolled" in lines[full]
     assert not any(number in lines for number in kept)
+
+
+def test_several_turns_at_a_time_where_the_pragma_says_so_or_an_nvidia_gpu_gains() -> None:
+    source = """__global__ void k(float* out, const float* p, int n) {
+        float sum = 0, product = 1;
+        for (int i = threadIdx.x; i < n; i += 128) sum += p[i];
+        #pragma unroll 3
+        for (int i = threadIdx.x; i < n; i += 128) product *= p[i];
+        out[threadIdx.x] = sum * product;
+    }"""
+
+    def found(*flags: str) -> tuple[list[str], str]:
+        unit = emit(source, *flags)
+        entries = [entry for entry in unit["telemetry"]["passes"] if entry["name"] == "partial-unrolling"]
+        return [finding["text"] for entry in entries for finding in entry["findings"]], unit["llvm_ir"]
+
+    three, four = "loop does 3 turns at a time", "loop does 4 turns at a time"
+    assert found("--target", "x86_64")[0] == [three]
+    assert found("--target", "gfx1100")[0] == [three]
+    texts, code = found("--target", "sm_90")
+    assert sorted(texts) == [three, four]
+    assert code.count("load float") == 3 + 4 + 2
+    texts, code = found("--target", "sm_90", "--disable", "partial-unrolling")
+    assert not texts
+    assert code.count("load float") == 2

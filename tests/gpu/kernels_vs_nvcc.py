@@ -1,6 +1,7 @@
 """The 12-kernel suite on an NVIDIA GPU: PTX of our compiler against `nvcc -O3`, same source, same inputs, same launches.
 
     python tests/gpu/kernels_vs_nvcc.py [--only NAME,…] [--size gpu] [--level high] [--nvcc PATH] [--sources FOLDER]
+        [--disable-pass NAME]
 
 Both modules are loaded into one context through the driver API (ctypes, no other package than numpy and llvmlite) and timed with
 events in turns; the results are compared before. Prints a table and writes bench-results/kernels_vs_nvcc-*.json, which
@@ -172,12 +173,16 @@ def nvcc_cubin(nvcc: str, architecture: str, case: cases.Case, folder: Path) -> 
     return cubin.read_bytes()
 
 
-def our_ptx(architecture: str, case: cases.Case, level: str) -> bytes:
+def our_ptx(architecture: str, case: cases.Case, level: str, disabled: list[str]) -> bytes:
     """PTX of our compiler, which the driver turns into machine code."""
     from amdgpu import _native
 
     built = _native.compile_source(
-        case.path.read_text(), architecture, name=f"{case.file}.hip", optimization_level=level
+        case.path.read_text(),
+        architecture,
+        name=f"{case.file}.hip",
+        optimization_level=level,
+        disabled_passes=disabled,
     )
     return str(built["content"]).encode() + b"\0"
 
@@ -226,13 +231,13 @@ def measure(driver: Driver, case: cases.Case, images: list[bytes]) -> tuple[list
     return samples, count
 
 
-def write_sources(folder: Path, chosen: list[str], size: str) -> None:
+def write_sources(folder: Path, chosen: list[str], size: str, disabled: list[str]) -> None:
     """The files that nvcc would get and our PTX beside them."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in chosen:
         case = cases.build(name, size)
         (folder / f"{case.file}.cu").write_text(nvcc_source(case))
-        (folder / f"{case.file}.ptx").write_bytes(our_ptx("sm_90", case, "high").rstrip(b"\0"))
+        (folder / f"{case.file}.ptx").write_bytes(our_ptx("sm_90", case, "high", disabled).rstrip(b"\0"))
     print(f"{2 * len(chosen)} files in {folder}")
 
 
@@ -244,13 +249,16 @@ def main() -> None:
     parser.add_argument("--level", default="high", help="optimization level of ours (default: high)")
     parser.add_argument("--nvcc", metavar="PATH", help="the compiler (default: $NVCC, the path, /usr/local/cuda)")
     parser.add_argument("--sources", type=Path, metavar="FOLDER", help="only write the sources and our PTX for sm_90")
+    parser.add_argument(
+        "--disable-pass", dest="disabled", action="append", default=[], metavar="NAME", help="a pass of ours not to run"
+    )
     options = parser.parse_args()
     chosen = [name.strip() for name in options.only.split(",") if name.strip()] or cases.names()
     unknown = sorted(set(chosen) - set(cases.names()))
     if unknown:
         parser.error(f"no kernel called {', '.join(unknown)}; there are {', '.join(cases.names())}")
     if options.sources:
-        write_sources(options.sources, chosen, "quick")
+        write_sources(options.sources, chosen, "quick", options.disabled)
         return
     nvcc = find_nvcc(options.nvcc)
     release = (
@@ -264,7 +272,7 @@ def main() -> None:
         for name in chosen:
             case = cases.build(name, options.size)
             images = [
-                our_ptx(driver.architecture, case, options.level),
+                our_ptx(driver.architecture, case, options.level, options.disabled),
                 nvcc_cubin(nvcc, driver.architecture, case, Path(folder)),
             ]
             samples, count = measure(driver, case, images)

@@ -52,13 +52,15 @@ pub struct CompiledUnit {
 }
 
 impl CompiledUnit {
-    /// The dumps that are the same for every target: those of the passes that make IR of IR.
+    /// The dumps that are the same for every target.
     pub fn portable_dumps(&self) -> &[(String, String)] {
-        let is_last = |name: &str| name.ends_with(passes::WORK_ITEM_VECTORIZATION);
-        match self.dumps.split_last() {
-            Some(((name, _), others)) if is_last(name) => others,
-            _ => &self.dumps,
-        }
+        let depends_on_target = |name: &str| {
+            name.ends_with(passes::PARTIAL_UNROLLING)
+                || name.ends_with(passes::WORK_ITEM_VECTORIZATION)
+        };
+        let mut dumps = self.dumps.iter();
+        let end = dumps.position(|(name, _)| depends_on_target(name));
+        &self.dumps[..end.unwrap_or(self.dumps.len())]
     }
 }
 
@@ -307,7 +309,7 @@ fn pipeline(
             });
         }
     }
-    let (metrics, mut dumps) = passes::run(&mut module, &pass_options);
+    let (metrics, mut dumps) = passes::run(&mut module, &pass_options, target.kind);
     software::replace(&mut module, target);
     let lanes = (target.kind == TargetKind::Host
         && pass_options.optimization_level != OptimizationLevel::None

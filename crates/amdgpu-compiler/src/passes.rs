@@ -14,6 +14,7 @@ mod dead_code;
 mod inlining;
 mod loop_invariants;
 mod memory_forwarding;
+mod partial_unrolling;
 mod prefetch;
 mod register_pressure;
 mod replacement;
@@ -94,9 +95,13 @@ fn pipeline(level: OptimizationLevel) -> Vec<Step> {
             Step::Function(&dead_code::DeadCode),
             Step::Function(&prefetch::Prefetch),
             Step::Function(&register_pressure::RegisterPressure),
+            Step::Function(&partial_unrolling::PartialUnrolling),
         ],
     }
 }
+
+/// The pass whose result depends on the target, after all that do not.
+pub const PARTIAL_UNROLLING: &str = "partial-unrolling";
 
 /// The last pass for CPUs: work-items become SIMD lanes ([`crate::lanes`]). Its result is LLVM text, so that it runs while that is
 /// written, is no [`Pass`], and has no meaning for [`run_pass`].

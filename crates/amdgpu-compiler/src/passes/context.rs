@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::ir::loops::Loops;
 use crate::ir::{Function, Global, Shared, cfg::Cfg};
 use crate::options::OptimizationLevel;
+use crate::target::TargetKind;
 use crate::telemetry::Finding;
 
 /// What a function refers to outside of itself.
@@ -20,9 +21,14 @@ pub struct Budget {
     /// Instructions of one loop after unrolling.
     pub unrolled_instructions: usize,
     pub unrolled_turns: u64,
+    /// Turns that a loop does at a time where nothing is said about it; 1 leaves it as it is.
+    pub turns_at_once: u32,
     /// Instructions of one function after inlining.
     pub inlined_instructions: usize,
 }
+
+/// Turns at a time on NVIDIA GPUs: what nvcc takes, so that as many loads are on their way at once.
+const NVIDIA_TURNS: u32 = 4;
 
 impl Budget {
     /// Sizes that the benchmark `./x bench passes` chose: more unrolling made compiles slower and no kernel faster.
@@ -38,7 +44,20 @@ impl Budget {
             } else {
                 32
             },
+            turns_at_once: 1,
             inlined_instructions: 20_000,
+        }
+    }
+
+    /// The same for a kind of target.
+    pub fn on(self, kind: TargetKind) -> Self {
+        Self {
+            turns_at_once: if kind == TargetKind::Nvidia {
+                NVIDIA_TURNS
+            } else {
+                1
+            },
+            ..self
         }
     }
 }

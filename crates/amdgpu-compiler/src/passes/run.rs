@@ -12,13 +12,18 @@ use super::{
 };
 use crate::ir::{self, Function, Module};
 use crate::options::{CompileOptions, OptimizationLevel};
+use crate::target::TargetKind;
 use crate::telemetry::PassMetrics;
 
 /// Text of the IR before and after each pass, where it was asked for.
 pub type Dumps = Vec<(String, String)>;
 
 /// Runs the passes of the options' level.
-pub fn run(module: &mut Module, options: &CompileOptions) -> (Vec<PassMetrics>, Dumps) {
+pub fn run(
+    module: &mut Module,
+    options: &CompileOptions,
+    kind: TargetKind,
+) -> (Vec<PassMetrics>, Dumps) {
     let mut steps = pipeline(options.optimization_level);
     steps.retain(|step| !options.disables(step.name()));
     let mut dumps = Dumps::new();
@@ -27,7 +32,7 @@ pub fn run(module: &mut Module, options: &CompileOptions) -> (Vec<PassMetrics>, 
         dumps.push((format!("{number:02}.{name}"), module.to_string()));
     };
     let mut meters: Vec<Meter> = Vec::with_capacity(steps.len());
-    let budget = Budget::of(options.optimization_level);
+    let budget = Budget::of(options.optimization_level).on(kind);
     if options.dump_ir {
         dump(module, "start");
         for step in &steps {

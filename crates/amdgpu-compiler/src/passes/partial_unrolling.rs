@@ -1,0 +1,559 @@
+//! Partial unrolling: a loop that counts becomes two, one of several turns at a time while so many are left, and the loop as it was
+//! for the rest.
+//!
+//! Whether enough turns are left is decided in 64 bits, where nothing wraps. So in the first loop no index of 32 bits wraps either:
+//! addresses of later turns are that of the first one plus a constant, their loads are on their way together, and every turn computes
+//! what it did. LLVM cannot know this of a counter that may wrap, as all ours may.
+//!
+//! Done where the source asks for it (`#pragma unroll N`), and on NVIDIA GPUs where it pays unasked.
+
+use super::cost::registers;
+use super::{Context, Pass, for_each_target_mut};
+use crate::ir::cfg::Cfg;
+use crate::ir::loops::{Loop, Loops};
+use crate::ir::{
+    BinaryOp, Block, BlockId, CastKind, Function, Instruction, Intrinsic, Op, Predicate,
+    Terminator, Type, Unroll, Value,
+};
+
+pub struct PartialUnrolling;
+
+/// What a loop that the source wants unrolled may become; past it LLVM decides.
+const MAX_ASKED_INSTRUCTIONS: usize = 10_000;
+/// Instructions of a loop that is unrolled unasked: four copies of more would not stay in the instruction cache.
+const MAX_INSTRUCTIONS: usize = 96;
+/// Registers alive in a loop that is unrolled unasked: with four turns at once a multiprocessor still holds as many blocks.
+const MAX_LIVE_REGISTERS: u64 = 32;
+
+impl Pass for PartialUnrolling {
+    fn name(&self) -> &'static str {
+        super::PARTIAL_UNROLLING
+    }
+
+    fn run(&self, function: &mut Function, ctx: &mut Context<'_>) -> u64 {
+        let is_said = function
+            .blocks
+            .iter()
+            .any(|block| matches!(block.unroll, Some(Unroll::Times(_))));
+        if !is_said && ctx.budget.turns_at_once < 2 {
+            return 0;
+        }
+        let (cfg, loops) = (ctx.cfg(function), ctx.loops(function));
+        // What is done to one loop leaves the others' blocks as they are, as long as none is inside of another.
+        let mut plans: Vec<(&Loop, Counter, u32)> = Vec::new();
+        for item in &loops.list {
+            let is_apart = plans.iter().all(|(done, ..)| !item.contains(done.header));
+            if is_apart
+                && let Some(counter) = Counter::of(function, &cfg, item)
+                && let Some(times) = turns_at_once(function, &cfg, &loops, item, &counter, ctx)
+            {
+                plans.push((item, counter, times));
+            }
+        }
+        for (item, counter, times) in &plans {
+            let line = function.blocks[item.header.0 as usize].line;
+            ctx.findings.add(function, line, || {
+                format!("loop does {times} turns at a time")
+            });
+            unroll(function, &cfg, item, counter, *times);
+        }
+        if !plans.is_empty() {
+            ctx.blocks_changed();
+        }
+        plans.len() as u64
+    }
+}
+
+/// How many turns a loop should do at a time.
+fn turns_at_once(
+    function: &Function,
+    cfg: &Cfg,
+    loops: &Loops,
+    item: &Loop,
+    counter: &Counter,
+    ctx: &Context<'_>,
+) -> Option<u32> {
+    let size: usize = item
+        .blocks
+        .iter()
+        .map(|block| function.blocks[block.0 as usize].instructions.len() + 1)
+        .sum();
+    let meets = item.any(
+        function,
+        |op| matches!(op, Op::Cooperative(operation, _) if operation.is_meeting()),
+    );
+    match function.blocks[item.header.0 as usize].unroll {
+        Some(Unroll::Times(times)) => {
+            let fits = (times as usize) <= MAX_ASKED_INSTRUCTIONS / size;
+            (fits && !meets).then_some(times)
+        }
+        Some(Unroll::Full | Unroll::Never) => None,
+        None => {
+            let times = ctx.budget.turns_at_once;
+            let pays = times > 1
+                && size <= MAX_INSTRUCTIONS
+                && pays(function, loops, item)
+                && counter.may_turn(function, times)
+                && (!counter.is_by_one(function) || divides(function, item))
+                && registers::most_live_in(function, cfg, &item.blocks) <= MAX_LIVE_REGISTERS;
+            pays.then_some(times)
+        }
+    }
+}
+
+/// Whether turns of an innermost loop wait for loads that could overlap.
+fn pays(function: &Function, loops: &Loops, item: &Loop) -> bool {
+    let is_innermost = loops
+        .list
+        .iter()
+        .all(|other| other.header == item.header || !item.contains(other.header));
+    let is_plain = !item.any(function, |op| {
+        matches!(
+            op,
+            Op::Cooperative(..) | Op::Call { .. } | Op::VolatileLoad(_) | Op::VolatileStore { .. }
+        )
+    });
+    is_innermost && is_plain && item.any(function, |op| matches!(op, Op::Load(_)))
+}
+
+/// Divisions are calls to ptxas, which then leaves a loop as it is; other loops that count by one it unrolls itself. Those by square
+/// roots are instructions.
+fn divides(function: &Function, item: &Loop) -> bool {
+    item.any(function, |op| match op {
+        Op::Binary(BinaryOp::DivideFloat, _, divisor) => {
+            !matches!(function.op(*divisor), Op::Intrinsic(Intrinsic::Sqrt, _))
+        }
+        _ => false,
+    })
+}
+
+/// A loop that is left at its start, when a counter of 32 bits passes a bound that stays.
+struct Counter {
+    /// What counts.
+    phi: Value,
+    step: Value,
+    /// Whether the step is taken away.
+    is_subtracted: bool,
+    bound: Value,
+    /// Counter compared with bound, to stay in the loop.
+    stays_while: Predicate,
+    /// Where the loop goes on.
+    onward: BlockId,
+}
+
+impl Counter {
+    fn of(function: &Function, cfg: &Cfg, item: &Loop) -> Option<Self> {
+        let [latch] = item.latches.as_slice() else {
+            return None;
+        };
+        item.preheader(function, cfg)?;
+        let exits = item.exits(function);
+        let [(exiting, exit)] = exits.as_slice() else {
+            return None;
+        };
+        if *exiting != item.header || *latch == item.header {
+            return None;
+        }
+        let header = &function.blocks[item.header.0 as usize];
+        let Terminator::Branch { condition, yes, no } = header.terminator else {
+            return None;
+        };
+        let onward = if yes == *exit { no } else { yes };
+        let Op::Compare(predicate, a, b) = *function.op(condition) else {
+            return None;
+        };
+        let stays_while = if yes == *exit {
+            opposite(predicate)?
+        } else {
+            predicate
+        };
+        let is_inside = |value: Value| {
+            item.blocks.iter().any(|block| {
+                function.blocks[block.0 as usize]
+                    .instructions
+                    .contains(&value)
+            })
+        };
+        let is_phi = |value: Value| {
+            matches!(function.op(value), Op::Phi(_)) && header.instructions.contains(&value)
+        };
+        let (counter, bound, stays_while) = match (is_phi(a), is_phi(b)) {
+            (true, false) => (a, b, stays_while),
+            (false, true) => (b, a, mirrored(stays_while)?),
+            _ => return None,
+        };
+        if function.ty(counter) != Type::I32 || is_inside(bound) {
+            return None;
+        }
+        let Op::Phi(inputs) = function.op(counter) else {
+            return None;
+        };
+        let next = inputs.iter().find(|(from, _)| from == latch)?.1;
+        let (step, is_subtracted) = match *function.op(next) {
+            Op::Binary(BinaryOp::Add, x, step) if x == counter => (step, false),
+            Op::Binary(BinaryOp::Add, step, x) if x == counter => (step, false),
+            Op::Binary(BinaryOp::Subtract, x, step) if x == counter => (step, true),
+            _ => return None,
+        };
+        if is_inside(step) {
+            return None;
+        }
+        let found = Self {
+            phi: counter,
+            step,
+            is_subtracted,
+            bound,
+            stays_while,
+            onward,
+        };
+        found.goes_towards_bound(function).then_some(found)
+    }
+
+    fn constant_step(&self, function: &Function) -> Option<i64> {
+        let bits = function.constant(self.step)?;
+        let step = i64::from(bits as u32 as i32);
+        Some(if self.is_subtracted { -step } else { step })
+    }
+
+    fn goes_up(&self) -> bool {
+        matches!(
+            self.stays_while,
+            Predicate::LessSigned
+                | Predicate::LessEqualSigned
+                | Predicate::LessUnsigned
+                | Predicate::LessEqualUnsigned
+        )
+    }
+
+    fn is_signed(&self) -> bool {
+        matches!(
+            self.stays_while,
+            Predicate::LessSigned
+                | Predicate::LessEqualSigned
+                | Predicate::GreaterSigned
+                | Predicate::GreaterEqualSigned
+        )
+    }
+
+    /// Steps that are not known are looked at when the loop starts; they must be added to a counter that goes up.
+    fn goes_towards_bound(&self, function: &Function) -> bool {
+        match self.constant_step(function) {
+            Some(step) => step != 0 && (step > 0) == self.goes_up(),
+            None => !self.is_subtracted && self.goes_up(),
+        }
+    }
+
+    fn is_by_one(&self, function: &Function) -> bool {
+        self.constant_step(function)
+            .is_some_and(|step| step.abs() == 1)
+    }
+
+    /// Whether a loop to a known bound by known steps can do so many turns, if it starts at 0 or further.
+    fn may_turn(&self, function: &Function, times: u32) -> bool {
+        let (Some(bound), Some(step)) =
+            (function.constant(self.bound), self.constant_step(function))
+        else {
+            return true;
+        };
+        let bound = i64::from(bound as u32 as i32);
+        !self.goes_up() || bound / step >= i64::from(times)
+    }
+}
+
+/// What holds when this does not.
+fn opposite(predicate: Predicate) -> Option<Predicate> {
+    use Predicate as P;
+    Some(match predicate {
+        P::LessSigned => P::GreaterEqualSigned,
+        P::LessEqualSigned => P::GreaterSigned,
+        P::GreaterSigned => P::LessEqualSigned,
+        P::GreaterEqualSigned => P::LessSigned,
+        P::LessUnsigned => P::GreaterEqualUnsigned,
+        P::LessEqualUnsigned => P::GreaterUnsigned,
+        P::GreaterUnsigned => P::LessEqualUnsigned,
+        P::GreaterEqualUnsigned => P::LessUnsigned,
+        _ => return None,
+    })
+}
+
+/// The same with the operands the other way round.
+fn mirrored(predicate: Predicate) -> Option<Predicate> {
+    use Predicate as P;
+    Some(match predicate {
+        P::LessSigned => P::GreaterSigned,
+        P::LessEqualSigned => P::GreaterEqualSigned,
+        P::GreaterSigned => P::LessSigned,
+        P::GreaterEqualSigned => P::LessEqualSigned,
+        P::LessUnsigned => P::GreaterUnsigned,
+        P::LessEqualUnsigned => P::GreaterEqualUnsigned,
+        P::GreaterUnsigned => P::LessUnsigned,
+        P::GreaterEqualUnsigned => P::LessEqualUnsigned,
+        _ => return None,
+    })
+}
+
+/// Puts a loop of several turns at a time before a loop.
+fn unroll(function: &mut Function, cfg: &Cfg, item: &Loop, counter: &Counter, times: u32) {
+    let (Some(preheader), [latch]) = (item.preheader(function, cfg), item.latches.as_slice())
+    else {
+        return;
+    };
+    let header_line = function.blocks[item.header.0 as usize].line;
+    let phis: Vec<Value> = function.blocks[item.header.0 as usize]
+        .instructions
+        .iter()
+        .copied()
+        .take_while(|value| matches!(function.op(*value), Op::Phi(_)))
+        .collect();
+    let start = BlockId(function.blocks.len() as u32);
+    function.blocks.push(Block {
+        unroll: Some(Unroll::Never),
+        ..Block::new(header_line)
+    });
+    // The phis of the loop before, whose inputs from its end come later.
+    let mut leading = Vec::with_capacity(phis.len());
+    for &phi in &phis {
+        let Op::Phi(inputs) = function.op(phi) else {
+            continue;
+        };
+        let entering: Vec<_> = inputs
+            .iter()
+            .copied()
+            .filter(|(from, _)| *from == preheader)
+            .collect();
+        let (ty, line) = (function.ty(phi), function.values[phi.0 as usize].line);
+        leading.push(function.add_value(Op::Phi(entering), ty, line));
+    }
+    let mut guard = Guard {
+        function: &mut *function,
+        instructions: leading.clone(),
+        line: header_line,
+    };
+    let position = phis.iter().position(|phi| *phi == counter.phi);
+    let first = leading[position.unwrap_or(0)];
+    let (wide, condition, step) = guard.condition(counter, first, times);
+    let instructions = guard.instructions;
+    let before_turns = function.blocks.len() as u32;
+    let block = &mut function.blocks[start.0 as usize];
+    block.instructions = instructions;
+    block.terminator = Terminator::Branch {
+        condition,
+        yes: BlockId(before_turns),
+        no: item.header,
+    };
+    let mut copier = Copier {
+        function: &mut *function,
+        item,
+        latch: *latch,
+        start,
+        phis: &phis,
+        counter,
+        wide,
+        step,
+    };
+    let mut values = leading.clone();
+    for turn in 0..times {
+        values = copier.turn(turn, turn + 1 == times, &values);
+    }
+    let last_latch = copier.block(*latch, times - 1);
+    for (&phi, &value) in leading.iter().zip(&values) {
+        if let Op::Phi(inputs) = &mut function.values[phi.0 as usize].op {
+            inputs.push((last_latch, value));
+        }
+    }
+    for (&phi, &lead) in phis.iter().zip(&leading) {
+        if let Op::Phi(inputs) = &mut function.values[phi.0 as usize].op {
+            for input in inputs.iter_mut().filter(|(from, _)| *from == preheader) {
+                *input = (start, lead);
+            }
+        }
+    }
+    function.blocks[preheader.0 as usize].terminator = Terminator::Jump(start);
+    function.blocks[item.header.0 as usize].unroll = Some(Unroll::Never);
+}
+
+/// Writes the test whether enough turns are left.
+struct Guard<'f> {
+    function: &'f mut Function,
+    instructions: Vec<Value>,
+    line: u32,
+}
+
+impl Guard<'_> {
+    fn add(&mut self, op: Op, ty: Type) -> Value {
+        let value = self.function.add_value(op, ty, self.line);
+        if !self.function.op(value).is_floating() {
+            self.instructions.push(value);
+        }
+        value
+    }
+
+    fn widened(&mut self, value: Value, kind: CastKind) -> Value {
+        self.add(Op::Cast(kind, value), Type::I64)
+    }
+
+    /// The counter in 64 bits, the condition, and the step in 64 bits.
+    fn condition(&mut self, counter: &Counter, first: Value, times: u32) -> (Value, Value, Value) {
+        let extend = counter.extension();
+        let wide = self.widened(first, extend);
+        let bound = self.widened(counter.bound, extend);
+        let step = match counter.constant_step(self.function) {
+            Some(step) => self.add(Op::Constant(step as u64), Type::I64),
+            None => self.widened(counter.step, CastKind::ExtendSigned),
+        };
+        let further = if let Some(step) = counter.constant_step(self.function) {
+            let further = step.wrapping_mul(i64::from(times - 1));
+            self.add(Op::Constant(further as u64), Type::I64)
+        } else {
+            let further = self.add(Op::Constant(u64::from(times - 1)), Type::I64);
+            self.add(Op::Binary(BinaryOp::Multiply, step, further), Type::I64)
+        };
+        let last = self.add(Op::Binary(BinaryOp::Add, wide, further), Type::I64);
+        let predicate = match counter.stays_while {
+            Predicate::LessUnsigned => Predicate::LessSigned,
+            Predicate::LessEqualUnsigned => Predicate::LessEqualSigned,
+            Predicate::GreaterUnsigned => Predicate::GreaterSigned,
+            Predicate::GreaterEqualUnsigned => Predicate::GreaterEqualSigned,
+            signed => signed,
+        };
+        let mut condition = self.add(Op::Compare(predicate, last, bound), Type::I1);
+        if counter.constant_step(self.function).is_none() {
+            let zero = self.add(Op::Constant(0), Type::I64);
+            let is_up = Op::Compare(Predicate::GreaterSigned, step, zero);
+            let is_up = self.add(is_up, Type::I1);
+            condition = self.add(Op::Binary(BinaryOp::And, condition, is_up), Type::I1);
+        }
+        (wide, condition, step)
+    }
+}
+
+impl Counter {
+    /// How the counter becomes 64 bits.
+    fn extension(&self) -> CastKind {
+        if self.is_signed() {
+            CastKind::ExtendSigned
+        } else {
+            CastKind::ExtendUnsigned
+        }
+    }
+}
+
+/// Copies turns of a loop, one behind the other.
+struct Copier<'f> {
+    function: &'f mut Function,
+    item: &'f Loop,
+    latch: BlockId,
+    /// The start of the loop that the turns belong to; they come right behind it.
+    start: BlockId,
+    phis: &'f [Value],
+    counter: &'f Counter,
+    /// The counter in 64 bits, of the present turn.
+    wide: Value,
+    step: Value,
+}
+
+impl Copier<'_> {
+    /// The copy of a block of the loop.
+    fn block(&self, block: BlockId, turn: u32) -> BlockId {
+        let mut blocks = self.item.blocks.iter();
+        let position = blocks.position(|member| *member == block).unwrap_or(0);
+        BlockId(self.start.0 + 1 + turn * self.item.blocks.len() as u32 + position as u32)
+    }
+
+    /// Adds the blocks of a turn, in which the phis of the header have these values; gives those that they have in the next one.
+    fn turn(&mut self, turn: u32, is_last: bool, values: &[Value]) -> Vec<Value> {
+        let mut mapped: Vec<Option<Value>> = vec![None; self.function.values.len()];
+        for (phi, value) in self.phis.iter().zip(values) {
+            mapped[phi.0 as usize] = Some(*value);
+        }
+        let originals: Vec<Value> = self
+            .item
+            .blocks
+            .iter()
+            .flat_map(|block| &self.function.blocks[block.0 as usize].instructions)
+            .copied()
+            .filter(|value| !self.phis.contains(value))
+            .collect();
+        let header_line = self.function.blocks[self.item.header.0 as usize].line;
+        let mut additions = Vec::new();
+        if turn > 0 {
+            let next = Op::Binary(BinaryOp::Add, self.wide, self.step);
+            self.wide = self.function.add_value(next, Type::I64, header_line);
+            additions.push(self.wide);
+        }
+        let widening = Op::Cast(self.counter.extension(), self.counter.phi);
+        let is_wide = |function: &Function, value: Value| {
+            *function.op(value) == widening && function.ty(value) == Type::I64
+        };
+        let (widened, originals): (Vec<Value>, Vec<Value>) = originals
+            .into_iter()
+            .partition(|value| is_wide(self.function, *value));
+        for value in &widened {
+            mapped[value.0 as usize] = Some(self.wide);
+        }
+        for (number, value) in (self.function.values.len() as u32..).zip(&originals) {
+            mapped[value.0 as usize] = Some(Value(number));
+        }
+        let rename = |value: Value| {
+            mapped
+                .get(value.0 as usize)
+                .copied()
+                .flatten()
+                .unwrap_or(value)
+        };
+        for value in &originals {
+            let Instruction { mut op, ty, line } = self.function.values[value.0 as usize].clone();
+            op.for_each_operand_mut(|operand| *operand = rename(*operand));
+            if let Op::Phi(inputs) = &mut op {
+                for (from, _) in inputs {
+                    *from = self.block(*from, turn);
+                }
+            }
+            self.function.add_value(op, ty, line);
+        }
+        for &block in &self.item.blocks {
+            let source = &self.function.blocks[block.0 as usize];
+            let is_header = block == self.item.header;
+            let copies = source
+                .instructions
+                .iter()
+                .filter(|value| !self.phis.contains(value) && !widened.contains(value))
+                .map(|value| rename(*value));
+            let instructions = if is_header {
+                additions.iter().copied().chain(copies).collect()
+            } else {
+                copies.collect()
+            };
+            let (line, unroll) = (source.line, source.unroll.filter(|_| !is_header));
+            let mut terminator = source.terminator.clone();
+            if is_header {
+                terminator = Terminator::Jump(self.counter.onward);
+            }
+            if let Some(operand) = terminator.operand_mut() {
+                *operand = rename(*operand);
+            }
+            for_each_target_mut(&mut terminator, |target| {
+                *target = match *target {
+                    to if to == self.item.header && is_last => self.start,
+                    to if to == self.item.header => self.block(to, turn + 1),
+                    to => self.block(to, turn),
+                };
+            });
+            self.function.blocks.push(Block {
+                instructions,
+                terminator,
+                line,
+                unroll,
+            });
+        }
+        let next = |phi: &Value| match self.function.op(*phi) {
+            Op::Phi(inputs) => {
+                let mut inputs = inputs.iter();
+                let found = inputs.find(|(from, _)| *from == self.latch);
+                found.map_or(*phi, |(_, value)| rename(*value))
+            }
+            _ => *phi,
+        };
+        self.phis.iter().map(next).collect()
+    }
+}
