@@ -10,6 +10,7 @@ __global__ void passes(float* __restrict__ out, const float* __restrict__ in, in
     for (int k = 0; k < 4; ++k) parts[k] = squared(in[i * 4 + k]);
     tile[1][threadIdx.x] = parts[0] / 4.0f;
     float sum = tile[1][threadIdx.x] + parts[3];
+    #pragma unroll 2
     for (int k = 0; k < n; ++k) {
         float weight = n * 3 + 1;
         if (k > i) weight = 0;
