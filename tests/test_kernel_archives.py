@@ -5,6 +5,7 @@ A few kernels of four architectures are always built; the archives of all are lo
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
@@ -15,8 +16,10 @@ from typing import Any
 import amdgpu
 import pytest
 from amdgpu import errors, gpu_kernels
-from x import code_objects, kernels
-from x.kernel_catalog import AMD, ARCHITECTURES, CDNA, Variant, matmuls, variants
+from x import cli, code_objects, kernels
+from x.console import Console
+from x.failure import Failure
+from x.kernel_catalog import AMD, ARCHITECTURES, CDNA, Variant, matmuls, variants, wgmma
 from x.paths import ROOT
 
 # What a block may have: 64 KiB on AMD; NVIDIA after asking (CUDA C++ Programming Guide, technical specifications).
@@ -169,6 +172,35 @@ def test_ptx_is_split_into_kernels_with_their_own_variables() -> None:
     parts = kernels.split_ptx(text)
     assert list(parts) == ["a", "b"]
     assert all(part.startswith("// head\n.version 8.3") and part.count(".entry") == 1 for part in parts.values())
+
+
+def test_directives_stand_between_parameters_and_body() -> None:
+    variant = wgmma("bf16", "nn", (128, 256), 2, 4, cluster=2)
+    text = ".extern .shared .align 1024 .u8 dynamic_shared;\n.visible .entry a(\n\t.param .u64 a_param_0\n)\n{\n\tret;\n}\n"
+    changed = kernels.ptx_directives(text, variant)
+    assert ".extern .shared .align 1024 .b8 dynamic_shared[];" in changed
+    directives = changed[changed.index(")\n") + 2 : changed.index("{")].splitlines()
+    assert directives == [".maxntid 384, 1, 1", ".minnctapersm 1", ".explicitcluster", ".reqnctapercluster 2, 1, 1"]
+
+
+def test_attributes_of_amd_kernels_name_the_work_group_and_no_features() -> None:
+    text = 'attributes #0 = { nounwind "target-cpu"="gfx1100" "target-features"="+a,-b" }\n'
+    assert kernels.amd_attributes(text, 256) == (
+        'attributes #0 = { "amdgpu-flat-work-group-size"="256,256" nounwind "target-cpu"="gfx1100" }\n'
+    )
+
+
+def test_the_command_refuses_architectures_that_have_no_kernels() -> None:
+    options = cli.parser().parse_args(["kernels", "gfx1100", "gfx1"])
+    with pytest.raises(Failure, match="gfx1"):
+        cli.HANDLERS["kernels"](Console(io.StringIO()), options, [])
+
+
+def test_a_wave_count_is_limited_by_registers_and_block_memory() -> None:
+    occupied = {"wave_size": 64, "registers": 134, "lds_bytes": 40960}
+    # 512 / 136 = 3 waves of a SIMD; 64 KiB hold one group of four waves, one a SIMD.
+    assert code_objects.waves_per_simd("gfx90a", occupied, 256) == 1
+    assert code_objects.waves_per_simd("gfx90a", {**occupied, "lds_bytes": 16384}, 256) == 3
 
 
 def test_metadata_that_is_not_there_is_an_error() -> None:

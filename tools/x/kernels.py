@@ -88,7 +88,7 @@ class Builder:
         self.inputs = [self.sources / "gpu.zig", self.sources / "kernels", self.sources / "matrix" / "vector_math.zig"]
         tools = root / "tools" / "x"
         self.inputs += [
-            tools / name for name in ("kernels.py", "kernel_catalog.py", "kernel_text.py", "code_objects.py")
+            tools / name for name in ("kernels.py", "kernel_text.py", "code_objects.py")
         ]
 
     def build(
@@ -122,7 +122,7 @@ class Builder:
     def _group(self, group: Group) -> dict[str, Any]:
         record_path = self.work / f"{group.name}.json"
         stamp = Stamp(self.work / "stamps", group.name)
-        wanted = digest(self.inputs, group.source())
+        wanted = digest(self.inputs, group.source(), repr(group.variants))
         if not stamp.is_fresh(wanted, [record_path]):
             source = self.work / f"{group.name}.zig"
             source.write_text(group.source())
