@@ -91,13 +91,44 @@ def test_code_without_parallel_loops_only_passes_the_clean_up() -> None:
     assert text.count("addq") <= 2
 
 
-def test_large_modules_get_cheaper_passes_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+LOOP = PARALLEL_SUM.split("!0 = ", maxsplit=1)[0]
+LOOP_METADATA = PARALLEL_SUM[len(LOOP) :]
+
+
+def copies(count: int) -> str:
+    return "".join(LOOP.replace("@sum", f"@sum{index}") for index in range(count))
+
+
+def said_by(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said: list[str] = []
     monkeypatch.setattr("amdgpu.codegen.llvm._fall_back", said.append)
-    copies = "".join(PARALLEL_SUM.split("!0 = ")[0].replace("@sum", f"@sum{index}") for index in range(600))
-    text = copies + "!0 = " + PARALLEL_SUM.split("!0 = ")[1]
-    assert "vpaddq" not in host(text, 2, "assembly").decode()
+    return said
+
+
+def test_modules_of_many_functions_get_all_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_by(monkeypatch)
+    text = copies(600) + LOOP_METADATA
+    assert len(text) > codegen.llvm._LARGE_BYTES
+    assert "vpaddq" in host(text, 2, "assembly").decode()
+    assert not said
+
+
+def test_large_functions_get_cheaper_passes_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_by(monkeypatch)
+    calls = "".join(f"  %r{index} = call i64 @sum{index}(ptr %p, i64 %n)\n" for index in range(600))
+    caller = f"define void @all(ptr %p, i64 %n) {{\n{calls}  ret void\n}}\n"
+    assert "vpaddq" not in host(caller + copies(600) + LOOP_METADATA, 2, "assembly").decode()
     assert [reason for reason in said if "clean-up" in reason] == said != []
+
+
+def test_functions_that_call_each_other_are_measured() -> None:
+    one = "define void @one() {\n  call void @two()\n  ret void\n}\n"
+    two = "define void @two() {\n  call void @one()\n  call void @leaf()\n  call void @leaf()\n  ret void\n}\n"
+    leaf = "define internal void @leaf() alwaysinline {\n  ret void\n}\n"
+    parts = [len(text) - 1 for text in (one, two, leaf)]
+    assert codegen.llvm._largest_function(one + two + leaf) >= parts[1] + 2 * parts[2]
+    assert codegen.llvm._largest_function(one + two + leaf) <= sum(parts) + parts[2] + parts[0]
+    assert codegen.llvm._largest_function("") == 0
 
 
 def test_assembly_is_text_and_has_the_symbol() -> None:

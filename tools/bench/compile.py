@@ -1,4 +1,5 @@
-"""The compiler from source to LLVM text: megabytes a second of a generated source, milliseconds of whole programs.
+"""The compiler from source to LLVM text: megabytes a second and the share of each stage for a generated source and for the kernels of
+the tests, bytes of LLVM text, milliseconds of whole programs.
 
 The peer is clang, which reads the same generated source with the words of HIP defined away. Times are the least of five rounds.
 """
@@ -31,6 +32,7 @@ STAGES = (
     ("check", "checker"),
     ("front end", "text to typed tree"),
     ("lower", "typed tree to IR"),
+    ("passes", "passes over IR"),
     ("emit", "IR to LLVM text"),
     ("all", "text to LLVM text, passes included"),
 )
@@ -73,6 +75,13 @@ def clang_seconds(source: Path, *flags: str) -> float | None:
     return least(source) - least(empty)
 
 
+def shares(report: Report, measured: Any, what: str) -> None:
+    """Which part of the time each stage takes; the rest is work between them."""
+    for stage, shown in STAGES:
+        if stage not in {"front end", "all"}:
+            report.add(f"{what}, share of: {shown}", "%", 100 * measured["ns"][stage] / measured["ns"]["all"], None)
+
+
 def run(report: Report, arguments: list[str]) -> None:
     """Measures the generated source against clang, then the programs of `tests/programs`."""
     parser = argparse.ArgumentParser(prog="./x bench compile", description=__doc__)
@@ -91,6 +100,12 @@ def run(report: Report, arguments: list[str]) -> None:
         other = peer.get(stage)
         rate = size / (measured["ns"][stage] / 1e9)
         report.add(shown, "MB/s", rate, size / other if other else None, higher_is_better=True)
+    shares(report, measured, "generated source")
+    kernels = throughput(str(ROOT / "tests" / "kernels"), "--json")
+    every = f"each of {kernels['sources']} kernels"
+    report.add(f"{every}, text to LLVM text", "ms", kernels["ns"]["all"] / 1e6 / kernels["sources"], None)
+    report.add(f"{every}, LLVM text", "kB", kernels["llvm_bytes"] / 1e3 / kernels["sources"], None)
+    shares(report, kernels, every)
     for program in sorted((ROOT / "tests" / "programs").iterdir()):
         measured = throughput(str(program), "--json") if program.name != "block_sums.cu" else None
         if measured:

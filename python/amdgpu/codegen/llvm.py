@@ -6,6 +6,7 @@ stays behind; llvmlite itself lets one thread at a time into LLVM and releases t
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from amdgpu.codegen.loader import binding, loading
@@ -17,13 +18,18 @@ if TYPE_CHECKING:
 _EMITTED: Final = ("object", "assembly")
 _MAX_LEVEL: Final = 3
 # Counts changes of what follows here: code in the cache was made with the pipelines of its number.
-_PIPELINES: Final = 2
+_PIPELINES: Final = 3
 _GPU_TRIPLES: Final = ("amdgcn", "nvptx")
 _PARALLEL_LOOP: Final = "llvm.loop.parallel_accesses"
-# LLVM's standard pipeline takes 20 to 50 µs for a byte of text with loops to vectorise, its clean-up passes 1 to 2 µs, no passes at all
-# 0.3 µs (a kernel with 80 barriers, measured on a busy machine). These sizes keep every compile below ten seconds.
+# LLVM's standard pipeline takes 4 to 12 µs for a byte of text with loops to vectorise, the clean-up passes 0.3 µs, measured with 50
+# kernels of 5 kB, 80 barriers in 390 kB and 100 loops in 140 kB. It is linear in the number of functions, but not in the loops of one:
+# 400 in 570 kB take minutes. So the first size is that of one function with all that is inlined into it, the second that of a module.
+# For GPUs the pipeline takes 0.2 to 3 µs, one case of 600 loops 11 µs; generating code of what only the clean-up passes saw takes longer
+# than that saves.
 _LARGE_BYTES: Final = 200_000
 _HUGE_BYTES: Final = 3_000_000
+_FUNCTION: Final = re.compile(r'^define [^\n]*?@("[^"\n]*"|[\w.$]+)\(.*?^}', re.MULTILINE | re.DOTALL)
+_CALL: Final = re.compile(r' call [^@\n]*@("[^"\n]*"|[\w.$]+)\(')
 
 
 def identity() -> str:
@@ -108,10 +114,37 @@ def _affordable(llvm_ir: str, triple: str, level: int) -> tuple[int, bool]:
     if level > 0 and size > _HUGE_BYTES:
         _fall_back(f"a module of {size} bytes of LLVM IR is not optimised by LLVM")
         return 0, is_finished
-    if level > 0 and size > _LARGE_BYTES and not is_finished:
-        _fall_back(f"a module of {size} bytes of LLVM IR gets LLVM's clean-up passes only")
+    if level == 0 or size <= _LARGE_BYTES or is_finished or triple.startswith(_GPU_TRIPLES):
+        return level, is_finished
+    largest = _largest_function(llvm_ir)
+    if largest > _LARGE_BYTES:
+        _fall_back(f"a module with a function of {largest} bytes of LLVM IR gets LLVM's clean-up passes only")
         return level, True
-    return level, is_finished
+    return level, False
+
+
+def _largest_function(llvm_ir: str) -> int:
+    """Bytes of text of the largest function, with everything that it calls in place of the calls."""
+    texts = {found[1]: found[0] for found in _FUNCTION.finditer(llvm_ir)}
+    sizes: dict[str, int] = {}
+    # Callees come off the stack, with their sizes known, before those who put them there are looked at again.
+    stack = list(texts)
+    is_open: set[str] = set()
+    while stack:
+        name = stack[-1]
+        if name in sizes:
+            stack.pop()
+            continue
+        callees = [callee for callee in _CALL.findall(texts[name]) if callee in texts]
+        waiting = [callee for callee in callees if callee not in sizes and callee not in is_open]
+        if name not in is_open and waiting:
+            is_open.add(name)
+            stack += waiting
+            continue
+        # A call that is still open leads back to itself: recursion is not inlined.
+        sizes[name] = len(texts[name]) + sum(sizes.get(callee, 0) for callee in callees)
+        stack.pop()
+    return max(sizes.values(), default=0)
 
 
 def _fall_back(reason: str) -> None:
