@@ -149,3 +149,53 @@ def test_integers_and_empty_arrays():
     assert ops.softmax(np.zeros((0, 3), np.float32)).shape == (0, 3)
     assert ops.softmax(np.zeros((3, 0), np.float32)).shape == (3, 0)
     assert ops.softmax(np.ones((2, 2), BFLOAT16)).dtype == BFLOAT16
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 7), min_size=2, max_size=4),
+    st.booleans(),
+    layouts,
+    st.sampled_from(FLOATS),
+    st.booleans(),
+)
+def test_batch_norm_with_given_and_own_statistics(shape, is_last, layout, dtype, has_parameters):
+    axis = -1 if is_last else 1
+    rng = np.random.default_rng(sum(shape))
+    x = arrange((rng.standard_normal(shape) + 1).astype(dtype), layout)
+    channels = shape[axis]
+    weight, bias = (
+        (rng.standard_normal(channels).astype(np.float32) for _ in range(2)) if has_parameters else (None, None)
+    )
+    others = tuple(other for other in range(len(shape)) if other != axis % len(shape))
+    wide = x.astype(np.float64)
+    expand = [channels if other == axis % len(shape) else 1 for other in range(len(shape))]
+
+    def normalised(mean, variance):
+        scale = (1.0 if weight is None else weight.astype(float)) / np.sqrt(variance + 1e-2)
+        shift = np.zeros(channels) if bias is None else bias
+        return (wide - mean.reshape(expand)) * np.broadcast_to(scale, channels).reshape(expand) + shift.reshape(expand)
+
+    mean, variance = rng.standard_normal(channels), rng.random(channels)
+    expected = normalised(mean, variance)
+    result = ops.batch_norm(x, mean, variance, weight, bias, eps=1e-2, channel_axis=axis)
+    assert result.dtype == dtype
+    assert (np.abs(result.astype(float) - expected) <= 30 * EPS[dtype.name] * (5 + np.abs(expected))).all()
+
+    result, own_mean, own_variance = ops.batch_norm_training(x, weight, bias, eps=1e-2, channel_axis=axis)
+    assert (np.abs(own_mean.astype(float) - wide.mean(others)) <= 8 * EPS[dtype.name] * 4).all()
+    assert (np.abs(own_variance.astype(float) - wide.var(others)) <= 8 * EPS[dtype.name] * 16).all()
+    expected = normalised(own_mean.astype(float), own_variance.astype(float))
+    assert (np.abs(result.astype(float) - expected) <= 60 * EPS[dtype.name] * (5 + np.abs(expected))).all()
+
+
+def test_bad_batch_norms_are_refused():
+    x = np.zeros((2, 3, 4), np.float32)
+    with pytest.raises(errors.ShapeMismatchError, match=r"mean has shape \(2,\)"):
+        ops.batch_norm(x, np.zeros(2), np.zeros(3))
+    with pytest.raises(errors.ShapeMismatchError, match="channel_axis is 3"):
+        ops.batch_norm(x, np.zeros(3), np.zeros(3), channel_axis=3)
+    with pytest.raises(errors.UnsupportedDtypeError, match="floats are normalised"):
+        ops.batch_norm(x.astype(int), np.zeros(3), np.zeros(3))
+    with pytest.raises(errors.InvalidArgumentError, match="eps is nan"):
+        ops.batch_norm(x, np.zeros(3), np.zeros(3), eps=float("nan"))

@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0xa3896af421e5bfb2
+const ABI_HASH = 0xf9353bce8ca2b71f
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -135,6 +135,13 @@ const REDUCE_ARGMAX = UInt32(8)
 const REDUCE_ARGMIN = UInt32(9)
 const SCAN_SUM = UInt32(0)
 const SCAN_PRODUCT = UInt32(1)
+const CONVOLVE_FORWARD = UInt32(0)
+const CONVOLVE_IMAGE_GRADIENT = UInt32(1)
+const CONVOLVE_WEIGHT_GRADIENT = UInt32(2)
+const POOL_MAXIMUM = UInt32(0)
+const POOL_AVERAGE = UInt32(1)
+const POOL_MAXIMUM_GRADIENT = UInt32(2)
+const POOL_AVERAGE_GRADIENT = UInt32(3)
 
 "`agpu_str`."
 struct Str
@@ -273,6 +280,39 @@ struct TopKOptions
     executor::Ptr{Executor}
 end
 
+"`agpu_convolve_options`. Padding is what precedes the first row and column; what follows the last is told by the extents of the result."
+struct ConvolveOptions
+    size_bytes::UInt64
+    pass::UInt32
+    compute::Dtype
+    groups::UInt64
+    row_stride::UInt64
+    column_stride::UInt64
+    row_padding::UInt64
+    column_padding::UInt64
+    row_dilation::UInt64
+    column_dilation::UInt64
+    executor::Ptr{Executor}
+end
+
+"`agpu_pool_options`."
+struct PoolOptions
+    size_bytes::UInt64
+    operation::UInt32
+    compute::Dtype
+    row_window::UInt64
+    column_window::UInt64
+    row_stride::UInt64
+    column_stride::UInt64
+    row_padding::UInt64
+    column_padding::UInt64
+    row_dilation::UInt64
+    column_dilation::UInt64
+    counts_padding::UInt32
+    reserved::UInt32
+    executor::Ptr{Executor}
+end
+
 "`agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's."
 struct AllocatorOptions
     size_bytes::UInt64
@@ -326,6 +366,8 @@ const MANIFEST_ROWS = (
     ("agpu_embedding_options", EmbeddingOptions),
     ("agpu_scan_options", ScanOptions),
     ("agpu_top_k_options", TopKOptions),
+    ("agpu_convolve_options", ConvolveOptions),
+    ("agpu_pool_options", PoolOptions),
     ("agpu_allocator_options", AllocatorOptions),
     ("agpu_allocator_stats", AllocatorStats),
     ("agpu_math_table", MathTable),

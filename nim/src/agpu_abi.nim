@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0xa3896af421e5bfb2'u64
+  abiHash* = 0xf9353bce8ca2b71f'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -137,6 +137,13 @@ const
   reduceArgmin* = 9'u32
   scanSum* = 0'u32
   scanProduct* = 1'u32
+  convolveForward* = 0'u32
+  convolveImageGradient* = 1'u32
+  convolveWeightGradient* = 2'u32
+  poolMaximum* = 0'u32
+  poolAverage* = 1'u32
+  poolMaximumGradient* = 2'u32
+  poolAverageGradient* = 3'u32
 
 type
   Status* = int32
@@ -239,6 +246,33 @@ type
     isLargest*: uint32
     compute*: Dtype
     executor*: ptr Executor
+  ConvolveOptions* {.bycopy.} = object ## `agpu_convolve_options` Padding is what precedes the first row and column; what follows the last is told by the extents of the result.
+    sizeBytes*: uint64
+    pass*: uint32
+    compute*: Dtype
+    groups*: uint64
+    rowStride*: uint64
+    columnStride*: uint64
+    rowPadding*: uint64
+    columnPadding*: uint64
+    rowDilation*: uint64
+    columnDilation*: uint64
+    executor*: ptr Executor
+  PoolOptions* {.bycopy.} = object ## `agpu_pool_options`
+    sizeBytes*: uint64
+    operation*: uint32
+    compute*: Dtype
+    rowWindow*: uint64
+    columnWindow*: uint64
+    rowStride*: uint64
+    columnStride*: uint64
+    rowPadding*: uint64
+    columnPadding*: uint64
+    rowDilation*: uint64
+    columnDilation*: uint64
+    countsPadding*: uint32
+    reserved*: uint32
+    executor*: ptr Executor
   AllocatorOptions* {.bycopy.} = object ## `agpu_allocator_options` A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
     sizeBytes*: uint64
     kind*: uint32
@@ -285,6 +319,8 @@ proc layoutManifest*(): string =
   result.add ["agpu_embedding_options size=", $sizeof(EmbeddingOptions), " size_bytes@", $offsetOf(EmbeddingOptions, sizeBytes), " executor@", $offsetOf(EmbeddingOptions, executor)].join & "\n"
   result.add ["agpu_scan_options size=", $sizeof(ScanOptions), " size_bytes@", $offsetOf(ScanOptions, sizeBytes), " operation@", $offsetOf(ScanOptions, operation), " compute@", $offsetOf(ScanOptions, compute), " executor@", $offsetOf(ScanOptions, executor)].join & "\n"
   result.add ["agpu_top_k_options size=", $sizeof(TopKOptions), " size_bytes@", $offsetOf(TopKOptions, sizeBytes), " is_largest@", $offsetOf(TopKOptions, isLargest), " compute@", $offsetOf(TopKOptions, compute), " executor@", $offsetOf(TopKOptions, executor)].join & "\n"
+  result.add ["agpu_convolve_options size=", $sizeof(ConvolveOptions), " size_bytes@", $offsetOf(ConvolveOptions, sizeBytes), " pass@", $offsetOf(ConvolveOptions, pass), " compute@", $offsetOf(ConvolveOptions, compute), " groups@", $offsetOf(ConvolveOptions, groups), " row_stride@", $offsetOf(ConvolveOptions, rowStride), " column_stride@", $offsetOf(ConvolveOptions, columnStride), " row_padding@", $offsetOf(ConvolveOptions, rowPadding), " column_padding@", $offsetOf(ConvolveOptions, columnPadding), " row_dilation@", $offsetOf(ConvolveOptions, rowDilation), " column_dilation@", $offsetOf(ConvolveOptions, columnDilation), " executor@", $offsetOf(ConvolveOptions, executor)].join & "\n"
+  result.add ["agpu_pool_options size=", $sizeof(PoolOptions), " size_bytes@", $offsetOf(PoolOptions, sizeBytes), " operation@", $offsetOf(PoolOptions, operation), " compute@", $offsetOf(PoolOptions, compute), " row_window@", $offsetOf(PoolOptions, rowWindow), " column_window@", $offsetOf(PoolOptions, columnWindow), " row_stride@", $offsetOf(PoolOptions, rowStride), " column_stride@", $offsetOf(PoolOptions, columnStride), " row_padding@", $offsetOf(PoolOptions, rowPadding), " column_padding@", $offsetOf(PoolOptions, columnPadding), " row_dilation@", $offsetOf(PoolOptions, rowDilation), " column_dilation@", $offsetOf(PoolOptions, columnDilation), " counts_padding@", $offsetOf(PoolOptions, countsPadding), " reserved@", $offsetOf(PoolOptions, reserved), " executor@", $offsetOf(PoolOptions, executor)].join & "\n"
   result.add ["agpu_allocator_options size=", $sizeof(AllocatorOptions), " size_bytes@", $offsetOf(AllocatorOptions, sizeBytes), " kind@", $offsetOf(AllocatorOptions, kind), " reserved@", $offsetOf(AllocatorOptions, reserved), " capacity_bytes@", $offsetOf(AllocatorOptions, capacityBytes), " min_block_bytes@", $offsetOf(AllocatorOptions, minBlockBytes)].join & "\n"
   result.add ["agpu_allocator_stats size=", $sizeof(AllocatorStats), " size_bytes@", $offsetOf(AllocatorStats, sizeBytes), " capacity_bytes@", $offsetOf(AllocatorStats, capacityBytes), " used_bytes@", $offsetOf(AllocatorStats, usedBytes), " peak_used_bytes@", $offsetOf(AllocatorStats, peakUsedBytes), " largest_free_bytes@", $offsetOf(AllocatorStats, largestFreeBytes), " live_blocks@", $offsetOf(AllocatorStats, liveBlocks), " allocations_total@", $offsetOf(AllocatorStats, allocationsTotal), " frees_total@", $offsetOf(AllocatorStats, freesTotal), " failures_total@", $offsetOf(AllocatorStats, failuresTotal)].join & "\n"
   result.add ["agpu_math_table size=", $sizeof(MathTable), " size_bytes@", $offsetOf(MathTable, sizeBytes), " abi_version@", $offsetOf(MathTable, abiVersion), " reserved@", $offsetOf(MathTable, reserved), " abi_hash@", $offsetOf(MathTable, abiHash), " activation@", $offsetOf(MathTable, activation), " softmax@", $offsetOf(MathTable, softmax), " dense_forward@", $offsetOf(MathTable, denseForward), " adaptive_learning_rate@", $offsetOf(MathTable, adaptiveLearningRate), " momentum_update@", $offsetOf(MathTable, momentumUpdate), " last_error@", $offsetOf(MathTable, lastError)].join & "\n"

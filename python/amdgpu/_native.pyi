@@ -77,6 +77,33 @@ def transpose(
 def embedding(table: Any, indices: Any, out: Any | None = None, *, threads: int | None = None) -> Any: ...
 def scan(operation: str, x: Any, axis: int, out: Any | None = None, *, threads: int | None = None) -> Any: ...
 def top_k(x: Any, k: int, axis: int, *, largest: bool = True, threads: int | None = None) -> tuple[Any, Any]: ...
+def convolve(
+    direction: str,
+    inputs: tuple[Any, ...],
+    out: Any | None = None,
+    *,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    layout: str,
+    shape: Sequence[int] | None = None,
+    threads: int | None = None,
+) -> Any: ...
+def pool(
+    operation: str,
+    x: Any,
+    gradient: Any | None = None,
+    out: Any | None = None,
+    *,
+    window: tuple[int, int],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    layout: str,
+    counts_padding: bool = True,
+    threads: int | None = None,
+) -> Any: ...
 def reduce(
     operation: str,
     x: Any,

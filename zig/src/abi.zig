@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0xa3896af421e5bfb2;
+pub const abi_hash: u64 = 0xf9353bce8ca2b71f;
 
 pub const Status = i32;
 
@@ -182,6 +182,13 @@ pub const reduce_argmax: u32 = 8;
 pub const reduce_argmin: u32 = 9;
 pub const scan_sum: u32 = 0;
 pub const scan_product: u32 = 1;
+pub const convolve_forward: u32 = 0;
+pub const convolve_image_gradient: u32 = 1;
+pub const convolve_weight_gradient: u32 = 2;
+pub const pool_maximum: u32 = 0;
+pub const pool_average: u32 = 1;
+pub const pool_maximum_gradient: u32 = 2;
+pub const pool_average_gradient: u32 = 3;
 
 pub const Allocator = ?*anyopaque;
 
@@ -351,6 +358,39 @@ pub const TopKOptions = extern struct {
     executor: ?*const Executor,
 };
 
+/// `agpu_convolve_options`. Padding is what precedes the first row and column; what follows the last is told by the extents of the result.
+pub const ConvolveOptions = extern struct {
+    size_bytes: u64,
+    pass: u32,
+    compute: Dtype,
+    groups: u64,
+    row_stride: u64,
+    column_stride: u64,
+    row_padding: u64,
+    column_padding: u64,
+    row_dilation: u64,
+    column_dilation: u64,
+    executor: ?*const Executor,
+};
+
+/// `agpu_pool_options`.
+pub const PoolOptions = extern struct {
+    size_bytes: u64,
+    operation: u32,
+    compute: Dtype,
+    row_window: u64,
+    column_window: u64,
+    row_stride: u64,
+    column_stride: u64,
+    row_padding: u64,
+    column_padding: u64,
+    row_dilation: u64,
+    column_dilation: u64,
+    counts_padding: u32,
+    reserved: u32,
+    executor: ?*const Executor,
+};
+
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
 pub const AllocatorOptions = extern struct {
     size_bytes: u64,
@@ -404,6 +444,8 @@ const manifest_rows = .{
     .{ "agpu_embedding_options", EmbeddingOptions },
     .{ "agpu_scan_options", ScanOptions },
     .{ "agpu_top_k_options", TopKOptions },
+    .{ "agpu_convolve_options", ConvolveOptions },
+    .{ "agpu_pool_options", PoolOptions },
     .{ "agpu_allocator_options", AllocatorOptions },
     .{ "agpu_allocator_stats", AllocatorStats },
     .{ "agpu_math_table", MathTable },

@@ -21,6 +21,8 @@ const transposition = @import("matrix/transpose.zig");
 const embeddings = @import("matrix/embedding.zig");
 const scans = @import("matrix/scan.zig");
 const selection = @import("matrix/top_k.zig");
+const convolutions = @import("matrix/convolve.zig");
+const pooling = @import("matrix/pool.zig");
 
 fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
     const info = out orelse return status.fail(abi.errors.invalid_argument, "out is null", .{});
@@ -131,6 +133,24 @@ fn topK(
     return selection.topK(@ptrCast(inputs), input_count, @ptrCast(outputs), output_count, options);
 }
 
+fn convolve(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.ConvolveOptions,
+) callconv(.c) abi.Status {
+    return convolutions.convolve(@ptrCast(inputs), input_count, out, options);
+}
+
+fn pool(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.PoolOptions,
+) callconv(.c) abi.Status {
+    return pooling.pool(@ptrCast(inputs), input_count, out, options);
+}
+
 fn allocatorCreate(options: ?*const abi.AllocatorOptions, out: ?*abi.Allocator) callconv(.c) abi.Status {
     return allocator.create(options, out);
 }
@@ -167,6 +187,8 @@ comptime {
     @export(&embedding, .{ .name = "agpu_matrix_embedding" });
     @export(&scan, .{ .name = "agpu_matrix_scan" });
     @export(&topK, .{ .name = "agpu_matrix_top_k" });
+    @export(&convolve, .{ .name = "agpu_matrix_convolve" });
+    @export(&pool, .{ .name = "agpu_matrix_pool" });
     @export(&allocatorCreate, .{ .name = "agpu_matrix_allocator_create" });
     @export(&allocatorAllocate, .{ .name = "agpu_matrix_allocator_allocate" });
     @export(&allocatorFree, .{ .name = "agpu_matrix_allocator_free" });
@@ -189,4 +211,5 @@ test {
     _ = @import("matrix/converted_test.zig");
     _ = @import("matrix/dense_test.zig");
     _ = @import("matrix/elementwise_test.zig");
+    _ = @import("matrix/windows.zig");
 }

@@ -281,6 +281,49 @@ typedef struct {
     const agpu_executor *executor;
 } agpu_top_k_options;
 
+/* What agpu_matrix_convolve computes. */
+#define AGPU_CONVOLVE_FORWARD 0
+#define AGPU_CONVOLVE_IMAGE_GRADIENT 1
+#define AGPU_CONVOLVE_WEIGHT_GRADIENT 2
+
+/* Padding is what precedes the first row and column; what follows the last is told by the extents of the result. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t pass;
+    agpu_dtype compute;
+    uint64_t groups;
+    uint64_t row_stride;
+    uint64_t column_stride;
+    uint64_t row_padding;
+    uint64_t column_padding;
+    uint64_t row_dilation;
+    uint64_t column_dilation;
+    const agpu_executor *executor;
+} agpu_convolve_options;
+
+/* Operations of agpu_matrix_pool. */
+#define AGPU_POOL_MAXIMUM 0
+#define AGPU_POOL_AVERAGE 1
+#define AGPU_POOL_MAXIMUM_GRADIENT 2
+#define AGPU_POOL_AVERAGE_GRADIENT 3
+
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t operation;
+    agpu_dtype compute;
+    uint64_t row_window;
+    uint64_t column_window;
+    uint64_t row_stride;
+    uint64_t column_stride;
+    uint64_t row_padding;
+    uint64_t column_padding;
+    uint64_t row_dilation;
+    uint64_t column_dilation;
+    uint32_t counts_padding;
+    uint32_t reserved;
+    const agpu_executor *executor;
+} agpu_pool_options;
+
 /* A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's. */
 typedef struct {
     uint64_t size_bytes;
@@ -345,6 +388,13 @@ AGPU_MATRIX agpu_status agpu_matrix_scan(const agpu_tensor *inputs, uint64_t inp
 /* Along the last axis, whose extent in the outputs is k. Outputs: values, and their places as int64. */
 AGPU_MATRIX agpu_status agpu_matrix_top_k(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *outputs,
                                           uint64_t output_count, const agpu_top_k_options *options);
+/* Images are (batch, channels, rows, columns), weights (outputs, channels of a group, rows, columns). Inputs: forward: image, weight, bias where
+ * there is one; image gradient: gradient of the result, weight; weight gradient: image, gradient of the result. */
+AGPU_MATRIX agpu_status agpu_matrix_convolve(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                             const agpu_convolve_options *options);
+/* Inputs: image, and for gradients the gradient of the result. */
+AGPU_MATRIX agpu_status agpu_matrix_pool(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                         const agpu_pool_options *options);
 AGPU_MATRIX agpu_status agpu_matrix_allocator_create(const agpu_allocator_options *options, agpu_allocator *out);
 /* `align_bytes` is a power of two. AGPU_ERROR_OUT_OF_MEMORY when no block fits; the allocator stays usable. */
 AGPU_MATRIX agpu_status agpu_matrix_allocator_allocate(agpu_allocator allocator, uint64_t bytes, uint64_t align_bytes,

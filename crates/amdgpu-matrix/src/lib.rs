@@ -14,6 +14,7 @@
 //! - Everything may be called from any thread at the same time, and in a process forked after the library was opened.
 
 mod algorithm;
+mod convolve;
 mod dense_forward;
 mod element;
 mod elementwise;
@@ -24,14 +25,17 @@ mod layout;
 mod matmul;
 mod matrix;
 mod normalize;
+mod pool;
 mod reduce;
 mod scan;
 mod top_k;
 mod transpose;
 mod view;
+mod window;
 
 pub use algorithm::{Algorithm, Kernel, Problem};
 pub use amdgpu_abi::{Activation, Dtype};
+pub use convolve::{ConvolveOptions, ConvolvePass};
 pub use dense_forward::DenseOptions;
 pub use element::{TENSOR_DTYPES, promote};
 pub use elementwise::{Described, Elementwise, ElementwiseOptions};
@@ -41,8 +45,10 @@ pub use layout::MAX_RANK;
 pub use matmul::{Epilogue, MatmulOptions, Precision};
 pub use matrix::Matrix;
 pub use normalize::{Normalize, NormalizeOptions, RowAxes};
+pub use pool::{Pool, PoolOptions};
 pub use reduce::{Reduce, ReduceOptions};
 pub use scan::Scan;
 pub use top_k::TopKOptions;
 pub use transpose::describe_transpose;
 pub use view::{Element, TensorView, TensorViewMut};
+pub use window::{ImageLayout, Sliding};

@@ -60,6 +60,8 @@ mod _native {
     #[pymodule_export]
     use super::network::Network;
     #[pymodule_export]
+    use super::ops::convolve::convolve;
+    #[pymodule_export]
     use super::ops::elementwise::elementwise;
     #[pymodule_export]
     use super::ops::embedding::embedding;
@@ -67,6 +69,8 @@ mod _native {
     use super::ops::matmul::matmul;
     #[pymodule_export]
     use super::ops::normalize::normalize;
+    #[pymodule_export]
+    use super::ops::pool::pool;
     #[pymodule_export]
     use super::ops::reduce::reduce;
     #[pymodule_export]

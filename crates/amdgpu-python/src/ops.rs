@@ -1,9 +1,11 @@
 //! Operations on arrays, one file each.
 
+pub mod convolve;
 pub mod elementwise;
 pub mod embedding;
 pub mod matmul;
 pub mod normalize;
+pub mod pool;
 pub mod reduce;
 pub mod scan;
 mod tensors;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGE_VERSION = "0.1.0"
-ABI_HASH = 0xA3896AF421E5BFB2
+ABI_HASH = 0xF9353BCE8CA2B71F
 LAYOUT_MANIFEST = (
     "agpu_str size=16 ptr@0 len@8\n"
     "agpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\n"
@@ -21,6 +21,8 @@ LAYOUT_MANIFEST = (
     "agpu_embedding_options size=16 size_bytes@0 executor@8\n"
     "agpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\n"
     "agpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\n"
+    "agpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\n"
+    "agpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\n"
     "agpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\n"
     "agpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\n"
     "agpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n"
@@ -116,6 +118,13 @@ REDUCE_ARGMAX = 8
 REDUCE_ARGMIN = 9
 SCAN_SUM = 0
 SCAN_PRODUCT = 1
+CONVOLVE_FORWARD = 0
+CONVOLVE_IMAGE_GRADIENT = 1
+CONVOLVE_WEIGHT_GRADIENT = 2
+POOL_MAXIMUM = 0
+POOL_AVERAGE = 1
+POOL_MAXIMUM_GRADIENT = 2
+POOL_AVERAGE_GRADIENT = 3
 ACTIVATIONS: dict[str, int] = {
     "identity": 0,
     "relu": 1,

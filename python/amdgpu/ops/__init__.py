@@ -1,5 +1,7 @@
 """Operations on arrays."""
 
+from amdgpu.ops.batch_norm import batch_norm, batch_norm_training
+from amdgpu.ops.convolve import conv2d, conv2d_input_gradient, conv2d_weight_gradient
 from amdgpu.ops.elementwise import (
     absolute,
     add,
@@ -48,6 +50,7 @@ from amdgpu.ops.elementwise import (
 from amdgpu.ops.embedding import embedding
 from amdgpu.ops.matmul import matrix_multiply
 from amdgpu.ops.normalize import layer_norm, log_softmax, rms_norm, softmax
+from amdgpu.ops.pool import avg_pool2d, avg_pool2d_gradient, max_pool2d, max_pool2d_gradient
 from amdgpu.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, std, sum, var
 from amdgpu.ops.scan import cumprod, cumsum
 from amdgpu.ops.top_k import top_k
@@ -60,8 +63,15 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "avg_pool2d",
+    "avg_pool2d_gradient",
+    "batch_norm",
+    "batch_norm_training",
     "ceil",
     "clip",
+    "conv2d",
+    "conv2d_input_gradient",
+    "conv2d_weight_gradient",
     "cumprod",
     "cumsum",
     "divide",
@@ -90,6 +100,8 @@ __all__ = [
     "logical_or",
     "matrix_multiply",
     "max",
+    "max_pool2d",
+    "max_pool2d_gradient",
     "maximum",
     "mean",
     "min",

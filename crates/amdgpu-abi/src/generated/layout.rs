@@ -6,9 +6,9 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0xa389_6af4_21e5_bfb2;
+pub const ABI_HASH: u64 = 0xf935_3bce_8ca2_b71f;
 /// What every library must report of the structs it was built with.
-pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
+pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
 pub const ABI_VERSION: u32 = 1;
 pub const DEVICE_CPU: i32 = 1;
@@ -101,6 +101,13 @@ pub const REDUCE_ARGMAX: u32 = 8;
 pub const REDUCE_ARGMIN: u32 = 9;
 pub const SCAN_SUM: u32 = 0;
 pub const SCAN_PRODUCT: u32 = 1;
+pub const CONVOLVE_FORWARD: u32 = 0;
+pub const CONVOLVE_IMAGE_GRADIENT: u32 = 1;
+pub const CONVOLVE_WEIGHT_GRADIENT: u32 = 2;
+pub const POOL_MAXIMUM: u32 = 0;
+pub const POOL_AVERAGE: u32 = 1;
+pub const POOL_MAXIMUM_GRADIENT: u32 = 2;
+pub const POOL_AVERAGE_GRADIENT: u32 = 3;
 
 /// Opaque handle `agpu_allocator`.
 pub type Allocator = *mut c_void;
@@ -345,6 +352,43 @@ pub struct TopKOptions {
     pub executor: *const Executor,
 }
 
+/// `agpu_convolve_options`. Padding is what precedes the first row and column; what follows the last is told by the extents of the result.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ConvolveOptions {
+    pub size_bytes: u64,
+    pub pass: u32,
+    pub compute: Dtype,
+    pub groups: u64,
+    pub row_stride: u64,
+    pub column_stride: u64,
+    pub row_padding: u64,
+    pub column_padding: u64,
+    pub row_dilation: u64,
+    pub column_dilation: u64,
+    pub executor: *const Executor,
+}
+
+/// `agpu_pool_options`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PoolOptions {
+    pub size_bytes: u64,
+    pub operation: u32,
+    pub compute: Dtype,
+    pub row_window: u64,
+    pub column_window: u64,
+    pub row_stride: u64,
+    pub column_stride: u64,
+    pub row_padding: u64,
+    pub column_padding: u64,
+    pub row_dilation: u64,
+    pub column_dilation: u64,
+    pub counts_padding: u32,
+    pub reserved: u32,
+    pub executor: *const Executor,
+}
+
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -408,6 +452,8 @@ pub fn compiled_manifest() -> String {
         format!("agpu_embedding_options size={} size_bytes@{} executor@{}\n", size_of::<EmbeddingOptions>(), offset_of!(EmbeddingOptions, size_bytes), offset_of!(EmbeddingOptions, executor)),
         format!("agpu_scan_options size={} size_bytes@{} operation@{} compute@{} executor@{}\n", size_of::<ScanOptions>(), offset_of!(ScanOptions, size_bytes), offset_of!(ScanOptions, operation), offset_of!(ScanOptions, compute), offset_of!(ScanOptions, executor)),
         format!("agpu_top_k_options size={} size_bytes@{} is_largest@{} compute@{} executor@{}\n", size_of::<TopKOptions>(), offset_of!(TopKOptions, size_bytes), offset_of!(TopKOptions, is_largest), offset_of!(TopKOptions, compute), offset_of!(TopKOptions, executor)),
+        format!("agpu_convolve_options size={} size_bytes@{} pass@{} compute@{} groups@{} row_stride@{} column_stride@{} row_padding@{} column_padding@{} row_dilation@{} column_dilation@{} executor@{}\n", size_of::<ConvolveOptions>(), offset_of!(ConvolveOptions, size_bytes), offset_of!(ConvolveOptions, pass), offset_of!(ConvolveOptions, compute), offset_of!(ConvolveOptions, groups), offset_of!(ConvolveOptions, row_stride), offset_of!(ConvolveOptions, column_stride), offset_of!(ConvolveOptions, row_padding), offset_of!(ConvolveOptions, column_padding), offset_of!(ConvolveOptions, row_dilation), offset_of!(ConvolveOptions, column_dilation), offset_of!(ConvolveOptions, executor)),
+        format!("agpu_pool_options size={} size_bytes@{} operation@{} compute@{} row_window@{} column_window@{} row_stride@{} column_stride@{} row_padding@{} column_padding@{} row_dilation@{} column_dilation@{} counts_padding@{} reserved@{} executor@{}\n", size_of::<PoolOptions>(), offset_of!(PoolOptions, size_bytes), offset_of!(PoolOptions, operation), offset_of!(PoolOptions, compute), offset_of!(PoolOptions, row_window), offset_of!(PoolOptions, column_window), offset_of!(PoolOptions, row_stride), offset_of!(PoolOptions, column_stride), offset_of!(PoolOptions, row_padding), offset_of!(PoolOptions, column_padding), offset_of!(PoolOptions, row_dilation), offset_of!(PoolOptions, column_dilation), offset_of!(PoolOptions, counts_padding), offset_of!(PoolOptions, reserved), offset_of!(PoolOptions, executor)),
         format!("agpu_allocator_options size={} size_bytes@{} kind@{} reserved@{} capacity_bytes@{} min_block_bytes@{}\n", size_of::<AllocatorOptions>(), offset_of!(AllocatorOptions, size_bytes), offset_of!(AllocatorOptions, kind), offset_of!(AllocatorOptions, reserved), offset_of!(AllocatorOptions, capacity_bytes), offset_of!(AllocatorOptions, min_block_bytes)),
         format!("agpu_allocator_stats size={} size_bytes@{} capacity_bytes@{} used_bytes@{} peak_used_bytes@{} largest_free_bytes@{} live_blocks@{} allocations_total@{} frees_total@{} failures_total@{}\n", size_of::<AllocatorStats>(), offset_of!(AllocatorStats, size_bytes), offset_of!(AllocatorStats, capacity_bytes), offset_of!(AllocatorStats, used_bytes), offset_of!(AllocatorStats, peak_used_bytes), offset_of!(AllocatorStats, largest_free_bytes), offset_of!(AllocatorStats, live_blocks), offset_of!(AllocatorStats, allocations_total), offset_of!(AllocatorStats, frees_total), offset_of!(AllocatorStats, failures_total)),
         format!("agpu_math_table size={} size_bytes@{} abi_version@{} reserved@{} abi_hash@{} activation@{} softmax@{} dense_forward@{} adaptive_learning_rate@{} momentum_update@{} last_error@{}\n", size_of::<MathTable>(), offset_of!(MathTable, size_bytes), offset_of!(MathTable, abi_version), offset_of!(MathTable, reserved), offset_of!(MathTable, abi_hash), offset_of!(MathTable, activation), offset_of!(MathTable, softmax), offset_of!(MathTable, dense_forward), offset_of!(MathTable, adaptive_learning_rate), offset_of!(MathTable, momentum_update), offset_of!(MathTable, last_error)),
@@ -487,6 +533,20 @@ pub struct MatrixSymbols {
         outputs: *const Tensor,
         output_count: u64,
         options: *const TopKOptions,
+    ) -> Status,
+    /// Images are (batch, channels, rows, columns), weights (outputs, channels of a group, rows, columns). Inputs: forward: image, weight, bias where * there is one; image gradient: gradient of the result, weight; weight gradient: image, gradient of the result.
+    pub convolve: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const ConvolveOptions,
+    ) -> Status,
+    /// Inputs: image, and for gradients the gradient of the result.
+    pub pool: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const PoolOptions,
     ) -> Status,
     /// See `agpu.h`.
     pub allocator_create:
@@ -635,6 +695,26 @@ impl MatrixSymbols {
                         options: *const TopKOptions,
                     ) -> Status,
                 >(resolve("agpu_matrix_top_k").ok_or("agpu_matrix_top_k")?),
+                convolve: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const ConvolveOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_convolve").ok_or("agpu_matrix_convolve")?
+                ),
+                pool: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const PoolOptions,
+                    ) -> Status,
+                >(resolve("agpu_matrix_pool").ok_or("agpu_matrix_pool")?),
                 allocator_create: std::mem::transmute::<
                     *const c_void,
                     unsafe extern "C" fn(

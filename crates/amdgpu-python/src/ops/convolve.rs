@@ -1,0 +1,102 @@
+//! Convolution and its gradients, bound to `amdgpu_matrix::Matrix::convolve`.
+
+use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_matrix::{
+    ConvolveOptions, ConvolvePass, Described, ImageLayout, Matrix, Sliding, TensorView,
+};
+use amdgpu_telemetry::Boundary;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::{IntoPyResult, raise};
+use crate::ops::tensors;
+
+static CONVOLVE: Boundary = Boundary::new(Language::Python, Language::Rust, "convolve");
+
+/// One pass of a convolution: `"forward"` of x, weight and a bias or none, `"image_gradient"` of gradient and weight, `"weight_gradient"` of x
+/// and gradient; gradients have `shape`.
+#[pyfunction]
+#[pyo3(signature = (direction, inputs, out=None, *, stride, padding, dilation, groups, layout, shape=None, threads=None))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python function"
+)]
+pub fn convolve<'py>(
+    py: Python<'py>,
+    direction: &str,
+    inputs: &Bound<'py, PyTuple>,
+    out: Option<&Bound<'py, PyAny>>,
+    stride: (i64, i64),
+    padding: (i64, i64),
+    dilation: (i64, i64),
+    groups: i64,
+    layout: &str,
+    shape: Option<Vec<i64>>,
+    threads: Option<u32>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = CONVOLVE.enter();
+    let (known, names): (_, &[&str]) = match direction {
+        "forward" => (ConvolvePass::Forward, &["x", "weight", "bias"]),
+        "image_gradient" => (ConvolvePass::ImageGradient, &["gradient", "weight"]),
+        _ => (ConvolvePass::WeightGradient, &["x", "gradient"]),
+    };
+    let objects: Vec<_> = inputs.iter().collect();
+    let lent = objects
+        .iter()
+        .zip(names)
+        .map(|(object, name)| tensors::array("conv2d", name, object))
+        .collect::<PyResult<Vec<_>>>()?;
+    let views = lent
+        .iter()
+        .map(tensors::Lent::view)
+        .collect::<Result<Vec<_>, _>>()
+        .into_py_result(py)?;
+    let options = ConvolveOptions {
+        sliding: Sliding {
+            stride,
+            padding,
+            dilation,
+        },
+        groups,
+        layout: image_layout(py, "conv2d", layout)?,
+        thread_limit: threads,
+    };
+    let described = match shape {
+        None => forward_of(&views, &options).into_py_result(py)?,
+        // Checked by the core against the other two.
+        Some(shape) => Described {
+            shape,
+            dtype: views[0].dtype(),
+        },
+    };
+    let (made, target) = tensors::result("conv2d", &described, out, &objects)?;
+    let mut target = target.view_mut().into_py_result(py)?;
+    py.detach(|| Matrix::global()?.convolve(known, &views, &mut target, &options))
+        .into_py_result(py)?;
+    Ok(made)
+}
+
+fn forward_of(
+    views: &[TensorView<'_>],
+    options: &ConvolveOptions,
+) -> Result<Described, amdgpu_matrix::Error> {
+    let of = |view: &TensorView<'_>| (view.shape().to_vec(), view.dtype());
+    let (image, weight) = (of(&views[0]), of(&views[1]));
+    options.describe((&image.0, image.1), (&weight.0, weight.1))
+}
+
+pub fn image_layout(py: Python<'_>, operation: &str, layout: &str) -> PyResult<ImageLayout> {
+    match layout {
+        "NCHW" => Ok(ImageLayout::Nchw),
+        "NHWC" => Ok(ImageLayout::Nhwc),
+        _ => {
+            let message = format!("{operation}: layout is {layout:?}; known are NCHW and NHWC");
+            Err(raise(
+                py,
+                ErrorCode::InvalidArgument,
+                Language::Rust,
+                &message,
+            ))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Pooling and its gradients, bound to `amdgpu_matrix::Matrix::pool`.
+
+use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_matrix::{Described, Matrix, Pool, PoolOptions, Sliding};
+use amdgpu_telemetry::Boundary;
+use pyo3::prelude::*;
+
+use crate::errors::{IntoPyResult, raise};
+use crate::ops::convolve::image_layout;
+use crate::ops::tensors;
+
+static POOL: Boundary = Boundary::new(Language::Python, Language::Rust, "pool");
+
+/// `operation(x)`, or with `gradient` (of the result) its gradient by x, into `out` or a new array.
+#[pyfunction]
+#[pyo3(signature = (operation, x, gradient=None, out=None, *, window, stride, padding, dilation, layout, counts_padding=true, threads=None))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python function"
+)]
+pub fn pool<'py>(
+    py: Python<'py>,
+    operation: &str,
+    x: &Bound<'py, PyAny>,
+    gradient: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    window: (i64, i64),
+    stride: (i64, i64),
+    padding: (i64, i64),
+    dilation: (i64, i64),
+    layout: &str,
+    counts_padding: bool,
+    threads: Option<u32>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = POOL.enter();
+    let known = Pool::from_name(operation).ok_or_else(|| {
+        let message = format!("no pooling is called {operation:?}");
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+    })?;
+    let input = tensors::array(operation, "x", x)?;
+    let view = input.view().into_py_result(py)?;
+    let lent = gradient
+        .map(|object| tensors::array(operation, "gradient", object))
+        .transpose()?;
+    let gradient_view = lent
+        .as_ref()
+        .map(tensors::Lent::view)
+        .transpose()
+        .into_py_result(py)?;
+    let options = PoolOptions {
+        window,
+        sliding: Sliding {
+            stride,
+            padding,
+            dilation,
+        },
+        layout: image_layout(py, operation, layout)?,
+        counts_padding,
+        thread_limit: threads,
+    };
+    let mut described = known.describe(&view, &options).into_py_result(py)?;
+    if gradient_view.is_some() {
+        described = Described {
+            shape: view.shape().to_vec(),
+            dtype: view.dtype(),
+        };
+    }
+    let (made, target) = tensors::result(operation, &described, out, std::slice::from_ref(x))?;
+    let mut target = target.view_mut().into_py_result(py)?;
+    py.detach(|| {
+        Matrix::global()?.pool(known, &view, gradient_view.as_ref(), &mut target, &options)
+    })
+    .into_py_result(py)?;
+    Ok(made)
+}

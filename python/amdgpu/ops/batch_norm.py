@@ -1,0 +1,107 @@
+"""Batch normalisation (Ioffe & Szegedy 2015): every channel is normalised over all other axes.
+
+Statistics are those of `amdgpu.ops.mean` and `amdgpu.ops.var`; the result is (x - mean) * scale + bias with scale = weight /
+sqrt(variance + eps) computed in float64 and rounded once. float16 and bfloat16 images are computed in float32.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amdgpu import dispatch
+from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
+from amdgpu.ops.reduce import mean as mean_of
+from amdgpu.ops.reduce import var as variance_of
+
+__all__ = ["batch_norm", "batch_norm_training"]
+
+
+def batch_norm(
+    x: Any, mean: Any, variance: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, channel_axis: int = 1
+) -> Any:
+    """Normalises with given statistics, as at inference.
+
+    Args:
+        x: Values, floats.
+        mean: Mean of each channel.
+        variance: Variance of each channel.
+        weight: Factor of each channel; None for 1.
+        bias: Addend of each channel; None for 0.
+        eps: Added to the variance.
+        channel_axis: Axis of the channels: 1 for NCHW, -1 for NHWC.
+
+    Returns:
+        Normalised values of the shape and dtype of x.
+
+    Raises:
+        ShapeMismatchError: x has no such axis, or a parameter does not have one value for each channel.
+        UnsupportedDtypeError: x does not hold floats.
+        InvalidArgumentError: `eps` is negative or NaN.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.batch_norm([[1.0], [3.0]], [2.0], [4.0], eps=0.0).tolist()
+        [[-0.5], [0.5]]
+    """
+    import numpy as np
+
+    x = x if hasattr(x, "shape") and hasattr(x, "dtype") else np.asarray(x)
+    axis = _channel_axis(x, channel_axis)
+    if not eps >= 0:
+        raise InvalidArgumentError(f"batch_norm: eps is {eps}; it must not be negative")
+    name = np.dtype(x.dtype).name
+    if name not in ("float16", "bfloat16", "float32", "float64"):
+        raise UnsupportedDtypeError(f"batch_norm: x has dtype {name}; floats are normalised")
+    compute = np.float64 if name == "float64" else np.float32
+    given = {"mean": mean, "variance": variance, "weight": weight, "bias": bias}
+    channels = x.shape[axis]
+    wide: dict[str, Any] = {}
+    for parameter, value in given.items():
+        wide[parameter] = np.full(channels, parameter == "weight", float) if value is None else np.asarray(value, float)
+        if wide[parameter].shape != (channels,):
+            raise ShapeMismatchError(
+                f"batch_norm: {parameter} has shape {wide[parameter].shape}; x of shape {tuple(x.shape)} has {channels} channels"
+            )
+    with np.errstate(all="ignore"):
+        scale = wide["weight"] / np.sqrt(wide["variance"] + eps)
+    shape = [1] * len(x.shape)
+    shape[axis] = channels
+    parameters = (values.astype(compute).reshape(shape) for values in (wide["mean"], scale, wide["bias"]))
+    standardize, _ = dispatch.resolve("elementwise", "matrix", "cpu")
+    result = standardize("standardize", (x, *parameters))
+    return result if result.dtype == x.dtype else np.asarray(result).astype(x.dtype)
+
+
+def batch_norm_training(
+    x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, channel_axis: int = 1
+) -> tuple[Any, Any, Any]:
+    """Normalises with the statistics of x itself, as in training.
+
+    Args:
+        x: Values, floats.
+        weight: Factor of each channel; None for 1.
+        bias: Addend of each channel; None for 0.
+        eps: Added to the variance.
+        channel_axis: Axis of the channels: 1 for NCHW, -1 for NHWC.
+
+    Returns:
+        Normalised values, mean and variance of each channel. The variance is divided by the number of values, not by one less.
+
+    Raises:
+        ShapeMismatchError: See `batch_norm`, like the other errors.
+    """
+    import numpy as np
+
+    x = x if hasattr(x, "shape") and hasattr(x, "dtype") else np.asarray(x)
+    axis = _channel_axis(x, channel_axis)
+    others = tuple(other for other in range(len(x.shape)) if other != axis)
+    mean, variance = mean_of(x, others), variance_of(x, others)
+    return batch_norm(x, mean, variance, weight, bias, eps=eps, channel_axis=axis), mean, variance
+
+
+def _channel_axis(x: Any, channel_axis: int) -> int:
+    rank = len(x.shape)
+    axis = channel_axis + rank if channel_axis < 0 else channel_axis
+    if not 0 <= axis < rank:
+        raise ShapeMismatchError(f"batch_norm: channel_axis is {channel_axis}; x has shape {tuple(x.shape)}")
+    return axis

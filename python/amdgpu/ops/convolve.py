@@ -1,0 +1,143 @@
+"""Convolution of images, and its gradients.
+
+Images are (batch, channels, rows, columns), or (batch, rows, columns, channels) with `layout="NHWC"`, of any strides; weights are
+(outputs, channels / groups, rows, columns) in both. `stride`, `padding` and `dilation` are integers or pairs (rows, columns). As in
+PyTorch the window is not mirrored, and padding stands on all sides. x and weight have the same dtype: float32, float64, float16 or
+bfloat16, the latter two computed in float32 and rounded once. Results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amdgpu import dispatch
+from amdgpu.ops.pairs import pair
+
+__all__ = ["conv2d", "conv2d_input_gradient", "conv2d_weight_gradient"]
+
+
+def conv2d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    layout: str = "NCHW",
+    out: Any = None,
+) -> Any:
+    """Convolves images with weights.
+
+    Args:
+        x: Images.
+        weight: Windows of shape (outputs, channels / groups, rows, columns).
+        bias: An addend for each output, of the dtype of x.
+        stride: Steps of the window.
+        padding: Zeros around the images.
+        dilation: Steps within the window.
+        groups: Channels and outputs are cut into so many groups, each convolved alone.
+        layout: "NCHW" or "NHWC".
+        out: Receives the result; must not overlap the inputs.
+
+    Returns:
+        Images of `outputs` channels.
+
+    Raises:
+        ShapeMismatchError: Channels, groups and weight do not fit, or the window is larger than the padded image.
+        UnsupportedDtypeError: Integers, or dtypes that differ.
+        InvalidArgumentError: A stride, padding, dilation or number of groups that makes no sense; an unknown layout.
+
+    Example:
+        >>> import amdgpu, numpy
+        >>> amdgpu.ops.conv2d(numpy.ones((1, 1, 3, 3)), numpy.ones((1, 1, 2, 2))).tolist()
+        [[[[4.0, 4.0], [4.0, 4.0]]]]
+    """
+    inputs = (x, weight) if bias is None else (x, weight, bias)
+    options = _options(stride, padding, dilation)
+    return _resolve()("forward", inputs, out, **options, groups=groups, layout=layout)
+
+
+def conv2d_input_gradient(
+    gradient: Any,
+    weight: Any,
+    input_shape: Sequence[int],
+    *,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    layout: str = "NCHW",
+    out: Any = None,
+) -> Any:
+    """The gradient of `conv2d` by its images.
+
+    Args:
+        gradient: Gradient by the result.
+        weight: As in `conv2d`.
+        input_shape: Shape of the images, which the gradient has, too.
+        stride: As in `conv2d`, like the next four.
+        padding: See there.
+        dilation: See there.
+        groups: See there.
+        layout: See there.
+        out: Receives the result.
+
+    Returns:
+        The gradient by the images.
+
+    Raises:
+        ShapeMismatchError: The three shapes do not belong to one convolution.
+    """
+    options = _options(stride, padding, dilation)
+    return _resolve()(
+        "image_gradient", (gradient, weight), out, **options, groups=groups, layout=layout, shape=tuple(input_shape)
+    )
+
+
+def conv2d_weight_gradient(
+    x: Any,
+    gradient: Any,
+    weight_shape: Sequence[int],
+    *,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    layout: str = "NCHW",
+    out: Any = None,
+) -> Any:
+    """The gradient of `conv2d` by its weights. That by the bias is the sum of `gradient` over batch, rows and columns.
+
+    Args:
+        x: Images.
+        gradient: Gradient by the result.
+        weight_shape: Shape of the weights, which the gradient has, too.
+        stride: As in `conv2d`, like the next four.
+        padding: See there.
+        dilation: See there.
+        groups: See there.
+        layout: See there.
+        out: Receives the result.
+
+    Returns:
+        The gradient by the weights.
+
+    Raises:
+        ShapeMismatchError: The three shapes do not belong to one convolution.
+    """
+    options = _options(stride, padding, dilation)
+    return _resolve()(
+        "weight_gradient", (x, gradient), out, **options, groups=groups, layout=layout, shape=tuple(weight_shape)
+    )
+
+
+def _options(stride: Any, padding: Any, dilation: Any) -> dict[str, tuple[int, int]]:
+    given = {"stride": stride, "padding": padding, "dilation": dilation}
+    return {name: pair("conv2d", name, value) for name, value in given.items()}
+
+
+def _resolve() -> Any:
+    return dispatch.resolve("convolve", "matrix", "cpu")[0]

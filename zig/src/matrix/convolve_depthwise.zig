@@ -1,0 +1,102 @@
+//! Convolution where each group reads one channel: too little depth for a product of matrices, so rows of results are summed tap by tap.
+
+const std = @import("std");
+const abi = @import("../abi.zig");
+const generic = @import("generic");
+const convolve = @import("convolve.zig");
+const parallel = @import("parallel.zig");
+const strided = @import("strided.zig");
+const windows_of = @import("windows.zig");
+
+/// Results that are summed together.
+const tile_len = 256;
+
+pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const convolve.Problem, executor: ?*const abi.Executor) convolve.Error!void {
+    const job: Planes(T) = .{ .table = table, .problem = problem };
+    try parallel.run(executor, problem.result.shape[0] * problem.result.shape[1], Planes(T), &job);
+}
+
+/// Each item is one channel of one image of the result.
+fn Planes(comptime T: type) type {
+    return struct {
+        table: *const generic.tensor_table.Table(T),
+        problem: *const convolve.Problem,
+
+        const Self = @This();
+
+        pub fn run(job: *const Self, begin: usize, end: usize) void {
+            const it = job.problem;
+            const outputs = it.result.shape[1];
+            for (begin..end) |item| {
+                for (0..it.result.shape[2]) |row| {
+                    var column: usize = 0;
+                    while (column < it.result.shape[3]) : (column += tile_len) {
+                        job.tile(item / outputs, item % outputs, row, column, @min(tile_len, it.result.shape[3] - column));
+                    }
+                }
+            }
+        }
+
+        fn valueAt(job: *const Self, view: *const strided.View, elements: isize) T {
+            var value: [1]T = undefined;
+            job.table.load(&.{ .storage = view.storage, .address = strided.addressAt(view, elements), .step = 1, .len = 1, .target = &value });
+            return value[0];
+        }
+
+        fn tile(job: *const Self, batch: usize, output: usize, row: usize, column: usize, len: usize) void {
+            const it = job.problem;
+            const columns = &it.windows.columns;
+            var sums: [tile_len]T align(64) = undefined;
+            var taps: [tile_len]T align(64) = undefined;
+            const start: T = if (it.bias) |*bias| job.valueAt(bias, @as(isize, @intCast(output)) * bias.strides[0]) else 0;
+            @memset(sums[0..len], start);
+            for (0..it.windows.rows.window) |i| {
+                const image_row = it.windows.rows.place(row, i) orelse continue;
+                for (0..columns.window) |j| {
+                    const inside = columns.inside(j, column, column + len);
+                    if (inside.first == inside.last) continue;
+                    const count = inside.last - inside.first;
+                    const channel = output / it.groupOutputs();
+                    const from = windows_of.offset(&it.image, batch, channel, image_row, columns.place(inside.first, j).?);
+                    const address = strided.addressAt(&it.image, from);
+                    const step = it.image.strides[3] * @as(isize, @intCast(columns.stride));
+                    var source: [*]const T = &taps;
+                    if (step == 1 and it.image.storage.is(T)) {
+                        source = @ptrFromInt(address);
+                    } else {
+                        job.table.load(&.{ .storage = it.image.storage, .address = address, .step = step, .len = count, .target = &taps });
+                    }
+                    const weight = job.valueAt(&it.weight, windows_of.offset(&it.weight, output, 0, i, j));
+                    job.addScaled(sums[inside.first - column ..].ptr, source, weight, count);
+                }
+            }
+            job.table.store(&.{
+                .storage = it.result.storage,
+                .address = strided.addressAt(&it.result, windows_of.offset(&it.result, batch, output, row, column)),
+                .step = it.result.strides[3],
+                .len = len,
+                .source = &sums,
+            });
+        }
+
+        /// sums += source * weight, with two roundings: (source - 0) * weight + sums.
+        fn addScaled(job: *const Self, sums: [*]T, source: [*]const T, weight: T, len: usize) void {
+            const all = std.math.maxInt(usize);
+            // One value in every lane: 16 lanes are the widest vector of the narrowest type.
+            const zeros: [16]T align(64) = @splat(0);
+            const weights: [16]T align(64) = @splat(weight);
+            job.table.elementwise(&.{
+                .operation = .standardize,
+                .inputs = .{
+                    .{ .ptr = source, .mask = all },
+                    .{ .ptr = &zeros, .mask = 0 },
+                    .{ .ptr = &weights, .mask = 0 },
+                    .{ .ptr = sums, .mask = all },
+                },
+                .out = @ptrCast(sums),
+                .len = len,
+                .alpha = 0,
+            });
+        }
+    };
+}
