@@ -80,10 +80,61 @@ def test_every_target_gets_the_accesses_that_are_written(target: str) -> None:
         ("int* q = p; q[0] = 1;", "'volatile int*' does not convert to 'int*'"),
         ("take(p[0]);", "take"),
         ("int& r = p[0]; r = 1;", "this is volatile, and the reference is not"),
-        ("typedef volatile int flag_t; flag_t f = 1; p[0] = f;", "a name for a volatile type is not supported"),
+        (
+            "struct S { typedef volatile int flag; }; S::flag f = 1; p[0] = f;",
+            "a name for a volatile type inside of a struct is not supported",
+        ),
+        ("struct S { int x; __device__ int get() { return x; } }; volatile S s; p[0] = s.get();", "S::get"),
     ],
 )
 def test_volatile_is_not_lost_in_silence(body: str, message: str) -> None:
     source = f"__device__ void take(int& r) {{ r = 1; }}\n__global__ void k(volatile int* p) {{ {body} }}"
     with pytest.raises(CompileFailed, match=re.escape(message)):
         emit(source)
+
+
+NAMED = """
+typedef volatile int flag_t;
+using counter_t = volatile unsigned int;
+struct Cell { int x; __device__ int get() volatile { return x; } __device__ int both() const volatile { return x; } };
+__device__ void set(flag_t* flag, int value) { *flag = value; }
+__global__ void k(int* p) {
+    flag_t* flags = (flag_t*)p;
+    flag_t one = 5;
+    set(flags, one);
+    flags[1] = flags[0] + 1;
+    volatile Cell cell;
+    cell.x = 7;
+    flags[2] = cell.get() + cell.both();
+    { typedef int flag_t; flag_t plain = 1; p[3] = plain; }
+    flag_t two = 2;
+    p[4] = two;
+}"""
+
+
+def test_names_for_volatile_types_and_volatile_member_functions() -> None:
+    p = np.zeros(5, np.int32)
+    Kernels(NAMED)("k", (1,), (1,), p)
+    assert p.tolist() == [5, 6, 14, 1, 2]
+    text = emit(NAMED, "--target", "gfx1100", "--level", "none")["llvm_ir"]
+    assert len(re.findall(r"load volatile i32", text)) == 5
+    assert len(re.findall(r"store volatile i32", text)) == 4
+
+
+ATOMICS = """
+__global__ void k(volatile int* p, volatile float* f) {
+    atomicAdd(p, 2);
+    atomicCAS(p, 2, 9);
+    __hip_atomic_fetch_add(p, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    __atomic_store_n(&p[1], __atomic_load_n(p, __ATOMIC_ACQUIRE) + 5, __ATOMIC_RELEASE);
+    p[2] = __hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    atomicMax(f, 2.5f);
+    atomicAdd(&f[1], 1.5f);
+}"""
+
+
+def test_atomics_take_pointers_to_volatile_memory() -> None:
+    p, f = np.zeros(3, np.int32), np.zeros(2, np.float32)
+    Kernels(ATOMICS)("k", (1,), (1,), p, f)
+    assert p.tolist() == [10, 15, 10]
+    assert f.tolist() == [2.5, 1.5]

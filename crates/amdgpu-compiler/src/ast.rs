@@ -440,6 +440,8 @@ pub struct Function {
     /// `None` for a declaration.
     pub body: Option<Vec<Stmt>>,
     pub is_never_inlined: bool,
+    /// A member function for volatile objects.
+    pub is_volatile: bool,
     pub is_constexpr: bool,
     /// Of constructors and conversions: only where it is written.
     pub is_explicit: bool,

@@ -223,7 +223,7 @@ fn pipeline(
     }
     let end = preprocessor.run(&options.name, &text);
     for expression in &options.name_expressions {
-        let request: Arc<str> = format!("\n__agpu_instantiate {expression};").into();
+        let request: Arc<str> = format!("__agpu_instantiate\n{expression};").into();
         preprocessor.run("the name of the kernel", &request);
     }
     let (tokens, pragmas, _) = preprocessor.finish();

@@ -68,6 +68,8 @@ enum NameChange {
     TypeHidden,
     TemplateAdded,
     TemplateHidden,
+    VolatileAdded,
+    VolatileHidden,
 }
 
 /// The parser of one token list.
@@ -83,6 +85,8 @@ pub struct Parser<'a> {
     type_names: WordSet<Symbol>,
     /// Those of the library that the source has not made its own.
     library_types: WordSet<Symbol>,
+    /// Those of them that are names for volatile types.
+    volatile_types: WordSet<Symbol>,
     /// For leaving a scope.
     type_changes: Vec<(Symbol, NameChange)>,
     /// Names of templates, which a `<` makes into instances.
@@ -146,6 +150,7 @@ impl<'a> Parser<'a> {
             diagnostics,
             library_types: names.types.clone(),
             type_names: names.types,
+            volatile_types: WordSet::default(),
             type_changes: Vec::new(),
             template_names: names.templates,
             namespaces: WordSet::from_iter([words::STD]),
@@ -374,6 +379,18 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// From here on the name stands for this type.
+    fn add_alias(&mut self, name: Symbol, ty: &crate::ast::TypeExpr) {
+        self.add_type_name(name);
+        if ty.has_volatile() {
+            if self.volatile_types.insert(name) {
+                self.type_changes.push((name, NameChange::VolatileAdded));
+            }
+        } else if self.volatile_types.remove(&name) {
+            self.type_changes.push((name, NameChange::VolatileHidden));
+        }
+    }
+
     /// A function of the source may have the name of a type of the library, and means more.
     fn name_function(&mut self, name: Symbol) {
         if self.library_types.remove(&name) {
@@ -396,6 +413,8 @@ impl<'a> Parser<'a> {
                 Some((name, NameChange::TypeHidden)) => self.type_names.insert(name),
                 Some((name, NameChange::TemplateAdded)) => self.template_names.remove(&name),
                 Some((name, NameChange::TemplateHidden)) => self.template_names.insert(name),
+                Some((name, NameChange::VolatileAdded)) => self.volatile_types.remove(&name),
+                Some((name, NameChange::VolatileHidden)) => self.volatile_types.insert(name),
                 None => false,
             };
         }

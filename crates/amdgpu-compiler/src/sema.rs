@@ -200,6 +200,8 @@ pub struct Sema<'a> {
     instances: instances::Instances,
     members: members::Members<'a>,
     copies: copies::Copies,
+    /// `extern` ones, which may be defined later.
+    declared_variables: Vec<(NamespaceId, &'a ast::Variable)>,
     started: WordSet<FunctionId>,
     origin: Option<Rc<Origin>>,
     /// Where the stack of this thread was when checking began.
@@ -247,6 +249,7 @@ impl<'a> Sema<'a> {
             instances: instances::Instances::default(),
             members: members::Members::default(),
             copies: copies::Copies::default(),
+            declared_variables: Vec::new(),
             started: WordSet::default(),
             origin: None,
             stack_start: instances::stack_position(),
@@ -260,6 +263,7 @@ impl<'a> Sema<'a> {
         for item in &program.items {
             sema.item(item);
         }
+        sema.check_declared_variables();
         for index in 0..sema.signatures.len() {
             let signature = &sema.signatures[index];
             if !signature.is_library && !signature.is_lazy && signature.definition.is_some() {

@@ -102,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
     start_ns = time.perf_counter_ns()
     outputs: list[Output] = []
     errors: list[dict[str, str]] = []
+    told: set[str] = set()
     with _progress(len(jobs), is_quiet=options.json) as show, ThreadPoolExecutor(_workers(len(jobs))) as pool:
         running: dict[Future[Output], Job] = {pool.submit(_compile, job, folder, options, defines): job for job in jobs}
         try:
@@ -114,7 +115,10 @@ def run(options: argparse.Namespace) -> int:
                     show(None, f"amdgpu: {job.file} for {job.target}: {_message(error)}")
                 else:
                     outputs.append(done)
-                    show(done, "")
+                    # One note for a file, not one for each of its targets.
+                    notes = [] if options.json else [note for note in done.notes if note not in told]
+                    told.update(notes)
+                    show(done, "\n".join(f"amdgpu: {note}" for note in notes))
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -219,7 +223,7 @@ def _message(error: Exception) -> str:
 
 @contextmanager
 def _progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[Output | None, str], None]]:
-    """A way to show each result: results to standard output, errors to standard error, and a bar if that is a terminal."""
+    """A way to show each result: results to standard output, errors and notes to standard error, and a bar if that is a terminal."""
     from rich.console import Console
 
     errors = Console(stderr=True, highlight=False)
@@ -234,20 +238,22 @@ def _progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[Output | None
         task = bar.add_task("compiling", total=total)
 
         def advance(done: Output | None, message: str) -> None:
-            if done is None or (sys.stdout.isatty() and not is_quiet):
-                bar.console.print(message if done is None else _line(done), markup=False, soft_wrap=True)
-            else:
-                _show(done, message, is_quiet=is_quiet)
+            if done is not None and sys.stdout.isatty() and not is_quiet:
+                bar.console.print(_line(done), markup=False, soft_wrap=True)
+            elif done is not None:
+                _show(done, "", is_quiet=is_quiet)
+            if message:
+                bar.console.print(message, markup=False, soft_wrap=True)
             bar.advance(task)
 
         yield advance
 
 
 def _show(done: Output | None, message: str, *, is_quiet: bool) -> None:
-    if done is None:
-        print(message, file=sys.stderr, flush=True)
-    elif not is_quiet:
+    if done is not None and not is_quiet:
         print(_line(done), flush=True)
+    if message:
+        print(message, file=sys.stderr, flush=True)
 
 
 def _line(done: Output) -> str:

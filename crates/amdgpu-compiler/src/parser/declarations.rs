@@ -80,7 +80,7 @@ impl Parser<'_> {
             if self.at(TokenKind::LeftParen) {
                 return self.refuse(declared.span, "a function type", None);
             }
-            self.add_type_name(name);
+            self.add_alias(name, &declared.ty);
             items.push(Item::Alias {
                 name,
                 ty: declared.ty,
@@ -103,7 +103,7 @@ impl Parser<'_> {
         self.expect(TokenKind::Equal, "after the new name")?;
         let ty = self.type_name()?;
         self.expect(TokenKind::Semicolon, "after the alias")?;
-        self.add_type_name(name.symbol);
+        self.add_alias(name.symbol, &ty);
         Ok(Item::Alias {
             name: name.symbol,
             ty,
@@ -352,6 +352,7 @@ impl Parser<'_> {
     ) -> Parse<Function> {
         let parameters = self.parameters(None)?;
         let mut role = Role::Free;
+        let mut is_volatile = false;
         while matches!(
             self.peek().symbol,
             words::NOEXCEPT | words::ATTRIBUTE | words::CONST | words::VOLATILE
@@ -361,6 +362,7 @@ impl Parser<'_> {
                 words::ATTRIBUTE => self.skip_parens()?,
                 words::NOEXCEPT if self.at(TokenKind::LeftParen) => self.skip_parens()?,
                 words::CONST => role = Role::ConstMethod,
+                words::VOLATILE => is_volatile = true,
                 _ => {}
             }
         }
@@ -397,6 +399,7 @@ impl Parser<'_> {
             parameters,
             body,
             is_never_inlined: specifiers.is_never_inlined,
+            is_volatile,
             is_constexpr: specifiers.is_constexpr,
             is_explicit: specifiers.is_explicit,
             is_conversion: false,

@@ -528,6 +528,10 @@ impl Parser<'_> {
             words::TYPENAME | words::DECLTYPE => return self.construct(span),
             _ if self.namespace_prefix(0) > 0 => {
                 let path = self.qualifier();
+                if path == [words::STD] && self.at_foreign_template() {
+                    let feature = format!("'std::{}'", self.text(self.peek().symbol));
+                    return self.refuse(span, &feature, None);
+                }
                 let mut value = self.name()?;
                 self.qualify(&mut value, &path, false);
                 return Ok(value);
@@ -611,6 +615,19 @@ impl Parser<'_> {
         self.make(ExprKind::Name(token.symbol), span, 1)
     }
 
+    /// Whether a type of the standard library that is unknown here declares something: `vector<int> v`.
+    fn at_foreign_template(&self) -> bool {
+        if self.at_template_name(0) || self.peek_at(1).kind != TokenKind::Less {
+            return false;
+        }
+        self.after_angles(1).is_some_and(|after| {
+            matches!(
+                self.peek_at(after).kind,
+                TokenKind::Identifier | TokenKind::ColonColon
+            )
+        })
+    }
+
     /// The trait `is_same` behind `is_same_v`.
     fn value_of_trait(&mut self, name: crate::interner::Symbol) -> Option<crate::interner::Symbol> {
         let text = self.text(name).strip_suffix("_v")?.to_owned();
@@ -675,7 +692,10 @@ impl Parser<'_> {
             self.expect(TokenKind::RightParen, "after the name")?;
             return self.make(ExprKind::SizeofPack(name.symbol), name.site, 1);
         }
-        if self.at(TokenKind::LeftParen) && (self.is_cast() || self.is_type_in_parens()) {
+        if self.at(TokenKind::LeftParen)
+            && (self.is_cast() || self.is_type_in_parens())
+            && !self.is_member_in_parens()
+        {
             self.bump();
             let ty = self.type_name()?;
             self.expect(TokenKind::RightParen, "after the type")?;
@@ -686,6 +706,17 @@ impl Parser<'_> {
             let height = value.height + 1;
             parser.make(ExprKind::SizeofValue(Box::new(value)), span, height)
         })
+    }
+
+    /// At `(Outer<int>::name)`, where only the checker knows whether that is a type.
+    fn is_member_in_parens(&self) -> bool {
+        let after = if self.at_template_name(1) {
+            self.after_angles(2).unwrap_or(2)
+        } else {
+            2 + self.namespace_prefix(1)
+        };
+        self.peek_at(after).kind == TokenKind::ColonColon
+            && self.peek_at(after + 2).kind == TokenKind::RightParen
     }
 
     fn is_type_in_parens(&self) -> bool {

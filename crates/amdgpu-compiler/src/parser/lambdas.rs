@@ -111,6 +111,7 @@ impl Parser<'_> {
             parameters,
             body: Some(body),
             is_never_inlined: false,
+            is_volatile: false,
             is_constexpr: true,
             is_explicit: false,
             is_conversion: false,

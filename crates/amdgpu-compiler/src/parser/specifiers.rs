@@ -201,6 +201,8 @@ impl Parser<'_> {
                         }
                         break;
                     }
+                    let is_plain = self.peek_at(1).kind != TokenKind::ColonColon;
+                    is_volatile |= is_plain && self.volatile_types.contains(&symbol);
                     let mut ty = self.named_type(has_typename)?;
                     self.qualify_type(&mut ty.kind, &std::mem::take(&mut qualifier), is_absolute);
                     named = Some(ty.kind);

@@ -391,7 +391,7 @@ impl Parser<'_> {
                 let Some(name) = declared.name else {
                     return self.fail(declared.span, "a typedef needs a name", None);
                 };
-                self.add_type_name(name);
+                self.add_alias(name, &declared.ty);
                 statements.push(Stmt {
                     kind: StmtKind::Item(Box::new(Item::Alias {
                         name,

@@ -479,7 +479,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// What `name_expressions` of the options become: `__agpu_instantiate "text" name<arguments>;`.
+    /// What `name_expressions` of the options become: `__agpu_instantiate name<arguments>;`.
     pub(super) fn requested_instance(&mut self, items: &mut Vec<Item>) -> Parse<()> {
         self.bump();
         let start = self.peek().span;
@@ -497,8 +497,8 @@ impl Parser<'_> {
             let shown = self.shown(&name);
             return self.fail(
                 name.site,
-                format!("{shown} is not a template of this source"),
-                Some("ask for it by its plain name, or check the spelling"),
+                format!("there is no template {shown} in this source"),
+                Some("arguments in <> ask for an instance of a template; other kernels are there without being asked for"),
             );
         }
         let mut inner = Vec::new();

@@ -87,6 +87,14 @@ const UNSUPPORTED: &[&str] = &[
     "puts",
 ];
 
+/// Whether a name is that of a function of the runtime libraries, `cudaDeviceSynchronize` for example.
+pub(super) fn is_of_runtime(name: &str) -> bool {
+    ["hip", "cuda", "cu"].iter().any(|prefix| {
+        let rest = name.strip_prefix(prefix);
+        rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
+    })
+}
+
 /// Whether HIP has this function and we do not.
 pub(super) fn is_unsupported(name: &str) -> bool {
     UNSUPPORTED.contains(&name)

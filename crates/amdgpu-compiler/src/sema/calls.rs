@@ -95,6 +95,7 @@ impl<'a> Sema<'a> {
             let types: Vec<_> = checked.iter().map(type_of).collect();
             self.more_functions(name, set, &types)
         };
+        let checked = self.atomic_arguments(&sets, text, checked);
         if !sets.is_empty() {
             return self.resolve_call(name, &sets, written.as_deref(), checked, span);
         }
@@ -121,6 +122,11 @@ impl<'a> Sema<'a> {
         }
         if builtins::is_unsupported(text) {
             self.refuse(span, &format!("'{text}'"));
+        } else if builtins::is_of_runtime(text) && !self.is_of_host(name) {
+            self.refuse(
+                span,
+                &format!("'{text}', a function of the host's runtime,"),
+            );
         } else if self.is_of_host(name) {
             self.error_hint(
                 span,

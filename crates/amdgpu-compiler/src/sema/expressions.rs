@@ -191,6 +191,9 @@ impl<'a> Sema<'a> {
                 value(ExprKind::Integer(i64::from(is_same)), TypeTable::BOOL)
             }
             A::SizeofValue(inner) => {
+                if let Some(ty) = self.type_of_member(inner) {
+                    return self.size_of(ty, span);
+                }
                 let (ty, _) = self.type_of_expr(inner);
                 self.size_of(ty, span)
             }

@@ -69,7 +69,7 @@ impl<'a> Sema<'a> {
                 is_reference: true,
                 is_const: function.role == ast::Role::ConstMethod,
                 is_forwarding: false,
-                is_volatile: false,
+                is_volatile: function.is_volatile,
             };
             parameters.insert(0, this);
         }
@@ -498,7 +498,11 @@ impl<'a> Sema<'a> {
                 local,
                 is_restrict: false,
             });
-            let pointer = self.types.pointer(owner, is_const);
+            let is_volatile = signature
+                .parameters
+                .first()
+                .is_some_and(|this| this.is_volatile);
+            let pointer = self.types.qualified_pointer(owner, is_const, is_volatile);
             PlaceKind::Dereference(Expr {
                 kind: ExprKind::Load(Box::new(Place {
                     kind: PlaceKind::Local(local),

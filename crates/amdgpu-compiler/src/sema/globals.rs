@@ -33,11 +33,22 @@ impl<'a> Sema<'a> {
                 return;
             }
         };
-        if variable.is_extern {
-            self.refuse(variable.span, "a variable of another file (extern)");
+        if variable.is_extern && variable.start.is_none() {
+            let space = self.scopes.namespace();
+            self.declared_variables.push((space, variable));
             return;
         }
         self.module_variable(variable, kind, kind != GlobalKind::Table);
+    }
+
+    /// Refuses variables that were declared `extern` and that the source never defines.
+    pub(super) fn check_declared_variables(&mut self) {
+        for (space, variable) in std::mem::take(&mut self.declared_variables) {
+            let entity = self.scopes.member(space, variable.name);
+            if !matches!(entity, Some(Entity::Global(..) | Entity::Constant(..))) {
+                self.refuse(variable.span, "a variable of another file (extern)");
+            }
+        }
     }
 
     /// A static variable of a function: one for all its calls.

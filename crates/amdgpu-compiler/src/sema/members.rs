@@ -76,6 +76,9 @@ impl<'a> Sema<'a> {
         self.scopes.enter();
         for item in &structure.members {
             match item {
+                Item::Alias { ty, .. } if ty.has_volatile() => {
+                    self.refuse(ty.span, "a name for a volatile type inside of a struct");
+                }
                 Item::Alias { .. } | Item::Enum(_) | Item::Struct(_) => self.type_item(item),
                 Item::Variable(variable) if variable.ty.is_const || variable.is_constexpr => {
                     self.global_variable(variable);

@@ -52,6 +52,9 @@ impl<'a> Sema<'a> {
                 self.add_function_template(entry);
             }
             ast::Item::Struct(structure) => self.declare_type_template(template, structure.name),
+            ast::Item::Alias { ty, .. } if ty.has_volatile() => {
+                self.refuse(ty.span, "a template of names for volatile types");
+            }
             ast::Item::Alias { name, .. } => self.declare_type_template(template, *name),
             _ => {}
         }
@@ -183,6 +186,9 @@ impl<'a> Sema<'a> {
                         Entity::ConstType(ty) => return Argument::Type(ty, true),
                         _ => {}
                     }
+                }
+                if let Some(ty) = self.type_of_member(expr) {
+                    return Argument::Type(ty, false);
                 }
                 let checked = self.value(expr);
                 let ty = checked.ty;

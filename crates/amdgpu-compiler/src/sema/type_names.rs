@@ -17,9 +17,6 @@ impl<'a> Sema<'a> {
             ast::Item::Enum(enumeration) => self.enumeration(enumeration),
             ast::Item::Alias { name, ty } => {
                 let id = self.resolve(ty);
-                if ty.has_volatile() {
-                    self.refuse(ty.span, "a name for a volatile type");
-                }
                 let entity = if self.is_const(ty) {
                     Entity::ConstType(id)
                 } else {
@@ -127,6 +124,22 @@ impl<'a> Sema<'a> {
                 self.refuse(ty.span, "a reference here");
                 TypeTable::ERROR
             }
+        }
+    }
+
+    /// The type that `Outer::name` stands for, where it is one.
+    pub(super) fn type_of_member(&mut self, expr: &'a ast::Expr) -> Option<TypeId> {
+        let (owner, name) = match &expr.kind {
+            ast::ExprKind::TypeMember(owner, name) => (self.resolve(owner), *name),
+            ast::ExprKind::Scoped(scope, name) => match self.scopes.find(*scope) {
+                Some(Entity::Type(owner)) => (*owner, *name),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        match self.static_member(owner, name) {
+            Some(Entity::Type(ty) | Entity::ConstType(ty)) => Some(ty),
+            _ => None,
         }
     }
 
