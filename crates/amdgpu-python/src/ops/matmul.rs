@@ -14,6 +14,8 @@ use crate::errors::{IntoPyResult, raise};
 use crate::math::activation_of;
 use crate::operand::{Operand, to_numpy_dtype};
 
+mod direct;
+
 static MATMUL: Boundary = Boundary::new(Language::Python, Language::Rust, "matmul");
 const HOST: DeviceRef = DeviceRef {
     device_type: DEVICE_CPU,
@@ -94,6 +96,23 @@ pub fn matmul<'py>(
     activation: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = MATMUL.enter();
+    if bias.is_none()
+        && residual.is_none()
+        && activation.is_none()
+        && (beta == 0.0 || out.is_some())
+        && let Some(dtype) = plain_dtype(precision)
+    {
+        let options = MatmulOptions {
+            alpha,
+            beta,
+            precision: Precision::Operands,
+            thread_limit: threads,
+        };
+        let transposes = [transpose_a, transpose_b];
+        if let Some(result) = direct::multiply([a, b], out, dtype, transposes, &options)? {
+            return Ok(result);
+        }
+    }
     let (lent_a, lent_b) = (Operand::borrow_host(a)?, Operand::borrow_host(b)?);
     let dtype_of = |lent: &Option<Operand<'_>>| lent.as_ref().map(|operand| operand.dtype);
     let kinds = Kinds::choose(precision, dtype_of(&lent_a), dtype_of(&lent_b));
@@ -154,6 +173,15 @@ pub fn matmul<'py>(
     })
     .into_py_result(py)?;
     Ok(result)
+}
+
+/// The dtype of operands that are computed in as they are.
+fn plain_dtype(precision: &str) -> Option<Dtype> {
+    match precision {
+        "fp32" | "tf32" => Some(Dtype::F32),
+        "fp64" => Some(Dtype::F64),
+        _ => None,
+    }
 }
 
 /// How the axes of the operands become those of the result, by the rules of `numpy.matmul`.
