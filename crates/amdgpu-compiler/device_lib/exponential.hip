@@ -17,11 +17,13 @@ __device__ float expf(float x) {
     p = __builtin_fma(p, r, 0x1.555916p-5f);
     p = __builtin_fma(p, r, 0x1.55548ap-3f);
     p = __builtin_fma(p, r, 0x1.fffffcp-2f);
-    float y = 1.0f + __builtin_fma(r * r, p, r);
-    // 2^n in two factors, so that denormal results come out of one rounding.
-    int k = __builtin_bits_int(shifted) - 0x4b400000;
-    int half = k >> 1;
-    return y * __builtin_bits_float((half + 127) << 23) * __builtin_bits_float((k - half + 127) << 23);
+    float tail = __builtin_fma(r * r, p, r);
+    // 2^n in two factors, so that denormal results come out of one rounding. The first one scales 1 + tail before that is rounded,
+    // which is the same. The upper bits of 1.5 * 2^23, halved or not, are shifted away.
+    int bits = __builtin_bits_int(shifted);
+    int half = bits >> 1;
+    float first = __builtin_bits_float((half << 23) + 0x3f800000);
+    return __builtin_fma(tail, first, first) * __builtin_bits_float(((bits - half) << 23) + 0x3f800000);
 }
 __device__ float __expf(float x) { return expf(x); }
 

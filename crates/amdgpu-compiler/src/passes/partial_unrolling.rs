@@ -1,7 +1,7 @@
 //! Partial unrolling: a loop that counts becomes two, one of several turns at a time while so many are left, and the loop as it was
 //! for the rest.
 //!
-//! Whether enough turns are left is decided in 64 bits, where nothing wraps. So in the first loop no index of 32 bits wraps either:
+//! Whether enough turns are left follows from a bound found in 64 bits, where nothing wraps. So in the first loop no index of 32 bits wraps either:
 //! addresses of later turns are that of the first one plus a constant, their loads are on their way together, and every turn computes
 //! what it did. LLVM cannot know this of a counter that may wrap, as all ours may.
 //!
@@ -326,13 +326,17 @@ fn unroll(function: &mut Function, cfg: &Cfg, item: &Loop, counter: &Counter, ti
     }
     let mut guard = Guard {
         function: &mut *function,
-        instructions: leading.clone(),
+        before: Vec::new(),
+        inside: leading.clone(),
         line: header_line,
     };
     let position = phis.iter().position(|phi| *phi == counter.phi);
     let first = leading[position.unwrap_or(0)];
-    let (wide, condition, step) = guard.condition(counter, first, times);
-    let instructions = guard.instructions;
+    let (condition, wide, step) = guard.condition(counter, first, times);
+    let (before, instructions) = (guard.before, guard.inside);
+    function.blocks[preheader.0 as usize]
+        .instructions
+        .extend(before);
     let before_turns = function.blocks.len() as u32;
     let block = &mut function.blocks[start.0 as usize];
     block.instructions = instructions;
@@ -375,59 +379,91 @@ fn unroll(function: &mut Function, cfg: &Cfg, item: &Loop, counter: &Counter, ti
 /// Writes the test whether enough turns are left.
 struct Guard<'f> {
     function: &'f mut Function,
-    instructions: Vec<Value>,
+    /// What stays in the loop, for the block before it.
+    before: Vec<Value>,
+    /// What stands at the start of the loop.
+    inside: Vec<Value>,
     line: u32,
 }
 
 impl Guard<'_> {
-    fn add(&mut self, op: Op, ty: Type) -> Value {
+    fn before(&mut self, op: Op, ty: Type) -> Value {
         let value = self.function.add_value(op, ty, self.line);
         if !self.function.op(value).is_floating() {
-            self.instructions.push(value);
+            self.before.push(value);
         }
         value
     }
 
-    fn widened(&mut self, value: Value, kind: CastKind) -> Value {
-        self.add(Op::Cast(kind, value), Type::I64)
+    fn inside(&mut self, op: Op, ty: Type) -> Value {
+        let value = self.function.add_value(op, ty, self.line);
+        self.inside.push(value);
+        value
     }
 
-    /// The counter in 64 bits, the condition, and the step in 64 bits.
+    /// The condition, the counter in 64 bits, and the step in 64 bits.
+    ///
+    /// The counter is compared with the bound less the steps of all turns but one. Where that is not in the range of 32 bits, there
+    /// are not so many turns.
     fn condition(&mut self, counter: &Counter, first: Value, times: u32) -> (Value, Value, Value) {
         let extend = counter.extension();
-        let wide = self.widened(first, extend);
-        let bound = self.widened(counter.bound, extend);
-        let step = match counter.constant_step(self.function) {
-            Some(step) => self.add(Op::Constant(step as u64), Type::I64),
-            None => self.widened(counter.step, CastKind::ExtendSigned),
-        };
-        let further = if let Some(step) = counter.constant_step(self.function) {
-            let further = step.wrapping_mul(i64::from(times - 1));
-            self.add(Op::Constant(further as u64), Type::I64)
+        let wide = self.inside(Op::Cast(extend, first), Type::I64);
+        let bound = self.before(Op::Cast(extend, counter.bound), Type::I64);
+        let constant_step = counter.constant_step(self.function);
+        let (step, further) = if let Some(step) = constant_step {
+            let further = step * i64::from(times - 1);
+            let step = self.before(Op::Constant(step as u64), Type::I64);
+            (step, self.before(Op::Constant(further as u64), Type::I64))
         } else {
-            let further = self.add(Op::Constant(u64::from(times - 1)), Type::I64);
-            self.add(Op::Binary(BinaryOp::Multiply, step, further), Type::I64)
+            let extended = Op::Cast(CastKind::ExtendSigned, counter.step);
+            let step = self.before(extended, Type::I64);
+            let turns = self.before(Op::Constant(u64::from(times - 1)), Type::I64);
+            let further = Op::Binary(BinaryOp::Multiply, step, turns);
+            (step, self.before(further, Type::I64))
         };
-        let last = self.add(Op::Binary(BinaryOp::Add, wide, further), Type::I64);
-        let predicate = match counter.stays_while {
-            Predicate::LessUnsigned => Predicate::LessSigned,
-            Predicate::LessEqualUnsigned => Predicate::LessEqualSigned,
-            Predicate::GreaterUnsigned => Predicate::GreaterSigned,
-            Predicate::GreaterEqualUnsigned => Predicate::GreaterEqualSigned,
-            signed => signed,
+        let limit = Op::Binary(BinaryOp::Subtract, bound, further);
+        let limit = self.before(limit, Type::I64);
+        let (edge, in_range) = match (counter.goes_up(), counter.is_signed()) {
+            (true, true) => (i64::from(i32::MIN), Predicate::GreaterEqualSigned),
+            (true, false) => (0, Predicate::GreaterEqualSigned),
+            (false, true) => (i64::from(i32::MAX), Predicate::LessEqualSigned),
+            (false, false) => (i64::from(u32::MAX), Predicate::LessEqualSigned),
         };
-        let mut condition = self.add(Op::Compare(predicate, last, bound), Type::I1);
-        if counter.constant_step(self.function).is_none() {
-            let zero = self.add(Op::Constant(0), Type::I64);
+        let wide_edge = self.before(Op::Constant(edge as u64), Type::I64);
+        let mut is_possible = self.before(Op::Compare(in_range, limit, wide_edge), Type::I1);
+        if constant_step.is_none() {
+            let zero = self.before(Op::Constant(0), Type::I64);
             let is_up = Op::Compare(Predicate::GreaterSigned, step, zero);
-            let is_up = self.add(is_up, Type::I1);
-            condition = self.add(Op::Binary(BinaryOp::And, condition, is_up), Type::I1);
+            let is_up = self.before(is_up, Type::I1);
+            let both = Op::Binary(BinaryOp::And, is_possible, is_up);
+            is_possible = self.before(both, Type::I1);
         }
-        (wide, condition, step)
+        let limit = self.before(Op::Cast(CastKind::Truncate, limit), Type::I32);
+        let condition = if counter.stays_at_bound() {
+            let compare = Op::Compare(counter.stays_while, first, limit);
+            let compare = self.inside(compare, Type::I1);
+            self.inside(Op::Binary(BinaryOp::And, compare, is_possible), Type::I1)
+        } else {
+            // No counter is beyond the edge.
+            let edge = self.before(Op::Constant(u64::from(edge as u32)), Type::I32);
+            let limit = self.before(Op::Select(is_possible, limit, edge), Type::I32);
+            self.inside(Op::Compare(counter.stays_while, first, limit), Type::I1)
+        };
+        (condition, wide, step)
     }
 }
 
 impl Counter {
+    fn stays_at_bound(&self) -> bool {
+        matches!(
+            self.stays_while,
+            Predicate::LessEqualSigned
+                | Predicate::LessEqualUnsigned
+                | Predicate::GreaterEqualSigned
+                | Predicate::GreaterEqualUnsigned
+        )
+    }
+
     /// How the counter becomes 64 bits.
     fn extension(&self) -> CastKind {
         if self.is_signed() {

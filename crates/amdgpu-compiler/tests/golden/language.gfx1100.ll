@@ -41,63 +41,63 @@ b1:
   ret void
 b2:
   %v28 = zext i32 %v320 to i64
-  %v618 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v28
-  %v30 = load float, ptr addrspace(1) %v618, align 4
+  %v614 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v28
+  %v30 = load float, ptr addrspace(1) %v614, align 4
   %v323 = fmul float %v30, %v30
   %v35 = fadd float %v323, 0x3FF0000000000000
   call void @llvm.memset.p5.i64(ptr addrspace(5) align 4 %v16, i8 0, i64 16, i1 false)
   store float 0x3FF0000000000000, ptr addrspace(5) %v16, align 4
-  %v625 = getelementptr inbounds i8, ptr addrspace(5) %v16, i64 4
-  store float 0x4000000000000000, ptr addrspace(5) %v625, align 4
-  %v648 = load float, ptr addrspace(4) @weights, align 4
-  %v649 = call float @llvm.fma.f32(float %v30, float %v648, float 0x3FF0000000000000)
-  store float %v649, ptr addrspace(5) %v16, align 4
-  %v655 = getelementptr inbounds i32, ptr addrspace(5) %v16, i64 1
-  %v658 = getelementptr inbounds i32, ptr addrspace(4) @weights, i64 1
-  %v659 = load float, ptr addrspace(4) %v658, align 4
-  %v660 = call float @llvm.fma.f32(float %v30, float %v659, float 0x4000000000000000)
-  store float %v660, ptr addrspace(5) %v655, align 4
-  %v666 = getelementptr inbounds i32, ptr addrspace(5) %v16, i64 2
-  %v667 = load float, ptr addrspace(5) %v666, align 4
-  %v669 = getelementptr inbounds i32, ptr addrspace(4) @weights, i64 2
-  %v670 = load float, ptr addrspace(4) %v669, align 4
-  %v671 = call float @llvm.fma.f32(float %v30, float %v670, float %v667)
-  store float %v671, ptr addrspace(5) %v666, align 4
-  %v619 = getelementptr inbounds [12 x i8], ptr addrspace(1) %p2, i64 %v28
-  call void @llvm.memcpy.p5.p1.i64(ptr addrspace(5) align 4 %v18, ptr addrspace(1) align 4 %v619, i64 12, i1 false)
+  %v621 = getelementptr inbounds i8, ptr addrspace(5) %v16, i64 4
+  store float 0x4000000000000000, ptr addrspace(5) %v621, align 4
+  %v644 = load float, ptr addrspace(4) @weights, align 4
+  %v645 = call float @llvm.fma.f32(float %v30, float %v644, float 0x3FF0000000000000)
+  store float %v645, ptr addrspace(5) %v16, align 4
+  %v651 = getelementptr inbounds i32, ptr addrspace(5) %v16, i64 1
+  %v654 = getelementptr inbounds i32, ptr addrspace(4) @weights, i64 1
+  %v655 = load float, ptr addrspace(4) %v654, align 4
+  %v656 = call float @llvm.fma.f32(float %v30, float %v655, float 0x4000000000000000)
+  store float %v656, ptr addrspace(5) %v651, align 4
+  %v662 = getelementptr inbounds i32, ptr addrspace(5) %v16, i64 2
+  %v663 = load float, ptr addrspace(5) %v662, align 4
+  %v665 = getelementptr inbounds i32, ptr addrspace(4) @weights, i64 2
+  %v666 = load float, ptr addrspace(4) %v665, align 4
+  %v667 = call float @llvm.fma.f32(float %v30, float %v666, float %v663)
+  store float %v667, ptr addrspace(5) %v662, align 4
+  %v615 = getelementptr inbounds [12 x i8], ptr addrspace(1) %p2, i64 %v28
+  call void @llvm.memcpy.p5.p1.i64(ptr addrspace(5) align 4 %v18, ptr addrspace(1) align 4 %v615, i64 12, i1 false)
   call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) align 4 %v78, ptr addrspace(5) align 4 %v18, i64 12, i1 false)
   %v328 = load float, ptr addrspace(5) %v78, align 4
   %v329 = fadd float %v328, %v35
   store float %v329, ptr addrspace(5) %v78, align 4
-  %v627 = getelementptr inbounds i8, ptr addrspace(5) %v78, i64 4
-  %v333 = load float, ptr addrspace(5) %v627, align 4
+  %v623 = getelementptr inbounds i8, ptr addrspace(5) %v78, i64 4
+  %v333 = load float, ptr addrspace(5) %v623, align 4
   %v334 = fsub float %v333, %v35
-  store float %v334, ptr addrspace(5) %v627, align 4
+  store float %v334, ptr addrspace(5) %v623, align 4
   call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) align 4 %v76, ptr addrspace(5) align 4 %v78, i64 12, i1 false)
   call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) align 4 %v18, ptr addrspace(5) align 4 %v76, i64 12, i1 false)
   %v87 = load float, ptr addrspace(5) %v18, align 4
-  store float %v87, ptr addrspace(1) %v619, align 4
+  store float %v87, ptr addrspace(1) %v615, align 4
   br i1 %v9, label %b11, label %b12
 b11:
-  %v622 = getelementptr inbounds i8, ptr addrspace(5) %v18, i64 4
-  %v95 = load float, ptr addrspace(5) %v622, align 4
+  %v618 = getelementptr inbounds i8, ptr addrspace(5) %v18, i64 4
+  %v95 = load float, ptr addrspace(5) %v618, align 4
   br label %b13
 b12:
-  %v623 = getelementptr inbounds i8, ptr addrspace(5) %v18, i64 4
-  %v97 = load float, ptr addrspace(5) %v623, align 4
+  %v619 = getelementptr inbounds i8, ptr addrspace(5) %v18, i64 4
+  %v97 = load float, ptr addrspace(5) %v619, align 4
   %v98 = fneg float %v97
   br label %b13
 b13:
   %v99 = phi float [ %v95, %b11 ], [ %v98, %b12 ]
-  %v714 = getelementptr inbounds i8, ptr addrspace(1) %v619, i64 4
-  store float %v99, ptr addrspace(1) %v714, align 4
-  %v715 = getelementptr inbounds i8, ptr addrspace(1) %v619, i64 8
-  %v106 = load i32, ptr addrspace(1) %v715, align 4
+  %v710 = getelementptr inbounds i8, ptr addrspace(1) %v615, i64 4
+  store float %v99, ptr addrspace(1) %v710, align 4
+  %v711 = getelementptr inbounds i8, ptr addrspace(1) %v615, i64 8
+  %v106 = load i32, ptr addrspace(1) %v711, align 4
   %v107 = xor i32 %v106, 90
-  store i32 %v107, ptr addrspace(1) %v715, align 4
+  store i32 %v107, ptr addrspace(1) %v711, align 4
   br label %b14
 b14:
-  %v718 = phi float [ %v35, %b13 ], [ %v120, %b19 ]
+  %v714 = phi float [ %v35, %b13 ], [ %v120, %b19 ]
   %v111 = phi i32 [ 0, %b13 ], [ %v112, %b19 ]
   %v112 = add i32 %v111, 1
   %v114 = icmp sgt i32 %v112, 7
@@ -106,10 +106,10 @@ b18:
   %v128 = fcmp olt float %v30, 0x4059000000000000
   br label %b22
 b19:
-  %v120 = fmul float %v718, 0x3FF8000000000000
+  %v120 = fmul float %v714, 0x3FF8000000000000
   br label %b14
 b20:
-  %v117 = fcmp ogt float %v718, 0x412E848000000000
+  %v117 = fcmp ogt float %v714, 0x412E848000000000
   br i1 %v117, label %b18, label %b19
 b22:
   %v123 = phi i32 [ %v112, %b18 ], [ %v124, %b25 ]
@@ -122,13 +122,13 @@ b24:
 b25:
   br i1 %v128, label %b22, label %b24
 b26:
-  %v722 = phi float [ %v145, %b27 ], [ %v151, %b29 ], [ 0x0000000000000000, %b30 ]
+  %v718 = phi float [ %v145, %b27 ], [ %v151, %b29 ], [ 0x0000000000000000, %b30 ]
   %v166 = and i32 %v320, 1
   %v167 = icmp ne i32 %v166, 0
   %v169 = select i1 %v167, i8 3, i8 0
   %v170 = icmp eq i8 %v169, 3
-  %v172 = fneg float %v722
-  %v743 = select i1 %v170, float %v172, float %v722
+  %v172 = fneg float %v718
+  %v738 = select i1 %v170, float %v172, float %v718
   %v175 = shl i32 %v320, 3
   %v176 = lshr i32 %v175, 1
   %v193 = icmp slt i32 %p3, 3
@@ -153,18 +153,18 @@ b26:
   %v211 = add i64 %v209, -12
   %v212 = and i32 %v320, 3
   %v213 = zext i32 %v212 to i64
-  %v628 = getelementptr inbounds i32, ptr addrspace(5) %v16, i64 %v213
-  %v215 = load float, ptr addrspace(5) %v628, align 4
+  %v624 = getelementptr inbounds i32, ptr addrspace(5) %v16, i64 %v213
+  %v215 = load float, ptr addrspace(5) %v624, align 4
   %v218 = sitofp i64 %v211 to float
-  %v355 = call float @llvm.fma.f32(float %v718, float %v743, float %v218)
+  %v355 = call float @llvm.fma.f32(float %v714, float %v738, float %v218)
   %v220 = fadd float %v215, %v355
-  %v361 = call float @llvm.fabs.f32(float %v718)
+  %v361 = call float @llvm.fabs.f32(float %v714)
   %v364 = call float @llvm.sqrt.f32(float %v361)
   %v224 = fadd float %v220, %v364
-  %v368 = call float @llvm.minimumnum.f32(float %v718, float %v743)
+  %v368 = call float @llvm.minimumnum.f32(float %v714, float %v738)
   %v228 = fadd float %v224, %v368
-  %v230 = fneg float %v718
-  %v232 = fmul float %v230, %v718
+  %v230 = fneg float %v714
+  %v232 = fmul float %v230, %v714
   %v372 = fcmp ogt float %v232, 0x4056400000000000
   %v373 = select i1 %v372, float 0x4056400000000000, float %v232
   %v375 = fcmp olt float %v373, 0xC05A000000000000
@@ -177,24 +177,22 @@ b26:
   %v389 = call float @llvm.fma.f32(float %v387, float %v384, float 0x3FA5559160000000)
   %v391 = call float @llvm.fma.f32(float %v389, float %v384, float 0x3FC55548A0000000)
   %v393 = call float @llvm.fma.f32(float %v391, float %v384, float 0x3FDFFFFFC0000000)
-  %v395 = fmul float %v384, %v384
-  %v396 = call float @llvm.fma.f32(float %v395, float %v393, float %v384)
-  %v397 = fadd float 0x3FF0000000000000, %v396
-  %v398 = bitcast float %v379 to i32
-  %v400 = add i32 %v398, -1262485504
-  %v402 = ashr i32 %v400, 1
-  %v404 = add i32 %v402, 127
-  %v406 = shl i32 %v404, 23
-  %v407 = bitcast i32 %v406 to float
-  %v408 = fmul float %v397, %v407
-  %v409 = sub i32 %v400, %v402
-  %v410 = add i32 %v409, 127
-  %v411 = shl i32 %v410, 23
-  %v412 = bitcast i32 %v411 to float
-  %v413 = fmul float %v408, %v412
-  %v234 = fadd float %v228, %v413
-  %v417 = fcmp oeq float %v743, 0x0000000000000000
-  br i1 %v417, label %b75, label %b80
+  %v394 = fmul float %v384, %v384
+  %v395 = call float @llvm.fma.f32(float %v394, float %v393, float %v384)
+  %v396 = bitcast float %v379 to i32
+  %v398 = ashr i32 %v396, 1
+  %v400 = shl i32 %v398, 23
+  %v402 = add i32 %v400, 1065353216
+  %v403 = bitcast i32 %v402 to float
+  %v404 = call float @llvm.fma.f32(float %v395, float %v403, float %v403)
+  %v405 = sub i32 %v396, %v398
+  %v406 = shl i32 %v405, 23
+  %v407 = add i32 %v406, 1065353216
+  %v408 = bitcast i32 %v407 to float
+  %v409 = fmul float %v404, %v408
+  %v234 = fadd float %v228, %v409
+  %v413 = fcmp oeq float %v738, 0x0000000000000000
+  br i1 %v413, label %b75, label %b80
 b27:
   %v145 = fadd float %v30, 0x3FF0000000000000
   br label %b26
@@ -202,32 +200,32 @@ b28:
   %v148 = fsub float %v30, 0x3FF0000000000000
   br label %b29
 b29:
-  %v721 = phi float [ %v30, %b24 ], [ %v148, %b28 ]
-  %v151 = fmul float %v721, 0x4000000000000000
+  %v717 = phi float [ %v30, %b24 ], [ %v148, %b28 ]
+  %v151 = fmul float %v717, 0x4000000000000000
   br label %b26
 b30:
   br label %b26
 b75:
   br label %b77
 b77:
-  %v420 = phi float [ %v743, %b75 ], [ %v419, %b79 ]
-  %v237 = fadd float %v234, %v420
+  %v416 = phi float [ %v738, %b75 ], [ %v415, %b79 ]
+  %v237 = fadd float %v234, %v416
   %v238 = call i32 @factorial.5(i32 3)
   %v239 = sitofp i32 %v238 to float
   %v240 = fadd float %v237, %v239
-  %v598 = fmul double %p5, %p5
-  %v260 = fcmp ogt double %v598, 0x4000000000000000
+  %v594 = fmul double %p5, %p5
+  %v260 = fcmp ogt double %v594, 0x4000000000000000
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
   %v263 = fadd float %v240, %v262
-  %v270 = fadd float 0x4000000000000000, %v718
+  %v270 = fadd float 0x4000000000000000, %v714
   %v274 = fadd float %v263, %v270
-  %v277 = fcmp olt float %v718, %v743
-  %v744 = select i1 %v277, float %v718, float %v743
-  %v281 = fsub float %v274, %v744
+  %v277 = fcmp olt float %v714, %v738
+  %v739 = select i1 %v277, float %v714, float %v738
+  %v281 = fsub float %v274, %v739
   %v300 = sext i32 %p3 to i64
-  %v624 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v300
-  %v301 = addrspacecast ptr addrspace(1) %v624 to ptr
+  %v620 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v300
+  %v301 = addrspacecast ptr addrspace(1) %v620 to ptr
   %v302 = icmp ugt ptr %v301, %v3
   %v303 = select i1 %v302, i32 1, i32 0
   %v304 = sitofp i32 %v303 to float
@@ -239,119 +237,119 @@ b77:
   %v358 = call i32 @llvm.ctpop.i32(i32 %v320)
   %v311 = sitofp i32 %v358 to float
   %v312 = fadd float %v309, %v311
-  %v629 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v28
-  store float %v312, ptr addrspace(1) %v629, align 4
+  %v625 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v28
+  store float %v312, ptr addrspace(1) %v625, align 4
   ret void
 b79:
-  %v419 = phi float [ 0x7FF8000000000000, %b81 ], [ %v480, %b85 ]
+  %v415 = phi float [ 0x7FF8000000000000, %b81 ], [ %v476, %b85 ]
   br label %b77
 b80:
-  %v423 = call float @llvm.fabs.f32(float %v743)
-  %v426 = fcmp olt float %v423, 0x7FF0000000000000
-  br i1 %v426, label %b82, label %b81
+  %v419 = call float @llvm.fabs.f32(float %v738)
+  %v422 = fcmp olt float %v419, 0x7FF0000000000000
+  br i1 %v422, label %b82, label %b81
 b81:
   br label %b79
 b82:
-  %v434 = fcmp ogt float %v423, 0x40F0000000000000
-  br i1 %v434, label %b89, label %b86
+  %v430 = fcmp ogt float %v419, 0x40F0000000000000
+  br i1 %v430, label %b89, label %b86
 b85:
-  %v469 = phi float [ %v450, %b89 ], [ %v462, %b86 ]
-  %v467 = phi i32 [ %v453, %b89 ], [ %v463, %b86 ]
-  %v571 = fmul float %v469, %v469
-  %v574 = call float @llvm.fma.f32(float 0x3EC6CCCC80000000, float %v571, float 0xBF2A00F6A0000000)
-  %v576 = call float @llvm.fma.f32(float %v574, float %v571, float 0x3F81111080000000)
-  %v578 = call float @llvm.fma.f32(float %v576, float %v571, float 0xBFC5555560000000)
-  %v579 = fmul float %v469, %v571
-  %v580 = call float @llvm.fma.f32(float %v579, float %v578, float %v469)
-  %v586 = call float @llvm.fma.f32(float 0xBE9241AB60000000, float %v571, float 0x3EFA010CC0000000)
-  %v588 = call float @llvm.fma.f32(float %v586, float %v571, float 0xBF56C16B80000000)
-  %v590 = call float @llvm.fma.f32(float %v588, float %v571, float 0x3FA5555560000000)
-  %v591 = fmul float %v571, %v571
-  %v594 = call float @llvm.fma.f32(float %v571, float 0xBFE0000000000000, float 0x3FF0000000000000)
-  %v595 = call float @llvm.fma.f32(float %v591, float %v590, float %v594)
-  %v473 = and i32 %v467, 1
+  %v465 = phi float [ %v446, %b89 ], [ %v458, %b86 ]
+  %v463 = phi i32 [ %v449, %b89 ], [ %v459, %b86 ]
+  %v567 = fmul float %v465, %v465
+  %v570 = call float @llvm.fma.f32(float 0x3EC6CCCC80000000, float %v567, float 0xBF2A00F6A0000000)
+  %v572 = call float @llvm.fma.f32(float %v570, float %v567, float 0x3F81111080000000)
+  %v574 = call float @llvm.fma.f32(float %v572, float %v567, float 0xBFC5555560000000)
+  %v575 = fmul float %v465, %v567
+  %v576 = call float @llvm.fma.f32(float %v575, float %v574, float %v465)
+  %v582 = call float @llvm.fma.f32(float 0xBE9241AB60000000, float %v567, float 0x3EFA010CC0000000)
+  %v584 = call float @llvm.fma.f32(float %v582, float %v567, float 0xBF56C16B80000000)
+  %v586 = call float @llvm.fma.f32(float %v584, float %v567, float 0x3FA5555560000000)
+  %v587 = fmul float %v567, %v567
+  %v590 = call float @llvm.fma.f32(float %v567, float 0xBFE0000000000000, float 0x3FF0000000000000)
+  %v591 = call float @llvm.fma.f32(float %v587, float %v586, float %v590)
+  %v469 = and i32 %v463, 1
+  %v470 = icmp ne i32 %v469, 0
+  %v471 = select i1 %v470, float %v591, float %v576
+  %v473 = and i32 %v463, 2
   %v474 = icmp ne i32 %v473, 0
-  %v475 = select i1 %v474, float %v595, float %v580
-  %v477 = and i32 %v467, 2
-  %v478 = icmp ne i32 %v477, 0
-  %v479 = fneg float %v475
-  %v480 = select i1 %v478, float %v479, float %v475
+  %v475 = fneg float %v471
+  %v476 = select i1 %v474, float %v475, float %v471
   br label %b79
 b86:
-  %v455 = fmul float %v743, 0x3FE45F3060000000
-  %v456 = call float @llvm.roundeven.f32(float %v455)
-  %v458 = call float @llvm.fma.f32(float %v456, float 0xBFF921FB60000000, float %v743)
-  %v460 = call float @llvm.fma.f32(float %v456, float 0x3E6777A5C0000000, float %v458)
-  %v462 = call float @llvm.fma.f32(float %v456, float 0x3CDEE59DA0000000, float %v460)
-  %v463 = call i32 @llvm.fptosi.sat.i32.f32(float %v456)
+  %v451 = fmul float %v738, 0x3FE45F3060000000
+  %v452 = call float @llvm.roundeven.f32(float %v451)
+  %v454 = call float @llvm.fma.f32(float %v452, float 0xBFF921FB60000000, float %v738)
+  %v456 = call float @llvm.fma.f32(float %v452, float 0x3E6777A5C0000000, float %v454)
+  %v458 = call float @llvm.fma.f32(float %v452, float 0x3CDEE59DA0000000, float %v456)
+  %v459 = call i32 @llvm.fptosi.sat.i32.f32(float %v452)
   br label %b85
 b89:
-  %v482 = bitcast float %v423 to i32
-  %v484 = and i32 %v482, 8388607
-  %v486 = or i32 %v484, 8388608
-  %v487 = sext i32 %v486 to i64
-  %v489 = ashr i32 %v482, 23
-  %v493 = add i32 %v489, -120
-  %v495 = ashr i32 %v493, 5
-  %v497 = and i32 %v493, 31
-  %v500 = sext i32 %v495 to i64
-  %v630 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v500
-  %v502 = load i32, ptr addrspace(4) %v630, align 4
-  %v503 = zext i32 %v502 to i64
-  %v505 = shl i64 %v503, 32
-  %v509 = add i32 %v495, 1
-  %v510 = sext i32 %v509 to i64
-  %v631 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v510
-  %v512 = load i32, ptr addrspace(4) %v631, align 4
-  %v513 = zext i32 %v512 to i64
-  %v514 = or i64 %v505, %v513
-  %v515 = sext i32 %v497 to i64
-  %v516.c = and i64 %v515, 63
-  %v516 = shl i64 %v514, %v516.c
-  %v517 = lshr i64 %v516, 32
-  %v525 = shl i64 %v513, 32
-  %v529 = add i32 %v495, 2
-  %v530 = sext i32 %v529 to i64
-  %v633 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v530
-  %v532 = load i32, ptr addrspace(4) %v633, align 4
-  %v533 = zext i32 %v532 to i64
-  %v534 = or i64 %v525, %v533
-  %v536.c = and i64 %v515, 63
-  %v536 = shl i64 %v534, %v536.c
-  %v537 = lshr i64 %v536, 32
-  %v545 = shl i64 %v533, 32
-  %v549 = add i32 %v495, 3
-  %v550 = sext i32 %v549 to i64
-  %v635 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v550
-  %v552 = load i32, ptr addrspace(4) %v635, align 4
-  %v553 = zext i32 %v552 to i64
-  %v554 = or i64 %v545, %v553
-  %v556.c = and i64 %v515, 63
-  %v556 = shl i64 %v554, %v556.c
-  %v557 = lshr i64 %v556, 32
-  %v558 = mul i64 %v487, %v557
-  %v559 = lshr i64 %v558, 32
-  %v560 = mul i64 %v487, %v537
-  %v561 = add i64 %v559, %v560
-  %v562 = lshr i64 %v561, 32
-  %v563 = mul i64 %v487, %v517
-  %v564 = add i64 %v562, %v563
-  %v565 = shl i64 %v564, 32
-  %v567 = and i64 %v561, 4294967295
-  %v568 = or i64 %v565, %v567
-  %v437 = add i64 %v568, 2305843009213693952
-  %v439 = lshr i64 %v437, 62
-  %v440 = shl i64 %v439, 62
-  %v441 = sub i64 %v568, %v440
-  %v442 = sitofp i64 %v441 to double
-  %v444 = fmul double %v442, 0x3C1921FB54442D18
-  %v445 = fptrunc double %v444 to float
-  %v446 = trunc i64 %v439 to i32
-  %v448 = fcmp olt float %v743, 0x0000000000000000
-  %v449 = fneg float %v445
-  %v450 = select i1 %v448, float %v449, float %v445
-  %v452 = sub i32 0, %v446
-  %v453 = select i1 %v448, i32 %v452, i32 %v446
+  %v478 = bitcast float %v419 to i32
+  %v480 = and i32 %v478, 8388607
+  %v482 = or i32 %v480, 8388608
+  %v483 = sext i32 %v482 to i64
+  %v485 = ashr i32 %v478, 23
+  %v489 = add i32 %v485, -120
+  %v491 = ashr i32 %v489, 5
+  %v493 = and i32 %v489, 31
+  %v496 = sext i32 %v491 to i64
+  %v626 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v496
+  %v498 = load i32, ptr addrspace(4) %v626, align 4
+  %v499 = zext i32 %v498 to i64
+  %v501 = shl i64 %v499, 32
+  %v505 = add i32 %v491, 1
+  %v506 = sext i32 %v505 to i64
+  %v627 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v506
+  %v508 = load i32, ptr addrspace(4) %v627, align 4
+  %v509 = zext i32 %v508 to i64
+  %v510 = or i64 %v501, %v509
+  %v511 = sext i32 %v493 to i64
+  %v512.c = and i64 %v511, 63
+  %v512 = shl i64 %v510, %v512.c
+  %v513 = lshr i64 %v512, 32
+  %v521 = shl i64 %v509, 32
+  %v525 = add i32 %v491, 2
+  %v526 = sext i32 %v525 to i64
+  %v629 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v526
+  %v528 = load i32, ptr addrspace(4) %v629, align 4
+  %v529 = zext i32 %v528 to i64
+  %v530 = or i64 %v521, %v529
+  %v532.c = and i64 %v511, 63
+  %v532 = shl i64 %v530, %v532.c
+  %v533 = lshr i64 %v532, 32
+  %v541 = shl i64 %v529, 32
+  %v545 = add i32 %v491, 3
+  %v546 = sext i32 %v545 to i64
+  %v631 = getelementptr inbounds i32, ptr addrspace(4) @__agpu_two_over_pi.1, i64 %v546
+  %v548 = load i32, ptr addrspace(4) %v631, align 4
+  %v549 = zext i32 %v548 to i64
+  %v550 = or i64 %v541, %v549
+  %v552.c = and i64 %v511, 63
+  %v552 = shl i64 %v550, %v552.c
+  %v553 = lshr i64 %v552, 32
+  %v554 = mul i64 %v483, %v553
+  %v555 = lshr i64 %v554, 32
+  %v556 = mul i64 %v483, %v533
+  %v557 = add i64 %v555, %v556
+  %v558 = lshr i64 %v557, 32
+  %v559 = mul i64 %v483, %v513
+  %v560 = add i64 %v558, %v559
+  %v561 = shl i64 %v560, 32
+  %v563 = and i64 %v557, 4294967295
+  %v564 = or i64 %v561, %v563
+  %v433 = add i64 %v564, 2305843009213693952
+  %v435 = lshr i64 %v433, 62
+  %v436 = shl i64 %v435, 62
+  %v437 = sub i64 %v564, %v436
+  %v438 = sitofp i64 %v437 to double
+  %v440 = fmul double %v438, 0x3C1921FB54442D18
+  %v441 = fptrunc double %v440 to float
+  %v442 = trunc i64 %v435 to i32
+  %v444 = fcmp olt float %v738, 0x0000000000000000
+  %v445 = fneg float %v441
+  %v446 = select i1 %v444, float %v445, float %v441
+  %v448 = sub i32 0, %v442
+  %v449 = select i1 %v444, i32 %v448, i32 %v442
   br label %b85
 }
 

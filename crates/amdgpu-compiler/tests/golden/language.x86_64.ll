@@ -28,8 +28,8 @@ entry:
   %pv99 = alloca <8 x float>, align 64
   %m14 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m14, align 64
-  %pv718 = alloca <8 x float>, align 64
-  %c718 = alloca <8 x float>, align 64
+  %pv714 = alloca <8 x float>, align 64
+  %c714 = alloca <8 x float>, align 64
   %ps111 = alloca i32, align 64
   %c112 = alloca <8 x i32>, align 64
   %m19 = alloca <8 x i1>, align 64
@@ -41,8 +41,8 @@ entry:
   store <8 x i1> zeroinitializer, ptr %m25, align 64
   %m29 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m29, align 64
-  %pv721 = alloca <8 x float>, align 64
-  %pv722 = alloca <8 x float>, align 64
+  %pv717 = alloca <8 x float>, align 64
+  %pv718 = alloca <8 x float>, align 64
   %m75 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m75, align 64
   %m80 = alloca <8 x i1>, align 64
@@ -53,12 +53,12 @@ entry:
   store <8 x i1> zeroinitializer, ptr %m89, align 64
   %m86 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m86, align 64
-  %pv469 = alloca <8 x float>, align 64
-  %pv467 = alloca <8 x i32>, align 64
+  %pv465 = alloca <8 x float>, align 64
+  %pv463 = alloca <8 x i32>, align 64
   %m81 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m81, align 64
-  %pv419 = alloca <8 x float>, align 64
-  %pv420 = alloca <8 x float>, align 64
+  %pv415 = alloca <8 x float>, align 64
+  %pv416 = alloca <8 x float>, align 64
   %n0 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %n0, align 64
   %n1 = alloca <8 x i1>, align 64
@@ -98,140 +98,140 @@ b2:
   %t12 = add i32 %s320, 7
   %t13 = zext i32 %t12 to i64
   %s28 = sub i64 %t13, 7
-  %s618 = getelementptr i32, ptr %p0, i64 %s28
+  %s614 = getelementptr i32, ptr %p0, i64 %s28
   %t14 = load <8 x i1>, ptr %m2, align 64
-  %v30 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s618, <8 x i1> %t14, <8 x float> zeroinitializer)
+  %v30 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s614, <8 x i1> %t14, <8 x float> zeroinitializer)
   %v323 = fmul <8 x float> %v30, %v30
   %v35 = fadd <8 x float> %v323, splat (float 0x3FF0000000000000)
   %t15 = load <8 x i32>, ptr %s16, align 4
   %t16 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t15
   store <8 x i32> %t16, ptr %s16, align 4
-  %s749 = getelementptr i64, ptr %s16, i64 4
-  %t17 = load <8 x i32>, ptr %s749, align 4
+  %s744 = getelementptr i64, ptr %s16, i64 4
+  %t17 = load <8 x i32>, ptr %s744, align 4
   %t18 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t17
-  store <8 x i32> %t18, ptr %s749, align 4
-  %s753 = getelementptr i64, ptr %s16, i64 8
-  %t19 = load <8 x i32>, ptr %s753, align 4
+  store <8 x i32> %t18, ptr %s744, align 4
+  %s748 = getelementptr i64, ptr %s16, i64 8
+  %t19 = load <8 x i32>, ptr %s748, align 4
   %t20 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t19
-  store <8 x i32> %t20, ptr %s753, align 4
-  %s757 = getelementptr i64, ptr %s16, i64 12
-  %t21 = load <8 x i32>, ptr %s757, align 4
+  store <8 x i32> %t20, ptr %s748, align 4
+  %s752 = getelementptr i64, ptr %s16, i64 12
+  %t21 = load <8 x i32>, ptr %s752, align 4
   %t22 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t21
-  store <8 x i32> %t22, ptr %s757, align 4
+  store <8 x i32> %t22, ptr %s752, align 4
   %t23 = load <8 x float>, ptr %s16, align 4
   %t24 = select <8 x i1> %t14, <8 x float> splat (float 0x3FF0000000000000), <8 x float> %t23
   store <8 x float> %t24, ptr %s16, align 4
-  %s625 = getelementptr i64, ptr %s16, i64 4
-  %t25 = load <8 x float>, ptr %s625, align 4
+  %s621 = getelementptr i64, ptr %s16, i64 4
+  %t25 = load <8 x float>, ptr %s621, align 4
   %t26 = select <8 x i1> %t14, <8 x float> splat (float 0x4000000000000000), <8 x float> %t25
-  store <8 x float> %t26, ptr %s625, align 4
-  %v648 = load float, ptr @weights, align 4, !llvm.access.group !0
-  %t27 = insertelement <8 x float> poison, float %v648, i64 0
+  store <8 x float> %t26, ptr %s621, align 4
+  %v644 = load float, ptr @weights, align 4, !llvm.access.group !0
+  %t27 = insertelement <8 x float> poison, float %v644, i64 0
   %t28 = shufflevector <8 x float> %t27, <8 x float> poison, <8 x i32> zeroinitializer
-  %v649 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v30, <8 x float> %t28, <8 x float> splat (float 0x3FF0000000000000))
+  %v645 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v30, <8 x float> %t28, <8 x float> splat (float 0x3FF0000000000000))
   %t29 = load <8 x float>, ptr %s16, align 4
-  %t30 = select <8 x i1> %t14, <8 x float> %v649, <8 x float> %t29
+  %t30 = select <8 x i1> %t14, <8 x float> %v645, <8 x float> %t29
   store <8 x float> %t30, ptr %s16, align 4
-  %s655 = getelementptr [32 x i8], ptr %s16, i64 1
-  %v658 = getelementptr inbounds i32, ptr @weights, i64 1
-  %v659 = load float, ptr %v658, align 4, !llvm.access.group !0
-  %t31 = insertelement <8 x float> poison, float %v659, i64 0
+  %s651 = getelementptr [32 x i8], ptr %s16, i64 1
+  %v654 = getelementptr inbounds i32, ptr @weights, i64 1
+  %v655 = load float, ptr %v654, align 4, !llvm.access.group !0
+  %t31 = insertelement <8 x float> poison, float %v655, i64 0
   %t32 = shufflevector <8 x float> %t31, <8 x float> poison, <8 x i32> zeroinitializer
-  %v660 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v30, <8 x float> %t32, <8 x float> splat (float 0x4000000000000000))
-  %t33 = load <8 x float>, ptr %s655, align 4
-  %t34 = select <8 x i1> %t14, <8 x float> %v660, <8 x float> %t33
-  store <8 x float> %t34, ptr %s655, align 4
-  %s666 = getelementptr [32 x i8], ptr %s16, i64 2
-  %v667 = load <8 x float>, ptr %s666, align 4
-  %v669 = getelementptr inbounds i32, ptr @weights, i64 2
-  %v670 = load float, ptr %v669, align 4, !llvm.access.group !0
-  %t35 = insertelement <8 x float> poison, float %v670, i64 0
+  %v656 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v30, <8 x float> %t32, <8 x float> splat (float 0x4000000000000000))
+  %t33 = load <8 x float>, ptr %s651, align 4
+  %t34 = select <8 x i1> %t14, <8 x float> %v656, <8 x float> %t33
+  store <8 x float> %t34, ptr %s651, align 4
+  %s662 = getelementptr [32 x i8], ptr %s16, i64 2
+  %v663 = load <8 x float>, ptr %s662, align 4
+  %v665 = getelementptr inbounds i32, ptr @weights, i64 2
+  %v666 = load float, ptr %v665, align 4, !llvm.access.group !0
+  %t35 = insertelement <8 x float> poison, float %v666, i64 0
   %t36 = shufflevector <8 x float> %t35, <8 x float> poison, <8 x i32> zeroinitializer
-  %v671 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v30, <8 x float> %t36, <8 x float> %v667)
-  %t37 = load <8 x float>, ptr %s666, align 4
-  %t38 = select <8 x i1> %t14, <8 x float> %v671, <8 x float> %t37
-  store <8 x float> %t38, ptr %s666, align 4
-  %s619 = getelementptr [12 x i8], ptr %p2, i64 %s28
-  %t39 = getelementptr i8, ptr %s619, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %v759 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t39, <8 x i1> %t14, <8 x i32> zeroinitializer)
+  %v667 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v30, <8 x float> %t36, <8 x float> %v663)
+  %t37 = load <8 x float>, ptr %s662, align 4
+  %t38 = select <8 x i1> %t14, <8 x float> %v667, <8 x float> %t37
+  store <8 x float> %t38, ptr %s662, align 4
+  %s615 = getelementptr [12 x i8], ptr %p2, i64 %s28
+  %t39 = getelementptr i8, ptr %s615, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v754 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t39, <8 x i1> %t14, <8 x i32> zeroinitializer)
   %t40 = load <8 x i32>, ptr %s18, align 4
-  %t41 = select <8 x i1> %t14, <8 x i32> %v759, <8 x i32> %t40
+  %t41 = select <8 x i1> %t14, <8 x i32> %v754, <8 x i32> %t40
   store <8 x i32> %t41, ptr %s18, align 4
-  %s762 = getelementptr i8, ptr %s619, i64 4
-  %t42 = getelementptr i8, ptr %s762, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %v763 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t42, <8 x i1> %t14, <8 x i32> zeroinitializer)
-  %s765 = getelementptr i64, ptr %s18, i64 4
-  %t43 = load <8 x i32>, ptr %s765, align 4
-  %t44 = select <8 x i1> %t14, <8 x i32> %v763, <8 x i32> %t43
-  store <8 x i32> %t44, ptr %s765, align 4
-  %s768 = getelementptr i8, ptr %s619, i64 8
-  %t45 = getelementptr i8, ptr %s768, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %v769 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t45, <8 x i1> %t14, <8 x i32> zeroinitializer)
-  %s771 = getelementptr i64, ptr %s18, i64 8
-  %t46 = load <8 x i32>, ptr %s771, align 4
-  %t47 = select <8 x i1> %t14, <8 x i32> %v769, <8 x i32> %t46
-  store <8 x i32> %t47, ptr %s771, align 4
-  %v773 = load <8 x i32>, ptr %s18, align 4
+  %s757 = getelementptr i8, ptr %s615, i64 4
+  %t42 = getelementptr i8, ptr %s757, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v758 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t42, <8 x i1> %t14, <8 x i32> zeroinitializer)
+  %s760 = getelementptr i64, ptr %s18, i64 4
+  %t43 = load <8 x i32>, ptr %s760, align 4
+  %t44 = select <8 x i1> %t14, <8 x i32> %v758, <8 x i32> %t43
+  store <8 x i32> %t44, ptr %s760, align 4
+  %s763 = getelementptr i8, ptr %s615, i64 8
+  %t45 = getelementptr i8, ptr %s763, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v764 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t45, <8 x i1> %t14, <8 x i32> zeroinitializer)
+  %s766 = getelementptr i64, ptr %s18, i64 8
+  %t46 = load <8 x i32>, ptr %s766, align 4
+  %t47 = select <8 x i1> %t14, <8 x i32> %v764, <8 x i32> %t46
+  store <8 x i32> %t47, ptr %s766, align 4
+  %v768 = load <8 x i32>, ptr %s18, align 4
   %t48 = load <8 x i32>, ptr %s78, align 4
-  %t49 = select <8 x i1> %t14, <8 x i32> %v773, <8 x i32> %t48
+  %t49 = select <8 x i1> %t14, <8 x i32> %v768, <8 x i32> %t48
   store <8 x i32> %t49, ptr %s78, align 4
-  %s776 = getelementptr i64, ptr %s18, i64 4
-  %v777 = load <8 x i32>, ptr %s776, align 4
-  %s779 = getelementptr i64, ptr %s78, i64 4
-  %t50 = load <8 x i32>, ptr %s779, align 4
-  %t51 = select <8 x i1> %t14, <8 x i32> %v777, <8 x i32> %t50
-  store <8 x i32> %t51, ptr %s779, align 4
-  %s782 = getelementptr i64, ptr %s18, i64 8
-  %v783 = load <8 x i32>, ptr %s782, align 4
-  %s785 = getelementptr i64, ptr %s78, i64 8
-  %t52 = load <8 x i32>, ptr %s785, align 4
-  %t53 = select <8 x i1> %t14, <8 x i32> %v783, <8 x i32> %t52
-  store <8 x i32> %t53, ptr %s785, align 4
+  %s771 = getelementptr i64, ptr %s18, i64 4
+  %v772 = load <8 x i32>, ptr %s771, align 4
+  %s774 = getelementptr i64, ptr %s78, i64 4
+  %t50 = load <8 x i32>, ptr %s774, align 4
+  %t51 = select <8 x i1> %t14, <8 x i32> %v772, <8 x i32> %t50
+  store <8 x i32> %t51, ptr %s774, align 4
+  %s777 = getelementptr i64, ptr %s18, i64 8
+  %v778 = load <8 x i32>, ptr %s777, align 4
+  %s780 = getelementptr i64, ptr %s78, i64 8
+  %t52 = load <8 x i32>, ptr %s780, align 4
+  %t53 = select <8 x i1> %t14, <8 x i32> %v778, <8 x i32> %t52
+  store <8 x i32> %t53, ptr %s780, align 4
   %v328 = load <8 x float>, ptr %s78, align 4
   %v329 = fadd <8 x float> %v328, %v35
   %t54 = load <8 x float>, ptr %s78, align 4
   %t55 = select <8 x i1> %t14, <8 x float> %v329, <8 x float> %t54
   store <8 x float> %t55, ptr %s78, align 4
-  %s627 = getelementptr i64, ptr %s78, i64 4
-  %v333 = load <8 x float>, ptr %s627, align 4
+  %s623 = getelementptr i64, ptr %s78, i64 4
+  %v333 = load <8 x float>, ptr %s623, align 4
   %v334 = fsub <8 x float> %v333, %v35
-  %t56 = load <8 x float>, ptr %s627, align 4
+  %t56 = load <8 x float>, ptr %s623, align 4
   %t57 = select <8 x i1> %t14, <8 x float> %v334, <8 x float> %t56
-  store <8 x float> %t57, ptr %s627, align 4
-  %v787 = load <8 x i32>, ptr %s78, align 4
+  store <8 x float> %t57, ptr %s623, align 4
+  %v782 = load <8 x i32>, ptr %s78, align 4
   %t58 = load <8 x i32>, ptr %s76, align 4
-  %t59 = select <8 x i1> %t14, <8 x i32> %v787, <8 x i32> %t58
+  %t59 = select <8 x i1> %t14, <8 x i32> %v782, <8 x i32> %t58
   store <8 x i32> %t59, ptr %s76, align 4
-  %s790 = getelementptr i64, ptr %s78, i64 4
-  %v791 = load <8 x i32>, ptr %s790, align 4
-  %s793 = getelementptr i64, ptr %s76, i64 4
-  %t60 = load <8 x i32>, ptr %s793, align 4
-  %t61 = select <8 x i1> %t14, <8 x i32> %v791, <8 x i32> %t60
-  store <8 x i32> %t61, ptr %s793, align 4
-  %s796 = getelementptr i64, ptr %s78, i64 8
-  %v797 = load <8 x i32>, ptr %s796, align 4
-  %s799 = getelementptr i64, ptr %s76, i64 8
-  %t62 = load <8 x i32>, ptr %s799, align 4
-  %t63 = select <8 x i1> %t14, <8 x i32> %v797, <8 x i32> %t62
-  store <8 x i32> %t63, ptr %s799, align 4
-  %v801 = load <8 x i32>, ptr %s76, align 4
+  %s785 = getelementptr i64, ptr %s78, i64 4
+  %v786 = load <8 x i32>, ptr %s785, align 4
+  %s788 = getelementptr i64, ptr %s76, i64 4
+  %t60 = load <8 x i32>, ptr %s788, align 4
+  %t61 = select <8 x i1> %t14, <8 x i32> %v786, <8 x i32> %t60
+  store <8 x i32> %t61, ptr %s788, align 4
+  %s791 = getelementptr i64, ptr %s78, i64 8
+  %v792 = load <8 x i32>, ptr %s791, align 4
+  %s794 = getelementptr i64, ptr %s76, i64 8
+  %t62 = load <8 x i32>, ptr %s794, align 4
+  %t63 = select <8 x i1> %t14, <8 x i32> %v792, <8 x i32> %t62
+  store <8 x i32> %t63, ptr %s794, align 4
+  %v796 = load <8 x i32>, ptr %s76, align 4
   %t64 = load <8 x i32>, ptr %s18, align 4
-  %t65 = select <8 x i1> %t14, <8 x i32> %v801, <8 x i32> %t64
+  %t65 = select <8 x i1> %t14, <8 x i32> %v796, <8 x i32> %t64
   store <8 x i32> %t65, ptr %s18, align 4
-  %s804 = getelementptr i64, ptr %s76, i64 4
-  %v805 = load <8 x i32>, ptr %s804, align 4
-  %s807 = getelementptr i64, ptr %s18, i64 4
-  %t66 = load <8 x i32>, ptr %s807, align 4
-  %t67 = select <8 x i1> %t14, <8 x i32> %v805, <8 x i32> %t66
-  store <8 x i32> %t67, ptr %s807, align 4
-  %s810 = getelementptr i64, ptr %s76, i64 8
-  %v811 = load <8 x i32>, ptr %s810, align 4
-  %s813 = getelementptr i64, ptr %s18, i64 8
-  %t68 = load <8 x i32>, ptr %s813, align 4
-  %t69 = select <8 x i1> %t14, <8 x i32> %v811, <8 x i32> %t68
-  store <8 x i32> %t69, ptr %s813, align 4
+  %s799 = getelementptr i64, ptr %s76, i64 4
+  %v800 = load <8 x i32>, ptr %s799, align 4
+  %s802 = getelementptr i64, ptr %s18, i64 4
+  %t66 = load <8 x i32>, ptr %s802, align 4
+  %t67 = select <8 x i1> %t14, <8 x i32> %v800, <8 x i32> %t66
+  store <8 x i32> %t67, ptr %s802, align 4
+  %s805 = getelementptr i64, ptr %s76, i64 8
+  %v806 = load <8 x i32>, ptr %s805, align 4
+  %s808 = getelementptr i64, ptr %s18, i64 8
+  %t68 = load <8 x i32>, ptr %s808, align 4
+  %t69 = select <8 x i1> %t14, <8 x i32> %v806, <8 x i32> %t68
+  store <8 x i32> %t69, ptr %s808, align 4
   %v87 = load <8 x float>, ptr %s18, align 4
-  %t70 = getelementptr i8, ptr %s619, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %t70 = getelementptr i8, ptr %s615, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
   call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v87, <8 x ptr> align 4 %t70, <8 x i1> %t14)
   br i1 %v9, label %e2.0, label %e2.1
 e2.0:
@@ -239,41 +239,41 @@ e2.0:
 e2.1:
   br label %b12
 b11:
-  %s622 = getelementptr i64, ptr %s18, i64 4
-  %v95 = load <8 x float>, ptr %s622, align 4
+  %s618 = getelementptr i64, ptr %s18, i64 4
+  %v95 = load <8 x float>, ptr %s618, align 4
   store <8 x float> %v95, ptr %pv99, align 64
   br label %b13
 b12:
-  %s623 = getelementptr i64, ptr %s18, i64 4
-  %v97 = load <8 x float>, ptr %s623, align 4
+  %s619 = getelementptr i64, ptr %s18, i64 4
+  %v97 = load <8 x float>, ptr %s619, align 4
   %v98 = fneg <8 x float> %v97
   store <8 x float> %v98, ptr %pv99, align 64
   br label %b13
 b13:
   %v99 = load <8 x float>, ptr %pv99, align 64
-  %s714 = getelementptr i8, ptr %s619, i64 4
-  %t71 = getelementptr i8, ptr %s714, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %s710 = getelementptr i8, ptr %s615, i64 4
+  %t71 = getelementptr i8, ptr %s710, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
   %t72 = load <8 x i1>, ptr %m2, align 64
   call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v99, <8 x ptr> align 4 %t71, <8 x i1> %t72)
-  %s715 = getelementptr i8, ptr %s619, i64 8
-  %t73 = getelementptr i8, ptr %s715, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %s711 = getelementptr i8, ptr %s615, i64 8
+  %t73 = getelementptr i8, ptr %s711, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
   %v106 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t73, <8 x i1> %t72, <8 x i32> zeroinitializer)
   %v107 = xor <8 x i32> %v106, splat (i32 90)
-  %t74 = getelementptr i8, ptr %s715, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %t74 = getelementptr i8, ptr %s711, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
   call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v107, <8 x ptr> align 4 %t74, <8 x i1> %t72)
   store <8 x i1> %t72, ptr %m14, align 64
-  store <8 x float> %v35, ptr %pv718, align 64
+  store <8 x float> %v35, ptr %pv714, align 64
   store i32 0, ptr %ps111, align 64
   br label %b14
 b14:
   store <8 x i1> zeroinitializer, ptr %m19, align 64
   store <8 x i1> zeroinitializer, ptr %n1, align 64
-  %v718 = load <8 x float>, ptr %pv718, align 64
+  %v714 = load <8 x float>, ptr %pv714, align 64
   %v111 = load i32, ptr %ps111, align 64
   %t75 = load <8 x i1>, ptr %m14, align 64
-  %t76 = load <8 x float>, ptr %c718, align 64
-  %t77 = select <8 x i1> %t75, <8 x float> %v718, <8 x float> %t76
-  store <8 x float> %t77, ptr %c718, align 64
+  %t76 = load <8 x float>, ptr %c714, align 64
+  %t77 = select <8 x i1> %t75, <8 x float> %v714, <8 x float> %t76
+  store <8 x float> %t77, ptr %c714, align 64
   %v112 = add i32 %v111, 1
   %t78 = insertelement <8 x i32> poison, i32 %v112, i64 0
   %t79 = shufflevector <8 x i32> %t78, <8 x i32> poison, <8 x i32> zeroinitializer
@@ -287,7 +287,7 @@ e14.0:
 e14.1:
   br label %b20
 b20:
-  %v117 = fcmp ogt <8 x float> %v718, splat (float 0x412E848000000000)
+  %v117 = fcmp ogt <8 x float> %v714, splat (float 0x412E848000000000)
   %t82 = xor <8 x i1> %v117, splat (i1 true)
   %t83 = load <8 x i1>, ptr %m14, align 64
   %t84 = select <8 x i1> %t83, <8 x i1> %t82, <8 x i1> zeroinitializer
@@ -299,10 +299,10 @@ g19:
   %t87 = icmp ne i8 %t86, 0
   br i1 %t87, label %b19, label %l1
 b19:
-  %v120 = fmul <8 x float> %v718, splat (float 0x3FF8000000000000)
+  %v120 = fmul <8 x float> %v714, splat (float 0x3FF8000000000000)
   %t88 = load <8 x i1>, ptr %m19, align 64
   store <8 x i1> %t88, ptr %n1, align 64
-  store <8 x float> %v120, ptr %pv718, align 64
+  store <8 x float> %v120, ptr %pv714, align 64
   store i32 %v112, ptr %ps111, align 64
   br label %l1
 l1:
@@ -369,13 +369,13 @@ e24.2:
   %t113 = load <8 x i1>, ptr %m29, align 64
   %t114 = or <8 x i1> %t113, %t112
   store <8 x i1> %t114, ptr %m29, align 64
-  store <8 x float> %v30, ptr %pv721, align 64
+  store <8 x float> %v30, ptr %pv717, align 64
   br label %b29
 e24.3:
   br label %b30
 b27:
   %v145 = fadd <8 x float> %v30, splat (float 0x3FF0000000000000)
-  store <8 x float> %v145, ptr %pv722, align 64
+  store <8 x float> %v145, ptr %pv718, align 64
   br label %b26
 b28:
   %v148 = fsub <8 x float> %v30, splat (float 0x3FF0000000000000)
@@ -383,18 +383,18 @@ b28:
   %t116 = load <8 x i1>, ptr %m29, align 64
   %t117 = or <8 x i1> %t116, %t115
   store <8 x i1> %t117, ptr %m29, align 64
-  store <8 x float> %v148, ptr %pv721, align 64
+  store <8 x float> %v148, ptr %pv717, align 64
   br label %b29
 b29:
-  %v721 = load <8 x float>, ptr %pv721, align 64
-  %v151 = fmul <8 x float> %v721, splat (float 0x4000000000000000)
-  store <8 x float> %v151, ptr %pv722, align 64
+  %v717 = load <8 x float>, ptr %pv717, align 64
+  %v151 = fmul <8 x float> %v717, splat (float 0x4000000000000000)
+  store <8 x float> %v151, ptr %pv718, align 64
   br label %b26
 b30:
-  store <8 x float> zeroinitializer, ptr %pv722, align 64
+  store <8 x float> zeroinitializer, ptr %pv718, align 64
   br label %b26
 b26:
-  %v722 = load <8 x float>, ptr %pv722, align 64
+  %v718 = load <8 x float>, ptr %pv718, align 64
   %t118 = insertelement <8 x i32> poison, i32 %s320, i64 0
   %t119 = shufflevector <8 x i32> %t118, <8 x i32> poison, <8 x i32> zeroinitializer
   %t120 = add <8 x i32> %t119, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
@@ -402,8 +402,8 @@ b26:
   %v167 = icmp ne <8 x i32> %v166, zeroinitializer
   %v169 = select <8 x i1> %v167, <8 x i8> splat (i8 3), <8 x i8> zeroinitializer
   %v170 = icmp eq <8 x i8> %v169, splat (i8 3)
-  %v172 = fneg <8 x float> %v722
-  %v743 = select <8 x i1> %v170, <8 x float> %v172, <8 x float> %v722
+  %v172 = fneg <8 x float> %v718
+  %v738 = select <8 x i1> %v170, <8 x float> %v172, <8 x float> %v718
   %s175 = shl i32 %s320, 3
   %t121 = insertelement <8 x i32> poison, i32 %s175, i64 0
   %t122 = shufflevector <8 x i32> %t121, <8 x i32> poison, <8 x i32> zeroinitializer
@@ -437,17 +437,17 @@ b26:
   %v212 = and <8 x i32> %t120, splat (i32 3)
   %v213 = zext <8 x i32> %v212 to <8 x i64>
   %t136 = getelementptr i8, ptr %s16, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v628 = getelementptr [32 x i8], <8 x ptr> %t136, <8 x i64> %v213
+  %v624 = getelementptr [32 x i8], <8 x ptr> %t136, <8 x i64> %v213
   %t137 = load <8 x i1>, ptr %m2, align 64
-  %v215 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %v628, <8 x i1> %t137, <8 x float> zeroinitializer)
+  %v215 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %v624, <8 x i1> %t137, <8 x float> zeroinitializer)
   %v218 = sitofp <8 x i64> %v211 to <8 x float>
-  %t138 = load <8 x float>, ptr %c718, align 64
-  %v355 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t138, <8 x float> %v743, <8 x float> %v218)
+  %t138 = load <8 x float>, ptr %c714, align 64
+  %v355 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t138, <8 x float> %v738, <8 x float> %v218)
   %v220 = fadd <8 x float> %v215, %v355
   %v361 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %t138)
   %v364 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %v361)
   %v224 = fadd <8 x float> %v220, %v364
-  %v368 = call <8 x float> @llvm.minimumnum.v8f32(<8 x float> %t138, <8 x float> %v743)
+  %v368 = call <8 x float> @llvm.minimumnum.v8f32(<8 x float> %t138, <8 x float> %v738)
   %v228 = fadd <8 x float> %v224, %v368
   %v230 = fneg <8 x float> %t138
   %v232 = fmul <8 x float> %v230, %t138
@@ -463,31 +463,29 @@ b26:
   %v389 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v387, <8 x float> %v384, <8 x float> splat (float 0x3FA5559160000000))
   %v391 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v389, <8 x float> %v384, <8 x float> splat (float 0x3FC55548A0000000))
   %v393 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v391, <8 x float> %v384, <8 x float> splat (float 0x3FDFFFFFC0000000))
-  %v395 = fmul <8 x float> %v384, %v384
-  %v396 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v395, <8 x float> %v393, <8 x float> %v384)
-  %v397 = fadd <8 x float> splat (float 0x3FF0000000000000), %v396
-  %v398 = bitcast <8 x float> %v379 to <8 x i32>
-  %v400 = add <8 x i32> %v398, splat (i32 -1262485504)
-  %v402 = ashr <8 x i32> %v400, splat (i32 1)
-  %v404 = add <8 x i32> %v402, splat (i32 127)
-  %v406 = shl <8 x i32> %v404, splat (i32 23)
-  %v407 = bitcast <8 x i32> %v406 to <8 x float>
-  %v408 = fmul <8 x float> %v397, %v407
-  %v409 = sub <8 x i32> %v400, %v402
-  %v410 = add <8 x i32> %v409, splat (i32 127)
-  %v411 = shl <8 x i32> %v410, splat (i32 23)
-  %v412 = bitcast <8 x i32> %v411 to <8 x float>
-  %v413 = fmul <8 x float> %v408, %v412
-  %v234 = fadd <8 x float> %v228, %v413
-  %v417 = fcmp oeq <8 x float> %v743, zeroinitializer
-  %t139 = select <8 x i1> %t137, <8 x i1> %v417, <8 x i1> zeroinitializer
+  %v394 = fmul <8 x float> %v384, %v384
+  %v395 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v394, <8 x float> %v393, <8 x float> %v384)
+  %v396 = bitcast <8 x float> %v379 to <8 x i32>
+  %v398 = ashr <8 x i32> %v396, splat (i32 1)
+  %v400 = shl <8 x i32> %v398, splat (i32 23)
+  %v402 = add <8 x i32> %v400, splat (i32 1065353216)
+  %v403 = bitcast <8 x i32> %v402 to <8 x float>
+  %v404 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v395, <8 x float> %v403, <8 x float> %v403)
+  %v405 = sub <8 x i32> %v396, %v398
+  %v406 = shl <8 x i32> %v405, splat (i32 23)
+  %v407 = add <8 x i32> %v406, splat (i32 1065353216)
+  %v408 = bitcast <8 x i32> %v407 to <8 x float>
+  %v409 = fmul <8 x float> %v404, %v408
+  %v234 = fadd <8 x float> %v228, %v409
+  %v413 = fcmp oeq <8 x float> %v738, zeroinitializer
+  %t139 = select <8 x i1> %t137, <8 x i1> %v413, <8 x i1> zeroinitializer
   store <8 x i1> %t139, ptr %m75, align 64
-  %t140 = xor <8 x i1> %v417, splat (i1 true)
+  %t140 = xor <8 x i1> %v413, splat (i1 true)
   %t141 = select <8 x i1> %t137, <8 x i1> %t140, <8 x i1> zeroinitializer
   store <8 x i1> %t141, ptr %m80, align 64
   br label %b75
 b75:
-  store <8 x float> %v743, ptr %pv420, align 64
+  store <8 x float> %v738, ptr %pv416, align 64
   br label %g80
 g80:
   %t142 = load <8 x i1>, ptr %m80, align 64
@@ -495,12 +493,12 @@ g80:
   %t144 = icmp ne i8 %t143, 0
   br i1 %t144, label %b80, label %g77
 b80:
-  %v423 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %v743)
-  %v426 = fcmp olt <8 x float> %v423, splat (float 0x7FF0000000000000)
+  %v419 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %v738)
+  %v422 = fcmp olt <8 x float> %v419, splat (float 0x7FF0000000000000)
   %t145 = load <8 x i1>, ptr %m80, align 64
-  %t146 = select <8 x i1> %t145, <8 x i1> %v426, <8 x i1> zeroinitializer
+  %t146 = select <8 x i1> %t145, <8 x i1> %v422, <8 x i1> zeroinitializer
   store <8 x i1> %t146, ptr %m82, align 64
-  %t147 = xor <8 x i1> %v426, splat (i1 true)
+  %t147 = xor <8 x i1> %v422, splat (i1 true)
   %t148 = select <8 x i1> %t145, <8 x i1> %t147, <8 x i1> zeroinitializer
   store <8 x i1> %t148, ptr %m81, align 64
   br label %g82
@@ -510,11 +508,11 @@ g82:
   %t151 = icmp ne i8 %t150, 0
   br i1 %t151, label %b82, label %b81
 b82:
-  %v434 = fcmp ogt <8 x float> %v423, splat (float 0x40F0000000000000)
+  %v430 = fcmp ogt <8 x float> %v419, splat (float 0x40F0000000000000)
   %t152 = load <8 x i1>, ptr %m82, align 64
-  %t153 = select <8 x i1> %t152, <8 x i1> %v434, <8 x i1> zeroinitializer
+  %t153 = select <8 x i1> %t152, <8 x i1> %v430, <8 x i1> zeroinitializer
   store <8 x i1> %t153, ptr %m89, align 64
-  %t154 = xor <8 x i1> %v434, splat (i1 true)
+  %t154 = xor <8 x i1> %v430, splat (i1 true)
   %t155 = select <8 x i1> %t152, <8 x i1> %t154, <8 x i1> zeroinitializer
   store <8 x i1> %t155, ptr %m86, align 64
   br label %g89
@@ -524,99 +522,99 @@ g89:
   %t158 = icmp ne i8 %t157, 0
   br i1 %t158, label %b89, label %b86
 b89:
-  %v482 = bitcast <8 x float> %v423 to <8 x i32>
-  %v484 = and <8 x i32> %v482, splat (i32 8388607)
-  %v486 = or <8 x i32> %v484, splat (i32 8388608)
-  %v487 = sext <8 x i32> %v486 to <8 x i64>
-  %v489 = ashr <8 x i32> %v482, splat (i32 23)
-  %v493 = add <8 x i32> %v489, splat (i32 -120)
-  %v495 = ashr <8 x i32> %v493, splat (i32 5)
-  %v497 = and <8 x i32> %v493, splat (i32 31)
-  %v500 = sext <8 x i32> %v495 to <8 x i64>
-  %v630 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v500
+  %v478 = bitcast <8 x float> %v419 to <8 x i32>
+  %v480 = and <8 x i32> %v478, splat (i32 8388607)
+  %v482 = or <8 x i32> %v480, splat (i32 8388608)
+  %v483 = sext <8 x i32> %v482 to <8 x i64>
+  %v485 = ashr <8 x i32> %v478, splat (i32 23)
+  %v489 = add <8 x i32> %v485, splat (i32 -120)
+  %v491 = ashr <8 x i32> %v489, splat (i32 5)
+  %v493 = and <8 x i32> %v489, splat (i32 31)
+  %v496 = sext <8 x i32> %v491 to <8 x i64>
+  %v626 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v496
   %t159 = load <8 x i1>, ptr %m89, align 64
-  %v502 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v630, <8 x i1> %t159, <8 x i32> zeroinitializer)
-  %v503 = zext <8 x i32> %v502 to <8 x i64>
-  %v505 = shl <8 x i64> %v503, splat (i64 32)
-  %v509 = add <8 x i32> %v495, splat (i32 1)
-  %v510 = sext <8 x i32> %v509 to <8 x i64>
-  %v631 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v510
-  %v512 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v631, <8 x i1> %t159, <8 x i32> zeroinitializer)
-  %v513 = zext <8 x i32> %v512 to <8 x i64>
-  %v514 = or <8 x i64> %v505, %v513
-  %v515 = sext <8 x i32> %v497 to <8 x i64>
-  %t160 = and <8 x i64> %v515, splat (i64 63)
-  %v516 = shl <8 x i64> %v514, %t160
-  %v517 = lshr <8 x i64> %v516, splat (i64 32)
-  %v525 = shl <8 x i64> %v513, splat (i64 32)
-  %v529 = add <8 x i32> %v495, splat (i32 2)
-  %v530 = sext <8 x i32> %v529 to <8 x i64>
-  %v633 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v530
-  %v532 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v633, <8 x i1> %t159, <8 x i32> zeroinitializer)
-  %v533 = zext <8 x i32> %v532 to <8 x i64>
-  %v534 = or <8 x i64> %v525, %v533
-  %t161 = and <8 x i64> %v515, splat (i64 63)
-  %v536 = shl <8 x i64> %v534, %t161
-  %v537 = lshr <8 x i64> %v536, splat (i64 32)
-  %v545 = shl <8 x i64> %v533, splat (i64 32)
-  %v549 = add <8 x i32> %v495, splat (i32 3)
-  %v550 = sext <8 x i32> %v549 to <8 x i64>
-  %v635 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v550
-  %v552 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v635, <8 x i1> %t159, <8 x i32> zeroinitializer)
-  %v553 = zext <8 x i32> %v552 to <8 x i64>
-  %v554 = or <8 x i64> %v545, %v553
-  %t162 = and <8 x i64> %v515, splat (i64 63)
-  %v556 = shl <8 x i64> %v554, %t162
-  %v557 = lshr <8 x i64> %v556, splat (i64 32)
-  %v558 = mul <8 x i64> %v487, %v557
-  %v559 = lshr <8 x i64> %v558, splat (i64 32)
-  %v560 = mul <8 x i64> %v487, %v537
-  %v561 = add <8 x i64> %v559, %v560
-  %v562 = lshr <8 x i64> %v561, splat (i64 32)
-  %v563 = mul <8 x i64> %v487, %v517
-  %v564 = add <8 x i64> %v562, %v563
-  %v565 = shl <8 x i64> %v564, splat (i64 32)
-  %v567 = and <8 x i64> %v561, splat (i64 4294967295)
-  %v568 = or <8 x i64> %v565, %v567
-  %v437 = add <8 x i64> %v568, splat (i64 2305843009213693952)
-  %v439 = lshr <8 x i64> %v437, splat (i64 62)
-  %v440 = shl <8 x i64> %v439, splat (i64 62)
-  %v441 = sub <8 x i64> %v568, %v440
-  %v442 = sitofp <8 x i64> %v441 to <8 x double>
-  %v444 = fmul <8 x double> %v442, splat (double 0x3C1921FB54442D18)
-  %v445 = fptrunc <8 x double> %v444 to <8 x float>
-  %v446 = trunc <8 x i64> %v439 to <8 x i32>
-  %v448 = fcmp olt <8 x float> %v743, zeroinitializer
-  %v449 = fneg <8 x float> %v445
-  %v450 = select <8 x i1> %v448, <8 x float> %v449, <8 x float> %v445
-  %v452 = sub <8 x i32> zeroinitializer, %v446
-  %v453 = select <8 x i1> %v448, <8 x i32> %v452, <8 x i32> %v446
-  store <8 x float> %v450, ptr %pv469, align 64
-  store <8 x i32> %v453, ptr %pv467, align 64
+  %v498 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v626, <8 x i1> %t159, <8 x i32> zeroinitializer)
+  %v499 = zext <8 x i32> %v498 to <8 x i64>
+  %v501 = shl <8 x i64> %v499, splat (i64 32)
+  %v505 = add <8 x i32> %v491, splat (i32 1)
+  %v506 = sext <8 x i32> %v505 to <8 x i64>
+  %v627 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v506
+  %v508 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v627, <8 x i1> %t159, <8 x i32> zeroinitializer)
+  %v509 = zext <8 x i32> %v508 to <8 x i64>
+  %v510 = or <8 x i64> %v501, %v509
+  %v511 = sext <8 x i32> %v493 to <8 x i64>
+  %t160 = and <8 x i64> %v511, splat (i64 63)
+  %v512 = shl <8 x i64> %v510, %t160
+  %v513 = lshr <8 x i64> %v512, splat (i64 32)
+  %v521 = shl <8 x i64> %v509, splat (i64 32)
+  %v525 = add <8 x i32> %v491, splat (i32 2)
+  %v526 = sext <8 x i32> %v525 to <8 x i64>
+  %v629 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v526
+  %v528 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v629, <8 x i1> %t159, <8 x i32> zeroinitializer)
+  %v529 = zext <8 x i32> %v528 to <8 x i64>
+  %v530 = or <8 x i64> %v521, %v529
+  %t161 = and <8 x i64> %v511, splat (i64 63)
+  %v532 = shl <8 x i64> %v530, %t161
+  %v533 = lshr <8 x i64> %v532, splat (i64 32)
+  %v541 = shl <8 x i64> %v529, splat (i64 32)
+  %v545 = add <8 x i32> %v491, splat (i32 3)
+  %v546 = sext <8 x i32> %v545 to <8 x i64>
+  %v631 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v546
+  %v548 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v631, <8 x i1> %t159, <8 x i32> zeroinitializer)
+  %v549 = zext <8 x i32> %v548 to <8 x i64>
+  %v550 = or <8 x i64> %v541, %v549
+  %t162 = and <8 x i64> %v511, splat (i64 63)
+  %v552 = shl <8 x i64> %v550, %t162
+  %v553 = lshr <8 x i64> %v552, splat (i64 32)
+  %v554 = mul <8 x i64> %v483, %v553
+  %v555 = lshr <8 x i64> %v554, splat (i64 32)
+  %v556 = mul <8 x i64> %v483, %v533
+  %v557 = add <8 x i64> %v555, %v556
+  %v558 = lshr <8 x i64> %v557, splat (i64 32)
+  %v559 = mul <8 x i64> %v483, %v513
+  %v560 = add <8 x i64> %v558, %v559
+  %v561 = shl <8 x i64> %v560, splat (i64 32)
+  %v563 = and <8 x i64> %v557, splat (i64 4294967295)
+  %v564 = or <8 x i64> %v561, %v563
+  %v433 = add <8 x i64> %v564, splat (i64 2305843009213693952)
+  %v435 = lshr <8 x i64> %v433, splat (i64 62)
+  %v436 = shl <8 x i64> %v435, splat (i64 62)
+  %v437 = sub <8 x i64> %v564, %v436
+  %v438 = sitofp <8 x i64> %v437 to <8 x double>
+  %v440 = fmul <8 x double> %v438, splat (double 0x3C1921FB54442D18)
+  %v441 = fptrunc <8 x double> %v440 to <8 x float>
+  %v442 = trunc <8 x i64> %v435 to <8 x i32>
+  %v444 = fcmp olt <8 x float> %v738, zeroinitializer
+  %v445 = fneg <8 x float> %v441
+  %v446 = select <8 x i1> %v444, <8 x float> %v445, <8 x float> %v441
+  %v448 = sub <8 x i32> zeroinitializer, %v442
+  %v449 = select <8 x i1> %v444, <8 x i32> %v448, <8 x i32> %v442
+  store <8 x float> %v446, ptr %pv465, align 64
+  store <8 x i32> %v449, ptr %pv463, align 64
   br label %b86
 b86:
-  %v455 = fmul <8 x float> %v743, splat (float 0x3FE45F3060000000)
-  %v456 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %v455)
-  %v458 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v456, <8 x float> splat (float 0xBFF921FB60000000), <8 x float> %v743)
-  %v460 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v456, <8 x float> splat (float 0x3E6777A5C0000000), <8 x float> %v458)
-  %v462 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v456, <8 x float> splat (float 0x3CDEE59DA0000000), <8 x float> %v460)
-  %t163 = fcmp oge <8 x float> %v456, splat (float 0xC1E0000000000000)
-  %t164 = fcmp olt <8 x float> %v456, splat (float 0x41E0000000000000)
+  %v451 = fmul <8 x float> %v738, splat (float 0x3FE45F3060000000)
+  %v452 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %v451)
+  %v454 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v452, <8 x float> splat (float 0xBFF921FB60000000), <8 x float> %v738)
+  %v456 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v452, <8 x float> splat (float 0x3E6777A5C0000000), <8 x float> %v454)
+  %v458 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v452, <8 x float> splat (float 0x3CDEE59DA0000000), <8 x float> %v456)
+  %t163 = fcmp oge <8 x float> %v452, splat (float 0xC1E0000000000000)
+  %t164 = fcmp olt <8 x float> %v452, splat (float 0x41E0000000000000)
   %t165 = and <8 x i1> %t163, %t164
-  %t166 = select <8 x i1> %t165, <8 x float> %v456, <8 x float> zeroinitializer
+  %t166 = select <8 x i1> %t165, <8 x float> %v452, <8 x float> zeroinitializer
   %t167 = fptosi <8 x float> %t166 to <8 x i32>
-  %t168 = fcmp ogt <8 x float> %v456, zeroinitializer
-  %t169 = fcmp olt <8 x float> %v456, zeroinitializer
+  %t168 = fcmp ogt <8 x float> %v452, zeroinitializer
+  %t169 = fcmp olt <8 x float> %v452, zeroinitializer
   %t170 = select <8 x i1> %t169, <8 x i32> splat (i32 -2147483648), <8 x i32> zeroinitializer
   %t171 = select <8 x i1> %t168, <8 x i32> splat (i32 2147483647), <8 x i32> %t170
-  %v463 = select <8 x i1> %t165, <8 x i32> %t167, <8 x i32> %t171
+  %v459 = select <8 x i1> %t165, <8 x i32> %t167, <8 x i32> %t171
   %t172 = load <8 x i1>, ptr %m86, align 64
-  %t173 = load <8 x float>, ptr %pv469, align 64
-  %t174 = select <8 x i1> %t172, <8 x float> %v462, <8 x float> %t173
-  store <8 x float> %t174, ptr %pv469, align 64
-  %t175 = load <8 x i32>, ptr %pv467, align 64
-  %t176 = select <8 x i1> %t172, <8 x i32> %v463, <8 x i32> %t175
-  store <8 x i32> %t176, ptr %pv467, align 64
+  %t173 = load <8 x float>, ptr %pv465, align 64
+  %t174 = select <8 x i1> %t172, <8 x float> %v458, <8 x float> %t173
+  store <8 x float> %t174, ptr %pv465, align 64
+  %t175 = load <8 x i32>, ptr %pv463, align 64
+  %t176 = select <8 x i1> %t172, <8 x i32> %v459, <8 x i32> %t175
+  store <8 x i32> %t176, ptr %pv463, align 64
   br label %g85
 g85:
   %t177 = load <8 x i1>, ptr %m82, align 64
@@ -624,34 +622,34 @@ g85:
   %t179 = icmp ne i8 %t178, 0
   br i1 %t179, label %b85, label %b81
 b85:
-  %v469 = load <8 x float>, ptr %pv469, align 64
-  %v467 = load <8 x i32>, ptr %pv467, align 64
-  %v571 = fmul <8 x float> %v469, %v469
-  %v574 = call <8 x float> @llvm.fma.v8f32(<8 x float> splat (float 0x3EC6CCCC80000000), <8 x float> %v571, <8 x float> splat (float 0xBF2A00F6A0000000))
-  %v576 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v574, <8 x float> %v571, <8 x float> splat (float 0x3F81111080000000))
-  %v578 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v576, <8 x float> %v571, <8 x float> splat (float 0xBFC5555560000000))
-  %v579 = fmul <8 x float> %v469, %v571
-  %v580 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v579, <8 x float> %v578, <8 x float> %v469)
-  %v586 = call <8 x float> @llvm.fma.v8f32(<8 x float> splat (float 0xBE9241AB60000000), <8 x float> %v571, <8 x float> splat (float 0x3EFA010CC0000000))
-  %v588 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v586, <8 x float> %v571, <8 x float> splat (float 0xBF56C16B80000000))
-  %v590 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v588, <8 x float> %v571, <8 x float> splat (float 0x3FA5555560000000))
-  %v591 = fmul <8 x float> %v571, %v571
-  %v594 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v571, <8 x float> splat (float 0xBFE0000000000000), <8 x float> splat (float 0x3FF0000000000000))
-  %v595 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v591, <8 x float> %v590, <8 x float> %v594)
-  %v473 = and <8 x i32> %v467, splat (i32 1)
+  %v465 = load <8 x float>, ptr %pv465, align 64
+  %v463 = load <8 x i32>, ptr %pv463, align 64
+  %v567 = fmul <8 x float> %v465, %v465
+  %v570 = call <8 x float> @llvm.fma.v8f32(<8 x float> splat (float 0x3EC6CCCC80000000), <8 x float> %v567, <8 x float> splat (float 0xBF2A00F6A0000000))
+  %v572 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v570, <8 x float> %v567, <8 x float> splat (float 0x3F81111080000000))
+  %v574 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v572, <8 x float> %v567, <8 x float> splat (float 0xBFC5555560000000))
+  %v575 = fmul <8 x float> %v465, %v567
+  %v576 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v575, <8 x float> %v574, <8 x float> %v465)
+  %v582 = call <8 x float> @llvm.fma.v8f32(<8 x float> splat (float 0xBE9241AB60000000), <8 x float> %v567, <8 x float> splat (float 0x3EFA010CC0000000))
+  %v584 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v582, <8 x float> %v567, <8 x float> splat (float 0xBF56C16B80000000))
+  %v586 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v584, <8 x float> %v567, <8 x float> splat (float 0x3FA5555560000000))
+  %v587 = fmul <8 x float> %v567, %v567
+  %v590 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v567, <8 x float> splat (float 0xBFE0000000000000), <8 x float> splat (float 0x3FF0000000000000))
+  %v591 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v587, <8 x float> %v586, <8 x float> %v590)
+  %v469 = and <8 x i32> %v463, splat (i32 1)
+  %v470 = icmp ne <8 x i32> %v469, zeroinitializer
+  %v471 = select <8 x i1> %v470, <8 x float> %v591, <8 x float> %v576
+  %v473 = and <8 x i32> %v463, splat (i32 2)
   %v474 = icmp ne <8 x i32> %v473, zeroinitializer
-  %v475 = select <8 x i1> %v474, <8 x float> %v595, <8 x float> %v580
-  %v477 = and <8 x i32> %v467, splat (i32 2)
-  %v478 = icmp ne <8 x i32> %v477, zeroinitializer
-  %v479 = fneg <8 x float> %v475
-  %v480 = select <8 x i1> %v478, <8 x float> %v479, <8 x float> %v475
-  store <8 x float> %v480, ptr %pv419, align 64
+  %v475 = fneg <8 x float> %v471
+  %v476 = select <8 x i1> %v474, <8 x float> %v475, <8 x float> %v471
+  store <8 x float> %v476, ptr %pv415, align 64
   br label %b81
 b81:
   %t180 = load <8 x i1>, ptr %m81, align 64
-  %t181 = load <8 x float>, ptr %pv419, align 64
+  %t181 = load <8 x float>, ptr %pv415, align 64
   %t182 = select <8 x i1> %t180, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %t181
-  store <8 x float> %t182, ptr %pv419, align 64
+  store <8 x float> %t182, ptr %pv415, align 64
   br label %g79
 g79:
   %t183 = load <8 x i1>, ptr %m80, align 64
@@ -659,11 +657,11 @@ g79:
   %t185 = icmp ne i8 %t184, 0
   br i1 %t185, label %b79, label %g77
 b79:
-  %v419 = load <8 x float>, ptr %pv419, align 64
+  %v415 = load <8 x float>, ptr %pv415, align 64
   %t186 = load <8 x i1>, ptr %m80, align 64
-  %t187 = load <8 x float>, ptr %pv420, align 64
-  %t188 = select <8 x i1> %t186, <8 x float> %v419, <8 x float> %t187
-  store <8 x float> %t188, ptr %pv420, align 64
+  %t187 = load <8 x float>, ptr %pv416, align 64
+  %t188 = select <8 x i1> %t186, <8 x float> %v415, <8 x float> %t187
+  store <8 x float> %t188, ptr %pv416, align 64
   br label %g77
 g77:
   %t189 = load <8 x i1>, ptr %m2, align 64
@@ -671,8 +669,8 @@ g77:
   %t191 = icmp ne i8 %t190, 0
   br i1 %t191, label %b77, label %end
 b77:
-  %v420 = load <8 x float>, ptr %pv420, align 64
-  %v237 = fadd <8 x float> %v234, %v420
+  %v416 = load <8 x float>, ptr %pv416, align 64
+  %v237 = fadd <8 x float> %v234, %v416
   %t192 = load <8 x i1>, ptr %m2, align 64
   %t193 = bitcast <8 x i1> %t192 to i8
   br label %o238
@@ -691,22 +689,22 @@ o238.next:
 o238.done:
   %v239 = sitofp <8 x i32> %v238 to <8 x float>
   %v240 = fadd <8 x float> %v237, %v239
-  %v598 = fmul double %p5, %p5
-  %v260 = fcmp ogt double %v598, 0x4000000000000000
+  %v594 = fmul double %p5, %p5
+  %v260 = fcmp ogt double %v594, 0x4000000000000000
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
   %t195 = insertelement <8 x float> poison, float %v262, i64 0
   %t196 = shufflevector <8 x float> %t195, <8 x float> poison, <8 x i32> zeroinitializer
   %v263 = fadd <8 x float> %v240, %t196
-  %t197 = load <8 x float>, ptr %c718, align 64
+  %t197 = load <8 x float>, ptr %c714, align 64
   %v270 = fadd <8 x float> splat (float 0x4000000000000000), %t197
   %v274 = fadd <8 x float> %v263, %v270
-  %v277 = fcmp olt <8 x float> %t197, %v743
-  %v744 = select <8 x i1> %v277, <8 x float> %t197, <8 x float> %v743
-  %v281 = fsub <8 x float> %v274, %v744
+  %v277 = fcmp olt <8 x float> %t197, %v738
+  %v739 = select <8 x i1> %v277, <8 x float> %t197, <8 x float> %v738
+  %v281 = fsub <8 x float> %v274, %v739
   %v300 = sext i32 %p3 to i64
-  %v624 = getelementptr inbounds i32, ptr %p1, i64 %v300
-  %v302 = icmp ugt ptr %v624, %p1
+  %v620 = getelementptr inbounds i32, ptr %p1, i64 %v300
+  %v302 = icmp ugt ptr %v620, %p1
   %v303 = select i1 %v302, i32 1, i32 0
   %v304 = sitofp i32 %v303 to float
   %t198 = insertelement <8 x float> poison, float %v304, i64 0
@@ -722,8 +720,8 @@ o238.done:
   %v358 = call <8 x i32> @llvm.ctpop.v8i32(<8 x i32> %t202)
   %v311 = sitofp <8 x i32> %v358 to <8 x float>
   %v312 = fadd <8 x float> %v309, %v311
-  %s629 = getelementptr i32, ptr %p1, i64 %s28
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v312, ptr align 4 %s629, <8 x i1> %t192)
+  %s625 = getelementptr i32, ptr %p1, i64 %s28
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v312, ptr align 4 %s625, <8 x i1> %t192)
   br label %end
 end:
   ret void

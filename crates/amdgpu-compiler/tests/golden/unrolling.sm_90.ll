@@ -3,10 +3,15 @@ target triple = "nvptx64-nvidia-cuda"
 
 define ptx_kernel void @unrolling(ptr addrspace(1) %p0, i32 %p1) #0 {
 b0:
+  %v545 = sext i32 %p1 to i64
+  %v548 = sub i64 %v545, 6
+  %v550 = icmp sge i64 %v548, -2147483648
+  %v551 = trunc i64 %v548 to i32
+  %v553 = select i1 %v550, i32 %v551, i32 -2147483648
   br label %b131
 b9:
-  %v31 = phi float [ %v605, %b146 ], [ %v38, %b10 ]
-  %v28 = phi i32 [ %v606, %b146 ], [ %v39, %b10 ]
+  %v31 = phi float [ %v610, %b146 ], [ %v38, %b10 ]
+  %v28 = phi i32 [ %v611, %b146 ], [ %v39, %b10 ]
   %v30 = icmp slt i32 %v28, 12
   br i1 %v30, label %b10, label %b12
 b10:
@@ -72,10 +77,15 @@ b25:
   %v81 = add i32 %v72, 1
   br label %b24, !llvm.loop !8
 b27:
+  %v657 = sext i32 %v57 to i64
+  %v660 = sub i64 %v657, 2
+  %v662 = icmp sge i64 %v660, -2147483648
+  %v663 = trunc i64 %v660 to i32
+  %v665 = select i1 %v662, i32 %v663, i32 -2147483648
   br label %b155
 b28:
-  %v86 = phi float [ %v644, %b155 ], [ %v92, %b29 ]
-  %v83 = phi i32 [ %v645, %b155 ], [ %v93, %b29 ]
+  %v86 = phi float [ %v654, %b155 ], [ %v92, %b29 ]
+  %v83 = phi i32 [ %v655, %b155 ], [ %v93, %b29 ]
   %v85 = icmp slt i32 %v83, %v57
   br i1 %v85, label %b29, label %b31
 b29:
@@ -226,195 +236,194 @@ b40:
   %v380 = fadd float %v373, %v137
   %v387 = fadd float %v380, %v149
   %v394 = fadd float %v387, %v161
+  %v613 = sext i32 12 to i64
+  %v616 = sub i64 %v613, 3
+  %v618 = icmp sge i64 %v616, -2147483648
+  %v619 = trunc i64 %v616 to i32
+  %v621 = select i1 %v618, i32 %v619, i32 -2147483648
   br label %b146
 b131:
-  %v542 = phi float [ 0x0000000000000000, %b0 ], [ %v603, %b145 ]
-  %v543 = phi i32 [ 0, %b0 ], [ %v604, %b145 ]
+  %v542 = phi float [ 0x0000000000000000, %b0 ], [ %v608, %b145 ]
+  %v543 = phi i32 [ 0, %b0 ], [ %v609, %b145 ]
   %v544 = sext i32 %v543 to i64
-  %v545 = sext i32 %p1 to i64
-  %v548 = add i64 %v544, 6
-  %v549 = icmp slt i64 %v548, %v545
-  br i1 %v549, label %b132, label %b34
+  %v554 = icmp slt i32 %v543, %v553
+  br i1 %v554, label %b132, label %b34
 b132:
-  %v550 = icmp slt i32 %v543, %p1
+  %v555 = icmp slt i32 %v543, %p1
   br label %b133
 b133:
-  %v551 = mul i32 %v543, %p1
-  %v552 = sext i32 %v551 to i64
-  %v553 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v552
-  %v554 = load float, ptr addrspace(1) %v553, align 4
-  %v555 = fadd float %v542, %v554
-  %v556 = add i32 %v543, 1
+  %v556 = mul i32 %v543, %p1
+  %v557 = sext i32 %v556 to i64
+  %v558 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v557
+  %v559 = load float, ptr addrspace(1) %v558, align 4
+  %v560 = fadd float %v542, %v559
+  %v561 = add i32 %v543, 1
   br label %b134
 b134:
-  %v557 = add i64 %v544, 1
-  %v558 = icmp slt i32 %v556, %p1
+  %v562 = add i64 %v544, 1
+  %v563 = icmp slt i32 %v561, %p1
   br label %b135
 b135:
-  %v559 = mul i32 %v556, %p1
-  %v560 = sext i32 %v559 to i64
-  %v561 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v560
-  %v562 = load float, ptr addrspace(1) %v561, align 4
-  %v563 = fadd float %v555, %v562
-  %v564 = add i32 %v556, 1
+  %v564 = mul i32 %v561, %p1
+  %v565 = sext i32 %v564 to i64
+  %v566 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v565
+  %v567 = load float, ptr addrspace(1) %v566, align 4
+  %v568 = fadd float %v560, %v567
+  %v569 = add i32 %v561, 1
   br label %b136
 b136:
-  %v565 = add i64 %v557, 1
-  %v566 = icmp slt i32 %v564, %p1
+  %v570 = add i64 %v562, 1
+  %v571 = icmp slt i32 %v569, %p1
   br label %b137
 b137:
-  %v567 = mul i32 %v564, %p1
-  %v568 = sext i32 %v567 to i64
-  %v569 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v568
-  %v570 = load float, ptr addrspace(1) %v569, align 4
-  %v571 = fadd float %v563, %v570
-  %v572 = add i32 %v564, 1
+  %v572 = mul i32 %v569, %p1
+  %v573 = sext i32 %v572 to i64
+  %v574 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v573
+  %v575 = load float, ptr addrspace(1) %v574, align 4
+  %v576 = fadd float %v568, %v575
+  %v577 = add i32 %v569, 1
   br label %b138
 b138:
-  %v573 = add i64 %v565, 1
-  %v574 = icmp slt i32 %v572, %p1
+  %v578 = add i64 %v570, 1
+  %v579 = icmp slt i32 %v577, %p1
   br label %b139
 b139:
-  %v575 = mul i32 %v572, %p1
-  %v576 = sext i32 %v575 to i64
-  %v577 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v576
-  %v578 = load float, ptr addrspace(1) %v577, align 4
-  %v579 = fadd float %v571, %v578
-  %v580 = add i32 %v572, 1
+  %v580 = mul i32 %v577, %p1
+  %v581 = sext i32 %v580 to i64
+  %v582 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v581
+  %v583 = load float, ptr addrspace(1) %v582, align 4
+  %v584 = fadd float %v576, %v583
+  %v585 = add i32 %v577, 1
   br label %b140
 b140:
-  %v581 = add i64 %v573, 1
-  %v582 = icmp slt i32 %v580, %p1
+  %v586 = add i64 %v578, 1
+  %v587 = icmp slt i32 %v585, %p1
   br label %b141
 b141:
-  %v583 = mul i32 %v580, %p1
-  %v584 = sext i32 %v583 to i64
-  %v585 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v584
-  %v586 = load float, ptr addrspace(1) %v585, align 4
-  %v587 = fadd float %v579, %v586
-  %v588 = add i32 %v580, 1
+  %v588 = mul i32 %v585, %p1
+  %v589 = sext i32 %v588 to i64
+  %v590 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v589
+  %v591 = load float, ptr addrspace(1) %v590, align 4
+  %v592 = fadd float %v584, %v591
+  %v593 = add i32 %v585, 1
   br label %b142
 b142:
-  %v589 = add i64 %v581, 1
-  %v590 = icmp slt i32 %v588, %p1
+  %v594 = add i64 %v586, 1
+  %v595 = icmp slt i32 %v593, %p1
   br label %b143
 b143:
-  %v591 = mul i32 %v588, %p1
-  %v592 = sext i32 %v591 to i64
-  %v593 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v592
-  %v594 = load float, ptr addrspace(1) %v593, align 4
-  %v595 = fadd float %v587, %v594
-  %v596 = add i32 %v588, 1
+  %v596 = mul i32 %v593, %p1
+  %v597 = sext i32 %v596 to i64
+  %v598 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v597
+  %v599 = load float, ptr addrspace(1) %v598, align 4
+  %v600 = fadd float %v592, %v599
+  %v601 = add i32 %v593, 1
   br label %b144
 b144:
-  %v597 = add i64 %v589, 1
-  %v598 = icmp slt i32 %v596, %p1
+  %v602 = add i64 %v594, 1
+  %v603 = icmp slt i32 %v601, %p1
   br label %b145
 b145:
-  %v599 = mul i32 %v596, %p1
-  %v600 = sext i32 %v599 to i64
-  %v601 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v600
-  %v602 = load float, ptr addrspace(1) %v601, align 4
-  %v603 = fadd float %v595, %v602
-  %v604 = add i32 %v596, 1
+  %v604 = mul i32 %v601, %p1
+  %v605 = sext i32 %v604 to i64
+  %v606 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v605
+  %v607 = load float, ptr addrspace(1) %v606, align 4
+  %v608 = fadd float %v600, %v607
+  %v609 = add i32 %v601, 1
   br label %b131, !llvm.loop !12
 b146:
-  %v605 = phi float [ %v394, %b40 ], [ %v642, %b154 ]
-  %v606 = phi i32 [ 0, %b40 ], [ %v643, %b154 ]
-  %v607 = sext i32 %v606 to i64
-  %v608 = sext i32 12 to i64
-  %v611 = add i64 %v607, 3
-  %v612 = icmp slt i64 %v611, %v608
-  br i1 %v612, label %b147, label %b9
+  %v610 = phi float [ %v394, %b40 ], [ %v652, %b154 ]
+  %v611 = phi i32 [ 0, %b40 ], [ %v653, %b154 ]
+  %v612 = sext i32 %v611 to i64
+  %v622 = icmp slt i32 %v611, %v621
+  br i1 %v622, label %b147, label %b9
 b147:
-  %v613 = icmp slt i32 %v606, 12
+  %v623 = icmp slt i32 %v611, 12
   br label %b148
 b148:
-  %v614 = mul i32 %v606, 3
-  %v615 = sext i32 %v614 to i64
-  %v616 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v615
-  %v617 = load float, ptr addrspace(1) %v616, align 4
-  %v618 = fadd float %v605, %v617
-  %v619 = add i32 %v606, 1
+  %v624 = mul i32 %v611, 3
+  %v625 = sext i32 %v624 to i64
+  %v626 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v625
+  %v627 = load float, ptr addrspace(1) %v626, align 4
+  %v628 = fadd float %v610, %v627
+  %v629 = add i32 %v611, 1
   br label %b149
 b149:
-  %v620 = add i64 %v607, 1
-  %v621 = icmp slt i32 %v619, 12
+  %v630 = add i64 %v612, 1
+  %v631 = icmp slt i32 %v629, 12
   br label %b150
 b150:
-  %v622 = mul i32 %v619, 3
-  %v623 = sext i32 %v622 to i64
-  %v624 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v623
-  %v625 = load float, ptr addrspace(1) %v624, align 4
-  %v626 = fadd float %v618, %v625
-  %v627 = add i32 %v619, 1
+  %v632 = mul i32 %v629, 3
+  %v633 = sext i32 %v632 to i64
+  %v634 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v633
+  %v635 = load float, ptr addrspace(1) %v634, align 4
+  %v636 = fadd float %v628, %v635
+  %v637 = add i32 %v629, 1
   br label %b151
 b151:
-  %v628 = add i64 %v620, 1
-  %v629 = icmp slt i32 %v627, 12
+  %v638 = add i64 %v630, 1
+  %v639 = icmp slt i32 %v637, 12
   br label %b152
 b152:
-  %v630 = mul i32 %v627, 3
-  %v631 = sext i32 %v630 to i64
-  %v632 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v631
-  %v633 = load float, ptr addrspace(1) %v632, align 4
-  %v634 = fadd float %v626, %v633
-  %v635 = add i32 %v627, 1
+  %v640 = mul i32 %v637, 3
+  %v641 = sext i32 %v640 to i64
+  %v642 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v641
+  %v643 = load float, ptr addrspace(1) %v642, align 4
+  %v644 = fadd float %v636, %v643
+  %v645 = add i32 %v637, 1
   br label %b153
 b153:
-  %v636 = add i64 %v628, 1
-  %v637 = icmp slt i32 %v635, 12
+  %v646 = add i64 %v638, 1
+  %v647 = icmp slt i32 %v645, 12
   br label %b154
 b154:
-  %v638 = mul i32 %v635, 3
-  %v639 = sext i32 %v638 to i64
-  %v640 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v639
-  %v641 = load float, ptr addrspace(1) %v640, align 4
-  %v642 = fadd float %v634, %v641
-  %v643 = add i32 %v635, 1
+  %v648 = mul i32 %v645, 3
+  %v649 = sext i32 %v648 to i64
+  %v650 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v649
+  %v651 = load float, ptr addrspace(1) %v650, align 4
+  %v652 = fadd float %v644, %v651
+  %v653 = add i32 %v645, 1
   br label %b146, !llvm.loop !11
 b155:
-  %v644 = phi float [ %v75, %b27 ], [ %v673, %b161 ]
-  %v645 = phi i32 [ 0, %b27 ], [ %v674, %b161 ]
-  %v646 = sext i32 %v645 to i64
-  %v647 = sext i32 %v57 to i64
-  %v650 = add i64 %v646, 2
-  %v651 = icmp slt i64 %v650, %v647
-  br i1 %v651, label %b156, label %b28
+  %v654 = phi float [ %v75, %b27 ], [ %v688, %b161 ]
+  %v655 = phi i32 [ 0, %b27 ], [ %v689, %b161 ]
+  %v656 = sext i32 %v655 to i64
+  %v666 = icmp slt i32 %v655, %v665
+  br i1 %v666, label %b156, label %b28
 b156:
-  %v652 = icmp slt i32 %v645, %v57
+  %v667 = icmp slt i32 %v655, %v57
   br label %b157
 b157:
-  %v653 = mul i32 %v645, 2
-  %v654 = sext i32 %v653 to i64
-  %v655 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v654
-  %v656 = load float, ptr addrspace(1) %v655, align 4
-  %v657 = fsub float %v644, %v656
-  %v658 = add i32 %v645, 1
+  %v668 = mul i32 %v655, 2
+  %v669 = sext i32 %v668 to i64
+  %v670 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v669
+  %v671 = load float, ptr addrspace(1) %v670, align 4
+  %v672 = fsub float %v654, %v671
+  %v673 = add i32 %v655, 1
   br label %b158
 b158:
-  %v659 = add i64 %v646, 1
-  %v660 = icmp slt i32 %v658, %v57
+  %v674 = add i64 %v656, 1
+  %v675 = icmp slt i32 %v673, %v57
   br label %b159
 b159:
-  %v661 = mul i32 %v658, 2
-  %v662 = sext i32 %v661 to i64
-  %v663 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v662
-  %v664 = load float, ptr addrspace(1) %v663, align 4
-  %v665 = fsub float %v657, %v664
-  %v666 = add i32 %v658, 1
+  %v676 = mul i32 %v673, 2
+  %v677 = sext i32 %v676 to i64
+  %v678 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v677
+  %v679 = load float, ptr addrspace(1) %v678, align 4
+  %v680 = fsub float %v672, %v679
+  %v681 = add i32 %v673, 1
   br label %b160
 b160:
-  %v667 = add i64 %v659, 1
-  %v668 = icmp slt i32 %v666, %v57
+  %v682 = add i64 %v674, 1
+  %v683 = icmp slt i32 %v681, %v57
   br label %b161
 b161:
-  %v669 = mul i32 %v666, 2
-  %v670 = sext i32 %v669 to i64
-  %v671 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v670
-  %v672 = load float, ptr addrspace(1) %v671, align 4
-  %v673 = fsub float %v665, %v672
-  %v674 = add i32 %v666, 1
+  %v684 = mul i32 %v681, 2
+  %v685 = sext i32 %v684 to i64
+  %v686 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v685
+  %v687 = load float, ptr addrspace(1) %v686, align 4
+  %v688 = fsub float %v680, %v687
+  %v689 = add i32 %v681, 1
   br label %b155, !llvm.loop !10
 }
 
