@@ -87,7 +87,7 @@ def elementwise_cases(data: Callable[..., Any]) -> Iterator[Case]:
     yield (
         "gelu (tanh), 1,000,000",
         lambda: ops.gelu(x, approximate="tanh", out=out),
-        lambda: 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x**3))),
+        lambda: 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x))),
         0,
     )
     matrix, row, column, target = data(4096, 1024), data(1024), data(4096, 1), data(4096, 1024)
@@ -199,17 +199,17 @@ def movement_cases(data: Callable[..., Any], generator: Any) -> Iterator[Case]:
 
     square, out = data(2048, 2048), data(2048, 2048)
     yield (
-        "copy, 16,000,000 (the machine)",
-        lambda: np.copyto(out, square),
-        lambda: np.copyto(out, square),
+        "a copy by NumPy on both sides, 2048 x 2048",
+        lambda: copy(out, square),
+        lambda: copy(out, square),
         8 * square.size,
     )
-    yield "transpose, 2048", lambda: ops.transpose(square, out=out), lambda: np.copyto(out, square.T), 8 * square.size
+    yield "transpose, 2048", lambda: ops.transpose(square, out=out), lambda: copy(out, square.T), 8 * square.size
     image, turned = data(8, 64, 56, 56), data(8, 56, 56, 64)
     yield (
         "NCHW to NHWC, 8 x 64 x 56 x 56",
         lambda: ops.transpose(image, (0, 2, 3, 1), out=turned),
-        lambda: np.copyto(turned, image.transpose(0, 2, 3, 1)),
+        lambda: copy(turned, image.transpose(0, 2, 3, 1)),
         8 * image.size,
     )
     matrix, sums = data(4096, 1024), data(4096, 1024)
@@ -235,6 +235,14 @@ def movement_cases(data: Callable[..., Any], generator: Any) -> Iterator[Case]:
         return np.take_along_axis(values, np.argsort(-values, axis=1), 1)
 
     yield "top 10 of rows, 4096 x 1024", lambda: ops.top_k(matrix, 10)[0], best, 4 * matrix.size
+
+
+def copy(target: Any, source: Any) -> Any:
+    """`numpy.copyto` that returns what it wrote."""
+    import numpy as np
+
+    np.copyto(target, source)
+    return target
 
 
 def image_cases(data: Callable[..., Any]) -> Iterator[Case]:

@@ -87,9 +87,7 @@ class Builder:
         self.environment = {**os.environ, **native.zig_environment(state)}
         self.inputs = [self.sources / "gpu.zig", self.sources / "kernels", self.sources / "matrix" / "vector_math.zig"]
         tools = root / "tools" / "x"
-        self.inputs += [
-            tools / name for name in ("kernels.py", "kernel_text.py", "code_objects.py")
-        ]
+        self.inputs += [tools / name for name in ("kernels.py", "kernel_text.py", "code_objects.py")]
 
     def build(
         self, architectures: Sequence[str], progress: Progress, catalogue: Callable[[str], Sequence[Variant]] = variants

@@ -27,6 +27,8 @@ const Space = strided.Space(operand_count);
 
 /// Elements of a tile: five operands of eight bytes stay within the first cache.
 const tile_len = 512;
+/// Elements of a tile where nothing passes through a buffer: the call of a routine does not count any more.
+const direct_tile_len = 16 * tile_len;
 /// Elements that one piece of work holds: about two microseconds of the cheapest operation.
 const piece_len = 16 * tile_len;
 /// From this many elements on, tiles are cut within the innermost axis, where operands need no buffer.
@@ -76,6 +78,12 @@ pub fn runWith(
         job.adjacent[k] = if (job.cuts_rows) job.space.innerStride(k) == 1 else job.space.isDense(k);
         job.splat[k] = if (job.cuts_rows) job.space.innerStride(k) == 0 else job.space.isSplat(k);
     }
+    const is_predicate = kernel.isPredicate(operation);
+    const out_storage = views[0].storage;
+    job.writes_out = job.adjacent[0] and (if (is_predicate) out_storage == .bool or out_storage == .u8 else out_storage.is(T));
+    var is_direct = job.writes_out;
+    for (1..1 + job.count) |k| is_direct = is_direct and (job.splat[k] or (job.adjacent[k] and views[k].storage.is(T)));
+    if (is_direct) job.tile_limit = direct_tile_len;
     try parallel.run(executor, (job.total + piece_len - 1) / piece_len, Job(T), &job);
 }
 
@@ -93,6 +101,9 @@ fn Job(comptime T: type) type {
         /// Whether the elements of a tile are adjacent, or all the same element.
         adjacent: [operand_count]bool = @splat(false),
         splat: [operand_count]bool = @splat(false),
+        /// Whether results are written where they belong at once.
+        writes_out: bool = false,
+        tile_limit: usize = tile_len,
 
         const Self = @This();
         const Buffers = [operand_count][tile_len]T;
@@ -104,7 +115,7 @@ fn Job(comptime T: type) type {
             const inner = job.space.innerLen();
             while (flat < last) {
                 const rest = last - flat;
-                const len = @min(tile_len, if (job.cuts_rows) @min(rest, inner - flat % inner) else rest);
+                const len = @min(job.tile_limit, if (job.cuts_rows) @min(rest, inner - flat % inner) else rest);
                 job.tile(&buffers, flat, len);
                 flat += len;
             }
@@ -120,15 +131,13 @@ fn Job(comptime T: type) type {
             };
             for (0..job.count) |input| step.inputs[input] = job.read(1 + input, &buffers[1 + input], flat, len);
             const out = &job.views[0];
-            const is_predicate = kernel.isPredicate(job.operation);
-            const is_ready = if (is_predicate) out.storage == .bool or out.storage == .u8 else out.storage.is(T);
-            if (is_ready and job.adjacent[0]) {
+            if (job.writes_out) {
                 step.out = @ptrFromInt(strided.addressAt(out, job.space.offset(0, flat)));
                 return job.table.elementwise(&step);
             }
             step.out = @ptrCast(&buffers[0]);
             job.table.elementwise(&step);
-            if (is_predicate) widenTruth(&buffers[0], len);
+            if (kernel.isPredicate(job.operation)) widenTruth(&buffers[0], len);
             var walk = job.space.walk(0, flat);
             strided.writeElements(T, job.table, out, &walk, len, &buffers[0]);
         }

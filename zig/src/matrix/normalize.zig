@@ -16,6 +16,9 @@ const row_kernel = generic.row_kernel;
 const View = strided.View;
 const Space = strided.Space(2);
 
+/// Rows that are read and written together where neighbours in memory belong to different rows: a cache line of float32.
+const block_rows = 16;
+
 comptime {
     for (std.meta.fieldNames(row_kernel.Operation)) |name| {
         std.debug.assert(@backingInt(@field(row_kernel.Operation, name)) == @field(abi, "normalize_" ++ name));
@@ -84,8 +87,12 @@ pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), pr
     // Scale, shift, and a row for each piece where `out` cannot hold it.
     const threads = parallel.threadCount(executor);
     const pieces = if (threads == 1) 1 else @min(job.row_count, 4 * threads);
-    const padded_len = std.mem.alignForward(usize, job.row_len, 64);
-    const buffer_count = 2 + if (job.is_ready[0]) 0 else pieces;
+    // Rows of a block start in different sets of the cache.
+    const padded_len = std.mem.alignForward(usize, job.row_len, 64) + block_rows;
+    job.is_blocked = !job.is_ready[0] and job.row.rank == 1 and job.rows.rank > 0 and
+        @abs(job.rows.innerStride(0)) < @abs(job.row.innerStride(0));
+    const rows_each: usize = if (job.is_blocked) block_rows else 1;
+    const buffer_count = 2 + if (job.is_ready[0]) 0 else pieces * rows_each;
     const needs_buffer = problem.scale != null or !job.is_ready[0];
     const buffer: ?workspace.Buffer = if (needs_buffer) try workspace.acquire(buffer_count * padded_len * @sizeOf(T)) else null;
     defer if (buffer) |held| workspace.release(held);
@@ -116,6 +123,8 @@ fn Job(comptime T: type) type {
         row_buffers: []T = &.{},
         buffer_len: usize = 0,
         pieces: usize = 1,
+        /// Whether several rows pass through the buffer together.
+        is_blocked: bool = false,
 
         const Self = @This();
 
@@ -130,7 +139,7 @@ fn Job(comptime T: type) type {
             for (begin..end) |piece| {
                 const first = piece * job.row_count / job.pieces;
                 const last = (piece + 1) * job.row_count / job.pieces;
-                for (first..last) |row| job.normalizeRow(piece, row);
+                if (job.is_blocked) job.normalizeBlocks(piece, first, last) else for (first..last) |row| job.normalizeRow(piece, row);
             }
         }
 
@@ -164,6 +173,62 @@ fn Job(comptime T: type) type {
             var walk = job.row.walk(0, 0);
             walk.start += out_offset;
             strided.writeElements(T, job.table, out, &walk, job.row_len, target);
+        }
+
+        fn normalizeBlocks(job: *const Self, piece: usize, first: usize, last: usize) void {
+            const inner = job.rows.innerLen();
+            const buffer = job.row_buffers.ptr + piece * block_rows * job.buffer_len;
+            var row = first;
+            while (row < last) {
+                const count = @min(block_rows, last - row, inner - row % inner);
+                job.readBlock(row, count, buffer);
+                for (0..count) |i| {
+                    const values = buffer + i * job.buffer_len;
+                    job.table.row(&.{
+                        .operation = job.problem.operation,
+                        .x = values,
+                        .out = values,
+                        .len = job.row_len,
+                        .scale = job.scale,
+                        .shift = job.shift,
+                        .epsilon = job.problem.epsilon,
+                    });
+                }
+                job.writeBlock(row, count, buffer);
+                row += count;
+            }
+        }
+
+        fn readBlock(job: *const Self, row: usize, count: usize, buffer: [*]T) void {
+            const x = &job.problem.x;
+            const base = job.rows.offset(1, row);
+            var line: [block_rows]T = undefined;
+            for (0..job.row_len) |place| {
+                job.table.load(&.{
+                    .storage = x.storage,
+                    .address = strided.addressAt(x, base + @as(isize, @intCast(place)) * job.row.innerStride(1)),
+                    .step = job.rows.innerStride(1),
+                    .len = count,
+                    .target = &line,
+                });
+                for (0..count) |i| buffer[i * job.buffer_len + place] = line[i];
+            }
+        }
+
+        fn writeBlock(job: *const Self, row: usize, count: usize, buffer: [*]const T) void {
+            const out = &job.problem.out;
+            const base = job.rows.offset(0, row);
+            var line: [block_rows]T = undefined;
+            for (0..job.row_len) |place| {
+                for (0..count) |i| line[i] = buffer[i * job.buffer_len + place];
+                job.table.store(&.{
+                    .storage = out.storage,
+                    .address = strided.addressAt(out, base + @as(isize, @intCast(place)) * job.row.innerStride(0)),
+                    .step = job.rows.innerStride(0),
+                    .len = count,
+                    .source = &line,
+                });
+            }
         }
     };
 }

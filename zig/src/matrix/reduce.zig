@@ -11,6 +11,7 @@ const parallel = @import("parallel.zig");
 const strided = @import("strided.zig");
 const tensor_kernels = @import("tensor_kernels.zig");
 const reduce_rows = @import("reduce_rows.zig");
+const search = @import("search.zig");
 const workspace = @import("workspace.zig");
 
 const kernel = generic.reduce_kernel;
@@ -50,7 +51,7 @@ pub const Kept = strided.Space(3);
 pub const Reduced = strided.Space(1);
 
 /// Values of a segment of a run.
-const segment_len = 64 * kernel.leaf_len;
+pub const segment_len = 64 * kernel.leaf_len;
 
 pub fn reduce(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.ReduceOptions) abi.Status {
     std.debug.assert(input_count == 1);
@@ -79,7 +80,7 @@ fn run(comptime T: type, operation: Operation, x: View, out: View, given: *const
         .any => .any,
         .all => .all,
         .variance, .deviation => return variance(T, table, x, out, operation == .deviation, given.divisor, given.executor),
-        .argmax, .argmin => return find(T, table, x, out, operation == .argmax, given.executor),
+        .argmax, .argmin => return search.find(T, table, x, out, operation == .argmax, given.executor),
     };
     const problem: Problem = .{ .fold = fold, .x = x, .out = out, .divisor = given.divisor };
     try runWith(T, table, &problem, given.executor);
@@ -236,111 +237,6 @@ fn Joining(comptime T: type) type {
                     },
                 }
             }
-        }
-    };
-}
-
-/// out = first place of the largest or smallest value, counted over the reduced axes in their order.
-pub fn find(
-    comptime T: type,
-    table: *const generic.tensor_table.Table(T),
-    x: View,
-    out: View,
-    is_largest: bool,
-    executor: ?*const abi.Executor,
-) Error!void {
-    if (out.len() == 0) return;
-    const x_kept = x.axes(0, out.rank);
-    const x_reduced = x.axes(out.rank, x.rank - out.rank);
-    var job: Finding(T) = .{
-        .table = table,
-        .x = &x,
-        .out = &out,
-        .kept = .of(.{ &x_kept, &out }),
-        .reduced = .of(.{&x_reduced}),
-        .reduced_len = x_reduced.len(),
-        .is_largest = is_largest,
-        .segments = undefined,
-    };
-    job.kept.sort();
-    job.kept.coalesce();
-    job.reduced.coalesce();
-    job.segments = (job.reduced_len + segment_len - 1) / segment_len;
-    job.is_ready = job.reduced.isDense(0) and x.storage.is(T);
-    const count = job.kept.len() * job.segments;
-    const buffer: ?workspace.Buffer = if (job.segments == 1) null else try workspace.acquire(count * @sizeOf(kernel.Best(T)));
-    defer if (buffer) |held| workspace.release(held);
-    job.partials = if (buffer) |held| held.slice(kernel.Best(T), 0, count).ptr else null;
-    try parallel.run(executor, count, Finding(T), &job);
-    const partials = job.partials orelse return;
-    for (0..job.kept.len()) |kept_index| {
-        var best = partials[kept_index * job.segments];
-        for (partials[kept_index * job.segments ..][1..job.segments]) |other| best = job.better(best, other);
-        job.write(kept_index, best.index);
-    }
-}
-
-fn Finding(comptime T: type) type {
-    return struct {
-        table: *const generic.tensor_table.Table(T),
-        x: *const View,
-        out: *const View,
-        /// View 0 is x, view 1 `out`.
-        kept: strided.Space(2),
-        reduced: Reduced,
-        reduced_len: usize,
-        is_largest: bool,
-        segments: usize,
-        is_ready: bool = false,
-        partials: ?[*]kernel.Best(T) = null,
-
-        const Self = @This();
-
-        pub fn run(job: *const Self, begin: usize, end: usize) void {
-            for (begin..end) |item| {
-                const best = job.segmentOf(item / job.segments, item % job.segments);
-                if (job.partials) |partials| partials[item] = best else job.write(item, best.index);
-            }
-        }
-
-        fn segmentOf(job: *const Self, kept_index: usize, segment: usize) kernel.Best(T) {
-            const first = segment * segment_len;
-            const len = @min(segment_len, job.reduced_len - first);
-            const base = job.kept.offset(0, kept_index);
-            var best: kernel.Best(T) = undefined;
-            if (job.is_ready) {
-                const address = strided.addressAt(job.x, base + @as(isize, @intCast(first)));
-                job.table.search(&.{ .is_largest = job.is_largest, .ptr = @ptrFromInt(address), .len = len, .found = &best });
-                best.index += first;
-                return best;
-            }
-            var buffer: [kernel.leaf_len]T align(64) = undefined;
-            var walk = job.reduced.walk(0, first);
-            walk.start += base;
-            var done: usize = 0;
-            while (done < len) : (done += kernel.leaf_len) {
-                const count = @min(kernel.leaf_len, len - done);
-                strided.readElements(T, job.table, job.x, &walk, count, &buffer);
-                var found: kernel.Best(T) = undefined;
-                job.table.search(&.{ .is_largest = job.is_largest, .ptr = &buffer, .len = count, .found = &found });
-                found.index += first + done;
-                best = if (done == 0) found else job.better(best, found);
-            }
-            return best;
-        }
-
-        /// The better of two; `first` stands before `second`.
-        fn better(job: *const Self, first: kernel.Best(T), second: kernel.Best(T)) kernel.Best(T) {
-            const is_better = if (job.is_largest)
-                kernel.isBetter(T, 1, true, .{second.value}, .{first.value})[0]
-            else
-                kernel.isBetter(T, 1, false, .{second.value}, .{first.value})[0];
-            return if (is_better) second else first;
-        }
-
-        fn write(job: *const Self, kept_index: usize, index: usize) void {
-            const target: *i64 = @ptrFromInt(strided.addressAt(job.out, job.kept.offset(1, kept_index)));
-            target.* = @intCast(index);
         }
     };
 }

@@ -168,35 +168,57 @@ pub fn Rows(comptime T: type) type {
     };
 }
 
+/// Rows that are read together: as many streams as the prefetcher follows.
+const row_group = 8;
+
 pub inline fn foldRows(comptime T: type, comptime lanes: comptime_int, job: *const Rows(T)) void {
     switch (job.fold) {
         inline else => |fold| if (comptime appliesTo(T, fold)) {
-            var column: usize = 0;
-            while (column + 4 * lanes <= job.width) : (column += 4 * lanes) columns(T, lanes, 4, fold, job, column);
-            while (column + lanes <= job.width) : (column += lanes) columns(T, lanes, 1, fold, job, column);
-            while (column < job.width) : (column += 1) columns(T, 1, 1, fold, job, column);
+            var row: usize = 0;
+            var continues = job.continues;
+            while (row + row_group <= job.rows) : (row += row_group) {
+                foldGroup(T, lanes, row_group, fold, job, row, continues);
+                continues = true;
+            }
+            while (row < job.rows) : (row += 1) {
+                foldGroup(T, lanes, 1, fold, job, row, continues);
+                continues = true;
+            }
         } else unreachable,
     }
 }
 
-inline fn columns(comptime T: type, comptime lanes: comptime_int, comptime ways: comptime_int, comptime fold: Fold, job: *const Rows(T), column: usize) void {
+inline fn foldGroup(comptime T: type, comptime lanes: comptime_int, comptime rows: comptime_int, comptime fold: Fold, job: *const Rows(T), row: usize, continues: bool) void {
+    const first = job.ptr + @as(usize, @bitCast(@as(isize, @intCast(row)) * job.step));
+    var column: usize = 0;
+    while (column + lanes <= job.width) : (column += lanes) foldColumns(T, lanes, rows, fold, job, first, column, continues);
+    while (column < job.width) : (column += 1) foldColumns(T, 1, rows, fold, job, first, column, continues);
+}
+
+/// The rows of a group are joined pairwise, then with what is there.
+inline fn foldColumns(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime rows: comptime_int,
+    comptime fold: Fold,
+    job: *const Rows(T),
+    first: [*]const T,
+    column: usize,
+    continues: bool,
+) void {
     const V = @Vector(lanes, T);
-    var sums: [ways]V = undefined;
-    var shifts: [ways]V = undefined;
-    inline for (0..ways) |way| {
-        const at = column + way * lanes;
-        sums[way] = if (job.continues) job.target[at..][0..lanes].* else @splat(identity(T, fold));
-        shifts[way] = if (fold == .squares) job.shift[at..][0..lanes].* else @splat(0);
+    const shifts: V = if (fold == .squares) job.shift[column..][0..lanes].* else @splat(0);
+    var values: [rows]V = undefined;
+    inline for (0..rows) |i| {
+        const line = first + @as(usize, @bitCast(@as(isize, i) * job.step));
+        values[i] = mapped(T, lanes, fold, line[column..][0..lanes].*, shifts);
     }
-    var row = job.ptr + column;
-    for (0..job.rows) |_| {
-        inline for (0..ways) |way| {
-            const x: V = row[way * lanes ..][0..lanes].*;
-            sums[way] = joined(T, lanes, fold, sums[way], mapped(T, lanes, fold, x, shifts[way]));
-        }
-        row += @as(usize, @bitCast(job.step));
+    comptime var count = rows;
+    inline while (count > 1) : (count /= 2) {
+        inline for (0..count / 2) |i| values[i] = joined(T, lanes, fold, values[2 * i], values[2 * i + 1]);
     }
-    inline for (0..ways) |way| job.target[column + way * lanes ..][0..lanes].* = sums[way];
+    const target = job.target[column..][0..lanes];
+    target.* = if (continues) joined(T, lanes, fold, target.*, values[0]) else values[0];
 }
 
 /// The best value of a run and its first place. The first NaN is better than any number, as in NumPy.
@@ -221,31 +243,89 @@ pub inline fn isBetter(comptime T: type, comptime len: comptime_int, comptime is
     return @select(bool, best != best, no, @select(bool, x != x, yes, beats));
 }
 
+/// Blocks are folded; where one has a better value, its place is looked up.
 inline fn searchFor(comptime T: type, comptime lanes: comptime_int, comptime is_largest: bool, job: *const Search(T)) Best(T) {
-    const V = @Vector(lanes, T);
-    const Index = @Int(.signed, @bitSizeOf(T));
-    const I = @Vector(lanes, Index);
-    var best: V = @splat(job.ptr[0]);
-    var places: I = @splat(0);
-    var here: I = std.simd.iota(Index, lanes);
-    var i: usize = 0;
-    while (i + lanes <= job.len) : (i += lanes) {
-        const x: V = job.ptr[i..][0..lanes].*;
-        const better = isBetter(T, lanes, is_largest, x, best);
-        best = @select(T, better, x, best);
-        places = @select(Index, better, here, places);
-        here += @splat(lanes);
-    }
-    const values: [lanes]T = best;
-    const indices: [lanes]Index = places;
-    var found: Best(T) = .{ .value = values[0], .index = @intCast(indices[0]) };
-    for (values[1..], indices[1..]) |value, index| {
-        const is_better = isBetter(T, 1, is_largest, .{value}, .{found.value})[0];
-        const is_as_good = !is_better and !isBetter(T, 1, is_largest, .{found.value}, .{value})[0];
-        if (is_better or (is_as_good and index < found.index)) found = .{ .value = value, .index = @intCast(index) };
-    }
-    while (i < job.len) : (i += 1) {
-        if (isBetter(T, 1, is_largest, .{job.ptr[i]}, .{found.value})[0]) found = .{ .value = job.ptr[i], .index = i };
+    var found: Best(T) = .{ .value = job.ptr[0], .index = 0 };
+    var begin: usize = 0;
+    while (begin < job.len) : (begin += leaf_len) {
+        const block = job.ptr + begin;
+        const len = @min(leaf_len, job.len - begin);
+        const best = leaf(T, lanes, if (is_largest) .maximum else .minimum, block, len, 0);
+        if (begin > 0 and !isBetter(T, 1, is_largest, .{best}, .{found.value})[0]) continue;
+        found = .{ .value = best, .index = begin + placeOf(T, lanes, block, len, best) };
     }
     return found;
+}
+
+/// First place of a value that is there; of a NaN, the first of any NaN.
+inline fn placeOf(comptime T: type, comptime lanes: comptime_int, ptr: [*]const T, len: usize, value: T) usize {
+    const V = @Vector(lanes, T);
+    const values: V = @splat(value);
+    const is_nan = value != value;
+    var i: usize = 0;
+    while (i + lanes <= len) : (i += lanes) {
+        const x: V = ptr[i..][0..lanes].*;
+        const is_there = if (is_nan) @reduce(.Or, x != x) else @reduce(.Or, x == values);
+        if (is_there) break;
+    }
+    while (i < len) : (i += 1) {
+        if (ptr[i] == value or (is_nan and ptr[i] != ptr[i])) return i;
+    }
+    unreachable;
+}
+
+/// Places in a column, as wide as its values.
+pub fn Place(comptime T: type) type {
+    return @Int(.signed, @bitSizeOf(T));
+}
+
+/// The best value of each column and its first row; rows are numbered from `first` on. Row `first` starts anew where it is 0.
+pub fn SearchRows(comptime T: type) type {
+    return struct {
+        is_largest: bool,
+        ptr: [*]const T,
+        /// Elements from row to row.
+        step: isize,
+        rows: usize,
+        width: usize,
+        first: usize,
+        best: [*]T,
+        places: [*]Place(T),
+    };
+}
+
+pub inline fn searchRows(comptime T: type, comptime lanes: comptime_int, job: *const SearchRows(T)) void {
+    if (job.is_largest) searchRowsFor(T, lanes, true, job) else searchRowsFor(T, lanes, false, job);
+}
+
+inline fn searchRowsFor(comptime T: type, comptime lanes: comptime_int, comptime is_largest: bool, job: *const SearchRows(T)) void {
+    for (0..job.rows) |i| {
+        const row = job.ptr + @as(usize, @bitCast(@as(isize, @intCast(i)) * job.step));
+        const number: Place(T) = @intCast(job.first + i);
+        var column: usize = 0;
+        while (column + lanes <= job.width) : (column += lanes) searchColumns(T, lanes, is_largest, job, row, number, column);
+        while (column < job.width) : (column += 1) searchColumns(T, 1, is_largest, job, row, number, column);
+    }
+}
+
+inline fn searchColumns(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime is_largest: bool,
+    job: *const SearchRows(T),
+    row: [*]const T,
+    number: Place(T),
+    column: usize,
+) void {
+    const x: @Vector(lanes, T) = row[column..][0..lanes].*;
+    const best = job.best[column..][0..lanes];
+    const places = job.places[column..][0..lanes];
+    if (number == 0) {
+        best.* = x;
+        places.* = @splat(0);
+        return;
+    }
+    const better = isBetter(T, lanes, is_largest, x, best.*);
+    best.* = @select(T, better, x, @as(@Vector(lanes, T), best.*));
+    places.* = @select(Place(T), better, @as(@Vector(lanes, Place(T)), @splat(number)), @as(@Vector(lanes, Place(T)), places.*));
 }

@@ -10,16 +10,16 @@ const workspace = @import("workspace.zig");
 
 const kernel = generic.reduce_kernel;
 
-/// Columns of a tile: eight cache lines of float32 at a time are what the prefetcher of rows wants.
-const tile_columns = 512;
+/// Columns of a tile: a page of float32, so that rows are read as streams; the results of a leaf stay in the first cache.
+const tile_columns = 1024;
 /// Rows that are folded one after another; their results are joined pairwise.
 const leaf_rows = 32;
 /// Rows of a segment, the piece of work along the reduced axes.
 const segment_rows = 64 * leaf_rows;
 /// Levels of joining within a segment, and over as many segments as memory can hold.
-const levels = 40;
+const levels = 24;
 /// Rows that pass through the buffer together, where they are not adjacent values of the type that is computed in.
-const buffered_rows = 8;
+const buffered_rows = 4;
 
 pub fn run(
     comptime T: type,

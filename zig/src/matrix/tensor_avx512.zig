@@ -19,6 +19,7 @@ pub fn Kernel(comptime T: type) type {
             .fold_run = foldRun,
             .fold_rows = foldRows,
             .search = search,
+            .search_rows = searchRows,
         };
 
         fn load(job: *const generic.storage.Load(T)) void {
@@ -43,6 +44,10 @@ pub fn Kernel(comptime T: type) type {
 
         fn foldRows(job: *const generic.reduce_kernel.Rows(T)) void {
             generic.reduce_kernel.foldRows(T, lanes, job);
+        }
+
+        fn searchRows(job: *const generic.reduce_kernel.SearchRows(T)) void {
+            generic.reduce_kernel.searchRows(T, lanes, job);
         }
 
         fn search(job: *const generic.reduce_kernel.Search(T)) void {

@@ -16,6 +16,7 @@ pub fn Table(comptime T: type) type {
         fold_run: *const fn (*const reduce_kernel.Run(T)) T,
         fold_rows: *const fn (*const reduce_kernel.Rows(T)) void,
         search: *const fn (*const reduce_kernel.Search(T)) void,
+        search_rows: *const fn (*const reduce_kernel.SearchRows(T)) void,
         row: if (is_float) *const fn (*const row_kernel.Row(T)) void else void,
     };
 }
