@@ -166,3 +166,29 @@ thread.join()
     )
     for _ in range(3):
         assert run_python(program).stdout.strip() == "0"
+
+
+def test_a_fork_beside_the_first_use_of_other_libraries_leaves_nothing_locked(run_python):
+    program = (
+        PRELUDE
+        + """
+begin = threading.Barrier(2)
+def use():
+    a = np.ones((8, 8), "float32")
+    assert (amdgpu.matrix_multiply(a, a) == 8).all()
+    try:
+        amdgpu.Network("this is no network")
+    except errors.NetworkError:
+        pass
+def first():
+    begin.wait()
+    use()
+thread = threading.Thread(target=first)
+thread.start()
+begin.wait()
+print(in_child(use))
+thread.join()
+"""
+    )
+    for _ in range(3):
+        assert run_python(program).stdout.strip() == "0"

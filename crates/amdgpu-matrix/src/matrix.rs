@@ -1,9 +1,9 @@
 use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use amdgpu_abi::library::{self, NativeLibrary};
 use amdgpu_abi::{Dtype, ErrorCode, Language, MatrixSymbols, MetricId, Status};
 use amdgpu_telemetry::{Boundary, Core, Counter, Kind, NameId, Record};
+use once_cell::race::OnceBox;
 
 use crate::Error;
 use crate::algorithm::{Algorithm, Kernel, Problem};
@@ -29,9 +29,8 @@ pub struct Matrix {
     decision: NameId,
 }
 
-static MATRIX: OnceLock<Matrix> = OnceLock::new();
-/// Taken while the library is opened, so that it is opened once.
-static OPENING: Mutex<()> = Mutex::new(());
+/// Threads that come first together each open the library, which is then mapped once; a lock would stay taken in a child of `fork()`.
+static MATRIX: OnceBox<Matrix> = OnceBox::new();
 
 impl Matrix {
     /// The Matrix core, opened on first use.
@@ -40,15 +39,7 @@ impl Matrix {
     ///
     /// `library-missing` or `library-stale`; the message names the file.
     pub fn global() -> Result<&'static Self, Error> {
-        if let Some(matrix) = MATRIX.get() {
-            return Ok(matrix);
-        }
-        let _opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(matrix) = MATRIX.get() {
-            return Ok(matrix);
-        }
-        let matrix = Self::open()?;
-        Ok(MATRIX.get_or_init(|| matrix))
+        MATRIX.get_or_try_init(|| Self::open().map(Box::new))
     }
 
     fn open() -> Result<Self, Error> {

@@ -2,11 +2,12 @@
 //!
 //! The strategies manage offsets only and never touch the memory, so they work for memory of any device.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use amdgpu_abi::library::{NativeLibrary, last_error};
 use amdgpu_abi::{self as abi, Coded, ErrorCode, MatrixSymbols};
 use amdgpu_hal::DevicePointer;
+use once_cell::race::OnceBox;
 
 use crate::block::Block;
 use crate::{Error, Result};
@@ -39,9 +40,10 @@ impl Strategy {
 pub type SubPoolStats = abi::AllocatorStats;
 
 fn symbols() -> Result<&'static MatrixSymbols> {
-    static SYMBOLS: OnceLock<Result<MatrixSymbols>> = OnceLock::new();
+    // A lock would stay taken in a child of `fork()`.
+    static SYMBOLS: OnceBox<Result<MatrixSymbols>> = OnceBox::new();
     SYMBOLS
-        .get_or_init(load_symbols)
+        .get_or_init(|| Box::new(load_symbols()))
         .as_ref()
         .map_err(Clone::clone)
 }

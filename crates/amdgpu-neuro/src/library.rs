@@ -1,12 +1,11 @@
 //! `libagpu_neuro.so`: opened once, on first use.
 
-use std::sync::OnceLock;
-
 use amdgpu_abi::library::{NativeLibrary, last_error};
 use amdgpu_abi::{
     Activation, Dtype, ErrorCode, Language, MetricId, NeuroSymbols, Status, Str, Tensor,
 };
 use amdgpu_telemetry::{Boundary, Core, Counter, counter};
+use once_cell::race::OnceBox;
 
 use crate::backend::DenseCall;
 use crate::error::{Error, Result};
@@ -31,12 +30,9 @@ impl NeuroLibrary {
     ///
     /// The library is missing or was built from another version.
     pub fn global() -> Result<&'static Self> {
-        static LIBRARY: OnceLock<NeuroLibrary> = OnceLock::new();
-        if let Some(library) = LIBRARY.get() {
-            return Ok(library);
-        }
-        let opened = Self::open()?;
-        Ok(LIBRARY.get_or_init(|| opened))
+        // A lock would stay taken in a child of `fork()`.
+        static LIBRARY: OnceBox<NeuroLibrary> = OnceBox::new();
+        LIBRARY.get_or_try_init(|| Self::open().map(Box::new))
     }
 
     fn open() -> Result<Self> {
