@@ -4,7 +4,6 @@
 const std = @import("std");
 const abi = @import("../abi.zig");
 const status = @import("../status.zig");
-const generic = @import("generic");
 const parallel = @import("parallel.zig");
 const strided = @import("strided.zig");
 const tensor_kernels = @import("tensor_kernels.zig");
@@ -68,8 +67,14 @@ const Job = struct {
         const last = @min(end * piece_rows, job.rows.len());
         var row = job.row;
         row.coalesce();
+        const is_dense = row.isDense(0) and row.isDense(1);
         for (begin * piece_rows..last) |flat| {
             const index: isize = @intCast(read(job.indices, job.rows.offset(1, flat)));
+            if (is_dense) {
+                const source = strided.addressAt(job.table, index * job.row_stride);
+                copyAdjacent(job.out.storage.bytes(), strided.addressAt(job.out, job.rows.offset(0, flat)), source, row.len());
+                continue;
+            }
             var from = row.walk(1, 0);
             var to = row.walk(0, 0);
             from.start += index * job.row_stride;
@@ -95,12 +100,7 @@ const Job = struct {
 
 /// Elements of a size from one place to another.
 fn copyRun(bytes: usize, to: usize, to_step: isize, from: usize, from_step: isize, count: usize) void {
-    if (count == 1 or (to_step == 1 and from_step == 1)) {
-        const target: [*]u8 = @ptrFromInt(to);
-        const source: [*]const u8 = @ptrFromInt(from);
-        @memcpy(target[0 .. count * bytes], source[0 .. count * bytes]);
-        return;
-    }
+    if (count == 1 or (to_step == 1 and from_step == 1)) return copyAdjacent(bytes, to, from, count);
     switch (bytes) {
         inline 1, 2, 4, 8 => |size| {
             const Bits = @Int(.unsigned, 8 * size);
@@ -112,5 +112,18 @@ fn copyRun(bytes: usize, to: usize, to_step: isize, from: usize, from_step: isiz
             }
         },
         else => unreachable,
+    }
+}
+
+/// With the vectors of this CPU, where elements are wide enough for them to be aligned.
+fn copyAdjacent(bytes: usize, to: usize, from: usize, count: usize) void {
+    switch (bytes) {
+        4 => tensor_kernels.table(i32).load(&.{ .storage = .i32, .address = from, .step = 1, .len = count, .target = @ptrFromInt(to) }),
+        8 => tensor_kernels.table(i64).load(&.{ .storage = .i64, .address = from, .step = 1, .len = count, .target = @ptrFromInt(to) }),
+        else => {
+            const target: [*]u8 = @ptrFromInt(to);
+            const source: [*]const u8 = @ptrFromInt(from);
+            @memcpy(target[0 .. count * bytes], source[0 .. count * bytes]);
+        },
     }
 }

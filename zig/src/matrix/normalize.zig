@@ -16,8 +16,9 @@ const row_kernel = generic.row_kernel;
 const View = strided.View;
 const Space = strided.Space(2);
 
-/// Rows that are read and written together where neighbours in memory belong to different rows: a cache line of float32.
-const block_rows = 16;
+/// Rows that are read and written together where neighbours in memory belong to different rows: two cache lines of float32 for each page
+/// that is looked up.
+const block_rows = 32;
 
 comptime {
     for (std.meta.fieldNames(row_kernel.Operation)) |name| {

@@ -168,8 +168,8 @@ pub fn Rows(comptime T: type) type {
     };
 }
 
-/// Rows that are read together: as many streams as the prefetcher follows.
-const row_group = 8;
+/// Rows that are read together. Rows of a page each fall into one set of the first cache, which has eight ways, and the results have to stay.
+const row_group = 4;
 
 pub inline fn foldRows(comptime T: type, comptime lanes: comptime_int, job: *const Rows(T)) void {
     switch (job.fold) {
