@@ -60,6 +60,29 @@ def test_rows_of_softmax_sum_to_one(columns, dtype, rng):
     np.testing.assert_allclose(result.astype(np.float64).sum(-1), 1, rtol=8 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("shape", [(1000, 700), (3, 33, 300), (40, 17)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_softmax_of_columns(shape, dtype, rng):
+    x = (rng.standard_normal(shape) * 5).astype(dtype)
+    axis = len(shape) - 2
+    distance = x.max(axis, keepdims=True).astype(np.longdouble) - x
+    expected = softmax(x.astype(np.longdouble), axis)
+    assert (np.abs(ops.softmax(x, axis) - expected) <= (8 + distance) * np.finfo(dtype).eps * expected).all()
+    expected = log_softmax(x.astype(np.longdouble), axis)
+    assert (np.abs(ops.log_softmax(x, axis) - expected) <= 8 * np.finfo(dtype).eps * (1 + np.abs(expected))).all()
+    one = _native.normalize("log_softmax", x, (), (axis,), threads=1)
+    assert _native.normalize("log_softmax", x, (), (axis,), threads=3).tobytes() == one.tobytes()
+    spoiled = x.copy()
+    spoiled[..., 3, 5] = np.nan
+    spoiled[..., 2, 6] = np.inf
+    result = ops.softmax(spoiled, axis)
+    assert np.isnan(result[..., :, 5:7]).all()
+    np.testing.assert_array_equal(result[..., :, 7:], ops.softmax(x, axis)[..., :, 7:])
+    expected = ops.softmax(x, axis)
+    ops.softmax(x, axis, out=x)
+    np.testing.assert_array_equal(x, expected)
+
+
 def test_special_values_stay_within_their_row():
     inf, nan = np.inf, np.nan
     x = np.float32([[0, inf, 0], [-inf, 0, 0], [0, nan, 1], [-inf, -inf, -inf], [3e38, -3e38, 0], [1, 1, 1]])

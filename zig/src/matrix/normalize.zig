@@ -7,6 +7,7 @@ const std = @import("std");
 const abi = @import("../abi.zig");
 const status = @import("../status.zig");
 const generic = @import("generic");
+const normalize_columns = @import("normalize_columns.zig");
 const parallel = @import("parallel.zig");
 const strided = @import("strided.zig");
 const tensor_kernels = @import("tensor_kernels.zig");
@@ -92,6 +93,20 @@ pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), pr
     const padded_len = std.mem.alignForward(usize, job.row_len, 64) + block_rows;
     job.is_blocked = !job.is_ready[0] and job.row.rank == 1 and job.rows.rank > 0 and
         @abs(job.rows.innerStride(0)) < @abs(job.row.innerStride(0));
+    const is_softmax = problem.operation == .softmax or problem.operation == .log_softmax;
+    if (job.is_blocked and is_softmax and job.rows.innerStride(0) == 1 and job.rows.innerStride(1) == 1 and
+        problem.x.storage.is(T) and problem.out.storage.is(T))
+    {
+        const columns: normalize_columns.Job(T) = .{
+            .table = table,
+            .is_logarithmic = problem.operation == .log_softmax,
+            .out = &problem.out,
+            .x = &problem.x,
+            .lines = &job.rows,
+            .row = &job.row,
+        };
+        return columns.start(executor);
+    }
     const rows_each: usize = if (job.is_blocked) block_rows else 1;
     const buffer_count = 2 + if (job.is_ready[0]) 0 else pieces * rows_each;
     const needs_buffer = problem.scale != null or !job.is_ready[0];

@@ -53,7 +53,7 @@ pub fn run(
 }
 
 /// The rows of results of `count` leaves, joined as the digits of a binary counter carry.
-fn Cascade(comptime T: type) type {
+pub fn Cascade(comptime T: type) type {
     return struct {
         table: *const generic.tensor_table.Table(T),
         fold: kernel.Fold,
@@ -64,12 +64,12 @@ fn Cascade(comptime T: type) type {
         const Self = @This();
 
         /// Where the next leaf is to be written.
-        fn next(self: *Self) [*]T {
+        pub fn next(self: *Self) [*]T {
             return &self.partials[@ctz(~self.count)];
         }
 
         /// The leaf at `next` is complete.
-        fn push(self: *Self) void {
+        pub fn push(self: *Self) void {
             const level: usize = @ctz(~self.count);
             for (0..level) |lower| self.join(&self.partials[lower], &self.partials[level]);
             self.count += 1;
@@ -88,7 +88,7 @@ fn Cascade(comptime T: type) type {
             });
         }
 
-        fn total(self: *Self) [*]T {
+        pub fn total(self: *Self) [*]T {
             if (self.count == 0) {
                 for (self.partials[0][0..self.width]) |*value| value.* = kernel.identity(T, self.fold);
                 return &self.partials[0];
