@@ -40,7 +40,8 @@ def matrix_multiply(
             their digits. Error bound per element: k * eps * sum(|a| * |b|) (Higham, Accuracy and Stability, section 3.5), and the
             roundings named here.
 
-            - fp32 (default) and tf32 (computed as fp32 on the CPU): float32, eps = 2^-24; fp64: float64, eps = 2^-53.
+            - fp32 (default) and tf32 (computed as fp32 on the CPU): float32, eps = 2^-24; fp64: float64, eps = 2^-53. On NVIDIA GPUs
+              tf32 cuts operands to 11 significant bits first. Sums have another order on each kind of device, so last bits differ.
             - bf16, fp16: operands are rounded to bfloat16 or float16 (nearest, ties to even), sums are float32. Where both operands
               have that dtype already (`ml_dtypes.bfloat16`, `numpy.float16`) the result is rounded to it once, else it is float32.
             - int8: both operands int8, sums and result int32. Exact; a sum beyond 32 bits wraps (k > 131,071).
