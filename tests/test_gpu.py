@@ -312,10 +312,10 @@ def test_work_of_the_host_refuses_arrays_of_the_gpu(gpu):
 
 @pytest.mark.gpu
 def test_what_no_gpu_computes_yet_falls_back_to_the_cpu_aloud(gpu, run_python):
-    program = f"import amdgpu; print(amdgpu.matrix_multiply([[2.0]], [[3.0]], {gpu.name!r}))"
+    program = f"import amdgpu; print(amdgpu.matrix_multiply([[2.0]], [[3.0]], {gpu.name!r}, residual=[[1.0]]))"
     done = run_python(program)
-    assert done.stdout.strip() == "[[6.]]"
-    assert "the CPU computes it" in done.stderr
+    assert done.stdout.strip() == "[[7.]]"
+    assert "the CPU computes" in done.stderr
 
 
 @pytest.mark.gpu

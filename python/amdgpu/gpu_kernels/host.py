@@ -42,6 +42,8 @@ def multiply(
     Raises:
         As `amdgpu.matrix_multiply`; whatever is refused is refused by the CPU's implementation.
     """
+    neutral = {"alpha": 1, "beta": 0}
+    following = {name: value for name, value in following.items() if name not in neutral or value != neutral[name]}
     operands: list[Any] = [None if following else _operand(x, precision, device) for x in (a, b)]
     reason = ", ".join(following) or "arguments that the CPU's implementation checks"
     if all(operand is not None for operand in operands) and _is_writable(out, operands):
@@ -58,7 +60,10 @@ def multiply(
     _native.record_fallback(
         "matrix_multiply", f"the CPU computes what no archived kernel of {device.name} does: {reason}"
     )
-    return _native.matmul(a, b, out, precision=precision, transpose_a=transpose_a, transpose_b=transpose_b, **following)
+    left, right = (x.numpy() if isinstance(x, _native.Array) and not x.is_on_host else x for x in (a, b))
+    return _native.matmul(
+        left, right, out, precision=precision, transpose_a=transpose_a, transpose_b=transpose_b, **following
+    )
 
 
 def _operand(x: Any, precision: str, device: AMDGPUDevice) -> Any:
