@@ -6,6 +6,7 @@ mod cpu_mixed;
 mod cpu_outlining;
 mod cpu_regions;
 mod cpu_rows;
+mod cpu_sums;
 mod cpu_waves;
 mod function;
 mod intrinsics;

@@ -15,6 +15,7 @@ mod exchange;
 mod forks;
 mod meetings;
 mod region;
+mod sums;
 mod survivors;
 mod uniformity;
 
@@ -25,6 +26,7 @@ pub use bounds::add_all as add_bounds;
 pub use exchange::{Entry, Exchange};
 use meetings::Cut;
 use region::Builder;
+pub use sums::Sum;
 pub use survivors::Home;
 use survivors::Survivors;
 use uniformity::Uniformity;
@@ -44,6 +46,8 @@ pub struct HostKernel {
     pub arguments: Vec<Type>,
     /// Takes the address of shared memory after its arguments.
     pub has_shared: bool,
+    /// Takes the addresses of these after that.
+    pub sums: Vec<Sum>,
     /// Bytes of shared memory whose size is known, a multiple of [`ALIGN_BYTES`].
     pub shared_bytes: u64,
     /// Bytes of each array that has one element for every work-item.
@@ -104,6 +108,11 @@ impl HostKernel {
     /// The number that stands for the end of the kernel.
     pub fn returned(&self) -> u32 {
         self.regions.len() as u32
+    }
+
+    /// Parameters that every function of the kernel has.
+    pub fn own_parameters(&self) -> usize {
+        self.arguments.len() + usize::from(self.has_shared) + self.sums.len()
     }
 
     /// Scratch memory that a block needs for each of its work-items, whose number is rounded up to [`ALIGN_BYTES`].
@@ -198,6 +207,7 @@ pub fn split(mut module: Module) -> (Module, Vec<HostKernel>) {
                 .map(|parameter| parameter.ty)
                 .collect(),
             has_shared: false,
+            sums: Vec::new(),
             shared_bytes: 0,
             contexts: Vec::new(),
             uniforms: Vec::new(),
@@ -207,6 +217,7 @@ pub fn split(mut module: Module) -> (Module, Vec<HostKernel>) {
             |value| matches!(value.op, Op::Cooperative(operation, _) if operation.is_meeting()),
         );
         lay_out_shared(layout, function, &mut kernel);
+        sums::keep(function, &mut kernel);
         if has_meetings {
             let mut function = function.clone();
             meetings::add_rejoins(&mut function);

@@ -24,6 +24,7 @@ impl Emitter<'_> {
             let ty = self.type_text(Type::Pointer(AddressSpace::Shared));
             arguments.push(format!("{ty} %scratch"));
         }
+        self.keep_sums(kernel, &mut arguments, &mut text);
         debug_assert!(function.result == Type::Void);
         arguments.extend(all_specials().map(|special| format!("i32 {}", parameter_name(special))));
         text.push_str(BLOCKS_BEFORE_BODY);
@@ -48,6 +49,7 @@ impl Emitter<'_> {
             .replace("STEP", &lanes.unwrap_or(1).to_string())
             .replace("LOOP_METADATA", &metadata);
         let _ = write!(text, "{after}{BLOCKS_AFTER_BODY}");
+        self.done(kernel, &mut text);
         self.line(&text);
         if is_parallel {
             self.parallel_loop(index);
@@ -177,7 +179,4 @@ pub(super) const BLOCKS_AFTER_BODY: &str = "block.end:
   %block.z.next = add nuw i32 %block_index.z, %carry.z
   %more = icmp ult i64 %linear.next, %end
   br i1 %more, label %block, label %done
-done:
-  ret void
-}
 ";

@@ -25,6 +25,7 @@ impl Emitter<'_> {
             let ty = self.type_text(Type::Pointer(AddressSpace::Shared));
             arguments.push(format!("{ty} %shared"));
         }
+        self.keep_sums(kernel, &mut arguments, &mut text);
         for (index, ty) in kernel.uniforms.iter().enumerate() {
             let ty = self.type_text(*ty);
             let _ = writeln!(text, "  %u{index} = alloca {ty}, align 8");
@@ -44,6 +45,7 @@ impl Emitter<'_> {
             self.mixed(kernel, &arguments, lanes, &mut text);
         }
         text.push_str(BLOCKS_AFTER_BODY);
+        self.done(kernel, &mut text);
         self.line(&text);
         for region in &kernel.regions {
             if lanes.is_none() && self.is_parallel[region.function] {

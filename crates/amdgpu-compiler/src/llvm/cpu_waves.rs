@@ -31,6 +31,7 @@ impl Emitter<'_> {
             let ty = self.type_text(Type::Pointer(AddressSpace::Shared));
             arguments.push(format!("{ty} %shared"));
         }
+        self.keep_sums(kernel, &mut arguments, &mut text);
         text.push_str("  %next.u = alloca i32, align 4\n");
         let numbers = [
             ("MIXED", u64::from(kernel.returned() + 1)),
@@ -71,6 +72,7 @@ impl Emitter<'_> {
         text.push_str(&with_numbers(&ways.after()));
         text.push_str(&with_numbers(WAVES_AFTER));
         text.push_str(BLOCKS_AFTER_BODY);
+        self.done(kernel, &mut text);
         self.line(&text);
         for region in &kernel.regions {
             if lanes.is_none() && self.is_parallel[region.function] {

@@ -89,7 +89,7 @@ impl Emitter<'_> {
             let function = &self.module.functions[index];
             let mut shapes = vec![Shape::Uniform; function.parameters.len()];
             // The elements of a work-item in arrays that have one for every work-item.
-            let first = kernel.arguments.len() + usize::from(kernel.has_shared);
+            let first = kernel.own_parameters();
             for (shape, context) in shapes[first..].iter_mut().zip(contexts) {
                 *shape = Shape::Affine {
                     stride: kernel.contexts[*context] as i64,

@@ -17,7 +17,7 @@ const MOST_INSTRUCTIONS: usize = 64;
 pub fn add_all(module: &mut Module, kernels: &mut [HostKernel]) {
     for kernel in kernels.iter_mut().filter(|kernel| !kernel.has_waves()) {
         let parts = kernel.parts();
-        let own = kernel.arguments.len() + usize::from(kernel.has_shared);
+        let own = kernel.own_parameters();
         for region in &mut kernel.regions {
             if region.is_decision || !matches!(region.exit, Exit::One(_)) {
                 continue;

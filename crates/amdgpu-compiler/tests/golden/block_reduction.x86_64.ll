@@ -1,41 +1,41 @@
 source_filename = "block_reduction.hip"
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal i32 @block_reduction.region1(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %block_size.x) alwaysinline #0 {
+define internal i32 @block_reduction.region1(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, ptr %p6, i32 %block_size.x) alwaysinline #0 {
 b0:
   %v5 = add i32 %block_size.x, 0
   %v6 = lshr i32 %v5, 1
   %v8 = icmp sgt i32 %v6, 0
   br i1 %v8, label %b3, label %b4
 b3:
-  store i32 %v6, ptr %p5, align 4, !llvm.access.group !0
+  store i32 %v6, ptr %p6, align 4, !llvm.access.group !0
   ret i32 3
 b4:
   ret i32 4
 }
 
-define internal i32 @block_reduction.region2(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, ptr %p6) alwaysinline #0 {
+define internal i32 @block_reduction.region2(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %p6, ptr %p7) alwaysinline #0 {
 b0:
-  %v8 = ashr i32 %p5, 1
+  %v8 = ashr i32 %p6, 1
   %v10 = icmp sgt i32 %v8, 0
   br i1 %v10, label %b3, label %b4
 b3:
-  store i32 %v8, ptr %p6, align 4, !llvm.access.group !0
+  store i32 %v8, ptr %p7, align 4, !llvm.access.group !0
   ret i32 3
 b4:
   ret i32 4
 }
 
-define internal i32 @block_reduction.region3(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, i32 %thread_index.x) alwaysinline #0 {
+define internal i32 @block_reduction.region3(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %p6, i32 %thread_index.x) alwaysinline #0 {
 b0:
   %v6 = add i32 %thread_index.x, 0
   %v7 = sext i32 %v6 to i64
   %v8 = getelementptr inbounds i32, ptr %p4, i64 %v7
-  %v10 = icmp slt i32 %v6, %p5
+  %v10 = icmp slt i32 %v6, %p6
   br label %b2
 b2:
   %v11 = load float, ptr %v8, align 4, !llvm.access.group !0
-  %v12 = add i32 %v6, %p5
+  %v12 = add i32 %v6, %p6
   %v13 = sext i32 %v12 to i64
   %v14 = getelementptr inbounds i32, ptr %p4, i64 %v13
   %v15 = load float, ptr %v14, align 4, !llvm.access.group !0
@@ -46,7 +46,7 @@ b3:
   ret i32 2
 }
 
-define internal i32 @block_reduction.region4(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %thread_index.x, i32 %block_index.x) alwaysinline #0 {
+define internal i32 @block_reduction.region4(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %thread_index.x, i32 %block_index.x) alwaysinline #0 {
 b0:
   %v8 = add i32 %thread_index.x, 0
   %v9 = add i32 %block_index.x, 0
@@ -57,18 +57,20 @@ b0:
 b2:
   %v13 = load float, ptr %p4, align 4, !llvm.access.group !0
   store float %v13, ptr %v12, align 4, !llvm.access.group !0
-  %v15 = atomicrmw fadd ptr %p2, float %v13 monotonic
+  %v15 = load float, ptr %p5, align 4
+  %v15.s = fadd float %v15, %v13
+  store float %v15.s, ptr %p5, align 4
   br label %b3
 b3:
   ret i32 5
 }
 
-define internal i32 @block_reduction.region3.bound(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, i32 %block_size.x) alwaysinline #0 {
+define internal i32 @block_reduction.region3.bound(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %p6, i32 %block_size.x) alwaysinline #0 {
 b0:
   %v0 = add i32 %block_size.x, 0
   %v1 = zext i32 %v0 to i64
   %v3 = sext i32 0 to i64
-  %v5 = sext i32 %p5 to i64
+  %v5 = sext i32 %p6 to i64
   %v7 = add i64 %v5, 0
   %v8 = sub i64 %v7, %v3
   %v10 = icmp slt i64 %v8, 0
@@ -82,7 +84,7 @@ b0:
   ret i32 %v18
 }
 
-define internal i32 @block_reduction.region4.bound(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %block_size.x) alwaysinline #0 {
+define internal i32 @block_reduction.region4.bound(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %block_size.x) alwaysinline #0 {
 b0:
   %v0 = add i32 %block_size.x, 0
   %v1 = zext i32 %v0 to i64
@@ -101,7 +103,7 @@ b0:
   ret i32 %v18
 }
 
-define internal <8 x i32> @block_reduction.region0.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @block_reduction.region0.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %thread_index.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %m2 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m2, align 64
@@ -161,7 +163,7 @@ end:
   ret <8 x i32> %t18
 }
 
-define internal <8 x i32> @block_reduction.region3.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, i32 %thread_index.x, <8 x i1> %active) alwaysinline #0 {
+define internal <8 x i32> @block_reduction.region3.lanes(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %p6, i32 %thread_index.x, <8 x i1> %active) alwaysinline #0 {
 entry:
   %result = alloca <8 x i32>, align 64
   store <8 x i32> zeroinitializer, ptr %result, align 64
@@ -173,13 +175,13 @@ b0:
   %t1 = insertelement <8 x i32> poison, i32 %s6, i64 0
   %t2 = shufflevector <8 x i32> %t1, <8 x i32> poison, <8 x i32> zeroinitializer
   %t3 = add <8 x i32> %t2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %t4 = insertelement <8 x i32> poison, i32 %p5, i64 0
+  %t4 = insertelement <8 x i32> poison, i32 %p6, i64 0
   %t5 = shufflevector <8 x i32> %t4, <8 x i32> poison, <8 x i32> zeroinitializer
   %v10 = icmp slt <8 x i32> %t3, %t5
   br label %b2
 b2:
   %v11 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s8, <8 x i1> %active, <8 x float> zeroinitializer)
-  %s12 = add i32 %s6, %p5
+  %s12 = add i32 %s6, %p6
   %s13 = sext i32 %s12 to i64
   %s14 = getelementptr i32, ptr %p4, i64 %s13
   %v15 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %s14, <8 x i1> %active, <8 x float> zeroinitializer)
@@ -196,7 +198,7 @@ end:
   ret <8 x i32> %t8
 }
 
-define internal <4 x i32> @block_reduction.region3.lanes4(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, i32 %p5, i32 %thread_index.x, <4 x i1> %active) alwaysinline #0 {
+define internal <4 x i32> @block_reduction.region3.lanes4(ptr noalias %p0, ptr noalias %p1, ptr %p2, i32 %p3, ptr %p4, ptr %p5, i32 %p6, i32 %thread_index.x, <4 x i1> %active) alwaysinline #0 {
 entry:
   %result = alloca <4 x i32>, align 64
   store <4 x i32> zeroinitializer, ptr %result, align 64
@@ -208,13 +210,13 @@ b0:
   %t1 = insertelement <4 x i32> poison, i32 %s6, i64 0
   %t2 = shufflevector <4 x i32> %t1, <4 x i32> poison, <4 x i32> zeroinitializer
   %t3 = add <4 x i32> %t2, <i32 0, i32 1, i32 2, i32 3>
-  %t4 = insertelement <4 x i32> poison, i32 %p5, i64 0
+  %t4 = insertelement <4 x i32> poison, i32 %p6, i64 0
   %t5 = shufflevector <4 x i32> %t4, <4 x i32> poison, <4 x i32> zeroinitializer
   %v10 = icmp slt <4 x i32> %t3, %t5
   br label %b2
 b2:
   %v11 = call <4 x float> @llvm.masked.load.v4f32.p0(ptr align 4 %s8, <4 x i1> %active, <4 x float> zeroinitializer)
-  %s12 = add i32 %s6, %p5
+  %s12 = add i32 %s6, %p6
   %s13 = sext i32 %s12 to i64
   %s14 = getelementptr i32, ptr %p4, i64 %s13
   %v15 = call <4 x float> @llvm.masked.load.v4f32.p0(ptr align 4 %s14, <4 x i1> %active, <4 x float> zeroinitializer)
@@ -266,6 +268,8 @@ entry:
   %states = getelementptr inbounds i8, ptr %scratch, i64 %states.o
   %shared.o = mul nuw nsw i64 %stride, 4
   %shared = getelementptr inbounds i8, ptr %scratch, i64 %shared.o
+  %sum0 = alloca float, align 8
+  store float -0.0, ptr %sum0, align 8
   %u0 = alloca i32, align 8
   %next.u = alloca i32, align 4
   %some = icmp ult i64 %begin, %end
@@ -308,14 +312,14 @@ r0.item:
   %r0.is.whole = icmp uge i32 %r0.rest, 8
   br i1 %r0.is.whole, label %r0.whole, label %r0.part
 r0.whole:
-  %r0.whole.next = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> splat (i1 true))
+  %r0.whole.next = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %sum0, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> splat (i1 true))
   br label %r0.both
 r0.part:
   %r0.space = sub nuw i32 %block_size.x, %r0.x
   %r0.space.one = insertelement <8 x i32> poison, i32 %r0.space, i64 0
   %r0.space.all = shufflevector <8 x i32> %r0.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
   %r0.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %r0.space.all
-  %r0.part.next = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r0.active)
+  %r0.part.next = call <8 x i32> @block_reduction.region0.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %sum0, i32 %r0.x, i32 %block_index.x, i32 %block_size.x, <8 x i1> %r0.active)
   br label %r0.both
 r0.both:
   br label %r0.latch
@@ -334,11 +338,11 @@ r0.plane.end:
 r0.end:
   br label %r1.begin
 r1.begin:
-  %r1.next = call i32 @block_reduction.region1(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %u0, i32 %block_size.x)
+  %r1.next = call i32 @block_reduction.region1(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %sum0, ptr %u0, i32 %block_size.x)
   switch i32 %r1.next, label %block.end [ i32 3, label %r3.begin i32 4, label %r4.begin ]
 r2.begin:
   %r2.u0 = load i32, ptr %u0, align 8
-  %r2.next = call i32 @block_reduction.region2(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r2.u0, ptr %u0)
+  %r2.next = call i32 @block_reduction.region2(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %sum0, i32 %r2.u0, ptr %u0)
   switch i32 %r2.next, label %block.end [ i32 3, label %r3.begin i32 4, label %r4.begin ]
 r3.begin:
   %r3.u0 = load i32, ptr %u0, align 8
@@ -352,7 +356,7 @@ r3.row:
   %r3.zy = add nuw nsw i32 %r3.plane.y, %r3.y
   %r3.zy64 = zext nneg i32 %r3.zy to i64
   %r3.first = mul nuw nsw i64 %r3.zy64, %size.x
-  %r3.count = call i32 @block_reduction.region3.bound(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %block_size.x)
+  %r3.count = call i32 @block_reduction.region3.bound(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %sum0, i32 %r3.u0, i32 %block_size.x)
   %r3.some = icmp ne i32 %r3.count, 0
   br i1 %r3.some, label %r3.item, label %r3.row.end
 r3.item:
@@ -363,7 +367,7 @@ r3.item:
   %r3.is.whole = icmp uge i32 %r3.rest, 8
   br i1 %r3.is.whole, label %r3.whole, label %r3.part
 r3.whole:
-  %r3.whole.next = call <8 x i32> @block_reduction.region3.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %r3.x, <8 x i1> splat (i1 true))
+  %r3.whole.next = call <8 x i32> @block_reduction.region3.lanes(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %sum0, i32 %r3.u0, i32 %r3.x, <8 x i1> splat (i1 true))
   br label %r3.both
 r3.part:
   %r3.n4.bit = and i32 %r3.rest, 4
@@ -374,7 +378,7 @@ r3.n4:
   %r3.n4.x = add nuw nsw i32 %r3.x, %r3.n4.done
   %r3.n4.x64 = zext nneg i32 %r3.n4.x to i64
   %r3.n4.i = add nuw nsw i64 %r3.first, %r3.n4.x64
-  %r3.n4.next = call <4 x i32> @block_reduction.region3.lanes4(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %r3.n4.x, <4 x i1> splat (i1 true))
+  %r3.n4.next = call <4 x i32> @block_reduction.region3.lanes4(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %sum0, i32 %r3.u0, i32 %r3.n4.x, <4 x i1> splat (i1 true))
   br label %r3.n4.end
 r3.n4.end:
   %r3.o.done = and i32 %r3.rest, 4
@@ -387,7 +391,7 @@ r3.o:
   %r3.o.x = phi i32 [ %r3.o.start, %r3.o.enter ], [ %r3.o.x.next, %r3.o ]
   %r3.o.x64 = zext nneg i32 %r3.o.x to i64
   %r3.o.i = add nuw nsw i64 %r3.first, %r3.o.x64
-  %r3.o.next = call i32 @block_reduction.region3(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r3.u0, i32 %r3.o.x)
+  %r3.o.next = call i32 @block_reduction.region3(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %sum0, i32 %r3.u0, i32 %r3.o.x)
   %r3.o.x.next = add nuw nsw i32 %r3.o.x, 1
   %r3.o.more = icmp ult i32 %r3.o.x.next, %r3.count
   br i1 %r3.o.more, label %r3.o, label %r3.both
@@ -418,14 +422,14 @@ r4.row:
   %r4.zy = add nuw nsw i32 %r4.plane.y, %r4.y
   %r4.zy64 = zext nneg i32 %r4.zy to i64
   %r4.first = mul nuw nsw i64 %r4.zy64, %size.x
-  %r4.count = call i32 @block_reduction.region4.bound(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %block_size.x)
+  %r4.count = call i32 @block_reduction.region4.bound(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %sum0, i32 %block_size.x)
   %r4.some = icmp ne i32 %r4.count, 0
   br i1 %r4.some, label %r4.item, label %r4.row.end
 r4.item:
   %r4.x = phi i32 [ 0, %r4.row ], [ %r4.x.next, %r4.latch ]
   %r4.x64 = zext nneg i32 %r4.x to i64
   %r4.i = add nuw nsw i64 %r4.first, %r4.x64
-  %r4.next = call i32 @block_reduction.region4(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, i32 %r4.x, i32 %block_index.x)
+  %r4.next = call i32 @block_reduction.region4(ptr %a0, ptr %a1, ptr %a2, i32 %a3, ptr %shared, ptr %sum0, i32 %r4.x, i32 %block_index.x)
   br label %r4.latch
 r4.latch:
   %r4.x.next = add nuw nsw i32 %r4.x, 1
@@ -455,6 +459,14 @@ block.end:
   %more = icmp ult i64 %linear.next, %end
   br i1 %more, label %block, label %done
 done:
+  %sum0.bits = load i32, ptr %sum0, align 8
+  %sum0.is = icmp ne i32 %sum0.bits, 2147483648
+  br i1 %sum0.is, label %sum0.add, label %sum0.end
+sum0.add:
+  %sum0.all = load float, ptr %sum0, align 8
+  %sum0.old = atomicrmw fadd ptr %a2, float %sum0.all monotonic
+  br label %sum0.end
+sum0.end:
   ret void
 }
 
