@@ -145,13 +145,16 @@ def resolve(
     return found[0], found[1]
 
 
-def shared(operation: str, core_type: str, device_id: int | str) -> Callable[..., Any]:
+def shared(
+    operation: str, core_type: str, device_id: int | str, open_device: Callable[[int | str], Any]
+) -> Callable[..., Any]:
     """The function that runs an operation on the device that module-level functions share; the decision is recorded.
 
     Args:
         operation: Name of the operation.
         core_type: aura, matrix or neuromorphic.
         device_id: Index in `list_devices()` or a name.
+        open_device: Gives the device that is shared.
 
     Raises:
         DeviceNotFoundError: No such device.
@@ -159,14 +162,13 @@ def shared(operation: str, core_type: str, device_id: int | str) -> Callable[...
     """
     found = _of_hosts.get((operation, core_type, device_id))
     if found is None:
-        from amdgpu.device import default_device
-
-        kind = default_device(device_id).native.kind
+        device = open_device(device_id)
+        kind = device.native.kind
         function, entry = resolve(operation, core_type, kind)
         # The host's memory needs no open device, so closing the shared one changes nothing; a GPU's does.
         if kind == "cpu":
             _of_hosts[operation, core_type, device_id] = function, _resolved[operation, core_type, kind, None][2]
-        return functools.partial(function, device=default_device(device_id)) if entry.takes_device else function
+        return functools.partial(function, device=device) if entry.takes_device else function
     found[1]()
     return found[0]
 

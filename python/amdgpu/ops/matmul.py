@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import dispatch
+from amdgpu.device import default_device
 from amdgpu.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def matrix_multiply(
     """
     if precision not in PRECISIONS:
         raise InvalidArgumentError(f"precision is {precision!r}; known are {', '.join(PRECISIONS)}")
-    multiply = dispatch.shared("matrix_multiply", "matrix", device_id)
+    multiply = dispatch.shared("matrix_multiply", "matrix", device_id, default_device)
     # Implementations of plug-ins need not know of what is not asked for.
     if not (transpose_a or transpose_b) and bias is activation is residual is None and alpha == 1 and beta == 0:
         plain: npt.NDArray[Any] = multiply(a, b, out, precision=precision)
