@@ -211,5 +211,6 @@ test {
     _ = @import("matrix/converted_test.zig");
     _ = @import("matrix/dense_test.zig");
     _ = @import("matrix/elementwise_test.zig");
+    _ = @import("matrix/reduce_test.zig");
     _ = @import("matrix/windows.zig");
 }

@@ -1,0 +1,95 @@
+//! Reductions and searches on every instruction set of this machine, against plain loops.
+
+const std = @import("std");
+const generic = @import("generic");
+const kernels = @import("kernels.zig");
+const reduce = @import("reduce.zig");
+const search = @import("search.zig");
+const strided = @import("strided.zig");
+const tensor_kernels = @import("tensor_kernels.zig");
+const test_support = @import("test_support.zig");
+
+const kernel = generic.reduce_kernel;
+const View = strided.View;
+
+fn viewOf(comptime T: type, values: []T, storage: strided.Storage, shape: []const usize, strides: []const isize) View {
+    var view: View = .{ .storage = storage, .address = @intFromPtr(values.ptr), .rank = shape.len, .shape = @splat(1), .strides = @splat(0) };
+    for (shape, strides, 0..) |extent, stride, axis| {
+        view.shape[axis] = extent;
+        view.strides[axis] = stride;
+    }
+    return view;
+}
+
+/// One result by plain loops, in float64.
+fn scalar(fold: kernel.Fold, values: []const f64, shift: f64) f64 {
+    var result: f64 = kernel.identity(f64, fold);
+    for (values) |x| result = switch (fold) {
+        .sum => result + x,
+        .squares => result + (x - shift) * (x - shift),
+        .product => result * x,
+        .maximum => @max(result, x),
+        .minimum => @min(result, x),
+        .any => if (x != 0) 1 else result,
+        .all => if (x == 0) 0 else result,
+    };
+    return result;
+}
+
+const lines = 37;
+const len = 2500;
+
+fn testFolds(comptime T: type) !void {
+    const allocator = std.testing.allocator;
+    var random: std.Random.DefaultPrng = .init(21);
+    const rng = random.random();
+    const x = try allocator.alloc(T, lines * len);
+    defer allocator.free(x);
+    for (x) |*value| value.* = 1 + rng.floatNorm(T) * 0.01;
+    var out: [lines]T = undefined;
+    var means: [lines]T = @splat(0.75);
+    var places: [lines]i64 = undefined;
+    const executor = test_support.executor(3);
+    for (kernels.available()) |set| {
+        const table = tensor_kernels.tableOf(T, set);
+        for ([_][2]isize{ .{ len, 1 }, .{ 1, lines } }) |strides| {
+            const view = viewOf(T, x, .of(T), &.{ lines, len }, &strides);
+            for (std.enums.values(kernel.Fold)) |fold| {
+                const problem: reduce.Problem = .{
+                    .fold = fold,
+                    .x = view,
+                    .out = viewOf(T, &out, .of(T), &.{lines}, &.{1}),
+                    .shift = if (fold == .squares) viewOf(T, &means, .of(T), &.{lines}, &.{1}) else null,
+                };
+                try reduce.runWith(T, table, &problem, &executor);
+                for (0..lines) |line| {
+                    var values: [len]f64 = undefined;
+                    for (&values, 0..) |*value, i| value.* = at(x, strides, line, i);
+                    const expected = scalar(fold, &values, 0.75);
+                    try std.testing.expectApproxEqRel(expected, @as(f64, out[line]), 2 * len * std.math.floatEps(T));
+                }
+            }
+            for ([_]bool{ true, false }) |is_largest| {
+                try search.find(T, table, view, viewOf(i64, &places, .i64, &.{lines}, &.{1}), is_largest, &executor);
+                for (places, 0..) |place, line| {
+                    var best: usize = 0;
+                    for (0..len) |i| {
+                        const value = at(x, strides, line, i);
+                        const held = at(x, strides, line, best);
+                        if (if (is_largest) value > held else value < held) best = i;
+                    }
+                    try std.testing.expectEqual(@as(i64, @intCast(best)), place);
+                }
+            }
+        }
+    }
+}
+
+fn at(x: anytype, strides: [2]isize, line: usize, place: usize) f64 {
+    return x[line * @as(usize, @intCast(strides[0])) + place * @as(usize, @intCast(strides[1]))];
+}
+
+test "reductions and searches agree with plain loops on every instruction set and layout" {
+    try testFolds(f32);
+    try testFolds(f64);
+}
