@@ -81,7 +81,7 @@ def test_kernels_that_were_not_asked_for_are_listed() -> None:
         ("scale<float, int>", "'N' of 'scale' is a value, and a type is given"),
         ("scale<float, 1, 2>", "has 2 template parameter"),
         ("scale<nonsense, 1>", "'nonsense'"),
-        ("other<float>", "'other' is not a template of this source"),
+        ("other<float>", "there is no template 'other' in this source"),
         ("scale<float", "expected '>'"),
         ("scale<float, 1>; int x", "is not the name of a kernel"),
     ],
