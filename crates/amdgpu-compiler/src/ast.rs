@@ -378,6 +378,8 @@ pub struct Variable {
     pub is_device: bool,
     pub is_shared: bool,
     pub is_extern: bool,
+    /// `alignas(…)`, `__align__(…)`.
+    pub align: Option<Expr>,
     /// Of fields: the width of a bit-field.
     pub bits: Option<Expr>,
     /// Of fields: `union { … };` without a name, and bases, whose fields count as those of the struct.

@@ -43,6 +43,8 @@ pub struct Local {
     pub is_volatile: bool,
     /// Has an address: arrays, structs, and scalars whose address is taken.
     pub is_in_memory: bool,
+    /// What the source asks for beside the alignment of the type; 1 when it does not.
+    pub align: u64,
     /// Value known at compile time.
     pub constant: Option<Constant>,
 }
@@ -105,6 +107,7 @@ pub struct Global {
 pub struct Shared {
     pub name: String,
     pub ty: TypeId,
+    pub align: u64,
     pub is_volatile: bool,
 }
 

@@ -100,7 +100,7 @@ fn used_shared(all: &[hir::Shared], types: &TypeTable, functions: &mut [Function
             *index = *numbers.entry(*index).or_insert_with(|| {
                 let bytes = types.bytes(shared.ty);
                 // What has no size yet may hold any type of the language.
-                let align = types.align(shared.ty).max(if bytes == 0 { 16 } else { 1 });
+                let align = shared.align.max(if bytes == 0 { 16 } else { 1 });
                 used.push(Shared {
                     name: format!("{}$shared${}", shared.name, used.len()),
                     bytes,
@@ -304,7 +304,10 @@ impl<'a> Lowering<'a> {
             return Home::Variable(self.variables.add(POINTER), POINTER);
         }
         if local.is_in_memory {
-            let address = self.slot(self.types.bytes(local.ty), self.types.align(local.ty));
+            let address = self.slot(
+                self.types.bytes(local.ty),
+                self.types.align(local.ty).max(local.align),
+            );
             return Home::Memory(address);
         }
         let ty = self.ir_type(local.ty);

@@ -72,6 +72,13 @@ impl Parser<'_> {
         first: Declared,
         items: &mut Vec<Item>,
     ) -> Parse<()> {
+        if let Some(align) = &specifiers.align {
+            return self.refuse(
+                align.span,
+                "a typedef with an alignment",
+                Some("give the alignment to the struct or the variables"),
+            );
+        }
         let mut declared = first;
         loop {
             let Some(name) = declared.name else {
@@ -208,6 +215,7 @@ impl Parser<'_> {
                 is_device: specifiers.is_device,
                 is_shared: specifiers.is_shared,
                 is_extern: specifiers.is_extern,
+                align: specifiers.align.clone(),
                 bits: None,
                 is_transparent: false,
                 is_mutable: false,

@@ -480,6 +480,7 @@ pub(super) fn field(name: Symbol, span: crate::source::Span, ty: TypeExpr) -> Va
         is_shared: false,
         is_extern: false,
         is_device: false,
+        align: None,
         bits: None,
         is_transparent: false,
         is_mutable: false,

@@ -56,7 +56,10 @@ impl<'a> Sema<'a> {
                     }
                     at
                 }
-                None => (self.place_field(&mut cursor, ty, is_base), None),
+                None => {
+                    let align = self.alignment(ty, field.align.as_ref());
+                    (self.place_field(&mut cursor, ty, align, is_base), None)
+                }
             };
             end = end.max(cursor.offset);
             if let (Some(start), Some(_)) = (&field.start, bits) {
@@ -87,15 +90,7 @@ impl<'a> Sema<'a> {
             );
             offset = 1;
         }
-        let mut align = cursor.align;
-        if let Some(wanted) = &structure.align {
-            match self.constant_integer(wanted) {
-                Some(bytes) if (1..=256).contains(&bytes) && (bytes as u64).is_power_of_two() => {
-                    align = align.max(bytes as u64);
-                }
-                _ => self.error(wanted.span, "an alignment is a power of two up to 256"),
-            }
-        }
+        let align = cursor.align.max(self.wanted_alignment(structure.align.as_ref()));
         self.declared_structs.remove(&id);
         if let Type::Struct(index) = self.types.get(id) {
             let entry = &mut self.types.structs[index.0 as usize];
@@ -149,8 +144,28 @@ impl<'a> Sema<'a> {
             .unwrap_or(0)
     }
 
-    fn place_field(&mut self, cursor: &mut Cursor, ty: TypeId, is_base: bool) -> u64 {
-        let align = self.types.align(ty);
+    /// Where a variable of this type may start: as its type asks, or `alignas`, whichever is stricter.
+    pub(super) fn alignment(&mut self, ty: TypeId, wanted: Option<&'a ast::Expr>) -> u64 {
+        self.types.align(ty).max(self.wanted_alignment(wanted))
+    }
+
+    /// The number of an `alignas`; 1 without one.
+    pub(super) fn wanted_alignment(&mut self, wanted: Option<&'a ast::Expr>) -> u64 {
+        let Some(wanted) = wanted else {
+            return 1;
+        };
+        match self.constant_integer(wanted) {
+            Some(bytes) if (1..=256).contains(&bytes) && (bytes as u64).is_power_of_two() => {
+                bytes as u64
+            }
+            _ => {
+                self.error(wanted.span, "an alignment is a power of two up to 256");
+                1
+            }
+        }
+    }
+
+    fn place_field(&mut self, cursor: &mut Cursor, ty: TypeId, align: u64, is_base: bool) -> u64 {
         let offset = cursor.offset.next_multiple_of(align);
         // A base without fields takes no room.
         let is_empty = is_base

@@ -146,9 +146,11 @@ impl<'a> Sema<'a> {
         let shared = SharedId(self.program.shared.len() as u32);
         let name = self.text(variable.name).to_owned();
         let is_volatile = variable.ty.has_volatile();
+        let align = self.alignment(ty, variable.align.as_ref());
         self.program.shared.push(Shared {
             name,
             ty,
+            align,
             is_volatile,
         });
         self.scopes.bind(variable.name, Entity::Shared(shared));

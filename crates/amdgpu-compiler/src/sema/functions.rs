@@ -573,6 +573,7 @@ impl<'a> Sema<'a> {
             is_const: true,
             is_volatile: false,
             is_in_memory,
+            align: 1,
             constant: None,
         });
         local

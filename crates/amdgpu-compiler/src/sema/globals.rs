@@ -146,7 +146,7 @@ impl<'a> Sema<'a> {
             return false;
         }
         let global = GlobalId(self.program.globals.len() as u32);
-        let align = self.types.align(ty);
+        let align = self.alignment(ty, variable.align.as_ref());
         let is_volatile = variable.ty.has_volatile();
         self.program.globals.push(Global {
             name,

@@ -38,6 +38,8 @@ impl<'a> Sema<'a> {
         }
         let is_const = self.is_const(&variable.ty) || variable.is_constexpr;
         let local = self.declare_local(variable.name, ty, variable.span, is_const);
+        self.current.locals[local.0 as usize].align =
+            self.wanted_alignment(variable.align.as_ref());
         let is_volatile = variable.ty.has_volatile();
         if is_volatile {
             self.make_volatile(local);
@@ -202,6 +204,7 @@ impl<'a> Sema<'a> {
             is_const,
             is_volatile: false,
             is_in_memory,
+            align: 1,
             constant: None,
         });
         self.scopes.bind(name, Entity::Local(local));
