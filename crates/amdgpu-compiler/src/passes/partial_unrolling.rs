@@ -22,6 +22,8 @@ pub struct PartialUnrolling;
 const MAX_ASKED_INSTRUCTIONS: usize = 10_000;
 /// Instructions of a loop that is unrolled unasked: four copies of more would not stay in the instruction cache.
 const MAX_INSTRUCTIONS: usize = 96;
+/// The same for twice as many turns at a time, so that twice as many loads are on their way: for what is left then, four turns follow.
+const MAX_SMALL_INSTRUCTIONS: usize = 48;
 /// Registers alive in a loop that is unrolled unasked: with four turns at once a multiprocessor still holds as many blocks.
 const MAX_LIVE_REGISTERS: u64 = 32;
 
@@ -40,7 +42,7 @@ impl Pass for PartialUnrolling {
         }
         let (cfg, loops) = (ctx.cfg(function), ctx.loops(function));
         // What is done to one loop leaves the others' blocks as they are, as long as none is inside of another.
-        let mut plans: Vec<(&Loop, Counter, u32)> = Vec::new();
+        let mut plans: Vec<(&Loop, Counter, Vec<u32>)> = Vec::new();
         for item in &loops.list {
             let is_apart = plans.iter().all(|(done, ..)| !item.contains(done.header));
             if is_apart
@@ -52,10 +54,14 @@ impl Pass for PartialUnrolling {
         }
         for (item, counter, times) in &plans {
             let line = function.blocks[item.header.0 as usize].line;
+            let turns = times.iter().map(u32::to_string).collect::<Vec<_>>();
             ctx.findings.add(function, line, || {
-                format!("loop does {times} turns at a time")
+                format!("loop does {} turns at a time", turns.join(", then "))
             });
-            unroll(function, &cfg, item, counter, *times);
+            let mut preheader = item.preheader(function, &cfg);
+            for &times in times {
+                preheader = preheader.and_then(|from| unroll(function, from, item, counter, times));
+            }
         }
         if !plans.is_empty() {
             ctx.blocks_changed();
@@ -64,7 +70,7 @@ impl Pass for PartialUnrolling {
     }
 }
 
-/// How many turns a loop should do at a time.
+/// How many turns a loop should do at a time, and then for what is left.
 fn turns_at_once(
     function: &Function,
     cfg: &Cfg,
@@ -72,7 +78,7 @@ fn turns_at_once(
     item: &Loop,
     counter: &Counter,
     ctx: &Context<'_>,
-) -> Option<u32> {
+) -> Option<Vec<u32>> {
     let size: usize = item
         .blocks
         .iter()
@@ -85,7 +91,7 @@ fn turns_at_once(
     match function.blocks[item.header.0 as usize].unroll {
         Some(Unroll::Times(times)) => {
             let fits = (times as usize) <= MAX_ASKED_INSTRUCTIONS / size;
-            (fits && !meets).then_some(times)
+            (fits && !meets).then(|| vec![times])
         }
         Some(Unroll::Full | Unroll::Never) => None,
         None => {
@@ -96,7 +102,14 @@ fn turns_at_once(
                 && counter.may_turn(function, times)
                 && (!counter.is_by_one(function) || divides(function, item))
                 && registers::most_live_in(function, cfg, &item.blocks) <= MAX_LIVE_REGISTERS;
-            pays.then_some(times)
+            let is_small = size <= MAX_SMALL_INSTRUCTIONS && counter.may_turn(function, 2 * times);
+            pays.then(|| {
+                if is_small {
+                    vec![2 * times, times]
+                } else {
+                    vec![times]
+                }
+            })
         }
     }
 }
@@ -292,11 +305,16 @@ fn mirrored(predicate: Predicate) -> Option<Predicate> {
     })
 }
 
-/// Puts a loop of several turns at a time before a loop.
-fn unroll(function: &mut Function, cfg: &Cfg, item: &Loop, counter: &Counter, times: u32) {
-    let (Some(preheader), [latch]) = (item.preheader(function, cfg), item.latches.as_slice())
-    else {
-        return;
+/// Puts a loop of several turns at a time before a loop, behind `preheader`; gives the block that is between them then.
+fn unroll(
+    function: &mut Function,
+    preheader: BlockId,
+    item: &Loop,
+    counter: &Counter,
+    times: u32,
+) -> Option<BlockId> {
+    let [latch] = item.latches.as_slice() else {
+        return None;
     };
     let header_line = function.blocks[item.header.0 as usize].line;
     let phis: Vec<Value> = function.blocks[item.header.0 as usize]
@@ -305,6 +323,11 @@ fn unroll(function: &mut Function, cfg: &Cfg, item: &Loop, counter: &Counter, ti
         .copied()
         .take_while(|value| matches!(function.op(*value), Op::Phi(_)))
         .collect();
+    let between = BlockId(function.blocks.len() as u32);
+    function.blocks.push(Block {
+        terminator: Terminator::Jump(item.header),
+        ..Block::new(header_line)
+    });
     let start = BlockId(function.blocks.len() as u32);
     function.blocks.push(Block {
         unroll: Some(Unroll::Never),
@@ -343,7 +366,7 @@ fn unroll(function: &mut Function, cfg: &Cfg, item: &Loop, counter: &Counter, ti
     block.terminator = Terminator::Branch {
         condition,
         yes: BlockId(before_turns),
-        no: item.header,
+        no: between,
     };
     let mut copier = Copier {
         function: &mut *function,
@@ -368,12 +391,13 @@ fn unroll(function: &mut Function, cfg: &Cfg, item: &Loop, counter: &Counter, ti
     for (&phi, &lead) in phis.iter().zip(&leading) {
         if let Op::Phi(inputs) = &mut function.values[phi.0 as usize].op {
             for input in inputs.iter_mut().filter(|(from, _)| *from == preheader) {
-                *input = (start, lead);
+                *input = (between, lead);
             }
         }
     }
     function.blocks[preheader.0 as usize].terminator = Terminator::Jump(start);
     function.blocks[item.header.0 as usize].unroll = Some(Unroll::Never);
+    Some(between)
 }
 
 /// Writes the test whether enough turns are left.

@@ -45,21 +45,18 @@ impl<'a> Sema<'a> {
                 cursor.offset = 0;
                 cursor.bit = 0;
             }
-            let (offset, bits) = match &field.bits {
-                Some(width) => {
-                    let Some(width) = self.bit_width(width, ty, field.span) else {
-                        continue;
-                    };
-                    let at = self.place_bits(&mut cursor, ty, width);
-                    if is_unnamed {
-                        continue;
-                    }
-                    at
+            let (offset, bits) = if let Some(width) = &field.bits {
+                let Some(width) = self.bit_width(width, ty, field.span) else {
+                    continue;
+                };
+                let at = self.place_bits(&mut cursor, ty, width);
+                if is_unnamed {
+                    continue;
                 }
-                None => {
-                    let align = self.alignment(ty, field.align.as_ref());
-                    (self.place_field(&mut cursor, ty, align, is_base), None)
-                }
+                at
+            } else {
+                let align = self.alignment(ty, field.align.as_ref());
+                (self.place_field(&mut cursor, ty, align, is_base), None)
             };
             end = end.max(cursor.offset);
             if let (Some(start), Some(_)) = (&field.start, bits) {
@@ -90,7 +87,9 @@ impl<'a> Sema<'a> {
             );
             offset = 1;
         }
-        let align = cursor.align.max(self.wanted_alignment(structure.align.as_ref()));
+        let align = cursor
+            .align
+            .max(self.wanted_alignment(structure.align.as_ref()));
         self.declared_structs.remove(&id);
         if let Type::Struct(index) = self.types.get(id) {
             let entry = &mut self.types.structs[index.0 as usize];

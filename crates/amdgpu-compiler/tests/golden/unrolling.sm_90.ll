@@ -8,10 +8,10 @@ b0:
   %v550 = icmp sge i64 %v548, -2147483648
   %v551 = trunc i64 %v548 to i32
   %v553 = select i1 %v550, i32 %v551, i32 -2147483648
-  br label %b131
+  br label %b132
 b9:
-  %v31 = phi float [ %v610, %b146 ], [ %v38, %b10 ]
-  %v28 = phi i32 [ %v611, %b146 ], [ %v39, %b10 ]
+  %v31 = phi float [ %v610, %b147 ], [ %v38, %b10 ]
+  %v28 = phi i32 [ %v611, %b147 ], [ %v39, %b10 ]
   %v30 = icmp slt i32 %v28, 12
   br i1 %v30, label %b10, label %b12
 b10:
@@ -82,10 +82,10 @@ b27:
   %v662 = icmp sge i64 %v660, -2147483648
   %v663 = trunc i64 %v660 to i32
   %v665 = select i1 %v662, i32 %v663, i32 -2147483648
-  br label %b155
+  br label %b158
 b28:
-  %v86 = phi float [ %v654, %b155 ], [ %v92, %b29 ]
-  %v83 = phi i32 [ %v655, %b155 ], [ %v93, %b29 ]
+  %v86 = phi float [ %v654, %b157 ], [ %v92, %b29 ]
+  %v83 = phi i32 [ %v655, %b157 ], [ %v93, %b29 ]
   %v85 = icmp slt i32 %v83, %v57
   br i1 %v85, label %b29, label %b31
 b29:
@@ -241,190 +241,196 @@ b40:
   %v618 = icmp sge i64 %v616, -2147483648
   %v619 = trunc i64 %v616 to i32
   %v621 = select i1 %v618, i32 %v619, i32 -2147483648
-  br label %b146
+  br label %b148
 b131:
-  %v542 = phi float [ 0x0000000000000000, %b0 ], [ %v608, %b145 ]
-  %v543 = phi i32 [ 0, %b0 ], [ %v609, %b145 ]
+  br label %b34
+b132:
+  %v542 = phi float [ 0x0000000000000000, %b0 ], [ %v608, %b146 ]
+  %v543 = phi i32 [ 0, %b0 ], [ %v609, %b146 ]
   %v544 = sext i32 %v543 to i64
   %v554 = icmp slt i32 %v543, %v553
-  br i1 %v554, label %b132, label %b34
-b132:
-  %v555 = icmp slt i32 %v543, %p1
-  br label %b133
+  br i1 %v554, label %b133, label %b131
 b133:
+  %v555 = icmp slt i32 %v543, %p1
+  br label %b134
+b134:
   %v556 = mul i32 %v543, %p1
   %v557 = sext i32 %v556 to i64
   %v558 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v557
   %v559 = load float, ptr addrspace(1) %v558, align 4
   %v560 = fadd float %v542, %v559
   %v561 = add i32 %v543, 1
-  br label %b134
-b134:
-  %v562 = add i64 %v544, 1
-  %v563 = icmp slt i32 %v561, %p1
   br label %b135
 b135:
+  %v562 = add i64 %v544, 1
+  %v563 = icmp slt i32 %v561, %p1
+  br label %b136
+b136:
   %v564 = mul i32 %v561, %p1
   %v565 = sext i32 %v564 to i64
   %v566 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v565
   %v567 = load float, ptr addrspace(1) %v566, align 4
   %v568 = fadd float %v560, %v567
   %v569 = add i32 %v561, 1
-  br label %b136
-b136:
-  %v570 = add i64 %v562, 1
-  %v571 = icmp slt i32 %v569, %p1
   br label %b137
 b137:
+  %v570 = add i64 %v562, 1
+  %v571 = icmp slt i32 %v569, %p1
+  br label %b138
+b138:
   %v572 = mul i32 %v569, %p1
   %v573 = sext i32 %v572 to i64
   %v574 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v573
   %v575 = load float, ptr addrspace(1) %v574, align 4
   %v576 = fadd float %v568, %v575
   %v577 = add i32 %v569, 1
-  br label %b138
-b138:
-  %v578 = add i64 %v570, 1
-  %v579 = icmp slt i32 %v577, %p1
   br label %b139
 b139:
+  %v578 = add i64 %v570, 1
+  %v579 = icmp slt i32 %v577, %p1
+  br label %b140
+b140:
   %v580 = mul i32 %v577, %p1
   %v581 = sext i32 %v580 to i64
   %v582 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v581
   %v583 = load float, ptr addrspace(1) %v582, align 4
   %v584 = fadd float %v576, %v583
   %v585 = add i32 %v577, 1
-  br label %b140
-b140:
-  %v586 = add i64 %v578, 1
-  %v587 = icmp slt i32 %v585, %p1
   br label %b141
 b141:
+  %v586 = add i64 %v578, 1
+  %v587 = icmp slt i32 %v585, %p1
+  br label %b142
+b142:
   %v588 = mul i32 %v585, %p1
   %v589 = sext i32 %v588 to i64
   %v590 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v589
   %v591 = load float, ptr addrspace(1) %v590, align 4
   %v592 = fadd float %v584, %v591
   %v593 = add i32 %v585, 1
-  br label %b142
-b142:
-  %v594 = add i64 %v586, 1
-  %v595 = icmp slt i32 %v593, %p1
   br label %b143
 b143:
+  %v594 = add i64 %v586, 1
+  %v595 = icmp slt i32 %v593, %p1
+  br label %b144
+b144:
   %v596 = mul i32 %v593, %p1
   %v597 = sext i32 %v596 to i64
   %v598 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v597
   %v599 = load float, ptr addrspace(1) %v598, align 4
   %v600 = fadd float %v592, %v599
   %v601 = add i32 %v593, 1
-  br label %b144
-b144:
-  %v602 = add i64 %v594, 1
-  %v603 = icmp slt i32 %v601, %p1
   br label %b145
 b145:
+  %v602 = add i64 %v594, 1
+  %v603 = icmp slt i32 %v601, %p1
+  br label %b146
+b146:
   %v604 = mul i32 %v601, %p1
   %v605 = sext i32 %v604 to i64
   %v606 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v605
   %v607 = load float, ptr addrspace(1) %v606, align 4
   %v608 = fadd float %v600, %v607
   %v609 = add i32 %v601, 1
-  br label %b131, !llvm.loop !12
-b146:
-  %v610 = phi float [ %v394, %b40 ], [ %v652, %b154 ]
-  %v611 = phi i32 [ 0, %b40 ], [ %v653, %b154 ]
+  br label %b132, !llvm.loop !12
+b147:
+  br label %b9
+b148:
+  %v610 = phi float [ %v394, %b40 ], [ %v652, %b156 ]
+  %v611 = phi i32 [ 0, %b40 ], [ %v653, %b156 ]
   %v612 = sext i32 %v611 to i64
   %v622 = icmp slt i32 %v611, %v621
-  br i1 %v622, label %b147, label %b9
-b147:
+  br i1 %v622, label %b149, label %b147
+b149:
   %v623 = icmp slt i32 %v611, 12
-  br label %b148
-b148:
+  br label %b150
+b150:
   %v624 = mul i32 %v611, 3
   %v625 = sext i32 %v624 to i64
   %v626 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v625
   %v627 = load float, ptr addrspace(1) %v626, align 4
   %v628 = fadd float %v610, %v627
   %v629 = add i32 %v611, 1
-  br label %b149
-b149:
+  br label %b151
+b151:
   %v630 = add i64 %v612, 1
   %v631 = icmp slt i32 %v629, 12
-  br label %b150
-b150:
+  br label %b152
+b152:
   %v632 = mul i32 %v629, 3
   %v633 = sext i32 %v632 to i64
   %v634 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v633
   %v635 = load float, ptr addrspace(1) %v634, align 4
   %v636 = fadd float %v628, %v635
   %v637 = add i32 %v629, 1
-  br label %b151
-b151:
+  br label %b153
+b153:
   %v638 = add i64 %v630, 1
   %v639 = icmp slt i32 %v637, 12
-  br label %b152
-b152:
+  br label %b154
+b154:
   %v640 = mul i32 %v637, 3
   %v641 = sext i32 %v640 to i64
   %v642 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v641
   %v643 = load float, ptr addrspace(1) %v642, align 4
   %v644 = fadd float %v636, %v643
   %v645 = add i32 %v637, 1
-  br label %b153
-b153:
+  br label %b155
+b155:
   %v646 = add i64 %v638, 1
   %v647 = icmp slt i32 %v645, 12
-  br label %b154
-b154:
+  br label %b156
+b156:
   %v648 = mul i32 %v645, 3
   %v649 = sext i32 %v648 to i64
   %v650 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v649
   %v651 = load float, ptr addrspace(1) %v650, align 4
   %v652 = fadd float %v644, %v651
   %v653 = add i32 %v645, 1
-  br label %b146, !llvm.loop !11
-b155:
-  %v654 = phi float [ %v75, %b27 ], [ %v688, %b161 ]
-  %v655 = phi i32 [ 0, %b27 ], [ %v689, %b161 ]
+  br label %b148, !llvm.loop !11
+b157:
+  br label %b28
+b158:
+  %v654 = phi float [ %v75, %b27 ], [ %v688, %b164 ]
+  %v655 = phi i32 [ 0, %b27 ], [ %v689, %b164 ]
   %v656 = sext i32 %v655 to i64
   %v666 = icmp slt i32 %v655, %v665
-  br i1 %v666, label %b156, label %b28
-b156:
+  br i1 %v666, label %b159, label %b157
+b159:
   %v667 = icmp slt i32 %v655, %v57
-  br label %b157
-b157:
+  br label %b160
+b160:
   %v668 = mul i32 %v655, 2
   %v669 = sext i32 %v668 to i64
   %v670 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v669
   %v671 = load float, ptr addrspace(1) %v670, align 4
   %v672 = fsub float %v654, %v671
   %v673 = add i32 %v655, 1
-  br label %b158
-b158:
+  br label %b161
+b161:
   %v674 = add i64 %v656, 1
   %v675 = icmp slt i32 %v673, %v57
-  br label %b159
-b159:
+  br label %b162
+b162:
   %v676 = mul i32 %v673, 2
   %v677 = sext i32 %v676 to i64
   %v678 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v677
   %v679 = load float, ptr addrspace(1) %v678, align 4
   %v680 = fsub float %v672, %v679
   %v681 = add i32 %v673, 1
-  br label %b160
-b160:
+  br label %b163
+b163:
   %v682 = add i64 %v674, 1
   %v683 = icmp slt i32 %v681, %v57
-  br label %b161
-b161:
+  br label %b164
+b164:
   %v684 = mul i32 %v681, 2
   %v685 = sext i32 %v684 to i64
   %v686 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v685
   %v687 = load float, ptr addrspace(1) %v686, align 4
   %v688 = fsub float %v680, %v687
   %v689 = add i32 %v681, 1
-  br label %b155, !llvm.loop !10
+  br label %b158, !llvm.loop !10
 }
 
 declare i32 @llvm.fptosi.sat.i32.f32(float) #1

@@ -31,95 +31,93 @@ b0:
   %v553 = select i1 %v550, i32 %v551, i32 -2147483648
   store float 0x0000000000000000, ptr %ps542, align 64
   store i32 0, ptr %ps543, align 64
-  br label %b131
-b131:
+  br label %b132
+b132:
   %v542 = load float, ptr %ps542, align 64
   %v543 = load i32, ptr %ps543, align 64
   %v544 = sext i32 %v543 to i64
   %v554 = icmp slt i32 %v543, %v553
-  br i1 %v554, label %e131.0, label %e131.1
-e131.0:
-  br label %b132
-e131.1:
-  store float %v542, ptr %ps104, align 64
-  store i32 %v543, ptr %ps101, align 64
-  br label %b34
-b132:
-  %v555 = icmp slt i32 %v543, %p1
+  br i1 %v554, label %e132.0, label %e132.1
+e132.0:
   br label %b133
+e132.1:
+  br label %b131
 b133:
+  %v555 = icmp slt i32 %v543, %p1
+  br label %b134
+b134:
   %v556 = mul i32 %v543, %p1
   %v557 = sext i32 %v556 to i64
   %v558 = getelementptr inbounds i32, ptr %p0, i64 %v557
   %v559 = load float, ptr %v558, align 4, !llvm.access.group !0
   %v560 = fadd float %v542, %v559
   %v561 = add i32 %v543, 1
-  br label %b134
-b134:
-  %v562 = add i64 %v544, 1
-  %v563 = icmp slt i32 %v561, %p1
   br label %b135
 b135:
+  %v562 = add i64 %v544, 1
+  %v563 = icmp slt i32 %v561, %p1
+  br label %b136
+b136:
   %v564 = mul i32 %v561, %p1
   %v565 = sext i32 %v564 to i64
   %v566 = getelementptr inbounds i32, ptr %p0, i64 %v565
   %v567 = load float, ptr %v566, align 4, !llvm.access.group !0
   %v568 = fadd float %v560, %v567
   %v569 = add i32 %v561, 1
-  br label %b136
-b136:
-  %v570 = add i64 %v562, 1
-  %v571 = icmp slt i32 %v569, %p1
   br label %b137
 b137:
+  %v570 = add i64 %v562, 1
+  %v571 = icmp slt i32 %v569, %p1
+  br label %b138
+b138:
   %v572 = mul i32 %v569, %p1
   %v573 = sext i32 %v572 to i64
   %v574 = getelementptr inbounds i32, ptr %p0, i64 %v573
   %v575 = load float, ptr %v574, align 4, !llvm.access.group !0
   %v576 = fadd float %v568, %v575
   %v577 = add i32 %v569, 1
-  br label %b138
-b138:
-  %v578 = add i64 %v570, 1
-  %v579 = icmp slt i32 %v577, %p1
   br label %b139
 b139:
+  %v578 = add i64 %v570, 1
+  %v579 = icmp slt i32 %v577, %p1
+  br label %b140
+b140:
   %v580 = mul i32 %v577, %p1
   %v581 = sext i32 %v580 to i64
   %v582 = getelementptr inbounds i32, ptr %p0, i64 %v581
   %v583 = load float, ptr %v582, align 4, !llvm.access.group !0
   %v584 = fadd float %v576, %v583
   %v585 = add i32 %v577, 1
-  br label %b140
-b140:
-  %v586 = add i64 %v578, 1
-  %v587 = icmp slt i32 %v585, %p1
   br label %b141
 b141:
+  %v586 = add i64 %v578, 1
+  %v587 = icmp slt i32 %v585, %p1
+  br label %b142
+b142:
   %v588 = mul i32 %v585, %p1
   %v589 = sext i32 %v588 to i64
   %v590 = getelementptr inbounds i32, ptr %p0, i64 %v589
   %v591 = load float, ptr %v590, align 4, !llvm.access.group !0
   %v592 = fadd float %v584, %v591
   %v593 = add i32 %v585, 1
-  br label %b142
-b142:
-  %v594 = add i64 %v586, 1
-  %v595 = icmp slt i32 %v593, %p1
   br label %b143
 b143:
+  %v594 = add i64 %v586, 1
+  %v595 = icmp slt i32 %v593, %p1
+  br label %b144
+b144:
   %v596 = mul i32 %v593, %p1
   %v597 = sext i32 %v596 to i64
   %v598 = getelementptr inbounds i32, ptr %p0, i64 %v597
   %v599 = load float, ptr %v598, align 4, !llvm.access.group !0
   %v600 = fadd float %v592, %v599
   %v601 = add i32 %v593, 1
-  br label %b144
-b144:
-  %v602 = add i64 %v594, 1
-  %v603 = icmp slt i32 %v601, %p1
   br label %b145
 b145:
+  %v602 = add i64 %v594, 1
+  %v603 = icmp slt i32 %v601, %p1
+  br label %b146
+b146:
   %v604 = mul i32 %v601, %p1
   %v605 = sext i32 %v604 to i64
   %v606 = getelementptr inbounds i32, ptr %p0, i64 %v605
@@ -130,7 +128,11 @@ b145:
   store i32 %v609, ptr %ps543, align 64
   br label %l9
 l9:
-  br label %b131
+  br label %b132
+b131:
+  store float %v542, ptr %ps104, align 64
+  store i32 %v543, ptr %ps101, align 64
+  br label %b34
 b34:
   %v104 = load float, ptr %ps104, align 64
   %v101 = load i32, ptr %ps101, align 64
@@ -283,59 +285,57 @@ b40:
   %v621 = select i1 %v618, i32 %v619, i32 -2147483648
   store float %v394, ptr %ps610, align 64
   store i32 0, ptr %ps611, align 64
-  br label %b146
-b146:
+  br label %b148
+b148:
   %v610 = load float, ptr %ps610, align 64
   %v611 = load i32, ptr %ps611, align 64
   %v612 = sext i32 %v611 to i64
   %v622 = icmp slt i32 %v611, %v621
-  br i1 %v622, label %e146.0, label %e146.1
-e146.0:
+  br i1 %v622, label %e148.0, label %e148.1
+e148.0:
+  br label %b149
+e148.1:
   br label %b147
-e146.1:
-  store float %v610, ptr %ps31, align 64
-  store i32 %v611, ptr %ps28, align 64
-  br label %b9
-b147:
+b149:
   %v623 = icmp slt i32 %v611, 12
-  br label %b148
-b148:
+  br label %b150
+b150:
   %v624 = mul i32 %v611, 3
   %v625 = sext i32 %v624 to i64
   %v626 = getelementptr inbounds i32, ptr %p0, i64 %v625
   %v627 = load float, ptr %v626, align 4, !llvm.access.group !0
   %v628 = fadd float %v610, %v627
   %v629 = add i32 %v611, 1
-  br label %b149
-b149:
+  br label %b151
+b151:
   %v630 = add i64 %v612, 1
   %v631 = icmp slt i32 %v629, 12
-  br label %b150
-b150:
+  br label %b152
+b152:
   %v632 = mul i32 %v629, 3
   %v633 = sext i32 %v632 to i64
   %v634 = getelementptr inbounds i32, ptr %p0, i64 %v633
   %v635 = load float, ptr %v634, align 4, !llvm.access.group !0
   %v636 = fadd float %v628, %v635
   %v637 = add i32 %v629, 1
-  br label %b151
-b151:
+  br label %b153
+b153:
   %v638 = add i64 %v630, 1
   %v639 = icmp slt i32 %v637, 12
-  br label %b152
-b152:
+  br label %b154
+b154:
   %v640 = mul i32 %v637, 3
   %v641 = sext i32 %v640 to i64
   %v642 = getelementptr inbounds i32, ptr %p0, i64 %v641
   %v643 = load float, ptr %v642, align 4, !llvm.access.group !0
   %v644 = fadd float %v636, %v643
   %v645 = add i32 %v637, 1
-  br label %b153
-b153:
+  br label %b155
+b155:
   %v646 = add i64 %v638, 1
   %v647 = icmp slt i32 %v645, 12
-  br label %b154
-b154:
+  br label %b156
+b156:
   %v648 = mul i32 %v645, 3
   %v649 = sext i32 %v648 to i64
   %v650 = getelementptr inbounds i32, ptr %p0, i64 %v649
@@ -346,7 +346,11 @@ b154:
   store i32 %v653, ptr %ps611, align 64
   br label %l8
 l8:
-  br label %b146
+  br label %b148
+b147:
+  store float %v610, ptr %ps31, align 64
+  store i32 %v611, ptr %ps28, align 64
+  br label %b9
 b9:
   %v31 = load float, ptr %ps31, align 64
   %v28 = load i32, ptr %ps28, align 64
@@ -468,47 +472,45 @@ b27:
   %v665 = select i1 %v662, i32 %v663, i32 -2147483648
   store float %v75, ptr %ps654, align 64
   store i32 0, ptr %ps655, align 64
-  br label %b155
-b155:
+  br label %b158
+b158:
   %v654 = load float, ptr %ps654, align 64
   %v655 = load i32, ptr %ps655, align 64
   %v656 = sext i32 %v655 to i64
   %v666 = icmp slt i32 %v655, %v665
-  br i1 %v666, label %e155.0, label %e155.1
-e155.0:
-  br label %b156
-e155.1:
-  store float %v654, ptr %ps86, align 64
-  store i32 %v655, ptr %ps83, align 64
-  br label %b28
-b156:
-  %v667 = icmp slt i32 %v655, %v57
+  br i1 %v666, label %e158.0, label %e158.1
+e158.0:
+  br label %b159
+e158.1:
   br label %b157
-b157:
+b159:
+  %v667 = icmp slt i32 %v655, %v57
+  br label %b160
+b160:
   %v668 = mul i32 %v655, 2
   %v669 = sext i32 %v668 to i64
   %v670 = getelementptr inbounds i32, ptr %p0, i64 %v669
   %v671 = load float, ptr %v670, align 4, !llvm.access.group !0
   %v672 = fsub float %v654, %v671
   %v673 = add i32 %v655, 1
-  br label %b158
-b158:
+  br label %b161
+b161:
   %v674 = add i64 %v656, 1
   %v675 = icmp slt i32 %v673, %v57
-  br label %b159
-b159:
+  br label %b162
+b162:
   %v676 = mul i32 %v673, 2
   %v677 = sext i32 %v676 to i64
   %v678 = getelementptr inbounds i32, ptr %p0, i64 %v677
   %v679 = load float, ptr %v678, align 4, !llvm.access.group !0
   %v680 = fsub float %v672, %v679
   %v681 = add i32 %v673, 1
-  br label %b160
-b160:
+  br label %b163
+b163:
   %v682 = add i64 %v674, 1
   %v683 = icmp slt i32 %v681, %v57
-  br label %b161
-b161:
+  br label %b164
+b164:
   %v684 = mul i32 %v681, 2
   %v685 = sext i32 %v684 to i64
   %v686 = getelementptr inbounds i32, ptr %p0, i64 %v685
@@ -519,7 +521,11 @@ b161:
   store i32 %v689, ptr %ps655, align 64
   br label %l7
 l7:
-  br label %b155
+  br label %b158
+b157:
+  store float %v654, ptr %ps86, align 64
+  store i32 %v655, ptr %ps83, align 64
+  br label %b28
 b28:
   %v86 = load float, ptr %ps86, align 64
   %v83 = load i32, ptr %ps83, align 64
