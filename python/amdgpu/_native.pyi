@@ -22,6 +22,9 @@ __all__ = [
     "Subscription",
     "check_target",
     "compile_source",
+    "convolve",
+    "elementwise",
+    "embedding",
     "from_dlpack",
     "is_recording_graph",
     "julia_source_path",
@@ -36,12 +39,18 @@ __all__ = [
     "math_momentum_update",
     "math_softmax",
     "matmul",
+    "normalize",
+    "pool",
     "record_fallback",
+    "reduce",
+    "scan",
     "telemetry_chrome_trace",
     "telemetry_is_enabled",
     "telemetry_prometheus",
     "telemetry_set_enabled",
     "telemetry_snapshot",
+    "top_k",
+    "transpose",
 ]
 
 def check_target(target: str) -> None: ...
