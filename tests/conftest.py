@@ -8,6 +8,9 @@ import amdgpu
 import numpy as np
 import pytest
 
+# Programs for the GPU machine, whose peers are not installed elsewhere.
+collect_ignore_glob = ["gpu/*_vs_*.py"]
+
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache_of_its_own(tmp_path_factory):
