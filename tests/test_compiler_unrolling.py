@@ -101,12 +101,12 @@ def test_several_turns_at_a_time_where_the_pragma_says_so_or_an_nvidia_gpu_gains
         entries = [entry for entry in unit["telemetry"]["passes"] if entry["name"] == "partial-unrolling"]
         return [finding["text"] for entry in entries for finding in entry["findings"]], unit["llvm_ir"]
 
-    three, four = "loop does 3 turns at a time", "loop does 4 turns at a time"
+    three, eight = "loop does 3 turns at a time", "loop does 8, then 4 turns at a time"
     assert found("--target", "x86_64")[0] == [three]
     assert found("--target", "gfx1100")[0] == [three]
     texts, code = found("--target", "sm_90")
-    assert sorted(texts) == [three, four]
-    assert code.count("load float") == 3 + 4 + 2
+    assert sorted(texts) == [three, eight]
+    assert code.count("load float") == 3 + (8 + 4) + 2
     texts, code = found("--target", "sm_90", "--disable", "partial-unrolling")
     assert not texts
     assert code.count("load float") == 2
