@@ -36,6 +36,18 @@ pub(crate) fn fill(
             mean,
             standard_deviation,
         } => stream.fill_normal(0, *mean, *standard_deviation, out),
+        Initializer::ClippedNormal {
+            mean,
+            standard_deviation,
+            low,
+            high,
+        } => {
+            stream.fill_normal(0, *mean, *standard_deviation, out);
+            let (low, high) = (*low as f32, *high as f32);
+            for value in out {
+                *value = value.max(low).min(high);
+            }
+        }
         // Glorot and Bengio 2010, equation 16.
         Initializer::Xavier {} => {
             let limit = (6.0 / (inputs + outputs)).sqrt();

@@ -34,4 +34,4 @@ pub use config::network_text_of_config;
 pub use error::{Error, Result};
 pub use library::{NeuroLibrary, compile_text};
 pub use network::{BuildOptions, Network};
-pub use plan::NetworkPlan;
+pub use plan::{AnyPlan, NetworkPlan};

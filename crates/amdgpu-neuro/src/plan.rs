@@ -1,5 +1,8 @@
 //! The network plan as Rust reads it: schema `amdgpu.network_plan`, described in `docs/plan_schema.md`.
 
+mod check;
+pub mod spiking;
+
 use std::collections::{HashMap, HashSet};
 
 use amdgpu_abi::{
@@ -8,11 +11,15 @@ use amdgpu_abi::{
     ACTIVATION_SOFTMAX, ACTIVATION_SOFTPLUS, ACTIVATION_TANH, Activation,
 };
 use serde::{Deserialize, Serialize};
+use spiking::SpikingNetworkPlan;
 
 use crate::error::{Error, Result};
 
 pub const SCHEMA: &str = "amdgpu.network_plan";
+/// Of layered networks.
 pub const VERSION: u64 = 1;
+/// Of spiking networks.
+pub const SPIKING_VERSION: u64 = 2;
 
 /// Names of the activations and their numbers in agpu.h.
 pub const ACTIVATIONS: [(&str, u32); 11] = [
@@ -54,12 +61,29 @@ impl ActivationPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Initializer {
-    Constant { value: f64 },
-    Random { low: f64, high: f64 },
-    Normal { mean: f64, standard_deviation: f64 },
+    Constant {
+        value: f64,
+    },
+    Random {
+        low: f64,
+        high: f64,
+    },
+    Normal {
+        mean: f64,
+        standard_deviation: f64,
+    },
+    /// Values beyond a limit become the limit.
+    ClippedNormal {
+        mean: f64,
+        standard_deviation: f64,
+        low: f64,
+        high: f64,
+    },
     Xavier {},
     He {},
-    File { path: String },
+    File {
+        path: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -130,6 +154,43 @@ fn refuse(message: impl Into<String>) -> Error {
     Error::InvalidDescription(format!("the network plan {}", message.into()))
 }
 
+/// A plan of either kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyPlan {
+    Layered(NetworkPlan),
+    Spiking(SpikingNetworkPlan),
+}
+
+impl AnyPlan {
+    /// Read a plan; unknown fields are skipped, another schema or version is refused.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidDescription`] that says what is wrong with it.
+    pub fn from_json(json: &str) -> Result<Self> {
+        if version_of(json)? != SPIKING_VERSION {
+            return NetworkPlan::from_json(json).map(Self::Layered);
+        }
+        let plan: SpikingNetworkPlan = serde_json::from_str(json)
+            .map_err(|error| refuse(format!("cannot be read: {error}")))?;
+        check::check_spiking(&plan)?;
+        Ok(Self::Spiking(plan))
+    }
+}
+
+/// The version of a plan of this schema.
+fn version_of(json: &str) -> Result<u64> {
+    let header: Header =
+        serde_json::from_str(json).map_err(|error| refuse(format!("cannot be read: {error}")))?;
+    if header.schema != SCHEMA {
+        return Err(refuse(format!(
+            "has the schema {:?}, expected {SCHEMA:?}",
+            header.schema
+        )));
+    }
+    Ok(header.version)
+}
+
 impl NetworkPlan {
     /// Read a plan; unknown fields are skipped, another schema or version is refused.
     ///
@@ -137,18 +198,15 @@ impl NetworkPlan {
     ///
     /// [`Error::InvalidDescription`] that says what is wrong with it.
     pub fn from_json(json: &str) -> Result<Self> {
-        let header: Header = serde_json::from_str(json)
-            .map_err(|error| refuse(format!("cannot be read: {error}")))?;
-        if header.schema != SCHEMA {
-            return Err(refuse(format!(
-                "has the schema {:?}, expected {SCHEMA:?}",
-                header.schema
-            )));
+        let version = version_of(json)?;
+        if version == SPIKING_VERSION {
+            return Err(refuse(
+                "is of a spiking network, where a layered one is needed",
+            ));
         }
-        if header.version != VERSION {
+        if version != VERSION {
             return Err(refuse(format!(
-                "has version {}, this build reads version {VERSION}: compile its network text again",
-                header.version
+                "has version {version}, this build reads version {VERSION}: compile its network text again"
             )));
         }
         let plan: Self = serde_json::from_str(json)
@@ -301,7 +359,8 @@ mod tests {
     #[test]
     fn another_schema_or_version_is_refused() {
         assert!(refusal("amdgpu.network_plan", "other").contains("schema \"other\""));
-        assert!(refusal("\"version\": 1", "\"version\": 2").contains("version 2"));
+        assert!(refusal("\"version\": 1", "\"version\": 3").contains("version 3"));
+        assert!(refusal("\"version\": 1", "\"version\": 2").contains("spiking"));
         assert!(
             NetworkPlan::from_json("[]")
                 .unwrap_err()

@@ -1,0 +1,292 @@
+//! Version 2 of the network plan: a spiking network. `docs/plan_schema.md`, section "Spiking".
+
+use serde::{Deserialize, Serialize};
+
+use super::{Initializer, Warning};
+
+/// A plan of version 2.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpikingNetworkPlan {
+    pub schema: String,
+    pub version: u64,
+    pub name: String,
+    pub seed: u64,
+    pub dt_seconds: f64,
+    pub warnings: Vec<Warning>,
+    pub spiking: SpikingPlan,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpikingPlan {
+    /// HIP-C text with every kernel of `kernels`.
+    pub source: String,
+    pub groups: Vec<GroupPlan>,
+    pub populations: Vec<PopulationPlan>,
+    #[serde(default)]
+    pub sources: Vec<SourcePlan>,
+    #[serde(default)]
+    pub drives: Vec<DrivePlan>,
+    #[serde(default)]
+    pub projections: Vec<ProjectionPlan>,
+    pub kernels: Vec<KernelPlan>,
+    #[serde(default)]
+    pub records: Vec<RecordPlan>,
+}
+
+/// Neurons of one model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupPlan {
+    pub name: String,
+    pub size: usize,
+    pub variables: Vec<ValuesPlan>,
+    pub parameters: Vec<ValuesPlan>,
+    pub inputs: Vec<String>,
+    pub has_refractory: bool,
+}
+
+impl GroupPlan {
+    /// Position of an input.
+    #[must_use]
+    pub fn input_index(&self, name: &str) -> Option<usize> {
+        self.inputs.iter().position(|input| input == name)
+    }
+
+    /// Position of a state variable.
+    #[must_use]
+    pub fn variable_index(&self, name: &str) -> Option<usize> {
+        self.variables
+            .iter()
+            .position(|variable| variable.name == name)
+    }
+
+    /// Position of a parameter.
+    #[must_use]
+    pub fn parameter_index(&self, name: &str) -> Option<usize> {
+        self.parameters
+            .iter()
+            .position(|parameter| parameter.name == name)
+    }
+}
+
+/// A variable or parameter with its initial values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ValuesPlan {
+    pub name: String,
+    #[serde(default)]
+    pub unit: String,
+    pub values: Vec<RangePlan>,
+}
+
+/// Values of a range of a group's neurons.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RangePlan {
+    pub first: usize,
+    pub count: usize,
+    pub value: Initializer,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PopulationPlan {
+    pub name: String,
+    pub group: usize,
+    pub first: usize,
+    pub size: usize,
+}
+
+/// What spikes without being simulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SourcePlan {
+    Poisson {
+        name: String,
+        size: usize,
+        rate_hz: Initializer,
+    },
+    Spikes {
+        name: String,
+        size: usize,
+        times_seconds: Vec<f64>,
+        indices: Vec<usize>,
+    },
+}
+
+impl SourcePlan {
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Poisson { name, .. } | Self::Spikes { name, .. } => name,
+        }
+    }
+
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        match self {
+            Self::Poisson { size, .. } | Self::Spikes { size, .. } => *size,
+        }
+    }
+}
+
+/// What acts on neurons without synapses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum DrivePlan {
+    Poisson {
+        population: String,
+        input: String,
+        rate_hz: f64,
+        count: f64,
+        weight: f64,
+    },
+    Current {
+        population: String,
+        variable: String,
+        samples: Vec<f64>,
+        every_seconds: f64,
+    },
+}
+
+/// Who is connected with whom.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum PatternPlan {
+    AllToAll {},
+    OneToOne {},
+    Probability {
+        probability: f64,
+    },
+    FixedIn {
+        count: usize,
+    },
+    FixedOut {
+        count: usize,
+    },
+    FixedTotal {
+        count: u64,
+    },
+    Pairs {
+        sources: Vec<u32>,
+        targets: Vec<u32>,
+    },
+}
+
+/// How synapses are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StorageKind {
+    #[default]
+    Auto,
+    Dense,
+    Csr16,
+    Csr32,
+    BitMask,
+    GapCoded,
+    Procedural,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProjectionPlan {
+    pub from: String,
+    pub to: String,
+    pub input: Option<String>,
+    pub pattern: PatternPlan,
+    #[serde(default = "yes")]
+    pub allow_autapses: bool,
+    #[serde(default)]
+    pub allow_multapses: bool,
+    pub weight: Initializer,
+    pub delay_seconds: Initializer,
+    #[serde(default)]
+    pub storage: StorageKind,
+    #[serde(default)]
+    pub variables: Vec<SynapseVariablePlan>,
+}
+
+/// State of each synapse.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SynapseVariablePlan {
+    pub name: String,
+    #[serde(default)]
+    pub unit: String,
+    pub value: Initializer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    Initialize,
+    Update,
+    OnPre,
+    OnPost,
+    OnReward,
+    Clocked,
+}
+
+/// A kernel of `source` and what it is called with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelPlan {
+    pub name: String,
+    pub phase: Phase,
+    #[serde(default)]
+    pub group: Option<usize>,
+    #[serde(default)]
+    pub projection: Option<usize>,
+    pub arguments: Vec<ArgumentPlan>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Count,
+    Step,
+    Seed,
+    Parameter,
+    ParameterArray,
+    State,
+    Input,
+    Quantum,
+    Refractory,
+    Spikes,
+    SpikeList,
+    SpikeCount,
+    RowStarts,
+    Columns,
+    SynapseSources,
+    ColumnStarts,
+    ColumnSynapses,
+    SynapseState,
+    LastUpdate,
+    SourceState,
+    TargetState,
+    SourceParameter,
+    TargetParameter,
+    TargetInput,
+    PerQuantum,
+    Reward,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArgumentPlan {
+    pub role: Role,
+    /// Of the variable, parameter or input, for the roles that have one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RecordPlan {
+    Spikes {
+        population: String,
+    },
+    State {
+        population: String,
+        variable: String,
+        first: usize,
+        count: usize,
+        every_seconds: f64,
+    },
+}
