@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use super::spiking::{
     DrivePlan, GroupPlan, KernelPlan, PatternPlan, Phase, PopulationPlan, ProjectionPlan,
-    RangePlan, RecordPlan, Role, SourcePlan, SpikingNetworkPlan, SpikingPlan, ValuesPlan,
+    RangePlan, RecordPlan, Role, SourcePlan, SpikingNetworkPlan, SpikingPlan, SynapseVariablePlan,
+    ValuesPlan,
 };
 use super::{Initializer, refuse};
 use crate::error::Result;
@@ -299,10 +300,16 @@ fn check_projection(plan: &SpikingPlan, projection: &ProjectionPlan) -> Result<(
     }
     check_value(&format!("the weight of {what}"), &projection.weight)?;
     check_value(&format!("the delay of {what}"), &projection.delay_seconds)?;
-    let mut names = HashSet::new();
-    for variable in &projection.variables {
-        unique(&mut names, &variable.name, "synapse variables")?;
-        check_value(&format!("{what}.{}", variable.name), &variable.value)?;
+    for variables in [
+        &projection.variables,
+        &projection.pre_variables,
+        &projection.post_variables,
+    ] {
+        let mut names = HashSet::new();
+        for variable in variables {
+            unique(&mut names, &variable.name, "synapse variables")?;
+            check_value(&format!("{what}.{}", variable.name), &variable.value)?;
+        }
     }
     if !projection.variables.is_empty()
         && !matches!(projection.delay_seconds, Initializer::Constant { .. })
@@ -355,7 +362,9 @@ fn check_kernel(plan: &SpikingPlan, kernel: &KernelPlan) -> Result<()> {
     }
     let fits = match kernel.phase {
         Phase::Update => kernel.group.is_some(),
-        Phase::OnPre | Phase::OnPost | Phase::OnReward => kernel.projection.is_some(),
+        Phase::OnPre | Phase::OnPost | Phase::TracePre | Phase::TracePost | Phase::OnReward => {
+            kernel.projection.is_some()
+        }
         Phase::Initialize | Phase::Clocked => true,
     };
     if !fits {
@@ -366,7 +375,7 @@ fn check_kernel(plan: &SpikingPlan, kernel: &KernelPlan) -> Result<()> {
         let is_known = if let Some(group) = kernel.group {
             let group = &plan.groups[group];
             match argument.role {
-                Role::Count | Role::Step | Role::Seed | Role::Spikes => true,
+                Role::Count | Role::Step | Role::Seed | Role::Fired => true,
                 Role::Refractory => group.has_refractory,
                 Role::Parameter => is_uniform(group, name),
                 Role::ParameterArray => group.parameter_index(name).is_some(),
@@ -410,6 +419,8 @@ fn is_synapse_argument(
     let target = population(plan, &projection.to)?.1;
     let source = population(plan, &projection.from).ok();
     let source = source.map(|(_, group)| group);
+    let has =
+        |variables: &[SynapseVariablePlan]| variables.iter().any(|variable| variable.name == name);
     let is_event = matches!(phase, Phase::OnPre | Phase::OnPost);
     Ok(match role {
         Role::Count
@@ -423,10 +434,10 @@ fn is_synapse_argument(
         | Role::LastUpdate
         | Role::Reward => true,
         Role::SpikeList | Role::SpikeCount => is_event,
-        Role::SynapseState => projection
-            .variables
-            .iter()
-            .any(|variable| variable.name == name),
+        Role::Events => matches!(phase, Phase::TracePre | Phase::TracePost),
+        Role::SynapseState => has(&projection.variables),
+        Role::PreState => has(&projection.pre_variables),
+        Role::PostState => has(&projection.post_variables),
         Role::Parameter => is_uniform(target, name),
         Role::TargetState => target.variable_index(name).is_some(),
         Role::TargetParameter => target.parameter_index(name).is_some(),

@@ -203,9 +203,15 @@ pub struct ProjectionPlan {
     pub storage: StorageKind,
     #[serde(default)]
     pub variables: Vec<SynapseVariablePlan>,
+    /// Traces of each source neuron.
+    #[serde(default)]
+    pub pre_variables: Vec<SynapseVariablePlan>,
+    /// Traces of each target neuron.
+    #[serde(default)]
+    pub post_variables: Vec<SynapseVariablePlan>,
 }
 
-/// State of each synapse.
+/// State of each synapse, or of each neuron as a projection sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SynapseVariablePlan {
     pub name: String,
@@ -221,6 +227,8 @@ pub enum Phase {
     Update,
     OnPre,
     OnPost,
+    TracePre,
+    TracePost,
     OnReward,
     Clocked,
 }
@@ -249,7 +257,8 @@ pub enum Role {
     Input,
     Quantum,
     Refractory,
-    Spikes,
+    Fired,
+    Events,
     SpikeList,
     SpikeCount,
     RowStarts,
@@ -258,6 +267,8 @@ pub enum Role {
     ColumnStarts,
     ColumnSynapses,
     SynapseState,
+    PreState,
+    PostState,
     LastUpdate,
     SourceState,
     TargetState,
