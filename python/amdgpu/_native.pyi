@@ -1,7 +1,7 @@
 """The native module: bindings of the Rust cores. Private; the public names live in the modules of `amdgpu`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, final
 
@@ -20,6 +20,7 @@ __all__ = [
     "PreparedLaunch",
     "Stream",
     "Subscription",
+    "Trainer",
     "check_target",
     "compile_source",
     "convolve",
@@ -50,6 +51,8 @@ __all__ = [
     "telemetry_set_enabled",
     "telemetry_snapshot",
     "top_k",
+    "training_order",
+    "training_split",
     "transpose",
 ]
 
@@ -405,6 +408,42 @@ class Launcher:
     def __call__(self, *args: Any) -> None: ...
 
 @final
+class Trainer:
+    """Back-propagation over a network."""
+
+    def __new__(
+        cls,
+        network: Network,
+        loss: str | None,
+        optimizer: str,
+        parameters: dict[str, float],
+        batch_size: int,
+        l2_penalty: float,
+        seed: int,
+        is_shuffled: bool,
+        uses_math_core: bool,
+    ) -> Trainer: ...
+    @property
+    def loss(self) -> str: ...
+    @property
+    def position(self) -> tuple[int, int, int, float, int]: ...
+    def state(self) -> list[list[npt.NDArray[np.float32]]]: ...
+    def restore(self, state: list[list[Any]], position: tuple[int, int, int, float, int]) -> None: ...
+    def epoch(
+        self,
+        x: Any,
+        targets: Any,
+        chosen: npt.NDArray[np.uint32],
+        learning_rate: float,
+        progress: Callable[[int], None] | None = None,
+    ) -> tuple[float, float | None, int] | None: ...
+    def evaluate(self, x: Any, targets: Any, chosen: npt.NDArray[np.uint32]) -> tuple[float, float | None, int]: ...
+    def gradients(self, x: Any, targets: Any) -> tuple[float, list[tuple[str, npt.NDArray[np.float32]]]]: ...
+
+def training_split(count: int, held_back: int, seed: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
+def training_order(count: int, seed: int, epoch: int) -> npt.NDArray[np.uint32]: ...
+
+@final
 class Network:
     """A checked network plan with its weights."""
 
@@ -427,5 +466,10 @@ class Network:
     def connection_names(self) -> list[str]: ...
     def weights(self, connection: str) -> npt.NDArray[np.float32]: ...
     def set_weights(self, connection: str, values: Any) -> None: ...
+    def layer_names(self) -> list[str]: ...
+    def biases(self, layer: str) -> npt.NDArray[np.float32] | None: ...
+    def set_biases(self, layer: str, values: Any) -> None: ...
+    @property
+    def parameter_count(self) -> int: ...
     def forward(self, x: Any, backend: str) -> npt.NDArray[np.float32]: ...
     def hebbian_step(self, x: Any, backend: str) -> npt.NDArray[np.float32]: ...

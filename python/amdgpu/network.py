@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, dispatch
 from amdgpu.device import default_device
-from amdgpu.errors import InvalidTypeError
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError
+from amdgpu.training.methods import Learning
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +20,7 @@ OPERATION = "dense_forward"
 CORE = "neuromorphic"
 
 
-class Network:
+class Network(Learning):
     """A checked network with its weights.
 
     Args:
@@ -53,6 +54,7 @@ class Network:
             raise InvalidTypeError(f"a network is given as text or as a dict, not as {type(text).__name__}")
         self._device = device
         self.weights = Weights(self._native)
+        self.biases = Biases(self._native)
 
     @classmethod
     def load(cls, path: str | Path, *, device: int | str = 0) -> Network:
@@ -136,6 +138,11 @@ class Network:
         """
         return self._native.hebbian_step(x, backend)
 
+    @property
+    def parameter_count(self) -> int:
+        """Weights and biases together."""
+        return self._native.parameter_count
+
     def __repr__(self) -> str:
         return f"<Network {self.name!r} {self.input_size} -> {self.output_size}>"
 
@@ -161,6 +168,32 @@ class Weights:
     def keys(self) -> list[str]:
         """Names of the connections, in the order of the plan."""
         return self._native.connection_names()
+
+
+class Biases:
+    """Biases by layer name, of the layers that have some; copies out, checks in."""
+
+    def __init__(self, native: _native.Network) -> None:
+        self._native = native
+
+    def __getitem__(self, layer: str) -> npt.NDArray[np.float32]:
+        values = self._native.biases(layer)
+        if values is None:
+            raise InvalidArgumentError(f"the layer {layer!r} has no biases")
+        return values
+
+    def __setitem__(self, layer: str, values: npt.ArrayLike) -> None:
+        self._native.set_biases(layer, values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def keys(self) -> list[str]:
+        """Names of the layers with biases, in the order of the plan."""
+        return [name for name in self._native.layer_names() if self._native.biases(name) is not None]
 
 
 def neural_network_forward(

@@ -58,7 +58,7 @@ impl Network {
         Ok(())
     }
 
-    fn check_input_len(&self, x: &[f32], batch: usize) -> Result<()> {
+    pub(crate) fn check_input_len(&self, x: &[f32], batch: usize) -> Result<()> {
         if batch.checked_mul(self.input_size()) != Some(x.len()) {
             return Err(Error::ShapeMismatch(format!(
                 "the input has {} elements, expected {batch} x {} for the layer '{}'",
@@ -214,7 +214,7 @@ impl Network {
 }
 
 /// Copies the rows of `source[_, width]` into columns `first ..` of `target[_, target_width]`.
-fn copy_columns(
+pub(crate) fn copy_columns(
     source: &[f32],
     width: usize,
     target: &mut [f32],

@@ -142,6 +142,35 @@ impl Parameters {
         Ok(Self { weights, biases })
     }
 
+    /// As many zeros, for gradients and what optimizers keep.
+    pub(crate) fn zeros_like(&self) -> Result<Self> {
+        let like = |values: &Vec<f32>| zeros(values.len(), || "gradients".to_owned());
+        Ok(Self {
+            weights: self.weights.iter().map(like).collect::<Result<_>>()?,
+            biases: self
+                .biases
+                .iter()
+                .map(|bias| bias.as_ref().map(like).transpose())
+                .collect::<Result<_>>()?,
+        })
+    }
+
+    /// Every matrix and vector that is there, in the order of the layers: weights, then bias.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = &Vec<f32>> {
+        self.weights
+            .iter()
+            .zip(&self.biases)
+            .flat_map(|(weight, bias)| std::iter::once(weight).chain(bias))
+    }
+
+    /// As [`Parameters::tensors`].
+    pub(crate) fn tensors_mut(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
+        self.weights
+            .iter_mut()
+            .zip(&mut self.biases)
+            .flat_map(|(weight, bias)| std::iter::once(weight).chain(bias))
+    }
+
     pub(crate) fn weight(&self, range: WeightRange) -> &[f32] {
         &self.weights[range.target][range.begin..range.begin + range.len]
     }

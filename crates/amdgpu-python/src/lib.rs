@@ -32,6 +32,7 @@ mod output;
 mod prepared;
 mod stream;
 mod telemetry;
+mod training;
 mod transfer;
 
 use pyo3::prelude::*;
@@ -88,6 +89,9 @@ mod _native {
         Decision, Subscription, record_fallback, telemetry_chrome_trace, telemetry_is_enabled,
         telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,
     };
+
+    #[pymodule_export]
+    use super::training::{Trainer, training_order, training_split};
 
     #[pymodule_init]
     fn init() {

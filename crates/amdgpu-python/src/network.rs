@@ -17,7 +17,7 @@ static FORWARD: Boundary = Boundary::new(Language::Python, Language::Rust, "Netw
 
 #[pyclass(frozen, module = "amdgpu._native")]
 pub struct Network {
-    network: neuro::Network,
+    pub(crate) network: neuro::Network,
     text: String,
 }
 
@@ -121,6 +121,39 @@ impl Network {
             .into_py_result(py)
     }
 
+    fn layer_names(&self) -> Vec<String> {
+        let layers = &self.network.plan().layers;
+        layers.iter().map(|layer| layer.name.clone()).collect()
+    }
+
+    /// The biases of a layer; None for a layer without.
+    fn biases<'py>(
+        &self,
+        py: Python<'py>,
+        layer: &str,
+    ) -> PyResult<Option<Bound<'py, PyArrayDyn<f32>>>> {
+        let values = self.network.biases(layer).into_py_result(py)?;
+        values
+            .map(|values| {
+                let len = values.len();
+                to_array(py, values, &[len])
+            })
+            .transpose()
+    }
+
+    fn set_biases(&self, layer: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = values.py();
+        let given = to_f32("biases", values)?;
+        // SAFETY: the array is only read, while the interpreter is held.
+        let slice = unsafe { crate::floats::values(&given) };
+        self.network.set_biases(layer, slice).into_py_result(py)
+    }
+
+    #[getter]
+    fn parameter_count(&self) -> usize {
+        self.network.parameter_count()
+    }
+
     fn forward<'py>(
         &self,
         x: &Bound<'py, PyAny>,
@@ -188,7 +221,7 @@ impl Network {
     }
 }
 
-fn to_array<'py>(
+pub(crate) fn to_array<'py>(
     py: Python<'py>,
     values: Vec<f32>,
     shape: &[usize],

@@ -42,11 +42,13 @@ pub enum Kind {
     NetworkStep,
     /// A stream was waited for.
     Synchronize,
+    /// A network has learnt from its samples once. `value`: samples; `detail`: loss and accuracy as bits of float64, NaN where there is none.
+    NeuralUpdate,
 }
 
 impl Kind {
     /// Every kind, indexed by its number.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Marker,
         Self::Launch,
         Self::Compile,
@@ -62,6 +64,7 @@ impl Kind {
         Self::Dispatch,
         Self::NetworkStep,
         Self::Synchronize,
+        Self::NeuralUpdate,
     ];
 
     /// Stable name, as in the JSON exports.
@@ -83,6 +86,7 @@ impl Kind {
             Self::Dispatch => "dispatch",
             Self::NetworkStep => "network_step",
             Self::Synchronize => "synchronize",
+            Self::NeuralUpdate => "neural_update",
         }
     }
 

@@ -1,0 +1,208 @@
+//! What training makes small, and its gradient by the values or sums of the output layers.
+
+use crate::error::{Error, Result};
+
+/// What training makes small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Mean over samples of `-sum(target * ln(softmax))`, taken together with the softmax of the output layer so that no logarithm of a
+    /// rounded zero is met.
+    CrossEntropy,
+    /// Mean over samples and outputs of `(output - target)²`.
+    MeanSquaredError,
+}
+
+impl Loss {
+    pub const ALL: [Self; 2] = [Self::CrossEntropy, Self::MeanSquaredError];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CrossEntropy => "cross_entropy",
+            Self::MeanSquaredError => "mean_squared_error",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|loss| loss.name() == name)
+    }
+}
+
+/// What the outputs should be, for every sample of a data set.
+#[derive(Clone, Copy, Debug)]
+pub enum Targets<'a> {
+    /// `[samples, outputs]`.
+    Values(&'a [f32]),
+    /// The right class of each sample.
+    Labels(&'a [u32]),
+}
+
+impl Targets<'_> {
+    /// # Errors
+    ///
+    /// Another number of targets than `count` samples of `outputs` values need.
+    pub(crate) fn check_len(&self, count: usize, outputs: usize) -> Result<()> {
+        let (len, wanted) = match self {
+            Self::Values(values) => (values.len(), count.checked_mul(outputs)),
+            Self::Labels(labels) => (labels.len(), Some(count)),
+        };
+        if wanted == Some(len) {
+            return Ok(());
+        }
+        Err(Error::ShapeMismatch(format!(
+            "there are {len} target values for {count} samples of {outputs} outputs"
+        )))
+    }
+
+    /// The targets of one output layer's columns `first .. first + size` for a sample: value by value.
+    fn row(&self, sample: usize, width: usize, first: usize, size: usize) -> Row<'_> {
+        match self {
+            Self::Values(values) => Row::Values(&values[sample * width + first..][..size]),
+            Self::Labels(labels) => Row::Label(labels[sample] as usize),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Row<'a> {
+    Values(&'a [f32]),
+    Label(usize),
+}
+
+impl Row<'_> {
+    fn at(self, column: usize) -> f32 {
+        match self {
+            Self::Values(values) => values[column],
+            Self::Label(label) => f32::from(u8::from(label == column)),
+        }
+    }
+
+    fn total(self) -> f32 {
+        match self {
+            Self::Values(values) => values.iter().sum(),
+            Self::Label(_) => 1.0,
+        }
+    }
+
+    fn class(self) -> usize {
+        match self {
+            Self::Values(values) => largest(values),
+            Self::Label(label) => label,
+        }
+    }
+}
+
+/// Position of the largest value, the first of equals.
+fn largest(values: &[f32]) -> usize {
+    let mut best = 0;
+    for (place, value) in values.iter().enumerate() {
+        if *value > values[best] {
+            best = place;
+        }
+    }
+    best
+}
+
+/// Where an output layer's values stand in a row of targets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns {
+    pub first: usize,
+    pub size: usize,
+    /// Of all output layers together.
+    pub width: usize,
+}
+
+/// What one output layer adds to the sums of a batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Score {
+    /// Sum over the samples, before it is divided by their number.
+    pub loss: f64,
+    /// Samples whose largest output is the right one.
+    pub correct: u64,
+}
+
+fn check_target(value: f32, sample: usize, column: usize, is_share: bool) -> Result<()> {
+    if !value.is_finite() {
+        return Err(Error::NotFinite {
+            what: "the targets".to_owned(),
+            value,
+            place: format!("[{sample}, {column}]"),
+        });
+    }
+    if is_share && value < 0.0 {
+        return Err(Error::InvalidArgument(format!(
+            "cross entropy takes shares from 0; the target at [{sample}, {column}] is {value}"
+        )));
+    }
+    Ok(())
+}
+
+/// Cross entropy of `sums[batch, size]`: writes their softmax to `values` and the gradient by the sums, divided by the batch, to `delta`.
+pub(crate) fn cross_entropy(
+    targets: &Targets<'_>,
+    samples: &[u32],
+    columns: Columns,
+    sums: &[f32],
+    values: &mut [f32],
+    delta: &mut [f32],
+) -> Result<Score> {
+    let Columns { first, size, width } = columns;
+    let share = 1.0 / samples.len() as f32;
+    let mut score = Score::default();
+    let rows = sums
+        .chunks_exact(size)
+        .zip(values.chunks_exact_mut(size))
+        .zip(delta.chunks_exact_mut(size));
+    for (((sums, values), delta), &sample) in rows.zip(samples) {
+        let row = targets.row(sample as usize, width, first, size);
+        let top = sums.iter().fold(f32::NEG_INFINITY, |top, x| top.max(*x));
+        let mut total = 0.0;
+        for (value, sum) in values.iter_mut().zip(sums) {
+            *value = (sum - top).exp();
+            total += *value;
+        }
+        let logarithm = f64::from(total).ln();
+        let inverse = 1.0 / total;
+        let weight = row.total();
+        for (column, ((value, sum), delta)) in values.iter_mut().zip(sums).zip(delta).enumerate() {
+            let target = row.at(column);
+            check_target(target, sample as usize, column + first, true)?;
+            if target != 0.0 {
+                score.loss += f64::from(target) * (logarithm - f64::from(sum - top));
+            }
+            *value *= inverse;
+            *delta = share * (*value * weight - target);
+        }
+        score.correct += u64::from(largest(sums) == row.class());
+    }
+    Ok(score)
+}
+
+/// Squared errors of `values[batch, size]`; the gradient by the values, divided by batch and all outputs, goes to `delta`.
+pub(crate) fn squared_error(
+    targets: &Targets<'_>,
+    samples: &[u32],
+    columns: Columns,
+    values: &[f32],
+    delta: &mut [f32],
+) -> Result<Score> {
+    let Columns { first, size, width } = columns;
+    let share = 2.0 / (samples.len() as f32 * width as f32);
+    let mut loss = 0.0;
+    let rows = values.chunks_exact(size).zip(delta.chunks_exact_mut(size));
+    for ((values, delta), &sample) in rows.zip(samples) {
+        let row = targets.row(sample as usize, width, first, size);
+        for (column, (value, delta)) in values.iter().zip(delta).enumerate() {
+            let target = row.at(column);
+            check_target(target, sample as usize, column + first, false)?;
+            let error = value - target;
+            loss += f64::from(error) * f64::from(error);
+            *delta = share * error;
+        }
+    }
+    Ok(Score {
+        loss: loss / width as f64,
+        correct: 0,
+    })
+}

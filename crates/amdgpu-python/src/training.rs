@@ -1,0 +1,358 @@
+//! `_native.Trainer`: back-propagation over a `_native.Network`.
+
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
+
+use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_neuro::training::{
+    self, Loss, Optimizer, Position, Report, Samples, Targets, TrainingOptions,
+};
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{IntoPyResult, raise};
+use crate::floats::{to_f32, values};
+use crate::network::{Network, to_array};
+
+/// Signals are looked at, and progress is told, as often as this.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+#[pyclass(frozen, module = "amdgpu._native")]
+pub struct Trainer {
+    network: Py<Network>,
+    trainer: Mutex<training::Trainer>,
+}
+
+/// Gradients by connection or layer.
+type NamedArrays<'py> = Vec<(String, Bound<'py, PyArrayDyn<f32>>)>;
+
+fn invalid(py: Python<'_>, message: &str) -> PyErr {
+    raise(py, ErrorCode::InvalidArgument, Language::Rust, message)
+}
+
+/// Numbers of an optimizer by name, those that are missing at their usual values.
+fn optimizer_of(py: Python<'_>, name: &str, parameters: &Bound<'_, PyDict>) -> PyResult<Optimizer> {
+    let number = |key: &str, usual: f32| -> PyResult<f32> {
+        parameters
+            .get_item(key)?
+            .map_or(Ok(usual), |value| value.extract())
+    };
+    let (optimizer, known): (_, &[&str]) = match name {
+        "sgd" => (Optimizer::Sgd, &[]),
+        "momentum" => {
+            let momentum = number("momentum", 0.9)?;
+            (Optimizer::Momentum { momentum }, &["momentum"])
+        }
+        "adam" => {
+            let (beta_1, beta_2, epsilon) = (
+                number("beta_1", 0.9)?,
+                number("beta_2", 0.999)?,
+                number("epsilon", 1e-8)?,
+            );
+            (
+                Optimizer::Adam {
+                    beta_1,
+                    beta_2,
+                    epsilon,
+                },
+                &["beta_1", "beta_2", "epsilon"],
+            )
+        }
+        "adaptive" => {
+            let decay = number("decay", 0.9)?;
+            (Optimizer::Adaptive { decay }, &["decay"])
+        }
+        _ => {
+            return Err(invalid(
+                py,
+                &format!("optimizer is {name:?}; known are sgd, momentum, adam, adaptive"),
+            ));
+        }
+    };
+    for key in parameters.keys() {
+        let key: String = key.extract()?;
+        if !known.contains(&key.as_str()) {
+            return Err(invalid(
+                py,
+                &format!(
+                    "the optimizer {name} has no parameter {key:?}; it has {}",
+                    if known.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        known.join(", ")
+                    }
+                ),
+            ));
+        }
+    }
+    Ok(optimizer)
+}
+
+#[pymethods]
+impl Trainer {
+    #[new]
+    #[pyo3(signature = (network, loss, optimizer, parameters, batch_size, l2_penalty, seed, is_shuffled, uses_math_core))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the options of a training, named in Python"
+    )]
+    fn new(
+        py: Python<'_>,
+        network: Py<Network>,
+        loss: Option<&str>,
+        optimizer: &str,
+        parameters: &Bound<'_, PyDict>,
+        batch_size: usize,
+        l2_penalty: f64,
+        seed: u64,
+        is_shuffled: bool,
+        uses_math_core: bool,
+    ) -> PyResult<Self> {
+        let loss = loss
+            .map(|name| {
+                Loss::from_name(name).ok_or_else(|| {
+                    let known = Loss::ALL.map(Loss::name).join(", ");
+                    invalid(py, &format!("loss is {name:?}; known are {known}"))
+                })
+            })
+            .transpose()?;
+        let options = TrainingOptions {
+            loss,
+            optimizer: optimizer_of(py, optimizer, parameters)?,
+            batch_size,
+            l2_penalty,
+            seed,
+            is_shuffled,
+            uses_math_core,
+        };
+        let core = &network.get().network;
+        let trainer = py
+            .detach(|| training::Trainer::new(core, options))
+            .into_py_result(py)?;
+        Ok(Self {
+            network,
+            trainer: Mutex::new(trainer),
+        })
+    }
+
+    #[getter]
+    fn loss(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(self.lock(py)?.loss().name())
+    }
+
+    /// (epoch, samples, step, loss sum, correct).
+    #[getter]
+    fn position(&self, py: Python<'_>) -> PyResult<(u32, u64, u64, f64, u64)> {
+        let position = self.lock(py)?.position();
+        Ok((
+            position.epoch,
+            position.samples,
+            position.step,
+            position.loss_sum,
+            position.correct,
+        ))
+    }
+
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<Bound<'py, PyArray1<f32>>>>> {
+        let trainer = self.lock(py)?;
+        let arrays = |slots: &Vec<Vec<f32>>| {
+            slots
+                .iter()
+                .map(|slot| PyArray1::from_slice(py, slot))
+                .collect()
+        };
+        Ok(trainer.state().iter().map(arrays).collect())
+    }
+
+    fn restore(
+        &self,
+        py: Python<'_>,
+        state: Vec<Vec<Bound<'_, PyAny>>>,
+        position: (u32, u64, u64, f64, u64),
+    ) -> PyResult<()> {
+        let copy = |array: &Bound<'_, PyAny>| -> PyResult<Vec<f32>> {
+            let array = to_f32("state", array)?;
+            // SAFETY: the array is only read, while the interpreter is held.
+            Ok(unsafe { values(&array) }.to_vec())
+        };
+        let slots = state
+            .iter()
+            .map(|slots| slots.iter().map(copy).collect::<PyResult<Vec<_>>>())
+            .collect::<PyResult<_>>()?;
+        let (epoch, samples, step, loss_sum, correct) = position;
+        let position = Position {
+            epoch,
+            samples,
+            step,
+            loss_sum,
+            correct,
+        };
+        self.lock(py)?.restore(slots, position).into_py_result(py)
+    }
+
+    /// One epoch: (loss, accuracy or None, samples), or None when `progress` or a signal stopped it between two batches.
+    #[pyo3(signature = (x, targets, chosen, learning_rate, progress=None))]
+    fn epoch(
+        &self,
+        x: &Bound<'_, PyAny>,
+        targets: &Bound<'_, PyAny>,
+        chosen: &Bound<'_, PyArray1<u32>>,
+        learning_rate: f64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Option<(f64, Option<f64>, u64)>> {
+        let py = x.py();
+        let mut guard = self.lock(py)?;
+        let trainer = &mut *guard;
+        let network = &self.network.get().network;
+        let chosen = chosen.to_vec()?;
+        let mut stopped = None;
+        let report = with_samples(network, x, targets, |samples| {
+            py.detach(|| {
+                let mut last = Instant::now();
+                let mut after_batch = |done: u64| {
+                    if last.elapsed() < INTERVAL {
+                        return true;
+                    }
+                    last = Instant::now();
+                    let answer = Python::attach(|py| {
+                        py.check_signals()?;
+                        progress
+                            .as_ref()
+                            .map_or(Ok(()), |tell| tell.call1(py, (done,)).map(|_| ()))
+                    });
+                    stopped = answer.err();
+                    stopped.is_none()
+                };
+                trainer.epoch(network, samples, &chosen, learning_rate, &mut after_batch)
+            })
+        })?;
+        if let Some(error) = stopped {
+            return Err(error);
+        }
+        Ok(report.into_py_result(py)?.map(plain))
+    }
+
+    /// (loss, accuracy or None, samples) without learning.
+    fn evaluate(
+        &self,
+        x: &Bound<'_, PyAny>,
+        targets: &Bound<'_, PyAny>,
+        chosen: &Bound<'_, PyArray1<u32>>,
+    ) -> PyResult<(f64, Option<f64>, u64)> {
+        let py = x.py();
+        let mut guard = self.lock(py)?;
+        let trainer = &mut *guard;
+        let network = &self.network.get().network;
+        let chosen = chosen.to_vec()?;
+        let report = with_samples(network, x, targets, |samples| {
+            py.detach(|| trainer.evaluate(network, samples, &chosen))
+        })?;
+        Ok(plain(report.into_py_result(py)?))
+    }
+
+    /// Loss, and the gradient by every connection and bias, for one batch.
+    fn gradients<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        targets: &Bound<'py, PyAny>,
+    ) -> PyResult<(f64, NamedArrays<'py>)> {
+        let py = x.py();
+        let mut guard = self.lock(py)?;
+        let trainer = &mut *guard;
+        let network = &self.network.get().network;
+        let found = with_samples(network, x, targets, |samples| {
+            py.detach(|| trainer.gradients(network, samples))
+        })?;
+        let (report, gradients) = found.into_py_result(py)?;
+        let arrays = gradients
+            .into_iter()
+            .map(|(name, shape, values)| Ok((name, to_array(py, values, &shape)?)))
+            .collect::<PyResult<_>>()?;
+        Ok((report.loss, arrays))
+    }
+}
+
+impl Trainer {
+    /// Refuses instead of waiting: whoever holds the trainer may be waiting for the interpreter.
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, training::Trainer>> {
+        match self.trainer.try_lock() {
+            Ok(guard) => Ok(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                Err(invalid(py, "this training is running in another thread"))
+            }
+        }
+    }
+}
+
+fn plain(report: Report) -> (f64, Option<f64>, u64) {
+    (report.loss, report.accuracy, report.samples)
+}
+
+/// Samples of `x[count, inputs]` with `targets`: uint32 labels `[count]`, or values `[count, outputs]`.
+fn with_samples<T>(
+    network: &amdgpu_neuro::Network,
+    x: &Bound<'_, PyAny>,
+    targets: &Bound<'_, PyAny>,
+    work: impl FnOnce(&Samples<'_>) -> T,
+) -> PyResult<T> {
+    let py = x.py();
+    let shape_mismatch =
+        |message: String| raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message);
+    let inputs = to_f32("x", x)?;
+    let count = match *inputs.shape() {
+        [rows, columns] if columns == network.input_size() => rows,
+        _ => {
+            return Err(shape_mismatch(format!(
+                "the network learns from x of shape (samples, {}); x has shape {:?}",
+                network.input_size(),
+                inputs.shape()
+            )));
+        }
+    };
+    // SAFETY: the array is only read; it is kept alive by `inputs`.
+    let x = unsafe { values(&inputs) };
+    if let Ok(labels) = targets.cast::<PyArray1<u32>>() {
+        let labels = labels.to_vec()?;
+        let targets = Targets::Labels(&labels);
+        return Ok(work(&Samples { x, count, targets }));
+    }
+    let wanted = to_f32("y", targets)?;
+    if *wanted.shape() != [count, network.output_size()] {
+        return Err(shape_mismatch(format!(
+            "y has shape {:?}, expected ({count}, {}), or ({count},) with whole labels",
+            wanted.shape(),
+            network.output_size()
+        )));
+    }
+    // SAFETY: as above, kept alive by `wanted`.
+    let targets = Targets::Values(unsafe { values(&wanted) });
+    Ok(work(&Samples { x, count, targets }))
+}
+
+/// Splits `count` samples by chance into those to learn from and `held_back` to validate with.
+#[pyfunction]
+pub fn training_split(
+    py: Python<'_>,
+    count: u32,
+    held_back: u32,
+    seed: u64,
+) -> (Bound<'_, PyArray1<u32>>, Bound<'_, PyArray1<u32>>) {
+    let (training, validation) = training::split(count, held_back, seed);
+    (
+        PyArray1::from_vec(py, training),
+        PyArray1::from_vec(py, validation),
+    )
+}
+
+/// The order of an epoch over `count` samples.
+#[pyfunction]
+pub fn training_order(
+    py: Python<'_>,
+    count: u32,
+    seed: u64,
+    epoch: u32,
+) -> Bound<'_, PyArray1<u32>> {
+    PyArray1::from_vec(py, training::order(count, seed, epoch))
+}

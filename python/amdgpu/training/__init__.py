@@ -1,0 +1,5 @@
+"""Training of layered networks: `Network.train` and what it returns (docs/training.md)."""
+
+from amdgpu.training.history import History
+
+__all__ = ["History"]

@@ -1,0 +1,267 @@
+"""What a network can do to learn: the methods that `amdgpu.Network` gets from here."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from amdgpu import _native
+from amdgpu.errors import InvalidArgumentError, NetworkError
+from amdgpu.training import checkpoint
+from amdgpu.training.history import History
+from amdgpu.training.rules import learn_by_rules
+from amdgpu.training.train import (
+    Training,
+    check_share,
+    check_whole,
+    make_trainer,
+    run_epochs,
+    samples_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from amdgpu.training.train import Progress, Rate
+
+
+class Learning:
+    """Training, saving and drawing of a layered network."""
+
+    _native: _native.Network
+    _training: Training | None = None
+
+    def train(
+        self,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        epochs: int = 10,
+        batch_size: int = 32,
+        optimizer: str = "adam",
+        learning_rate: Rate = 1e-3,
+        optimizer_options: Mapping[str, float] | None = None,
+        loss: str | None = None,
+        l2: float = 0.0,
+        shuffle: bool = True,
+        seed: int | None = None,
+        validation_split: float = 0.0,
+        validation_data: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        patience: int | None = None,
+        min_delta: float = 0.0,
+        restore_best: bool = True,
+        progress: Progress = False,
+        resume: bool = False,
+        backend: str | None = None,
+    ) -> History:
+        """Train by back-propagation, or without `y` by the plasticity rules of the network's text.
+
+        The network is consistent after every batch: Ctrl-C raises `KeyboardInterrupt` between two of them, `net.history` has the curves
+        so far, and `resume=True` goes on behind the last batch, with the same bits as without the break.
+
+        Args:
+            x: Shape (samples, inputs); converted to float32.
+            y: Shape (samples, outputs), or (samples,) with whole labels. None: the plasticity rules of the text learn from `x` alone.
+            epochs: Epochs in total; with `resume` those that are done count.
+            batch_size: Samples of a step. The last batch of an epoch may be smaller.
+            optimizer: sgd, momentum (Polyak 1964), adam (Kingma and Ba 2015) or adaptive (the requirement documents' rule:
+                a moving average of gradients, with the rate learning_rate / (1 + |gradient|)).
+            learning_rate: A number, or a function of the epoch (from 0) that gives one.
+            optimizer_options: `momentum` (0.9); `beta_1` (0.9), `beta_2` (0.999), `epsilon` (1e-8) of adam; `decay` (0.9) of adaptive.
+            loss: cross_entropy (needs softmax outputs) or mean_squared_error (mean over samples and outputs). None takes cross entropy
+                where every output layer is softmax.
+            l2: `l2 / 2 * sum(weight**2)` is added to the loss.
+            shuffle: Another order in every epoch, drawn from (seed, epoch).
+            seed: None takes the seed of the network's text.
+            validation_split: Share of the samples, chosen by the seed, that is held back.
+            validation_data: Other samples (x, y) to validate with.
+            patience: Stop when the validation loss (without validation the training loss) has not improved for so many epochs.
+            min_delta: What counts as an improvement.
+            restore_best: With `patience`, keep the weights of the best epoch at the end.
+            progress: True draws a bar on standard error; a function is called with an `EpochProgress` at least once an epoch.
+            resume: Go on with the training that the network holds, with the options it was begun with. `learning_rate` may change.
+            backend: "julia" lets the Math core do the optimizer's arithmetic (same bits); None and "rust" do it here.
+
+        Returns:
+            The learning curves; also `net.history`.
+
+        Raises:
+            ShapeMismatchError: x, y or the network do not fit together.
+            WeightsNotFiniteError: x or y hold NaN, or the training diverged. The network keeps what it had before the batch.
+            InvalidArgumentError: An option out of range; `resume` with other options.
+
+        Example:
+            >>> import amdgpu, numpy
+            >>> net = amdgpu.Network('''
+            ... layer input(2)
+            ... layer hidden(8, activation: tanh)
+            ... layer output(2, activation: softmax)
+            ... connect input -> hidden
+            ... connect hidden -> output
+            ... ''')
+            >>> x = numpy.array([[0, 0], [0, 1], [1, 0], [1, 1]], "float32")
+            >>> history = net.train(x, [0, 1, 1, 0], epochs=200, batch_size=4, learning_rate=0.05)
+            >>> history.accuracy[-1]
+            1.0
+        """
+        options = {
+            "optimizer": optimizer,
+            "optimizer_options": {name: float(value) for name, value in (optimizer_options or {}).items()},
+            "batch_size": check_whole("batch_size", batch_size, 1),
+            "loss": loss,
+            "l2": float(l2),
+            "shuffle": bool(shuffle),
+            "seed": check_whole("seed", json.loads(self._native.plan_json)["seed"] if seed is None else seed, 0),
+            "backend": _backend_of(backend),
+            "validation_split": check_share("validation_split", validation_split),
+        }
+        check_whole("epochs", epochs, 0)
+        if patience is not None:
+            check_whole("patience", patience, 1)
+        if y is None:
+            self._training = None
+            return learn_by_rules(self._native, x, epochs=epochs, options=options, progress=progress)
+        data = samples_of(x, y, "train")
+        options["samples"] = len(data[0])
+        chosen, held_back = _split(data, options, validation_data)
+        training = self._resumed(options) if resume else Training(make_trainer(self._native, options), options)
+        self._training = training
+        history = run_epochs(
+            training,
+            data,
+            held_back,
+            chosen=chosen,
+            epochs=epochs,
+            rate=learning_rate,
+            patience=patience,
+            min_delta=float(min_delta),
+            keep_best=(lambda: checkpoint.numbers_of(self._native)) if patience is not None and restore_best else None,
+            progress=progress,
+        )
+        if training.best is not None:
+            checkpoint.set_numbers(self._native, training.best)
+        return history
+
+    @property
+    def history(self) -> History | None:
+        """Learning curves of the training that the network holds; None before the first."""
+        return None if self._training is None else self._training.history
+
+    def _resumed(self, options: dict[str, Any]) -> Training:
+        training = self._training
+        if training is None:
+            raise InvalidArgumentError("there is no training to go on with: train without resume first, or restore one")
+        differing = [name for name, value in options.items() if training.options.get(name) != value]
+        if differing:
+            listed = ", ".join(f"{name} was {training.options.get(name)!r}, is {options[name]!r}" for name in differing)
+            raise InvalidArgumentError(f"a training goes on with the options it was begun with: {listed}")
+        return training
+
+    def gradients(
+        self, x: npt.ArrayLike, y: npt.ArrayLike, *, loss: str | None = None, l2: float = 0.0
+    ) -> tuple[float, dict[str, npt.NDArray[np.float32]]]:
+        """Loss of one batch and its gradient by every weight and bias; nothing is learnt.
+
+        Args:
+            x: Shape (samples, inputs).
+            y: As `train` takes it.
+            loss: As in `train`.
+            l2: As in `train`.
+
+        Returns:
+            The loss, and arrays by connection (`"input -> hidden"`) and by layer for the biases.
+        """
+        inputs, targets = samples_of(x, y, "gradients")
+        options = {
+            "optimizer": "sgd",
+            "optimizer_options": {},
+            "batch_size": len(inputs),
+            "loss": loss,
+            "l2": float(l2),
+            "shuffle": False,
+            "seed": 0,
+            "backend": "rust",
+        }
+        found, gradients = make_trainer(self._native, options).gradients(inputs, targets)
+        return found, dict(gradients)
+
+    def save(self, path: str | Path) -> None:
+        """Write weights, biases and the training in progress to a file, atomically.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        checkpoint.save(self._native, self._training, path)
+
+    def restore(self, path: str | Path) -> None:
+        """Read what `save` wrote; `train(…, resume=True)` then goes on as if nothing had happened.
+
+        Raises:
+            OSError: The file cannot be read.
+            NetworkError: It is damaged or of another network. Nothing is changed then.
+        """
+        try:
+            self._training = checkpoint.restore(self._native, path)
+        except IsADirectoryError as error:
+            raise NetworkError(f"{path} is a directory, no checkpoint") from error
+
+    def plot_history(self, path: str | Path) -> None:
+        """Draw the learning curves into a file; needs matplotlib.
+
+        Raises:
+            InvalidArgumentError: Nothing was trained yet.
+            LibraryMissingError: matplotlib is not installed.
+        """
+        if self.history is None:
+            raise InvalidArgumentError("there are no learning curves: train the network first")
+        self.history.plot(path)
+
+    def plot_weights(self, path: str | Path) -> None:
+        """Draw every weight matrix into a file; needs matplotlib.
+
+        Raises:
+            LibraryMissingError: matplotlib is not installed.
+        """
+        from amdgpu.training.plots import plot_weights
+
+        plot_weights({name: self._native.weights(name) for name in self._native.connection_names()}, path)
+
+
+def _backend_of(backend: str | None) -> str:
+    if backend not in (None, "rust", "julia"):
+        raise InvalidArgumentError(f"backend is {backend!r}; known are rust, julia")
+    if backend == "julia":
+        from amdgpu.math import use_juliacall_if_running
+
+        use_juliacall_if_running()
+    return backend or "rust"
+
+
+Held = tuple["npt.NDArray[Any]", "npt.NDArray[Any]", "npt.NDArray[np.uint32]"]
+
+
+def _split(
+    data: tuple[npt.NDArray[Any], npt.NDArray[Any]],
+    options: dict[str, Any],
+    validation_data: tuple[npt.ArrayLike, npt.ArrayLike] | None,
+) -> tuple[npt.NDArray[np.uint32], Held | None]:
+    """Numbers of the samples to learn from, and what to validate with."""
+    import numpy as np
+
+    count = len(data[0])
+    if validation_data is not None:
+        if options["validation_split"]:
+            raise InvalidArgumentError("validation_split and validation_data exclude each other")
+        x, y = samples_of(*validation_data, "validation_data")
+        return np.arange(count, dtype=np.uint32), (x, y, np.arange(len(x), dtype=np.uint32))
+    held_back = int(count * options["validation_split"])
+    if options["validation_split"] and not 0 < held_back < count:
+        raise InvalidArgumentError(
+            f"validation_split of {options['validation_split']} leaves nothing of {count} samples"
+        )
+    chosen, kept = _native.training_split(count, held_back, options["seed"])
+    return chosen, (data[0], data[1], kept) if held_back else None
