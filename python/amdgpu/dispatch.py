@@ -68,6 +68,23 @@ _table: list[Implementation] = [
     Implementation("pool", "matrix", "cpu", "zig", "zig", "amdgpu._native:pool"),
     Implementation("reduce", "matrix", "cpu", "zig", "zig", "amdgpu._native:reduce"),
     Implementation("normalize", "matrix", "cpu", "zig", "zig", "amdgpu._native:normalize"),
+    *(
+        Implementation(
+            operation, "matrix", kind, "rust", "generated", f"amdgpu.device_ops.placed:{operation}", takes_device=True
+        )
+        for operation in (
+            "convolve",
+            "elementwise",
+            "embedding",
+            "normalize",
+            "pool",
+            "reduce",
+            "scan",
+            "top_k",
+            "transpose",
+        )
+        for kind in ("cuda", "hip", "null")
+    ),
     Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.network:forward_matrix", 2),
     Implementation("dense_forward", "neuromorphic", "cpu", "julia", "julia", "amdgpu.network:forward_julia", 1),
     Implementation("dense_forward", "neuromorphic", "cpu", "nim", "nim", "amdgpu.network:forward_nim"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amdgpu import dispatch
+from amdgpu.ops import placement
 from amdgpu.ops.pairs import pair
 
 __all__ = ["conv2d", "conv2d_input_gradient", "conv2d_weight_gradient"]
@@ -57,7 +57,7 @@ def conv2d(
     """
     inputs = (x, weight) if bias is None else (x, weight, bias)
     options = _options(stride, padding, dilation)
-    return _resolve()("forward", inputs, out, **options, groups=groups, layout=layout)
+    return _compute(inputs, out)("forward", inputs, out, **options, groups=groups, layout=layout)
 
 
 def conv2d_input_gradient(
@@ -92,7 +92,7 @@ def conv2d_input_gradient(
         ShapeMismatchError: The three shapes do not belong to one convolution.
     """
     options = _options(stride, padding, dilation)
-    return _resolve()(
+    return _compute((gradient, weight), out)(
         "image_gradient", (gradient, weight), out, **options, groups=groups, layout=layout, shape=tuple(input_shape)
     )
 
@@ -129,7 +129,7 @@ def conv2d_weight_gradient(
         ShapeMismatchError: The three shapes do not belong to one convolution.
     """
     options = _options(stride, padding, dilation)
-    return _resolve()(
+    return _compute((x, gradient), out)(
         "weight_gradient", (x, gradient), out, **options, groups=groups, layout=layout, shape=tuple(weight_shape)
     )
 
@@ -139,5 +139,5 @@ def _options(stride: Any, padding: Any, dilation: Any) -> dict[str, tuple[int, i
     return {name: pair("conv2d", name, value) for name, value in given.items()}
 
 
-def _resolve() -> Any:
-    return dispatch.resolve("convolve", "matrix", "cpu")[0]
+def _compute(inputs: tuple[Any, ...], out: Any) -> Any:
+    return placement.implementation("convolve", *inputs, out)

@@ -6,20 +6,21 @@ What holds for all of them
 - dtypes: bool, uint8, int8, int16, int32, int64, float16, bfloat16 (`ml_dtypes`), float32, float64, promoted as in NumPy; a number takes
   the dtype of the arrays beside it. Functions of real numbers compute integers in float64. float16 and bfloat16 are computed in float32 and
   rounded once. Integers wrap.
-- The result is a NumPy array, or an `amdgpu.Array` when an input is one. `out` receives it instead when given: of the shape and dtype of
-  the result; it may be an input itself, and shares no memory with one otherwise.
+- The result is a NumPy array, or an `amdgpu.Array` when an input is one; when one lies on a GPU, the operation runs there and the result
+  stays there. `out` receives it instead when given: of the shape and dtype of the result; it may be an input itself, and shares no memory
+  with one otherwise.
 - `exp`, `log`, `tanh` and their kin are within 4 units in the last place (gelu and sigmoid: relative 2e-5 in their float32 tails). The
   same input gives the same bits at every position, for any number of threads and on every instruction set.
 - Errors: ShapeMismatchError (shapes do not broadcast; `out` has another shape), UnsupportedDtypeError, InvalidTypeError (no array of
-  numbers), InvalidArgumentError (`out` overlaps an input; a number does not fit), ReadOnlyError, WrongDeviceError (memory of a GPU).
+  numbers), InvalidArgumentError (`out` overlaps an input; a number does not fit), ReadOnlyError.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from amdgpu import dispatch
 from amdgpu.errors import InvalidArgumentError
+from amdgpu.ops import placement
 
 __all__ = [
     "absolute",
@@ -69,8 +70,7 @@ __all__ = [
 
 
 def _run(operation: str, inputs: tuple[Any, ...], out: Any, alpha: float = 0.0) -> Any:
-    compute, _ = dispatch.resolve("elementwise", "matrix", "cpu")
-    return compute(operation, inputs, out, alpha=alpha)
+    return placement.implementation("elementwise", *inputs, out)(operation, inputs, out, alpha=alpha)
 
 
 def add(a: Any, b: Any, *, out: Any = None) -> Any:

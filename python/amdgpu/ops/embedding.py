@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amdgpu import dispatch
+from amdgpu.ops import placement
 
 __all__ = ["embedding"]
 
@@ -29,5 +29,4 @@ def embedding(indices: Any, table: Any, *, out: Any = None) -> Any:
         >>> amdgpu.ops.embedding([2, 0], [[1.0], [2.0], [3.0]]).tolist()
         [[3.0], [1.0]]
     """
-    compute, _ = dispatch.resolve("embedding", "matrix", "cpu")
-    return compute(table, indices, out)
+    return placement.implementation("embedding", table, indices, out)(table, indices, out)

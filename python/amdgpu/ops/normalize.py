@@ -11,8 +11,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from amdgpu import dispatch
 from amdgpu.errors import InvalidTypeError
+from amdgpu.ops import placement
 
 __all__ = ["layer_norm", "log_softmax", "rms_norm", "softmax"]
 
@@ -96,7 +96,7 @@ def rms_norm(
 def _norm(
     operation: str, x: Any, normalized_shape: int | Sequence[int], parameters: tuple[Any, ...], *, eps: float, out: Any
 ) -> Any:
-    compute, _ = dispatch.resolve("normalize", "matrix", "cpu")
+    compute = placement.implementation("normalize", x, *parameters, out)
     return compute(operation, x, parameters, (), out, row_shape=_extents(normalized_shape), epsilon=eps)
 
 
@@ -105,8 +105,7 @@ def _extents(shape: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def _run(operation: str, x: Any, parameters: tuple[Any, ...], axes: tuple[int, ...], out: Any) -> Any:
-    compute, _ = dispatch.resolve("normalize", "matrix", "cpu")
-    return compute(operation, x, parameters, axes, out)
+    return placement.implementation("normalize", x, *parameters, out)(operation, x, parameters, axes, out)
 
 
 def _index(name: str, value: Any) -> int:

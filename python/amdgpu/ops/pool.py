@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amdgpu import dispatch
+from amdgpu.ops import placement
 from amdgpu.ops.pairs import pair
 
 __all__ = ["avg_pool2d", "avg_pool2d_gradient", "max_pool2d", "max_pool2d_gradient"]
@@ -115,5 +115,4 @@ def _options(operation: str, window: Any, stride: Any, padding: Any, dilation: A
 
 
 def _run(operation: str, x: Any, gradient: Any, out: Any, **options: Any) -> Any:
-    compute, _ = dispatch.resolve("pool", "matrix", "cpu")
-    return compute(operation, x, gradient, out, **options)
+    return placement.implementation("pool", x, gradient, out)(operation, x, gradient, out, **options)

@@ -17,8 +17,8 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from amdgpu import dispatch
 from amdgpu.errors import InvalidTypeError
+from amdgpu.ops import placement
 
 __all__ = [
     "all",
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def _run(operation: str, x: Any, axis: Any, out: Any, *, keepdims: bool, correction: float = 0.0) -> Any:
-    compute, _ = dispatch.resolve("reduce", "matrix", "cpu")
+    compute = placement.implementation("reduce", x, out)
     return compute(operation, x, _axes(operation, axis), out, keepdims=keepdims, correction=correction)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amdgpu import dispatch
+from amdgpu.ops import placement
 
 __all__ = ["cumprod", "cumsum"]
 
@@ -28,11 +28,9 @@ def cumsum(x: Any, axis: int = -1, *, out: Any = None) -> Any:
         >>> amdgpu.ops.cumsum([1, 2, 3]).tolist()
         [1, 3, 6]
     """
-    compute, _ = dispatch.resolve("scan", "matrix", "cpu")
-    return compute("cumsum", x, axis, out)
+    return placement.implementation("scan", x, out)("cumsum", x, axis, out)
 
 
 def cumprod(x: Any, axis: int = -1, *, out: Any = None) -> Any:
     """Running products along an axis; arguments and errors as for `cumsum`."""
-    compute, _ = dispatch.resolve("scan", "matrix", "cpu")
-    return compute("cumprod", x, axis, out)
+    return placement.implementation("scan", x, out)("cumprod", x, axis, out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amdgpu import dispatch
+from amdgpu.ops import placement
 
 __all__ = ["top_k"]
 
@@ -32,6 +32,5 @@ def top_k(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Any,
         >>> values.tolist(), places.tolist()
         ([9.0, 5.0], [1, 2])
     """
-    compute, _ = dispatch.resolve("top_k", "matrix", "cpu")
-    best: tuple[Any, Any] = compute(x, k, axis, largest=largest)
+    best: tuple[Any, Any] = placement.implementation("top_k", x)(x, k, axis, largest=largest)
     return best

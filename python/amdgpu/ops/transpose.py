@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amdgpu import dispatch
+from amdgpu.ops import placement
 
 __all__ = ["transpose"]
 
@@ -29,5 +29,4 @@ def transpose(x: Any, axes: Sequence[int] | None = None, *, out: Any = None) -> 
         >>> amdgpu.ops.transpose([[1, 2], [3, 4]]).tolist()
         [[1, 3], [2, 4]]
     """
-    compute, _ = dispatch.resolve("transpose", "matrix", "cpu")
-    return compute(x, axes, out)
+    return placement.implementation("transpose", x, out)(x, axes, out)

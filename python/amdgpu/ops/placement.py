@@ -1,0 +1,35 @@
+"""Where an operation runs: on the device on which the first array lies that is not in the host's memory, else on the CPU."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from amdgpu import _native, dispatch
+from amdgpu.device import default_device
+
+# DLPack's kinds of memory that a GPU works on: CUDA, CUDA managed, ROCm.
+_GPU_MEMORY = (2, 13, 10)
+
+
+def implementation(operation: str, *arguments: Any) -> Callable[..., Any]:
+    """The function that computes an operation of the Matrix core where its arguments lie; the decision is recorded."""
+    for argument in arguments:
+        if isinstance(argument, _native.Array):
+            if not argument.is_on_host:
+                return _on(operation, argument.device)
+        elif hasattr(type(argument), "__cuda_array_interface__") and _is_on_gpu(argument):
+            return _on(operation, _native.from_dlpack(argument).device)
+    return dispatch.resolve(operation, "matrix", "cpu")[0]
+
+
+def _on(operation: str, name: str) -> Callable[..., Any]:
+    device = default_device(name)
+    compute, entry = dispatch.resolve(operation, "matrix", device.native.kind)
+    return functools.partial(compute, device=device) if entry.takes_device else compute
+
+
+def _is_on_gpu(argument: Any) -> bool:
+    """Whether an array of another library lies in memory that a GPU works on."""
+    return hasattr(argument, "__dlpack_device__") and argument.__dlpack_device__()[0] in _GPU_MEMORY
