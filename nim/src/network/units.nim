@@ -1,47 +1,32 @@
-## Units of the language and their factors to SI base and derived units.
+## Units of the language and their factors to SI.
+
+import dimensions
 
 type
-  Dimension* = enum
-    dimTime = "time"
-    dimVoltage = "voltage"
-    dimCurrent = "current"
-    dimConductance = "conductance"
-    dimCapacitance = "capacitance"
-    dimResistance = "resistance"
-    dimFrequency = "frequency"
-
   Unit* = object
     name*: string
     dimension*: Dimension
     factor*: float
 
+func unitsOf(symbol: string; dimension: Dimension; prefixes: openArray[(string, float)]): seq[Unit] =
+  for (prefix, factor) in prefixes:
+    result.add Unit(name: prefix & symbol, dimension: dimension, factor: factor)
+
 const
-  Units* = [
-    Unit(name: "s", dimension: dimTime, factor: 1.0),
-    Unit(name: "ms", dimension: dimTime, factor: 1e-3),
-    Unit(name: "us", dimension: dimTime, factor: 1e-6),
-    Unit(name: "ns", dimension: dimTime, factor: 1e-9),
-    Unit(name: "V", dimension: dimVoltage, factor: 1.0),
-    Unit(name: "mV", dimension: dimVoltage, factor: 1e-3),
-    Unit(name: "uV", dimension: dimVoltage, factor: 1e-6),
-    Unit(name: "A", dimension: dimCurrent, factor: 1.0),
-    Unit(name: "mA", dimension: dimCurrent, factor: 1e-3),
-    Unit(name: "uA", dimension: dimCurrent, factor: 1e-6),
-    Unit(name: "nA", dimension: dimCurrent, factor: 1e-9),
-    Unit(name: "pA", dimension: dimCurrent, factor: 1e-12),
-    Unit(name: "S", dimension: dimConductance, factor: 1.0),
-    Unit(name: "mS", dimension: dimConductance, factor: 1e-3),
-    Unit(name: "uS", dimension: dimConductance, factor: 1e-6),
-    Unit(name: "nS", dimension: dimConductance, factor: 1e-9),
-    Unit(name: "F", dimension: dimCapacitance, factor: 1.0),
-    Unit(name: "uF", dimension: dimCapacitance, factor: 1e-6),
-    Unit(name: "nF", dimension: dimCapacitance, factor: 1e-9),
-    Unit(name: "pF", dimension: dimCapacitance, factor: 1e-12),
-    Unit(name: "Ohm", dimension: dimResistance, factor: 1.0),
-    Unit(name: "kOhm", dimension: dimResistance, factor: 1e3),
-    Unit(name: "MOhm", dimension: dimResistance, factor: 1e6),
-    Unit(name: "Hz", dimension: dimFrequency, factor: 1.0),
-    Unit(name: "kHz", dimension: dimFrequency, factor: 1e3)]
+  Units* =
+    unitsOf("s", TimeDimension, {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}) &
+    unitsOf("V", VoltageDimension, {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}) &
+    unitsOf("A", CurrentDimension, {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}) &
+    unitsOf("S", VoltageDimension.power(-1) * CurrentDimension, {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}) &
+    unitsOf("F", TimeDimension * CurrentDimension / VoltageDimension,
+            {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}) &
+    unitsOf("Ohm", VoltageDimension / CurrentDimension, {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}) &
+    unitsOf("Hz", FrequencyDimension, {"": 1.0, "k": 1e3, "M": 1e6}) &
+    unitsOf("C", TimeDimension * CurrentDimension, {"": 1.0, "n": 1e-9, "p": 1e-12}) &
+    unitsOf("m", LengthDimension, {"": 1.0, "c": 1e-2, "m": 1e-3, "u": 1e-6, "n": 1e-9}) &
+    unitsOf("mol", dimension(amount = 1), {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}) &
+    # Moles for each litre: 1000 mol / m^3.
+    unitsOf("M", dimension(length = -3, amount = 1), {"m": 1.0, "u": 1e-3, "n": 1e-6})
 
 func findUnit*(name: string; unit: var Unit): bool =
   for candidate in Units:
@@ -52,3 +37,7 @@ func findUnit*(name: string; unit: var Unit): bool =
 func unitNames*(): seq[string] =
   for unit in Units:
     result.add unit.name
+
+func toBase*(unit: Unit; value: float): float =
+  ## In SI. Division by the inverse keeps 0.1 ms at 0.0001 s and not one bit beside it.
+  if unit.factor < 1: value / float(int64(1 / unit.factor + 0.5)) else: value * unit.factor

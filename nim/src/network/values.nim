@@ -1,6 +1,6 @@
 ## Reading values out of expressions: numbers, sizes, times, initial values, activations. What does not fit is reported.
 
-import activations, ast, diagnostics, limits, numbers, plan, suggestions, units
+import activations, ast, diagnostics, dimensions, limits, numbers, plan, suggestions, units
 
 type
   Values* = object
@@ -69,14 +69,13 @@ proc readTime*(node: Expr; what: string; report: var Report; seconds: var float)
     report.error(node.span, "unknown unit " & shown(unitName), expected = example,
                  hint = didYouMean(unitName, ["s", "ms", "us", "ns"]))
     return false
-  if unit.dimension != dimTime:
+  if not isSame(unit.dimension, TimeDimension):
     report.error(node.span, what & " is a " & $unit.dimension, expected = example)
     return false
   if not (value > 0) or value * unit.factor > MaxFloat32:
     report.error(node.span, what & " is " & floatText(value) & " " & unit.name, expected = "a time above zero")
     return false
-  # Division by the inverse keeps 0.1 ms at 0.0001 s and not one bit beside it.
-  seconds = if unit.factor < 1: value / float(int64(1 / unit.factor + 0.5)) else: value * unit.factor
+  seconds = unit.toBase(value)
   true
 
 proc matchArgs*(args: seq[Arg]; parameters: openArray[string]; later: openArray[string]; owner: string; at: Span;
