@@ -5,7 +5,7 @@ import ../src/network/[compile, diagnostics, plan, plan_json]
 
 const folder = currentSourcePath().parentDir / "golden"
 const pieces = ["(", ")", "[", "]", ":", ",", "->", "=", "+=", "-", "..", "..<", ".", "\n", "\n  ", "\n      ", " ", "\t", "#", "\"",
-                "\\", "0", "99999999999999999999", "1e400", "0.1.ms", "layer ", "connect ", "plasticity ", "neuron x:", "dt", "seed",
+                "\\", "0", "99999999999999999999", "1e400", "0.1.ms", "layer ", "connect ", "plasticity ", "neuron x:", "dt", "population ", "synapse x:", "source ", "record ", "reset:", "dv/dt = ", "exp(", "*mV", "^2", "random(", "seed",
                 "neuralNetwork n:", "hebbian(", "softmax", "input", "\x00", "\xFF", "ü", "\xEF\xBB\xBF", "not ", "or ", "x", "_", "\r"]
 
 proc mutated(random: var Rand; text, other: string): string =
@@ -40,7 +40,10 @@ suite "random texts":
         let plan = compileText(text, report)
         if report.errorCount == 0:
           inc accepted
-          doAssert plan.order.len == plan.layers.len and plan.outputs.len > 0
+          if plan.isSpiking:
+            doAssert plan.spiking.kernels.len >= plan.spiking.groups.len and plan.spiking.groups.len > 0
+          else:
+            doAssert plan.order.len == plan.layers.len and plan.outputs.len > 0
           doAssert plan.toJson.len > 0
         else:
           inc refused

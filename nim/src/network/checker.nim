@@ -4,7 +4,7 @@
 ## and their uses are let pass.
 
 import std/[sets, tables]
-import ast, diagnostics, limits, plan, suggestions, topology, values, vocabulary
+import ast, diagnostics, limits, plan, settings, spiking_checker, suggestions, topology, values, vocabulary
 
 type
   Endpoint = object
@@ -19,7 +19,6 @@ type
     excusedNames: HashSet[string]
     isFull: bool           ## more layers than MaxLayers: their names were not kept
     isComplete: bool       ## no declaration or connection was broken
-    settingLines: Table[string, int]
 
 const
   LayerExample = "layer NAME(size, activation: relu)"
@@ -38,31 +37,6 @@ proc excuse(checker: var Checker; statement: Statement) =
     operand = operand.callee
   if operand != nil and operand.kind == ekName:
     checker.excusedNames.incl operand.text
-
-proc checkSetting(checker: var Checker; statement: Statement; report: var Report) =
-  ## `dt = 0.1.ms`, `seed = 42`.
-  if statement.operand.kind != ekName or statement.operand.text notin SettingKeywords:
-    let name = if statement.operand.kind == ekName: statement.operand.text else: ""
-    report.error(statement.span, "cannot assign to " & describe(statement.operand), expected = "dt = … or seed = …",
-                 hint = if name.len > 0: didYouMean(name, SettingKeywords) else: "")
-    return
-  let name = statement.operand.text
-  if statement.operator != "=":
-    report.error(statement.span, "'" & name & "' is set with " & shown(statement.operator), expected = "'='")
-    return
-  if name in checker.settingLines:
-    report.error(statement.span, "'" & name & "' is set twice", hint = "it was set on line " & $checker.settingLines[name])
-    return
-  checker.settingLines[name] = statement.span.line
-  if name == "seed":
-    if statement.value.kind != ekInt or statement.value.intValue < 0:
-      report.error(statement.value.span, "the seed is " & describe(statement.value),
-                   expected = "a whole number from 0 to 9223372036854775807")
-      return
-    checker.plan.seed = statement.value.intValue
-  elif readTime(statement.value, "'dt'", report, checker.plan.timeStepSeconds):
-    checker.plan.hasTimeStep = true
-    report.warning(statement.span, "'dt' has no effect in a layered network")
 
 proc checkLayer(checker: var Checker; statement: Statement; report: var Report) =
   let node = statement.operand
@@ -316,16 +290,19 @@ proc checkNetwork*(name: string; nameSpan: Span; statements: seq[Statement]; rep
   ## The plan is complete only when `report` has no error. Declarations may stand anywhere in the text.
   var checker = Checker(isComplete: true)
   checker.plan.name = name
+  let isSpiking = statements.isSpiking
+  readSettings(checker.plan, statements, isSpiking, report)
+  if isSpiking:
+    checkSpikingNetwork(checker.plan, nameSpan, statements, report)
+    return checker.plan
   for statement in statements:
     if report.isFull:
       return checker.plan
     if statement.kind == stBroken:
       checker.excuse statement
-    elif statement.kind == stAssign:
-      checker.checkSetting(statement, report)
     elif statement.kind == stCommand and statement.keyword == "layer":
       checker.checkLayer(statement, report)
-    elif statement.kind != stCommand or statement.keyword notin CommandKeywords:
+    elif statement.kind != stAssign and (statement.kind != stCommand or statement.keyword notin CommandKeywords):
       checker.checkOther(statement, report)
   for statement in statements:
     if report.isFull:

@@ -77,11 +77,8 @@ func exponentText(exponent: float): string =
   let digits = align($abs(thousandths), 4, '0')
   "^" & (if thousandths < 0: "-" else: "") & digits[0 .. ^4] & "." & digits[^3 .. ^1].strip(leading = false, chars = {'0'})
 
-func `$`*(a: Dimension): string =
-  ## "voltage", or a product of units where there is no word: "A/V^2".
-  for (name, known) in KnownDimensions:
-    if isSame(a, known):
-      return name
+func productOfUnits(a: Dimension): string =
+  ## "A/V^2".
   var above, below: seq[string]
   for base in BaseDimension:
     let exponent = a.exponents[base]
@@ -92,3 +89,20 @@ func `$`*(a: Dimension): string =
   result = if above.len > 0: above.join("*") else: "1"
   if below.len > 0:
     result.add "/" & (if below.len > 1: "(" & below.join("*") & ")" else: below[0])
+
+func `$`*(a: Dimension): string =
+  ## "voltage", or a product of units where there is no word.
+  for (name, known) in KnownDimensions:
+    if isSame(a, known):
+      return name
+  a.productOfUnits
+
+func unitSymbol*(a: Dimension): string =
+  ## The SI unit as a label: "V", "S", "A/V^2".
+  const symbols = [(Dimensionless, ""), (FrequencyDimension, "Hz"), (dimension(voltage = -1, current = 1), "S"),
+                   (dimension(voltage = 1, current = -1), "Ohm"), (dimension(time = 1, voltage = -1, current = 1), "F"),
+                   (dimension(time = 1, current = 1), "C")]
+  for (known, symbol) in symbols:
+    if isSame(a, known):
+      return symbol
+  a.productOfUnits

@@ -105,4 +105,4 @@ func linearSystem*(equations: Equations; dropped: var string): LinearSystem =
       if name != misfit:
         kept.add name
     variables = kept
-  LinearSystem()
+  result = LinearSystem()

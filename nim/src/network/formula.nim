@@ -56,6 +56,7 @@ func `+`*(a, b: Formula): Formula =
   elif a.isNumber(0): b
   elif b.isNumber(0): a
   elif b.kind == fkNegate: newBinary("-", a, b.inner)
+  elif b.kind == fkNumber and b.value < 0: newBinary("-", a, number(-b.value, b.span))
   else: newBinary("+", a, b)
 
 func `-`*(a, b: Formula): Formula =
@@ -72,6 +73,7 @@ func `*`*(a, b: Formula): Formula =
   elif a.isNumber(1): b
   elif b.isNumber(1): a
   elif a.isNumber(-1): negative(b)
+  elif b.isNumber(-1): negative(a)
   elif a.kind == fkNegate: negative(a.inner * b)
   elif b.kind == fkNegate: negative(a * b.inner)
   else: newBinary("*", a, b)

@@ -25,3 +25,11 @@ const
     ## 2^31 float32 weights are 8 GiB, the most one matrix may take.
   MaxFloat32* = 3.4028234663852886e38
     ## Largest finite float32; weights, biases and activation parameters are stored as float32.
+  MaxPopulations* = 10_000
+    ## Every population is a range of its group in the plan and a label in telemetry.
+  MaxPopulationSize* = 1_000_000_000
+    ## Indices of neurons are 32-bit words in the kernels.
+  MaxProjections* = 100_000
+    ## `[a, b] -> [c, d]` multiplies out, as with layers.
+  MaxListedValues* = 10_000_000
+    ## Times, indices and samples written into a text.

@@ -54,7 +54,7 @@ type
 const
   NeuronStatements* = ["params", "variables", "inputs", "threshold", "reset", "refractory", "integrator", "target"]
   IntegratorNames* = ["auto", "exact", "exponential_euler", "euler", "rk2", "rk4"]
-  Reserved = ["t", "dt", "xi", "i", "n", "size", "model", "pi", "target", "reward"]
+  Reserved = ["t", "dt", "xi", "pi", "size", "model", "target", "reward"]
 
 func derivativeOf*(statement: Statement): string =
   ## "v" for `dv/dt = …`, "" for what is no differential equation.
@@ -108,7 +108,8 @@ proc declareParameters*(scope: var Scope; statement: Statement; report: var Repo
     elif parameter.default != parameter.default or abs(parameter.default) > 3.4e38:
       report.error(arg.value.span, "the default of " & shown(arg.name) & " is outside the range of float32")
       isBroken = true
-    bindings[arg.name] = parameter.default
+    # A wrong default is reported once, not in every default that uses it.
+    bindings[arg.name] = if isBroken: 1.0 else: parameter.default
     let dimension = if typed.formula == nil: scope.solver.fresh else: typed.dimension
     if arg.name in Reserved:
       report.error(arg.nameSpan, shown(arg.name) & " has a meaning of its own", hint = "choose another name")

@@ -270,9 +270,11 @@ proc parseBlock(blocks: var BlockParser; indent, outerIndent, depth: int; report
     if line.indent > indent and not report.isIndentationUnclear:
       report.error(first.span, "unexpected indentation", expected = count(indent, "blank") & " before the statement",
                    hint = "statements of one block start in the same column")
+    # A number of its own: the compiler's interpreter, which runs this for the macro door, lets `line` follow `blocks.line`.
+    let own = line.indent + 0
     var statement = parseStatement(line, depth, report)
     blocks.fetch(report)
-    let deeper = blocks.hasLine and blocks.line.indent > line.indent
+    let deeper = blocks.hasLine and blocks.line.indent > own
     if deeper and (statement.hasBody or statement.keyword in BlockKeywords):
       if not statement.hasBody and statement.kind != stBroken:
         report.error(statement.span, "'" & statement.keyword & "' has an indented block but no ':'",
@@ -281,10 +283,11 @@ proc parseBlock(blocks: var BlockParser; indent, outerIndent, depth: int; report
       if depth >= MaxNesting:
         report.error(blocks.line.tokens[0].span, "blocks are nested too deeply",
                      expected = "at most " & $MaxNesting & " levels")
-        while blocks.hasLine and blocks.line.indent > line.indent and not report.isFull:
+        while blocks.hasLine and blocks.line.indent > own and not report.isFull:
           blocks.fetch(report)
       else:
-        statement.body.add blocks.parseBlock(blocks.line.indent, line.indent, depth + 1, report)
+        let inner = blocks.line.indent + 0
+        statement.body.add blocks.parseBlock(inner, own, depth + 1, report)
     elif statement.hasBody and statement.body.len == 0 and statement.kind != stBroken:
       report.error(statement.span, "'" & statement.keyword & ":' has no block",
                    expected = "an indented statement below it")

@@ -1,24 +1,12 @@
 ## The checked network: what the checker makes of the statements and every consumer reads. docs/plan_schema.md describes its JSON form.
 
-import diagnostics
+import diagnostics, initializer, spiking_plan
+export initializer
 
 type
   ActivationPlan* = object
     kind*: string
     alpha*, beta*: float   ## zero where the activation has no such parameter
-
-  InitializerKind* = enum
-    inConstant = "constant"
-    inRandom = "random"
-    inNormal = "normal"
-    inXavier = "xavier"
-    inHe = "he"
-    inFile = "file"
-
-  Initializer* = object
-    kind*: InitializerKind
-    first*, second*: float ## constant: value; random: low, high; normal: mean, standard deviation
-    path*: string          ## file
 
   LayerPlan* = object
     name*: string
@@ -50,4 +38,6 @@ type
     input*: int            ## the layer that takes the network's input
     outputs*: seq[int]     ## layers that nothing follows, in the order they were declared
     order*: seq[int]       ## layers so that each stands after those it depends on
+    isSpiking*: bool       ## then `spiking` says everything, and there are no layers
+    spiking*: SpikingPlan
     warnings*: seq[Finding]

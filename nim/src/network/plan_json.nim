@@ -1,61 +1,16 @@
 ## The plan as JSON: the same plan gives the same bytes. The format is described in docs/plan_schema.md.
 
 import std/strutils
-import diagnostics, numbers, plan
+import diagnostics, json_text, numbers, plan, spiking_json
 
 const
   PlanSchema* = "amdgpu.network_plan"
   PlanVersion* = 1
-
-func quoted(text: string): string =
-  result = "\""
-  for character in text:
-    case character
-    of '"': result.add "\\\""
-    of '\\': result.add "\\\\"
-    of '\n': result.add "\\n"
-    of '\r': result.add "\\r"
-    of '\t': result.add "\\t"
-    else:
-      if character < ' ':
-        result.add "\\u" & toHex(character.ord, 4)
-      else:
-        result.add character
-  result.add '"'
-
-func field(name, value: string): string =
-  quoted(name) & ": " & value
-
-func inline(fields: varargs[string]): string =
-  "{" & fields.join(", ") & "}"
-
-func lines(items: seq[string]): string =
-  ## One item on each line, so that plans can be read and compared.
-  if items.len == 0:
-    return "[]"
-  "[\n    " & items.join(",\n    ") & "\n  ]"
-
-func numbers(values: seq[int]): string =
-  "[" & values.join(", ") & "]"
+  SpikingVersion* = 2
 
 func toJson(activation: ActivationPlan): string =
   inline(field("kind", quoted(activation.kind)), field("alpha", floatText(activation.alpha)),
          field("beta", floatText(activation.beta)))
-
-func toJson(initializer: Initializer): string =
-  let kind = field("kind", quoted($initializer.kind))
-  case initializer.kind
-  of inConstant:
-    inline(kind, field("value", floatText(initializer.first)))
-  of inRandom:
-    inline(kind, field("low", floatText(initializer.first)), field("high", floatText(initializer.second)))
-  of inNormal:
-    inline(kind, field("mean", floatText(initializer.first)),
-           field("standard_deviation", floatText(initializer.second)))
-  of inXavier, inHe:
-    inline(kind)
-  of inFile:
-    inline(kind, field("path", quoted(initializer.path)))
 
 func toJson(layer: LayerPlan): string =
   inline(field("name", quoted(layer.name)), field("size", $layer.size), field("activation", toJson(layer.activation)),
@@ -76,6 +31,18 @@ func toJson(warning: Finding): string =
          field("message", quoted(warning.message)), field("hint", quoted(warning.hint)))
 
 func toJson*(plan: NetworkPlan): string =
+  if plan.isSpiking:
+    var warnings: seq[string]
+    for warning in plan.warnings:
+      warnings.add toJson(warning)
+    return outermost([
+      field("schema", quoted(PlanSchema)),
+      field("version", $SpikingVersion),
+      field("name", quoted(plan.name)),
+      field("seed", $plan.seed),
+      field("dt_seconds", floatText(plan.timeStepSeconds)),
+      field("warnings", lines(warnings)),
+      field("spiking", toJson(plan.spiking))])
   var layers, connections, plasticity, outputs, order, warnings: seq[string]
   for layer in plan.layers:
     layers.add toJson(layer)
@@ -102,4 +69,4 @@ func toJson*(plan: NetworkPlan): string =
     field("outputs", "[" & outputs.join(", ") & "]"),
     field("order", "[" & order.join(", ") & "]"),
     field("warnings", lines(warnings))]
-  "{\n  " & fields.join(",\n  ") & "\n}\n"
+  outermost(fields)

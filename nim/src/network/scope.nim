@@ -94,6 +94,10 @@ proc checkQuantity(scope: var Scope; node: Expr; report: var Report): Typed =
     result = Typed(formula: number(unit.toBase(inner.formula.value), node.span), dimension: open(unit.dimension))
 
 proc checkPower(scope: var Scope; node: Expr; base, exponent: Typed; report: var Report): Typed =
+  if node.left.kind == ekQuantity:
+    report.error(node.left.span, "a power of a number with a unit: is the unit meant, or both?",
+                 hint = "for the unit write 20000*" & node.left.unit & "^2")
+    return
   if not scope.plainNumber(exponent, node.right.span, "the exponent", report):
     return
   if exponent.formula.kind == fkNumber:

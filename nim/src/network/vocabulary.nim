@@ -10,6 +10,10 @@ const
 
   LayerOptions* = ["size", "activation", "bias"]
   LaterLayerOptions* = ["model", "v"]
+  SpikingStatements* = ["neuron", "synapse", "population", "source", "reward", "record"]
+  SpikingConnectOptions* = ["pattern", "weight", "delay", "target", "storage", "autapses", "multapses", "synapse"]
+  AllStatements* = ["layer", "connect", "plasticity", "neuron", "synapse", "population", "source", "reward", "record", "dt", "seed"]
+  StorageKinds* = ["auto", "dense", "csr16", "csr32", "bit_mask", "gap_coded", "procedural"]
   ConnectOptions* = ["weight"]
   LaterConnectOptions* = ["pattern", "delay", "target", "storage", "autapses", "multapses"]
 

@@ -1,0 +1,106 @@
+## Initial values of variables, parameters, weights and delays: numbers with units, distributions, files, expressions of the index.
+
+import std/tables
+import ast, diagnostics, dimension_solver, formula, initializer, scope
+
+type
+  InitialValue* = object
+    ## `formula` is nil for what the plan can say itself; otherwise it uses `i` (and `j`, `size`) and is computed by a kernel.
+    initializer*: Initializer
+    formula*: Formula
+
+func constantValue*(value: float): Initializer =
+  Initializer(kind: inConstant, first: value)
+
+func isNumber(formula: Formula; value: var float): bool =
+  formula.evaluate(initTable[string, float](), value)
+
+proc fitting(scope: var Scope; typed: Typed; wanted: OpenDimension; at: Span; what: string; report: var Report): bool =
+  result = scope.solver.unify(typed.dimension, wanted)
+  if not result:
+    report.error(at, what & " is a " & scope.solver.text(typed.dimension) & " where a " & scope.solver.text(wanted) & " is needed")
+
+func distribution(formula: Formula; initializer: var Initializer): bool =
+  ## `random(low, high)`, `normal(mean, sd)`, `clip(normal(mean, sd), low, high)` of numbers.
+  if formula.kind != fkCall or formula.args.len < 2:
+    return false
+  case formula.function
+  of "random":
+    initializer = Initializer(kind: inRandom)
+    result = formula.args[0].isNumber(initializer.first) and formula.args[1].isNumber(initializer.second)
+  of "normal":
+    initializer = Initializer(kind: inNormal)
+    result = formula.args[0].isNumber(initializer.first) and formula.args[1].isNumber(initializer.second)
+  of "clip":
+    if formula.args[0].distribution(initializer) and initializer.kind == inNormal:
+      initializer.kind = inClippedNormal
+      result = formula.args[1].isNumber(initializer.low) and formula.args[2].isNumber(initializer.high)
+  else:
+    discard
+
+proc checkDistribution(node: Expr; what: string; value: Initializer; report: var Report): bool =
+  result = true
+  if value.kind == inRandom and value.first > value.second:
+    report.error(node.span, "the range of " & what & " is empty", expected = "the lower bound first")
+    result = false
+  elif value.kind in {inNormal, inClippedNormal} and value.second < 0:
+    report.error(node.span, "the standard deviation of " & what & " is negative", expected = "zero or more")
+    result = false
+  elif value.kind == inClippedNormal and value.low > value.high:
+    report.error(node.span, "the limits of " & what & " are exchanged", expected = "the lower one first")
+    result = false
+  for number in [value.first, value.second, value.low, value.high]:
+    if number != number or abs(number) > 3.4028234663852886e38:
+      report.error(node.span, what & " is outside the range of float32")
+      return false
+
+proc readInitialValue*(scope: var Scope; node: Expr; wanted: OpenDimension; what: string; indices: openArray[string];
+                       report: var Report; value: var InitialValue): bool =
+  ## `indices` are the names of positions that an expression may use; none where only the plan's own forms will do.
+  if node.kind in {ekCall, ekName}:
+    let name = if node.kind == ekName: node.text elif node.callee.kind == ekName: node.callee.text else: ""
+    if name in ["xavier", "he"] and name notin scope.symbols:
+      value.initializer = Initializer(kind: if name == "he": inHe else: inXavier)
+      return true
+    if name == "file" and node.kind == ekCall:
+      if node.args.len != 1 or node.args[0].value.kind != ekString or node.args[0].value.text.len == 0:
+        report.error(node.span, "'file' needs the path of a .npy file", expected = "file(\"values.npy\")")
+        return false
+      value.initializer = Initializer(kind: inFile, path: node.args[0].value.text)
+      return true
+  # Indices are names of this expression only.
+  var inner = scope
+  inner.allowsRandom = true
+  for index in indices:
+    inner.symbols[index] = Symbol(name: index, kind: syConstant)
+  let typed = inner.check(node, report)
+  scope.solver = inner.solver
+  if typed.formula == nil:
+    return false
+  if typed.isCondition:
+    report.error(node.span, what & " is a condition", expected = "a value")
+    return false
+  if not scope.fitting(typed, wanted, node.span, what, report):
+    return false
+  var number: float
+  if typed.formula.distribution(value.initializer):
+    return checkDistribution(node, what, value.initializer, report)
+  if typed.formula.isNumber(number):
+    value.initializer = constantValue(number)
+    return checkDistribution(node, what, value.initializer, report)
+  if indices.len == 0:
+    report.error(node.span, what & " is " & describe(node), expected = "a number with its unit, random, normal, clip(normal(…), low, high) or file")
+    return false
+  value.formula = typed.formula
+  value.initializer = constantValue(0)
+  true
+
+proc readConstant*(scope: var Scope; node: Expr; wanted: OpenDimension; what: string; report: var Report; value: var float): bool =
+  ## One number with its unit.
+  let formula = scope.checkAs(node, wanted, what, report)
+  if formula == nil:
+    return false
+  if not formula.isNumber(value) or value != value or abs(value) > 3.4028234663852886e38:
+    report.error(node.span, what & " is " & describe(node), expected = "a number with its unit")
+    return false
+  true

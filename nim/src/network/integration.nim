@@ -1,0 +1,137 @@
+## One step of a neuron's equations as new values over old ones, for the methods that need no intermediate stages.
+
+import std/[sets, tables]
+import constants, derivative, equation_analysis, formula, matrix_exponential, neuron_model
+
+type
+  StepRule* = object
+    variable*: string
+    value*: Formula        ## the new value, lifted: over states, inputs and symbols of the pool
+    heldValue*: Formula    ## the same while the neuron is refractory; nil where it does not differ
+    rule*: string          ## the method, for the comment
+
+func splitSum(formula: Formula; isNegative: bool; parts: var seq[Formula]) =
+  ## The summands.
+  if formula.kind == fkBinary and formula.operator in ["+", "-"]:
+    splitSum(formula.left, isNegative, parts)
+    splitSum(formula.right, isNegative xor formula.operator == "-", parts)
+  elif formula.kind == fkNegate:
+    splitSum(formula.inner, not isNegative, parts)
+  else:
+    parts.add(if isNegative: negative(formula) else: formula)
+
+proc entry(pool: var ConstantPool; matrices: seq[Matrix]; row, column: int; name, meaning: string): Formula =
+  ## One element of the propagators of all populations.
+  var values: seq[float]
+  var isZero = true
+  for matrix in matrices:
+    values.add matrix[row][column]
+    isZero = isZero and matrix[row][column] == 0
+  if isZero: number(0) else: pool.addConstant(name, meaning, values)
+
+proc exactFormulas(pool: var ConstantPool; system: LinearSystem; dt: float; suffix: string): seq[Formula] =
+  ## x(dt) of each variable of a linear system, with propagators that are numbers for each population.
+  let size = system.variables.len
+  var fixed, moving: seq[Formula]          # constants[k] = fixed + moving
+  for constant in system.constants:
+    var parts: seq[Formula]
+    splitSum(constant, false, parts)
+    fixed.add number(0)
+    moving.add number(0)
+    for part in parts:
+      if pool.equations.isConstant(part): fixed[^1] = fixed[^1] + part
+      else: moving[^1] = moving[^1] + part
+  var states, inputs: seq[Matrix]
+  var offsets: seq[seq[float]]
+  for bindings in pool.populations:
+    var a: Matrix
+    for row in system.matrix:
+      a.add newSeq[float](size)
+      for column, entry in row:
+        discard entry.evaluate(bindings, a[^1][column])
+    var state, input: Matrix
+    propagators(a, dt, state, input)
+    states.add state
+    inputs.add input
+    var offset = newSeq[float](size)
+    for row in 0 ..< size:
+      for column in 0 ..< size:
+        var value: float
+        discard fixed[column].evaluate(bindings, value)
+        offset[row] += input[row][column] * value
+    offsets.add offset
+  for row in 0 ..< size:
+    let name = system.variables[row]
+    var value = number(0)
+    for column in 0 ..< size:
+      let other = system.variables[column]
+      value = value + pool.entry(states, row, column, name & "_from_" & other & suffix, name & " after dt for each unit of " & other) * symbol(other)
+    for column in 0 ..< size:
+      if not moving[column].isNumber(0):
+        let other = system.variables[column]
+        value = value + pool.entry(inputs, row, column, name & "_by_slope_of_" & other & suffix,
+                              name & " after dt for each unit of d" & other & "/dt") * pool.lift(moving[column])
+    var hasOffset = false
+    var offset: seq[float]
+    for values in offsets:
+      offset.add values[row]
+      hasOffset = hasOffset or values[row] != 0
+    if hasOffset:
+      value = value + pool.addConstant(name & "_offset" & suffix, name & " after dt from constant terms", offset)
+    result.add value
+
+proc withoutHeld(system: LinearSystem; held: HashSet[string]; isCoupled: var bool): LinearSystem =
+  ## The system of the variables that go on while others are held: those become constants.
+  for row, name in system.variables:
+    if name in held:
+      continue
+    result.variables.add name
+    var entries: seq[Formula]
+    var constant = system.constants[row]
+    for column, other in system.variables:
+      if other notin held:
+        entries.add system.matrix[row][column]
+      elif not system.matrix[row][column].isNumber(0):
+        isCoupled = true
+        constant = constant + system.matrix[row][column] * symbol(other)
+    result.matrix.add entries
+    result.constants.add constant
+
+proc exactRules*(pool: var ConstantPool; system: LinearSystem; held: HashSet[string]; dt: float): seq[StepRule] =
+  let values = pool.exactFormulas(system, dt, "")
+  for idx, name in system.variables:
+    result.add StepRule(variable: name, value: values[idx], rule: "exact")
+  var isCoupled = false
+  let rest = withoutHeld(system, held, isCoupled)
+  if isCoupled:
+    let others = pool.exactFormulas(rest, dt, "_held")
+    for idx, name in rest.variables:
+      for rule in result.mitems:
+        if rule.variable == name:
+          rule.heldValue = others[idx]
+
+func withoutNoise(formula: Formula): Formula =
+  formula.replace({"xi": number(0)}.toTable)
+
+proc noise(pool: var ConstantPool; state: StateVariable): Formula =
+  ## What white noise adds in a step: Euler and Maruyama.
+  let strength = state.derivative.derivative("xi")
+  if strength.isNumber(0):
+    return number(0)
+  pool.lift(strength * call("sqrt", symbol("dt"))) * call("normal")
+
+proc eulerRule*(pool: var ConstantPool; state: StateVariable): StepRule =
+  let change = pool.lift(symbol("dt") * withoutNoise(state.derivative))
+  StepRule(variable: state.name, value: symbol(state.name) + change + pool.noise(state), rule: "euler")
+
+proc exponentialEulerRule*(pool: var ConstantPool; state: StateVariable): StepRule =
+  ## x + f(x) * (e^(a dt) - 1) / a with the slope a = df/dx: exact where f is linear in x and nothing else moves.
+  let smooth = StateVariable(name: state.name, derivative: withoutNoise(state.derivative), span: state.span)
+  let slope = pool.equations.slope(smooth)
+  if slope.isNumber(0) or smooth.derivative.isRandom:
+    return pool.eulerRule(state)
+  let reach = symbol("dt") * call("exprel", slope * symbol("dt"))
+  let change =
+    if pool.equations.isConstant(slope): pool.lift(pool.constant(reach, "reach_of_" & state.name) * smooth.derivative)
+    else: pool.lift(symbol("dt") * smooth.derivative) * pool.lift(call("exprel", slope * symbol("dt")))
+  StepRule(variable: state.name, value: symbol(state.name) + change + pool.noise(state), rule: "exponential Euler")

@@ -1,0 +1,57 @@
+## Statements of a spiking network to its plan.
+
+import std/tables
+import ast, diagnostics, plan, populations, projections, records, sources, spiking_generator, spiking_network, suggestions, vocabulary
+
+const
+  DefaultTimeStep* = 1e-4
+    ## Seconds, for networks without `dt = …`: the step that published networks use most.
+
+proc checkOther(statement: Statement; report: var Report) =
+  let word = statement.keyword
+  if word == "layer":
+    report.error(statement.span, "a layer in a spiking network", expected = "populations only",
+                 hint = "layered and spiking networks are separate texts")
+  elif word in SpikingStatements or word in CommandKeywords:
+    report.error(statement.span, shown(word) & " is incomplete", expected = word & " and what docs/network_language.md says of it")
+  elif word in SettingKeywords:
+    report.error(statement.span, "'" & word & "' is set with '='", expected = word & " = …")
+  elif word == NetworkKeyword:
+    report.error(statement.span, "a network inside a network", expected = "one 'neuralNetwork NAME:' for the whole text")
+  else:
+    let what = if word.len > 0: "unknown statement " & shown(word) else: "this is no statement"
+    report.error(statement.span, what, expected = oneOf(AllStatements), hint = nearestHint(word, AllStatements))
+
+proc checkSpikingNetwork*(plan: var NetworkPlan; nameSpan: Span; statements: seq[Statement]; report: var Report) =
+  ## Name, seed and time step of the plan are set already.
+  var network = SpikingNetwork(dt: if plan.hasTimeStep: plan.timeStepSeconds else: DefaultTimeStep)
+  plan.isSpiking = true
+  plan.timeStepSeconds = network.dt
+  plan.hasTimeStep = true
+  for statement in statements:
+    if report.isFull:
+      return
+    if statement.kind == stBroken:
+      network.excuse statement
+    elif statement.kind == stCommand and statement.keyword == "neuron":
+      network.declareNeuron(statement, report)
+    elif statement.kind != stAssign and (statement.kind != stCommand or statement.keyword == "layer" or
+        (statement.keyword notin SpikingStatements and statement.keyword notin CommandKeywords)):
+      checkOther(statement, report)
+  template each(word: string; body: untyped) =
+    for statement {.inject.} in statements:
+      if report.isFull:
+        return
+      if statement.kind == stCommand and statement.keyword == word:
+        body
+  for word in ["synapse", "plasticity", "reward"]:
+    each word: report.error(statement.span, shown(word) & " is not supported in this version")
+  each "population": network.checkPopulation(statement, report)
+  each "source": network.checkSource(statement, report)
+  each "connect": network.checkSpikingConnect(statement, report)
+  each "record": network.checkRecord(statement, report)
+  if network.populations.len == 0 and report.errorCount == 0:
+    report.error(nameSpan, "the network has no populations", expected = "population NAME(size, model: MODEL)")
+  if report.errorCount == 0:
+    plan.spiking = network.generate(report)
+  plan.warnings = report.ordered(sevWarning)

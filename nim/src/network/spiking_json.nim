@@ -1,0 +1,124 @@
+## The object `spiking` of the plan, as docs/plan_schema.md describes it.
+
+import json_text, numbers, spiking_plan
+
+func names(items: seq[string]): string =
+  result = "["
+  for idx, item in items:
+    result.add (if idx > 0: ", " else: "") & quoted(item)
+  result.add "]"
+
+func floats(items: seq[float]): string =
+  result = "["
+  for idx, item in items:
+    result.add (if idx > 0: ", " else: "") & floatText(item)
+  result.add "]"
+
+func list(items: seq[string]): string =
+  result = "["
+  for idx, item in items:
+    result.add (if idx > 0: ", " else: "") & item
+  result.add "]"
+
+func indentedLines(items: seq[string]): string =
+  ## One item on each line, two levels deep.
+  if items.len == 0:
+    return "[]"
+  result = "[\n"
+  for idx, item in items:
+    result.add "      " & item & (if idx < items.high: ",\n" else: "\n    ]")
+
+func toJson(values: ValuesPlan): string =
+  var ranges: seq[string]
+  for part in values.values:
+    ranges.add inline(field("first", $part.first), field("count", $part.count), field("value", toJson(part.value)))
+  inline(field("name", quoted(values.name)), field("unit", quoted(values.unit)), field("values", list(ranges)))
+
+func toJson(values: seq[ValuesPlan]): string =
+  var items: seq[string]
+  for value in values:
+    items.add toJson(value)
+  list(items)
+
+func toJson(group: GroupPlan): string =
+  inline(field("name", quoted(group.name)), field("size", $group.size), field("variables", toJson(group.variables)),
+         field("parameters", toJson(group.parameters)), field("inputs", names(group.inputs)),
+         field("has_refractory", $group.hasRefractory))
+
+func toJson(population: PopulationPlan): string =
+  inline(field("name", quoted(population.name)), field("group", $population.group), field("first", $population.first),
+         field("size", $population.size))
+
+func toJson(source: SourcePlan): string =
+  let head = field("kind", quoted($source.kind)) & ", " & field("name", quoted(source.name)) & ", " & field("size", $source.size)
+  case source.kind
+  of skPoisson: inline(head, field("rate_hz", toJson(source.rate)))
+  of skSpikes: inline(head, field("times_seconds", floats(source.times)), field("indices", numbers(source.indices)))
+
+func toJson(drive: DrivePlan): string =
+  let head = field("kind", quoted($drive.kind)) & ", " & field("population", quoted(drive.population))
+  case drive.kind
+  of dkPoisson:
+    inline(head, field("input", quoted(drive.variable)), field("rate_hz", floatText(drive.rate)), field("count", floatText(drive.count)),
+           field("weight", floatText(drive.weight)))
+  of dkCurrent:
+    inline(head, field("variable", quoted(drive.variable)), field("samples", floats(drive.samples)),
+           field("every_seconds", floatText(drive.every)))
+
+func toJson(pattern: PatternPlan): string =
+  let kind = field("kind", quoted($pattern.kind))
+  case pattern.kind
+  of pkAllToAll, pkOneToOne: inline(kind)
+  of pkProbability: inline(kind, field("probability", floatText(pattern.probability)))
+  of pkFixedIn, pkFixedOut, pkFixedTotal: inline(kind, field("count", $pattern.count))
+  of pkPairs: inline(kind, field("sources", numbers(pattern.sources)), field("targets", numbers(pattern.targets)))
+
+func toJson(variables: seq[SynapseVariablePlan]): string =
+  var items: seq[string]
+  for variable in variables:
+    items.add inline(field("name", quoted(variable.name)), field("unit", quoted(variable.unit)), field("value", toJson(variable.value)))
+  list(items)
+
+func toJson(projection: ProjectionPlan): string =
+  inline(field("from", quoted(projection.source)), field("to", quoted(projection.target)),
+         field("input", if projection.input.len > 0: quoted(projection.input) else: "null"),
+         field("pattern", toJson(projection.pattern)), field("allow_autapses", $projection.allowsAutapses),
+         field("allow_multapses", $projection.allowsMultapses), field("weight", toJson(projection.weight)),
+         field("delay_seconds", toJson(projection.delay)), field("storage", quoted(projection.storage)),
+         field("variables", toJson(projection.variables)), field("pre_variables", toJson(projection.preVariables)),
+         field("post_variables", toJson(projection.postVariables)))
+
+func toJson(kernel: KernelPlan): string =
+  var arguments: seq[string]
+  for argument in kernel.arguments:
+    arguments.add(if argument.name.len > 0: inline(field("role", quoted(argument.role)), field("name", quoted(argument.name)))
+                  else: inline(field("role", quoted(argument.role))))
+  inline(field("name", quoted(kernel.name)), field("phase", quoted(kernel.phase)),
+         field("group", if kernel.group >= 0: $kernel.group else: "null"),
+         field("projection", if kernel.projection >= 0: $kernel.projection else: "null"), field("arguments", list(arguments)))
+
+func toJson(record: RecordPlan): string =
+  if record.variable.len == 0:
+    inline(field("kind", quoted("spikes")), field("population", quoted(record.population)))
+  else:
+    inline(field("kind", quoted("state")), field("population", quoted(record.population)), field("variable", quoted(record.variable)),
+           field("first", $record.first), field("count", $record.count), field("every_seconds", floatText(record.every)))
+
+func toJson*(plan: SpikingPlan): string =
+  template items(all: untyped): string =
+    var texts: seq[string]
+    for item in all:
+      texts.add toJson(item)
+    indentedLines(texts)
+  let fields = [
+    field("source", quoted(plan.source)),
+    field("groups", items(plan.groups)),
+    field("populations", items(plan.populations)),
+    field("sources", items(plan.sources)),
+    field("drives", items(plan.drives)),
+    field("projections", items(plan.projections)),
+    field("kernels", items(plan.kernels)),
+    field("records", items(plan.records))]
+  result = "{\n"
+  for idx, text in fields:
+    result.add "    " & text & (if idx < fields.high: ",\n" else: "\n  }")

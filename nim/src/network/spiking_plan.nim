@@ -1,0 +1,101 @@
+## The checked spiking network as the engine builds it: the objects of docs/plan_schema.md, section "Spiking", under the same names.
+
+import initializer
+
+type
+  ValueRange* = object
+    first*, count*: int
+    value*: Initializer
+
+  ValuesPlan* = object
+    name*, unit*: string
+    values*: seq[ValueRange]
+
+  GroupPlan* = object
+    name*: string
+    size*: int
+    variables*, parameters*: seq[ValuesPlan]
+    inputs*: seq[string]
+    hasRefractory*: bool
+
+  PopulationPlan* = object
+    name*: string
+    group*, first*, size*: int
+
+  SourceKind* = enum
+    skPoisson = "poisson"
+    skSpikes = "spikes"
+
+  SourcePlan* = object
+    name*: string
+    size*: int
+    case kind*: SourceKind
+    of skPoisson:
+      rate*: Initializer
+    of skSpikes:
+      times*: seq[float]
+      indices*: seq[int]
+
+  DriveKind* = enum
+    dkPoisson = "poisson"
+    dkCurrent = "current"
+
+  DrivePlan* = object
+    population*, variable*: string
+    case kind*: DriveKind
+    of dkPoisson:
+      rate*, count*, weight*: float
+    of dkCurrent:
+      samples*: seq[float]
+      every*: float
+
+  PatternKind* = enum
+    pkAllToAll = "all_to_all"
+    pkOneToOne = "one_to_one"
+    pkProbability = "probability"
+    pkFixedIn = "fixed_in"
+    pkFixedOut = "fixed_out"
+    pkFixedTotal = "fixed_total"
+    pkPairs = "pairs"
+
+  PatternPlan* = object
+    kind*: PatternKind
+    probability*: float
+    count*: int64
+    sources*, targets*: seq[int]
+
+  SynapseVariablePlan* = object
+    name*, unit*: string
+    value*: Initializer
+
+  ProjectionPlan* = object
+    source*, target*: string     ## names of a population or source, and of a population
+    input*: string               ## "" where kernels of its own say what a spike does
+    pattern*: PatternPlan
+    allowsAutapses*, allowsMultapses*: bool
+    weight*, delay*: Initializer
+    storage*: string
+    variables*, preVariables*, postVariables*: seq[SynapseVariablePlan]
+
+  Argument* = tuple[role, name: string]
+
+  KernelPlan* = object
+    name*, phase*: string
+    group*, projection*: int     ## -1 where it is for none
+    arguments*: seq[Argument]
+
+  RecordPlan* = object
+    population*: string
+    variable*: string            ## "" for spikes
+    first*, count*: int
+    every*: float
+
+  SpikingPlan* = object
+    source*: string
+    groups*: seq[GroupPlan]
+    populations*: seq[PopulationPlan]
+    sources*: seq[SourcePlan]
+    drives*: seq[DrivePlan]
+    projections*: seq[ProjectionPlan]
+    kernels*: seq[KernelPlan]
+    records*: seq[RecordPlan]
