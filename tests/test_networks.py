@@ -147,7 +147,7 @@ BAD_TEXTS = {
     ),
     "duplicate": ("neuralNetwork n:\n  layer a(3)\n  layer a(2)\n", ["line 3", "a"]),
     "empty": ("", []),
-    "spiking": ("neuralNetwork n:\n  population exc(100, model: lif)\n", ["population"]),
+    "spiking": ("neuralNetwork n:\n  population exc(100, model: liff)\n", ["line 2", "liff"]),
     "syntax": ("neuralNetwork n:\n  layer a(3\n  connect\n", ["line 2"]),
 }
 
