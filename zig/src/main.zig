@@ -212,5 +212,6 @@ test {
     _ = @import("matrix/dense_test.zig");
     _ = @import("matrix/elementwise_test.zig");
     _ = @import("matrix/reduce_test.zig");
+    _ = @import("matrix/convolve_test.zig");
     _ = @import("matrix/windows.zig");
 }

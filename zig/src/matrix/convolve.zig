@@ -1,9 +1,10 @@
 //! Convolution of images (Goodfellow, Bengio & Courville, Deep Learning, section 9.1: cross-correlation, as the frameworks have it) with
 //! groups, strides, padding and dilation; forward, and its gradients by image and by weight.
 //!
-//! Images are (batch, channels, rows, columns) with any strides, so NHWC is a matter of strides. A product of matrices does the work: weights
-//! times windows laid out as columns, a tile of windows at a time; a window of one element needs no layout, and one channel per group is
-//! convolved directly. The size of a tile depends on the shapes alone: any number of threads gives the same bits. Validated in Rust.
+//! Images are (batch, channels, rows, columns) with any strides, so NHWC is a matter of strides. Usually sums stay in registers over all taps
+//! (convolve_sliding.zig, convolve_weights.zig). Windows of one element over large planes are a product of matrices; so are groups of few
+//! outputs, whose windows are laid out as columns, a tile at a time; one channel per group is convolved directly. The way depends on shapes and
+//! strides alone: any number of threads gives the same bits. Validated in Rust.
 
 const std = @import("std");
 const abi = @import("../abi.zig");
@@ -12,6 +13,8 @@ const generic = @import("generic");
 const columns_of = @import("columns.zig");
 const convolve_backward = @import("convolve_backward.zig");
 const convolve_depthwise = @import("convolve_depthwise.zig");
+const convolve_sliding = @import("convolve_sliding.zig");
+const convolve_weights = @import("convolve_weights.zig");
 const parallel = @import("parallel.zig");
 const product = @import("product.zig");
 const strided = @import("strided.zig");
@@ -101,17 +104,37 @@ fn run(comptime T: type, pass: Pass, problem: *const Problem, executor: ?*const 
         .forward => {
             if (problem.result.len() == 0) return;
             if (problem.groupInputs() == 1 and problem.groupOutputs() <= 2) return convolve_depthwise.run(T, table, problem, executor);
+            if (!isProduct(T, problem) and convolve_sliding.fits(T, table, problem, .forward)) return convolve_sliding.run(T, table, problem, .forward, executor);
             return forward(T, table, problem, executor);
         },
-        .image_gradient => return convolve_backward.byImage(T, table, problem, executor),
-        .weight_gradient => return convolve_backward.byWeight(T, table, problem, executor),
+        .image_gradient => return if (convolve_sliding.fits(T, table, problem, .backward))
+            convolve_sliding.run(T, table, problem, .backward, executor)
+        else
+            convolve_backward.byImage(T, table, problem, executor),
+        .weight_gradient => return if (convolve_weights.fits(T, table, problem))
+            convolve_weights.run(T, table, problem, executor)
+        else
+            convolve_backward.byWeight(T, table, problem, executor),
     }
+}
+
+/// The product of extents; null when it cannot be counted.
+pub fn productOf(extents: []const usize) ?usize {
+    var total: usize = 1;
+    for (extents) |extent| total = std.math.mul(usize, total, extent) catch return null;
+    return total;
+}
+
+/// Values that `denseWeights` copies.
+pub fn weightsCopyLen(comptime T: type, problem: *const Problem) usize {
+    const space = strided.Space(1).of(.{&problem.weight});
+    return if (problem.weight.storage.is(T) and space.isDense(0)) 0 else problem.weight.len();
 }
 
 /// The weights as a matrix of adjacent rows (outputs, depth): themselves, or a copy in `buffer`.
 pub fn denseWeights(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const Problem, buffer: [*]T) [*]const T {
+    if (weightsCopyLen(T, problem) == 0) return @ptrFromInt(problem.weight.address);
     const space = strided.Space(1).of(.{&problem.weight});
-    if (problem.weight.storage.is(T) and space.isDense(0)) return @ptrFromInt(problem.weight.address);
     var walk = space.walk(0, 0);
     strided.readElements(T, table, &problem.weight, &walk, problem.weight.len(), buffer);
     return buffer;
@@ -125,14 +148,29 @@ pub fn tileLen(problem: *const Problem) usize {
     return @min(plane, std.mem.alignForward(usize, @max(wanted, 96), 16));
 }
 
+/// Whether the image itself is the matrix of columns.
+fn isPointwise(problem: *const Problem) bool {
+    const windows = &problem.windows;
+    return windows.rows.window == 1 and windows.columns.window == 1 and windows.rows.stride == 1 and windows.columns.stride == 1 and
+        windows.rows.padding == 0 and windows.columns.padding == 0;
+}
+
+/// Planes of fewer pixels fill the vectors of a product badly. Measured on Zen 4: 7 x 7 is better swept, 14 x 14 multiplied.
+const product_pixels = 128;
+
+/// Whether the image is a matrix whose product with the weights is the result, pixels adjacent in both.
+fn isProduct(comptime T: type, problem: *const Problem) bool {
+    if (!isPointwise(problem) or problem.resultPlane() < product_pixels) return false;
+    for ([_]*const View{ &problem.image, &problem.result }) |view| {
+        if (!view.storage.is(T) or windows_of.planeStride(view) != 1) return false;
+    }
+    return true;
+}
+
 fn forward(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const Problem, executor: ?*const abi.Executor) Error!void {
     const depth = problem.depth();
     const tile_len = tileLen(problem);
-    const windows = &problem.windows;
-    const is_pointwise = windows.rows.window == 1 and windows.columns.window == 1 and windows.rows.stride == 1 and
-        windows.columns.stride == 1 and windows.rows.padding == 0 and windows.columns.padding == 0 and
-        problem.result.shape[2] == problem.image.shape[2] and problem.result.shape[3] == problem.image.shape[3];
-    const reads_image = is_pointwise and problem.image.storage.is(T) and windows_of.planeStride(&problem.image) != null;
+    const reads_image = isPointwise(problem) and problem.image.storage.is(T) and windows_of.planeStride(&problem.image) != null;
     const writes_result = problem.result.storage.is(T) and windows_of.planeStride(&problem.result) != null;
 
     const tiles = (problem.resultPlane() + tile_len - 1) / tile_len;

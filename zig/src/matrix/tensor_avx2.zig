@@ -9,6 +9,7 @@ pub fn Kernel(comptime T: type) type {
     const is_float = !generic.storage.isInteger(T);
     return struct {
         const lanes = vector_bytes / @sizeOf(T);
+        const sweep_shape: generic.sweep_kernel.Shape = .{ .lanes = lanes, .vectors = 2, .columns = 6 };
 
         pub const routines: generic.tensor_table.Table(T) = .{
             .lanes = lanes,
@@ -20,6 +21,10 @@ pub fn Kernel(comptime T: type) type {
             .fold_rows = foldRows,
             .search = search,
             .search_rows = searchRows,
+            .sweep_height = sweep_shape.height(),
+            .sweep_columns = sweep_shape.columns,
+            .sweep = if (is_float) sweep else {},
+            .turn = if (is_float) turn else {},
         };
 
         fn load(job: *const generic.storage.Load(T)) void {
@@ -52,6 +57,18 @@ pub fn Kernel(comptime T: type) type {
 
         fn search(job: *const generic.reduce_kernel.Search(T)) void {
             generic.reduce_kernel.search(T, lanes, job);
+        }
+
+        fn sweep(job: *const generic.sweep_kernel.Sweep(T)) void {
+            generic.sweep_kernel.run(T, sweep_shape, @This(), job);
+        }
+
+        pub noinline fn sweepTile(comptime adjacent: generic.sweep_kernel.Adjacent, comptime columns: comptime_int, job: *const generic.sweep_kernel.Sweep(T)) void {
+            generic.sweep_kernel.tile(T, sweep_shape, .fused, adjacent, columns, job);
+        }
+
+        fn turn(job: *const generic.turn_kernel.Turn(T)) void {
+            generic.turn_kernel.turn(T, lanes, job);
         }
     };
 }

@@ -1,6 +1,7 @@
-//! Tensor operations for The baseline instruction set (SSE2 on x86-64, NEON on aarch64). One module, compiled with these target features; entered only on a CPU that has
+//! Tensor operations for the baseline instruction set (SSE2 on x86-64, NEON on aarch64). One module, compiled with these target features; entered only on a CPU that has
 //! them (cpu.zig).
 
+const builtin = @import("builtin");
 const generic = @import("generic");
 
 const vector_bytes = 16;
@@ -9,6 +10,10 @@ pub fn Kernel(comptime T: type) type {
     const is_float = !generic.storage.isInteger(T);
     return struct {
         const lanes = vector_bytes / @sizeOf(T);
+        /// 32 registers and fused multiply-adds on aarch64, 16 and neither on x86-64.
+        const has_more = builtin.cpu.arch == .aarch64;
+        const arithmetic: generic.micro_kernel.Arithmetic = if (has_more) .fused else .separate;
+        const sweep_shape: generic.sweep_kernel.Shape = .{ .lanes = lanes, .vectors = 2, .columns = if (has_more) 12 else 6 };
 
         pub const routines: generic.tensor_table.Table(T) = .{
             .lanes = lanes,
@@ -20,6 +25,10 @@ pub fn Kernel(comptime T: type) type {
             .fold_rows = foldRows,
             .search = search,
             .search_rows = searchRows,
+            .sweep_height = sweep_shape.height(),
+            .sweep_columns = sweep_shape.columns,
+            .sweep = if (is_float) sweep else {},
+            .turn = if (is_float) turn else {},
         };
 
         fn load(job: *const generic.storage.Load(T)) void {
@@ -52,6 +61,18 @@ pub fn Kernel(comptime T: type) type {
 
         fn search(job: *const generic.reduce_kernel.Search(T)) void {
             generic.reduce_kernel.search(T, lanes, job);
+        }
+
+        fn sweep(job: *const generic.sweep_kernel.Sweep(T)) void {
+            generic.sweep_kernel.run(T, sweep_shape, @This(), job);
+        }
+
+        pub noinline fn sweepTile(comptime adjacent: generic.sweep_kernel.Adjacent, comptime columns: comptime_int, job: *const generic.sweep_kernel.Sweep(T)) void {
+            generic.sweep_kernel.tile(T, sweep_shape, arithmetic, adjacent, columns, job);
+        }
+
+        fn turn(job: *const generic.turn_kernel.Turn(T)) void {
+            generic.turn_kernel.turn(T, lanes, job);
         }
     };
 }

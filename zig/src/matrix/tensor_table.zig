@@ -4,6 +4,8 @@ const elementwise_kernel = @import("elementwise_kernel.zig");
 const reduce_kernel = @import("reduce_kernel.zig");
 const row_kernel = @import("row_kernel.zig");
 const storage = @import("storage.zig");
+const sweep_kernel = @import("sweep_kernel.zig");
+const turn_kernel = @import("turn_kernel.zig");
 
 pub fn Table(comptime T: type) type {
     const is_float = !storage.isInteger(T);
@@ -18,5 +20,10 @@ pub fn Table(comptime T: type) type {
         search: *const fn (*const reduce_kernel.Search(T)) void,
         search_rows: *const fn (*const reduce_kernel.SearchRows(T)) void,
         row: if (is_float) *const fn (*const row_kernel.Row(T)) void else void,
+        /// The register tile of `sweep`.
+        sweep_height: usize,
+        sweep_columns: usize,
+        sweep: if (is_float) *const fn (*const sweep_kernel.Sweep(T)) void else void,
+        turn: if (is_float) *const fn (*const turn_kernel.Turn(T)) void else void,
     };
 }

@@ -1,0 +1,297 @@
+//! Convolutions and what they are made of on every instruction set of this machine, against plain loops.
+
+const std = @import("std");
+const generic = @import("generic");
+const convolve = @import("convolve.zig");
+const convolve_depthwise = @import("convolve_depthwise.zig");
+const convolve_sliding = @import("convolve_sliding.zig");
+const convolve_weights = @import("convolve_weights.zig");
+const kernels = @import("kernels.zig");
+const strided = @import("strided.zig");
+const taps_of = @import("taps.zig");
+const tensor_kernels = @import("tensor_kernels.zig");
+const test_support = @import("test_support.zig");
+const windows_of = @import("windows.zig");
+
+const View = strided.View;
+
+fn testSweep(comptime T: type) !void {
+    const allocator = std.testing.allocator;
+    var random: std.Random.DefaultPrng = .init(5);
+    const rng = random.random();
+    const values = try allocator.alloc(T, 20_000);
+    defer allocator.free(values);
+    for (values) |*value| value.* = rng.float(T) * 2 - 1;
+    for (kernels.available()) |set| {
+        const table = tensor_kernels.tableOf(T, set);
+        const height = table.sweep_height;
+        var out: [16 * 64]T = undefined;
+        for (1..table.sweep_columns + 1) |columns| for ([_]generic.sweep_kernel.Adjacent{ .steps, .columns }) |adjacent| {
+            const has_edges = adjacent == .steps and columns > 1 and rng.boolean();
+            var job: generic.sweep_kernel.Sweep(T) = .{
+                .adjacent = adjacent,
+                .blocks = rng.intRangeAtMost(usize, 1, 2),
+                .rows = rng.uintLessThan(usize, 3),
+                .taps = rng.intRangeAtMost(usize, 1, 2),
+                .steps = rng.uintLessThan(usize, 7),
+                .head_steps = if (has_edges) 2 else 0,
+                .tail_steps = if (has_edges) 3 else 0,
+                .left = values.ptr,
+                .left_row = 24 * height,
+                .left_block = 50 * height,
+                .right = values.ptr + 8000,
+                .right_stride = rng.intRangeAtMost(usize, 14, 20),
+                .right_tap = 100,
+                .right_row = 300,
+                .right_block = 1000,
+                .columns = columns,
+                .out = &out,
+                .out_column = 64,
+                .addend = if (rng.boolean()) values.ptr + 100 else null,
+                .accumulates = rng.boolean(),
+            };
+            for (&out, 0..) |*value, i| value.* = @floatFromInt(i % 7);
+            table.sweep(&job);
+            for (0..columns) |j| for (0..height) |i| {
+                var expected: f64 = if (job.accumulates) @floatFromInt((j * 64 + i) % 7) else 0;
+                if (job.addend) |addend| expected += addend[i];
+                for (0..job.blocks) |block| for (0..job.rows) |row| for (0..job.taps) |tap| {
+                    const steps = job.head_steps + job.steps + job.tail_steps;
+                    for (0..steps) |step| {
+                        if (step < job.head_steps and j == 0) continue;
+                        if (step >= job.head_steps + job.steps and j + 1 == columns) continue;
+                        const left = job.left[block * job.left_block + row * job.left_row + (tap * steps + step) * height + i];
+                        const along = if (adjacent == .steps) step + j * job.right_stride else step * job.right_stride + j;
+                        const right = job.right[block * job.right_block + row * job.right_row + tap * job.right_tap + along];
+                        expected += @as(f64, left) * right;
+                    }
+                };
+                try std.testing.expectApproxEqAbs(expected, @as(f64, out[j * 64 + i]), 40 * std.math.floatEps(T));
+            };
+        };
+    }
+}
+
+test "a tile sums blocks, rows, taps and steps" {
+    try testSweep(f32);
+    try testSweep(f64);
+}
+
+fn testTurn(comptime T: type) !void {
+    var source: [40 * 50]T = undefined;
+    for (&source, 0..) |*value, i| value.* = @floatFromInt(i);
+    var offsets: [50]u32 = undefined;
+    for (&offsets, 0..) |*offset, i| offset.* = @intCast((i * 17 % 50) * 40);
+    for (kernels.available()) |set| {
+        const table = tensor_kernels.tableOf(T, set);
+        for ([_]usize{ 1, 3, 7, 16, 17, 33, 40 }) |rows| for ([_]usize{ 1, 4, 15, 16, 32, 47 }) |columns| {
+            for ([_]bool{ false, true }) |has_offsets| {
+                var target: [50 * 40 + 1]T = @splat(-1);
+                table.turn(&.{
+                    .rows = rows,
+                    .columns = columns,
+                    .source = &source,
+                    .source_row = 50,
+                    .target = &target,
+                    .target_column = 40,
+                    .target_offsets = if (has_offsets) &offsets else null,
+                });
+                var written: usize = 0;
+                for (target) |value| written += @intFromBool(value != -1);
+                try std.testing.expectEqual(rows * columns, written);
+                for (0..columns) |column| for (0..rows) |row| {
+                    const at = if (has_offsets) offsets[column] else column * 40;
+                    try std.testing.expectEqual(source[row * 50 + column], target[at + row]);
+                };
+            }
+        };
+    }
+}
+
+test "turned copies exchange rows and columns and write nothing else" {
+    try testTurn(f32);
+    try testTurn(f64);
+}
+
+/// Where the axes of an image lie in memory.
+const Layout = enum { nchw, nhwc, gaps };
+
+/// An image or weight in a buffer of its own.
+fn Image(comptime T: type) type {
+    return struct {
+        values: []T,
+        view: View,
+
+        fn init(rng: std.Random, shape: [4]usize, layout: Layout) !@This() {
+            const order: [4]usize = if (layout == .nhwc) .{ 0, 2, 3, 1 } else .{ 0, 1, 2, 3 };
+            const gap: usize = if (layout == .gaps) 2 else 1;
+            var view: View = .{ .storage = .of(T), .address = 0, .rank = 4, .shape = @splat(1), .strides = @splat(0) };
+            var len = gap;
+            for (0..4) |i| {
+                const axis = order[3 - i];
+                view.shape[axis] = shape[axis];
+                view.strides[axis] = @intCast(len);
+                len *= shape[axis];
+            }
+            const values = try std.testing.allocator.alloc(T, len);
+            for (values) |*value| value.* = rng.float(T) * 2 - 1;
+            view.address = @intFromPtr(values.ptr);
+            return .{ .values = values, .view = view };
+        }
+
+        fn deinit(self: @This()) void {
+            std.testing.allocator.free(self.values);
+        }
+
+        fn at(self: @This(), index: [4]usize) *T {
+            return &self.values[@intCast(windows_of.offset(&self.view, index[0], index[1], index[2], index[3]))];
+        }
+    };
+}
+
+/// Adds every product of a convolution to whichever of the three is the sum.
+fn scalar(comptime T: type, problem: *const convolve.Problem, image: anytype, weight: anytype, result: anytype, comptime sum: enum { result, image, weight }) void {
+    const inputs = problem.groupInputs();
+    for (0..problem.result.shape[0]) |n| for (0..problem.result.shape[1]) |o| for (0..problem.result.shape[2]) |p| for (0..problem.result.shape[3]) |q| {
+        for (0..inputs) |c| for (0..problem.weight.shape[2]) |i| for (0..problem.weight.shape[3]) |j| {
+            const row = problem.windows.rows.place(p, i) orelse continue;
+            const column = problem.windows.columns.place(q, j) orelse continue;
+            const x = image.at(.{ n, o / problem.groupOutputs() * inputs + c, row, column });
+            const w = weight.at(.{ o, c, i, j });
+            const y = result.at(.{ n, o, p, q });
+            switch (sum) {
+                .result => y.* += @as(f64, x.*) * w.*,
+                .image => x.* += @as(f64, w.*) * y.*,
+                .weight => w.* += @as(f64, x.*) * y.*,
+            }
+        };
+    };
+    _ = T;
+}
+
+fn randomSlide(rng: std.Random) windows_of.Slide {
+    while (true) {
+        var slide: windows_of.Slide = .{
+            .image = rng.intRangeAtMost(usize, 1, 34),
+            .window = rng.intRangeAtMost(usize, 1, 4),
+            .result = 0,
+            .stride = rng.intRangeAtMost(usize, 1, 3),
+            .padding = rng.uintLessThan(usize, 4),
+            .dilation = rng.intRangeAtMost(usize, 1, 3),
+        };
+        const reach = slide.dilation * (slide.window - 1) + 1;
+        if (slide.image + 2 * slide.padding < reach) continue;
+        slide.result = (slide.image + 2 * slide.padding - reach) / slide.stride + 1;
+        return slide;
+    }
+}
+
+fn testConvolutions(comptime T: type, rounds: usize) !void {
+    var random: std.Random.DefaultPrng = .init(31);
+    const rng = random.random();
+    for (0..rounds) |_| {
+        const windows: windows_of.Windows = .{ .rows = randomSlide(rng), .columns = randomSlide(rng) };
+        const groups = rng.intRangeAtMost(usize, 1, 2);
+        const inputs = rng.intRangeAtMost(usize, 1, 20);
+        const outputs = rng.intRangeAtMost(usize, 1, 40);
+        const batch = rng.intRangeAtMost(usize, 1, 3);
+        const shapes = [3][4]usize{
+            .{ batch, inputs * groups, windows.rows.image, windows.columns.image },
+            .{ outputs * groups, inputs, windows.rows.window, windows.columns.window },
+            .{ batch, outputs * groups, windows.rows.result, windows.columns.result },
+        };
+        var given: [3]Image(T) = undefined;
+        for (&given, shapes) |*image, shape| image.* = try .init(rng, shape, rng.enumValue(Layout));
+        defer for (given) |image| image.deinit();
+        const problem: convolve.Problem = .{
+            .image = given[0].view,
+            .weight = given[1].view,
+            .result = given[2].view,
+            .bias = null,
+            .windows = windows,
+            .groups = groups,
+        };
+        const executor = test_support.executor(3);
+        inline for (.{ .result, .image, .weight }, .{ 2, 0, 1 }) |which, place| {
+            const expected: Image(f64) = try .init(rng, shapes[place], .nchw);
+            defer expected.deinit();
+            @memset(expected.values, 0);
+            switch (which) {
+                .result => scalar(T, &problem, given[0], given[1], expected, which),
+                .image => scalar(T, &problem, expected, given[1], given[2], which),
+                .weight => scalar(T, &problem, given[0], expected, given[2], which),
+                else => comptime unreachable,
+            }
+            const kept = try std.testing.allocator.dupe(T, given[place].values);
+            defer std.testing.allocator.free(kept);
+            for (kernels.available()) |set| {
+                const table = tensor_kernels.tableOf(T, set);
+                for ([_]?*const @TypeOf(executor){ null, &executor }) |given_executor| {
+                    const before = try std.testing.allocator.dupe(T, given[place].values);
+                    defer std.testing.allocator.free(before);
+                    switch (which) {
+                        .result => try convolve_sliding.run(T, table, &problem, .forward, given_executor),
+                        .image => try convolve_sliding.run(T, table, &problem, .backward, given_executor),
+                        .weight => try convolve_weights.run(T, table, &problem, given_executor),
+                        else => comptime unreachable,
+                    }
+                    // The second time with three threads: the same bits.
+                    if (given_executor != null) try std.testing.expectEqualSlices(T, before, given[place].values);
+                }
+                const shape = shapes[place];
+                for (0..shape[0]) |n| for (0..shape[1]) |c| for (0..shape[2]) |p| for (0..shape[3]) |q| {
+                    const index = [4]usize{ n, c, p, q };
+                    try std.testing.expectApproxEqAbs(expected.at(index).*, @as(f64, given[place].at(index).*), 2000 * std.math.floatEps(T));
+                };
+                // What is computed next reads what was given.
+                @memcpy(given[place].values, kept);
+            }
+        }
+    }
+}
+
+test "convolutions and their gradients, with the same bits for any number of threads" {
+    try testConvolutions(f32, 60);
+    try testConvolutions(f64, 15);
+}
+
+fn testDepthwise(comptime T: type) !void {
+    var random: std.Random.DefaultPrng = .init(8);
+    const rng = random.random();
+    for (0..20) |_| {
+        const windows: windows_of.Windows = .{ .rows = randomSlide(rng), .columns = randomSlide(rng) };
+        const groups = rng.intRangeAtMost(usize, 1, 40);
+        const image: Image(T) = try .init(rng, .{ 2, groups, windows.rows.image, windows.columns.image }, rng.enumValue(Layout));
+        defer image.deinit();
+        const weight: Image(T) = try .init(rng, .{ groups, 1, windows.rows.window, windows.columns.window }, .nchw);
+        defer weight.deinit();
+        const shape = [4]usize{ 2, groups, windows.rows.result, windows.columns.result };
+        const result: Image(T) = try .init(rng, shape, rng.enumValue(Layout));
+        defer result.deinit();
+        const expected: Image(f64) = try .init(rng, shape, .nchw);
+        defer expected.deinit();
+        @memset(expected.values, 0);
+        const problem: convolve.Problem = .{
+            .image = image.view,
+            .weight = weight.view,
+            .result = result.view,
+            .bias = null,
+            .windows = windows,
+            .groups = groups,
+        };
+        scalar(T, &problem, image, weight, expected, .result);
+        for (kernels.available()) |set| {
+            @memset(result.values, 99);
+            try convolve_depthwise.run(T, tensor_kernels.tableOf(T, set), &problem, null);
+            for (0..shape[0]) |n| for (0..shape[1]) |c| for (0..shape[2]) |p| for (0..shape[3]) |q| {
+                const index = [4]usize{ n, c, p, q };
+                try std.testing.expectApproxEqAbs(expected.at(index).*, @as(f64, result.at(index).*), 100 * std.math.floatEps(T));
+            };
+        }
+    }
+}
+
+test "convolutions of each channel alone" {
+    try testDepthwise(f32);
+    try testDepthwise(f64);
+}

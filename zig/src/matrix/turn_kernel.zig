@@ -1,0 +1,87 @@
+//! Copies that exchange rows and columns, a square block of vectors at a time.
+
+const pack = @import("pack.zig");
+
+pub fn Turn(comptime T: type) type {
+    return struct {
+        rows: usize,
+        columns: usize,
+        /// Rows of adjacent columns.
+        source: [*]const T,
+        source_row: isize,
+        /// Columns of adjacent rows.
+        target: [*]T,
+        target_column: isize,
+        /// Where each row of the source begins, instead of `source_row`, and each column of the target, instead of `target_column`.
+        source_offsets: ?[*]const u32 = null,
+        target_offsets: ?[*]const u32 = null,
+
+        inline fn sourceAt(job: *const @This(), row: usize, column: usize) [*]const T {
+            const elements: isize = if (job.source_offsets) |offsets| offsets[row] else @as(isize, @intCast(row)) * job.source_row;
+            return job.source + @as(usize, @bitCast(elements)) + column;
+        }
+
+        inline fn targetAt(job: *const @This(), column: usize, row: usize) [*]T {
+            const elements: isize = if (job.target_offsets) |offsets| offsets[column] else @as(isize, @intCast(column)) * job.target_column;
+            return job.target + @as(usize, @bitCast(elements)) + row;
+        }
+    };
+}
+
+/// Up to this many rows go value by value: a block would hold mostly nothing.
+const few_rows = 4;
+/// Rows are read in step, each from a page of its own, which is more than a CPU follows by itself.
+const ahead_bytes = 512;
+
+pub inline fn turn(comptime T: type, comptime lanes: comptime_int, job: *const Turn(T)) void {
+    if (job.rows <= few_rows) {
+        for (0..job.columns) |column| {
+            const target = job.targetAt(column, 0);
+            for (0..job.rows) |row| target[row] = job.sourceAt(row, column)[0];
+        }
+        return;
+    }
+    var row: usize = 0;
+    while (row < job.rows) : (row += lanes) {
+        const rows = @min(lanes, job.rows - row);
+        var column: usize = 0;
+        while (column < job.columns) : (column += lanes) {
+            const columns = @min(lanes, job.columns - column);
+            if (rows == lanes and columns == lanes) whole(T, lanes, job, row, column) else part(T, lanes, job, row, rows, column, columns);
+        }
+    }
+}
+
+inline fn whole(comptime T: type, comptime lanes: comptime_int, job: *const Turn(T), row: usize, column: usize) void {
+    var block: [lanes]@Vector(lanes, T) = undefined;
+    inline for (0..lanes) |i| {
+        const source = job.sourceAt(row + i, column);
+        @prefetch(source + ahead_bytes / @sizeOf(T), .{});
+        block[i] = source[0..lanes].*;
+    }
+    pack.transpose(T, lanes, &block);
+    inline for (0..lanes) |i| job.targetAt(column + i, row)[0..lanes].* = block[i];
+}
+
+/// A block at an edge passes through memory on both ways.
+inline fn part(comptime T: type, comptime lanes: comptime_int, job: *const Turn(T), row: usize, rows: usize, column: usize, columns: usize) void {
+    var buffer: [lanes][lanes]T align(64) = undefined;
+    for (0..rows) |i| copy(T, lanes, &buffer[i], job.sourceAt(row + i, column), columns);
+    var block: [lanes]@Vector(lanes, T) = undefined;
+    inline for (0..lanes) |i| block[i] = buffer[i];
+    pack.transpose(T, lanes, &block);
+    inline for (0..lanes) |i| buffer[i] = block[i];
+    for (0..columns) |i| copy(T, lanes, job.targetAt(column + i, row), &buffer[i], rows);
+}
+
+/// Up to `lanes` elements.
+inline fn copy(comptime T: type, comptime lanes: comptime_int, target: [*]T, source: [*]const T, len: usize) void {
+    var at: usize = 0;
+    comptime var width = lanes;
+    inline while (width > 0) : (width /= 2) {
+        if (len & width != 0) {
+            target[at..][0..width].* = source[at..][0..width].*;
+            at += width;
+        }
+    }
+}
