@@ -21,6 +21,7 @@ __all__ = [
     "Stream",
     "Subscription",
     "Trainer",
+    "VendorSession",
     "check_target",
     "compile_source",
     "convolve",
@@ -262,6 +263,29 @@ class Stream:
     def stop(self) -> bool: ...
     def record(self, event: Event | None = None) -> Event: ...
     def wait_event(self, event: Event) -> None: ...
+
+@final
+class VendorSession:
+    """A GPU vendor's library on one device."""
+
+    def __new__(cls, device: Device, library: str, folders: Sequence[str | os.PathLike[str]]) -> VendorSession: ...
+    @property
+    def library(self) -> str: ...
+    def multiply(
+        self,
+        a: Array,
+        b: Array,
+        out: Array,
+        *,
+        extents: tuple[int, int, int, int],
+        number: str,
+        transposes: tuple[bool, bool] = (False, False),
+        bias: Array | None = None,
+        relu: bool = False,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        stream: Stream | None = None,
+    ) -> bool: ...
 
 @final
 class Event:

@@ -153,6 +153,21 @@ pub trait Stream: Debug + Send + Sync {
         None
     }
 
+    /// Lets another library submit to the driver's stream behind everything submitted so far: `work` is called once with the driver's handle,
+    /// while the device's context is current on this thread and no other thread submits. Commands held behind host functions are waited for.
+    /// An error of `work` is returned and does not stick. `false` where there is no driver: `work` was not called.
+    ///
+    /// # Safety
+    /// Whatever `work` submits uses memory that stays valid until the stream has passed it.
+    unsafe fn lend(
+        &self,
+        name: &Arc<str>,
+        work: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<bool> {
+        let _ = (name, work);
+        Ok(false)
+    }
+
     /// Asks what was submitted so far to stop: commands that have not begun are left out, kernels stop between blocks. What stopped leaves
     /// [`crate::Error::Cancelled`] in the stream. Tells whether there was anything to stop and the backend can.
     fn cancel(&self) -> Result<bool> {

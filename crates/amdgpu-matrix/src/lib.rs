@@ -30,6 +30,7 @@ mod reduce;
 mod scan;
 mod top_k;
 mod transpose;
+pub mod vendor;
 mod view;
 mod window;
 

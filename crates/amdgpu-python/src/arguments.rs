@@ -38,6 +38,11 @@ impl Converted {
     }
 }
 
+/// An object that keeps memory in place.
+pub(crate) fn hold(py: Python<'_>, keep: Vec<Arc<dyn Send + Sync>>) -> PyResult<Py<PyAny>> {
+    Ok(Py::new(py, Held(keep, SyncOwners(Vec::new())))?.into_any())
+}
+
 /// Check arguments against the parameters. Memory lent by other libraries is ordered for `stream`, or for the default stream.
 pub(crate) fn convert(
     kernel: &aura::Kernel,

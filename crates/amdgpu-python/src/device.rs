@@ -27,6 +27,12 @@ pub struct Device {
     level: OptimizationLevel,
 }
 
+impl Device {
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+}
+
 pub fn parse_level(py: Python<'_>, name: &str) -> PyResult<OptimizationLevel> {
     OptimizationLevel::parse(name).ok_or_else(|| {
         let message = format!("optimization_level is {name:?}; known are none, low, high, max");

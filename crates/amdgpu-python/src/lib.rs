@@ -34,6 +34,7 @@ mod stream;
 mod telemetry;
 mod training;
 mod transfer;
+mod vendor;
 
 use pyo3::prelude::*;
 
@@ -89,6 +90,8 @@ mod _native {
         Decision, Subscription, record_fallback, telemetry_chrome_trace, telemetry_is_enabled,
         telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,
     };
+    #[pymodule_export]
+    use super::vendor::VendorSession;
 
     #[pymodule_export]
     use super::training::{Trainer, training_order, training_split};

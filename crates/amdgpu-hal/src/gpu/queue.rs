@@ -297,6 +297,35 @@ impl Queue {
         Ok(())
     }
 
+    /// Lets another library submit; `name` is what a fault is put down to.
+    ///
+    /// # Safety
+    /// As for [`crate::Stream::lend`].
+    pub unsafe fn lend(
+        &self,
+        name: &Arc<str>,
+        work: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
+        self.context.check_process()?;
+        if is_inside(self.id) {
+            return Err(Error::WouldDeadlock {
+                operation: "work of another library",
+            });
+        }
+        let mut state = self
+            .progress
+            .wait_while(self.lock(), |state| state.is_holding())
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = &state.failure {
+            return Err(error.clone());
+        }
+        let _entered = self.context.enter()?;
+        state.submitted += 1;
+        state.handed_on += 1;
+        self.context.loss.launched(name, self.id);
+        work(self.handle as u64)
+    }
+
     fn start_worker(self: &Arc<Self>) -> Result<JoinHandle<()>> {
         let queue = Arc::clone(self);
         thread::Builder::new()

@@ -147,6 +147,15 @@ impl Stream for GpuStream {
         Some(self.queue.handle() as u64)
     }
 
+    unsafe fn lend(
+        &self,
+        name: &Arc<str>,
+        work: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<bool> {
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.queue.lend(name, work) }.map(|()| true)
+    }
+
     /// Counts what the driver has not been asked about yet as unfinished: an upper bound, exact when the stream is idle.
     fn depth(&self) -> usize {
         self.queue.depth()
