@@ -31,4 +31,12 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "on",
         "`off` starts with telemetry switched off: records and histograms are skipped, launch and error counters stay.",
     ),
+    "AMDGPU_TUNE": (
+        "off",
+        "Whether matrix products on GPUs measure their ways when a shape is new: `off` uses what was measured before and estimates, `on` spends at most 60 seconds of a process in a child process, a number is that many seconds.",
+    ),
+    "AMDGPU_MATMUL": (
+        "auto",
+        "Whose kernels compute matrix products on GPUs: `ours`, `vendor` (cuBLASLt, hipBLASLt, rocBLAS where they are and were found right), or `auto`: what was measured to be faster.",
+    ),
 }

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError
 from amdgpu.gpu_kernels import tensor_map
-from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
+from amdgpu.gpu_kernels.archive import ArchivedKernel
+from amdgpu.gpu_kernels.choice import Choice, choose, turned
 from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, load
 from amdgpu.gpu_kernels.operations import plan_transpose
 from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, Problem, epilogue_of, problem_of
+from amdgpu.gpu_kernels.vendor import session_of
 
 if TYPE_CHECKING:
     from amdgpu import _native
@@ -23,56 +24,15 @@ _PARAMETERS = (
     " unsigned long long stride_a, unsigned long long stride_b, unsigned long long stride_c"
 )
 _PERSISTENT_PARAMETERS = ", unsigned batch, const void* maps"
-# What a unit reaches of its peak with tiles of that many results (docs/performance.md); larger tiles read less for each product.
-_TILE_EFFICIENCY = ((32768, 1.0), (16384, 0.92), (8192, 0.75), (4096, 0.6), (0, 0.4))
-# How much faster a kind of unit multiplies than plain lanes do.
-_UNIT_SPEED = {"wgmma": 8.0, "wave": 8.0, "mma": 4.0, "simt": 1.0}
 _VECTOR_BYTES = 16
 # Rows of block memory that the copy engine swizzles.
 _SWIZZLE_BYTES = 128
-# Products of fewer numbers take less time than the launch of a transpose.
-_TRANSPOSED_FROM = 512**3
 # Transposed operands that a device keeps memory for.
 _SCRATCH_LIMIT = 8
-# Shapes whose kernel is remembered; looking through an archive takes longer than a launch.
-_CHOICES_LIMIT = 4096
 # Of a box of results.
 _WGMMA_ROWS = 64
 # Descriptors that a device keeps, of 384 bytes.
 _MAPS_LIMIT = 4096
-
-
-def candidates(architecture: str, problem: Problem) -> list[ArchivedKernel]:
-    """The kernels of an architecture that compute a problem."""
-    name = archive_for(architecture)
-    if name is None:
-        return []
-    found = _fitting(name, problem)
-    if not found and problem.operand == "tf32":
-        # Units that have no tf32 take all of float32.
-        found = _fitting(name, replace(problem, operand="f32"))
-    return found
-
-
-def _fitting(archive: str, problem: Problem) -> list[ArchivedKernel]:
-    return [
-        kernel
-        for kernel in archived_kernels(archive)
-        if (kernel.kind, kernel.operand, kernel.output, kernel.layout, kernel.epilogue)
-        == ("matmul", problem.operand, problem.output, problem.layout, problem.epilogue)
-        and (problem.is_aligned or not kernel.is_aligned)
-        # The copy engine has no descriptor for an empty matrix.
-        and (problem.k > 0 or kernel.unit != "wgmma")
-    ]
-
-
-def estimate(kernel: ArchivedKernel, problem: Problem, units: int) -> float:
-    """Relative time: whole rounds of tiles over the device's units, by what tiles of that size reach."""
-    tile_m, tile_n, _ = kernel.tile
-    tiles = -(-problem.m // tile_m) * -(-problem.n // tile_n) * problem.batch
-    rounds = -(-tiles // max(units, 1))
-    efficiency = next(value for area, value in _TILE_EFFICIENCY if tile_m * tile_n >= area)
-    return rounds * tile_m * tile_n / (efficiency * _UNIT_SPEED[kernel.unit] * (1.0 if kernel.is_aligned else 0.5))
 
 
 def _load(device: AMDGPUDevice, kernel: ArchivedKernel) -> _native.Kernel:
@@ -109,7 +69,7 @@ def matmul(
         activation: None, "relu", "gelu" or "silu"; needs a bias.
         alpha: Factor of the product.
         beta: Factor of what `out` holds; 0 does not read it.
-        kernel: One of `candidates`; None chooses.
+        kernel: One of `candidates`; None chooses among them and the vendor's library (`amdgpu.gpu_kernels.choice`).
         stream: Stream to launch in; None waits for the result.
 
     Returns:
@@ -127,8 +87,19 @@ def matmul(
             raise InvalidArgumentError(f"beta is {beta}, which needs `out`")
         shape = (problem.m, problem.n) if a.ndim == 2 else (problem.batch, problem.m, problem.n)
         out = device.native.empty(shape, "int32" if problem.output == "i32" else str(a.dtype))
+    choice = None
+    if kernel is None and problem.m and problem.n and problem.batch:
+        _check_places(problem, a, out, bias)
+        if out.ptr % _VECTOR_BYTES:
+            problem = replace(problem, is_aligned=False)
+        choice = choose(device, problem)
+        if choice is not None and choice.library:
+            session = session_of(device, choice.library)
+            if session.multiply(problem, a, b, out, bias=bias, alpha=alpha, beta=beta, stream=stream):
+                return out
+            choice = None
     for plan in plan_matmul(
-        device, problem, a, b, out, bias=bias, alpha=alpha, beta=beta, kernel=kernel, stream=stream
+        device, problem, a, b, out, bias=bias, alpha=alpha, beta=beta, kernel=kernel, choice=choice, stream=stream
     ):
         plan.launch(stream)
     return out
@@ -145,37 +116,34 @@ def plan_matmul(
     alpha: float = 1.0,
     beta: float = 0.0,
     kernel: ArchivedKernel | None = None,
+    choice: Choice | None = None,
     stream: _native.Stream | None = None,
 ) -> list[LaunchPlan]:
-    """The launches, in order and in one stream, that compute a problem; none where the result is empty.
+    """The launches of archived kernels, in order and in one stream, that compute a problem; none where the result is empty.
 
     Raises:
         ShapeMismatchError: `out` or `bias` do not fit.
         NoImplementationError: No kernel in the archive computes this.
     """
-    shape = (problem.m, problem.n) if a.ndim == 2 else (problem.batch, problem.m, problem.n)
-    if tuple(out.shape) != shape or NUMBERS.get(str(out.dtype)) != problem.output:
-        raise ShapeMismatchError(f"out is {out.dtype}{list(out.shape)}; the result is {problem.output}{list(shape)}")
-    if bias is not None and (tuple(bias.shape) != (problem.n,) or bias.dtype != out.dtype):
-        raise ShapeMismatchError(
-            f"bias is {bias.dtype}{list(bias.shape)}; the result has {problem.n} columns of {out.dtype}"
-        )
-    if 0 in shape:
+    _check_places(problem, a, out, bias)
+    if 0 in out.shape:
         return []
     if out.ptr % _VECTOR_BYTES:
         problem = replace(problem, is_aligned=False)
     plans: list[LaunchPlan] = []
     architecture, units = facts_of(device)
-    if kernel is None and _is_better_transposed(architecture, problem):
-        a, b = (
-            array if problem.layout[side] == "nt"[side] else _turn(device, array, side, plans, stream)
-            for side, array in enumerate((a, b))
-        )
-        problem = replace(problem, layout="nt", is_aligned=True)
     if kernel is None:
-        kernel = _choose(architecture, problem, units)
-    if kernel is None:
-        raise NoImplementationError(f"the archived kernels for {architecture} do not compute {problem}")
+        if choice is None:
+            choice = choose(device, problem, is_ours=True)
+        kernel = choice and choice.kernel
+        if choice is None or kernel is None:
+            raise NoImplementationError(f"the archived kernels for {architecture} do not compute {problem}")
+        if choice.is_turned:
+            a, b = (
+                array if problem.layout[side] == "nt"[side] else _turn(device, array, side, plans, stream)
+                for side, array in enumerate((a, b))
+            )
+            problem = turned(problem)
     arguments = [a, b, out, out if bias is None else bias, problem.m, problem.n, problem.k]
     arguments += [*problem.leads, alpha, beta, *problem.strides]
     tiles = -(-problem.m // (kernel.tile[0] * kernel.cluster)) * -(-problem.n // kernel.tile[1])
@@ -191,34 +159,23 @@ def plan_matmul(
     return plans
 
 
-@functools.lru_cache(maxsize=_CHOICES_LIMIT)
-def _choose(architecture: str, problem: Problem, units: int) -> ArchivedKernel | None:
-    found = candidates(architecture, problem)
-    return min(found, key=lambda entry: estimate(entry, problem, units), default=None)
-
-
-@functools.lru_cache(maxsize=_CHOICES_LIMIT)
-def _is_better_transposed(architecture: str, problem: Problem) -> bool:
-    """Whether operands are to be written out with rows of k first: wgmma takes numbers that are not 16 bits wide only so."""
-    if (
-        problem.operand not in ("tf32", "i8")
-        or problem.layout == "nt"
-        or problem.m * problem.n * problem.k < _TRANSPOSED_FROM
-    ):
-        return False
-    if problem.k * ITEM_BYTES[problem.operand] % 16 or not problem.is_aligned:
-        return False
-    turned = replace(problem, layout="nt")
-    return any(kernel.unit == "wgmma" for kernel in candidates(architecture, turned))
+def _check_places(problem: Problem, a: _native.Array, out: _native.Array, bias: _native.Array | None) -> None:
+    shape = (problem.m, problem.n) if a.ndim == 2 else (problem.batch, problem.m, problem.n)
+    if tuple(out.shape) != shape or NUMBERS.get(str(out.dtype)) != problem.output:
+        raise ShapeMismatchError(f"out is {out.dtype}{list(out.shape)}; the result is {problem.output}{list(shape)}")
+    if bias is not None and (tuple(bias.shape) != (problem.n,) or bias.dtype != out.dtype):
+        raise ShapeMismatchError(
+            f"bias is {bias.dtype}{list(bias.shape)}; the result has {problem.n} columns of {out.dtype}"
+        )
 
 
 def _turn(
     device: AMDGPUDevice, array: _native.Array, side: int, plans: list[LaunchPlan], stream: _native.Stream | None
 ) -> _native.Array:
     """An operand the other way round; the launch that writes it is added to the plans."""
-    turned = _scratch(device, array, side, stream)
-    plans.append(plan_transpose(device, array, turned))
-    return turned
+    written = _scratch(device, array, side, stream)
+    plans.append(plan_transpose(device, array, written))
+    return written
 
 
 def _scratch(device: AMDGPUDevice, array: _native.Array, side: int, stream: _native.Stream | None) -> _native.Array:

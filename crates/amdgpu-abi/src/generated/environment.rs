@@ -20,3 +20,9 @@ pub const CPU_MEMORY_LIMIT_BYTES: &str = "AMDGPU_CPU_MEMORY_LIMIT_BYTES";
 
 /// `off` starts with telemetry switched off: records and histograms are skipped, launch and error counters stay. Default: on.
 pub const TELEMETRY: &str = "AMDGPU_TELEMETRY";
+
+/// Whether matrix products on GPUs measure their ways when a shape is new: `off` uses what was measured before and estimates, `on` spends at most 60 seconds of a process in a child process, a number is that many seconds. Default: off.
+pub const TUNE: &str = "AMDGPU_TUNE";
+
+/// Whose kernels compute matrix products on GPUs: `ours`, `vendor` (cuBLASLt, hipBLASLt, rocBLAS where they are and were found right), or `auto`: what was measured to be faster. Default: auto.
+pub const MATMUL: &str = "AMDGPU_MATMUL";

@@ -1,0 +1,160 @@
+"""`amdgpu tune`: measure the ways to compute matrix products on a GPU; write, read and list what was measured."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from amdgpu.cli import output
+
+if TYPE_CHECKING:
+    import argparse
+
+    from amdgpu.tuning import Entry, Product
+
+SCHEMA = "amdgpu.tune/1"
+DEFAULT_BUDGET_SECONDS = 600.0
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the sub-command."""
+    parser = commands.add_parser("tune", help="measure which kernels compute matrix products fastest on a GPU")
+    parser.add_argument("--device", default=None, metavar="NAME", help="the GPU; default: the first one")
+    parser.add_argument(
+        "--shapes", metavar="LIST", help="N, MxNxK or MxNxKxBATCH, separated by commas; default: usual shapes"
+    )
+    parser.add_argument("--formats", default="f32,tf32,f16,bf16,f64,i8", metavar="LIST", help="default: %(default)s")
+    parser.add_argument(
+        "--layouts", default="nn,nt,tn", metavar="LIST", help="t: an operand is stored transposed; default: %(default)s"
+    )
+    parser.add_argument(
+        "--budget", type=float, default=DEFAULT_BUDGET_SECONDS, metavar="SECONDS", help="default: %(default).0f"
+    )
+    parser.add_argument("--missing", action="store_true", help="leave out what was measured before")
+    parser.add_argument(
+        "--export",
+        metavar="FILE",
+        help="write the measurements of the architecture to a file; without --shapes nothing is measured",
+    )
+    parser.add_argument(
+        "--import", dest="import_file", metavar="FILE", help="merge the measurements of a file, and measure nothing"
+    )
+    parser.add_argument(
+        "--architecture", metavar="NAME", help="with --export: of this architecture, for which no GPU is needed"
+    )
+    output.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Import, measure, export: what was asked for."""
+    from amdgpu import tuning
+
+    if options.import_file:
+        architecture, changed = tuning.import_database(options.import_file)
+        _say(options, {"architecture": architecture, "changed": changed}, f"{architecture}: {changed} products changed")
+        return 0
+    content: dict[str, Any] = {}
+    architecture = options.architecture
+    is_measuring = options.shapes is not None or not options.export
+    if is_measuring or architecture is None:
+        device = options.device or _first_gpu()
+        if is_measuring:
+            report = _measure(options, device)
+            architecture = report.database.architecture
+            content = {
+                "tuned": [_record(entry) for entry in report.tuned],
+                "known": len(report.known),
+                "skipped": [str(product) for product in report.skipped],
+                "left": [str(product) for product in report.left],
+            }
+            _print_report(options, report)
+        else:
+            architecture = _architecture(device)
+    if options.export:
+        count = tuning.export_database(architecture, options.export)
+        content["exported"] = count
+        if not options.json:
+            print(f"{options.export}: {count} products of {architecture}")
+    if options.json:
+        output.print_json(SCHEMA, {"architecture": architecture, **content})
+    return 0
+
+
+def _say(options: argparse.Namespace, content: dict[str, Any], text: str) -> None:
+    if options.json:
+        output.print_json(SCHEMA, content)
+    else:
+        print(text)
+
+
+def _first_gpu() -> str:
+    import amdgpu
+    from amdgpu.errors import DeviceNotFoundError
+
+    for info in amdgpu.list_devices():
+        if info.kind in ("hip", "cuda"):
+            return info.device
+    raise DeviceNotFoundError("there is no GPU to tune; --architecture NAME --export FILE needs none")
+
+
+def _architecture(device: str) -> str:
+    import amdgpu
+
+    return amdgpu.initialize_device(device).info().architecture
+
+
+def _measure(options: argparse.Namespace, device: str) -> Any:
+    from amdgpu import tuning
+    from amdgpu.tuning.shapes import USUAL_SHAPES
+
+    products = tuning.products_of(
+        options.shapes or USUAL_SHAPES, options.formats.split(","), options.layouts.split(",")
+    )
+
+    def measure(progress: Any) -> Any:
+        return tuning.tune(
+            products, device, budget_seconds=options.budget, is_missing_only=options.missing, progress=progress
+        )
+
+    if not sys.stderr.isatty():
+        return measure(None)
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        numbers = {product: number for number, product in enumerate(products)}
+        task = bar.add_task("tuning", total=len(products))
+
+        def show(product: Product, name: str, seconds: float | None, done: int, count: int) -> None:
+            reached = numbers[product] + done / max(count, 1)
+            result = "failed" if seconds is None else output.seconds_text(seconds)
+            bar.update(task, completed=reached, description=f"{product}: {name} {result}")
+
+        return measure(show)
+
+
+def _record(entry: Entry) -> dict[str, Any]:
+    return {"product": entry.product._asdict(), "seconds": entry.seconds, "failed": entry.failed}
+
+
+def _print_report(options: argparse.Namespace, report: Any) -> None:
+    if options.json:
+        return
+    rows = []
+    for entry in report.tuned:
+        ranking = entry.ranking()
+        m, n, k, batch = entry.product[:4]
+        best = entry.seconds[ranking[0]]
+        second = f"{ranking[1]} {entry.seconds[ranking[1]] / best:.2f} x" if len(ranking) > 1 else ""
+        rate = f"{2 * m * n * k * batch / best / 1e12:.2f}"
+        rows.append((str(entry.product), ranking[0], output.seconds_text(best), rate, second))
+    columns = [("product", "left"), ("fastest", "left"), ("time", "right"), ("TFLOP/s", "right"), ("next", "left")]
+    output.print_table(f"{report.database.architecture}: {len(rows)} products tuned", columns, rows)
+    for count, what in (
+        (len(report.known), "were measured before"),
+        (len(report.skipped), "are computed by no kernel here"),
+        (len(report.left), "are left: the budget is used up"),
+    ):
+        if count:
+            print(f"{count} products {what}")

@@ -1,0 +1,250 @@
+"""Which way a product is computed on a GPU: one of the archived kernels, or the vendor's library.
+
+The order: what `AMDGPU_MATMUL` demands; what was measured (`amdgpu.tuning`), also shortly before, where `AMDGPU_TUNE` allows it; without a
+measurement the kernel of ours whose estimate is best; the vendor's library where no kernel of ours computes the product. Of two measured ways
+ours is taken unless the other is faster by a margin: its bits depend on no other package's version, and it needs nothing to be loaded.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from amdgpu import _native
+from amdgpu.gpu_kernels import vendor
+from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
+from amdgpu.gpu_kernels.loading import facts_of
+from amdgpu.gpu_kernels.problem import ITEM_BYTES, Problem
+from amdgpu.tuning import settings
+from amdgpu.tuning.database import Database, database_of
+from amdgpu.tuning.entries import Entry, Product
+from amdgpu.tuning.tuner import NO_TIME, Tuner
+
+if TYPE_CHECKING:
+    from amdgpu.device import AMDGPUDevice
+
+# What a unit reaches of its peak with tiles of that many results (docs/performance.md); larger tiles read less for each product.
+_TILE_EFFICIENCY = ((32768, 1.0), (16384, 0.92), (8192, 0.75), (4096, 0.6), (0, 0.4))
+# How much faster a kind of unit multiplies than plain lanes do.
+_UNIT_SPEED = {"wgmma": 8.0, "wave": 8.0, "mma": 4.0, "simt": 1.0}
+# Products of fewer numbers take less time than the launch of a transpose.
+_TRANSPOSED_FROM = 512**3
+# Shapes whose kernel is remembered; looking through an archive takes longer than a launch.
+_CHOICES_LIMIT = 4096
+# How much faster than ours a library has to be.
+VENDOR_MARGIN = 1.03
+_TURNED = "turned-"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to compute a product.
+
+    Attributes:
+        kernel: Of the archive; None for a library.
+        is_turned: Operands are written out with rows of k first.
+        library: The vendor's library; empty for a kernel of ours.
+        name: What the database calls it.
+    """
+
+    kernel: ArchivedKernel | None
+    is_turned: bool
+    library: str
+    name: str
+
+
+def _of_kernel(kernel: ArchivedKernel, *, is_turned: bool = False) -> Choice:
+    variant = kernel.name.split(f"_{kernel.layout}_", maxsplit=1)[-1].removesuffix(f"_{kernel.epilogue}")
+    return Choice(kernel, is_turned, "", (_TURNED if is_turned else "") + variant)
+
+
+def candidates(architecture: str, problem: Problem) -> list[ArchivedKernel]:
+    """The kernels of an architecture that compute a problem."""
+    name = archive_for(architecture)
+    if name is None:
+        return []
+    found = _fitting(name, problem)
+    if not found and problem.operand == "tf32":
+        # Units that have no tf32 take all of float32.
+        found = _fitting(name, replace(problem, operand="f32"))
+    return found
+
+
+def _fitting(archive: str, problem: Problem) -> list[ArchivedKernel]:
+    return [
+        kernel
+        for kernel in archived_kernels(archive)
+        if (kernel.kind, kernel.operand, kernel.output, kernel.layout, kernel.epilogue)
+        == ("matmul", problem.operand, problem.output, problem.layout, problem.epilogue)
+        and (problem.is_aligned or not kernel.is_aligned)
+        # The copy engine has no descriptor for an empty matrix.
+        and (problem.k > 0 or kernel.unit != "wgmma")
+    ]
+
+
+def estimate(kernel: ArchivedKernel, problem: Problem, units: int) -> float:
+    """Relative time: whole rounds of tiles over the device's units, by what tiles of that size reach."""
+    tile_m, tile_n, _ = kernel.tile
+    tiles = -(-problem.m // tile_m) * -(-problem.n // tile_n) * problem.batch
+    rounds = -(-tiles // max(units, 1))
+    efficiency = next(value for area, value in _TILE_EFFICIENCY if tile_m * tile_n >= area)
+    return rounds * tile_m * tile_n / (efficiency * _UNIT_SPEED[kernel.unit] * (1.0 if kernel.is_aligned else 0.5))
+
+
+def turned(problem: Problem) -> Problem:
+    """The same product of operands that were written out with rows of k first."""
+    return replace(problem, layout="nt", is_aligned=True)
+
+
+@functools.lru_cache(maxsize=_CHOICES_LIMIT)
+def _turned_kernels(architecture: str, problem: Problem) -> tuple[ArchivedKernel, ...]:
+    """Kernels for operands that are written out first: wgmma takes numbers that are not 16 bits wide only with rows of k."""
+    if (
+        problem.operand not in ("tf32", "i8")
+        or problem.layout == "nt"
+        or problem.m * problem.n * problem.k < _TRANSPOSED_FROM
+        or problem.k * ITEM_BYTES[problem.operand] % 16
+        or not problem.is_aligned
+    ):
+        return ()
+    return tuple(kernel for kernel in candidates(architecture, turned(problem)) if kernel.unit == "wgmma")
+
+
+def ways(device: AMDGPUDevice, problem: Problem, *, with_vendor: bool = True) -> list[Choice]:
+    """Every way to compute a problem on a device; libraries that are there, verified or not."""
+    architecture, _ = facts_of(device)
+    found = [_of_kernel(kernel) for kernel in candidates(architecture, problem)]
+    found += [_of_kernel(kernel, is_turned=True) for kernel in _turned_kernels(architecture, problem)]
+    if with_vendor:
+        found += [
+            Choice(None, is_turned=False, library=library, name=library)
+            for library in vendor.libraries_of(device)
+            if vendor.takes(problem)
+        ]
+    return found
+
+
+def _estimated(device: AMDGPUDevice, problem: Problem) -> Choice | None:
+    """The kernel of ours that should be best."""
+    architecture, units = facts_of(device)
+    turned_kernels = _turned_kernels(architecture, problem)
+    found = turned_kernels or candidates(architecture, problem)
+    best = min(found, key=lambda kernel: estimate(kernel, problem, units), default=None)
+    return best and _of_kernel(best, is_turned=bool(turned_kernels))
+
+
+def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> Choice | None:
+    """How a product is computed on a device; None when nothing there does it. Remembered by shape.
+
+    Args:
+        device: The GPU.
+        problem: The product.
+        is_ours: Only kernels of ours.
+
+    Raises:
+        InvalidArgumentError: `AMDGPU_MATMUL` or `AMDGPU_TUNE` cannot be understood.
+        LibraryMissingError: The archive of the architecture is damaged.
+    """
+    kept: dict[tuple[Problem, bool], Choice | None] = device.__dict__.setdefault("_product_choices", {})
+    key = (problem, is_ours)
+    try:
+        return kept[key]
+    except KeyError:
+        pass
+    if _native.is_recording_graph() and not is_ours:
+        # Nothing can be tried out now, and no library goes into a graph.
+        return choose(device, problem, is_ours=True)
+    if len(kept) >= _CHOICES_LIMIT:
+        kept.clear()
+    choice = _decide(device, problem, is_ours=is_ours)
+    kept[key] = choice
+    return choice
+
+
+def forget(device: AMDGPUDevice) -> None:
+    """Choose again, for example after measurements were imported."""
+    device.__dict__.pop("_product_choices", None)
+
+
+def _decide(device: AMDGPUDevice, problem: Problem, *, is_ours: bool) -> Choice | None:
+    demanded = "ours" if is_ours else settings.product_way()
+    if demanded == "vendor":
+        library = vendor.first_verified(device, problem)
+        if library:
+            return Choice(None, is_turned=False, library=library, name=library)
+        _native.record_fallback(
+            "matrix_multiply", f"AMDGPU_MATMUL=vendor: {vendor.absence(device, problem)}; our own kernels compute"
+        )
+    by_name = {way.name: way for way in ways(device, problem, with_vendor=demanded == "auto")}
+    entry = None if problem.k == 0 else _measured(device, problem, list(by_name), is_tuned=not is_ours)
+    if entry is not None:
+        best = _fastest(device, problem, entry, by_name)
+        if best is not None:
+            return best
+    own = _estimated(device, problem)
+    if own is None and demanded == "auto":
+        library = vendor.first_verified(device, problem)
+        return Choice(None, is_turned=False, library=library, name=library) if library else None
+    return own
+
+
+def _fastest(device: AMDGPUDevice, problem: Problem, entry: Entry, by_name: dict[str, Choice]) -> Choice | None:
+    """The fastest of the measured ways that can be gone here."""
+    known = [by_name[name] for name in entry.ranking() if name in by_name]
+    own = next((way for way in known if not way.library), None)
+    for way in known:
+        if way is own:
+            return own
+        if own is not None and entry.seconds[own.name] < VENDOR_MARGIN * entry.seconds[way.name]:
+            return own
+        if vendor.is_verified(device, way.library, problem):
+            return way
+    return own
+
+
+def _measured(device: AMDGPUDevice, problem: Problem, names: list[str], *, is_tuned: bool) -> Entry | None:
+    """What is known about a product, from the database or measured now."""
+    architecture, _ = facts_of(device)
+    database = database_of(architecture)
+    product = product_of(problem)
+    found = database.find(product)
+    plain = product._replace(epilogue="")
+    exact = database.exact(plain)
+    is_known = exact is not None and NO_TIME not in exact.failed.values()
+    # With one way there is nothing to choose.
+    if is_tuned and not is_known and len(names) > 1:
+        tuner = _tuner_of(device, database)
+        if tuner is not None:
+            if tuner.left_seconds > 0:
+                plain_ways = ways(device, Problem(**plain._asdict()))
+                return tuner.tune(plain, [way.name for way in plain_ways]) or found
+            _native.record_fallback("tuning", "the time that AMDGPU_TUNE allows is used up: estimates decide")
+    return found
+
+
+def product_of(problem: Problem) -> Product:
+    """The problem as the database has it."""
+    return Product(
+        problem.m,
+        problem.n,
+        problem.k,
+        problem.batch,
+        problem.operand,
+        problem.output,
+        problem.layout,
+        problem.epilogue,
+        problem.is_aligned,
+    )
+
+
+def _tuner_of(device: AMDGPUDevice, database: Database) -> Tuner | None:
+    """The tuner of a device, which keeps the budget of the process; None without tuning."""
+    budget = settings.budget_seconds()
+    if not budget:
+        return None
+    found: Tuner | None = device.__dict__.get("_tuner")
+    if found is None:
+        found = Tuner(device.name, device.info().name, database, budget_seconds=budget)
+        device.__dict__["_tuner"] = found
+    return found

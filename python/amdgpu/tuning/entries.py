@@ -1,0 +1,146 @@
+"""What the database holds: for one product, how long each way to compute it took. The text form is JSON, schema `amdgpu.tuning/1`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from amdgpu.errors import InvalidArgumentError
+
+SCHEMA = "amdgpu.tuning/1"
+OUTPUTS = {"f64": "f64", "f32": "f32", "tf32": "f32", "f16": "f16", "bf16": "bf16", "i8": "i32"}
+LAYOUTS = ("nn", "nt", "tn", "tt")
+EPILOGUES = ("", "bias", "relu", "gelu", "silu")
+# Of rows, columns, inner dimension and number of products: what kernels count with.
+_MAX_EXTENT = 2**32 - 1
+# Of one file: some hundred shapes are tuned in an hour.
+MAX_ENTRIES = 100_000
+_ARCHITECTURE = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+_CANDIDATE = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,127}")
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
+
+
+class Product(NamedTuple):
+    """A product of dense matrices; the fields are those of `amdgpu.gpu_kernels.Problem`."""
+
+    m: int
+    n: int
+    k: int
+    batch: int
+    operand: str
+    output: str
+    layout: str
+    epilogue: str = ""
+    is_aligned: bool = True
+
+    def __str__(self) -> str:
+        stack = f" x {self.batch}" if self.batch > 1 else ""
+        rest = "".join(f" {word}" for word in (self.epilogue, "" if self.is_aligned else "unaligned") if word)
+        return f"{self.operand} {self.layout} {self.m} x {self.n} x {self.k}{stack}{rest}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Measurements of one product.
+
+    Attributes:
+        product: What was computed.
+        seconds: Time of each way that gave the right result.
+        failed: Why a way has no time.
+        device: Product name of the device.
+        measured: UTC, as in `2026-11-21T18:30:00Z`; of two measurements the later one counts.
+    """
+
+    product: Product
+    seconds: dict[str, float]
+    failed: dict[str, str] = field(default_factory=dict)
+    device: str = ""
+    measured: str = "1970-01-01T00:00:00Z"
+
+    def ranking(self) -> list[str]:
+        """Ways to compute it, fastest first."""
+        return sorted(self.seconds, key=lambda name: (self.seconds[name], name))
+
+
+def dump(architecture: str, entries: list[Entry]) -> str:
+    """The text of a database: one line for each entry, in an order that the content decides."""
+    lines = [json.dumps(_record(entry), sort_keys=True) for entry in sorted(entries, key=lambda entry: entry.product)]
+    head = f'{{"schema": "{SCHEMA}", "architecture": "{architecture}", "entries": ['
+    return head + "".join(f"\n{line}," for line in lines).rstrip(",") + "\n]}\n"
+
+
+def parse(text: str) -> tuple[str, list[Entry]]:
+    """Architecture and entries of a text.
+
+    Raises:
+        InvalidArgumentError: It is not a tuning database of this version; the message says where.
+    """
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgumentError(f"this is not JSON: {error}") from None
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema != SCHEMA:
+        raise InvalidArgumentError(f"the schema is {schema!r}; this version reads {SCHEMA!r}")
+    architecture, records = content.get("architecture"), content.get("entries")
+    if not isinstance(architecture, str) or not _ARCHITECTURE.fullmatch(architecture):
+        raise InvalidArgumentError(f"the architecture is {architecture!r}; it is a name such as sm_90 or gfx942")
+    if not isinstance(records, list) or len(records) > MAX_ENTRIES:
+        raise InvalidArgumentError(f"entries is not a list of at most {MAX_ENTRIES} objects")
+    return architecture, [_entry(number, record) for number, record in enumerate(records)]
+
+
+def check_architecture(name: str) -> str:
+    """The name as files can bear it."""
+    return re.sub(r"[^a-z0-9_.-]+", "-", name.lower())[:64].strip("-") or "unknown"
+
+
+def _record(entry: Entry) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "product": entry.product._asdict(),
+        "seconds": entry.seconds,
+        "device": entry.device,
+        "measured": entry.measured,
+    }
+    return record | ({"failed": entry.failed} if entry.failed else {})
+
+
+def _entry(number: int, record: Any) -> Entry:
+    def refuse(reason: str) -> InvalidArgumentError:
+        return InvalidArgumentError(f"entry {number}: {reason}")
+
+    if not isinstance(record, dict):
+        raise refuse("not an object")
+    unknown = set(record) - {"product", "seconds", "failed", "device", "measured"}
+    if unknown:
+        raise refuse(f"unknown field {min(unknown)!r}")
+    fields = record.get("product")
+    if not isinstance(fields, dict) or set(fields) != set(Product._fields):
+        raise refuse(f"product has not the fields {', '.join(Product._fields)}")
+    product = Product(**fields)
+    for name in ("m", "n", "k", "batch"):
+        extent = fields[name]
+        if type(extent) is not int or not 1 <= extent <= _MAX_EXTENT:
+            raise refuse(f"{name} is {extent!r}")
+    known = {"operand": OUTPUTS, "layout": LAYOUTS, "epilogue": EPILOGUES, "is_aligned": (True, False)}
+    for name, values in known.items():
+        if not isinstance(fields[name], (str, bool)) or fields[name] not in values:
+            raise refuse(f"{name} is {fields[name]!r}; known are {', '.join(map(repr, values))}")
+    if product.output != OUTPUTS[product.operand]:
+        raise refuse(f"output is {product.output!r}; products of {product.operand} give {OUTPUTS[product.operand]}")
+    seconds, failed = record.get("seconds"), record.get("failed", {})
+    for name, values in (("seconds", seconds), ("failed", failed)):
+        if not isinstance(values, dict) or not all(_CANDIDATE.fullmatch(key) for key in values):
+            raise refuse(f"{name} is not an object with names of kernels")
+    for name, value in seconds.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+            raise refuse(f"the time of {name} is {value!r}")
+    device, measured = record.get("device", ""), record.get("measured", "")
+    if not all(isinstance(text, str) for text in (device, measured, *failed.values())):
+        raise refuse("device, measured and reasons are texts")
+    if not _TIME.fullmatch(measured):
+        raise refuse(f"measured is {measured!r}; it is a time such as 2026-11-21T18:30:00Z")
+    return Entry(product, {name: float(value) for name, value in seconds.items()}, failed, device, measured)

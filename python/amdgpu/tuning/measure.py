@@ -1,0 +1,190 @@
+"""What the child does: operands on a device, every way to compute their product, checked before it is timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from amdgpu import _native
+from amdgpu.array import array
+from amdgpu.device import AMDGPUDevice
+from amdgpu.errors import InvalidArgumentError
+from amdgpu.gpu_kernels.choice import ways
+from amdgpu.gpu_kernels.matmul import plan_matmul
+from amdgpu.gpu_kernels.problem import DTYPES, ERROR_BOUNDS, Problem
+from amdgpu.gpu_kernels.vendor import session_of
+
+if TYPE_CHECKING:
+    from amdgpu.tuning.entries import Product
+
+# The shortest of so many means counts.
+ROUNDS = 5
+# Calls of a round run for about that long: hundreds of launches of a small kernel.
+ROUND_SECONDS = 0.01
+MAX_CALLS = 500
+# Random numbers that fill all operands again and again; a prime, so that rows differ.
+_BLOCK = 1_048_573
+_SAMPLED_ROWS = 16
+_SAMPLED_COLUMNS = 64
+
+_CPU_PRECISIONS = {"f64": "fp64", "f32": "fp32", "tf32": "tf32", "f16": "fp16", "bf16": "bf16", "i8": "int8"}
+
+
+def cpu_candidates(threads: int) -> list[str]:
+    """Ways to compute a product on the CPU: powers of two of threads, and all."""
+    counts = {2**power for power in range(threads.bit_length()) if 2**power < threads} | {threads}
+    return [f"threads-{count}" for count in sorted(counts)]
+
+
+@dataclass(frozen=True)
+class Operands:
+    """Both operands as they are stored, the result, and a part of the exact result with the sums of absolute products."""
+
+    a: Any
+    b: Any
+    out: Any
+    rows: Any
+    columns: Any
+    exact: Any
+    scale: Any
+
+
+class Bench:
+    """The open device and the operands of the latest product."""
+
+    def __init__(self) -> None:
+        self._device: AMDGPUDevice | None = None
+        self._product: Product | None = None
+        self._operands: Operands | None = None
+        self._stream: _native.Stream | None = None
+
+    def measure(self, device_name: str, product: Product, candidate: str) -> float:
+        """Seconds of one call.
+
+        Raises:
+            InvalidArgumentError: The way is not known here, or its result is wrong.
+        """
+        device = self._open(device_name)
+        if self._product != product or self._operands is None:
+            self._operands = None
+            self._operands = _operands(product, device_name)
+            self._product = product
+        operands = self._operands
+        if device.native.kind == "cpu":
+            run, wait = _cpu_calls(product, candidate, operands), _nothing
+        else:
+            if self._stream is None:
+                self._stream = device.create_stream()
+            operands.out.fill(0)
+            run, wait = _gpu_calls(device, product, candidate, operands, self._stream), self._stream.synchronize
+        run()
+        wait()
+        _check(product, operands)
+        return _seconds(run, wait)
+
+    def _open(self, name: str) -> AMDGPUDevice:
+        if self._device is None or self._device.name != name:
+            self._device = AMDGPUDevice(name)
+            self._stream = self._operands = None
+        return self._device
+
+
+def _nothing() -> None:
+    """Calls on the CPU are over when they return."""
+
+
+def _operands(product: Product, device: str) -> Operands:
+    m, n, k, batch = product[:4]
+    random = np.random.default_rng(20261121)
+    block = (
+        random.integers(-128, 128, _BLOCK).astype(np.int8)
+        if product.operand == "i8"
+        else random.standard_normal(_BLOCK).astype(_dtype(product.operand))
+    )
+    shapes = [(batch, k, m) if product.layout[0] == "t" else (batch, m, k)]
+    shapes += [(batch, n, k) if product.layout[1] == "t" else (batch, k, n)]
+    # The second begins elsewhere in the block.
+    stored = [np.resize(block, shapes[0]), np.resize(block[::-1], shapes[1])]
+    left, right = (x.swapaxes(1, 2) if letter == "t" else x for x, letter in zip(stored, product.layout, strict=True))
+    rows = np.unique(np.linspace(0, m - 1, _SAMPLED_ROWS).astype(int))
+    columns = np.unique(np.linspace(0, n - 1, _SAMPLED_COLUMNS).astype(int))
+    matrix = batch - 1
+    a, b = left[matrix][rows].astype(np.float64), right[matrix][:, columns].astype(np.float64)
+    output = np.dtype(_dtype(product.output))
+    if device.startswith("cpu"):
+        places = [*stored, np.empty((batch, m, n), output)]
+    else:
+        places = [*(array(x, device=device) for x in stored), array(np.zeros((batch, m, n), output), device=device)]
+    return Operands(*places, rows, columns, a @ b, np.abs(a) @ np.abs(b))
+
+
+def _dtype(number: str) -> Any:
+    if number == "bf16":
+        import ml_dtypes
+
+        return ml_dtypes.bfloat16
+    return DTYPES[number]
+
+
+def _check(product: Product, operands: Operands) -> None:
+    out = operands.out if isinstance(operands.out, np.ndarray) else operands.out.numpy()
+    part = out[-1][operands.rows][:, operands.columns].astype(np.float64)
+    error = np.abs(part - operands.exact)
+    if not np.all(error <= ERROR_BOUNDS[product.operand] * operands.scale):
+        raise InvalidArgumentError(f"the result is wrong by up to {float(np.max(error / operands.scale)):.2g}")
+
+
+def _cpu_calls(product: Product, candidate: str, operands: Operands) -> Callable[[], object]:
+    name, _, count = candidate.partition("-")
+    if name != "threads" or not count.isdecimal():
+        raise InvalidArgumentError(f"{candidate} is no way to compute on the CPU")
+    options = {
+        "precision": _CPU_PRECISIONS[product.operand],
+        "transpose_a": product.layout[0] == "t",
+        "transpose_b": product.layout[1] == "t",
+        "threads": int(count),
+    }
+    return lambda: _native.matmul(operands.a, operands.b, operands.out, **options)
+
+
+def _gpu_calls(
+    device: AMDGPUDevice, product: Product, candidate: str, operands: Operands, stream: _native.Stream
+) -> Callable[[], object]:
+    problem = Problem(**product._asdict())
+    choice = next((way for way in ways(device, problem) if way.name == candidate), None)
+    if choice is None:
+        raise InvalidArgumentError(f"{candidate} is no way to compute this on {device.name}")
+    if choice.library:
+        session = session_of(device, choice.library)
+        return lambda: session.require(problem, operands.a, operands.b, operands.out, stream=stream)
+    plans = plan_matmul(device, problem, operands.a, operands.b, operands.out, choice=choice, stream=stream)
+    launches = [
+        plan.kernel.prepare(plan.grid, plan.block, *plan.arguments, shared_bytes=plan.shared_bytes, stream=stream)
+        for plan in plans
+    ]
+
+    def run() -> None:
+        for launch in launches:
+            launch()
+
+    return run
+
+
+def _seconds(run: Callable[[], object], wait: Callable[[], None]) -> float:
+    best = min(_mean_seconds(run, wait, 1) for _ in range(2))
+    for _ in range(ROUNDS):
+        count = max(1, min(MAX_CALLS, int(ROUND_SECONDS / best)))
+        best = min(best, _mean_seconds(run, wait, count))
+    return best
+
+
+def _mean_seconds(run: Callable[[], object], wait: Callable[[], None], count: int) -> float:
+    begin = time.perf_counter()
+    for _ in range(count):
+        run()
+    wait()
+    return (time.perf_counter() - begin) / count

@@ -1,0 +1,122 @@
+"""Measures the ways to compute a product, within a budget, and puts what it finds into the database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+
+from amdgpu import _native
+from amdgpu.tuning.database import Database
+from amdgpu.tuning.entries import Entry, Product
+from amdgpu.tuning.process import Worker, WorkerLostError
+
+# One way to compute a product takes milliseconds; a child that says nothing for so long hangs.
+CANDIDATE_SECONDS = 10.0
+# Imports, the start of the driver and the operands of a new product come on top.
+START_SECONDS = 30.0
+# The reason of ways that are tried again when there is time.
+NO_TIME = "no time was left"
+
+# Product, way, seconds or None, done so far, in all.
+Progress = Callable[[Product, str, "float | None", int, int], None]
+
+
+class Tuner:
+    """Fills the database of a device within a budget.
+
+    Args:
+        device: Name of the device, for example cuda:0.
+        product_name: What the device calls itself.
+        database: Takes the results.
+        budget_seconds: What all calls together may take.
+        worker: The child that measures; None makes one.
+        now: Gives seconds.
+        progress: Called after each way that was tried.
+        is_fresh: Nothing of an earlier measurement is kept.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        product_name: str,
+        database: Database,
+        *,
+        budget_seconds: float,
+        worker: Worker | None = None,
+        now: Callable[[], float] = time.monotonic,
+        progress: Progress | None = None,
+        is_fresh: bool = False,
+    ) -> None:
+        self._device = device
+        self._product_name = product_name
+        self._database = database
+        self._left_seconds = budget_seconds
+        self._worker = worker if worker is not None else Worker(now=now)
+        self._now = now
+        self._progress = progress
+        self._is_fresh = is_fresh
+        self._started: Product | None = None
+
+    @property
+    def left_seconds(self) -> float:
+        """What is left of the budget."""
+        return self._left_seconds
+
+    def close(self) -> None:
+        """End the child."""
+        self._worker.close()
+
+    def tune(self, product: Product, candidates: Sequence[str]) -> Entry | None:
+        """Measure every way to compute a product; what was measured for want of time is measured next time.
+
+        Returns:
+            The measurements; None when no way was right in time.
+        """
+        known = None if self._is_fresh else self._database.exact(product)
+        seconds: dict[str, float] = {}
+        failed: dict[str, str] = {}
+        if known is not None and NO_TIME in known.failed.values():
+            seconds = {name: value for name, value in known.seconds.items() if name in candidates}
+            failed = {name: reason for name, reason in known.failed.items() if reason != NO_TIME}
+        waiting = [name for name in candidates if name not in seconds and name not in failed]
+        for done, name in enumerate(waiting, start=1):
+            answer = self._measure(product, name)
+            if isinstance(answer, float):
+                seconds[name] = answer
+            else:
+                failed[name] = answer
+            if self._progress is not None:
+                self._progress(product, name, seconds.get(name), done, len(waiting))
+        if not seconds:
+            return None
+        measured = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        entry = Entry(product, seconds, failed, self._product_name, measured)
+        try:
+            self._database.add([entry])
+        except OSError as error:
+            _native.record_fallback("tuning", f"measurements are not kept: {error.strerror}")
+        return entry
+
+    def _measure(self, product: Product, name: str) -> float | str:
+        """Seconds, or why there are none."""
+        if self._left_seconds <= 0:
+            return NO_TIME
+        is_new = self._started != product or not self._worker.is_running
+        wanted = CANDIDATE_SECONDS + (START_SECONDS if is_new else 0.0)
+        limit = min(wanted, self._left_seconds)
+        begin = self._now()
+        try:
+            answer = self._worker.ask(
+                {"device": self._device, "product": product._asdict(), "candidate": name}, limit_seconds=limit
+            )
+            self._started = product
+        except WorkerLostError as error:
+            # The way is not to blame when the time of all was over.
+            return NO_TIME if limit < wanted and self._now() - begin >= limit else str(error)
+        finally:
+            self._left_seconds = max(0.0, self._left_seconds - (self._now() - begin))
+        seconds = answer.get("seconds")
+        if isinstance(seconds, float) and 0 < seconds < float("inf"):
+            return seconds
+        return str(answer.get("failed", "no answer"))[:200]
