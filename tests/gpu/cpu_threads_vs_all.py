@@ -1,6 +1,6 @@
 """Products on the CPU with fewer threads beside all of them: run it as a program on a machine with many cores.
 
-Prints one JSON object per line: microseconds for each number of threads, and how much the best of them gains over the choice of the package.
+Prints one JSON object per line: microseconds for each number of threads, and how much the best of them gains over the package's choice.
 """
 
 from __future__ import annotations

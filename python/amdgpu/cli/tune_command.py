@@ -32,15 +32,17 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--missing", action="store_true", help="leave out what was measured before")
     parser.add_argument(
-        "--export",
-        metavar="FILE",
-        help="write the measurements of the architecture to a file; without --shapes nothing is measured",
+        "--verbose", action="store_true", help="show what the measuring process writes, and why a way failed"
     )
+    parser.add_argument(
+        "--no-measure", action="store_true", help="measure nothing, for example to export what is known"
+    )
+    parser.add_argument("--export", metavar="FILE", help="then write the measurements of the architecture to a file")
     parser.add_argument(
         "--import", dest="import_file", metavar="FILE", help="merge the measurements of a file, and measure nothing"
     )
     parser.add_argument(
-        "--architecture", metavar="NAME", help="with --export: of this architecture, for which no GPU is needed"
+        "--architecture", metavar="NAME", help="with --no-measure: of this architecture, for which no GPU is needed"
     )
     output.add_json_option(parser)
     parser.set_defaults(run=run)
@@ -55,22 +57,20 @@ def run(options: argparse.Namespace) -> int:
         _say(options, {"architecture": architecture, "changed": changed}, f"{architecture}: {changed} products changed")
         return 0
     content: dict[str, Any] = {}
-    architecture = options.architecture
-    is_measuring = options.shapes is not None or not options.export
-    if is_measuring or architecture is None:
-        device = options.device or _first_gpu()
-        if is_measuring:
-            report = _measure(options, device)
-            architecture = report.database.architecture
-            content = {
-                "tuned": [_record(entry) for entry in report.tuned],
-                "known": len(report.known),
-                "skipped": [str(product) for product in report.skipped],
-                "left": [str(product) for product in report.left],
-            }
-            _print_report(options, report)
-        else:
-            architecture = _architecture(device)
+    if options.no_measure:
+        architecture = options.architecture or _architecture(options.device or _first_gpu())
+        if not options.export:
+            _say(options, {}, "nothing is measured: --no-measure was given, and no --export")
+    else:
+        report = _measure(options, options.device or _first_gpu())
+        architecture = report.database.architecture
+        content = {
+            "tuned": [_record(entry) for entry in report.tuned],
+            "known": len(report.known),
+            "skipped": [str(product) for product in report.skipped],
+            "left": [str(product) for product in report.left],
+        }
+        _print_report(options, report)
     if options.export:
         count = tuning.export_database(architecture, options.export)
         content["exported"] = count
@@ -95,7 +95,7 @@ def _first_gpu() -> str:
     for info in amdgpu.list_devices():
         if info.kind in ("hip", "cuda"):
             return info.device
-    raise DeviceNotFoundError("there is no GPU to tune; --architecture NAME --export FILE needs none")
+    raise DeviceNotFoundError("there is no GPU to tune; --no-measure --architecture NAME --export FILE needs none")
 
 
 def _architecture(device: str) -> str:
@@ -114,22 +114,38 @@ def _measure(options: argparse.Namespace, device: str) -> Any:
 
     def measure(progress: Any) -> Any:
         return tuning.tune(
-            products, device, budget_seconds=options.budget, is_missing_only=options.missing, progress=progress
+            products,
+            device,
+            budget_seconds=options.budget,
+            is_missing_only=options.missing,
+            progress=progress,
+            is_verbose=options.verbose,
         )
 
+    numbers = {product: number for number, product in enumerate(products)}
+
+    def describe(product: Product, name: str, result: float | str) -> str:
+        return f"{product}: {name} {result if isinstance(result, str) else output.seconds_text(result)}"
+
     if not sys.stderr.isatty():
-        return measure(None)
+
+        def log(product: Product, name: str, result: float | str, done: int, count: int) -> None:
+            if options.verbose or done == count:
+                text = f" {describe(product, name, result)}" if options.verbose else f" {product}"
+                print(f"{numbers[product] + 1}/{len(products)}{text}", file=sys.stderr, flush=True)
+
+        return measure(log)
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        numbers = {product: number for number, product in enumerate(products)}
         task = bar.add_task("tuning", total=len(products))
 
-        def show(product: Product, name: str, seconds: float | None, done: int, count: int) -> None:
+        def show(product: Product, name: str, result: float | str, done: int, count: int) -> None:
             reached = numbers[product] + done / max(count, 1)
-            result = "failed" if seconds is None else output.seconds_text(seconds)
-            bar.update(task, completed=reached, description=f"{product}: {name} {result}")
+            bar.update(task, completed=reached, description=describe(product, name, result))
+            if options.verbose and isinstance(result, str):
+                bar.console.print(describe(product, name, result), highlight=False, markup=False)
 
         return measure(show)
 

@@ -1,8 +1,8 @@
 """Which way a product is computed on a GPU: one of the archived kernels, or the vendor's library.
 
-The order: what `AMDGPU_MATMUL` demands; what was measured (`amdgpu.tuning`), also shortly before, where `AMDGPU_TUNE` allows it; without a
-measurement the kernel of ours whose estimate is best; the vendor's library where no kernel of ours computes the product. Of two measured ways
-ours is taken unless the other is faster by a margin: its bits depend on no other package's version, and it needs nothing to be loaded.
+The order: what `AMDGPU_MATMUL` demands; what was measured (`amdgpu.tuning`), also just now, where `AMDGPU_TUNE` allows it; without a
+measurement the kernel of ours whose estimate is best; the vendor's library where no kernel of ours computes the product. Of two measured
+ways ours is taken unless the other is faster by a margin: its bits depend on no other package's version, and it needs nothing loaded.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _estimated(device: AMDGPUDevice, problem: Problem) -> Choice | None:
     turned_kernels = _turned_kernels(architecture, problem)
     found = turned_kernels or candidates(architecture, problem)
     best = min(found, key=lambda kernel: estimate(kernel, problem, units), default=None)
-    return best and _of_kernel(best, is_turned=bool(turned_kernels))
+    return None if best is None else _of_kernel(best, is_turned=bool(turned_kernels))
 
 
 def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> Choice | None:

@@ -135,9 +135,9 @@ def plan_matmul(
     if kernel is None:
         if choice is None:
             choice = choose(device, problem, is_ours=True)
-        kernel = choice and choice.kernel
-        if choice is None or kernel is None:
+        if choice is None or choice.kernel is None:
             raise NoImplementationError(f"the archived kernels for {architecture} do not compute {problem}")
+        kernel = choice.kernel
         if choice.is_turned:
             a, b = (
                 array if problem.layout[side] == "nt"[side] else _turn(device, array, side, plans, stream)

@@ -14,7 +14,7 @@ NUMBERS = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf
 ITEM_BYTES = {"f64": 8, "f32": 4, "tf32": 4, "f16": 2, "bf16": 2, "i8": 1, "i32": 4}
 # NumPy's types; bfloat16 is `ml_dtypes`' and no part of NumPy.
 DTYPES = {"f64": "float64", "f32": "float32", "tf32": "float32", "f16": "float16", "i8": "int8", "i32": "int32"}
-# Error of a result, relative to the sum of absolute products: rounding of operands and results, and of sums over some thousands of products.
+# Error of a result, relative to the sum of absolute products: rounding of operands and results, and of sums over thousands of products.
 ERROR_BOUNDS = {"f64": 1e-15, "f32": 1e-6, "tf32": 2e-3, "f16": 1e-3, "bf16": 8e-3, "i8": 0.0}
 _VECTOR_BYTES = 16
 

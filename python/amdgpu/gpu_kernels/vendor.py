@@ -1,7 +1,7 @@
 """Products by the GPU vendors' libraries: which are there, which were found right, and calls of them.
 
-A library is opened when a choice first considers it. Before the first use for a number format it computes a small product, which is compared
-with our own kernel's; wrong answers are refused, said once, and ours computes from then on.
+A library is opened when a choice first considers it. Before the first use for a number format it computes a small product, which is
+compared with our own kernel's; wrong answers are refused, said once, and ours computes from then on.
 """
 
 from __future__ import annotations
@@ -70,13 +70,20 @@ class Session:
             stream=stream,
         )
 
-    def require(self, problem: Problem, *arrays: _native.Array, stream: _native.Stream | None = None) -> None:
+    def require(
+        self,
+        problem: Problem,
+        a: _native.Array,
+        b: _native.Array,
+        out: _native.Array,
+        *,
+        stream: _native.Stream | None = None,
+    ) -> None:
         """As `multiply`.
 
         Raises:
             NoImplementationError: The library does not compute it.
         """
-        a, b, out = arrays
         if not self.multiply(problem, a, b, out, stream=stream):
             raise NoImplementationError(f"{self._native.library} does not compute {problem}")
 
@@ -124,11 +131,11 @@ class Session:
             a[0, 3, 5] = np.nan
         bias = random.integers(-64, 64, _COLUMNS).astype(_dtype(output)) if epilogue else None
         stored_b = np.ascontiguousarray(b.swapaxes(1, 2)) if layout[1] == "t" else b
-        arrays = [array(x, device=self._device) for x in (a, stored_b)]
+        left, right = (array(x, device=self._device) for x in (a, stored_b))
         out = array(np.full((_BATCH, _ROWS, _COLUMNS), 7, _dtype(output)), device=self._device)
         given = None if bias is None else array(bias, device=self._device)
         for beta in (0.0, 1.0):
-            if not self.multiply(problem, *arrays, out, bias=given, alpha=2.0, beta=beta):
+            if not self.multiply(problem, left, right, out, bias=given, alpha=2.0, beta=beta):
                 return None
         # Sums of our own kernels, before they are rounded to the format of the result.
         precision = _CPU_PRECISIONS[operand] if operand in ("f64", "i8") else "fp32"
@@ -211,4 +218,4 @@ def absence(device: AMDGPUDevice, problem: Problem) -> str:
     if not found:
         wanted = " or ".join(_LIBRARIES.get(device.native.kind, ())) or "a vendor's library"
         return f"{wanted} is not installed"
-    return f"{', '.join(found)} does not compute {problem.operand} products of this kind"
+    return f"{', '.join(found)} is not used for {problem.operand} products of this kind"

@@ -1,7 +1,7 @@
 """The measurements of an architecture, in memory and in a file of the cache folder; those that come with the package lie below them.
 
-Several processes may write: each reads the file again, adds its own entries and replaces the file as a whole, under a lock. A file that cannot
-be understood is set aside under another name, and said.
+Several processes may write: each reads the file again, adds its own entries and replaces the file as a whole, under a lock. A file that
+cannot be understood is set aside under another name, and said.
 """
 
 from __future__ import annotations
@@ -150,19 +150,25 @@ class Database:
 
     def _read(self, path: Path, *, is_ours: bool) -> list[Entry]:
         try:
-            if path.stat().st_size > _MAX_FILE_BYTES:
-                raise InvalidArgumentError(f"it is larger than {_MAX_FILE_BYTES} bytes")
-            architecture, entries = parse(path.read_text(encoding="utf-8"))
-            if architecture != self.architecture:
-                raise InvalidArgumentError(f"it is for {architecture}")
-        except FileNotFoundError:
+            return parse(_text(path), self.architecture)[1]
+        except (FileNotFoundError, NotADirectoryError):
             return []
         except (OSError, UnicodeDecodeError, InvalidArgumentError) as error:
             moved = _set_aside(path) if is_ours else None
-            reason = f"{path} is not used ({error})" + (f"; it is now {moved.name}" if moved else "")
+            reason = f"{path} is not used ({_first_line(error)})" + (f"; it is now {moved.name}" if moved else "")
             _native.record_fallback("tuning", reason)
             return []
-        return entries
+
+
+def _text(path: Path) -> str:
+    if path.stat().st_size > _MAX_FILE_BYTES:
+        raise InvalidArgumentError(f"it is larger than {_MAX_FILE_BYTES} bytes")
+    return path.read_text(encoding="utf-8")
+
+
+def _first_line(error: BaseException) -> str:
+    """The sentence without the hint."""
+    return str(error).split("\n", maxsplit=1)[0]
 
 
 def _set_aside(path: Path) -> Path | None:
@@ -232,11 +238,8 @@ def import_database(path: str | os.PathLike[str]) -> tuple[str, int]:
         InvalidArgumentError: The file is not a tuning database of this version; nothing was changed.
         OSError: The file cannot be read, or the database cannot be written.
     """
-    source = Path(path)
-    if source.stat().st_size > _MAX_FILE_BYTES:
-        raise InvalidArgumentError(f"{source} is larger than {_MAX_FILE_BYTES} bytes")
     try:
-        architecture, entries = parse(source.read_text(encoding="utf-8"))
+        architecture, entries = parse(_text(Path(path)))
     except (InvalidArgumentError, UnicodeDecodeError) as error:
-        raise InvalidArgumentError(f"{source} is not imported: {error}") from None
+        raise InvalidArgumentError(f"{path} is not imported: {_first_line(error)}") from None
     return architecture, database_of(architecture).add(entries, is_newest=False)

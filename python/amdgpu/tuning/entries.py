@@ -72,8 +72,8 @@ def dump(architecture: str, entries: list[Entry]) -> str:
     return head + "".join(f"\n{line}," for line in lines).rstrip(",") + "\n]}\n"
 
 
-def parse(text: str) -> tuple[str, list[Entry]]:
-    """Architecture and entries of a text.
+def parse(text: str, expected: str = "") -> tuple[str, list[Entry]]:
+    """Architecture and entries of a text; `expected` is the architecture that it must be for.
 
     Raises:
         InvalidArgumentError: It is not a tuning database of this version; the message says where.
@@ -88,6 +88,8 @@ def parse(text: str) -> tuple[str, list[Entry]]:
     architecture, records = content.get("architecture"), content.get("entries")
     if not isinstance(architecture, str) or not _ARCHITECTURE.fullmatch(architecture):
         raise InvalidArgumentError(f"the architecture is {architecture!r}; it is a name such as sm_90 or gfx942")
+    if expected and architecture != expected:
+        raise InvalidArgumentError(f"it is for {architecture}, not for {expected}")
     if not isinstance(records, list) or len(records) > MAX_ENTRIES:
         raise InvalidArgumentError(f"entries is not a list of at most {MAX_ENTRIES} objects")
     return architecture, [_entry(number, record) for number, record in enumerate(records)]
@@ -109,38 +111,58 @@ def _record(entry: Entry) -> dict[str, Any]:
 
 
 def _entry(number: int, record: Any) -> Entry:
-    def refuse(reason: str) -> InvalidArgumentError:
-        return InvalidArgumentError(f"entry {number}: {reason}")
+    try:
+        return _checked(record)
+    except _MisfitError as error:
+        raise InvalidArgumentError(f"entry {number}: {error}") from None
 
+
+def _checked(record: Any) -> Entry:
     if not isinstance(record, dict):
-        raise refuse("not an object")
+        raise _MisfitError("not an object")
     unknown = set(record) - {"product", "seconds", "failed", "device", "measured"}
     if unknown:
-        raise refuse(f"unknown field {min(unknown)!r}")
-    fields = record.get("product")
+        raise _MisfitError(f"unknown field {min(unknown)!r}")
+    product = _product(record.get("product"))
+    seconds, failed = _by_name(record, "seconds"), _by_name(record, "failed")
+    for name, value in seconds.items():
+        if type(value) not in (int, float) or not 0 < value < math.inf:
+            raise _MisfitError(f"the time of {name} is {value!r}")
+    device, measured = record.get("device", ""), record.get("measured")
+    if not all(isinstance(text, str) for text in (device, *failed.values())):
+        raise _MisfitError("device and reasons are texts")
+    if not isinstance(measured, str) or not _TIME.fullmatch(measured):
+        raise _MisfitError(f"measured is {measured!r}; it is a time such as 2026-11-21T18:30:00Z")
+    return Entry(product, {name: float(value) for name, value in seconds.items()}, failed, device, measured)
+
+
+class _MisfitError(Exception):
+    """A part of an entry is not what it should be."""
+
+
+def _product(fields: Any) -> Product:
     if not isinstance(fields, dict) or set(fields) != set(Product._fields):
-        raise refuse(f"product has not the fields {', '.join(Product._fields)}")
-    product = Product(**fields)
+        raise _MisfitError(f"product has not the fields {', '.join(Product._fields)}")
     for name in ("m", "n", "k", "batch"):
         extent = fields[name]
         if type(extent) is not int or not 1 <= extent <= _MAX_EXTENT:
-            raise refuse(f"{name} is {extent!r}")
-    known = {"operand": OUTPUTS, "layout": LAYOUTS, "epilogue": EPILOGUES, "is_aligned": (True, False)}
+            raise _MisfitError(f"{name} is {extent!r}")
+    known = {"operand": OUTPUTS, "layout": LAYOUTS, "epilogue": EPILOGUES}
     for name, values in known.items():
-        if not isinstance(fields[name], (str, bool)) or fields[name] not in values:
-            raise refuse(f"{name} is {fields[name]!r}; known are {', '.join(map(repr, values))}")
+        if not isinstance(fields[name], str) or fields[name] not in values:
+            raise _MisfitError(f"{name} is {fields[name]!r}; known are {', '.join(map(repr, values))}")
+    product = Product(**fields)
     if product.output != OUTPUTS[product.operand]:
-        raise refuse(f"output is {product.output!r}; products of {product.operand} give {OUTPUTS[product.operand]}")
-    seconds, failed = record.get("seconds"), record.get("failed", {})
-    for name, values in (("seconds", seconds), ("failed", failed)):
-        if not isinstance(values, dict) or not all(_CANDIDATE.fullmatch(key) for key in values):
-            raise refuse(f"{name} is not an object with names of kernels")
-    for name, value in seconds.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-            raise refuse(f"the time of {name} is {value!r}")
-    device, measured = record.get("device", ""), record.get("measured", "")
-    if not all(isinstance(text, str) for text in (device, measured, *failed.values())):
-        raise refuse("device, measured and reasons are texts")
-    if not _TIME.fullmatch(measured):
-        raise refuse(f"measured is {measured!r}; it is a time such as 2026-11-21T18:30:00Z")
-    return Entry(product, {name: float(value) for name, value in seconds.items()}, failed, device, measured)
+        raise _MisfitError(
+            f"output is {product.output!r}; products of {product.operand} give {OUTPUTS[product.operand]}"
+        )
+    if not isinstance(product.is_aligned, bool):
+        raise _MisfitError(f"is_aligned is {product.is_aligned!r}")
+    return product
+
+
+def _by_name(record: dict[str, Any], field_name: str) -> dict[str, Any]:
+    values = record.get(field_name, {} if field_name == "failed" else None)
+    if not isinstance(values, dict) or not all(_CANDIDATE.fullmatch(key) for key in values):
+        raise _MisfitError(f"{field_name} is not an object with names of kernels")
+    return values

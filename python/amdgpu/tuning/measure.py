@@ -22,22 +22,14 @@ if TYPE_CHECKING:
     from amdgpu.tuning.entries import Product
 
 # The shortest of so many means counts.
-ROUNDS = 5
+ROUNDS = 4
 # Calls of a round run for about that long: hundreds of launches of a small kernel.
-ROUND_SECONDS = 0.01
+ROUND_SECONDS = 0.006
 MAX_CALLS = 500
 # Random numbers that fill all operands again and again; a prime, so that rows differ.
 _BLOCK = 1_048_573
 _SAMPLED_ROWS = 16
 _SAMPLED_COLUMNS = 64
-
-_CPU_PRECISIONS = {"f64": "fp64", "f32": "fp32", "tf32": "tf32", "f16": "fp16", "bf16": "bf16", "i8": "int8"}
-
-
-def cpu_candidates(threads: int) -> list[str]:
-    """Ways to compute a product on the CPU: powers of two of threads, and all."""
-    counts = {2**power for power in range(threads.bit_length()) if 2**power < threads} | {threads}
-    return [f"threads-{count}" for count in sorted(counts)]
 
 
 @dataclass(frozen=True)
@@ -74,27 +66,25 @@ class Bench:
             self._operands = _operands(product, device_name)
             self._product = product
         operands = self._operands
-        if device.native.kind == "cpu":
-            run, wait = _cpu_calls(product, candidate, operands), _nothing
-        else:
-            if self._stream is None:
-                self._stream = device.create_stream()
-            operands.out.fill(0)
-            run, wait = _gpu_calls(device, product, candidate, operands, self._stream), self._stream.synchronize
+        if self._stream is None:
+            self._stream = device.create_stream()
+        operands.out.fill(0)
+        run, wait = _calls(device, product, candidate, operands, self._stream), self._stream.synchronize
         run()
         wait()
         _check(product, operands)
         return _seconds(run, wait)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether a fault ended the device."""
+        return self._device is not None and not self._device.is_open
 
     def _open(self, name: str) -> AMDGPUDevice:
         if self._device is None or self._device.name != name:
             self._device = AMDGPUDevice(name)
             self._stream = self._operands = None
         return self._device
-
-
-def _nothing() -> None:
-    """Calls on the CPU are over when they return."""
 
 
 def _operands(product: Product, device: str) -> Operands:
@@ -115,11 +105,8 @@ def _operands(product: Product, device: str) -> Operands:
     matrix = batch - 1
     a, b = left[matrix][rows].astype(np.float64), right[matrix][:, columns].astype(np.float64)
     output = np.dtype(_dtype(product.output))
-    if device.startswith("cpu"):
-        places = [*stored, np.empty((batch, m, n), output)]
-    else:
-        places = [*(array(x, device=device) for x in stored), array(np.zeros((batch, m, n), output), device=device)]
-    return Operands(*places, rows, columns, a @ b, np.abs(a) @ np.abs(b))
+    first, second, out = (array(x, device=device) for x in (*stored, np.zeros((batch, m, n), output)))
+    return Operands(first, second, out, rows, columns, a @ b, np.abs(a) @ np.abs(b))
 
 
 def _dtype(number: str) -> Any:
@@ -131,27 +118,13 @@ def _dtype(number: str) -> Any:
 
 
 def _check(product: Product, operands: Operands) -> None:
-    out = operands.out if isinstance(operands.out, np.ndarray) else operands.out.numpy()
-    part = out[-1][operands.rows][:, operands.columns].astype(np.float64)
+    part = operands.out.numpy()[-1][operands.rows][:, operands.columns].astype(np.float64)
     error = np.abs(part - operands.exact)
     if not np.all(error <= ERROR_BOUNDS[product.operand] * operands.scale):
         raise InvalidArgumentError(f"the result is wrong by up to {float(np.max(error / operands.scale)):.2g}")
 
 
-def _cpu_calls(product: Product, candidate: str, operands: Operands) -> Callable[[], object]:
-    name, _, count = candidate.partition("-")
-    if name != "threads" or not count.isdecimal():
-        raise InvalidArgumentError(f"{candidate} is no way to compute on the CPU")
-    options = {
-        "precision": _CPU_PRECISIONS[product.operand],
-        "transpose_a": product.layout[0] == "t",
-        "transpose_b": product.layout[1] == "t",
-        "threads": int(count),
-    }
-    return lambda: _native.matmul(operands.a, operands.b, operands.out, **options)
-
-
-def _gpu_calls(
+def _calls(
     device: AMDGPUDevice, product: Product, candidate: str, operands: Operands, stream: _native.Stream
 ) -> Callable[[], object]:
     problem = Problem(**product._asdict())

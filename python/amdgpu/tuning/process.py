@@ -1,7 +1,7 @@
 """The child that measures. It may hang or crash: the question it was asked is lost, and the next one gets a new child.
 
-One line of JSON goes to its standard input for each question, one comes back on its standard output. Besides the parent, which kills the child
-when time is up, the child has set itself an alarm that ends it, so that it does not outlive a parent that was killed.
+One line of JSON goes to its standard input for each question, one comes back on its standard output. Besides the parent, which kills the
+child when time is up, the child has set itself an alarm that ends it, so that it does not outlive a parent that was killed.
 """
 
 from __future__ import annotations
@@ -48,11 +48,19 @@ class Worker:
     Args:
         command: The program; None takes our own.
         now: Gives seconds, for limits.
+        is_verbose: What the child writes to its standard error is shown.
     """
 
-    def __init__(self, command: Sequence[str] | None = None, *, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        command: Sequence[str] | None = None,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        is_verbose: bool = False,
+    ) -> None:
         self._command = list(command) if command is not None else worker_command()
         self._now = now
+        self._stderr = None if is_verbose else subprocess.DEVNULL
         self._process: subprocess.Popen[bytes] | None = None
         self._unread = b""
         self._owner = os.getpid()
@@ -139,7 +147,7 @@ class Worker:
                 self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=self._stderr,
                 env=worker_environment(),
                 start_new_session=True,
             )

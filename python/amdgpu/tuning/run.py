@@ -40,6 +40,7 @@ def tune(
     is_missing_only: bool = False,
     progress: Progress | None = None,
     worker: Worker | None = None,
+    is_verbose: bool = False,
 ) -> Report:
     """Measure every way to compute each product, in a child process, and keep the results in the database of the architecture.
 
@@ -50,6 +51,7 @@ def tune(
         is_missing_only: Products that were measured before are not measured again.
         progress: Called after each way that was tried.
         worker: The child that measures; None makes one.
+        is_verbose: What that child writes to its standard error is shown.
 
     Raises:
         InvalidArgumentError: A device that has nothing to choose from, or a budget that is not positive.
@@ -72,7 +74,7 @@ def tune(
         database,
         budget_seconds=budget_seconds,
         progress=progress,
-        worker=worker,
+        worker=worker if worker is not None else Worker(is_verbose=is_verbose),
         is_fresh=not is_missing_only,
     )
     try:

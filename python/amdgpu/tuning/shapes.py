@@ -47,7 +47,7 @@ def products_of(shapes: str, formats: Sequence[str], layouts: Sequence[str]) -> 
             if name not in known:
                 raise InvalidArgumentError(f"{what} {name!r} is not known; known are {', '.join(known)}")
     return [
-        _product(shape, operand, layout) for operand in formats for layout in layouts for shape in parse_shapes(shapes)
+        _product(shape, operand, layout) for layout in layouts for operand in formats for shape in parse_shapes(shapes)
     ]
 
 

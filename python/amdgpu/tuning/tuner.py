@@ -18,8 +18,8 @@ START_SECONDS = 30.0
 # The reason of ways that are tried again when there is time.
 NO_TIME = "no time was left"
 
-# Product, way, seconds or None, done so far, in all.
-Progress = Callable[[Product, str, "float | None", int, int], None]
+# Product, way, seconds or why there are none, done so far, in all.
+Progress = Callable[[Product, str, "float | str", int, int], None]
 
 
 class Tuner:
@@ -87,7 +87,7 @@ class Tuner:
             else:
                 failed[name] = answer
             if self._progress is not None:
-                self._progress(product, name, seconds.get(name), done, len(waiting))
+                self._progress(product, name, answer, done, len(waiting))
         if not seconds:
             return None
         measured = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -38,6 +38,9 @@ def main() -> int:
         answer = _answer(bench, question)
         signal.setitimer(signal.ITIMER_REAL, 0)
         print(json.dumps(answer), file=answers, flush=True)
+        if bench.is_lost:
+            # A way that broke the device must not take the next one with it.
+            return 0
 
 
 def _answer(bench: Any, question: dict[str, Any]) -> dict[str, Any]:
