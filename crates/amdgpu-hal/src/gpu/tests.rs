@@ -1,7 +1,7 @@
 //! Our side of the table, over a driver that runs commands at once. One test, since what the fake driver answers belongs to the process.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 
 use super::api::Api;
 use super::device::GpuDevice;
@@ -244,6 +244,57 @@ fn graphs_run_when_they_are_replayed(device: &GpuDevice) {
     unsafe { device.free(ptr, 24, MemoryKind::Device) }.unwrap();
 }
 
+fn other_libraries_submit_in_order_with_the_context_current(device: &GpuDevice) {
+    let stream = device.create_stream().unwrap();
+    let name: Arc<str> = Arc::from("library");
+    let ptr = device.allocate(8, MemoryKind::Device).unwrap();
+    let release = hold(&stream);
+    // SAFETY: the range is the allocation.
+    unsafe { stream.fill(ptr, 3, 8) }.unwrap();
+    let (seen, address) = (Arc::new(Mutex::new(Vec::new())), ptr.address());
+    let work = {
+        let (stream, name, seen) = (Arc::clone(&stream), Arc::clone(&name), Arc::clone(&seen));
+        move || {
+            // SAFETY: nothing is submitted; the word is live and its fill was waited for.
+            unsafe {
+                stream.lend(&name, &mut |handle| {
+                    let word = (address as *const u64).read();
+                    seen.lock()
+                        .unwrap()
+                        .push((handle, CURRENT.get() != 0, word));
+                    Ok(())
+                })
+            }
+        }
+    };
+    let waiting = std::thread::spawn(work.clone());
+    release.send(()).unwrap();
+    assert_eq!(waiting.join().unwrap(), Ok(true));
+    let handle = stream.native_handle().unwrap();
+    assert_eq!(
+        *seen.lock().unwrap(),
+        [(handle, true, 0x0303_0303_0303_0303)]
+    );
+    // Its failures are its own; those of the stream keep it out.
+    // SAFETY: nothing is submitted.
+    let failed = unsafe { stream.lend(&name, &mut |_| Err(failure())) };
+    assert_eq!(failed, Err(failure()));
+    stream.synchronize().unwrap();
+    let inside = work.clone();
+    stream.call(Box::new(move || inside().map(|_| ()))).unwrap();
+    assert!(matches!(
+        stream.synchronize(),
+        Err(Error::WouldDeadlock { .. })
+    ));
+    stream.call(Box::new(|| Err(failure()))).unwrap();
+    let _ = device.wait_idle();
+    assert_eq!(work(), Err(failure()));
+    assert_eq!(seen.lock().unwrap().len(), 1);
+    assert_eq!(stream.synchronize(), Err(failure()));
+    // SAFETY: no longer used.
+    unsafe { device.free(ptr, 8, MemoryKind::Device) }.unwrap();
+}
+
 /// The last case: it ends the context of the device.
 fn a_fault_names_the_kernel_and_the_device_opens_again(device: &GpuDevice, api: &'static Api) {
     let function = device.load_module(PTX).unwrap().function("store").unwrap();
@@ -304,6 +355,7 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     failures_stick_and_travel_with_events(&device);
     launches_make_few_calls_of_the_driver(&device);
     graphs_run_when_they_are_replayed(&device);
+    other_libraries_submit_in_order_with_the_context_current(&device);
     // A stream dropped by its own command drains by itself.
     let stream = device.create_stream().unwrap();
     let release = hold(&stream);
