@@ -279,7 +279,7 @@ class VendorSession:
         *,
         extents: tuple[int, int, int, int],
         number: str,
-        transposes: tuple[bool, bool] = (False, False),
+        transposes: tuple[bool, bool] = ...,
         bias: Array | None = None,
         relu: bool = False,
         alpha: float = 1.0,
