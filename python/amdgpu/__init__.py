@@ -3,7 +3,7 @@
 `import amdgpu` opens no GPU library and starts no thread.
 """
 
-from amdgpu import dispatch, errors, math, telemetry
+from amdgpu import anneal, dispatch, errors, math, telemetry
 from amdgpu._generated.constants import PACKAGE_VERSION as __version__
 from amdgpu._native import Array, Event, Graph, Kernel, Stream
 from amdgpu.array import array, empty, from_dlpack, zeros
@@ -33,6 +33,7 @@ __all__ = [
     "Stream",
     "__version__",
     "allocate_memory",
+    "anneal",
     "array",
     "benchmark_operation",
     "dispatch",
