@@ -9,12 +9,18 @@ const Numbers = @import("numbers.zig").Numbers;
 
 /// Most columns taken; `thin.zig` asks for no more.
 pub const max_columns = 4;
+/// Longest vector: rows of many matrices begin at multiples of 32 bytes, and a load across two cache lines counts twice.
+const max_vector_bytes = 32;
 /// Steps of the depth taken together: their runs are read side by side, and a sum is loaded and stored once for all.
-const steps = 4;
+fn stepCount(comptime columns: usize) usize {
+    return if (columns == 1) 8 else 4;
+}
+
 /// Sums that stand aside while the depth passes: half of the smallest L1.
 const sums_bytes = 16 << 10;
 
-pub inline fn run(comptime numbers: Numbers, comptime lanes: usize, comptime arithmetic: micro_kernel.Arithmetic, job: *const table.Combine(numbers)) void {
+pub inline fn run(comptime numbers: Numbers, comptime most_lanes: usize, comptime arithmetic: micro_kernel.Arithmetic, job: *const table.Combine(numbers)) void {
+    const lanes = comptime @min(most_lanes, max_vector_bytes / @sizeOf(numbers.Sum));
     switch (job.columns) {
         inline 1...max_columns => |columns| {
             const chunk_rows = comptime sums_bytes / @sizeOf(numbers.Sum) / columns / lanes * lanes;
@@ -38,6 +44,7 @@ inline fn chunk(
     job: *const table.Combine(numbers),
 ) void {
     const T = numbers.Sum;
+    const steps = comptime stepCount(columns);
     var sums: [columns][chunk_rows]T align(64) = undefined;
     for (&sums) |*column| @memset(column[0..rows], 0);
     var step: usize = 0;
@@ -66,6 +73,7 @@ inline fn add(
     first_step: usize,
     job: *const table.Combine(numbers),
 ) void {
+    @setEvalBranchQuota(10_000);
     const T = numbers.Sum;
     var left: [count][*]const T = undefined;
     var right: [count][columns]T = undefined;
@@ -76,8 +84,13 @@ inline fn add(
             right[s][j] = micro_kernel.offsetConst(T, job.right, step * job.right_step + @as(isize, j) * job.right_column)[0];
         }
     }
+    // The next runs begin on other pages, where no prefetcher looks.
+    const ahead = @as(isize, count) * job.left_step;
     var row: usize = 0;
-    while (row + lanes <= rows) : (row += lanes) addAt(T, lanes, arithmetic, columns, chunk_rows, count, sums, &left, &right, row);
+    while (row + lanes <= rows) : (row += lanes) {
+        if (job.is_far) inline for (0..count) |s| @prefetch(micro_kernel.offsetConst(T, left[s] + row, ahead), .{ .locality = 2 });
+        addAt(T, lanes, arithmetic, columns, chunk_rows, count, sums, &left, &right, row);
+    }
     while (row < rows) : (row += 1) addAt(T, 1, arithmetic, columns, chunk_rows, count, sums, &left, &right, row);
 }
 

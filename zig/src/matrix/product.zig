@@ -8,8 +8,8 @@ const generic = @import("generic");
 const abi = @import("../abi.zig");
 const blocking = @import("blocking.zig");
 const kernels = @import("kernels.zig");
-const workspace = @import("workspace.zig");
 const parallel = @import("parallel.zig");
+const @"packed" = @import("packed.zig");
 const thin = @import("thin.zig");
 
 const Table = generic.table.Table;
@@ -86,7 +86,7 @@ fn at(comptime T: type, ptr: [*]T, i: usize, i_stride: isize, j: usize, j_stride
     return generic.micro_kernel.offset(T, ptr, @as(isize, @intCast(i)) * i_stride + @as(isize, @intCast(j)) * j_stride);
 }
 
-fn atConst(comptime T: type, ptr: [*]const T, i: usize, i_stride: isize, j: usize, j_stride: isize) [*]const T {
+pub fn atConst(comptime T: type, ptr: [*]const T, i: usize, i_stride: isize, j: usize, j_stride: isize) [*]const T {
     return generic.micro_kernel.offsetConst(T, ptr, @as(isize, @intCast(i)) * i_stride + @as(isize, @intCast(j)) * j_stride);
 }
 
@@ -115,7 +115,7 @@ pub fn multiplyWith(
             .panels => {},
         }
     }
-    return multiplyPacked(numbers, &turned, table, executor);
+    return @"packed".multiply(numbers, &turned, table, executor);
 }
 
 /// No depth: out = beta * out.
@@ -211,183 +211,5 @@ fn DirectGrid(comptime numbers: Numbers) type {
             });
             finish(numbers, it, .{ .row = row, .rows = rows, .column = column, .columns = columns });
         }
-    };
-}
-
-fn multiplyPacked(
-    comptime numbers: Numbers,
-    problem: *const Problem(numbers),
-    table: *const Table(numbers),
-    executor: ?*const abi.Executor,
-) Error!void {
-    const blocks: blocking.Blocking = .choose(numbers, table, problem);
-    const left_panel = generic.pack.panelWords(numbers, table.tile_rows, blocks.depth, table.lanes);
-    const right_panel = generic.pack.panelWords(numbers, table.tile_columns, blocks.depth, table.lanes);
-    const slab_rows = blocks.slabRows(numbers, table, problem.rows);
-    const left_len = left_panel * divideUp(slab_rows, table.tile_rows);
-    const right_len = right_panel * divideUp(@min(blocks.columns, problem.columns), table.tile_columns);
-    const buffer = try workspace.acquire((left_len + right_len) * @sizeOf(numbers.Word()));
-    defer workspace.release(buffer);
-
-    var slab: Slab(numbers) = .{
-        .problem = problem,
-        .table = table,
-        .left_panel = left_panel,
-        .right_panel = right_panel,
-        .left = buffer.slice(numbers.Word(), 0, left_len).ptr,
-        .right = buffer.slice(numbers.Word(), left_len * @sizeOf(numbers.Word()), right_len).ptr,
-        .block_rows = blocks.rows,
-    };
-    // Loop 5: columns, so that the packed right block stays in L3.
-    while (slab.column < problem.columns) : (slab.column += blocks.columns) {
-        slab.columns = @min(blocks.columns, problem.columns - slab.column);
-        slab.step = 0;
-        // Loop 4: depth.
-        while (slab.step < problem.depth) : (slab.step += blocks.depth) {
-            slab.depth = @min(blocks.depth, problem.depth - slab.step);
-            slab.row = 0;
-            while (slab.row < problem.rows) : (slab.row += slab_rows) {
-                slab.rows = @min(slab_rows, problem.rows - slab.row);
-                try slab.run(executor);
-            }
-        }
-    }
-}
-
-/// Panels that one thread packs side by side, and the steps of the depth it takes of each in turn. Measured on Zen 4 with a left operand that
-/// comes from memory.
-const panels_together = 8;
-const steps_together = 16;
-
-/// One trip through loops 5 and 4: packs, then computes its tiles.
-fn Slab(comptime numbers: Numbers) type {
-    return struct {
-        problem: *const Problem(numbers),
-        table: *const Table(numbers),
-        left_panel: usize,
-        right_panel: usize,
-        left: [*]numbers.Word(),
-        right: [*]numbers.Word(),
-        block_rows: usize,
-        row: usize = 0,
-        rows: usize = 0,
-        column: usize = 0,
-        columns: usize = 0,
-        step: usize = 0,
-        depth: usize = 0,
-
-        const Self = @This();
-
-        fn run(slab: *const Self, executor: ?*const abi.Executor) Error!void {
-            const packing: Packing = .{
-                .slab = slab,
-                .left_panels = divideUp(slab.rows, slab.table.tile_rows),
-                // The right block was packed with the first rows.
-                .right_panels = if (slab.row == 0) divideUp(slab.columns, slab.table.tile_columns) else 0,
-            };
-            try parallel.run(executor, packing.left_panels + packing.right_panels, Packing, &packing);
-
-            const tiles: Tiles = .choose(slab, parallel.threadCount(executor));
-            try parallel.run(executor, tiles.row_blocks * tiles.column_groups, Tiles, &tiles);
-        }
-
-        const Packing = struct {
-            slab: *const Self,
-            left_panels: usize,
-            right_panels: usize,
-
-            pub fn run(packing: *const Packing, begin: usize, end: usize) void {
-                var item = begin;
-                while (item < end) {
-                    const is_left = item < packing.left_panels;
-                    const last = if (is_left) @min(end, packing.left_panels) else end;
-                    const count = @min(last - item, panels_together);
-                    if (is_left) packing.pack(.left, item, count) else packing.pack(.right, item - packing.left_panels, count);
-                    item += count;
-                }
-            }
-
-            fn pack(packing: *const Packing, comptime side: generic.numbers.Side, first_panel: usize, count: usize) void {
-                const slab = packing.slab;
-                const it = slab.problem;
-                const is_left = side == .left;
-                const across, const along = if (is_left) .{ it.left_row, it.left_depth } else .{ it.right_column, it.right_depth };
-                const lines = if (is_left) slab.table.tile_rows else slab.table.tile_columns;
-                const first_line, const all_lines = if (is_left) .{ slab.row, slab.rows } else .{ slab.column, slab.columns };
-                const has_sums = comptime numbers.hasLineSums() and side == .right;
-                // Neighbouring panels together make longer runs of memory out of adjacent lines: the prefetcher follows a few steps at a time.
-                const steps = if (across == 1 and !has_sums) steps_together else slab.depth;
-                var step: usize = 0;
-                while (step < slab.depth) : (step += steps) {
-                    for (first_panel..first_panel + count) |panel| {
-                        const line = panel * lines;
-                        const target = if (is_left) slab.left + panel * slab.left_panel else slab.right + panel * slab.right_panel;
-                        const routine = if (is_left) slab.table.pack_left else slab.table.pack_right;
-                        routine(&.{
-                            .source = .{
-                                .ptr = atConst(numbers.Source, if (is_left) it.left else it.right, first_line + line, across, slab.step + step, along),
-                                .across = across,
-                                .along = along,
-                            },
-                            .width = @min(lines, all_lines - line),
-                            .depth = @min(steps, slab.depth - step),
-                            .target = target + numbers.words(step) * lines,
-                        });
-                    }
-                }
-            }
-        };
-
-        const Tiles = struct {
-            slab: *const Self,
-            row_blocks: usize,
-            column_groups: usize,
-            columns_per_group: usize,
-
-            fn choose(slab: *const Self, thread_count: usize) Tiles {
-                const row_blocks = divideUp(slab.rows, slab.block_rows);
-                const panels = divideUp(slab.columns, slab.table.tile_columns);
-                // Eight pieces a thread keep the wait for the last one short.
-                const wanted = if (thread_count == 1) 1 else divideUp(8 * thread_count, row_blocks);
-                const panels_per_group = divideUp(panels, @min(wanted, panels));
-                return .{
-                    .slab = slab,
-                    .row_blocks = row_blocks,
-                    .column_groups = divideUp(panels, panels_per_group),
-                    .columns_per_group = panels_per_group * slab.table.tile_columns,
-                };
-            }
-
-            /// Loop 3: blocks of rows whose packed panels stay in L2.
-            pub fn run(tiles: *const Tiles, begin: usize, end: usize) void {
-                for (begin..end) |item| tiles.compute(item / tiles.column_groups, item % tiles.column_groups);
-            }
-
-            fn compute(tiles: *const Tiles, row_block: usize, group: usize) void {
-                const slab = tiles.slab;
-                const it = slab.problem;
-                const row = row_block * slab.block_rows;
-                const rows = @min(slab.block_rows, slab.rows - row);
-                const column = group * tiles.columns_per_group;
-                const columns = @min(tiles.columns_per_group, slab.columns - column);
-                slab.table.block(&.{
-                    .depth = numbers.words(slab.depth),
-                    .rows = rows,
-                    .columns = columns,
-                    .left = slab.left + row / slab.table.tile_rows * slab.left_panel,
-                    .left_panel = slab.left_panel,
-                    .right = slab.right + column / slab.table.tile_columns * slab.right_panel,
-                    .right_panel = slab.right_panel,
-                    .out = it.outAt(slab.row + row, slab.column + column),
-                    .out_row = it.out_row,
-                    .out_column = it.out_column,
-                    .alpha = it.alpha,
-                    .beta = if (slab.step == 0) it.beta else 1,
-                });
-                if (slab.step + slab.depth == it.depth) {
-                    finish(numbers, it, .{ .row = slab.row + row, .rows = rows, .column = slab.column + column, .columns = columns });
-                }
-            }
-        };
     };
 }

@@ -124,6 +124,8 @@ pub fn Combine(comptime numbers: Numbers) type {
         out_column: isize,
         alpha: numbers.Sum,
         beta: numbers.Sum,
+        /// `left` comes from memory: it is asked for ahead.
+        is_far: bool,
     };
 }
 

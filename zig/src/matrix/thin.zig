@@ -128,6 +128,7 @@ fn RowItems(comptime numbers: Numbers) type {
                     .out_column = it.out_column,
                     .alpha = it.alpha,
                     .beta = it.beta,
+                    .is_far = it.rows *| it.depth *| @sizeOf(numbers.Source) > kernels.info().caches.level3_bytes / 2,
                 });
             } else {
                 items.table.dots(&.{
