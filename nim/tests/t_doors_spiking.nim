@@ -123,12 +123,174 @@ neuralNetwork everything:
   record u(c, every: 0.5.ms)
 """
 
+neuralNetwork builtins:
+  dt = 0.1.ms
+  population n_lif(10, model: lif, i: 0.3.nA)
+  population n_exp(10, model: iaf_psc_exp, i_e: 400.pA)
+  population n_exp2(10, model: iaf_psc_exp, i_e: 300.pA, tau_m: 20.ms)
+  population n_alpha(10, model: iaf_psc_alpha)
+  population n_cond(10, model: iaf_cond_exp)
+  population n_adex(10, model: adex, i_e: normal(500.pA, 50.pA))
+  population n_izh(10, model: izhikevich)
+  population n_hh(10, model: hodgkin_huxley)
+  population n_poisson(10, model: poisson, rate: 30.Hz)
+  neuron coupled:
+    inputs(gap)
+    params(tau = 10.ms, r = 10.MOhm)
+    dv/dt = (-v + r*gap)/tau
+  population n_gap(10, model: coupled, v: 1.mV*i)
+  source noise(poisson(rate: 10.Hz), n: 10)
+  connect noise -> n_lif(synapse: delta, weight: 1.mV)
+  connect noise -> n_exp(synapse: tsodyks_markram(tau_facil: 100.ms), weight: 100.pA, delay: 1.ms)
+  connect noise -> n_exp2(synapse: hebbian(w_max: 200.pA), weight: 100.pA)
+  connect noise -> n_alpha(synapse: oja(w_max: 200.pA), weight: 100.pA)
+  connect noise -> n_cond(synapse: bcm(w_max: 2.nS), weight: 1.nS)
+  connect noise -> n_adex(synapse: triplet_stdp(w_max: 2.nS), weight: 1.nS)
+  connect noise -> n_izh(synapse: r_stdp(w_max: 2.mV), weight: 1.mV)
+  connect noise -> n_hh(synapse: stdp_dopamine(w_max: 2.nS), weight: 1.nS)
+  connect n_poisson -> n_lif(weight: random(0.mV, 1.mV))
+  connect n_poisson -> n_exp(weight: random(0.pA, 100.pA), target: i_in)
+  connect n_poisson -> n_exp2(weight: 10.pA)
+  connect n_poisson -> n_alpha(weight: 10.pA)
+  connect n_poisson -> n_cond(weight: 1.nS)
+  connect n_poisson -> n_adex(weight: 1.nS)
+  connect n_lif -> [n_lif, n_izh](weight: 1.mV)
+  connect n_gap -> n_gap(synapse: gap_junction, target: gap, weight: 1.nS)
+  plasticity inhibitory_stdp(w_max: 1.mV, sign: -1, on: n_poisson -> n_lif)
+  plasticity homeostatic(w_max: 100.pA, on: n_poisson -> n_exp)
+  plasticity structural(w_max: 100.pA, w_min: 1.pA, w_new: 5.pA, on: n_poisson -> n_exp2)
+  plasticity stdp(w_max: 100.pA, on: n_poisson -> n_alpha)
+  plasticity stdp(w_max: 2.nS, dependence: multiplicative, on: n_poisson -> n_cond)
+  plasticity stdp(w_max: 2.nS, dependence: power, pairing: nearest, on: n_poisson -> n_adex)
+  plasticity stdp(w_max: 2.mV, pairing: nearest, on: n_lif -> [n_lif, n_izh])
+
+const builtinsText = """
+neuralNetwork builtins:
+  dt = 0.1.ms
+  population n_lif(10, model: lif, i: 0.3.nA)
+  population n_exp(10, model: iaf_psc_exp, i_e: 400.pA)
+  population n_exp2(10, model: iaf_psc_exp, i_e: 300.pA, tau_m: 20.ms)
+  population n_alpha(10, model: iaf_psc_alpha)
+  population n_cond(10, model: iaf_cond_exp)
+  population n_adex(10, model: adex, i_e: normal(500.pA, 50.pA))
+  population n_izh(10, model: izhikevich)
+  population n_hh(10, model: hodgkin_huxley)
+  population n_poisson(10, model: poisson, rate: 30.Hz)
+  neuron coupled:
+    inputs(gap)
+    params(tau = 10.ms, r = 10.MOhm)
+    dv/dt = (-v + r*gap)/tau
+  population n_gap(10, model: coupled, v: 1.mV*i)
+  source noise(poisson(rate: 10.Hz), n: 10)
+  connect noise -> n_lif(synapse: delta, weight: 1.mV)
+  connect noise -> n_exp(synapse: tsodyks_markram(tau_facil: 100.ms), weight: 100.pA, delay: 1.ms)
+  connect noise -> n_exp2(synapse: hebbian(w_max: 200.pA), weight: 100.pA)
+  connect noise -> n_alpha(synapse: oja(w_max: 200.pA), weight: 100.pA)
+  connect noise -> n_cond(synapse: bcm(w_max: 2.nS), weight: 1.nS)
+  connect noise -> n_adex(synapse: triplet_stdp(w_max: 2.nS), weight: 1.nS)
+  connect noise -> n_izh(synapse: r_stdp(w_max: 2.mV), weight: 1.mV)
+  connect noise -> n_hh(synapse: stdp_dopamine(w_max: 2.nS), weight: 1.nS)
+  connect n_poisson -> n_lif(weight: random(0.mV, 1.mV))
+  connect n_poisson -> n_exp(weight: random(0.pA, 100.pA), target: i_in)
+  connect n_poisson -> n_exp2(weight: 10.pA)
+  connect n_poisson -> n_alpha(weight: 10.pA)
+  connect n_poisson -> n_cond(weight: 1.nS)
+  connect n_poisson -> n_adex(weight: 1.nS)
+  connect n_lif -> [n_lif, n_izh](weight: 1.mV)
+  connect n_gap -> n_gap(synapse: gap_junction, target: gap, weight: 1.nS)
+  plasticity inhibitory_stdp(w_max: 1.mV, sign: -1, on: n_poisson -> n_lif)
+  plasticity homeostatic(w_max: 100.pA, on: n_poisson -> n_exp)
+  plasticity structural(w_max: 100.pA, w_min: 1.pA, w_new: 5.pA, on: n_poisson -> n_exp2)
+  plasticity stdp(w_max: 100.pA, on: n_poisson -> n_alpha)
+  plasticity stdp(w_max: 2.nS, dependence: multiplicative, on: n_poisson -> n_cond)
+  plasticity stdp(w_max: 2.nS, dependence: power, pairing: nearest, on: n_poisson -> n_adex)
+  plasticity stdp(w_max: 2.mV, pairing: nearest, on: n_lif -> [n_lif, n_izh])
+"""
+
+neuralNetwork cuba_stdp:
+  dt = 0.1.ms
+  seed = 42
+  neuron cell:
+    params(taum = 20.ms, taue = 5.ms, taui = 10.ms, vt = -50.mV, vr = -60.mV, el = -49.mV)
+    dv/dt  = (ge + gi - (v - el)) / taum
+    dge/dt = -ge/taue
+    dgi/dt = -gi/taui
+    threshold: v > vt
+    reset: v = vr
+    refractory: 5.ms
+  synapse facilitating:
+    params(tau_c = 1.s)
+    variables(w, apre, apost, c)
+    dapre/dt = -apre/taue
+    dapost/dt = -apost/taue
+    dc/dt = -c/tau_c
+    on_pre:
+      ge += w
+      apre += 1
+      c += apost
+      w = clip(w + apost*1.mV, 0, 10.mV) + 0*random()*(v_post - v_pre)
+    on_post:
+      apost += 1
+      c -= apre
+    on_reward:
+      w += reward*c*1.mV
+  population exc(3200, model: cell, v: random(-60.mV, -50.mV))
+  population inh(800, model: cell, v: random(-60.mV, -50.mV))
+  connect exc -> exc(pattern: probability(0.02), weight: 1.62.mV, target: ge)
+  connect exc -> inh(pattern: probability(0.02), weight: 1.62.mV, synapse: facilitating)
+  connect inh -> [exc, inh](pattern: probability(0.02), weight: -9.mV, target: gi)
+  plasticity stdp(w_max: 10.mV, on: exc -> exc)
+  record spikes(exc, inh)
+
+const stdpText = """
+neuralNetwork cuba_stdp:
+  dt = 0.1.ms
+  seed = 42
+  neuron cell:
+    params(taum = 20.ms, taue = 5.ms, taui = 10.ms, vt = -50.mV, vr = -60.mV, el = -49.mV)
+    dv/dt  = (ge + gi - (v - el)) / taum
+    dge/dt = -ge/taue
+    dgi/dt = -gi/taui
+    threshold: v > vt
+    reset: v = vr
+    refractory: 5.ms
+  synapse facilitating:
+    params(tau_c = 1.s)
+    variables(w, apre, apost, c)
+    dapre/dt = -apre/taue
+    dapost/dt = -apost/taue
+    dc/dt = -c/tau_c
+    on_pre:
+      ge += w
+      apre += 1
+      c += apost
+      w = clip(w + apost*1.mV, 0, 10.mV) + 0*random()*(v_post - v_pre)
+    on_post:
+      apost += 1
+      c -= apre
+    on_reward:
+      w += reward*c*1.mV
+  population exc(3200, model: cell, v: random(-60.mV, -50.mV))
+  population inh(800, model: cell, v: random(-60.mV, -50.mV))
+  connect exc -> exc(pattern: probability(0.02), weight: 1.62.mV, target: ge)
+  connect exc -> inh(pattern: probability(0.02), weight: 1.62.mV, synapse: facilitating)
+  connect inh -> [exc, inh](pattern: probability(0.02), weight: -9.mV, target: gi)
+  plasticity stdp(w_max: 10.mV, on: exc -> exc)
+  record spikes(exc, inh)
+"""
+
 suite "spiking networks in text and macro":
   test "CUBA has the same plan and kernels through both doors":
     check planOf(cubaText) == cuba.planJson
 
   test "every statement has the same plan and kernels through both doors":
     check planOf(everythingText) == everything.planJson
+
+  test "every built-in neuron and synapse has the same plan and kernels through both doors":
+    check planOf(builtinsText) == builtins.planJson
+
+  test "a synapse of the text has the same plan and kernels through both doors":
+    check planOf(stdpText) == cuba_stdp.planJson
 
   test "both doors find the same errors":
     const found = findingsOf wrong:

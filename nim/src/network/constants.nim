@@ -40,7 +40,10 @@ func isFinite(value: float): bool =
   value == value and abs(value) <= 3.4e38
 
 proc addConstant*(pool: var ConstantPool; wanted, meaning: string; values: seq[float]): Formula =
-  ## A symbol for numbers that were computed elsewhere.
+  ## A symbol for numbers that were computed elsewhere; the same one for the same numbers with the same meaning.
+  for constant in pool.constants:
+    if constant.meaning == meaning and constant.values == values:
+      return symbol(constant.name)
   var name = wanted
   var suffix = 2
   while name in pool.names:

@@ -10,13 +10,23 @@ type
     heldValue*: Formula    ## the same while the neuron is refractory; nil where it does not differ
     rule*: string          ## the method, for the comment
 
-func splitSum(formula: Formula; isNegative: bool; parts: var seq[Formula]) =
-  ## The summands.
+func splitSum(equations: Equations; formula: Formula; isNegative: bool; parts: var seq[Formula]) =
+  ## The summands, with constant factors and divisors of sums handed to each of them.
   if formula.kind == fkBinary and formula.operator in ["+", "-"]:
-    splitSum(formula.left, isNegative, parts)
-    splitSum(formula.right, isNegative xor formula.operator == "-", parts)
+    equations.splitSum(formula.left, isNegative, parts)
+    equations.splitSum(formula.right, isNegative xor formula.operator == "-", parts)
   elif formula.kind == fkNegate:
-    splitSum(formula.inner, not isNegative, parts)
+    equations.splitSum(formula.inner, not isNegative, parts)
+  elif formula.kind == fkBinary and formula.operator in ["*", "/"] and equations.isConstant(formula.right):
+    var inner: seq[Formula]
+    equations.splitSum(formula.left, isNegative, inner)
+    for part in inner:
+      parts.add binary(formula.operator, part, formula.right)
+  elif formula.kind == fkBinary and formula.operator == "*" and equations.isConstant(formula.left):
+    var inner: seq[Formula]
+    equations.splitSum(formula.right, isNegative, inner)
+    for part in inner:
+      parts.add formula.left * part
   else:
     parts.add(if isNegative: negative(formula) else: formula)
 
@@ -35,7 +45,7 @@ proc exactFormulas(pool: var ConstantPool; system: LinearSystem; dt: float; suff
   var fixed, moving: seq[Formula]          # constants[k] = fixed + moving
   for constant in system.constants:
     var parts: seq[Formula]
-    splitSum(constant, false, parts)
+    pool.equations.splitSum(constant, false, parts)
     fixed.add number(0)
     moving.add number(0)
     for part in parts:
@@ -132,6 +142,6 @@ proc exponentialEulerRule*(pool: var ConstantPool; state: StateVariable): StepRu
     return pool.eulerRule(state)
   let reach = symbol("dt") * call("exprel", slope * symbol("dt"))
   let change =
-    if pool.equations.isConstant(slope): pool.lift(pool.constant(reach, "reach_of_" & state.name) * smooth.derivative)
+    if pool.equations.isConstant(slope): pool.lift(reach * smooth.derivative)
     else: pool.lift(symbol("dt") * smooth.derivative) * pool.lift(call("exprel", slope * symbol("dt")))
   StepRule(variable: state.name, value: symbol(state.name) + change + pool.noise(state), rule: "exponential Euler")

@@ -72,6 +72,9 @@ proc prepend*(writer: var KernelWriter; lines: seq[string]) =
 proc insertLine*(writer: var KernelWriter; at: int; text: string) =
   writer.lines.insert(repeat(' ', 4) & text, at)
 
+func lineCount*(writer: KernelWriter): int =
+  writer.lines.len
+
 func bodyText*(writer: KernelWriter): string =
   writer.lines.join("\n")
 

@@ -1,6 +1,6 @@
 ## The body of a `neuron` statement: parameters, equations, threshold, reset, refractoriness.
 
-import std/tables
+import std/[sets, tables]
 import ast, diagnostics, dimension_solver, dimensions, formula, scope, suggestions
 
 type
@@ -20,6 +20,8 @@ type
   StateVariable* = object
     name*: string
     derivative*: Formula   ## nil: it changes only at events
+    hasEquation*: bool
+    initial*: Formula      ## over parameters; nil: zero
     span*: Span            ## of its equation, or of its name
 
   Alias* = object
@@ -49,7 +51,6 @@ type
     integrator*: Integrator
     target*: string        ## variable that connections feed where they name none; "" without
     isBroken*: bool        ## something in it was reported
-    description*: string
 
 const
   NeuronStatements* = ["params", "variables", "inputs", "threshold", "reset", "refractory", "integrator", "target"]
@@ -80,14 +81,34 @@ proc declare(model: NeuronModel; name: string; kind: SymbolKind; at: Span; repor
     report.error(at, shown(name) & " is declared twice in " & model.scope.owner, hint = "first on line " & $first.line)
   model.isBroken = true
 
-proc declareNames(model: NeuronModel; statement: Statement; kind: SymbolKind; report: var Report): seq[Symbol] =
-  ## `variables(a, b)`, `inputs(i)`.
+proc declareInputs(model: NeuronModel; statement: Statement; report: var Report) =
+  ## `inputs(i)`.
   for arg in statement.operand.args:
     if arg.name.len > 0 or arg.value.kind != ekName:
-      report.error(arg.value.span, "a declaration is " & describe(arg.value), expected = "names only")
+      report.error(arg.value.span, "an input is " & describe(arg.value), expected = "names only")
       model.isBroken = true
-    elif model.declare(arg.value.text, kind, arg.value.span, report):
-      result.add Symbol(name: arg.value.text, span: arg.value.span)
+    elif model.declare(arg.value.text, syInput, arg.value.span, report):
+      model.inputs.add arg.value.text
+
+proc declareVariables(model: NeuronModel; statement: Statement; report: var Report) =
+  ## `variables(a, v = el)`: variables without an equation, and how variables start.
+  var seen: HashSet[string]
+  for arg in statement.operand.args:
+    let name = if arg.name.len > 0: arg.name elif arg.value.kind == ekName: arg.value.text else: ""
+    let at = if arg.name.len > 0: arg.nameSpan else: arg.value.span
+    if name.len == 0:
+      report.error(at, "a variable is " & describe(arg.value), expected = "a name, or name = initial value")
+      model.isBroken = true
+      continue
+    # Equations were declared before: here such a variable only says how it starts.
+    var isKnown = false
+    for state in model.states:
+      isKnown = isKnown or (state.name == name and state.hasEquation)
+    if seen.containsOrIncl(name):
+      report.error(at, shown(name) & " is declared twice in " & model.scope.owner)
+      model.isBroken = true
+    elif not isKnown and model.declare(name, syState, at, report):
+      model.states.add StateVariable(name: name, span: at)
 
 proc declareParameters*(scope: var Scope; statement: Statement; report: var Report; isBroken: var bool): seq[Parameter] =
   ## `params(a = 20.ms, b = a / 2)`: a default may use the parameters before it.
@@ -160,6 +181,12 @@ proc checkAssignments*(scope: var Scope; statements: seq[Statement]; writable: s
     else:
       result.add Assignment(name: name, operator: statement.operator, value: value, span: statement.span)
 
+func notParameter*(scope: Scope; formula: Formula): string =
+  ## The first name in it that is no parameter.
+  for name in formula.names:
+    if name in scope.symbols and scope.symbols[name].kind != syParameter:
+      return name
+
 proc sortAliases*(aliases: var seq[Alias]; report: var Report; isBroken: var bool) =
   ## Puts each alias behind those it uses; a circle is an error.
   var sorted: seq[Alias]
@@ -209,18 +236,17 @@ proc declareAll(model: NeuronModel; body: seq[Statement]; report: var Report) =
         report.error(statement.span, "a differential equation with " & shown(statement.operator), expected = "'='")
         model.isBroken = true
       if model.declare(differentiated, syState, statement.span, report):
-        model.states.add StateVariable(name: differentiated, span: statement.span)
+        model.states.add StateVariable(name: differentiated, span: statement.span, hasEquation: true)
     elif statement.kind == stAssign and statement.operand.kind == ekName and statement.operator == "=":
       if model.declare(statement.operand.text, syAlias, statement.span, report):
         model.aliases.add Alias(name: statement.operand.text, span: statement.span)
     elif statement.callOf("params"):
       model.parameters.add model.scope.declareParameters(statement, report, model.isBroken)
-    elif statement.callOf("variables"):
-      for name in model.declareNames(statement, syState, report):
-        model.states.add StateVariable(name: name.name, span: name.span)
     elif statement.callOf("inputs"):
-      for name in model.declareNames(statement, syInput, report):
-        model.inputs.add name.name
+      model.declareInputs(statement, report)
+  for statement in body:
+    if statement.callOf("variables"):
+      model.declareVariables(statement, report)
 
 proc checkEquations(model: NeuronModel; body: seq[Statement]; report: var Report) =
   for statement in body:
@@ -247,6 +273,20 @@ proc checkEquations(model: NeuronModel; body: seq[Statement]; report: var Report
                            model.scope.solver.text(model.scope.symbols[alias.name].dimension))
           model.isBroken = model.isBroken or alias.value == nil
 
+proc checkInitial(model: NeuronModel; body: seq[Statement]; report: var Report) =
+  ## `variables(v = el)`.
+  for statement in body:
+    if not statement.callOf("variables"):
+      continue
+    for arg in statement.operand.args:
+      for state in model.states.mitems:
+        if arg.name.len > 0 and state.name == arg.name:
+          state.initial = model.scope.checkAs(arg.value, model.scope.symbols[arg.name].dimension, "the initial value of " & shown(arg.name), report)
+          var wrong = if state.initial == nil: "" else: model.scope.notParameter(state.initial)
+          if wrong.len > 0:
+            report.error(arg.value.span, "the initial value of " & shown(arg.name) & " depends on " & shown(wrong), expected = "parameters and numbers only")
+          model.isBroken = model.isBroken or state.initial == nil or wrong.len > 0
+
 func stateNames*(model: NeuronModel): seq[string] =
   for state in model.states:
     result.add state.name
@@ -271,7 +311,9 @@ proc checkEvents(model: NeuronModel; body: seq[Statement]; report: var Report) =
     case word
     of "threshold":
       let node = statement.single(word, report)
+      model.scope.allowsRandom = true
       model.threshold = if node == nil: nil else: model.scope.checkCondition(node, report).formula
+      model.scope.allowsRandom = false
       model.isBroken = model.isBroken or model.threshold == nil
     of "reset":
       model.scope.allowsRandom = true
@@ -295,10 +337,10 @@ proc checkEvents(model: NeuronModel; body: seq[Statement]; report: var Report) =
 proc checkRefractory(model: NeuronModel; report: var Report) =
   if model.refractory == nil:
     return
-  for name in model.refractory.names:
-    if name in model.scope.symbols and model.scope.symbols[name].kind != syParameter:
-      report.error(model.refractory.span, "the refractory period depends on " & shown(name), expected = "parameters and numbers only")
-      model.isBroken = true
+  let wrong = model.scope.notParameter(model.refractory)
+  if wrong.len > 0:
+    report.error(model.refractory.span, "the refractory period depends on " & shown(wrong), expected = "parameters and numbers only")
+    model.isBroken = true
   if model.threshold == nil and not model.isBroken:
     report.error(model.refractory.span, "a refractory period without a threshold", hint = "threshold: v > vt")
     model.isBroken = true
@@ -314,6 +356,7 @@ proc checkNeuron*(name: string; at: Span; body: seq[Statement]; report: var Repo
   result.scope.allowsRandom = true
   result.checkEquations(body, report)
   result.scope.allowsRandom = false
+  result.checkInitial(body, report)
   result.checkEvents(body, report)
   if not result.isBroken:
     sortAliases(result.aliases, report, result.isBroken)

@@ -1,20 +1,6 @@
 ## Neuron models and synapses that are built in, written in the network language itself and compiled by the same checker.
 
-import ast, diagnostics, neuron_model, parser
-
-const
-  NeuronTexts = [
-    # Leaky integrate and fire; Lapicque 1907, in the form of Gerstner and Kistler, "Spiking Neuron Models" (2002), chapter 4.
-    ("lif", """
-neuron lif:
-  params(tau = 20.ms, el = -70.mV, vt = -50.mV, vr = -70.mV, r = 100.MOhm, t_ref = 2.ms)
-  variables(i)
-  dv/dt = (el - v + r*i) / tau
-  threshold: v > vt
-  reset: v = vr
-  refractory: t_ref
-  target: v
-""")]
+import ast, diagnostics, neuron_model, parser, prelude_neurons, prelude_synapses
 
 func builtInNeuronNames*(): seq[string] =
   for (name, _) in NeuronTexts:
@@ -30,3 +16,14 @@ proc builtInNeuron*(name: string; report: var Report): NeuronModel =
       result.isBuiltIn = true
       for finding in inner.findings:
         report.error(finding.span, "built-in neuron " & shown(name) & ": " & finding.message)
+
+func builtInSynapseNames*(): seq[string] =
+  for (name, _) in SynapseTexts:
+    result.add name
+
+proc builtInSynapse*(name: string): seq[Statement] =
+  ## The statements of a built-in synapse; empty for a name that is not built in.
+  for (known, text) in SynapseTexts:
+    if known == name:
+      var inner: Report
+      return parseText(text, inner)[0].body

@@ -2,7 +2,7 @@
 
 import std/tables
 import ast, diagnostics, dimension_solver, dimensions, initial_values, limits, neuron_model, patterns, plan, scope, spiking_network,
-  spiking_plan, suggestions, synapses, vocabulary
+  spiking_plan, suggestions, synapses, values, vocabulary
 
 type
   End = object
@@ -121,9 +121,8 @@ proc connectPair(network: var SpikingNetwork; source, target: End; args: seq[Arg
       extra.add arg
   let errorsBefore = report.errorCount
   let model = network.populations[target.population].model
-  if "synapse" in options:
-    network.attachSynapse(projection, options["synapse"], report)
-  let ownTarget = projection.synapse != nil and "target" notin options and model.target.len == 0
+  # A synapse may say itself what it adds to.
+  let ownTarget = "synapse" in options and "target" notin options and model.target.len == 0
   let variable = if ownTarget: "" else: network.readTarget(options.getOrDefault("target"), target, at, report)
   projection.plan.input = variable
   if "pattern" in options:
@@ -141,14 +140,18 @@ proc connectPair(network: var SpikingNetwork; source, target: End; args: seq[Arg
     else:
       report.error(node.span, "the storage is " & describe(node), expected = oneOf(StorageKinds),
                    hint = if node.kind == ekName: nearestHint(node.text, StorageKinds) else: "")
-  if "weight" in options and (variable.len > 0 or report.errorCount == errorsBefore):
-    let wanted = if variable.len > 0: model.scope.symbols[variable].dimension else: model.scope.solver.fresh
-    var value: InitialValue
-    if model.scope.readInitialValue(options["weight"], wanted, "the weight for " & shown(variable), [], report, value):
-      projection.plan.weight = value.initializer
-  if projection.synapse != nil:
-    network.readSynapseOptions(projection, extra, report)
+  if "synapse" in options:
+    var choice = SynapseChoice(span: options["synapse"].span)
+    if splitCall(options["synapse"], "the synapse", report, choice.name, choice.args):
+      network.attachSynapse(projection, choice, report)
+    if projection.synapse != nil:
+      network.readSynapseVariables(projection, extra, options.getOrDefault("weight"), report)
   else:
+    if "weight" in options and variable.len > 0:
+      var value: InitialValue
+      if model.scope.readInitialValue(options["weight"], model.scope.symbols[variable].dimension, "the weight for " & shown(variable), [],
+                                      report, value):
+        projection.plan.weight = value.initializer
     for arg in extra:
       report.error(arg.nameSpan, "connect has no option " & shown(arg.name), expected = oneOf(SpikingConnectOptions),
                    hint = nearestHint(arg.name, SpikingConnectOptions))

@@ -1,7 +1,7 @@
 ## Statements of a spiking network to its plan.
 
 import std/tables
-import ast, diagnostics, plan, populations, projections, records, sources, spiking_generator, spiking_network, suggestions, vocabulary
+import ast, diagnostics, plan, plasticity_rules, populations, projections, records, sources, spiking_generator, spiking_network, suggestions, synapses, vocabulary
 
 const
   DefaultTimeStep* = 1e-4
@@ -38,17 +38,20 @@ proc checkSpikingNetwork*(plan: var NetworkPlan; nameSpan: Span; statements: seq
     elif statement.kind != stAssign and (statement.kind != stCommand or statement.keyword == "layer" or
         (statement.keyword notin SpikingStatements and statement.keyword notin CommandKeywords)):
       checkOther(statement, report)
+  for statement in statements:
+    if statement.kind == stCommand and statement.keyword == "synapse":
+      network.declareSynapse(statement, report)
   template each(word: string; body: untyped) =
     for statement {.inject.} in statements:
       if report.isFull:
         return
       if statement.kind == stCommand and statement.keyword == word:
         body
-  for word in ["synapse", "plasticity", "reward"]:
-    each word: report.error(statement.span, shown(word) & " is not supported in this version")
+  each "reward": report.error(statement.span, "'reward' is no statement of a text in this version", hint = "net.reward(1.0) runs on_reward of every synapse that has it")
   each "population": network.checkPopulation(statement, report)
   each "source": network.checkSource(statement, report)
   each "connect": network.checkSpikingConnect(statement, report)
+  each "plasticity": network.checkSpikingPlasticity(statement, report)
   each "record": network.checkRecord(statement, report)
   if network.populations.len == 0 and report.errorCount == 0:
     report.error(nameSpan, "the network has no populations", expected = "population NAME(size, model: MODEL)")

@@ -1,13 +1,19 @@
 ## From the declared network to the plan: groups of neurons of one model, their constants and kernels.
 
-import std/[sets, tables]
+import std/[sets, strutils, tables]
 import constants, device_code, diagnostics, dimension_solver, dimensions, equation_analysis, formula, initial_values, kernel_text, neuron_model, plan,
-  scope, spiking_network, spiking_plan, update_kernel
+  scope, spiking_network, spiking_plan, synapse_kernels, synapse_model, update_kernel
 
 type
   Generated* = object
     plan*: SpikingPlan
     text: string           ## the kernels, without what stands at the head
+    bodies: Table[string, string]  ## of synapse kernels: text to name, since projections often share them
+    kernelNames: HashSet[string]
+
+const
+  FirstSynapseObject = 1 shl 24
+    ## Numbers of random streams: groups take two each from 0, projections four each from here.
 
 proc unitOf(model: NeuronModel; name: string): string =
   unitSymbol(model.scope.solver.settle(model.scope.symbols[name].dimension))
@@ -54,19 +60,67 @@ proc inputsOf(network: SpikingNetwork; group: int): seq[string] =
     found
   result = model.inputs
   for projection in network.projections:
-    if projection.plan.input.len > 0 and network.populations[projection.target].group == group and projection.plan.input notin result:
+    if projection.synapse == nil and projection.plan.input.len > 0 and network.populations[projection.target].group == group and projection.plan.input notin result:
       result.add projection.plan.input
+    if projection.synapse != nil and network.populations[projection.target].group == group:
+      for name in projection.synapse.fed:
+        if name notin result:
+          result.add name
   for drive in network.drives:
     if drive.kind == dkPoisson and network.populations[network.populationIndex(drive.population)].group == group and
         drive.variable notin result:
       result.add drive.variable
+
+proc idleVariables(network: SpikingNetwork; group: int; members: seq[Population]): HashSet[string] =
+  ## Variables that nothing changes, feeds or looks at, one number in each population: constants in all but name.
+  let model = members[0].model
+  for state in model.states:
+    if state.derivative != nil or network.inputsOf(group).contains(state.name):
+      continue
+    var isIdle = true
+    for assignment in model.reset:
+      isIdle = isIdle and assignment.name != state.name
+    for member in members:
+      isIdle = isIdle and (state.name notin member.given or
+        (member.given[state.name].formula == nil and member.given[state.name].initializer.kind == inConstant))
+      for record in network.records:
+        isIdle = isIdle and not (record.population == member.name and record.variable == state.name)
+      for drive in network.drives:
+        isIdle = isIdle and not (drive.population == member.name and drive.variable == state.name)
+      for projection in network.projections:
+        if projection.synapse != nil:
+          isIdle = isIdle and projection.plan.source != member.name and projection.plan.target != member.name
+    if isIdle:
+      result.incl state.name
+  if result.len == model.states.len:
+    result.clear
+
+func without(model: NeuronModel; names: HashSet[string]): NeuronModel =
+  ## The model with some of its variables taken for constants.
+  var kept: seq[StateVariable]
+  for state in model.states:
+    if state.name notin names:
+      kept.add state
+  NeuronModel(name: model.name, span: model.span, isBuiltIn: model.isBuiltIn, scope: model.scope, parameters: model.parameters, states: kept,
+              aliases: model.aliases, inputs: model.inputs, threshold: model.threshold, reset: model.reset, refractory: model.refractory,
+              integrator: model.integrator, target: model.target)
+
+proc startOf(state: StateVariable; member: Population; values: Bindings; report: var Report): Initializer =
+  ## How a variable starts in a population.
+  var start = 0.0
+  if state.initial != nil and state.name notin member.given and not state.initial.evaluate(values, start):
+    report.error(member.span, "the initial value of " & shown(state.name) & " depends on a parameter that differs between neurons",
+                 expected = "a value of its own in population " & shown(member.name))
+  member.valueOf(state.name, constantValue(start))
 
 proc addGroup(generated: var Generated; network: SpikingNetwork; group: int; report: var Report) =
   var members: seq[Population]
   for population in network.populations:
     if population.group == group:
       members.add population
-  let model = members[0].model
+  let whole = members[0].model
+  let idle = network.idleVariables(group, members)
+  let model = whole.without(idle)
   var plan = GroupPlan(name: model.name)
   var names: seq[string]
   for member in members:
@@ -88,13 +142,16 @@ proc addGroup(generated: var Generated; network: SpikingNetwork; group: int; rep
       let value = member.valueOf(parameter.name, constantValue(parameter.default))
       if parameter.name in uniform:
         values[parameter.name] = value.first
+    for state in whole.states:
+      if state.name in idle:
+        values[state.name] = startOf(state, member, values, report).first
     bindings.add values
   plan.inputs = network.inputsOf(group)
-  let kernel = updateKernel(model, group, initConstantPool(initEquations(model, uniform), bindings), arrays, plan.inputs, network.dt, names, report)
+  let kernel = updateKernel(model, group, initConstantPool(initEquations(model, uniform + idle), bindings), arrays, plan.inputs, network.dt, names, report)
   for state in model.states:
     var values = ValuesPlan(name: state.name, unit: model.unitOf(state.name))
-    for member in members:
-      values.values.addRange(member.first, member.size, member.valueOf(state.name, constantValue(0)))
+    for idx, member in members:
+      values.values.addRange(member.first, member.size, startOf(state, member, bindings[idx], report))
     plan.variables.add values
   for constant in kernel.constants:
     var values = ValuesPlan(name: constant.name, unit: if constant.meaning.len == 0: model.unitOf(constant.name) else: "")
@@ -119,6 +176,95 @@ proc addGroup(generated: var Generated; network: SpikingNetwork; group: int; rep
     generated.plan.kernels.add initializeKernel(model, group, members, generated.text)
   generated.plan.groups.add plan
 
+proc addConstantOf(generated: var Generated; pool: ConstantPool; name, prefix: string; group: int) =
+  ## A constant of a projection, kept among the parameters of its target's group.
+  for parameter in generated.plan.groups[group].parameters:
+    if parameter.name == name:
+      return
+  for constant in pool.constants:
+    if prefix & constant.name == name:
+      generated.plan.groups[group].parameters.add ValuesPlan(name: name, values: @[
+        ValueRange(first: 0, count: generated.plan.groups[group].size, value: constantValue(constant.values[0]))])
+
+proc synapseVariable(projection: Projection; state: SynapseState; values: Bindings): SynapseVariablePlan =
+  let model = projection.synapse
+  var start = 0.0
+  if state.initial != nil:
+    discard state.initial.evaluate(values, start)
+  result = SynapseVariablePlan(name: state.name, unit: unitSymbol(model.scope.solver.settle(model.scope.symbols[state.name].dimension)),
+                               value: constantValue(start))
+  if state.name in projection.given:
+    result.value = projection.given[state.name].initializer
+  elif state.name == "w":
+    result.value = projection.plan.weight
+
+proc addSynapse(generated: var Generated; network: var SpikingNetwork; index: int; report: var Report) =
+  ## Variables, constants and kernels of a projection whose synapses have code.
+  var projection = network.projections[index]
+  let model = projection.synapse
+  let target = network.populations[projection.target]
+  var values = {"dt": network.dt}.toTable
+  var constantNames: HashSet[string]
+  for parameter in target.model.parameters:
+    let value = target.valueOf(parameter.name, constantValue(parameter.default))
+    if value.kind == inConstant:
+      values[parameter.name] = value.first
+      constantNames.incl parameter.name
+  for parameter in model.parameters:
+    values[parameter.name] = projection.parameters.getOrDefault(parameter.name, parameter.default)
+    constantNames.incl parameter.name
+  # Variables and definitions of the synapse hide the target's parameters of those names.
+  for state in model.states:
+    constantNames.excl state.name
+  for alias in model.aliases:
+    constantNames.excl alias.name
+  let whole = NeuronModel(name: model.name, scope: model.scope, aliases: model.aliases)
+  var pool = initConstantPool(initEquations(whole, constantNames), @[values])
+  var uneven: HashSet[string]
+  for name, value in projection.given:
+    if value.initializer.kind != inConstant:
+      uneven.incl name
+  var known = pool.equations.constantNames
+  model.findLocality(known, uneven)
+  for state in model.states:
+    let variable = synapseVariable(projection, state, values)
+    case state.locality
+    of loSynapse: projection.plan.variables.add variable
+    of loPre: projection.plan.preVariables.add variable
+    of loPost: projection.plan.postVariables.add variable
+    if state.name == "w":
+      projection.plan.weight = variable.value
+  let prefix = projection.plan.source & " -> " & projection.plan.target & " #" & $index & ": "
+  let ends = Ends(source: if projection.source >= 0: network.populations[projection.source].model else: nil, target: target.model,
+                  input: projection.plan.input)
+  for kernel in synapseKernels(model, ends, pool, prefix, network.dt, FirstSynapseObject + 4 * index, report):
+    var name = $kernel.phase & "_" & identifier(model.name)
+    let key = $kernel.phase & kernel.body
+    if key in generated.bodies:
+      name = generated.bodies[key]
+    else:
+      var number = 2
+      let plain = name
+      while name in generated.kernelNames:
+        name = plain & "_" & $number
+        inc number
+      generated.kernelNames.incl name
+      generated.bodies[key] = name
+      generated.text.add "// " & $kernel.phase & " of synapse '" & model.name & "' (" &
+        (if model.isBuiltIn: "built in" else: "line " & $model.span.line) & ")\n"
+      for comment in kernel.comments:
+        generated.text.add "// " & comment & "\n"
+      generated.text.add kernel.body.replace("__global__ void (", "__global__ void " & name & "(") & "\n"
+    generated.plan.kernels.add KernelPlan(name: name, phase: $kernel.phase, group: -1, projection: index, arguments: kernel.arguments)
+    for argument in kernel.arguments:
+      if argument.role == "parameter":
+        generated.addConstantOf(pool, argument.name, prefix, target.group)
+  if pool.notFinite.len > 0:
+    report.error(model.span, "in " & model.scope.owner & ", " & pool.notFinite & " has no finite value",
+                 hint = "a parameter is zero that something is divided by, or a number is out of range")
+  projection.plan.input = ""
+  network.projections[index] = projection
+
 proc assignGroups(network: var SpikingNetwork): int =
   ## Populations of one model share a group; a group's index space has them in the order of their declaration.
   var groups: OrderedTable[string, int]
@@ -142,8 +288,12 @@ proc generate*(network: var SpikingNetwork; report: var Report): SpikingPlan =
   for source in network.sources:
     generated.plan.sources.add source.plan
   generated.plan.drives = network.drives
-  for projection in network.projections:
-    generated.plan.projections.add projection.plan
+  for idx in 0 ..< network.projections.len:
+    if report.isFull:
+      return
+    if network.projections[idx].synapse != nil:
+      generated.addSynapse(network, idx, report)
+    generated.plan.projections.add network.projections[idx].plan
   generated.plan.records = network.records
   generated.plan.source = headFor(generated.text) & generated.text
   generated.plan

@@ -21,7 +21,8 @@ type
     span*: Span
     source*, target*: int        ## positions in `populations`; -1 for a source that is no population
     synapse*: SynapseModel       ## nil: a spike adds the weight to the input
-    given*: OrderedTable[string, InitialValue]  ## of the synapse's variables and parameters
+    given*: OrderedTable[string, InitialValue]  ## of the synapse's variables
+    parameters*: Table[string, float]           ## of the synapse, as far as they were given
     isBroken*: bool
 
   SpikingNetwork* = object

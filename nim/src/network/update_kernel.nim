@@ -237,6 +237,12 @@ proc load(builder: var UpdateBuilder; group: int; arrays: seq[string]; usesRando
     let all = builder.writer.argument("state", state.name, "float*", "all_" & identifier(state.name))
     result.add "float " & identifier(state.name) & " = " & all & "[i];"
 
+func changes(builder: UpdateBuilder; state: StateVariable): bool =
+  ## Whether a step may give the variable another value.
+  result = state.derivative != nil or state.name in builder.inputs
+  for assignment in builder.model.reset:
+    result = result or assignment.name == state.name
+
 proc updateKernel*(model: NeuronModel; group: int; pool: ConstantPool; arrays, inputs: seq[string]; dt: float; populations: seq[string];
                    report: var Report): UpdateKernel =
   ## `arrays` are the parameters that differ inside a population, `inputs` what connections and drives feed.
@@ -266,8 +272,9 @@ proc updateKernel*(model: NeuronModel; group: int; pool: ConstantPool; arrays, i
   for name in model.fading(builder.pool.equations):
     builder.writer.line(identifier(name) & " = fabsf(" & identifier(name) & ") < 1e-30f ? 0.0f : " & identifier(name) & ";")
   for state in model.states:
-    let all = builder.writer.argument("state", state.name, "float*", "all_" & identifier(state.name))
-    builder.writer.line(all & "[i] = " & identifier(state.name) & ";")
+    if builder.changes(state):
+      let all = builder.writer.argument("state", state.name, "float*", "all_" & identifier(state.name))
+      builder.writer.line(all & "[i] = " & identifier(state.name) & ";")
   let usesRandom = builder.writer.draws > 0
   if builder.pool.notFinite.len > 0:
     report.error(model.span, "in " & model.scope.owner & ", " & builder.pool.notFinite & " has no finite value",
