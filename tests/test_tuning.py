@@ -211,6 +211,22 @@ for number in range(20):
 """
 
 
+@pytest.mark.parametrize("path", sorted(database._SHIPPED.glob("*.json")), ids=lambda path: path.stem)
+def test_measurements_of_the_package_are_read_and_stand_below_own_ones(path: Path) -> None:
+    text = path.read_text()
+    architecture, found = entries.parse(text, path.stem)
+    assert entries.dump(architecture, found) == text
+    assert len({shipped.product for shipped in found}) == len(found) > 100
+    assert all(len(shipped.seconds) + len(shipped.failed) > 1 for shipped in found)
+    kept = tuning.database_of(architecture)
+    assert kept.exact(found[0].product) == found[0]
+    kept.add([entry(found[0].product, b=1.0)])
+    assert kept.exact(found[0].product) == entry(found[0].product, b=1.0)
+    assert json.loads((kept.path or Path()).read_text())["entries"] == [
+        json.loads(entries.dump("x", [entry(found[0].product, b=1.0)]))["entries"][0]
+    ]
+
+
 def test_two_processes_write_and_nothing_is_lost() -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(start)]) for start in (1000, 2000)]
     assert [writer.wait(timeout=120) for writer in writers] == [0, 0]

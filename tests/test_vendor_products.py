@@ -308,6 +308,37 @@ def test_the_choice_follows_the_database(run: Run) -> None:
     assert run(CHOICE, AMDGPU_MATMUL="ours")[1:3] == [False, True]
 
 
+DEFAULTS = """
+from amdgpu import gpu_kernels
+device = amdgpu.initialize_device(NAME)
+def way(operand, m, n, k, *, aligned=True, layout="nn"):
+    output = {"i8": "i32", "tf32": "f32"}.get(operand, operand)
+    found = gpu_kernels.choose(device, gpu_kernels.Problem(m, n, k, 1, operand, output, layout, "", aligned))
+    return found and found.name
+print(json.dumps([
+    way("f64", 1024, 1024, 1024), way("bf16", 1001, 1001, 1001, aligned=False), way("f32", 16, 4096, 4096),
+    way("f64", 128, 128, 128), way("bf16", 1001, 101, 101, aligned=False), way("f32", 4096, 4096, 512), way("bf16", 16, 4096, 4096),
+]))
+"""
+
+
+def test_without_measurements_the_library_takes_what_ours_is_behind_in(run: Run) -> None:
+    needs_archive("sm_80")
+    found = run(DEFAULTS, STAND_IN_ARCHITECTURE="80")
+    assert found[:3] == ["cublaslt"] * 3
+    assert "cublaslt" not in found[3:]
+    assert None not in found
+    without = run(DEFAULTS, libraries=(), STAND_IN_ARCHITECTURE="80")
+    assert "cublaslt" not in without
+    assert None not in without
+
+
+def test_measurements_that_come_with_the_package_decide(run: Run) -> None:
+    needs_archive("sm_90")
+    assert run(DEFAULTS)[:2] == ["cublaslt", "cublaslt"]
+    assert run(DEFAULTS, AMDGPU_MATMUL="ours")[0] != "cublaslt"
+
+
 def needs_archive(architecture: str) -> None:
     from amdgpu import gpu_kernels
 

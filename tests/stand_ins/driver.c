@@ -1,6 +1,6 @@
 /* Stands for libcuda.so.1 or, with -DHIP, for libamdhip64.so.7: one device whose memory is the host's and whose streams run every command at
    once. Modules load and kernels do nothing, so that what is computed was computed by a library above. STAND_IN_ARCHITECTURE names the
-   processor. */
+   processor, by default gfx942 or the compute capability 90. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +33,10 @@ int NAME(cuDeviceGetUuid_v2, hipDeviceGetUuid)(void *uuid, int device) { (void)d
 int NAME(cuDeviceTotalMem_v2, hipDeviceTotalMem)(size_t *bytes, int device) { (void)device; *bytes = MEMORY_BYTES; return 0; }
 int NAME(cuDeviceGetAttribute, hipDeviceGetAttribute)(int *value, int number, int device) {
     (void)device;
+    const char *architecture = getenv("STAND_IN_ARCHITECTURE");
+    int capability = architecture ? atoi(architecture) : 90;
     /* The two numbers of the compute capability; everything else is large enough. */
-    *value = number == NAME(75, -1) ? 9 : number == NAME(76, -1) ? 0 : 1024;
+    *value = number == NAME(75, -1) ? capability / 10 : number == NAME(76, -1) ? capability % 10 : 1024;
     return 0;
 }
 #ifdef HIP

@@ -80,10 +80,20 @@ impl VendorLibrary {
     }
 }
 
+/// What a library says about a product.
+#[derive(Clone, Copy)]
+enum Answer {
+    Computes { workspace_bytes: u64 },
+    Refuses,
+}
+
 /// A library's handle on one device. All calls come while the device's context is current.
 trait Engine: Send {
-    /// Bytes of workspace for a product; `None` when the library does not compute it.
-    fn prepare(&mut self, product: &Product) -> Result<Option<u64>, Error>;
+    /// What [`Engine::prepare`] said before, if it was asked.
+    fn known(&self, product: &Product) -> Option<Answer>;
+
+    /// Asks the library about a product.
+    fn prepare(&mut self, product: &Product) -> Result<Answer, Error>;
 
     /// Puts a prepared product into the driver's stream; `false` when the library does not take it after all.
     ///
@@ -190,7 +200,16 @@ impl Session {
         if !product.is_representable() {
             return Ok(None);
         }
-        lent(stream, &self.name, |_| self.engine().prepare(product))
+        // Only what is new needs the driver.
+        let known = self.engine().known(product);
+        let answer = match known {
+            Some(answer) => answer,
+            None => lent(stream, &self.name, |_| self.engine().prepare(product))?,
+        };
+        Ok(match answer {
+            Answer::Computes { workspace_bytes } => Some(workspace_bytes),
+            Answer::Refuses => None,
+        })
     }
 
     /// Puts a product into a stream; `false` when the library does not take it after all, and nothing was submitted.

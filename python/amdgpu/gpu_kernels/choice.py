@@ -1,8 +1,9 @@
 """Which way a product is computed on a GPU: one of the archived kernels, or the vendor's library.
 
 The order: what `AMDGPU_MATMUL` demands; what was measured (`amdgpu.tuning`), also just now, where `AMDGPU_TUNE` allows it; without a
-measurement the kernel of ours whose estimate is best; the vendor's library where no kernel of ours computes the product. Of two measured
-ways ours is taken unless the other is faster by a margin: its bits depend on no other package's version, and it needs nothing loaded.
+measurement the kernel of ours whose estimate is best, or the vendor's library for the kinds of products where ours is known to be behind,
+or to have no kernel. Of two measured ways ours is taken unless the other is faster by a margin: its bits depend on no other package's
+version, and it needs nothing loaded.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ _CHOICES_LIMIT = 4096
 # How much faster than ours a library has to be.
 VENDOR_MARGIN = 1.03
 _TURNED = "turned-"
+# Without a measurement the library is taken from as many multiplications on, where ours lacks the units, the aligned rows or the blocks: on
+# the H200 ours reached 0.26 to 0.5 of cuBLASLt there in float64, 0.36 to 0.86 with unaligned rows, 0.14 to 0.66 with fewer blocks than
+# units and a long inner dimension (docs/performance.md).
+_LIBRARY_FROM = 512**3
+_LONG_DEPTH = 1024
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,20 @@ def _estimated(device: AMDGPUDevice, problem: Problem) -> Choice | None:
     return None if best is None else _of_kernel(best, is_turned=bool(turned_kernels))
 
 
+def _is_behind(device: AMDGPUDevice, own: Choice | None, problem: Problem) -> bool:
+    """Whether the best kernel of ours is of a kind that libraries beat."""
+    if own is None or own.kernel is None:
+        return True
+    kernel, (_, units) = own.kernel, facts_of(device)
+    if kernel.unit == "simt" and problem.k >= _LONG_DEPTH:
+        blocks = -(-problem.m // kernel.tile[0]) * -(-problem.n // kernel.tile[1]) * problem.batch
+        if blocks < units:
+            return True
+    if problem.m * problem.n * problem.k * problem.batch < _LIBRARY_FROM:
+        return False
+    return not problem.is_aligned or (kernel.unit == "simt" and problem.operand == "f64")
+
+
 def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> Choice | None:
     """How a product is computed on a device; None when nothing there does it. Remembered by shape.
 
@@ -183,9 +203,10 @@ def _decide(device: AMDGPUDevice, problem: Problem, *, is_ours: bool) -> Choice 
         if best is not None:
             return best
     own = _estimated(device, problem)
-    if own is None and demanded == "auto":
+    if demanded == "auto" and _is_behind(device, own, problem):
         library = vendor.first_verified(device, problem)
-        return Choice(None, is_turned=False, library=library, name=library) if library else None
+        if library:
+            return Choice(None, is_turned=False, library=library, name=library)
     return own
 
 

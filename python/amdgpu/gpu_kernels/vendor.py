@@ -85,7 +85,9 @@ class Session:
             NoImplementationError: The library does not compute it.
         """
         if not self.multiply(problem, a, b, out, stream=stream):
-            raise NoImplementationError(f"{self._native.library} does not compute {problem}")
+            raise NoImplementationError(
+                f"{self._native.library} does not compute {problem.operand} {problem.layout} of these extents"
+            )
 
     def is_verified(self, operand: str, epilogue: str) -> bool:
         """Whether its products are right; asked once, then remembered."""

@@ -119,7 +119,7 @@ class Database:
     def _merge(self, entries: list[Entry], *, is_newest: bool) -> int:
         changed = 0
         for entry in entries:
-            known = self._own.get(entry.product)
+            known = self.exact(entry.product)
             if known == entry or (known is not None and not is_newest and entry.measured <= known.measured):
                 continue
             self._own[entry.product] = entry

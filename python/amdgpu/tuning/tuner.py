@@ -118,5 +118,6 @@ class Tuner:
             self._left_seconds = max(0.0, self._left_seconds - (self._now() - begin))
         seconds = answer.get("seconds")
         if isinstance(seconds, float) and 0 < seconds < float("inf"):
-            return seconds
+            # More digits than a clock and a GPU's changing frequency can tell would only fill files.
+            return float(f"{seconds:.4g}")
         return str(answer.get("failed", "no answer"))[:200]

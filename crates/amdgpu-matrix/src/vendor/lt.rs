@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use super::functions::{Handle, LtFunctions, LtNames, Status};
 use super::open::Opened;
 use super::product::{Key, Stored};
-use super::{Engine, Number, Product, VendorEpilogue, Workspace};
+use super::{Answer, Engine, Number, Product, VendorEpilogue, Workspace};
 use crate::Error;
 
 /// Workspace that algorithms may ask for: what NVIDIA recommends for its newest GPUs; smaller ones are content with less.
@@ -390,7 +390,17 @@ impl Lt {
 static MAX_WORKSPACE: u64 = MAX_WORKSPACE_BYTES;
 
 impl Engine for Lt {
-    fn prepare(&mut self, product: &Product) -> Result<Option<u64>, Error> {
+    fn known(&self, product: &Product) -> Option<Answer> {
+        let plan = self.plans.get(&product.key())?;
+        Some(
+            plan.as_ref()
+                .map_or(Answer::Refuses, |plan| Answer::Computes {
+                    workspace_bytes: plan.workspace_bytes,
+                }),
+        )
+    }
+
+    fn prepare(&mut self, product: &Product) -> Result<Answer, Error> {
         let key = product.key();
         if !self.plans.contains_key(&key) {
             if self.plans.len() >= MAX_PLANS {
@@ -399,8 +409,7 @@ impl Engine for Lt {
             let plan = self.plan(product)?;
             self.plans.insert(key, plan);
         }
-        let plan = self.plans.get(&key).and_then(Option::as_ref);
-        Ok(plan.map(|plan| plan.workspace_bytes))
+        Ok(self.known(product).unwrap_or(Answer::Refuses))
     }
 
     unsafe fn submit(
@@ -410,15 +419,13 @@ impl Engine for Lt {
         stream: u64,
     ) -> Result<bool, Error> {
         // Another thread may have let the plans go since `prepare`.
-        if self
-            .prepare(product)?
-            .is_none_or(|bytes| bytes > workspace.bytes)
-        {
-            return Ok(false);
-        }
+        self.prepare(product)?;
         let Some(Some(plan)) = self.plans.get(&product.key()) else {
             return Ok(false);
         };
+        if plan.workspace_bytes > workspace.bytes {
+            return Ok(false);
+        }
         if product.epilogue != VendorEpilogue::None {
             self.set_product(plan, self.dialect.product_bias, &product.bias)?;
         }

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use super::functions::{Handle, RocblasFunctions, RocblasNames, Status};
 use super::open::Opened;
-use super::{Engine, Number, Product, VendorEpilogue, Workspace};
+use super::{Answer, Engine, Number, Product, VendorEpilogue, Workspace};
 use crate::Error;
 
 /// What rocBLAS itself takes by default on CDNA.
@@ -96,10 +96,19 @@ fn check(
 }
 
 impl Engine for Rocblas {
-    fn prepare(&mut self, product: &Product) -> Result<Option<u64>, Error> {
-        let is_known = data_types(product.number).is_some();
+    fn known(&self, product: &Product) -> Option<Answer> {
         let is_plain = product.epilogue == VendorEpilogue::None;
-        Ok((is_known && is_plain).then_some(WORKSPACE_BYTES))
+        Some(if is_plain && data_types(product.number).is_some() {
+            Answer::Computes {
+                workspace_bytes: WORKSPACE_BYTES,
+            }
+        } else {
+            Answer::Refuses
+        })
+    }
+
+    fn prepare(&mut self, product: &Product) -> Result<Answer, Error> {
+        Ok(self.known(product).unwrap_or(Answer::Refuses))
     }
 
     unsafe fn submit(
