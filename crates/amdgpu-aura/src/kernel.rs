@@ -1,5 +1,6 @@
 //! A loaded kernel and its launches.
 
+mod direct;
 mod packed;
 
 use std::fmt::Write as _;
@@ -22,6 +23,7 @@ use crate::checks::Checks;
 use crate::context::{CoreType, LaunchRecords, Shared};
 use crate::error::{Error, Result};
 use crate::messages::{Port, deliver};
+pub use direct::DirectKernel;
 pub use packed::PackedArguments;
 
 /// Argument blocks up to this size are packed on the stack; nearly all kernels have fewer than 32 parameters.

@@ -13,6 +13,7 @@ mod architecture;
 mod cancel;
 mod command;
 mod device;
+mod direct;
 mod event;
 mod executor;
 mod graph;
@@ -29,6 +30,7 @@ mod topology;
 use std::sync::Arc;
 
 pub use device::{CpuDevice, CpuOptions};
+pub use direct::DirectLaunch;
 pub use executor::executor;
 pub use launch::{CpuLaunch, KernelEntry};
 

@@ -25,24 +25,40 @@ pub(crate) fn fill(
     base_directory: &Path,
     out: &mut [f32],
 ) -> Result<()> {
-    let (inputs, outputs) = match *shape {
+    let fans = match *shape {
         [inputs, outputs] => (inputs as f64, outputs as f64),
         _ => (1.0, out.len() as f64),
     };
+    if let Initializer::File { path } = initializer {
+        return npy::read_into(&base_directory.join(path), shape, out);
+    }
+    fill_from(initializer, stream, fans, 0, out);
+    Ok(())
+}
+
+/// Fills `out` with the values of positions `first ..` by every rule that does not read a file; `fans` are inputs and outputs of a weight.
+pub(crate) fn fill_from(
+    initializer: &Initializer,
+    stream: Stream,
+    fans: (f64, f64),
+    first: u64,
+    out: &mut [f32],
+) {
+    let (inputs, outputs) = fans;
     match initializer {
         Initializer::Constant { value } => out.fill(*value as f32),
-        Initializer::Random { low, high } => stream.fill_uniform(0, *low, *high, out),
+        Initializer::Random { low, high } => stream.fill_uniform(first, *low, *high, out),
         Initializer::Normal {
             mean,
             standard_deviation,
-        } => stream.fill_normal(0, *mean, *standard_deviation, out),
+        } => stream.fill_normal(first, *mean, *standard_deviation, out),
         Initializer::ClippedNormal {
             mean,
             standard_deviation,
             low,
             high,
         } => {
-            stream.fill_normal(0, *mean, *standard_deviation, out);
+            stream.fill_normal(first, *mean, *standard_deviation, out);
             let (low, high) = (*low as f32, *high as f32);
             for value in out {
                 *value = value.max(low).min(high);
@@ -51,13 +67,12 @@ pub(crate) fn fill(
         // Glorot and Bengio 2010, equation 16.
         Initializer::Xavier {} => {
             let limit = (6.0 / (inputs + outputs)).sqrt();
-            stream.fill_uniform(0, -limit, limit, out);
+            stream.fill_uniform(first, -limit, limit, out);
         }
         // He et al. 2015, equation 10.
-        Initializer::He {} => stream.fill_normal(0, 0.0, (2.0 / inputs).sqrt(), out),
-        Initializer::File { path } => npy::read_into(&base_directory.join(path), shape, out)?,
+        Initializer::He {} => stream.fill_normal(first, 0.0, (2.0 / inputs).sqrt(), out),
+        Initializer::File { .. } => {}
     }
-    Ok(())
 }
 
 #[cfg(test)]

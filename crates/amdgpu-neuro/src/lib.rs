@@ -29,6 +29,7 @@ mod npy;
 mod parameters;
 pub mod philox;
 pub mod plan;
+pub mod spiking;
 pub mod training;
 
 pub use backend::{DenseBackend, DenseBackendKind, DenseCall};

@@ -57,7 +57,9 @@ impl Stream {
         }
     }
 
-    fn block(self, number: u64) -> [u32; 4] {
+    /// Block `number` of four words.
+    #[must_use]
+    pub fn block(self, number: u64) -> [u32; 4] {
         // The block number takes the lower two words of the counter, so no two (object, step) share a block.
         philox4x32_10(
             [number as u32, (number >> 32) as u32, self.object, self.step],

@@ -30,6 +30,7 @@ mod operand;
 mod ops;
 mod output;
 mod prepared;
+mod spiking;
 mod stream;
 mod telemetry;
 mod training;
@@ -83,6 +84,8 @@ mod _native {
     use super::ops::transpose::transpose;
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
+    #[pymodule_export]
+    use super::spiking::{SpikingNetwork, network_memory, network_plan};
     #[pymodule_export]
     use super::stream::Stream;
     #[pymodule_export]

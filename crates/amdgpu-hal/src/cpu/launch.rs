@@ -67,6 +67,11 @@ impl PackedArguments {
         // SAFETY: `storage` holds at least `len_bytes` initialised bytes, line after line without gaps.
         unsafe { std::slice::from_raw_parts(self.storage.as_ptr().cast(), self.len_bytes) }
     }
+
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: as above, borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.storage.as_mut_ptr().cast(), self.len_bytes) }
+    }
 }
 
 thread_local! {

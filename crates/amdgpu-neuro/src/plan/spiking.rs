@@ -33,6 +33,64 @@ pub struct SpikingPlan {
     pub records: Vec<RecordPlan>,
 }
 
+impl SpikingPlan {
+    /// The population of a name.
+    #[must_use]
+    pub fn population(&self, name: &str) -> Option<&PopulationPlan> {
+        self.populations
+            .iter()
+            .find(|population| population.name == name)
+    }
+
+    /// Position of the source of a name.
+    #[must_use]
+    pub fn source_index(&self, name: &str) -> Option<usize> {
+        self.sources.iter().position(|source| source.name() == name)
+    }
+
+    /// The group of a population.
+    #[must_use]
+    pub fn group_of(&self, population: &str) -> Option<usize> {
+        self.population(population)
+            .map(|population| population.group)
+    }
+
+    /// Neurons of a population or source; 0 for a name that there is not.
+    #[must_use]
+    pub fn size_of(&self, name: &str) -> usize {
+        match (self.population(name), self.source_index(name)) {
+            (Some(population), _) => population.size,
+            (None, Some(source)) => self.sources[source].size(),
+            (None, None) => 0,
+        }
+    }
+
+    /// The kernels of a projection.
+    pub fn kernels_of(&self, projection: usize) -> impl Iterator<Item = &KernelPlan> {
+        self.kernels
+            .iter()
+            .filter(move |kernel| kernel.projection == Some(projection))
+    }
+
+    /// Whether a kernel of the projection has an argument of this role.
+    #[must_use]
+    pub fn projection_uses(&self, projection: usize, role: Role) -> bool {
+        self.kernels_of(projection).any(|kernel| {
+            kernel
+                .arguments
+                .iter()
+                .any(|argument| argument.role == role)
+        })
+    }
+
+    /// Whether the projection has a kernel of this phase.
+    #[must_use]
+    pub fn has_phase(&self, projection: usize, phase: Phase) -> bool {
+        self.kernels_of(projection)
+            .any(|kernel| kernel.phase == phase)
+    }
+}
+
 /// Neurons of one model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupPlan {
@@ -183,6 +241,22 @@ pub enum StorageKind {
     Procedural,
 }
 
+impl StorageKind {
+    /// As in the language and in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Dense => "dense",
+            Self::Csr16 => "csr16",
+            Self::Csr32 => "csr32",
+            Self::BitMask => "bit_mask",
+            Self::GapCoded => "gap_coded",
+            Self::Procedural => "procedural",
+        }
+    }
+}
+
 const fn yes() -> bool {
     true
 }
@@ -198,6 +272,9 @@ pub struct ProjectionPlan {
     #[serde(default)]
     pub allow_multapses: bool,
     pub weight: Initializer,
+    /// Largest amount that one spike adds to an input, where kernels do the adding; `None`: 16 times the largest initial value.
+    #[serde(default)]
+    pub weight_bound: Option<f64>,
     pub delay_seconds: Initializer,
     #[serde(default)]
     pub storage: StorageKind,
@@ -243,6 +320,15 @@ pub struct KernelPlan {
     #[serde(default)]
     pub projection: Option<usize>,
     pub arguments: Vec<ArgumentPlan>,
+}
+
+impl KernelPlan {
+    /// Whether it has an argument of this role and name.
+    #[must_use]
+    pub fn takes(&self, role: Role, name: &str) -> bool {
+        let mut arguments = self.arguments.iter();
+        arguments.any(|argument| argument.role == role && argument.name == name)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

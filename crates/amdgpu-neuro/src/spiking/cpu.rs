@@ -1,0 +1,561 @@
+//! Stepping on the CPU device: neurons are split into partitions, each stepped by one thread at a time; a spike is delivered by every
+//! partition to its own neurons. So nobody waits for a lock, and sums do not depend on the number of partitions.
+//!
+//! As many steps as the shortest delay covers are made in one go: in a turn each partition first delivers the spikes of the turn before,
+//! then updates its neurons. Nothing is allocated once buffers have their size.
+
+use std::ops::Range;
+
+use amdgpu_aura::DirectKernel;
+use amdgpu_hal::cpu::pool;
+
+use super::connectivity::Shared;
+use super::group::Group;
+use super::kernels::{BLOCK, BoundKernel, Dynamic, EventPair, Events, ROW_BLOCKS};
+use super::network::Parts;
+use super::projection::{Projection, ProjectionKind};
+use super::recorder::Recorder;
+use super::storage::Ring;
+use crate::error::{Error, Result};
+use crate::plan::spiking::Phase;
+
+/// Steps made in one go at most: bounds the spikes that are kept between turns.
+const MAX_TURN_STEPS: u64 = 64;
+/// Duration of a turn from which sharing it out pays: several times what handing it to another thread costs.
+const PARALLEL_NS: u64 = 15_000;
+/// Turns between two measurements of how long a turn takes.
+const MEASURE_EVERY: u64 = 64;
+/// Pieces that the spiking neurons of a projection with state are split into at most.
+const MAX_SYNAPSE_PIECES: u64 = 64;
+/// Neurons that make a partition worth while.
+const PARTITION_NEURONS: usize = 512;
+
+/// Spikes of one group or source in the steps of a turn.
+#[derive(Debug, Default)]
+struct SpikeLists {
+    indices: Vec<u32>,
+    /// Where each step ends.
+    ends: Vec<usize>,
+}
+
+impl SpikeLists {
+    fn clear(&mut self) {
+        self.indices.clear();
+        self.ends.clear();
+    }
+
+    fn of_step(&self, number: usize) -> &[u32] {
+        let begin = if number == 0 {
+            0
+        } else {
+            self.ends[number - 1]
+        };
+        &self.indices[begin..self.ends[number]]
+    }
+}
+
+/// What one thread at a time steps.
+struct Partition {
+    /// Neurons of each group, and of each source.
+    neurons: Vec<Range<usize>>,
+    updates: Vec<DirectKernel>,
+}
+
+/// A kernel of a projection with state.
+struct SynapseKernel {
+    phase: Phase,
+    projection: usize,
+    dynamic: Vec<(usize, Dynamic)>,
+    blocks: u64,
+    kernel: DirectKernel,
+}
+
+/// Spikes that have not yet come to the end of their axon, for each step of the delay.
+#[derive(Debug, Default)]
+pub(crate) struct DelayLine {
+    pub steps: Vec<Vec<u32>>,
+}
+
+pub(crate) struct CpuStepper {
+    partitions: Vec<Partition>,
+    /// Of this turn and the one before: for each partition, for each group and source.
+    lists: [Vec<Vec<SpikeLists>>; 2],
+    current: usize,
+    /// First step and number of steps of the turn whose spikes are still to be delivered.
+    pending: Option<(u64, u64)>,
+    updates: Vec<Vec<(usize, Dynamic)>>,
+    synapse_kernels: Vec<SynapseKernel>,
+    pub delay_lines: Vec<DelayLine>,
+    /// Spikes of targets, kept for its memory.
+    post: Vec<u32>,
+    turn_steps: u64,
+    turns: u64,
+    is_parallel: bool,
+}
+
+/// The part of `count` neurons that a partition has, in whole blocks.
+fn part_of(count: usize, number: usize, parts: usize) -> Range<usize> {
+    let blocks = count.div_ceil(BLOCK);
+    let at = |number: usize| (blocks * number / parts * BLOCK).min(count);
+    at(number)..at(number + 1)
+}
+
+fn direct(kernel: &BoundKernel) -> Result<DirectKernel> {
+    DirectKernel::new(&kernel.kernel, &kernel.config, &kernel.arguments)
+        .map_err(|error| Error::from_core(&error))?
+        .ok_or_else(|| Error::InvalidArgument("this stepper is for the CPU device".to_owned()))
+}
+
+impl CpuStepper {
+    pub fn new(parts: &Parts, kernels: &[BoundKernel], threads: usize) -> Result<Self> {
+        let neurons: usize = parts.groups.iter().map(|group| group.size).sum();
+        let partition_count = threads.min(neurons / PARTITION_NEURONS).max(1);
+        let sizes: Vec<usize> = parts
+            .groups
+            .iter()
+            .map(|group| group.size)
+            .chain(parts.source_sizes.iter().copied())
+            .collect();
+        let update_of = |group: usize| {
+            let mut updates = kernels
+                .iter()
+                .filter(|kernel| kernel.phase == Phase::Update);
+            updates
+                .find(|kernel| kernel.group == Some(group))
+                .ok_or_else(|| Error::InvalidDescription("a group has no update kernel".to_owned()))
+        };
+        let mut partitions = Vec::new();
+        for number in 0..partition_count {
+            let updates = (0..parts.groups.len()).map(|group| direct(update_of(group)?));
+            partitions.push(Partition {
+                neurons: sizes
+                    .iter()
+                    .map(|size| part_of(*size, number, partition_count))
+                    .collect(),
+                updates: updates.collect::<Result<_>>()?,
+            });
+        }
+        let mut updates = Vec::new();
+        for group in 0..parts.groups.len() {
+            updates.push(update_of(group)?.dynamic.clone());
+        }
+        let mut synapse_kernels = Vec::new();
+        for kernel in kernels {
+            if let Some(projection) = kernel.projection
+                && !matches!(kernel.phase, Phase::Initialize)
+            {
+                synapse_kernels.push(SynapseKernel {
+                    phase: kernel.phase,
+                    projection,
+                    dynamic: kernel.dynamic.clone(),
+                    blocks: u64::from(kernel.config.grid[0]),
+                    kernel: direct(kernel)?,
+                });
+            }
+        }
+        synapse_kernels.sort_by_key(|kernel| (kernel.projection, order_of(kernel.phase)));
+        let lists = || {
+            let of_partition = || sizes.iter().map(|_| SpikeLists::default()).collect();
+            (0..partition_count).map(|_| of_partition()).collect()
+        };
+        Ok(Self {
+            partitions,
+            lists: [lists(), lists()],
+            current: 0,
+            pending: None,
+            updates,
+            synapse_kernels,
+            delay_lines: delay_lines(&parts.projections),
+            post: Vec::new(),
+            turn_steps: turn_steps(parts),
+            turns: 0,
+            is_parallel: false,
+        })
+    }
+
+    /// Runs the kernels of initialisation, once.
+    pub fn initialize(kernels: &[BoundKernel]) -> Result<()> {
+        for kernel in kernels {
+            if kernel.phase == Phase::Initialize {
+                let launch = direct(kernel)?;
+                // SAFETY: arguments were bound to arrays of the lengths that the plan gives; nothing else runs.
+                unsafe { launch.run(0..u64::from(kernel.config.grid[0])) };
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes up to `steps` steps from `step` on and tells how many: as many as go together.
+    pub fn turn(
+        &mut self,
+        parts: &Parts,
+        step: u64,
+        steps: u64,
+        reward: Option<f32>,
+        recorder: &mut Recorder,
+    ) -> Result<u64> {
+        let steps = steps.min(self.turn_steps);
+        self.run_turn(parts, step, steps)?;
+        self.pending = Some((step, steps));
+        for (origin, _) in self.partitions[0].neurons.iter().enumerate() {
+            for number in 0..steps {
+                for lists in &self.lists[self.current] {
+                    recorder.take(
+                        origin,
+                        step + number,
+                        lists[origin].of_step(number as usize),
+                    )?;
+                }
+            }
+        }
+        if !self.synapse_kernels.is_empty() {
+            self.run_synapses(parts, step, reward)?;
+        }
+        Ok(steps)
+    }
+
+    /// Delivers what is still to be delivered, so that the state is whole.
+    pub fn flush(&mut self, parts: &Parts) -> Result<()> {
+        if self.pending.is_some() {
+            self.run_turn(parts, 0, 0)?;
+            self.pending = None;
+        }
+        Ok(())
+    }
+
+    /// Counts the launches of `steps` steps.
+    pub fn count_launches(&self, steps: u64) {
+        if let Some(partition) = self.partitions.first() {
+            for update in &partition.updates {
+                update.count_launches(steps);
+            }
+        }
+        for kernel in &self.synapse_kernels {
+            kernel.kernel.count_launches(steps);
+        }
+    }
+
+    fn run_turn(&mut self, parts: &Parts, step: u64, steps: u64) -> Result<()> {
+        let (pending, updates) = (self.pending, &self.updates);
+        let next = 1 - self.current;
+        let [first, second] = &mut self.lists;
+        let (old, new) = if self.current == 0 {
+            (&*first, second)
+        } else {
+            (&*second, first)
+        };
+        let new = Shared::new(new);
+        let count = self.partitions.len();
+        let partitions = Shared::new(&mut self.partitions);
+        let work = |range: Range<u64>| {
+            for number in range {
+                let number = number as usize;
+                // SAFETY: every partition is in one range.
+                let (partition, lists) = unsafe {
+                    (
+                        &mut partitions.slice(number..number + 1)[0],
+                        &mut new.slice(number..number + 1)[0],
+                    )
+                };
+                if let Some((first, steps)) = pending {
+                    partition.deliver(parts, first, steps, old);
+                }
+                partition.update(parts, step, steps, updates, lists);
+            }
+        };
+        let is_measured = self.turns.is_multiple_of(MEASURE_EVERY);
+        self.turns += 1;
+        if count == 1 {
+            work(0..1);
+        } else if is_measured {
+            let begin_ns = amdgpu_telemetry::now_ns();
+            work(0..count as u64);
+            self.is_parallel = amdgpu_telemetry::now_ns() - begin_ns >= PARALLEL_NS;
+        } else if self.is_parallel {
+            pool::global()
+                .parallel_for(count as u64, 1, &work)
+                .map_err(|error| Error::from_core(&error))?;
+        } else {
+            work(0..count as u64);
+        }
+        self.current = next;
+        Ok(())
+    }
+
+    fn run_synapses(&mut self, parts: &Parts, step: u64, reward: Option<f32>) -> Result<()> {
+        let lists = &self.lists[self.current];
+        for (number, line) in self.delay_lines.iter_mut().enumerate() {
+            let (Some(events), projection) = (&parts.events[number], &parts.projections[number])
+            else {
+                continue;
+            };
+            // What leaves in this step is read again when the ring comes round, `delay` steps from now.
+            let slots = line.steps.len() as u64;
+            let (leaving, arriving) = ((step % slots) as usize, ((step + 1) % slots) as usize);
+            let (origin, target) = (projection.origin, projection.target);
+            let spikes = &mut line.steps[leaving];
+            collect(lists, origin.index, origin.first, origin.size, spikes);
+            give(&events.pre, &line.steps[arriving]);
+            collect(
+                lists,
+                target.group,
+                target.first,
+                target.size,
+                &mut self.post,
+            );
+            give(&events.post, &self.post);
+        }
+        for kernel in &mut self.synapse_kernels {
+            kernel.run(parts, step, reward)?;
+        }
+        for events in parts.events.iter().flatten() {
+            withdraw(&events.pre);
+            withdraw(&events.post);
+        }
+        Ok(())
+    }
+}
+
+/// Kernels of a projection run in this order.
+const fn order_of(phase: Phase) -> u8 {
+    match phase {
+        Phase::Initialize | Phase::Update => 0,
+        Phase::OnPre => 1,
+        Phase::TracePre => 2,
+        Phase::OnPost => 3,
+        Phase::TracePost => 4,
+        Phase::OnReward => 5,
+        Phase::Clocked => 6,
+    }
+}
+
+fn delay_lines(projections: &[Projection]) -> Vec<DelayLine> {
+    let line = |projection: &Projection| match &projection.kind {
+        ProjectionKind::Static { .. } => DelayLine::default(),
+        ProjectionKind::Stateful(synapses) => DelayLine {
+            steps: vec![Vec::new(); synapses.delay as usize + 1],
+        },
+    };
+    projections.iter().map(line).collect()
+}
+
+/// Steps in which no spike of them can arrive.
+fn turn_steps(parts: &Parts) -> u64 {
+    let of_projection = |projection: &Projection| match &projection.kind {
+        ProjectionKind::Static { synapses, .. } => u64::from(synapses.delays.range().0) + 1,
+        ProjectionKind::Stateful(_) => 1,
+    };
+    let shortest = parts.projections.iter().map(of_projection).min();
+    shortest.unwrap_or(MAX_TURN_STEPS).min(MAX_TURN_STEPS)
+}
+
+/// The spikes of a range of a group or source in the first step of a turn, counted inside the range.
+fn collect(
+    lists: &[Vec<SpikeLists>],
+    origin: usize,
+    first: usize,
+    size: usize,
+    out: &mut Vec<u32>,
+) {
+    out.clear();
+    for list in lists {
+        let spikes = within(list[origin].of_step(0), first, size);
+        out.extend(spikes.iter().map(|index| index - first as u32));
+    }
+}
+
+/// Those of sorted indices that are in a range.
+fn within(spikes: &[u32], first: usize, size: usize) -> &[u32] {
+    let begin = spikes.partition_point(|index| (*index as usize) < first);
+    let end = spikes.partition_point(|index| (*index as usize) < first + size);
+    &spikes[begin..end]
+}
+
+/// Shows spikes to kernels.
+fn give(events: &Events, spikes: &[u32]) {
+    // SAFETY: the arrays have a place for every neuron; no kernel runs.
+    unsafe {
+        let list = events.list.host_ptr();
+        let flags = events.flags.host_ptr();
+        for (place, spike) in spikes.iter().enumerate() {
+            list.add(place).write(*spike);
+            flags.add(*spike as usize).write(1);
+        }
+        events.count.host_ptr().write(spikes.len() as u32);
+    }
+}
+
+/// Takes them back.
+fn withdraw(events: &Events) {
+    // SAFETY: as above; the list is as `give` left it.
+    unsafe {
+        let list = events.list.host_ptr();
+        let flags = events.flags.host_ptr();
+        for place in 0..events.count.host_ptr().read() {
+            flags.add(list.add(place as usize).read() as usize).write(0);
+        }
+        events.count.host_ptr().write(0);
+    }
+}
+
+/// Puts the arguments of a step in place.
+fn set_dynamic(
+    kernel: &mut DirectKernel,
+    dynamic: &[(usize, Dynamic)],
+    groups: &[Group],
+    step: u64,
+    reward: Option<f32>,
+) {
+    for (index, change) in dynamic {
+        match *change {
+            Dynamic::Step => kernel.set_bytes(*index, &step.to_le_bytes()),
+            Dynamic::Row { group, input } => {
+                let input = &groups[group].inputs[input];
+                let address = input.ring.address(input.row(step));
+                kernel.set_bytes(*index, &address.to_le_bytes());
+            }
+            Dynamic::NextRow {
+                group,
+                input,
+                first,
+            } => {
+                let input = &groups[group].inputs[input];
+                let address = input.ring.address(input.row(step + 1) + first);
+                kernel.set_bytes(*index, &address.to_le_bytes());
+            }
+            Dynamic::Reward => {
+                kernel.set_bytes(*index, &reward.unwrap_or(0.0).to_le_bytes());
+            }
+        }
+    }
+}
+
+impl SynapseKernel {
+    fn run(&mut self, parts: &Parts, step: u64, reward: Option<f32>) -> Result<()> {
+        let Some(EventPair { pre, post }) = &parts.events[self.projection] else {
+            return Ok(());
+        };
+        // SAFETY: the count is one word of the CPU device's memory, and no kernel runs.
+        let spikes = |events: &Events| u64::from(unsafe { events.count.host_ptr().read() });
+        let blocks = match self.phase {
+            Phase::OnPre => spikes(pre).min(ROW_BLOCKS),
+            Phase::OnPost => spikes(post).min(ROW_BLOCKS),
+            Phase::OnReward if reward.is_none() => 0,
+            _ => self.blocks,
+        };
+        if blocks == 0 {
+            return Ok(());
+        }
+        set_dynamic(&mut self.kernel, &self.dynamic, &parts.groups, step, reward);
+        let kernel = &self.kernel;
+        pool::global()
+            .parallel_for(blocks, blocks.div_ceil(MAX_SYNAPSE_PIECES), &|range| {
+                // SAFETY: arguments were bound to arrays of the lengths that the plan gives; blocks may run side by side, as on a GPU.
+                unsafe { kernel.run(range) };
+            })
+            .map_err(|error| Error::from_core(&error))
+    }
+}
+
+impl Partition {
+    /// Adds the spikes of a turn to the rows of this partition's neurons.
+    fn deliver(&self, parts: &Parts, first_step: u64, steps: u64, lists: &[Vec<SpikeLists>]) {
+        for projection in &parts.projections {
+            let ProjectionKind::Static { input, synapses } = &projection.kind else {
+                continue;
+            };
+            let (origin, target) = (projection.origin, projection.target);
+            let own = &self.neurons[target.group];
+            let begin = own.start.max(target.first);
+            let end = own.end.min(target.first + target.size);
+            if begin >= end {
+                continue;
+            }
+            let wanted = (begin - target.first) as u32..(end - target.first) as u32;
+            let input = &parts.groups[target.group].inputs[*input];
+            let ring = Ring {
+                rows: input.ring.host_ptr(),
+                slots: input.slots,
+                stride: input.stride,
+                first: target.first,
+            };
+            for number in 0..steps as usize {
+                for list in lists {
+                    let spikes = list[origin.index].of_step(number);
+                    for spike in within(spikes, origin.first, origin.size) {
+                        let source = *spike as usize - origin.first;
+                        // SAFETY: the ring has a slot for the longest delay and every neuron of the group; this partition alone uses the
+                        // neurons in `wanted`.
+                        unsafe {
+                            synapses.deliver(source, first_step + number as u64, &wanted, ring);
+                        };
+                    }
+                }
+            }
+        }
+    }
+
+    /// Steps this partition's neurons and lists the spikes.
+    fn update(
+        &mut self,
+        parts: &Parts,
+        first_step: u64,
+        steps: u64,
+        updates: &[Vec<(usize, Dynamic)>],
+        lists: &mut [SpikeLists],
+    ) {
+        lists.iter_mut().for_each(SpikeLists::clear);
+        let group_count = parts.groups.len();
+        for step in first_step..first_step + steps {
+            for (number, source) in parts.sources.iter().enumerate() {
+                let list = &mut lists[group_count + number];
+                source.spikes_of(step, &self.neurons[group_count + number], &mut list.indices);
+                list.ends.push(list.indices.len());
+            }
+            for drive in &parts.poisson_drives {
+                let input = &parts.groups[drive.target.group].inputs[drive.input];
+                // SAFETY: the row has every neuron of the group, and this partition alone uses its own.
+                unsafe {
+                    let row = input.ring.host_ptr().add(input.row(step));
+                    drive.add(step, &self.neurons[drive.target.group], row);
+                }
+            }
+            for (number, group) in parts.groups.iter().enumerate() {
+                let range = &self.neurons[number];
+                let list = &mut lists[number];
+                if !range.is_empty() {
+                    let kernel = &mut self.updates[number];
+                    set_dynamic(kernel, &updates[number], &parts.groups, step, None);
+                    let blocks =
+                        range.start as u64 / BLOCK as u64..range.end.div_ceil(BLOCK) as u64;
+                    // SAFETY: arguments were bound to arrays over the group; this partition alone runs these blocks.
+                    unsafe { kernel.run(blocks) };
+                    // SAFETY: the flags of the group; those of the range are this partition's.
+                    unsafe { list_fired(group.fired.host_ptr(), range, &mut list.indices) };
+                }
+                list.ends.push(list.indices.len());
+            }
+        }
+    }
+}
+
+/// Appends the neurons of a range whose flag is set.
+///
+/// # Safety
+/// Flags of the range are readable, and nobody writes them. The range begins at a multiple of [`BLOCK`].
+unsafe fn list_fired(flags: *const u8, range: &Range<usize>, out: &mut Vec<u32>) {
+    /// Flags looked at together.
+    const WIDTH: usize = 64;
+    // SAFETY: as the caller promises.
+    let flags = unsafe { std::slice::from_raw_parts(flags.add(range.start), range.len()) };
+    for (number, chunk) in flags.chunks(WIDTH).enumerate() {
+        if chunk.iter().fold(0, |any, flag| any | flag) != 0 {
+            let first = range.start + number * WIDTH;
+            for (place, flag) in chunk.iter().enumerate() {
+                if *flag != 0 {
+                    out.push((first + place) as u32);
+                }
+            }
+        }
+    }
+}

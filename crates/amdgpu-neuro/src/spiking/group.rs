@@ -1,0 +1,145 @@
+//! Neurons of one model on the device: state, parameters, rows of inputs.
+
+use std::path::Path;
+
+use amdgpu_memory::Allocator;
+
+use super::memory::DeviceArray;
+use super::objects::Object;
+use super::quantum::Quantum;
+use super::values;
+use crate::error::Result;
+use crate::plan::Initializer;
+use crate::plan::spiking::{RangePlan, Role, SpikingNetworkPlan};
+
+/// Rows begin at a multiple of this many elements: 256 bytes, as allocations do.
+const ROW_ALIGN: usize = 64;
+
+/// A ring of rows of fixed-point numbers: what arrives at each neuron in each of the next steps.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub ring: DeviceArray<i32>,
+    pub slots: u32,
+    pub stride: usize,
+    pub quantum: Quantum,
+}
+
+impl Input {
+    pub fn new(
+        allocator: &Allocator,
+        neurons: usize,
+        slots: u32,
+        quantum: Quantum,
+    ) -> Result<Self> {
+        let stride = neurons.next_multiple_of(ROW_ALIGN);
+        Ok(Self {
+            ring: DeviceArray::zeros(allocator, stride * slots as usize)?,
+            slots,
+            stride,
+            quantum,
+        })
+    }
+
+    /// Place of the first element of the row of a step.
+    pub fn row(&self, step: u64) -> usize {
+        (step % u64::from(self.slots)) as usize * self.stride
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub size: usize,
+    pub variables: Vec<DeviceArray<f32>>,
+    /// For those that a kernel takes as an array.
+    pub parameters: Vec<Option<DeviceArray<f32>>>,
+    pub inputs: Vec<Input>,
+    pub refractory: Option<DeviceArray<i32>>,
+    pub fired: DeviceArray<u8>,
+}
+
+/// Rows and quantum that an input needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InputNeed {
+    pub slots: u32,
+    pub quantum: Quantum,
+}
+
+impl Group {
+    pub fn build(
+        plan: &SpikingNetworkPlan,
+        number: usize,
+        needs: &[InputNeed],
+        allocator: &Allocator,
+        base_directory: &Path,
+    ) -> Result<Self> {
+        let group = &plan.spiking.groups[number];
+        let size = group.size;
+        let variables = group.variables.iter().enumerate().map(|(index, values)| {
+            let what = format!("{}.{}", group.name, values.name);
+            let object = Object::Variable(number, index);
+            let start = values::over_group(values, object, plan.seed, size, base_directory, &what)?;
+            DeviceArray::from_slice(allocator, &start)
+        });
+        let parameters = group.parameters.iter().enumerate().map(|(index, values)| {
+            if !is_array(plan, number, &values.name) {
+                return Ok(None);
+            }
+            let what = format!("{}.{}", group.name, values.name);
+            let object = Object::Parameter(number, index);
+            let all = values::over_group(values, object, plan.seed, size, base_directory, &what)?;
+            DeviceArray::from_slice(allocator, &all).map(Some)
+        });
+        let inputs = needs
+            .iter()
+            .map(|need| Input::new(allocator, size, need.slots, need.quantum));
+        Ok(Self {
+            size,
+            variables: variables.collect::<Result<_>>()?,
+            parameters: parameters.collect::<Result<_>>()?,
+            inputs: inputs.collect::<Result<_>>()?,
+            refractory: group
+                .has_refractory
+                .then(|| DeviceArray::zeros(allocator, size))
+                .transpose()?,
+            fired: DeviceArray::zeros(allocator, size)?,
+        })
+    }
+}
+
+/// Whether a kernel takes the parameter as an array.
+fn is_array(plan: &SpikingNetworkPlan, group: usize, parameter: &str) -> bool {
+    let spiking = &plan.spiking;
+    spiking.kernels.iter().any(|kernel| {
+        let ends = kernel.projection.map(|projection| {
+            let projection = &spiking.projections[projection];
+            (
+                spiking.group_of(&projection.from),
+                spiking.group_of(&projection.to),
+            )
+        });
+        kernel.arguments.iter().any(|argument| {
+            argument.name == parameter
+                && match argument.role {
+                    Role::ParameterArray => kernel.group == Some(group),
+                    Role::SourceParameter => ends.is_some_and(|(from, _)| from == Some(group)),
+                    Role::TargetParameter => ends.is_some_and(|(_, to)| to == Some(group)),
+                    _ => false,
+                }
+        })
+    })
+}
+
+/// The one value of a uniform parameter.
+pub(crate) fn uniform_value(plan: &SpikingNetworkPlan, group: usize, name: &str) -> Option<f64> {
+    let group = &plan.spiking.groups[group];
+    let values = &group.parameters[group.parameter_index(name)?].values;
+    match values.as_slice() {
+        [
+            RangePlan {
+                value: Initializer::Constant { value },
+                ..
+            },
+        ] => Some(*value),
+        _ => None,
+    }
+}

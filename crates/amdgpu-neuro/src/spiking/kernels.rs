@@ -1,0 +1,315 @@
+//! Generated kernels, compiled through AURA and bound to the arrays of a network by the roles of their arguments.
+
+use std::sync::Arc;
+
+use amdgpu_aura::{Argument, CompileRequest, Context, CoreType, Kernel, LaunchShape, Toolchain};
+use amdgpu_compiler::CompileOptions;
+use amdgpu_hal::LaunchConfig;
+
+use super::group::{self, Group};
+use super::memory::DeviceArray;
+use super::projection::{Projection, ProjectionKind, StatefulSynapses};
+use crate::error::{Error, Result};
+use crate::plan::spiking::{ArgumentPlan, KernelPlan, Phase, Role, SpikingNetworkPlan};
+
+/// Threads of a block. On the CPU a block is a loop over SIMD lanes, and partitions of neurons are whole blocks.
+pub(crate) const BLOCK: usize = 256;
+/// Threads of a block that goes through the synapses of a neuron: the widest vector of a CPU, a few waves of a GPU.
+const CPU_ROW_BLOCK: usize = 16;
+const GPU_ROW_BLOCK: usize = 256;
+/// Blocks of a launch over spiking neurons; each takes every so many of them.
+pub(crate) const ROW_BLOCKS: u64 = 4096;
+
+/// An argument that changes from step to step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dynamic {
+    Step,
+    /// The row of the step, of an input of the kernel's own group.
+    Row {
+        group: usize,
+        input: usize,
+    },
+    /// The row of the next step, from a neuron on.
+    NextRow {
+        group: usize,
+        input: usize,
+        first: usize,
+    },
+    Reward,
+}
+
+/// A kernel with its arguments.
+pub(crate) struct BoundKernel {
+    pub kernel: Arc<Kernel>,
+    pub config: LaunchConfig,
+    pub arguments: Vec<Argument>,
+    pub dynamic: Vec<(usize, Dynamic)>,
+    pub phase: Phase,
+    pub group: Option<usize>,
+    pub projection: Option<usize>,
+}
+
+impl std::fmt::Debug for BoundKernel {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("BoundKernel")
+            .field("name", &self.kernel.facts().name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Spikes as the kernels of a projection get them.
+#[derive(Debug)]
+pub(crate) struct Events {
+    pub list: DeviceArray<u32>,
+    pub count: DeviceArray<u32>,
+    /// One byte for each neuron, where a kernel asks for it.
+    pub flags: DeviceArray<u8>,
+}
+
+impl Events {
+    pub fn new(allocator: &amdgpu_memory::Allocator, neurons: usize) -> Result<Self> {
+        Ok(Self {
+            list: DeviceArray::zeros(allocator, neurons)?,
+            count: DeviceArray::zeros(allocator, 1)?,
+            flags: DeviceArray::zeros(allocator, neurons)?,
+        })
+    }
+}
+
+/// Events of both ends of a projection with state.
+#[derive(Debug)]
+pub(crate) struct EventPair {
+    pub pre: Events,
+    pub post: Events,
+}
+
+/// What arguments are bound to.
+pub(crate) struct Bindings<'a> {
+    pub plan: &'a SpikingNetworkPlan,
+    pub groups: &'a [Group],
+    pub projections: &'a [Projection],
+    /// For projections with state, by position.
+    pub events: &'a [Option<EventPair>],
+}
+
+/// Compile the kernel of a plan and bind it.
+pub(crate) fn bind(
+    kernel: &KernelPlan,
+    bindings: &Bindings<'_>,
+    context: &Context,
+    toolchain: &dyn Toolchain,
+) -> Result<BoundKernel> {
+    let plan = bindings.plan;
+    let request = CompileRequest {
+        source: &plan.spiking.source,
+        kernel_name: Some(&kernel.name),
+        core: CoreType::Neuromorphic,
+        options: CompileOptions {
+            name: format!("{}.hip", plan.name),
+            ..CompileOptions::default()
+        },
+    };
+    let compiled = context
+        .compile(&request, toolchain)
+        .map_err(|error| Error::from_core(&error))?;
+    let mut arguments = Vec::with_capacity(kernel.arguments.len());
+    let mut dynamic = Vec::new();
+    for (index, argument) in kernel.arguments.iter().enumerate() {
+        let (value, changes) = match (kernel.group, kernel.projection) {
+            (Some(group), _) => bindings.of_group(group, argument),
+            (None, Some(projection)) => bindings.of_projection(projection, kernel, argument),
+            (None, None) => None,
+        }
+        .ok_or_else(|| {
+            Error::InvalidDescription(format!(
+                "the kernel {:?} asks for {:?} {:?}, which the network does not have",
+                kernel.name, argument.role, argument.name
+            ))
+        })?;
+        arguments.push(value);
+        dynamic.extend(changes.map(|change| (index, change)));
+    }
+    compiled
+        .check_argument_count(arguments.len())
+        .map_err(|error| Error::from_core(&error))?;
+    let is_cpu = context.info().kind == amdgpu_hal::DeviceKind::Cpu;
+    let (blocks, block) = bindings.shape(kernel, is_cpu);
+    let config = compiled
+        .check_shape(&LaunchShape {
+            grid: [blocks as i64, 1, 1],
+            block: [block as i64, 1, 1],
+            shared_bytes: 0,
+        })
+        .map_err(|error| Error::from_core(&error))?;
+    Ok(BoundKernel {
+        kernel: compiled,
+        config,
+        arguments,
+        dynamic,
+        phase: kernel.phase,
+        group: kernel.group,
+        projection: kernel.projection,
+    })
+}
+
+type Bound = Option<(Argument, Option<Dynamic>)>;
+
+fn fixed(argument: Argument) -> Bound {
+    Some((argument, None))
+}
+
+impl Bindings<'_> {
+    /// Work-items of a kernel, where each is one neuron or synapse.
+    fn items(&self, kernel: &KernelPlan) -> usize {
+        match (kernel.group, kernel.projection) {
+            (Some(group), _) => self.groups[group].size,
+            (None, Some(projection)) => {
+                let projection = &self.projections[projection];
+                match (kernel.phase, &projection.kind) {
+                    (Phase::TracePre, _) => projection.origin.size,
+                    (Phase::TracePost, _) => projection.target.size,
+                    (_, ProjectionKind::Stateful(synapses)) => synapses.count,
+                    (_, ProjectionKind::Static { .. }) => 0,
+                }
+            }
+            (None, None) => 0,
+        }
+    }
+
+    /// Blocks, and threads of each.
+    fn shape(&self, kernel: &KernelPlan, is_cpu: bool) -> (usize, usize) {
+        if matches!(kernel.phase, Phase::OnPre | Phase::OnPost) {
+            let block = if is_cpu { CPU_ROW_BLOCK } else { GPU_ROW_BLOCK };
+            return (ROW_BLOCKS as usize, block);
+        }
+        (self.items(kernel).div_ceil(BLOCK).max(1), BLOCK)
+    }
+
+    fn shared(&self, argument: &ArgumentPlan) -> Bound {
+        match argument.role {
+            Role::Step => Some((Argument::Int(0), Some(Dynamic::Step))),
+            Role::Seed => fixed(Argument::Int(i128::from(self.plan.seed))),
+            _ => None,
+        }
+    }
+
+    fn of_group(&self, number: usize, argument: &ArgumentPlan) -> Bound {
+        let group = &self.groups[number];
+        let plan = &self.plan.spiking.groups[number];
+        let name = argument.name.as_str();
+        match argument.role {
+            Role::Count => fixed(Argument::Int(group.size as i128)),
+            Role::Parameter => fixed(Argument::Float(group::uniform_value(
+                self.plan, number, name,
+            )?)),
+            Role::ParameterArray => {
+                let index = plan.parameter_index(name)?;
+                fixed(group.parameters[index].as_ref()?.argument(0))
+            }
+            Role::State => fixed(group.variables[plan.variable_index(name)?].argument(0)),
+            Role::Input => {
+                let input = plan.input_index(name)?;
+                let change = Dynamic::Row {
+                    group: number,
+                    input,
+                };
+                Some((group.inputs[input].ring.argument(0), Some(change)))
+            }
+            Role::Quantum => {
+                let quantum = group.inputs[plan.input_index(name)?].quantum;
+                fixed(Argument::Float(quantum.value()))
+            }
+            Role::Refractory => fixed(group.refractory.as_ref()?.argument(0)),
+            Role::Fired => fixed(group.fired.argument(0)),
+            _ => self.shared(argument),
+        }
+    }
+
+    fn of_projection(&self, number: usize, kernel: &KernelPlan, argument: &ArgumentPlan) -> Bound {
+        let projection = &self.projections[number];
+        let ProjectionKind::Stateful(synapses) = &projection.kind else {
+            return None;
+        };
+        let plan = &self.plan.spiking.projections[number];
+        let name = argument.name.as_str();
+        let of_synapse = |list: &[crate::plan::spiking::SynapseVariablePlan]| {
+            list.iter().position(|variable| variable.name == name)
+        };
+        let events = self.events[number].as_ref()?;
+        let events = match kernel.phase {
+            Phase::OnPre | Phase::TracePre => &events.pre,
+            _ => &events.post,
+        };
+        let (target, target_plan) = (
+            &self.groups[projection.target.group],
+            &self.plan.spiking.groups[projection.target.group],
+        );
+        let source = self.groups.get(projection.origin.index);
+        let source_plan = self.plan.spiking.groups.get(projection.origin.index);
+        let (from, to) = (projection.origin.first, projection.target.first);
+        match argument.role {
+            Role::Count => fixed(Argument::Int(self.items(kernel) as i128)),
+            Role::Parameter => fixed(Argument::Float(group::uniform_value(
+                self.plan,
+                projection.target.group,
+                name,
+            )?)),
+            Role::SpikeList => fixed(events.list.argument(0)),
+            Role::SpikeCount => fixed(events.count.argument(0)),
+            Role::Events => fixed(events.flags.argument(0)),
+            Role::SynapseState => {
+                fixed(synapses.variables[of_synapse(&plan.variables)?].argument(0))
+            }
+            Role::PreState => {
+                fixed(synapses.pre_variables[of_synapse(&plan.pre_variables)?].argument(0))
+            }
+            Role::PostState => {
+                fixed(synapses.post_variables[of_synapse(&plan.post_variables)?].argument(0))
+            }
+            Role::TargetState => {
+                fixed(target.variables[target_plan.variable_index(name)?].argument(to))
+            }
+            Role::SourceState => {
+                fixed(source?.variables[source_plan?.variable_index(name)?].argument(from))
+            }
+            Role::TargetParameter => {
+                let index = target_plan.parameter_index(name)?;
+                fixed(target.parameters[index].as_ref()?.argument(to))
+            }
+            Role::SourceParameter => {
+                let index = source_plan?.parameter_index(name)?;
+                fixed(source?.parameters[index].as_ref()?.argument(from))
+            }
+            Role::TargetInput => {
+                let input = target_plan.input_index(name)?;
+                let change = Dynamic::NextRow {
+                    group: projection.target.group,
+                    input,
+                    first: to,
+                };
+                Some((target.inputs[input].ring.argument(0), Some(change)))
+            }
+            Role::PerQuantum => {
+                let quantum = target.inputs[target_plan.input_index(name)?].quantum;
+                fixed(Argument::Float(1.0 / quantum.value()))
+            }
+            Role::Reward => Some((Argument::Float(0.0), Some(Dynamic::Reward))),
+            _ => rows_of(synapses, argument.role).or_else(|| self.shared(argument)),
+        }
+    }
+}
+
+/// The arrays that say which synapses there are.
+fn rows_of(synapses: &StatefulSynapses, role: Role) -> Bound {
+    let array = match role {
+        Role::RowStarts => &synapses.row_starts,
+        Role::Columns => &synapses.columns,
+        Role::SynapseSources => synapses.sources.as_ref()?,
+        Role::ColumnStarts => synapses.column_starts.as_ref()?,
+        Role::ColumnSynapses => synapses.column_synapses.as_ref()?,
+        Role::LastUpdate => synapses.last_update.as_ref()?,
+        _ => return None,
+    };
+    fixed(array.argument(0))
+}

@@ -1,0 +1,519 @@
+//! A spiking network on a device: built from its plan, stepped, looked at.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use amdgpu_aura::{Context, Toolchain};
+use amdgpu_hal::DeviceKind;
+use amdgpu_hal::cpu::pool;
+
+use super::cpu::CpuStepper;
+use super::group::{Group, InputNeed};
+use super::kernels::{self, Bindings, BoundKernel, EventPair, Events};
+use super::planner::{self, MemoryEstimate};
+use super::projection::{
+    Bound, Draft, Projection, ProjectionKind, StatefulSynapses, origin_of, target_of,
+};
+use super::recorder::{self, Recorder, RunResult};
+use super::report::Reporter;
+use super::source::{CurrentDrive, PoissonDrive, Source};
+use crate::error::{Error, Result};
+use crate::finite;
+use crate::plan::AnyPlan;
+use crate::plan::spiking::{DrivePlan, Role, SpikingNetworkPlan};
+
+/// Steps between two looks for values that are not finite.
+const CHECK_STEPS: u64 = 64;
+/// Wall time between two calls of the watcher of a run.
+const WATCH_NS: u128 = 50_000_000;
+
+/// How a network is built.
+#[derive(Clone, Debug, Default)]
+pub struct SpikingOptions {
+    /// Replaces the seed of the plan.
+    pub seed: Option<u64>,
+    /// Where relative paths of files start; empty is the working directory.
+    pub base_directory: PathBuf,
+    /// Threads that step the network on the CPU device; `None`: all of the device.
+    pub threads: Option<usize>,
+}
+
+/// What a stepper works on.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub groups: Vec<Group>,
+    pub projections: Vec<Projection>,
+    /// For projections with state, by position.
+    pub events: Vec<Option<EventPair>>,
+    pub sources: Vec<Source>,
+    pub source_sizes: Vec<usize>,
+    pub poisson_drives: Vec<PoissonDrive>,
+    pub current_drives: Vec<CurrentDrive>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub done_steps: u64,
+    pub total_steps: u64,
+    pub spikes: u64,
+}
+
+pub(crate) struct Inner {
+    pub parts: Parts,
+    pub stepper: CpuStepper,
+    /// The next step.
+    pub step: u64,
+    /// Given for the next step.
+    pub reward: Option<f32>,
+    /// Why the network cannot go on.
+    pub fault: Option<String>,
+}
+
+/// A spiking network that can be stepped. See the crate root for what it promises.
+pub struct SpikingNetwork {
+    pub(crate) plan: SpikingNetworkPlan,
+    pub(crate) names: Vec<String>,
+    context: Arc<Context>,
+    memory: MemoryEstimate,
+    reporter: Reporter,
+    pub(crate) inner: Mutex<Inner>,
+}
+
+impl std::fmt::Debug for SpikingNetwork {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("SpikingNetwork")
+            .field("name", &self.plan.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Read the plan of a spiking network.
+fn read_plan(json: &str, options: &SpikingOptions) -> Result<SpikingNetworkPlan> {
+    let AnyPlan::Spiking(mut plan) = AnyPlan::from_json(json)? else {
+        return Err(Error::InvalidDescription(
+            "the network plan is of a layered network, where a spiking one is needed".to_owned(),
+        ));
+    };
+    if let Some(seed) = options.seed {
+        plan.seed = seed;
+    }
+    Ok(plan)
+}
+
+fn free_bytes(context: &Context) -> Result<u64> {
+    let device = context.device().map_err(|error| Error::from_core(&error))?;
+    let memory = device
+        .memory_info()
+        .map_err(|error| Error::from_core(&error))?;
+    Ok(memory.free_bytes)
+}
+
+/// Predict the memory of a network without building it.
+///
+/// # Errors
+///
+/// The plan is not one of a spiking network, or asks for a storage that a projection cannot have.
+pub fn memory_estimate(json: &str, context: &Context) -> Result<MemoryEstimate> {
+    let plan = read_plan(json, &SpikingOptions::default())?;
+    planner::estimate(&plan, free_bytes(context)?)
+}
+
+impl SpikingNetwork {
+    /// Build the network of a plan on a device.
+    ///
+    /// # Errors
+    ///
+    /// The plan is inconsistent or its network does not fit into memory; a file is wrong; a kernel does not compile; the device fails.
+    pub fn build(
+        plan_json: &str,
+        context: &Arc<Context>,
+        toolchain: &dyn Toolchain,
+        options: &SpikingOptions,
+    ) -> Result<Self> {
+        let plan = read_plan(plan_json, options)?;
+        if context.info().kind != DeviceKind::Cpu {
+            return Err(Error::InvalidArgument(format!(
+                "spiking networks run on the CPU device; {} was given",
+                context.info().name
+            )));
+        }
+        let memory = planner::estimate(&plan, free_bytes(context)?)?;
+        memory.check()?;
+        let names = planner::projection_names(&plan.spiking.projections);
+        let parts = build_parts(&plan, &names, &memory, context, options)?;
+        let bindings = Bindings {
+            plan: &plan,
+            groups: &parts.groups,
+            projections: &parts.projections,
+            events: &parts.events,
+        };
+        let bound = plan
+            .spiking
+            .kernels
+            .iter()
+            .map(|kernel| kernels::bind(kernel, &bindings, context, toolchain))
+            .collect::<Result<Vec<BoundKernel>>>()?;
+        let threads = options
+            .threads
+            .unwrap_or(pool::global().thread_count() as usize);
+        let stepper = CpuStepper::new(&parts, &bound, threads)?;
+        CpuStepper::initialize(&bound)?;
+        let reporter = Reporter::new(&plan.name);
+        Ok(Self {
+            plan,
+            names,
+            context: Arc::clone(context),
+            memory,
+            reporter,
+            inner: Mutex::new(Inner {
+                parts,
+                stepper,
+                step: 0,
+                reward: None,
+                fault: None,
+            }),
+        })
+    }
+
+    #[must_use]
+    pub fn plan(&self) -> &SpikingNetworkPlan {
+        &self.plan
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    /// What was predicted before the network was built.
+    #[must_use]
+    pub fn memory(&self) -> &MemoryEstimate {
+        &self.memory
+    }
+
+    /// The number of the next step.
+    #[must_use]
+    pub fn step_number(&self) -> u64 {
+        self.lock().step
+    }
+
+    /// Whole steps of a time.
+    ///
+    /// # Errors
+    ///
+    /// A time below 0 or beyond what steps count.
+    pub fn steps_of(&self, seconds: f64) -> Result<u64> {
+        let steps = (seconds / self.plan.dt_seconds).round();
+        if (0.0..9e15).contains(&steps) {
+            return Ok(steps as u64);
+        }
+        Err(Error::InvalidArgument(format!(
+            "a run of {seconds} s is not possible; with the step {} s it takes from 0 to 9e15 steps",
+            self.plan.dt_seconds
+        )))
+    }
+
+    /// What rewards learning kernels get in the next step.
+    pub fn reward(&self, value: f32) {
+        self.lock().reward = Some(value);
+    }
+
+    /// Make `steps` steps. `watch` is called now and then and ends the run by returning `false`: the network is then whole, and the result
+    /// holds what was done.
+    ///
+    /// # Errors
+    ///
+    /// A variable became NaN or infinite: the network stops there. Recordings that do not fit into memory. What the device reports.
+    pub fn run(&self, steps: u64, watch: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult> {
+        let needed = recorder::state_bytes(&self.plan, steps);
+        let free = free_bytes(&self.context)?;
+        if needed > free {
+            return Err(Error::OutOfMemory {
+                what: format!(
+                    "the recorded states of {steps} steps, of which {free} bytes are free; record fewer neurons or less often, or run in shorter pieces"
+                ),
+                bytes: usize::try_from(needed).unwrap_or(usize::MAX),
+            });
+        }
+        let mut inner = self.lock();
+        if let Some(fault) = &inner.fault {
+            return Err(Error::InvalidArgument(format!(
+                "the network stopped: {fault}; restore a checkpoint or build it again"
+            )));
+        }
+        let inner = &mut *inner;
+        let begin = Instant::now();
+        let mut recorder = Recorder::new(&self.plan, inner.step, steps)?;
+        let outcome = self.go(inner, &mut recorder, steps, begin, watch);
+        // Also behind an error: what was delivered twice or not at all would be a state that no run can reach.
+        let flushed = inner.stepper.flush(&inner.parts);
+        let (done, is_interrupted) = outcome?;
+        flushed?;
+        let wall_seconds = begin.elapsed().as_secs_f64();
+        recorder.finish(&self.plan, done, wall_seconds, is_interrupted)
+    }
+
+    /// Steps done, and whether the watcher ended the run.
+    fn go(
+        &self,
+        inner: &mut Inner,
+        recorder: &mut Recorder,
+        steps: u64,
+        begin: Instant,
+        watch: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<(u64, bool)> {
+        let first = inner.step;
+        let end = first + steps;
+        let mut watched_ns = 0;
+        let mut reported = (first, 0);
+        let mut next_check = first + CHECK_STEPS;
+        let mut is_interrupted = false;
+        while inner.step < end && !is_interrupted {
+            let step = inner.step;
+            inner.change_currents()?;
+            inner.record(recorder)?;
+            let limit = (end - step)
+                .min(recorder.steps_until_next(step))
+                .min(inner.steps_until_current(step));
+            let reward = inner.reward.take();
+            let made = inner
+                .stepper
+                .turn(&inner.parts, step, limit, reward, recorder)?;
+            inner.step += made;
+            if inner.step >= next_check || inner.step == end {
+                next_check = inner.step + CHECK_STEPS;
+                self.check_finite(inner)?;
+                let elapsed_ns = begin.elapsed().as_nanos();
+                if elapsed_ns - watched_ns >= WATCH_NS || inner.step == end {
+                    watched_ns = elapsed_ns;
+                    let spikes = recorder.spikes();
+                    self.reporter.report(
+                        inner.step - reported.0,
+                        spikes - reported.1,
+                        begin.elapsed().as_secs_f64()
+                            / ((inner.step - first) as f64 * self.plan.dt_seconds),
+                    );
+                    inner.stepper.count_launches(inner.step - reported.0);
+                    reported = (inner.step, spikes);
+                    is_interrupted = !watch(Progress {
+                        done_steps: inner.step - first,
+                        total_steps: steps,
+                        spikes,
+                    }) && inner.step < end;
+                }
+            }
+        }
+        Ok((inner.step - first, is_interrupted))
+    }
+
+    fn check_finite(&self, inner: &mut Inner) -> Result<()> {
+        for (number, group) in inner.parts.groups.iter().enumerate() {
+            for (index, variable) in group.variables.iter().enumerate() {
+                // SAFETY: memory of the CPU device with as many values as the group has neurons; no kernel runs.
+                let values = unsafe { std::slice::from_raw_parts(variable.host_ptr(), group.size) };
+                let Some(place) = finite::first_not_finite(values) else {
+                    continue;
+                };
+                let name = &self.plan.spiking.groups[number].variables[index].name;
+                let populations = &self.plan.spiking.populations;
+                let population = populations.iter().find(|population| {
+                    population.group == number
+                        && (population.first..population.first + population.size).contains(&place)
+                });
+                let (owner, local) = match population {
+                    Some(population) => (population.name.as_str(), place - population.first),
+                    None => (self.plan.spiking.groups[number].name.as_str(), place),
+                };
+                let error = Error::NotFinite {
+                    what: format!(
+                        "the variable {name} of population {owner} at step {} ({} s)",
+                        inner.step,
+                        inner.step as f64 * self.plan.dt_seconds
+                    ),
+                    value: values[place],
+                    place: format!(
+                        "[{local}], at most {CHECK_STEPS} steps after it became so; the network stopped"
+                    ),
+                };
+                inner.fault = Some(error.to_string());
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// The state holds whole values whatever panicked; kernels do not panic.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Gives variables that follow samples their value of this step.
+    fn change_currents(&self) -> Result<()> {
+        for drive in &self.parts.current_drives {
+            if let Some(sample) = drive.sample(self.step) {
+                let variable = &self.parts.groups[drive.target.group].variables[drive.variable];
+                variable.write(drive.target.first, &vec![sample; drive.target.size])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn steps_until_current(&self, step: u64) -> u64 {
+        let until = self
+            .parts
+            .current_drives
+            .iter()
+            .map(|drive| drive.every_steps - step % drive.every_steps);
+        until.min().unwrap_or(u64::MAX)
+    }
+
+    /// Records the states that are due at this step, with what arrives in it.
+    fn record(&mut self, recorder: &mut Recorder) -> Result<()> {
+        let step = self.step;
+        if !recorder.is_due(step) {
+            return Ok(());
+        }
+        self.stepper.flush(&self.parts)?;
+        for probe in &mut recorder.probes {
+            if !step.is_multiple_of(probe.every_steps) {
+                continue;
+            }
+            let group = &self.parts.groups[probe.group];
+            let range = probe.first..probe.first + probe.count;
+            let mut values = group.variables[probe.variable].read(range)?;
+            if let Some(input) = probe.input {
+                let input = &group.inputs[input];
+                let row = input.row(step) + probe.first;
+                let arriving = input.ring.read(row..row + probe.count)?;
+                for (value, quanta) in values.iter_mut().zip(arriving) {
+                    *value += quanta as f32 * input.quantum.value() as f32;
+                }
+            }
+            probe.steps.push(step);
+            probe.values.extend(values);
+        }
+        Ok(())
+    }
+}
+
+fn build_parts(
+    plan: &SpikingNetworkPlan,
+    names: &[String],
+    memory: &MemoryEstimate,
+    context: &Context,
+    options: &SpikingOptions,
+) -> Result<Parts> {
+    let spiking = &plan.spiking;
+    let allocator = context
+        .allocator()
+        .map_err(|error| Error::from_core(&error))?;
+    let directory = &options.base_directory;
+    let mut bounds = Vec::new();
+    for group in &spiking.groups {
+        let of_group = group.inputs.iter().map(|_| Bound::new(group.size));
+        bounds.push(of_group.collect::<Result<Vec<_>>>()?);
+    }
+    let mut made = Vec::new();
+    for (number, name) in names.iter().enumerate() {
+        let projection = &spiking.projections[number];
+        let target = target_of(plan, projection)?;
+        let group = &spiking.groups[target.group];
+        if projection.variables.is_empty() {
+            let input = projection
+                .input
+                .as_deref()
+                .and_then(|input| group.input_index(input))
+                .unwrap_or_default();
+            let storage = memory.projections[number].storage;
+            let bound = &mut bounds[target.group][input];
+            let draft = Draft::build(plan, number, name, storage, bound, directory)?;
+            made.push(Made::Draft(draft));
+            continue;
+        }
+        let synapses = StatefulSynapses::build(plan, number, name, allocator, directory)?;
+        for (index, input) in group.inputs.iter().enumerate() {
+            let mut kernels = spiking.kernels_of(number);
+            if kernels.any(|kernel| kernel.takes(Role::TargetInput, input)) {
+                let bound = &mut bounds[target.group][index];
+                synapses.add_to(plan, number, target, bound)?;
+            }
+        }
+        made.push(Made::Stateful(synapses));
+    }
+    let mut poisson_drives = Vec::new();
+    let mut current_drives = Vec::new();
+    for (number, drive) in spiking.drives.iter().enumerate() {
+        match drive {
+            DrivePlan::Poisson { .. } => poisson_drives.extend(PoissonDrive::build(plan, number)?),
+            DrivePlan::Current { .. } => current_drives.extend(CurrentDrive::build(plan, number)),
+        }
+    }
+    for drive in &poisson_drives {
+        let bound = &mut bounds[drive.target.group][drive.input];
+        bound.add_everywhere(drive.target, drive.weight, drive.most_events());
+    }
+    let mut groups = Vec::new();
+    for (number, group) in spiking.groups.iter().enumerate() {
+        let mut needs = Vec::new();
+        for (bound, input) in bounds[number].iter().zip(&group.inputs) {
+            needs.push(InputNeed {
+                slots: bound.longest_delay + 1,
+                quantum: bound.quantum(&format!("{}.{input}", group.name))?,
+            });
+        }
+        groups.push(Group::build(plan, number, &needs, allocator, directory)?);
+    }
+    for drive in &mut poisson_drives {
+        let quantum = groups[drive.target.group].inputs[drive.input].quantum;
+        drive.quanta = quantum.quanta(drive.weight);
+    }
+    let mut projections = Vec::new();
+    let mut events = Vec::new();
+    for ((number, name), made) in names.iter().enumerate().zip(made) {
+        let projection = &spiking.projections[number];
+        let origin = origin_of(plan, &projection.from)?;
+        let target = target_of(plan, projection)?;
+        let (kind, pair) = match made {
+            Made::Draft(draft) => {
+                let quantum = groups[target.group].inputs[draft.input].quantum;
+                let (input, synapses) = draft.finish(quantum);
+                (ProjectionKind::Static { input, synapses }, None)
+            }
+            Made::Stateful(synapses) => {
+                let pair = EventPair {
+                    pre: Events::new(allocator, origin.size)?,
+                    post: Events::new(allocator, target.size)?,
+                };
+                (ProjectionKind::Stateful(Box::new(synapses)), Some(pair))
+            }
+        };
+        projections.push(Projection {
+            name: name.clone(),
+            origin,
+            target,
+            kind,
+        });
+        events.push(pair);
+    }
+    let sources = (0..spiking.sources.len()).map(|number| Source::build(plan, number, directory));
+    Ok(Parts {
+        groups,
+        projections,
+        events,
+        sources: sources.collect::<Result<_>>()?,
+        source_sizes: spiking.sources.iter().map(|source| source.size()).collect(),
+        poisson_drives,
+        current_drives,
+    })
+}
+
+/// A projection before the quanta of inputs are known.
+enum Made {
+    Draft(Draft),
+    Stateful(StatefulSynapses),
+}

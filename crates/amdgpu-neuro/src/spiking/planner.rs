@@ -1,0 +1,358 @@
+//! How much memory a network takes, before any of it is allocated, and how its synapses are kept.
+
+use serde::Serialize;
+
+use super::connectivity::Connector;
+use crate::error::{Error, Result};
+use crate::plan::Initializer;
+use crate::plan::spiking::{
+    PatternPlan, Phase, ProjectionPlan, Role, SpikingNetworkPlan, StorageKind,
+};
+
+/// Part of the free memory that a network may take: the rest is for recordings, the system and others.
+const USABLE: f64 = 0.9;
+/// Longest delay in steps: rows of an input are kept for each step that is under way.
+pub(crate) const MAX_DELAY_STEPS: u32 = 65_535;
+/// Steps that delays read from a file are assumed to have when memory is predicted.
+const FILE_DELAY_STEPS: u32 = 64;
+/// Standard deviations that the prediction of normally distributed delays allows for.
+const DELAY_DEVIATIONS: f64 = 6.0;
+
+/// Predicted memory of a network, in bytes.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemoryEstimate {
+    pub total_bytes: u64,
+    /// What the device has free.
+    pub free_bytes: u64,
+    /// State and parameters of the neurons.
+    pub neuron_bytes: u64,
+    /// Rows of spikes under way.
+    pub input_bytes: u64,
+    /// Passing need while the largest projection is made.
+    pub building_bytes: u64,
+    pub projections: Vec<ProjectionEstimate>,
+}
+
+/// Predicted memory of a projection.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProjectionEstimate {
+    pub name: String,
+    /// Expected number, or an upper bound of it where it is random.
+    pub synapses: u64,
+    pub storage: StorageKind,
+    pub bytes: u64,
+    /// Every kind of storage that this projection could have, smallest first.
+    pub alternatives: Vec<(StorageKind, u64)>,
+}
+
+/// Names of the projections: `from -> to`, and with a number from the second of a pair on.
+pub(crate) fn projection_names(projections: &[ProjectionPlan]) -> Vec<String> {
+    let mut seen = std::collections::HashMap::new();
+    projections
+        .iter()
+        .map(|projection| {
+            let name = format!("{} -> {}", projection.from, projection.to);
+            let count = seen.entry(name.clone()).or_insert(0_u32);
+            *count += 1;
+            match *count {
+                1 => name,
+                count => format!("{name} #{count}"),
+            }
+        })
+        .collect()
+}
+
+/// How a projection's pairs are made.
+pub(crate) fn connector(plan: &SpikingNetworkPlan, number: usize) -> Connector {
+    let projection = &plan.spiking.projections[number];
+    Connector {
+        pattern: projection.pattern.clone(),
+        sources: plan.spiking.size_of(&projection.from),
+        targets: plan.spiking.size_of(&projection.to),
+        skips_self: !projection.allow_autapses && projection.from == projection.to,
+        allow_multapses: projection.allow_multapses,
+        seed: plan.seed,
+        projection: number,
+    }
+}
+
+/// Steps that the longest delay of an initial value has, or is predicted to have.
+pub(crate) fn longest_delay(value: &Initializer, dt_seconds: f64) -> u32 {
+    let seconds = match value {
+        Initializer::Constant { value } => *value,
+        Initializer::Random { high, .. } | Initializer::ClippedNormal { high, .. } => *high,
+        Initializer::Normal {
+            mean,
+            standard_deviation,
+        } => mean + DELAY_DEVIATIONS * standard_deviation.abs(),
+        _ => return FILE_DELAY_STEPS,
+    };
+    (seconds / dt_seconds)
+        .round()
+        .clamp(0.0, f64::from(MAX_DELAY_STEPS)) as u32
+}
+
+const fn is_constant(value: &Initializer) -> bool {
+    matches!(value, Initializer::Constant { .. })
+}
+
+/// Bytes for each kind of storage that fits.
+fn alternatives(projection: &ProjectionPlan, connector: &Connector) -> Vec<(StorageKind, u64)> {
+    let (sources, targets) = (connector.sources as u64, connector.targets as u64);
+    let synapses = connector.bound();
+    let mut values = 0;
+    if !is_constant(&projection.weight) {
+        values += 4 * synapses;
+    }
+    if !is_constant(&projection.delay_seconds) {
+        values += 2 * synapses;
+    }
+    let is_complete = matches!(projection.pattern, PatternPlan::AllToAll {});
+    let repeats = projection.allow_multapses
+        || matches!(
+            projection.pattern,
+            PatternPlan::FixedTotal { .. } | PatternPlan::Pairs { .. }
+        );
+    let starts = 8 * (sources + 1);
+    let mut kinds = vec![(StorageKind::Csr32, starts + 4 * synapses + values)];
+    if targets <= 1 << 16 {
+        kinds.push((StorageKind::Csr16, starts + 2 * synapses + values));
+    }
+    let density = synapses as f64 / (sources as f64 * targets as f64);
+    let long_gaps = (1.0 - density.min(1.0)).powi(255);
+    let gaps = (synapses as f64 * (1.0 + 4.0 * long_gaps)) as u64;
+    kinds.push((StorageKind::GapCoded, 2 * starts + gaps + values));
+    if !repeats {
+        let words = sources * targets.div_ceil(64);
+        kinds.push((StorageKind::BitMask, starts + 8 * words + values));
+    }
+    if is_complete {
+        kinds.push((StorageKind::Dense, values));
+    }
+    if connector.is_by_row() && values == 0 {
+        kinds.push((StorageKind::Procedural, 0));
+    }
+    kinds.sort_by_key(|(_, bytes)| *bytes);
+    kinds
+}
+
+/// Bytes of a projection whose synapses have state.
+fn stateful_bytes(plan: &SpikingNetworkPlan, number: usize, connector: &Connector) -> u64 {
+    let projection = &plan.spiking.projections[number];
+    let uses = |role: Role| plan.spiking.projection_uses(number, role);
+    let synapses = connector.bound();
+    let (sources, targets) = (connector.sources as u64, connector.targets as u64);
+    let mut words = sources + 1 + synapses;
+    words += synapses * projection.variables.len() as u64;
+    words += sources * projection.pre_variables.len() as u64;
+    words += targets * projection.post_variables.len() as u64;
+    if uses(Role::SynapseSources) {
+        words += synapses;
+    }
+    if plan.spiking.has_phase(number, Phase::OnPost) {
+        words += targets + 1 + synapses;
+    }
+    if uses(Role::LastUpdate) {
+        words += synapses;
+    }
+    4 * words
+}
+
+/// The kind that is fastest: nothing at all for complete connectivity, else the narrowest plain rows.
+fn fastest(kinds: &[(StorageKind, u64)]) -> (StorageKind, u64) {
+    let find = |kind: StorageKind| kinds.iter().copied().find(|(known, _)| *known == kind);
+    find(StorageKind::Dense)
+        .or_else(|| find(StorageKind::Csr16))
+        .or_else(|| find(StorageKind::Csr32))
+        .unwrap_or(kinds[0])
+}
+
+fn choose(
+    projection: &ProjectionPlan,
+    name: &str,
+    kinds: &[(StorageKind, u64)],
+) -> Result<(StorageKind, u64)> {
+    if projection.storage == StorageKind::Auto {
+        return Ok(fastest(kinds));
+    }
+    let found = kinds.iter().find(|(kind, _)| *kind == projection.storage);
+    found.copied().ok_or_else(|| {
+        let known: Vec<_> = kinds.iter().map(|(kind, _)| kind.name()).collect();
+        Error::InvalidDescription(format!(
+            "{name} cannot be stored as {}: with its pattern, weights and delays it can be {}",
+            projection.storage.name(),
+            known.join(", ")
+        ))
+    })
+}
+
+/// Plan the memory of a network: the fastest storage if it fits, else smaller ones for the largest projections.
+///
+/// # Errors
+///
+/// A storage that a projection cannot have.
+pub(crate) fn estimate(plan: &SpikingNetworkPlan, free_bytes: u64) -> Result<MemoryEstimate> {
+    let spiking = &plan.spiking;
+    let names = projection_names(&spiking.projections);
+    let mut projections = Vec::with_capacity(names.len());
+    let mut building_bytes = 0;
+    for (number, name) in names.iter().enumerate() {
+        let projection = &spiking.projections[number];
+        let connector = connector(plan, number);
+        let synapses = connector.bound();
+        let estimate = if projection.variables.is_empty() {
+            let kinds = alternatives(projection, &connector);
+            let (storage, bytes) = choose(projection, name, &kinds)?;
+            ProjectionEstimate {
+                name: name.clone(),
+                synapses,
+                storage,
+                bytes,
+                alternatives: kinds,
+            }
+        } else {
+            ProjectionEstimate {
+                name: name.clone(),
+                synapses,
+                storage: StorageKind::Csr32,
+                bytes: stateful_bytes(plan, number, &connector),
+                alternatives: Vec::new(),
+            }
+        };
+        if !matches!(
+            estimate.storage,
+            StorageKind::Procedural | StorageKind::Dense
+        ) {
+            building_bytes = building_bytes.max(8 * connector.sources as u64 + 4 * synapses);
+        }
+        projections.push(estimate);
+    }
+    let neuron_bytes = spiking
+        .groups
+        .iter()
+        .map(|group| {
+            let words = group.variables.len() + group.parameters.len() + 1;
+            group.size as u64 * (4 * words as u64 + 1)
+        })
+        .sum();
+    let input_bytes = input_bytes(plan);
+    let mut result = MemoryEstimate {
+        total_bytes: 0,
+        free_bytes,
+        neuron_bytes,
+        input_bytes,
+        building_bytes,
+        projections,
+    };
+    result.shrink(plan);
+    Ok(result)
+}
+
+/// Rows of an input: one for each step that a spike can be under way.
+pub(crate) fn predicted_slots(plan: &SpikingNetworkPlan, group: usize, input: &str) -> u64 {
+    let spiking = &plan.spiking;
+    let longest = spiking
+        .projections
+        .iter()
+        .filter(|projection| {
+            spiking.group_of(&projection.to) == Some(group)
+                && projection.input.as_deref() == Some(input)
+        })
+        .map(|projection| longest_delay(&projection.delay_seconds, plan.dt_seconds))
+        .max();
+    u64::from(longest.unwrap_or(0)) + 1
+}
+
+fn input_bytes(plan: &SpikingNetworkPlan) -> u64 {
+    let groups = plan.spiking.groups.iter().enumerate();
+    groups
+        .flat_map(|(number, group)| {
+            group
+                .inputs
+                .iter()
+                .map(move |input| predicted_slots(plan, number, input) * group.size as u64 * 4)
+        })
+        .sum()
+}
+
+impl MemoryEstimate {
+    fn sum(&self) -> u64 {
+        let synapses: u64 = self.projections.iter().map(|one| one.bytes).sum();
+        self.neuron_bytes + self.input_bytes + self.building_bytes + synapses
+    }
+
+    fn limit(&self) -> u64 {
+        (self.free_bytes as f64 * USABLE) as u64
+    }
+
+    /// Takes the smallest storage for the largest projections that leave the choice, until everything fits.
+    fn shrink(&mut self, plan: &SpikingNetworkPlan) {
+        self.total_bytes = self.sum();
+        while self.total_bytes > self.limit() {
+            let choices = self.projections.iter_mut().enumerate();
+            let largest = choices
+                .filter(|(number, one)| {
+                    plan.spiking.projections[*number].storage == StorageKind::Auto
+                        && one
+                            .alternatives
+                            .first()
+                            .is_some_and(|first| first.1 < one.bytes)
+                })
+                .max_by_key(|(_, one)| one.bytes);
+            let Some((_, one)) = largest else { return };
+            (one.storage, one.bytes) = one.alternatives[0];
+            self.total_bytes = self.sum();
+        }
+    }
+
+    /// As JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Numbers and names are always representable.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Refuses a network that does not fit, naming what would.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn check(&self) -> Result<()> {
+        if self.total_bytes <= self.limit() {
+            return Ok(());
+        }
+        let mut largest: Vec<_> = self.projections.iter().collect();
+        largest.sort_by_key(|one| std::cmp::Reverse(one.bytes));
+        let named: Vec<_> = largest
+            .iter()
+            .take(3)
+            .map(|one| {
+                let smaller: Vec<_> = one
+                    .alternatives
+                    .iter()
+                    .filter(|(_, bytes)| *bytes < one.bytes)
+                    .map(|(kind, bytes)| format!("{} {bytes}", kind.name()))
+                    .collect();
+                let offer = if smaller.is_empty() {
+                    "nothing smaller holds it".to_owned()
+                } else {
+                    format!("smaller: {}", smaller.join(", "))
+                };
+                format!(
+                    "{} takes {} as {} ({offer})",
+                    one.name,
+                    one.bytes,
+                    one.storage.name()
+                )
+            })
+            .collect();
+        Err(Error::OutOfMemory {
+            what: format!(
+                "the network, of which {} bytes are free; {}; fewer neurons, a lower density, or uniform weights and delays take less",
+                self.free_bytes,
+                named.join("; ")
+            ),
+            bytes: usize::try_from(self.total_bytes).unwrap_or(usize::MAX),
+        })
+    }
+}

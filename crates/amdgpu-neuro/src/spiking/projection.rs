@@ -1,0 +1,494 @@
+//! Projections: synapses made from a plan, with weights in the fixed-point numbers of their input.
+
+use std::path::Path;
+
+use amdgpu_memory::Allocator;
+
+use super::connectivity::{Connector, Rows};
+use super::memory::DeviceArray;
+use super::objects::Object;
+use super::planner::{self, MAX_DELAY_STEPS};
+use super::quantum::Quantum;
+use super::storage::{Delays, Synapses, Targets, Weights};
+use super::values::{self, Fans};
+use crate::error::{Error, Result};
+use crate::plan::Initializer;
+use crate::plan::spiking::{
+    PatternPlan, Phase, ProjectionPlan, Role, SpikingNetworkPlan, StorageKind,
+};
+
+/// Standard deviations above the mean that the in-degree of rows made on demand is taken to have at most.
+const DEGREE_DEVIATIONS: f64 = 8.0;
+/// What kernels may make of a weight without saying so: this many times its largest initial value.
+const WEIGHT_GROWTH: f64 = 16.0;
+
+/// Where spikes come from: groups first, then sources, in one numbering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub index: usize,
+    pub first: usize,
+    pub size: usize,
+}
+
+/// A range of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub group: usize,
+    pub first: usize,
+    pub size: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Projection {
+    pub name: String,
+    pub origin: Origin,
+    pub target: Target,
+    pub kind: ProjectionKind,
+}
+
+#[derive(Debug)]
+pub(crate) enum ProjectionKind {
+    /// Constant weights, added to an input of the target's group.
+    Static { input: usize, synapses: Synapses },
+    /// Synapses with variables and kernels.
+    Stateful(Box<StatefulSynapses>),
+}
+
+/// Synapses whose variables are arrays for kernels.
+#[derive(Debug)]
+pub(crate) struct StatefulSynapses {
+    pub count: usize,
+    pub delay: u32,
+    pub row_starts: DeviceArray<u32>,
+    pub columns: DeviceArray<u32>,
+    pub sources: Option<DeviceArray<u32>>,
+    pub column_starts: Option<DeviceArray<u32>>,
+    pub column_synapses: Option<DeviceArray<u32>>,
+    pub variables: Vec<DeviceArray<f32>>,
+    pub pre_variables: Vec<DeviceArray<f32>>,
+    pub post_variables: Vec<DeviceArray<f32>>,
+    pub last_update: Option<DeviceArray<u32>>,
+}
+
+/// Weights before their quantum is known.
+enum Raw {
+    Uniform(f64),
+    Each(Vec<f32>),
+}
+
+/// A projection whose input has no quantum yet.
+pub(crate) struct Draft {
+    pub target: Target,
+    pub input: usize,
+    targets: Targets,
+    weights: Raw,
+    pub delays: Delays,
+}
+
+/// What may arrive at the neurons of an input at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    /// Sum of absolute weights, for each neuron of the group.
+    pub sums: Vec<f64>,
+    /// Most synapses of a neuron.
+    pub terms: u64,
+    pub longest_delay: u32,
+}
+
+impl Bound {
+    pub fn new(neurons: usize) -> Result<Self> {
+        Ok(Self {
+            sums: values::zeros(neurons, "the bounds of an input")?,
+            terms: 0,
+            longest_delay: 0,
+        })
+    }
+
+    pub fn quantum(&self, what: &str) -> Result<Quantum> {
+        let bound = self.sums.iter().copied().fold(0.0, f64::max);
+        Quantum::for_sums(bound, self.terms, what)
+    }
+
+    /// Adds at most `weight` for each of `count` events to the neurons of a range.
+    pub fn add_everywhere(&mut self, target: Target, weight: f64, count: f64) {
+        for sum in &mut self.sums[target.first..target.first + target.size] {
+            *sum += weight.abs() * count;
+        }
+        self.terms += count.ceil() as u64;
+    }
+}
+
+fn delay_steps(seconds: f64, dt_seconds: f64, name: &str) -> Result<u32> {
+    let steps = (seconds / dt_seconds).round();
+    if (0.0..=f64::from(MAX_DELAY_STEPS)).contains(&steps) {
+        return Ok(steps as u32);
+    }
+    Err(Error::InvalidDescription(format!(
+        "{name} has a delay of {seconds} s; with the step {dt_seconds} s delays from 0 to {} s are possible",
+        f64::from(MAX_DELAY_STEPS) * dt_seconds
+    )))
+}
+
+fn draw_delays(
+    plan: &SpikingNetworkPlan,
+    number: usize,
+    name: &str,
+    count: usize,
+    base_directory: &Path,
+) -> Result<Delays> {
+    let delay = &plan.spiking.projections[number].delay_seconds;
+    if let Initializer::Constant { value } = delay {
+        return Ok(Delays::Uniform(delay_steps(*value, plan.dt_seconds, name)?));
+    }
+    let seconds = values::draw(
+        delay,
+        Object::Delay(number),
+        plan.seed,
+        Fans(1.0, 1.0),
+        count,
+        base_directory,
+        &format!("the delays of {name}"),
+    )?;
+    let mut steps = values::zeros(count, "the delays")?;
+    for (step, seconds) in steps.iter_mut().zip(seconds) {
+        // What a distribution puts below 0 is no delay at all.
+        *step = delay_steps(f64::from(seconds).max(0.0), plan.dt_seconds, name)? as u16;
+    }
+    Ok(Delays::Each(steps))
+}
+
+/// Synapses of each target and source on average.
+fn fans(connector: &Connector, synapses: usize) -> Fans {
+    Fans(
+        synapses as f64 / connector.targets as f64,
+        synapses as f64 / connector.sources as f64,
+    )
+}
+
+impl Draft {
+    /// Make the synapses of a projection without variables, and add to the bound of its input what it can bring.
+    pub fn build(
+        plan: &SpikingNetworkPlan,
+        number: usize,
+        name: &str,
+        storage: StorageKind,
+        bound: &mut Bound,
+        base_directory: &Path,
+    ) -> Result<Self> {
+        let projection = &plan.spiking.projections[number];
+        let connector = planner::connector(plan, number);
+        let (target, input) = ends(plan, projection)?;
+        let (targets, count) = match storage {
+            StorageKind::Dense => {
+                let others = connector.targets - usize::from(connector.skips_self);
+                let dense = Targets::Dense {
+                    targets: connector.targets as u32,
+                    skips_self: connector.skips_self,
+                };
+                (dense, others * connector.sources)
+            }
+            StorageKind::Procedural => (Targets::Procedural(connector.clone()), 0),
+            kind => {
+                let rows = connector.rows()?;
+                let count = rows.columns.len();
+                bound.count(&rows, target);
+                (Targets::from_rows(kind, rows, connector.targets), count)
+            }
+        };
+        let weights = match &projection.weight {
+            Initializer::Constant { value } => Raw::Uniform(*value),
+            weight => Raw::Each(values::draw(
+                weight,
+                Object::Weight(number),
+                plan.seed,
+                fans(&connector, count),
+                count,
+                base_directory,
+                &format!("the weights of {name}"),
+            )?),
+        };
+        let delays = draw_delays(plan, number, name, count, base_directory)?;
+        bound.longest_delay = bound.longest_delay.max(delays.range().1);
+        let draft = Self {
+            target,
+            input,
+            targets,
+            weights,
+            delays,
+        };
+        draft.add_to(bound, &connector);
+        Ok(draft)
+    }
+
+    fn add_to(&self, bound: &mut Bound, connector: &Connector) {
+        match (&self.targets, &self.weights) {
+            (Targets::Procedural(_), Raw::Uniform(weight)) => {
+                let degree = in_degree_bound(connector);
+                bound.add_everywhere(self.target, *weight, degree);
+            }
+            (Targets::Dense { .. }, Raw::Uniform(weight)) => {
+                bound.add_everywhere(self.target, *weight, connector.sources as f64);
+            }
+            (targets, weights) => {
+                let sums = &mut bound.sums[self.target.first..][..self.target.size];
+                for source in 0..connector.sources {
+                    targets.visit(source, &(0..u32::MAX), |number, target| {
+                        let weight = match weights {
+                            Raw::Uniform(weight) => *weight,
+                            Raw::Each(weights) => f64::from(weights[number]),
+                        };
+                        sums[target as usize] += weight.abs();
+                    });
+                }
+                if matches!(targets, Targets::Dense { .. }) {
+                    bound.terms += connector.sources as u64;
+                }
+            }
+        }
+    }
+
+    pub fn finish(self, quantum: Quantum) -> (usize, Synapses) {
+        let weights = match self.weights {
+            Raw::Uniform(weight) => Weights::Uniform(quantum.quanta(weight)),
+            Raw::Each(weights) => Weights::Each(
+                weights
+                    .into_iter()
+                    .map(|weight| quantum.quanta(f64::from(weight)))
+                    .collect(),
+            ),
+        };
+        let synapses = Synapses {
+            targets: self.targets,
+            weights,
+            delays: self.delays,
+        };
+        (self.input, synapses)
+    }
+}
+
+impl Bound {
+    /// Counts the synapses of each neuron.
+    fn count(&mut self, rows: &Rows, target: Target) {
+        let mut counts = vec![0_u64; target.size];
+        for column in &rows.columns {
+            counts[*column as usize] += 1;
+        }
+        self.terms += counts.into_iter().max().unwrap_or(0);
+    }
+}
+
+/// Target range and position of the input of a projection that has one.
+fn ends(plan: &SpikingNetworkPlan, projection: &ProjectionPlan) -> Result<(Target, usize)> {
+    let target = target_of(plan, projection)?;
+    let group = &plan.spiking.groups[target.group];
+    let input = projection
+        .input
+        .as_deref()
+        .and_then(|input| group.input_index(input));
+    let input = input
+        .ok_or_else(|| Error::InvalidDescription(format!("{} has no input", projection.to)))?;
+    Ok((target, input))
+}
+
+pub(crate) fn target_of(plan: &SpikingNetworkPlan, projection: &ProjectionPlan) -> Result<Target> {
+    let population = plan.spiking.population(&projection.to).ok_or_else(|| {
+        Error::InvalidDescription(format!("there is no population {:?}", projection.to))
+    })?;
+    Ok(Target {
+        group: population.group,
+        first: population.first,
+        size: population.size,
+    })
+}
+
+/// Where the spikes of a population or source are.
+pub(crate) fn origin_of(plan: &SpikingNetworkPlan, name: &str) -> Result<Origin> {
+    let spiking = &plan.spiking;
+    if let Some(population) = spiking.population(name) {
+        return Ok(Origin {
+            index: population.group,
+            first: population.first,
+            size: population.size,
+        });
+    }
+    let source = spiking.source_index(name).ok_or_else(|| {
+        Error::InvalidDescription(format!("there is no population or source {name:?}"))
+    })?;
+    Ok(Origin {
+        index: spiking.groups.len() + source,
+        first: 0,
+        size: spiking.sources[source].size(),
+    })
+}
+
+/// Most synapses that a target has, when rows are made only on demand: certain but for odds of one in 10^15.
+fn in_degree_bound(connector: &Connector) -> f64 {
+    let sources = connector.sources as f64;
+    let probability = match &connector.pattern {
+        PatternPlan::Probability { probability } => *probability,
+        PatternPlan::FixedOut { count } => *count as f64 / connector.targets as f64,
+        PatternPlan::OneToOne {} => return 1.0,
+        _ => 1.0,
+    };
+    let mean = sources * probability;
+    let spread = (mean * (1.0 - probability).max(0.0)).sqrt();
+    let bound = mean + DEGREE_DEVIATIONS * spread + 16.0;
+    if connector.allow_multapses {
+        bound
+    } else {
+        bound.min(sources)
+    }
+}
+
+impl StatefulSynapses {
+    pub fn build(
+        plan: &SpikingNetworkPlan,
+        number: usize,
+        name: &str,
+        allocator: &Allocator,
+        base_directory: &Path,
+    ) -> Result<Self> {
+        let projection = &plan.spiking.projections[number];
+        let connector = planner::connector(plan, number);
+        let Rows { starts, columns } = connector.rows()?;
+        let count = columns.len();
+        if u32::try_from(count).is_err() {
+            return Err(Error::InvalidDescription(format!(
+                "{name} has {count} synapses with variables; {} are possible",
+                u32::MAX
+            )));
+        }
+        let Initializer::Constant { value } = &projection.delay_seconds else {
+            return Err(Error::InvalidDescription(format!(
+                "{name} has synapses with variables and more than one delay"
+            )));
+        };
+        let variables = projection.variables.iter().enumerate();
+        let variables = variables.map(|(index, variable)| {
+            let all = values::draw(
+                &variable.value,
+                Object::SynapseVariable(number, index),
+                plan.seed,
+                fans(&connector, count),
+                count,
+                base_directory,
+                &format!("{name}.{}", variable.name),
+            )?;
+            DeviceArray::from_slice(allocator, &all)
+        });
+        let of_neurons = |list: &[crate::plan::spiking::SynapseVariablePlan],
+                          size: usize,
+                          object: fn(usize, usize) -> Object| {
+            list.iter()
+                .enumerate()
+                .map(|(index, variable)| {
+                    let what = format!("{name}.{}", variable.name);
+                    let all = values::draw(
+                        &variable.value,
+                        object(number, index),
+                        plan.seed,
+                        Fans(1.0, 1.0),
+                        size,
+                        base_directory,
+                        &what,
+                    )?;
+                    DeviceArray::from_slice(allocator, &all)
+                })
+                .collect::<Result<Vec<_>>>()
+        };
+        let uses = |role| plan.spiking.projection_uses(number, role);
+        let has_columns = plan.spiking.has_phase(number, Phase::OnPost);
+        let mut sources = Vec::new();
+        if uses(Role::SynapseSources) {
+            sources = values::zeros(count, "the sources of synapses")?;
+            for source in 0..connector.sources {
+                sources[starts[source] as usize..starts[source + 1] as usize].fill(source as u32);
+            }
+        }
+        let (column_starts, column_synapses) = if has_columns {
+            columns_of(&columns, connector.targets)?
+        } else {
+            (Vec::new(), Vec::new())
+        };
+        let optional = |is_wanted: bool, values: &[u32]| {
+            is_wanted
+                .then(|| DeviceArray::from_slice(allocator, values))
+                .transpose()
+        };
+        let row_starts: Vec<u32> = starts.iter().map(|start| *start as u32).collect();
+        Ok(Self {
+            count,
+            delay: delay_steps(*value, plan.dt_seconds, name)?,
+            row_starts: DeviceArray::from_slice(allocator, &row_starts)?,
+            columns: DeviceArray::from_slice(allocator, &columns)?,
+            sources: optional(uses(Role::SynapseSources), &sources)?,
+            column_starts: optional(has_columns, &column_starts)?,
+            column_synapses: optional(has_columns, &column_synapses)?,
+            variables: variables.collect::<Result<_>>()?,
+            pre_variables: of_neurons(
+                &projection.pre_variables,
+                connector.sources,
+                Object::PreVariable,
+            )?,
+            post_variables: of_neurons(
+                &projection.post_variables,
+                connector.targets,
+                Object::PostVariable,
+            )?,
+            last_update: uses(Role::LastUpdate)
+                .then(|| DeviceArray::zeros(allocator, count))
+                .transpose()?,
+        })
+    }
+
+    /// Adds to the bounds of the inputs that its kernels add to what they can bring.
+    pub fn add_to(
+        &self,
+        plan: &SpikingNetworkPlan,
+        number: usize,
+        target: Target,
+        bound: &mut Bound,
+    ) -> Result<()> {
+        let projection = &plan.spiking.projections[number];
+        let weight = match projection.weight_bound {
+            Some(bound) => bound,
+            None => {
+                let mut largest = 0.0_f32;
+                for variable in &self.variables {
+                    for value in variable.read(0..self.count)? {
+                        largest = largest.max(value.abs());
+                    }
+                }
+                f64::from(largest) * WEIGHT_GROWTH
+            }
+        };
+        let mut counts = vec![0_u32; target.size];
+        for column in self.columns.read(0..self.count)? {
+            counts[column as usize] += 1;
+        }
+        for (sum, count) in bound.sums[target.first..].iter_mut().zip(&counts) {
+            *sum += weight * f64::from(*count);
+        }
+        bound.terms += u64::from(counts.into_iter().max().unwrap_or(0));
+        Ok(())
+    }
+}
+
+/// Synapses by target: where each target begins, and the synapses in order.
+fn columns_of(columns: &[u32], targets: usize) -> Result<(Vec<u32>, Vec<u32>)> {
+    let mut starts: Vec<u32> = values::zeros(targets + 1, "the columns of synapses")?;
+    for column in columns {
+        starts[*column as usize + 1] += 1;
+    }
+    for target in 0..targets {
+        starts[target + 1] += starts[target];
+    }
+    let mut next = starts.clone();
+    let mut synapses = values::zeros(columns.len(), "the columns of synapses")?;
+    for (number, column) in columns.iter().enumerate() {
+        let place = &mut next[*column as usize];
+        synapses[*place as usize] = number as u32;
+        *place += 1;
+    }
+    Ok((starts, synapses))
+}

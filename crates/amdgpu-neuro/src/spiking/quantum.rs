@@ -1,0 +1,67 @@
+//! Fixed-point numbers of inputs: sums of integers are the same in any order, on any number of threads, on any device.
+
+use crate::error::{Error, Result};
+
+/// What 1 in the rows of an input is worth: 2 to this power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quantum {
+    pub exponent: i32,
+}
+
+/// Powers of two that float32 holds together with their inverses.
+const EXPONENTS: std::ops::RangeInclusive<i32> = -126..=126;
+
+impl Quantum {
+    /// The smallest quantum with which no sum of `terms` numbers, whose absolute values sum up to `bound`, leaves 32 bits.
+    pub fn for_sums(bound: f64, terms: u64, what: &str) -> Result<Self> {
+        if bound == 0.0 {
+            return Ok(Self { exponent: 0 });
+        }
+        // Each rounded number may be half a quantum larger than the number itself.
+        let largest = f64::from(i32::MAX) - 1.0 - terms as f64 / 2.0;
+        let exponent = (bound / largest.max(1.0)).log2().ceil();
+        if !exponent.is_finite() || exponent > f64::from(*EXPONENTS.end()) || largest < 1.0 {
+            return Err(Error::InvalidDescription(format!(
+                "the weights of {what} sum up to {bound}, which has no place in its fixed-point rows"
+            )));
+        }
+        Ok(Self {
+            exponent: (exponent as i32).max(*EXPONENTS.start()),
+        })
+    }
+
+    pub fn value(self) -> f64 {
+        2.0_f64.powi(self.exponent)
+    }
+
+    /// A weight in quanta, rounded to the nearest, halves to even.
+    pub fn quanta(self, weight: f64) -> i32 {
+        (weight / self.value()).round_ties_even() as i32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_sum_stays_inside_32_bits_and_uses_most_of_them() {
+        for (weight, terms) in [
+            (1.62e-3, 80_u64),
+            (1e-12, 11_250),
+            (87.8e-12, 1),
+            (3.0, 1_000_000),
+            (1e9, 7),
+        ] {
+            let quantum = Quantum::for_sums(weight * terms as f64, terms, "v").unwrap();
+            let sum = i64::from(quantum.quanta(weight)) * terms as i64;
+            assert!(sum <= i64::from(i32::MAX), "{sum}");
+            assert!(
+                sum * 2 + 2 * terms as i64 > i64::from(i32::MAX) / 2,
+                "{sum}"
+            );
+        }
+        assert_eq!(Quantum::for_sums(0.0, 0, "v").unwrap().exponent, 0);
+        assert!(Quantum::for_sums(f64::MAX, 2, "v").is_err());
+    }
+}

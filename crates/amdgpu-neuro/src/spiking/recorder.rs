@@ -1,0 +1,309 @@
+//! What a run keeps: spikes, states, counts and the hash that two equal runs share.
+
+use super::projection::Origin;
+use crate::error::{Error, Result};
+use crate::plan::spiking::{RecordPlan, SpikingNetworkPlan};
+
+use super::projection::origin_of;
+use super::source::steps_of;
+
+/// Spikes of a population or source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpikeRecord {
+    pub name: String,
+    pub times_seconds: Vec<f64>,
+    /// Inside the population.
+    pub indices: Vec<u32>,
+}
+
+/// A variable of some neurons over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateRecord {
+    /// `population.variable`.
+    pub name: String,
+    pub times_seconds: Vec<f64>,
+    /// First recorded neuron inside the population.
+    pub first: usize,
+    pub count: usize,
+    /// `[times, neurons]`, row-major.
+    pub values: Vec<f32>,
+}
+
+/// What a run gives back.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    pub first_step: u64,
+    pub steps: u64,
+    pub dt_seconds: f64,
+    pub wall_seconds: f64,
+    pub spikes: Vec<SpikeRecord>,
+    pub states: Vec<StateRecord>,
+    /// Name, size and number of spikes of each population and source.
+    pub counts: Vec<(String, usize, u64)>,
+    /// Equal for runs whose every spike is equal, recorded or not.
+    pub spike_hash: u64,
+    /// The run was ended by its watcher before all steps were done.
+    pub is_interrupted: bool,
+}
+
+impl RunResult {
+    /// Wall time over model time: below 1 the network runs faster than what it models.
+    #[must_use]
+    pub fn realtime_factor(&self) -> f64 {
+        let seconds = self.steps as f64 * self.dt_seconds;
+        self.wall_seconds / seconds.max(f64::MIN_POSITIVE)
+    }
+}
+
+/// Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014): the finisher of SplitMix64.
+fn mix(mut value: u64) -> u64 {
+    value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ (value >> 31)
+}
+
+/// Spikes of a group or source during a run.
+#[derive(Debug)]
+struct Log {
+    is_kept: bool,
+    steps: Vec<u32>,
+    indices: Vec<u32>,
+    /// Of each neuron.
+    counts: Vec<u32>,
+}
+
+/// A state that is recorded.
+#[derive(Debug)]
+pub(crate) struct StateProbe {
+    pub name: String,
+    pub group: usize,
+    pub variable: usize,
+    /// An input whose row is added, since it arrives with the step.
+    pub input: Option<usize>,
+    /// In the group.
+    pub first: usize,
+    pub count: usize,
+    pub first_in_population: usize,
+    pub every_steps: u64,
+    pub steps: Vec<u64>,
+    pub values: Vec<f32>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    logs: Vec<Log>,
+    pub probes: Vec<StateProbe>,
+    hash: u64,
+    first_step: u64,
+    spikes: u64,
+}
+
+fn no_memory(what: &str) -> Error {
+    Error::OutOfMemory {
+        what: format!(
+            "the recording of {what}; record fewer neurons or less often, or run in shorter pieces"
+        ),
+        bytes: 0,
+    }
+}
+
+impl Recorder {
+    /// For a run of `steps` steps from `first_step` on. Memory for states is taken here, so that a long run does not end for want of it.
+    pub fn new(plan: &SpikingNetworkPlan, first_step: u64, steps: u64) -> Result<Self> {
+        let spiking = &plan.spiking;
+        let groups = spiking.groups.iter().map(|group| group.size);
+        let sizes = groups.chain(spiking.sources.iter().map(|source| source.size()));
+        let mut logs = Vec::new();
+        for size in sizes {
+            logs.push(Log {
+                is_kept: false,
+                steps: Vec::new(),
+                indices: Vec::new(),
+                counts: super::values::zeros(size, "the counts of spikes")?,
+            });
+        }
+        let mut probes = Vec::new();
+        for record in &spiking.records {
+            match record {
+                RecordPlan::Spikes { population } => {
+                    logs[origin_of(plan, population)?.index].is_kept = true;
+                }
+                RecordPlan::State { .. } => probes.extend(probe(plan, record, steps)?),
+            }
+        }
+        Ok(Self {
+            logs,
+            probes,
+            hash: 0,
+            first_step,
+            spikes: 0,
+        })
+    }
+
+    /// Takes the spikes of a group or source in a step.
+    pub fn take(&mut self, origin: usize, step: u64, indices: &[u32]) -> Result<()> {
+        if indices.is_empty() {
+            return Ok(());
+        }
+        let log = &mut self.logs[origin];
+        let key = mix(step ^ (origin as u64) << 48);
+        for index in indices {
+            self.hash = self.hash.wrapping_add(mix(key ^ u64::from(*index)));
+            log.counts[*index as usize] += 1;
+        }
+        self.spikes += indices.len() as u64;
+        if log.is_kept {
+            let more = indices.len();
+            log.steps
+                .try_reserve(more)
+                .and_then(|()| log.indices.try_reserve(more))
+                .map_err(|_| no_memory("spikes"))?;
+            let relative = (step - self.first_step) as u32;
+            log.steps.extend(std::iter::repeat_n(relative, more));
+            log.indices.extend(indices);
+        }
+        Ok(())
+    }
+
+    /// Spikes so far.
+    pub fn spikes(&self) -> u64 {
+        self.spikes
+    }
+
+    /// Whether a state is recorded at `step`.
+    pub fn is_due(&self, step: u64) -> bool {
+        let mut probes = self.probes.iter();
+        probes.any(|probe| step.is_multiple_of(probe.every_steps))
+    }
+
+    /// Steps from `step` on that can be made before a state is recorded again.
+    pub fn steps_until_next(&self, step: u64) -> u64 {
+        let probes = self.probes.iter();
+        let until = probes.map(|probe| probe.every_steps - step % probe.every_steps);
+        until.min().unwrap_or(u64::MAX)
+    }
+
+    /// Everything recorded, of a run that did `steps` steps.
+    pub fn finish(
+        self,
+        plan: &SpikingNetworkPlan,
+        steps: u64,
+        wall_seconds: f64,
+        is_interrupted: bool,
+    ) -> Result<RunResult> {
+        let dt_seconds = plan.dt_seconds;
+        let mut spikes = Vec::new();
+        for record in &plan.spiking.records {
+            if let RecordPlan::Spikes { population } = record {
+                let origin = origin_of(plan, population)?;
+                spikes.push(self.record_of(population, origin, dt_seconds));
+            }
+        }
+        let populations = plan.spiking.populations.iter().map(|one| &one.name);
+        let names = populations.map(String::as_str);
+        let sources = plan.spiking.sources.iter().map(|source| source.name());
+        let mut counts = Vec::new();
+        for name in names.chain(sources) {
+            let origin = origin_of(plan, name)?;
+            let of_neurons = &self.logs[origin.index].counts[origin.first..][..origin.size];
+            let total = of_neurons.iter().map(|count| u64::from(*count)).sum();
+            counts.push((name.to_owned(), origin.size, total));
+        }
+        let states = self.probes.into_iter().map(|probe| StateRecord {
+            name: probe.name,
+            times_seconds: times(&probe.steps, dt_seconds),
+            first: probe.first_in_population,
+            count: probe.count,
+            values: probe.values,
+        });
+        Ok(RunResult {
+            first_step: self.first_step,
+            steps,
+            dt_seconds,
+            wall_seconds,
+            spikes,
+            states: states.collect(),
+            counts,
+            spike_hash: self.hash,
+            is_interrupted,
+        })
+    }
+
+    fn record_of(&self, name: &str, origin: Origin, dt_seconds: f64) -> SpikeRecord {
+        let log = &self.logs[origin.index];
+        let range = origin.first as u32..(origin.first + origin.size) as u32;
+        let mut record = SpikeRecord {
+            name: name.to_owned(),
+            times_seconds: Vec::new(),
+            indices: Vec::new(),
+        };
+        for (step, index) in log.steps.iter().zip(&log.indices) {
+            if range.contains(index) {
+                let step = self.first_step + u64::from(*step);
+                record.times_seconds.push(step as f64 * dt_seconds);
+                record.indices.push(index - range.start);
+            }
+        }
+        record
+    }
+}
+
+fn times(steps: &[u64], dt_seconds: f64) -> Vec<f64> {
+    steps.iter().map(|step| *step as f64 * dt_seconds).collect()
+}
+
+fn probe(plan: &SpikingNetworkPlan, record: &RecordPlan, steps: u64) -> Result<Option<StateProbe>> {
+    let RecordPlan::State {
+        population: name,
+        variable,
+        first,
+        count,
+        every_seconds,
+    } = record
+    else {
+        return Ok(None);
+    };
+    let Some(population) = plan.spiking.population(name) else {
+        return Ok(None);
+    };
+    let group = &plan.spiking.groups[population.group];
+    let Some(index) = group.variable_index(variable) else {
+        return Ok(None);
+    };
+    let every_steps = steps_of(*every_seconds, plan.dt_seconds);
+    let name = format!("{name}.{variable}");
+    let samples = steps / every_steps + 1;
+    let mut values = Vec::new();
+    let mut at = Vec::new();
+    let len = usize::try_from(samples.saturating_mul(*count as u64)).unwrap_or(usize::MAX);
+    values
+        .try_reserve_exact(len)
+        .and_then(|()| at.try_reserve_exact(samples as usize))
+        .map_err(|_| no_memory(&format!("{name} ({len} values)")))?;
+    Ok(Some(StateProbe {
+        name,
+        group: population.group,
+        variable: index,
+        input: group.input_index(variable),
+        first: population.first + first,
+        count: *count,
+        first_in_population: *first,
+        every_steps,
+        steps: at,
+        values,
+    }))
+}
+
+/// Bytes that the states of a run will take.
+pub(crate) fn state_bytes(plan: &SpikingNetworkPlan, steps: u64) -> u64 {
+    let bytes = plan.spiking.records.iter().map(|record| match record {
+        RecordPlan::Spikes { .. } => 0,
+        RecordPlan::State {
+            count,
+            every_seconds,
+            ..
+        } => (steps / steps_of(*every_seconds, plan.dt_seconds) + 1)
+            .saturating_mul(4 * *count as u64 + 16),
+    });
+    bytes.fold(0, u64::saturating_add)
+}

@@ -1,0 +1,160 @@
+//! `_native.SpikingNetwork`: a spiking network on a device.
+
+use std::path::PathBuf;
+
+use amdgpu_abi::Language;
+use amdgpu_neuro as neuro;
+use amdgpu_neuro::spiking::{Progress, RunResult, SpikingNetwork as Engine, SpikingOptions};
+use amdgpu_telemetry::Boundary;
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::codegen::PythonCodeGenerator;
+use crate::device::Device;
+use crate::errors::IntoPyResult;
+
+static BUILD: Boundary = Boundary::new(Language::Python, Language::Rust, "SpikingNetwork.build");
+static RUN: Boundary = Boundary::new(Language::Python, Language::Rust, "SpikingNetwork.run");
+
+/// The plan of a network text, as JSON.
+#[pyfunction]
+pub fn network_plan(py: Python<'_>, text: &str) -> PyResult<String> {
+    py.detach(|| neuro::compile_text(text)).into_py_result(py)
+}
+
+/// Predicted memory of the network of a plan on a device, as JSON.
+#[pyfunction]
+pub fn network_memory(py: Python<'_>, plan_json: &str, device: &Device) -> PyResult<String> {
+    let context = device.context();
+    let estimate = py
+        .detach(|| neuro::spiking::memory_estimate(plan_json, context))
+        .into_py_result(py)?;
+    Ok(estimate.to_json())
+}
+
+#[pyclass(frozen, module = "amdgpu._native")]
+pub struct SpikingNetwork {
+    engine: Engine,
+}
+
+#[pymethods]
+impl SpikingNetwork {
+    #[new]
+    #[pyo3(signature = (plan_json, device, *, base_directory=None, seed=None, threads=None))]
+    fn new(
+        py: Python<'_>,
+        plan_json: &str,
+        device: &Device,
+        base_directory: Option<PathBuf>,
+        seed: Option<u64>,
+        threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let _crossing = BUILD.enter();
+        let options = SpikingOptions {
+            seed,
+            base_directory: base_directory.unwrap_or_default(),
+            threads,
+        };
+        let context = device.context();
+        let engine = py
+            .detach(|| Engine::build(plan_json, context, &PythonCodeGenerator, &options))
+            .into_py_result(py)?;
+        Ok(Self { engine })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.engine.name()
+    }
+
+    #[getter]
+    fn dt_seconds(&self) -> f64 {
+        self.engine.plan().dt_seconds
+    }
+
+    /// The number of the next step.
+    #[getter]
+    fn step_number(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.engine.step_number())
+    }
+
+    /// Predicted memory, as JSON.
+    fn memory_json(&self) -> String {
+        self.engine.memory().to_json()
+    }
+
+    fn steps_of(&self, py: Python<'_>, seconds: f64) -> PyResult<u64> {
+        self.engine.steps_of(seconds).into_py_result(py)
+    }
+
+    /// Make steps. `watch(done, total, spikes)` is called now and then. A signal that Python has waiting ends the run; the exception of its
+    /// handler then stands under "error" beside what was done.
+    #[pyo3(signature = (steps, watch=None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        steps: u64,
+        watch: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let _crossing = RUN.enter();
+        let mut raised: Option<PyErr> = None;
+        let result = py
+            .detach(|| {
+                self.engine.run(steps, &mut |progress: Progress| {
+                    let answer = Python::attach(|py| {
+                        py.check_signals()?;
+                        if let Some(watch) = &watch {
+                            let Progress {
+                                done_steps,
+                                total_steps,
+                                spikes,
+                            } = progress;
+                            watch.call1(py, (done_steps, total_steps, spikes))?;
+                        }
+                        Ok(())
+                    });
+                    raised = answer.err();
+                    raised.is_none()
+                })
+            })
+            .into_py_result(py)?;
+        let dict = to_dict(py, result)?;
+        dict.set_item("error", raised.map(|error| error.into_value(py)))?;
+        Ok(dict)
+    }
+
+    fn reward(&self, py: Python<'_>, value: f32) {
+        py.detach(|| self.engine.reward(value));
+    }
+}
+
+fn to_dict(py: Python<'_>, result: RunResult) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("first_step", result.first_step)?;
+    dict.set_item("steps", result.steps)?;
+    dict.set_item("wall_seconds", result.wall_seconds)?;
+    dict.set_item("spike_hash", format!("{:016x}", result.spike_hash))?;
+    dict.set_item("is_interrupted", result.is_interrupted)?;
+    let counts = PyList::empty(py);
+    for (name, size, count) in result.counts {
+        counts.append((name, size, count))?;
+    }
+    dict.set_item("counts", counts)?;
+    let spikes = PyList::empty(py);
+    for record in result.spikes {
+        let times = PyArray1::from_vec(py, record.times_seconds);
+        let indices = PyArray1::from_vec(py, record.indices);
+        spikes.append((record.name, times, indices))?;
+    }
+    dict.set_item("spikes", spikes)?;
+    let states = PyList::empty(py);
+    for record in result.states {
+        let shape = [record.times_seconds.len(), record.count];
+        let times = PyArray1::from_vec(py, record.times_seconds);
+        let values = PyArray1::from_vec(py, record.values).reshape(shape)?;
+        states.append((record.name, times, record.first, values))?;
+    }
+    dict.set_item("states", states)?;
+    Ok(dict)
+}

@@ -1,0 +1,131 @@
+"""Plans of spiking networks written by hand, as the compiler of network text writes them: the engine is tested with them alone."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from typing import Any
+
+CURRENT_SOURCE = r"""
+// Two exponential currents into a leaky membrane: a linear system, integrated exactly.
+extern "C" __global__ void update_cell(unsigned int count, float* __restrict__ v, float* __restrict__ ge, float* __restrict__ gi,
+    int* __restrict__ row_e, int* __restrict__ row_i, float quantum_e, float quantum_i, int* __restrict__ refractory,
+    unsigned char* __restrict__ fired, float p_vv, float p_ve, float p_vi, float p_v, float p_ee, float p_ii, float vt, float vr) {
+  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  float e = ge[i] + (float)row_e[i] * quantum_e;
+  float g = gi[i] + (float)row_i[i] * quantum_i;
+  row_e[i] = 0;
+  row_i[i] = 0;
+  int left = refractory[i];
+  bool active = left == 0;
+  float next = p_vv * v[i] + p_ve * e + p_vi * g + p_v;
+  float now = active ? next : v[i];
+  e = p_ee * e;
+  g = p_ii * g;
+  ge[i] = fabsf(e) < 1e-30f ? 0.0f : e;
+  gi[i] = fabsf(g) < 1e-30f ? 0.0f : g;
+  bool spikes = active && now > vt;
+  v[i] = spikes ? vr : now;
+  refractory[i] = spikes ? REFRACTORY - 1 : (left > 0 ? left - 1 : 0);
+  fired[i] = spikes ? 1 : 0;
+}
+"""
+
+
+def constant(value: float) -> dict[str, Any]:
+    return {"kind": "constant", "value": value}
+
+
+def everywhere(name: str, size: int, value: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "unit": "", "values": [{"first": 0, "count": size, "value": value}]}
+
+
+def cuba(exc: int = 3200, inh: int = 800, *, probability: float = 0.02, seed: int = 1, delay: float = 0.0) -> dict[str, Any]:
+    """The network of Vogels and Abbott 2005 with current-based synapses, as in Brian2's examples (`CUBA.py`)."""
+    dt, tau_m, tau_e, tau_i, rest = 1e-4, 20e-3, 5e-3, 10e-3, -49e-3
+    size = exc + inh
+    decay = math.exp(-dt / tau_m)
+
+    def into_v(tau: float) -> float:
+        return (math.exp(-dt / tau) - decay) / (1 - tau_m / tau)
+
+    parameters = {
+        "p_vv": decay,
+        "p_ve": into_v(tau_e),
+        "p_vi": into_v(tau_i),
+        "p_v": rest * (1 - decay),
+        "p_ee": math.exp(-dt / tau_e),
+        "p_ii": math.exp(-dt / tau_i),
+        "vt": -50e-3,
+        "vr": -60e-3,
+    }
+    roles = [("count", ""), ("state", "v"), ("state", "ge"), ("state", "gi"), ("input", "ge"), ("input", "gi"), ("quantum", "ge")]
+    roles += [("quantum", "gi"), ("refractory", ""), ("fired", "")] + [("parameter", name) for name in parameters]
+
+    def projection(source: str, target: str, variable: str, weight: float) -> dict[str, Any]:
+        return {
+            "from": source,
+            "to": target,
+            "input": variable,
+            "pattern": {"kind": "probability", "probability": probability},
+            "weight": constant(weight),
+            "delay_seconds": constant(delay),
+        }
+
+    return {
+        "schema": "amdgpu.network_plan",
+        "version": 2,
+        "name": "cuba",
+        "seed": seed,
+        "dt_seconds": dt,
+        "warnings": [],
+        "spiking": {
+            "source": CURRENT_SOURCE.replace("REFRACTORY", "50"),
+            "groups": [
+                {
+                    "name": "cell",
+                    "size": size,
+                    "variables": [
+                        everywhere("v", size, {"kind": "random", "low": -60e-3, "high": -50e-3}),
+                        everywhere("ge", size, constant(0.0)),
+                        everywhere("gi", size, constant(0.0)),
+                    ],
+                    "parameters": [everywhere(name, size, constant(value)) for name, value in parameters.items()],
+                    "inputs": ["ge", "gi"],
+                    "has_refractory": True,
+                }
+            ],
+            "populations": [
+                {"name": "exc", "group": 0, "first": 0, "size": exc},
+                {"name": "inh", "group": 0, "first": exc, "size": inh},
+            ],
+            "projections": [
+                projection("exc", "exc", "ge", 1.62e-3),
+                projection("exc", "inh", "ge", 1.62e-3),
+                projection("inh", "exc", "gi", -9e-3),
+                projection("inh", "inh", "gi", -9e-3),
+            ],
+            "kernels": [
+                {
+                    "name": "update_cell",
+                    "phase": "update",
+                    "group": 0,
+                    "arguments": [{"role": role, "name": name} for role, name in roles],
+                }
+            ],
+            "records": [{"kind": "spikes", "population": "exc"}, {"kind": "spikes", "population": "inh"}],
+        },
+    }
+
+
+def changed(plan: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A copy of a plan with other fields of its spiking part."""
+    result = copy.deepcopy(plan)
+    result["spiking"].update(fields)
+    return result
+
+
+def text(plan: dict[str, Any]) -> str:
+    return json.dumps(plan)
