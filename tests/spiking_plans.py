@@ -42,7 +42,9 @@ def everywhere(name: str, size: int, value: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "unit": "", "values": [{"first": 0, "count": size, "value": value}]}
 
 
-def cuba(exc: int = 3200, inh: int = 800, *, probability: float = 0.02, seed: int = 1, delay: float = 0.0) -> dict[str, Any]:
+def cuba(
+    exc: int = 3200, inh: int = 800, *, probability: float = 0.02, seed: int = 1, delay: float = 0.0
+) -> dict[str, Any]:
     """The network of Vogels and Abbott 2005 with current-based synapses, as in Brian2's examples (`CUBA.py`)."""
     dt, tau_m, tau_e, tau_i, rest = 1e-4, 20e-3, 5e-3, 10e-3, -49e-3
     size = exc + inh
@@ -61,7 +63,15 @@ def cuba(exc: int = 3200, inh: int = 800, *, probability: float = 0.02, seed: in
         "vt": -50e-3,
         "vr": -60e-3,
     }
-    roles = [("count", ""), ("state", "v"), ("state", "ge"), ("state", "gi"), ("input", "ge"), ("input", "gi"), ("quantum", "ge")]
+    roles = [
+        ("count", ""),
+        ("state", "v"),
+        ("state", "ge"),
+        ("state", "gi"),
+        ("input", "ge"),
+        ("input", "gi"),
+        ("quantum", "ge"),
+    ]
     roles += [("quantum", "gi"), ("refractory", ""), ("fired", "")] + [("parameter", name) for name in parameters]
 
     def projection(source: str, target: str, variable: str, weight: float) -> dict[str, Any]:

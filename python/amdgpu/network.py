@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, dispatch
 from amdgpu.device import default_device
-from amdgpu.errors import InvalidArgumentError, InvalidTypeError
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError, NetworkError
+from amdgpu.spiking import Running, SpikingPart
 from amdgpu.training.methods import Learning
 
 if TYPE_CHECKING:
@@ -20,13 +21,14 @@ OPERATION = "dense_forward"
 CORE = "neuromorphic"
 
 
-class Network(Learning):
+class Network(Learning, Running):
     """A checked network with its weights.
 
     Args:
         text: Network text (`neuralNetwork NAME: ...`), or a configuration dict as `neural_network_forward` takes it.
         device: Index in `list_devices()` or a name.
         base_directory: Where relative paths in `file("...")` start; None means the working directory.
+        threads: Threads that step a spiking network on the CPU; None means those of the device. The spikes do not depend on it.
 
     Raises:
         NetworkError: The text has errors; the message lists all of them with line and column.
@@ -44,17 +46,35 @@ class Network(Learning):
     """
 
     def __init__(
-        self, text: str | Mapping[str, Any], *, device: int | str = 0, base_directory: str | Path | None = None
+        self,
+        text: str | Mapping[str, Any],
+        *,
+        device: int | str = 0,
+        base_directory: str | Path | None = None,
+        threads: int | None = None,
     ) -> None:
+        self._device = device
+        self._spiking = None
         if isinstance(text, str):
-            self._native = _native.Network.from_text(text, base_directory)
+            plan_json, is_spiking = _native.network_plan(text)
+            if is_spiking:
+                self._spiking = SpikingPart(
+                    text, plan_json, lambda: default_device(device).native, base_directory, threads
+                )
+                self.weights: Weights = SpikingWeights(self._spiking)
+                return
+            self._native = _native.Network.from_plan(plan_json, text, base_directory)
         elif isinstance(text, Mapping):
             self._native = _native.Network.from_config(_config_json(text))
         else:
             raise InvalidTypeError(f"a network is given as text or as a dict, not as {type(text).__name__}")
-        self._device = device
         self.weights = Weights(self._native)
         self.biases = Biases(self._native)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_native", "biases") and self.__dict__.get("_spiking") is not None:
+            raise NetworkError("the network is a spiking one, without layers: step it with run")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @classmethod
     def load(cls, path: str | Path, *, device: int | str = 0) -> Network:
@@ -79,16 +99,23 @@ class Network(Learning):
     @property
     def name(self) -> str:
         """Name of the network."""
+        if self._spiking is not None:
+            name: str = self._spiking.plan["name"]
+            return name
         return self._native.name
 
     @property
     def source(self) -> str:
         """The network as text."""
+        if self._spiking is not None:
+            return self._spiking.text
         return self._native.text
 
     @property
     def plan(self) -> dict[str, Any]:
         """The checked plan (docs/plan_schema.md)."""
+        if self._spiking is not None:
+            return self._spiking.plan
         import json
 
         result: dict[str, Any] = json.loads(self._native.plan_json)
@@ -97,6 +124,9 @@ class Network(Learning):
     @property
     def warnings(self) -> list[str]:
         """Findings that do not stop the network."""
+        if self._spiking is not None:
+            found = self._spiking.plan["warnings"]
+            return [f"{one['line']}:{one['column']}: {one['message']} ({one['hint']})" for one in found]
         return self._native.warnings
 
     @property
@@ -144,6 +174,9 @@ class Network(Learning):
         return self._native.parameter_count
 
     def __repr__(self) -> str:
+        if self._spiking is not None:
+            populations = ", ".join(f"{one['name']}({one['size']})" for one in self.plan["spiking"]["populations"])
+            return f"<Network {self.name!r} {populations}>"
         return f"<Network {self.name!r} {self.input_size} -> {self.output_size}>"
 
 
@@ -168,6 +201,29 @@ class Weights:
     def keys(self) -> list[str]:
         """Names of the connections, in the order of the plan."""
         return self._native.connection_names()
+
+
+class SpikingWeights(Weights):
+    """Weights of a spiking network by connection, one for each synapse in the order of `net.synapses`; copies out, checks in."""
+
+    def __init__(self, part: SpikingPart) -> None:
+        self._part = part
+
+    def __getitem__(self, connection: str) -> npt.NDArray[np.float32]:
+        return self._part.native.synapses(connection)[2]
+
+    def __setitem__(self, connection: str, values: npt.ArrayLike) -> None:
+        self._part.native.set_weights(connection, values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def keys(self) -> list[str]:
+        """Names of the connections, in the order of the plan."""
+        return self._part.native.projection_names()
 
 
 class Biases:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
+from amdgpu.errors import InvalidArgumentError, NetworkError
+from amdgpu.training import checkpoint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-SPIKING_VERSION = 2
+SCHEMA = "amdgpu.spiking_checkpoint"
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,19 @@ class States:
     times: npt.NDArray[np.float64]
     first: int
     values: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Synapses:
+    """Synapses of a connection, sources ascending, then targets; delays in seconds."""
+
+    sources: npt.NDArray[np.uint32]
+    targets: npt.NDArray[np.uint32]
+    weights: npt.NDArray[np.float32]
+    delays: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.sources)
 
 
 @dataclass(frozen=True)
@@ -76,48 +93,157 @@ class RunResult:
         return {name: count / self.sizes[name] / scale for name, count in self.counts.items()}
 
 
-@dataclass
 class SpikingPart:
     """A spiking network on a device, built when it is first needed."""
 
-    plan_json: str
-    device: Callable[[], _native.Device]
-    base_directory: str | Path | None
-    threads: int | None
-    last_result: RunResult | None = None
-    _native: _native.SpikingNetwork | None = field(default=None, repr=False)
+    def __init__(
+        self,
+        text: str,
+        plan_json: str,
+        device: Callable[[], _native.Device],
+        base_directory: str | Path | None,
+        threads: int | None,
+    ) -> None:
+        self.text = text
+        self.plan_json = plan_json
+        self.last_result: RunResult | None = None
+        self._device = device
+        self._base_directory = base_directory
+        self._threads = threads
+        self._built: _native.SpikingNetwork | None = None
+
+    @functools.cached_property
+    def plan(self) -> dict[str, Any]:
+        """The plan, read once."""
+        plan: dict[str, Any] = json.loads(self.plan_json)
+        return plan
 
     @property
     def native(self) -> _native.SpikingNetwork:
         """The built network."""
-        if self._native is None:
-            self._native = _native.SpikingNetwork(
-                self.plan_json, self.device(), base_directory=self.base_directory, threads=self.threads
+        if self._built is None:
+            self._built = _native.SpikingNetwork(
+                self.plan_json, self._device(), base_directory=self._base_directory, threads=self._threads
             )
-        return self._native
+        return self._built
 
-    def steps(self, steps: int, progress: bool | Callable[[float], None]) -> RunResult:
-        """Make steps; see `Network.run`."""
+    def run_steps(self, steps: int, progress: bool | Callable[[float], None]) -> RunResult:
+        """Make steps; see `Running.run`."""
         native = self.native
         bar = _Progress(progress) if progress else None
         raw = native.run(steps, bar)
         if bar is not None:
             bar.close()
-        result = _result(raw, native.dt_seconds)
-        self.last_result = result
+        self.last_result = _result(raw, native.dt_seconds)
         if raw["error"] is not None:
             raise raw["error"]
-        return result
+        return self.last_result
 
     def memory_estimate(self) -> dict[str, Any]:
-        """Predicted memory in bytes; see `Network.memory_estimate`."""
-        text = (
-            self._native.memory_json()
-            if self._native is not None
-            else _native.network_memory(self.plan_json, self.device())
-        )
+        """Predicted memory in bytes; see `Running.memory_estimate`."""
+        built = self._built
+        text = _native.network_memory(self.plan_json, self._device()) if built is None else built.memory_json()
         estimate: dict[str, Any] = json.loads(text)
         return estimate
+
+    def save(self, path: str | Path) -> None:
+        """Write the state; see `Network.save`."""
+        step, arrays = self.native.export_state()
+        header = {"schema": SCHEMA, "version": 1, "name": self.native.name, "plan": self._digest(), "step": step}
+        checkpoint.write(path, header, arrays)
+
+    def restore(self, path: str | Path) -> None:
+        """Read the state; see `Network.restore`."""
+        header, arrays = checkpoint.read(path)
+        if header.get("schema") != SCHEMA or header.get("version") != 1:
+            raise NetworkError(f"{path} is no checkpoint of a spiking network: its schema is {header.get('schema')!r}")
+        if header.get("plan") != self._digest():
+            raise NetworkError(
+                f"{path} was saved by the network {header.get('name')!r}, whose text is not that of {self.native.name!r}"
+            )
+        self.native.import_state(int(header["step"]), arrays)
+
+    def _digest(self) -> str:
+        return hashlib.sha256(self.plan_json.encode()).hexdigest()
+
+
+class Running:
+    """Stepping of a spiking network: the methods that `amdgpu.Network` gets from here."""
+
+    _spiking: SpikingPart | None
+
+    @property
+    def is_spiking(self) -> bool:
+        """Whether the network is stepped with `run`; a layered one computes with `forward`."""
+        return self._spiking is not None
+
+    def _running(self) -> SpikingPart:
+        if self._spiking is None:
+            raise NetworkError("the network is layered: it has no populations to step; use forward")
+        return self._spiking
+
+    def run(self, duration: float, *, progress: bool | Callable[[float], None] = False) -> RunResult:
+        """Step a spiking network for so many seconds of model time; the next run goes on from there.
+
+        Ctrl-C ends the run between two steps: the network is whole, `net.last_result` holds what was done.
+
+        Args:
+            duration: Seconds of model time, rounded to whole steps.
+            progress: True draws a bar on standard error; a function is called with the part done, 0 to 1.
+
+        Raises:
+            NetworkError: The network is layered, or does not fit together.
+            OutOfMemoryError: The network or what it records does not fit into memory.
+            WeightsNotFiniteError: A variable became NaN or infinite; the message names it, its population and the step.
+
+        Example:
+            >>> import amdgpu
+            >>> net = amdgpu.Network('''
+            ... neuron cell:
+            ...   params(tau = 10.ms, drive = 20.mV)
+            ...   dv/dt = (drive - v) / tau
+            ...   threshold: v > 10.mV
+            ...   reset: v = 0.mV
+            ... population cells(3, model: cell)
+            ... record spikes(cells)
+            ... ''')
+            >>> net.run(0.1).counts["cells"]
+            42
+        """
+        part = self._running()
+        return part.run_steps(part.native.steps_of(float(duration)), progress)
+
+    def step(self, count: int = 1) -> RunResult:
+        """Make `count` steps of a spiking network."""
+        if count < 0:
+            raise InvalidArgumentError(f"count is {count}; a network takes 0 or more steps")
+        return self._running().run_steps(count, False)
+
+    @property
+    def last_result(self) -> RunResult | None:
+        """What the last run gave, also one that was interrupted; None before the first."""
+        return self._running().last_result
+
+    @property
+    def time(self) -> float:
+        """Model time at the beginning of the next step, seconds."""
+        native = self._running().native
+        return native.step_number * native.dt_seconds
+
+    def reward(self, value: float) -> None:
+        """Reward the network: learning synapses get the value in the next step."""
+        self._running().native.reward(float(value))
+
+    def memory_estimate(self) -> dict[str, Any]:
+        """Predicted memory of a spiking network in bytes, with the storage of each projection and its alternatives.
+
+        Nothing is allocated for it. `total_bytes` is what building needs; `free_bytes` what the device has.
+        """
+        return self._running().memory_estimate()
+
+    def synapses(self, connection: str) -> Synapses:
+        """Sources, targets, weights and delays of a connection of a spiking network."""
+        return Synapses(*self._running().native.synapses(connection))
 
 
 def _result(raw: dict[str, Any], dt: float) -> RunResult:

@@ -178,6 +178,15 @@ impl AnyPlan {
     }
 }
 
+/// Whether a plan is that of a spiking network.
+///
+/// # Errors
+///
+/// [`Error::InvalidDescription`] for what is no network plan.
+pub fn is_spiking(json: &str) -> Result<bool> {
+    Ok(version_of(json)? == SPIKING_VERSION)
+}
+
 /// The version of a plan of this schema.
 fn version_of(json: &str) -> Result<u64> {
     let header: Header =

@@ -37,6 +37,25 @@ impl Network {
         Ok(Self { network, text })
     }
 
+    /// A network whose text was compiled before.
+    #[staticmethod]
+    #[pyo3(signature = (plan_json, text, base_directory=None))]
+    fn from_plan(
+        py: Python<'_>,
+        plan_json: &str,
+        text: String,
+        base_directory: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let options = BuildOptions {
+            base_directory: base_directory.unwrap_or_default(),
+            ..BuildOptions::default()
+        };
+        let network = py
+            .detach(|| neuro::Network::from_plan_json(plan_json, &options))
+            .into_py_result(py)?;
+        Ok(Self { network, text })
+    }
+
     #[staticmethod]
     fn from_config(py: Python<'_>, config_json: &str) -> PyResult<Self> {
         let text = neuro::network_text_of_config(config_json).into_py_result(py)?;

@@ -4,23 +4,33 @@ use std::path::PathBuf;
 
 use amdgpu_abi::Language;
 use amdgpu_neuro as neuro;
-use amdgpu_neuro::spiking::{Progress, RunResult, SpikingNetwork as Engine, SpikingOptions};
+use amdgpu_neuro::spiking::{
+    Progress, RunResult, SpikingNetwork as Engine, SpikingOptions, StateArray,
+};
 use amdgpu_telemetry::Boundary;
-use numpy::{PyArray1, PyArrayMethods};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::codegen::PythonCodeGenerator;
 use crate::device::Device;
 use crate::errors::IntoPyResult;
+use crate::floats::to_f32;
 
+static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "network_plan");
 static BUILD: Boundary = Boundary::new(Language::Python, Language::Rust, "SpikingNetwork.build");
 static RUN: Boundary = Boundary::new(Language::Python, Language::Rust, "SpikingNetwork.run");
 
-/// The plan of a network text, as JSON.
+/// The plan of a network text, as JSON, and whether it is that of a spiking network.
 #[pyfunction]
-pub fn network_plan(py: Python<'_>, text: &str) -> PyResult<String> {
-    py.detach(|| neuro::compile_text(text)).into_py_result(py)
+pub fn network_plan(py: Python<'_>, text: &str) -> PyResult<(String, bool)> {
+    let _crossing = COMPILE.enter();
+    py.detach(|| {
+        let json = neuro::compile_text(text)?;
+        let is_spiking = neuro::plan::is_spiking(&json)?;
+        Ok::<_, neuro::Error>((json, is_spiking))
+    })
+    .into_py_result(py)
 }
 
 /// Predicted memory of the network of a plan on a device, as JSON.
@@ -127,7 +137,78 @@ impl SpikingNetwork {
     fn reward(&self, py: Python<'_>, value: f32) {
         py.detach(|| self.engine.reward(value));
     }
+
+    fn projection_names(&self) -> Vec<String> {
+        self.engine.projection_names().to_vec()
+    }
+
+    /// Sources, targets, weights and delays of a projection.
+    fn synapses<'py>(&self, py: Python<'py>, name: &str) -> PyResult<SynapseArrays<'py>> {
+        let table = py
+            .detach(|| self.engine.synapses(name))
+            .into_py_result(py)?;
+        Ok((
+            PyArray1::from_vec(py, table.sources),
+            PyArray1::from_vec(py, table.targets),
+            PyArray1::from_vec(py, table.weights),
+            PyArray1::from_vec(py, table.delays_seconds),
+        ))
+    }
+
+    fn set_weights(&self, name: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = values.py();
+        let given = to_f32("weights", values)?;
+        // SAFETY: the array is only read; it is kept alive by `given`.
+        let slice = unsafe { crate::floats::values(&given) };
+        py.detach(|| self.engine.set_weights(name, slice))
+            .into_py_result(py)
+    }
+
+    /// The number of the next step, and every array of the state by name.
+    fn export_state<'py>(&self, py: Python<'py>) -> PyResult<(u64, Bound<'py, PyDict>)> {
+        let (step, arrays) = py
+            .detach(|| self.engine.export_state())
+            .into_py_result(py)?;
+        let dict = PyDict::new(py);
+        for (name, array) in arrays {
+            match array {
+                StateArray::F32(values) => dict.set_item(name, PyArray1::from_vec(py, values))?,
+                StateArray::I32(values) => dict.set_item(name, PyArray1::from_vec(py, values))?,
+                StateArray::U32(values) => dict.set_item(name, PyArray1::from_vec(py, values))?,
+            }
+        }
+        Ok((step, dict))
+    }
+
+    fn import_state(&self, step: u64, arrays: &Bound<'_, PyDict>) -> PyResult<()> {
+        let py = arrays.py();
+        let mut state = Vec::with_capacity(arrays.len());
+        for (name, array) in arrays {
+            let values = if let Ok(values) = array.extract::<PyReadonlyArray1<'_, f32>>() {
+                StateArray::F32(values.as_array().to_vec())
+            } else if let Ok(values) = array.extract::<PyReadonlyArray1<'_, i32>>() {
+                StateArray::I32(values.as_array().to_vec())
+            } else {
+                StateArray::U32(
+                    array
+                        .extract::<PyReadonlyArray1<'_, u32>>()?
+                        .as_array()
+                        .to_vec(),
+                )
+            };
+            state.push((name.extract::<String>()?, values));
+        }
+        py.detach(|| self.engine.import_state(step, &state))
+            .into_py_result(py)
+    }
 }
+
+type SynapseArrays<'py> = (
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<f32>>,
+    Bound<'py, PyArray1<f64>>,
+);
 
 fn to_dict(py: Python<'_>, result: RunResult) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);

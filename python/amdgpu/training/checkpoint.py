@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +63,6 @@ def save(native: _native.Network, training: Training | None, path: str | Path) -
     Raises:
         OSError: It cannot be written.
     """
-    import numpy as np
-
     header: dict[str, Any] = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -85,12 +84,23 @@ def save(native: _native.Network, training: Training | None, path: str | Path) -
             arrays |= {f"optimizer.{tensor}.{slot}": values for slot, values in enumerate(slots)}
         if training.best is not None:
             arrays |= {f"best.{name}": values for name, values in training.best.items()}
-    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    write(path, header, arrays)
+
+
+def write(path: str | Path, header: dict[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Write an archive of arrays with a header, atomically.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    import numpy as np
+
+    entries = {**arrays, "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
     path = Path(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)
+            np.savez(file, **entries)
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).replace(path)
@@ -107,7 +117,7 @@ def restore(native: _native.Network, path: str | Path) -> Training | None:
         OSError: It cannot be read.
         NetworkError: It is damaged, of another version, or of another network. Nothing is changed then.
     """
-    header, arrays = _read(path)
+    header, arrays = read(path)
     if header.get("schema") != SCHEMA:
         raise NetworkError(f"{path} is no checkpoint of a network: its schema is {header.get('schema')!r}")
     if header.get("version") != VERSION:
@@ -123,7 +133,13 @@ def restore(native: _native.Network, path: str | Path) -> Training | None:
     return training
 
 
-def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Header and arrays of an archive.
+
+    Raises:
+        OSError: It cannot be read.
+        NetworkError: It is damaged.
+    """
     import numpy as np
 
     try:

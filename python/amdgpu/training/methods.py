@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from amdgpu.spiking import SpikingPart
     from amdgpu.training.train import Progress, Rate
 
 
@@ -33,6 +34,7 @@ class Learning:
     """Training, saving and drawing of a layered network."""
 
     _native: _native.Network
+    _spiking: SpikingPart | None = None
     _training: Training | None = None
 
     def train(
@@ -190,21 +192,27 @@ class Learning:
         return found, dict(gradients)
 
     def save(self, path: str | Path) -> None:
-        """Write weights, biases and the training in progress to a file, atomically.
+        """Write weights, biases and the training in progress to a file, atomically; of a spiking network its whole state.
 
         Raises:
             OSError: The file cannot be written.
         """
+        if self._spiking is not None:
+            self._spiking.save(path)
+            return
         checkpoint.save(self._native, self._training, path)
 
     def restore(self, path: str | Path) -> None:
-        """Read what `save` wrote; `train(…, resume=True)` then goes on as if nothing had happened.
+        """Read what `save` wrote; `train(…, resume=True)` or `run` then goes on as if nothing had happened.
 
         Raises:
             OSError: The file cannot be read.
             NetworkError: It is damaged or of another network. Nothing is changed then.
         """
         try:
+            if self._spiking is not None:
+                self._spiking.restore(path)
+                return
             self._training = checkpoint.restore(self._native, path)
         except IsADirectoryError as error:
             raise NetworkError(f"{path} is a directory, no checkpoint") from error

@@ -310,6 +310,22 @@ pub enum Phase {
     Clocked,
 }
 
+impl Phase {
+    /// Kernels of a projection run in this order within a step.
+    #[must_use]
+    pub const fn order(self) -> u8 {
+        match self {
+            Self::Initialize | Self::Update => 0,
+            Self::OnPre => 1,
+            Self::TracePre => 2,
+            Self::OnPost => 3,
+            Self::TracePost => 4,
+            Self::OnReward => 5,
+            Self::Clocked => 6,
+        }
+    }
+}
+
 /// A kernel of `source` and what it is called with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelPlan {

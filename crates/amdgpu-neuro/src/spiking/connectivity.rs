@@ -63,7 +63,7 @@ impl RowWords {
     fn word(&mut self) -> u32 {
         let place = (self.next % 4) as usize;
         if place == 0 {
-            self.block = self.stream.block(self.row | self.next / 4);
+            self.block = self.stream.block(self.row | (self.next / 4));
         }
         self.next += 1;
         self.block[place]

@@ -12,9 +12,10 @@ use amdgpu_hal::cpu::pool;
 use super::connectivity::Shared;
 use super::group::Group;
 use super::kernels::{BLOCK, BoundKernel, Dynamic, EventPair, Events, ROW_BLOCKS};
-use super::network::Parts;
+use super::parts::Parts;
 use super::projection::{Projection, ProjectionKind};
 use super::recorder::Recorder;
+use super::stepper::DelayLine;
 use super::storage::Ring;
 use crate::error::{Error, Result};
 use crate::plan::spiking::Phase;
@@ -68,12 +69,6 @@ struct SynapseKernel {
     dynamic: Vec<(usize, Dynamic)>,
     blocks: u64,
     kernel: DirectKernel,
-}
-
-/// Spikes that have not yet come to the end of their axon, for each step of the delay.
-#[derive(Debug, Default)]
-pub(crate) struct DelayLine {
-    pub steps: Vec<Vec<u32>>,
 }
 
 pub(crate) struct CpuStepper {
@@ -153,7 +148,7 @@ impl CpuStepper {
                 });
             }
         }
-        synapse_kernels.sort_by_key(|kernel| (kernel.projection, order_of(kernel.phase)));
+        synapse_kernels.sort_by_key(|kernel| (kernel.projection, kernel.phase.order()));
         let lists = || {
             let of_partition = || sizes.iter().map(|_| SpikeLists::default()).collect();
             (0..partition_count).map(|_| of_partition()).collect()
@@ -313,19 +308,6 @@ impl CpuStepper {
             withdraw(&events.post);
         }
         Ok(())
-    }
-}
-
-/// Kernels of a projection run in this order.
-const fn order_of(phase: Phase) -> u8 {
-    match phase {
-        Phase::Initialize | Phase::Update => 0,
-        Phase::OnPre => 1,
-        Phase::TracePre => 2,
-        Phase::OnPost => 3,
-        Phase::TracePost => 4,
-        Phase::OnReward => 5,
-        Phase::Clocked => 6,
     }
 }
 

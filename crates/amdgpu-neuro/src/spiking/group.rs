@@ -22,21 +22,24 @@ pub(crate) struct Input {
     pub slots: u32,
     pub stride: usize,
     pub quantum: Quantum,
+    /// Quanta that drives and synapses with state may bring to a neuron in a step, at most.
+    pub reserved: f64,
 }
 
 impl Input {
-    pub fn new(
-        allocator: &Allocator,
-        neurons: usize,
-        slots: u32,
-        quantum: Quantum,
-    ) -> Result<Self> {
+    pub fn new(allocator: &Allocator, neurons: usize, need: InputNeed) -> Result<Self> {
+        let InputNeed {
+            slots,
+            quantum,
+            reserved,
+        } = need;
         let stride = neurons.next_multiple_of(ROW_ALIGN);
         Ok(Self {
             ring: DeviceArray::zeros(allocator, stride * slots as usize)?,
             slots,
             stride,
             quantum,
+            reserved: reserved / quantum.value(),
         })
     }
 
@@ -62,6 +65,7 @@ pub(crate) struct Group {
 pub(crate) struct InputNeed {
     pub slots: u32,
     pub quantum: Quantum,
+    pub reserved: f64,
 }
 
 impl Group {
@@ -89,9 +93,7 @@ impl Group {
             let all = values::over_group(values, object, plan.seed, size, base_directory, &what)?;
             DeviceArray::from_slice(allocator, &all).map(Some)
         });
-        let inputs = needs
-            .iter()
-            .map(|need| Input::new(allocator, size, need.slots, need.quantum));
+        let inputs = needs.iter().map(|need| Input::new(allocator, size, *need));
         Ok(Self {
             size,
             variables: variables.collect::<Result<_>>()?,

@@ -155,6 +155,10 @@ pub(crate) fn bind(
 
 type Bound = Option<(Argument, Option<Dynamic>)>;
 
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "one of two forms of a binding, which may be missing"
+)]
 fn fixed(argument: Argument) -> Bound {
     Some((argument, None))
 }

@@ -1,10 +1,13 @@
 //! Arrays in the memory of the device that a network runs on.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Arc;
 
 use amdgpu_abi::Dtype;
 use amdgpu_aura::Argument;
+use amdgpu_hal::{DeviceKind, Stream};
 use amdgpu_memory::{Allocator, Block};
 
 use crate::error::{Error, Result};
@@ -15,6 +18,7 @@ mod sealed {
     impl Plain for f32 {}
     impl Plain for i32 {}
     impl Plain for u32 {}
+    impl Plain for u64 {}
     impl Plain for u8 {}
 }
 
@@ -31,6 +35,9 @@ impl Element for i32 {
 }
 impl Element for u32 {
     const DTYPE: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_UINT, 32);
+}
+impl Element for u64 {
+    const DTYPE: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_UINT, 64);
 }
 impl Element for u8 {
     const DTYPE: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_UINT, 8);
@@ -101,6 +108,25 @@ impl<T: Element> DeviceArray<T> {
                 .map_err(|error| Error::from_core(&error))?;
         }
         Ok(values)
+    }
+
+    /// All elements: in place on the CPU device, else a copy.
+    pub fn look(&self) -> Result<Cow<'_, [T]>> {
+        if self.block.device().info().kind == DeviceKind::Cpu {
+            // SAFETY: memory of the host with as many elements; whoever changes it is not running now.
+            return Ok(Cow::Borrowed(unsafe {
+                std::slice::from_raw_parts(self.host_ptr(), self.len)
+            }));
+        }
+        self.read(0..self.len).map(Cow::Owned)
+    }
+
+    /// Sets all elements to 0 in the order of a stream.
+    pub fn fill_zero(&self, stream: &Arc<dyn Stream>) -> Result<()> {
+        let bytes = (self.len * size_of::<T>()) as u64;
+        self.block
+            .fill(0, bytes, 0, Some(stream))
+            .map_err(|error| Error::from_core(&error))
     }
 
     /// Address of element `index`.

@@ -5,23 +5,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use amdgpu_aura::{Context, Toolchain};
-use amdgpu_hal::DeviceKind;
 use amdgpu_hal::cpu::pool;
 
-use super::cpu::CpuStepper;
-use super::group::{Group, InputNeed};
-use super::kernels::{self, Bindings, BoundKernel, EventPair, Events};
+use super::kernels::{self, Bindings, BoundKernel};
+use super::parts::Parts;
 use super::planner::{self, MemoryEstimate};
-use super::projection::{
-    Bound, Draft, Projection, ProjectionKind, StatefulSynapses, origin_of, target_of,
-};
 use super::recorder::{self, Recorder, RunResult};
 use super::report::Reporter;
-use super::source::{CurrentDrive, PoissonDrive, Source};
+use super::stepper::Stepper;
 use crate::error::{Error, Result};
 use crate::finite;
 use crate::plan::AnyPlan;
-use crate::plan::spiking::{DrivePlan, Role, SpikingNetworkPlan};
+use crate::plan::spiking::SpikingNetworkPlan;
 
 /// Steps between two looks for values that are not finite.
 const CHECK_STEPS: u64 = 64;
@@ -39,19 +34,6 @@ pub struct SpikingOptions {
     pub threads: Option<usize>,
 }
 
-/// What a stepper works on.
-#[derive(Debug)]
-pub(crate) struct Parts {
-    pub groups: Vec<Group>,
-    pub projections: Vec<Projection>,
-    /// For projections with state, by position.
-    pub events: Vec<Option<EventPair>>,
-    pub sources: Vec<Source>,
-    pub source_sizes: Vec<usize>,
-    pub poisson_drives: Vec<PoissonDrive>,
-    pub current_drives: Vec<CurrentDrive>,
-}
-
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -62,7 +44,7 @@ pub struct Progress {
 
 pub(crate) struct Inner {
     pub parts: Parts,
-    pub stepper: CpuStepper,
+    pub stepper: Stepper,
     /// The next step.
     pub step: u64,
     /// Given for the next step.
@@ -134,16 +116,10 @@ impl SpikingNetwork {
         options: &SpikingOptions,
     ) -> Result<Self> {
         let plan = read_plan(plan_json, options)?;
-        if context.info().kind != DeviceKind::Cpu {
-            return Err(Error::InvalidArgument(format!(
-                "spiking networks run on the CPU device; {} was given",
-                context.info().name
-            )));
-        }
         let memory = planner::estimate(&plan, free_bytes(context)?)?;
         memory.check()?;
         let names = planner::projection_names(&plan.spiking.projections);
-        let parts = build_parts(&plan, &names, &memory, context, options)?;
+        let parts = Parts::build(&plan, &names, &memory, context, &options.base_directory)?;
         let bindings = Bindings {
             plan: &plan,
             groups: &parts.groups,
@@ -159,8 +135,7 @@ impl SpikingNetwork {
         let threads = options
             .threads
             .unwrap_or(pool::global().thread_count() as usize);
-        let stepper = CpuStepper::new(&parts, &bound, threads)?;
-        CpuStepper::initialize(&bound)?;
+        let stepper = Stepper::new(&parts, bound, threads, context, toolchain)?;
         let reporter = Reporter::new(&plan.name);
         Ok(Self {
             plan,
@@ -312,9 +287,8 @@ impl SpikingNetwork {
     fn check_finite(&self, inner: &mut Inner) -> Result<()> {
         for (number, group) in inner.parts.groups.iter().enumerate() {
             for (index, variable) in group.variables.iter().enumerate() {
-                // SAFETY: memory of the CPU device with as many values as the group has neurons; no kernel runs.
-                let values = unsafe { std::slice::from_raw_parts(variable.host_ptr(), group.size) };
-                let Some(place) = finite::first_not_finite(values) else {
+                let values = variable.look()?;
+                let Some(place) = finite::first_not_finite(&values) else {
                     continue;
                 };
                 let name = &self.plan.spiking.groups[number].variables[index].name;
@@ -399,121 +373,4 @@ impl Inner {
         }
         Ok(())
     }
-}
-
-fn build_parts(
-    plan: &SpikingNetworkPlan,
-    names: &[String],
-    memory: &MemoryEstimate,
-    context: &Context,
-    options: &SpikingOptions,
-) -> Result<Parts> {
-    let spiking = &plan.spiking;
-    let allocator = context
-        .allocator()
-        .map_err(|error| Error::from_core(&error))?;
-    let directory = &options.base_directory;
-    let mut bounds = Vec::new();
-    for group in &spiking.groups {
-        let of_group = group.inputs.iter().map(|_| Bound::new(group.size));
-        bounds.push(of_group.collect::<Result<Vec<_>>>()?);
-    }
-    let mut made = Vec::new();
-    for (number, name) in names.iter().enumerate() {
-        let projection = &spiking.projections[number];
-        let target = target_of(plan, projection)?;
-        let group = &spiking.groups[target.group];
-        if projection.variables.is_empty() {
-            let input = projection
-                .input
-                .as_deref()
-                .and_then(|input| group.input_index(input))
-                .unwrap_or_default();
-            let storage = memory.projections[number].storage;
-            let bound = &mut bounds[target.group][input];
-            let draft = Draft::build(plan, number, name, storage, bound, directory)?;
-            made.push(Made::Draft(draft));
-            continue;
-        }
-        let synapses = StatefulSynapses::build(plan, number, name, allocator, directory)?;
-        for (index, input) in group.inputs.iter().enumerate() {
-            let mut kernels = spiking.kernels_of(number);
-            if kernels.any(|kernel| kernel.takes(Role::TargetInput, input)) {
-                let bound = &mut bounds[target.group][index];
-                synapses.add_to(plan, number, target, bound)?;
-            }
-        }
-        made.push(Made::Stateful(synapses));
-    }
-    let mut poisson_drives = Vec::new();
-    let mut current_drives = Vec::new();
-    for (number, drive) in spiking.drives.iter().enumerate() {
-        match drive {
-            DrivePlan::Poisson { .. } => poisson_drives.extend(PoissonDrive::build(plan, number)?),
-            DrivePlan::Current { .. } => current_drives.extend(CurrentDrive::build(plan, number)),
-        }
-    }
-    for drive in &poisson_drives {
-        let bound = &mut bounds[drive.target.group][drive.input];
-        bound.add_everywhere(drive.target, drive.weight, drive.most_events());
-    }
-    let mut groups = Vec::new();
-    for (number, group) in spiking.groups.iter().enumerate() {
-        let mut needs = Vec::new();
-        for (bound, input) in bounds[number].iter().zip(&group.inputs) {
-            needs.push(InputNeed {
-                slots: bound.longest_delay + 1,
-                quantum: bound.quantum(&format!("{}.{input}", group.name))?,
-            });
-        }
-        groups.push(Group::build(plan, number, &needs, allocator, directory)?);
-    }
-    for drive in &mut poisson_drives {
-        let quantum = groups[drive.target.group].inputs[drive.input].quantum;
-        drive.quanta = quantum.quanta(drive.weight);
-    }
-    let mut projections = Vec::new();
-    let mut events = Vec::new();
-    for ((number, name), made) in names.iter().enumerate().zip(made) {
-        let projection = &spiking.projections[number];
-        let origin = origin_of(plan, &projection.from)?;
-        let target = target_of(plan, projection)?;
-        let (kind, pair) = match made {
-            Made::Draft(draft) => {
-                let quantum = groups[target.group].inputs[draft.input].quantum;
-                let (input, synapses) = draft.finish(quantum);
-                (ProjectionKind::Static { input, synapses }, None)
-            }
-            Made::Stateful(synapses) => {
-                let pair = EventPair {
-                    pre: Events::new(allocator, origin.size)?,
-                    post: Events::new(allocator, target.size)?,
-                };
-                (ProjectionKind::Stateful(Box::new(synapses)), Some(pair))
-            }
-        };
-        projections.push(Projection {
-            name: name.clone(),
-            origin,
-            target,
-            kind,
-        });
-        events.push(pair);
-    }
-    let sources = (0..spiking.sources.len()).map(|number| Source::build(plan, number, directory));
-    Ok(Parts {
-        groups,
-        projections,
-        events,
-        sources: sources.collect::<Result<_>>()?,
-        source_sizes: spiking.sources.iter().map(|source| source.size()).collect(),
-        poisson_drives,
-        current_drives,
-    })
-}
-
-/// A projection before the quanta of inputs are known.
-enum Made {
-    Draft(Draft),
-    Stateful(StatefulSynapses),
 }

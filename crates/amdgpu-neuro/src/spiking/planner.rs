@@ -41,6 +41,9 @@ pub struct ProjectionEstimate {
     pub synapses: u64,
     pub storage: StorageKind,
     pub bytes: u64,
+    /// Passing need while it is made from plain rows.
+    #[serde(skip)]
+    building_bytes: u64,
     /// Every kind of storage that this projection could have, smallest first.
     pub alternatives: Vec<(StorageKind, u64)>,
 }
@@ -195,11 +198,11 @@ pub(crate) fn estimate(plan: &SpikingNetworkPlan, free_bytes: u64) -> Result<Mem
     let spiking = &plan.spiking;
     let names = projection_names(&spiking.projections);
     let mut projections = Vec::with_capacity(names.len());
-    let mut building_bytes = 0;
     for (number, name) in names.iter().enumerate() {
         let projection = &spiking.projections[number];
         let connector = connector(plan, number);
         let synapses = connector.bound();
+        let building_bytes = 8 * connector.sources as u64 + 4 * synapses;
         let estimate = if projection.variables.is_empty() {
             let kinds = alternatives(projection, &connector);
             let (storage, bytes) = choose(projection, name, &kinds)?;
@@ -208,6 +211,7 @@ pub(crate) fn estimate(plan: &SpikingNetworkPlan, free_bytes: u64) -> Result<Mem
                 synapses,
                 storage,
                 bytes,
+                building_bytes,
                 alternatives: kinds,
             }
         } else {
@@ -216,15 +220,10 @@ pub(crate) fn estimate(plan: &SpikingNetworkPlan, free_bytes: u64) -> Result<Mem
                 synapses,
                 storage: StorageKind::Csr32,
                 bytes: stateful_bytes(plan, number, &connector),
+                building_bytes,
                 alternatives: Vec::new(),
             }
         };
-        if !matches!(
-            estimate.storage,
-            StorageKind::Procedural | StorageKind::Dense
-        ) {
-            building_bytes = building_bytes.max(8 * connector.sources as u64 + 4 * synapses);
-        }
         projections.push(estimate);
     }
     let neuron_bytes = spiking
@@ -241,7 +240,7 @@ pub(crate) fn estimate(plan: &SpikingNetworkPlan, free_bytes: u64) -> Result<Mem
         free_bytes,
         neuron_bytes,
         input_bytes,
-        building_bytes,
+        building_bytes: 0,
         projections,
     };
     result.shrink(plan);
@@ -276,7 +275,12 @@ fn input_bytes(plan: &SpikingNetworkPlan) -> u64 {
 }
 
 impl MemoryEstimate {
-    fn sum(&self) -> u64 {
+    fn sum(&mut self) -> u64 {
+        let has_rows = |one: &&ProjectionEstimate| {
+            !matches!(one.storage, StorageKind::Procedural | StorageKind::Dense)
+        };
+        let made = self.projections.iter().filter(has_rows);
+        self.building_bytes = made.map(|one| one.building_bytes).max().unwrap_or(0);
         let synapses: u64 = self.projections.iter().map(|one| one.bytes).sum();
         self.neuron_bytes + self.input_bytes + self.building_bytes + synapses
     }

@@ -93,6 +93,8 @@ pub(crate) struct Bound {
     /// Most synapses of a neuron.
     pub terms: u64,
     pub longest_delay: u32,
+    /// The part of the largest sum that is not of constant weights.
+    pub reserved: f64,
 }
 
 impl Bound {
@@ -101,6 +103,7 @@ impl Bound {
             sums: values::zeros(neurons, "the bounds of an input")?,
             terms: 0,
             longest_delay: 0,
+            reserved: 0.0,
         })
     }
 
@@ -450,17 +453,16 @@ impl StatefulSynapses {
         bound: &mut Bound,
     ) -> Result<()> {
         let projection = &plan.spiking.projections[number];
-        let weight = match projection.weight_bound {
-            Some(bound) => bound,
-            None => {
-                let mut largest = 0.0_f32;
-                for variable in &self.variables {
-                    for value in variable.read(0..self.count)? {
-                        largest = largest.max(value.abs());
-                    }
+        let weight = if let Some(bound) = projection.weight_bound {
+            bound
+        } else {
+            let mut largest = 0.0_f32;
+            for variable in &self.variables {
+                for value in variable.read(0..self.count)? {
+                    largest = largest.max(value.abs());
                 }
-                f64::from(largest) * WEIGHT_GROWTH
             }
+            f64::from(largest) * WEIGHT_GROWTH
         };
         let mut counts = vec![0_u32; target.size];
         for column in self.columns.read(0..self.count)? {
@@ -469,7 +471,9 @@ impl StatefulSynapses {
         for (sum, count) in bound.sums[target.first..].iter_mut().zip(&counts) {
             *sum += weight * f64::from(*count);
         }
-        bound.terms += u64::from(counts.into_iter().max().unwrap_or(0));
+        let most = counts.into_iter().max().unwrap_or(0);
+        bound.terms += u64::from(most);
+        bound.reserved += weight * f64::from(most);
         Ok(())
     }
 }

@@ -1,11 +1,9 @@
 //! What a run keeps: spikes, states, counts and the hash that two equal runs share.
 
-use super::projection::Origin;
-use crate::error::{Error, Result};
-use crate::plan::spiking::{RecordPlan, SpikingNetworkPlan};
-
-use super::projection::origin_of;
+use super::projection::{Origin, origin_of};
 use super::source::steps_of;
+use crate::error::{Error, Result};
+use crate::plan::spiking::{RecordPlan, SourcePlan, SpikingNetworkPlan};
 
 /// Spikes of a population or source.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +53,7 @@ impl RunResult {
     }
 }
 
-/// Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014): the finisher of SplitMix64.
+/// Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014): the finisher of `SplitMix64`.
 fn mix(mut value: u64) -> u64 {
     value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -112,7 +110,7 @@ impl Recorder {
     pub fn new(plan: &SpikingNetworkPlan, first_step: u64, steps: u64) -> Result<Self> {
         let spiking = &plan.spiking;
         let groups = spiking.groups.iter().map(|group| group.size);
-        let sizes = groups.chain(spiking.sources.iter().map(|source| source.size()));
+        let sizes = groups.chain(spiking.sources.iter().map(SourcePlan::size));
         let mut logs = Vec::new();
         for size in sizes {
             logs.push(Log {
@@ -201,7 +199,7 @@ impl Recorder {
         }
         let populations = plan.spiking.populations.iter().map(|one| &one.name);
         let names = populations.map(String::as_str);
-        let sources = plan.spiking.sources.iter().map(|source| source.name());
+        let sources = plan.spiking.sources.iter().map(SourcePlan::name);
         let mut counts = Vec::new();
         for name in names.chain(sources) {
             let origin = origin_of(plan, name)?;

@@ -194,6 +194,18 @@ impl PoissonDrive {
         }))
     }
 
+    pub fn table(&self) -> &[u32] {
+        &self.table
+    }
+
+    pub const fn object(&self) -> Object {
+        self.object
+    }
+
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Events in a step that no neuron ever exceeds.
     pub fn most_events(&self) -> f64 {
         self.table.len() as f64

@@ -225,29 +225,6 @@ impl Targets {
             }
         }
     }
-
-    /// The targets of `source`.
-    pub fn row(&self, source: usize) -> Vec<u32> {
-        let mut row = Vec::new();
-        self.visit(source, &(0..u32::MAX), |_, target| row.push(target));
-        row
-    }
-
-    /// Bytes that this takes.
-    pub fn bytes(&self) -> u64 {
-        let bytes = match self {
-            Self::Dense { .. } | Self::Procedural(_) => 0,
-            Self::Short { starts, columns } => starts.len() * 8 + columns.len() * 2,
-            Self::Long { starts, columns } => starts.len() * 8 + columns.len() * 4,
-            Self::Gaps {
-                starts,
-                bytes_at,
-                gaps,
-            } => (starts.len() + bytes_at.len()) * 8 + gaps.len(),
-            Self::Bits { starts, words, .. } => (starts.len() + words.len()) * 8,
-        };
-        bytes as u64
-    }
 }
 
 fn gaps_of(rows: Rows) -> Targets {
@@ -326,19 +303,6 @@ impl Synapses {
             }
         }
     }
-
-    /// Bytes that this takes.
-    pub fn bytes(&self) -> u64 {
-        let weights = match &self.weights {
-            Weights::Uniform(_) => 0,
-            Weights::Each(weights) => weights.len() * 4,
-        };
-        let delays = match &self.delays {
-            Delays::Uniform(_) => 0,
-            Delays::Each(delays) => delays.len() * 2,
-        };
-        self.targets.bytes() + (weights + delays) as u64
-    }
 }
 
 /// # Safety
@@ -357,6 +321,14 @@ mod tests {
     use super::super::connectivity::tests::connector;
     use super::*;
     use crate::plan::spiking::PatternPlan;
+
+    impl Targets {
+        fn row(&self, source: usize) -> Vec<u32> {
+            let mut row = Vec::new();
+            self.visit(source, &(0..u32::MAX), |_, target| row.push(target));
+            row
+        }
+    }
 
     const SOURCES: usize = 60;
     const TARGETS: usize = 1500;
@@ -463,7 +435,7 @@ mod tests {
                 delays,
             };
             for split in [
-                vec![0..1500],
+                std::iter::once(0..1500).collect(),
                 vec![0..256, 256..1500],
                 vec![0..1, 1..2, 2..1499, 1499..1500],
             ] {
