@@ -56,8 +56,11 @@ class Implementation:
 
 _table: list[Implementation] = [
     Implementation("matrix_multiply", "matrix", "cpu", "zig", "zig", "amdgpu._native:matmul"),
-    Implementation(
-        "matrix_multiply", "matrix", "cuda", "zig", "archive", "amdgpu.gpu_kernels.host:multiply", takes_device=True
+    *(
+        Implementation(
+            "matrix_multiply", "matrix", kind, "zig", "archive", "amdgpu.gpu_kernels.host:multiply", takes_device=True
+        )
+        for kind in ("cuda", "hip")
     ),
     Implementation("elementwise", "matrix", "cpu", "zig", "zig", "amdgpu._native:elementwise"),
     Implementation("embedding", "matrix", "cpu", "zig", "zig", "amdgpu._native:embedding"),

@@ -6,6 +6,7 @@ Dense arrays of one shape are read and written 16 bytes at a time; everything el
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.device_ops import dtypes, source
@@ -86,6 +87,8 @@ _BOTH = {
     "logical_and": "x != 0 && y != 0",
     "logical_or": "x != 0 || y != 0",
 }
+# Names of the operands in expressions.
+_VALUES = "xyzwvu"
 _KNOWN = {*_FLOAT, *_INTEGER, *_BOTH, "standardize"}
 _PREDICATES = {
     "isnan",
@@ -105,7 +108,7 @@ _FLOAT_PREDICATES = {"isnan", "isinf", "isfinite"}
 _ROUNDING = {"floor", "ceil", "trunc", "rint"}
 _SIGNED = {"negative", "sign", "subtract"}
 
-_HELPERS = """
+HELPERS = """
 __device__ inline C larger(C x, C y) { return x != x ? x : x >= y ? x : y; }
 __device__ inline C smaller(C x, C y) { return x != x ? x : x <= y ? x : y; }
 __device__ inline C sigmoid(C x) {
@@ -113,6 +116,24 @@ __device__ inline C sigmoid(C x) {
     return x < 0 ? t / ((C)1 + t) : (C)1 / ((C)1 + t);
 }
 """
+
+
+@dataclass(frozen=True)
+class Body:
+    """An operation of the caller's own.
+
+    Attributes:
+        name: For messages.
+        text: Statements that return the result, of x, y, z, w, v, u and alpha, all of type C.
+    """
+
+    name: str
+    text: str
+
+
+def activation_text(name: str, computed: str) -> str:
+    """The expression of a function of x."""
+    return (_FLOAT if computed in dtypes.FLOATS else _INTEGER)[name]
 
 
 def elementwise(
@@ -228,7 +249,7 @@ def result_dtypes(operation: str, names: tuple[str, ...], operands: tuple[Operan
 
 def compute(
     device: AMDGPUDevice,
-    operation: str,
+    operation: str | Body,
     operands: tuple[Operand, ...],
     result: Operand,
     computed: str,
@@ -261,7 +282,9 @@ def compute(
     extents, strides = source.coalesce(result.shape, [one.strides for one in wide])
     rank = len(extents)
     if rank > _RANK_LIMIT:
-        raise NoImplementationError(f"{operation}: {rank} axes with strides of their own are more than {_RANK_LIMIT}")
+        raise NoImplementationError(
+            f"{getattr(operation, 'name', operation)}: {rank} axes with strides of their own are more than {_RANK_LIMIT}"
+        )
     are_dense = tuple(one.is_dense for one in wide)
     width_name = source.index_type(count)
     walk_key = ("elementwise", operation, kinds, result.dtype, computed, rank, are_dense, width_name)
@@ -282,14 +305,16 @@ def _pack(kinds: tuple[tuple[str, bool], ...], result: str) -> int:
     return _VECTOR_BYTES // max([dtypes.ITEM_BYTES[result], *sizes])
 
 
-def _head(operation: str, kinds: tuple[tuple[str, bool], ...], result: str, computed: str) -> tuple[str, str]:
+def _head(operation: str | Body, kinds: tuple[tuple[str, bool], ...], result: str, computed: str) -> tuple[str, str]:
     """Types and the function of one element; parameters for the numbers."""
     names = {f"A{index}": dtype for index, (dtype, _) in enumerate(kinds)}
     text = source.types(C=computed, R=result, **names) + source.functions(computed)
     is_float = computed in dtypes.FLOATS
-    text += _HELPERS if is_float else ""
-    values = ", ".join(f"C {name}" for name in "xyzw"[: len(kinds)])
-    if operation == "standardize":
+    text += HELPERS if is_float else ""
+    values = ", ".join(f"C {name}" for name in _VALUES[: len(kinds)])
+    if isinstance(operation, Body):
+        body = operation.text
+    elif operation == "standardize":
         # The product has a name, so it is not fused with the sum.
         body = "const C scaled = (x - y) * z; return scaled + w;"
     else:
@@ -310,7 +335,7 @@ def _call(kinds: tuple[tuple[str, bool], ...], element: str) -> str:
     return f"(R)one({', '.join(values)}, (C)alpha)"
 
 
-def _flat_source(operation: str, kinds: tuple[tuple[str, bool], ...], result: str, computed: str) -> str:
+def _flat_source(operation: str | Body, kinds: tuple[tuple[str, bool], ...], result: str, computed: str) -> str:
     text, numbers = _head(operation, kinds, result, computed)
     arrays = [index for index, (_, is_array) in enumerate(kinds) if is_array]
     width = _pack(kinds, result)
@@ -337,7 +362,13 @@ extern "C" __global__ void elementwise(double alpha{numbers}, R* result{paramete
 
 
 def _strided_source(
-    operation: str, kinds: tuple[tuple[str, bool], ...], computed: str, wide: list[Operand], *, rank: int, width: str
+    operation: str | Body,
+    kinds: tuple[tuple[str, bool], ...],
+    computed: str,
+    wide: list[Operand],
+    *,
+    rank: int,
+    width: str,
 ) -> str:
     text, numbers = _head(operation, kinds, wide[0].dtype, computed)
     arrays = [index for index, (_, is_array) in enumerate(kinds) if is_array]

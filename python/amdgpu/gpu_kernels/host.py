@@ -1,113 +1,196 @@
-"""`matrix_multiply` on a GPU: operands go there, the product comes back. What no archived kernel computes is left to the CPU."""
+"""`matrix_multiply` on a GPU: operands go there, the product is computed by archived kernels, or by one that our compiler makes.
+
+Archived kernels take matrices and stacks of them without gaps. What they have no epilogue for runs as their product, whose sums are kept
+unrounded, and one elementwise kernel. Everything else (no archive, operands of two steps, results with gaps) is a generated tiled kernel
+that reads operands where and as they are. Results are arrays of the device where an operand or `out` is one, NumPy arrays otherwise.
+"""
 
 from __future__ import annotations
 
+import functools
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from amdgpu import _native
-from amdgpu.array import array
-from amdgpu.errors import LibraryMissingError, NoImplementationError
+from amdgpu.device_ops import elementwise
+from amdgpu.device_ops import matmul as generated
+from amdgpu.device_ops.operand import Operand, of_array
+from amdgpu.device_ops.product import Product, product_of
+from amdgpu.device_ops.transpose import dense
+from amdgpu.errors import (
+    CodeGenerationError,
+    CompileError,
+    LibraryMissingError,
+    NoImplementationError,
+    UnsupportedFeatureError,
+)
+from amdgpu.gpu_kernels.archive import archive_for
+from amdgpu.gpu_kernels.loading import facts_of
 from amdgpu.gpu_kernels.matmul import matmul
 
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
 
-_DTYPES = {
-    "fp64": "float64",
-    "fp32": "float32",
-    "tf32": "float32",
-    "fp16": "float16",
-    "bf16": "bfloat16",
-    "int8": "int8",
-}
-# Kinds of numbers that convert to floating point, as the CPU's implementation has it.
-_CONVERTIBLE = "biuf"
+# What archived kernels compute after the sums, beside a bias.
+_FUSED = ("identity", "relu", "gelu", "silu")
+# Below so many products the launch is what takes time, and the generated kernel needs one only.
+_SMALL_PRODUCTS = 64**3
 
 
-def multiply(
-    a: Any,
-    b: Any,
-    out: Any = None,
-    *,
-    device: AMDGPUDevice,
-    precision: str = "fp32",
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    **following: Any,
-) -> Any:
-    """As `amdgpu.matrix_multiply`, on one GPU. What follows the sums (`bias`, `activation` and their like) is left to the CPU.
+def multiply(a: Any, b: Any, out: Any = None, *, device: AMDGPUDevice, **options: Any) -> Any:
+    """As `amdgpu.matrix_multiply`, on one GPU.
 
     Raises:
-        As `amdgpu.matrix_multiply`; whatever is refused is refused by the CPU's implementation.
+        As `amdgpu.matrix_multiply`.
     """
-    neutral = {"alpha": 1, "beta": 0}
-    following = {name: value for name, value in following.items() if name not in neutral or value != neutral[name]}
-    operands: list[Any] = [None if following else _operand(x, precision, device) for x in (a, b)]
-    reason = ", ".join(following) or "arguments that the CPU's implementation checks"
-    if all(operand is not None for operand in operands) and _is_writable(out, operands):
-        left, right = operands
+    product = product_of(a, b, out, device=device, **options)
+    if product.result.size:
         try:
-            rows, columns = left.shape[::-1] if transpose_a else left.shape
-            inner, last = right.shape[::-1] if transpose_b else right.shape
-            if columns == inner and rows and columns and last:
-                return _on_device(
-                    device, left, right, out=out, precision=precision, transposes=(transpose_a, transpose_b)
-                )
-        except (NoImplementationError, LibraryMissingError) as error:
-            reason = str(error)
-    _native.record_fallback(
-        "matrix_multiply", f"the CPU computes what no archived kernel of {device.name} does: {reason}"
-    )
-    left, right = (x.numpy() if isinstance(x, _native.Array) and not x.is_on_host else x for x in (a, b))
-    return _native.matmul(
-        left, right, out, precision=precision, transpose_a=transpose_a, transpose_b=transpose_b, **following
-    )
+            _compute(device, product)
+        except (NoImplementationError, CompileError, CodeGenerationError, UnsupportedFeatureError) as error:
+            return _on_host((a, b, out), f"the CPU computes what {device.name} does not: {error}", options)
+    given = (a, b, options.get("bias"), options.get("residual"))
+    is_ours = out is None and any(_is_on(device, x) for x in given)
+    result = product.made.deliver()
+    return result if out is not None or is_ours else result.numpy()
 
 
-def _operand(x: Any, precision: str, device: AMDGPUDevice) -> Any:
-    """A matrix of the precision's dtype, on the device or as a NumPy array; None where that takes more than a conversion."""
-    dtype = _DTYPES[precision]
-    if isinstance(x, _native.Array) and x.device == device.name:
-        return x if x.ndim == 2 and str(x.dtype) == dtype else None
-    values = np.asarray(x) if not isinstance(x, _native.Array) or x.is_on_host else None
-    if values is None or values.ndim != 2:
-        return None
-    if str(values.dtype) == dtype:
-        return values
-    # Narrow operands that were converted would ask for a result that is not rounded, which the kernels do not give.
-    is_wide = precision in ("fp64", "fp32", "tf32")
-    return values.astype(dtype) if is_wide and values.dtype.kind in _CONVERTIBLE else None
+def _is_on(device: AMDGPUDevice, x: Any) -> bool:
+    """Whether an argument lies on the GPU already, as an array of ours or of another library."""
+    return x.device == device.name if isinstance(x, _native.Array) else hasattr(x, "__cuda_array_interface__")
 
 
-def _is_writable(out: Any, operands: list[Any]) -> bool:
-    """Whether a result goes to `out` without further checks."""
-    if out is None:
-        return True
-    is_plain = isinstance(out, np.ndarray) and out.flags.writeable
-    return is_plain and not any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in operands)
+def _on_host(arguments: tuple[Any, Any, Any], reason: str, options: dict[str, Any]) -> Any:
+    _native.record_fallback("matrix_multiply", reason)
+    out = arguments[2]
+    left, right, held = (_near(argument) for argument in arguments)
+    result = _native.matmul(left, right, held, **{name: _near(value) for name, value in options.items()})
+    if out is not None and held is not out:
+        out.copy_from(result)
+        return out
+    return result
 
 
-def _on_device(
-    device: AMDGPUDevice, left: Any, right: Any, *, out: Any, precision: str, transposes: tuple[bool, bool]
-) -> Any:
-    are_ours = all(isinstance(x, _native.Array) for x in (left, right))
-    moved = [x if isinstance(x, _native.Array) else array(x, device=device.name) for x in (left, right)]
-    result = matmul(
+def _near(x: Any) -> Any:
+    return x.numpy() if isinstance(x, _native.Array) and not x.is_on_host else x
+
+
+def _compute(device: AMDGPUDevice, product: Product) -> None:
+    if product.result.is_dense and math.prod(product.extents) >= _SMALL_PRODUCTS:
+        architecture = facts_of(device)[0]
+        reason = f"{product.sums} sums of {product.a.dtype} and {product.b.dtype} are in no archive for {architecture}"
+        if archive_for(architecture) is None:
+            reason = f"there is no archive of kernels for {architecture}, which ./x kernels builds"
+        else:
+            try:
+                return _by_archive(device, product)
+            except NoImplementationError:
+                # Named below without the shape, so that it is said once.
+                pass
+            except LibraryMissingError as error:
+                reason = str(error)
+        _native.record_fallback("matrix_multiply", f"a kernel made by our compiler computes on {device.name}: {reason}")
+    return generated.multiply(device, product)
+
+
+def _by_archive(device: AMDGPUDevice, product: Product) -> None:
+    """The product by archived kernels, with what follows it fused, or as one more kernel over unrounded sums."""
+    is_fused = _is_fused(product)
+    operand = _operand_dtype(product, is_fused=is_fused)
+    left, right, transposes, stack = _matrices(device, product, operand)
+    # Narrow numbers fit into tf32, so nothing is lost there.
+    is_narrow = bool(product.rounding) or (operand == "float32" and product.a.dtype != "float32")
+    is_tf32 = operand == "float32" and (product.may_be_tf32 or is_narrow)
+    run = functools.partial(
+        matmul,
         device,
-        moved[0],
-        moved[1],
+        left,
+        right,
         transpose_a=transposes[0],
         transpose_b=transposes[1],
-        precision="tf32" if precision == "tf32" else None,
+        precision="tf32" if is_tf32 else None,
     )
-    if are_ours and out is None:
-        return result
-    values = result.numpy()
-    if out is None:
-        return values
-    if out.shape != values.shape or out.dtype != values.dtype:
-        raise NoImplementationError("`out` does not have the shape and dtype of the result")
-    out[...] = values
-    return out
+    columns = product.extents[1]
+    shape = (*stack, math.prod(product.result.shape) // (math.prod(stack) * columns), columns)
+    if not is_fused:
+        sums = device.native.empty(shape, product.sums)
+        run(out=sums)
+        generated.follow(device, product, of_array(sums.reshape(*product.result.shape)))
+        return
+    result = product.made.array.reshape(*shape)
+    if product.held is not None and not product.made.is_direct:
+        # The kernels read what the result held where they write it.
+        elementwise.compute(device, "identity", (product.held,), product.result, product.sums)
+    bias = None if product.bias is None else elementwise.convert(device, product.bias, product.result.dtype)
+    activation = None if product.activation == "identity" else product.activation
+    run(out=result, bias=bias, activation=activation, alpha=product.alpha, beta=product.beta)
+
+
+def _is_fused(product: Product) -> bool:
+    """Whether one archived kernel computes all of it."""
+    if product.sums == "int32":
+        return product.is_plain and product.alpha == 1 and not product.beta
+    if product.residual is not None or product.activation not in _FUSED:
+        return False
+    if product.rounding:
+        # Results are float32; archived kernels for them have the epilogues of float32.
+        return product.bias is None and product.activation == "identity"
+    if product.activation != "identity" and (product.bias is None or product.sums == "float64"):
+        return False
+    # A bias that is wider than the result would be rounded.
+    return product.bias is None or product.bias.dtype == product.result.dtype
+
+
+def _operand_dtype(product: Product, *, is_fused: bool) -> str:
+    """What operands are converted to: the kernels' results have their dtype, so unrounded sums take wide operands."""
+    if product.sums == "int32":
+        return "int8"
+    if product.rounding or not is_fused:
+        return product.sums
+    return product.result.dtype
+
+
+def _matrices(
+    device: AMDGPUDevice, product: Product, dtype: str
+) -> tuple[_native.Array, _native.Array, tuple[bool, bool], tuple[int, ...]]:
+    """Both operands without gaps, whether they are stored transposed, and the axes of the stack: none or one."""
+    count = math.prod(product.stack)
+    a, b = product.a, product.b
+    if count > 1 and not any(b.strides[:-2]) and not _is_turned(a):
+        # One matrix for all: rows of the stack are rows of one matrix.
+        b = replace(b, shape=b.shape[-2:], strides=b.strides[-2:])
+        left = _matrix(device, a, product, dtype)
+        right, is_turned = _stored(device, b, product, dtype)
+        return left.reshape(count * a.shape[-2], a.shape[-1]), right, (False, is_turned), ()
+    stack = (count,) if count > 1 else ()
+    left, is_left_turned = _stored(device, a, product, dtype)
+    right, is_right_turned = _stored(device, b, product, dtype)
+    shapes = [
+        (*stack, *(one.shape[:-3:-1] if is_turned else one.shape[-2:]))
+        for one, is_turned in ((a, is_left_turned), (b, is_right_turned))
+    ]
+    return left.reshape(*shapes[0]), right.reshape(*shapes[1]), (is_left_turned, is_right_turned), stack
+
+
+def _is_turned(x: Operand) -> bool:
+    """Whether the memory is that of the transposed matrices without gaps."""
+    return x.is_contiguous and not x.is_dense and _swapped(x).is_dense
+
+
+def _swapped(x: Operand) -> Operand:
+    rank = len(x.shape)
+    return x.permuted((*range(rank - 2), rank - 1, rank - 2))
+
+
+def _stored(device: AMDGPUDevice, x: Operand, product: Product, dtype: str) -> tuple[_native.Array, bool]:
+    """The matrices without gaps as they are stored, and whether that is transposed."""
+    is_turned = _is_turned(x)
+    return _matrix(device, _swapped(x) if is_turned else x, product, dtype), is_turned
+
+
+def _matrix(device: AMDGPUDevice, x: Operand, product: Product, dtype: str) -> _native.Array:
+    """The matrices without gaps, in a dtype, rounded where the precision says so."""
+    if product.rounding and x.dtype != product.rounding:
+        x = of_array(elementwise.convert(device, x, product.rounding))
+    return dense(device, x) if x.dtype == dtype else elementwise.convert(device, x, dtype)
