@@ -28,6 +28,7 @@ from amdgpu.errors import (
 from amdgpu.gpu_kernels.archive import archive_for
 from amdgpu.gpu_kernels.loading import facts_of
 from amdgpu.gpu_kernels.matmul import matmul
+from amdgpu.gpu_kernels.vendor import libraries_of
 
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
@@ -80,7 +81,7 @@ def _compute(device: AMDGPUDevice, product: Product) -> None:
     if product.result.is_dense and math.prod(product.extents) >= _SMALL_PRODUCTS:
         architecture = facts_of(device)[0]
         reason = f"{product.sums} sums of {product.a.dtype} and {product.b.dtype} are in no archive for {architecture}"
-        if archive_for(architecture) is None:
+        if archive_for(architecture) is None and not libraries_of(device):
             reason = f"there is no archive of kernels for {architecture}, which ./x kernels builds"
         else:
             try:
