@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def test_a_child_that_hangs_is_killed_and_the_next_question_gets_a_new_one(worke
 
 @pytest.mark.parametrize(
     ("way", "reason"),
-    [("crash", "signal SIGSEGV"), ("exit", "exit status 3"), ("nonsense", "nonsense"), ("flood", "signal SIGKILL")],
+    [("crash", "signal SIGSEGV"), ("exit", "exit status 3"), ("nonsense", "nonsense"), ("flood", "nonsense")],
 )
 def test_a_child_that_breaks_costs_only_its_question(worker: Worker, way: str, reason: str) -> None:
     with pytest.raises(WorkerLostError, match=reason):
@@ -104,6 +105,32 @@ def test_the_real_child_ends_itself_when_its_parent_does_not(tmp_path: Path) -> 
         check=False,
     )
     assert done.returncode == -signal.SIGALRM
+
+
+def test_an_interpreter_that_cannot_be_started_costs_the_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for missing in (str(tmp_path / "python"), ""):
+        monkeypatch.setattr(sys, "executable", missing)
+        with pytest.raises(WorkerLostError, match="cannot be started"):
+            Worker().ask({"candidate": "x"}, 1)
+
+
+def test_modules_of_the_working_folder_do_not_reach_the_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit(7)")
+    (tmp_path / "amdgpu.py").write_text("raise SystemExit(8)")
+    monkeypatch.chdir(tmp_path)
+    with Worker() as real:
+        answer = real.ask({"device": "cpu:0", "product": PRODUCT._asdict(), "candidate": "x"}, 60)
+    assert "x is no way to compute this" in answer["failed"]
+
+
+def test_threads_that_tune_together_get_their_own_answers(worker: Worker) -> None:
+    tuner = Tuner("cuda:0", "a device", tuning.database_of("sm_90"), budget_seconds=300.0, worker=worker)
+    with ThreadPoolExecutor(4) as pool:
+        names = [f"way-{number}.5" for number in range(1, 9)]
+        found = list(pool.map(lambda m: tuner.tune(PRODUCT._replace(m=10_000 + m), names), range(4)))
+    assert all(one is not None and one.seconds == {name: float(name[4:]) for name in names} for one in found)
 
 
 def test_the_real_child_says_what_it_cannot_measure() -> None:

@@ -374,6 +374,12 @@ class AMDGPUDevice:
 
     def close(self) -> None:
         """Release kernels, streams and cached memory. Arrays that are still alive keep their memory until they are dropped."""
+        tuner = self.__dict__.pop("_tuner", None)
+        if tuner is not None:
+            tuner.close()
+        # Libraries of the vendor, and operands that products keep for the next one.
+        for name in ("_vendor_sessions", "_turned_operands", "_tensor_maps"):
+            self.__dict__.pop(name, None)
         if self._native is not None:
             self._native.close()
 

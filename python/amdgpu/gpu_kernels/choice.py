@@ -40,6 +40,8 @@ _TURNED = "turned-"
 # the H200 ours reached 0.26 to 0.5 of cuBLASLt there in float64, 0.36 to 0.86 with unaligned rows, 0.14 to 0.66 with fewer blocks than
 # units and a long inner dimension (docs/performance.md).
 _LIBRARY_FROM = 512**3
+# Archives whose kernels ran on hardware, compared with float64. Others stand behind a library, which is checked at its first use.
+_EXECUTED = ("sm_80", "sm_90")
 _LONG_DEPTH = 1024
 
 
@@ -144,7 +146,9 @@ def _is_behind(device: AMDGPUDevice, own: Choice | None, problem: Problem) -> bo
     """Whether the best kernel of ours is of a kind that libraries beat."""
     if own is None or own.kernel is None:
         return True
-    kernel, (_, units) = own.kernel, facts_of(device)
+    kernel, (architecture, units) = own.kernel, facts_of(device)
+    if archive_for(architecture) not in _EXECUTED:
+        return True
     if kernel.unit == "simt" and problem.k >= _LONG_DEPTH:
         blocks = -(-problem.m // kernel.tile[0]) * -(-problem.n // kernel.tile[1]) * problem.batch
         if blocks < units:
@@ -189,6 +193,8 @@ def forget(device: AMDGPUDevice) -> None:
 
 def _decide(device: AMDGPUDevice, problem: Problem, *, is_ours: bool) -> Choice | None:
     demanded = "ours" if is_ours else settings.product_way()
+    # Said also where nothing has to be measured.
+    budget = settings.budget_seconds()
     if demanded == "vendor":
         library = vendor.first_verified(device, problem)
         if library:
@@ -197,7 +203,7 @@ def _decide(device: AMDGPUDevice, problem: Problem, *, is_ours: bool) -> Choice 
             "matrix_multiply", f"AMDGPU_MATMUL=vendor: {vendor.absence(device, problem)}; our own kernels compute"
         )
     by_name = {way.name: way for way in ways(device, problem, with_vendor=demanded == "auto")}
-    entry = None if problem.k == 0 else _measured(device, problem, list(by_name), is_tuned=not is_ours)
+    entry = None if problem.k == 0 else _measured(device, problem, list(by_name), 0.0 if is_ours else budget)
     if entry is not None:
         best = _fastest(device, problem, entry, by_name)
         if best is not None:
@@ -224,8 +230,8 @@ def _fastest(device: AMDGPUDevice, problem: Problem, entry: Entry, by_name: dict
     return own
 
 
-def _measured(device: AMDGPUDevice, problem: Problem, names: list[str], *, is_tuned: bool) -> Entry | None:
-    """What is known about a product, from the database or measured now."""
+def _measured(device: AMDGPUDevice, problem: Problem, names: list[str], budget_seconds: float) -> Entry | None:
+    """What is known about a product, from the database or, with a budget, measured now."""
     architecture, _ = facts_of(device)
     database = database_of(architecture)
     product = product_of(problem)
@@ -234,14 +240,14 @@ def _measured(device: AMDGPUDevice, problem: Problem, names: list[str], *, is_tu
     exact = database.exact(plain)
     is_known = exact is not None and NO_TIME not in exact.failed.values()
     # With one way there is nothing to choose.
-    if is_tuned and not is_known and len(names) > 1:
-        tuner = _tuner_of(device, database)
-        if tuner is not None:
-            if tuner.left_seconds > 0:
-                plain_ways = ways(device, Problem(**plain._asdict()))
-                return tuner.tune(plain, [way.name for way in plain_ways]) or found
-            _native.record_fallback("tuning", "the time that AMDGPU_TUNE allows is used up: estimates decide")
-    return found
+    if not budget_seconds or is_known or len(names) < 2:
+        return found
+    tuner = _tuner_of(device, database, budget_seconds)
+    if tuner.left_seconds <= 0:
+        _native.record_fallback("tuning", "the time that AMDGPU_TUNE allows is used up: estimates decide")
+        return found
+    plain_ways = ways(device, Problem(**plain._asdict()))
+    return tuner.tune(plain, [way.name for way in plain_ways]) or found
 
 
 def product_of(problem: Problem) -> Product:
@@ -259,13 +265,10 @@ def product_of(problem: Problem) -> Product:
     )
 
 
-def _tuner_of(device: AMDGPUDevice, database: Database) -> Tuner | None:
-    """The tuner of a device, which keeps the budget of the process; None without tuning."""
-    budget = settings.budget_seconds()
-    if not budget:
-        return None
+def _tuner_of(device: AMDGPUDevice, database: Database, budget_seconds: float) -> Tuner:
+    """The tuner of a device, which keeps the budget of the process."""
     found: Tuner | None = device.__dict__.get("_tuner")
     if found is None:
-        found = Tuner(device.name, device.info().name, database, budget_seconds=budget)
-        device.__dict__["_tuner"] = found
+        made = Tuner(device.name, device.info().name, database, budget_seconds=budget_seconds)
+        found = device.__dict__.setdefault("_tuner", made)
     return found

@@ -89,11 +89,11 @@ def matmul(
         out = device.native.empty(shape, "int32" if problem.output == "i32" else str(a.dtype))
     choice = None
     if kernel is None and problem.m and problem.n and problem.batch:
-        _check_places(problem, a, out, bias)
         if out.ptr % _VECTOR_BYTES:
             problem = replace(problem, is_aligned=False)
         choice = choose(device, problem)
         if choice is not None and choice.library:
+            _check_places(problem, a, out, bias)
             session = session_of(device, choice.library)
             if session.multiply(problem, a, b, out, bias=bias, alpha=alpha, beta=beta, stream=stream):
                 return out

@@ -82,8 +82,10 @@ class Bench:
 
     def _open(self, name: str) -> AMDGPUDevice:
         if self._device is None or self._device.name != name:
-            self._device = AMDGPUDevice(name)
             self._stream = self._operands = None
+            device = AMDGPUDevice(name)
+            device.initialize()
+            self._device = device
         return self._device
 
 

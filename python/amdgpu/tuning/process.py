@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Answers are short; a child that writes more has lost its way.
 _MAX_ANSWER_BYTES = 1 << 16
+# From the end of a child's output to its end.
+_EXIT_SECONDS = 5.0
 
 
 class WorkerLostError(Exception):
@@ -32,7 +34,12 @@ class WorkerLostError(Exception):
 
 def worker_command() -> list[str]:
     """The program that measures, in this very Python."""
-    return [sys.executable, "-m", "amdgpu.tuning.worker"]
+    # Neither `-m` nor `-c` alone: files of the folder that this process works in must not stand in for modules.
+    return [
+        sys.executable,
+        "-c",
+        "import sys; sys.path[:] = filter(None, sys.path)\nfrom amdgpu.tuning.worker import run\nrun()",
+    ]
 
 
 def worker_environment() -> dict[str, str]:
@@ -93,7 +100,7 @@ class Worker:
             line = self._answer(question | {"limit_seconds": limit_seconds}, deadline)
             if line is not None:
                 break
-            status = self.close()
+            status = self._ended()
             # A child that was idle for long goes by itself, perhaps just when it was asked.
             if status != 0 or self._now() >= deadline:
                 raise WorkerLostError(f"ended by {_ending(status)}")
@@ -123,6 +130,14 @@ class Worker:
             self.close()
             raise
 
+    def _ended(self) -> int:
+        """The exit status of a child that closed its end of the pipes."""
+        if self._process is not None:
+            # Its status is there a moment after the pipe's end is.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_EXIT_SECONDS)
+        return self.close()
+
     def close(self) -> int:
         """Ends the child; gives its exit status."""
         process, self._process, self._unread = self._process, None, b""
@@ -143,14 +158,20 @@ class Worker:
         # In a child of fork() the process belongs to the parent.
         if self._process is None or self._owner != os.getpid():
             self._owner, self._unread = os.getpid(), b""
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._stderr,
-                env=worker_environment(),
-                start_new_session=True,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    self._command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._stderr,
+                    env=worker_environment(),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                # A program that has Python inside has no interpreter to start.
+                raise WorkerLostError(
+                    f"{self._command[0] or 'the interpreter'} cannot be started: {error.strerror}"
+                ) from None
         return self._process
 
     def _read_line(self, descriptor: int, deadline: float) -> bytes | None:
@@ -164,8 +185,11 @@ class Worker:
                     raise WorkerLostError("no answer in time")
                 piece = os.read(descriptor, _MAX_ANSWER_BYTES)
                 self._unread += piece
-                if not piece or len(self._unread) > _MAX_ANSWER_BYTES:
+                if not piece:
                     return None
+                if len(self._unread) > _MAX_ANSWER_BYTES:
+                    self.close()
+                    raise WorkerLostError("the answer was nonsense")
         line, _, self._unread = self._unread.partition(b"\n")
         return line
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
@@ -57,6 +58,8 @@ class Tuner:
         self._progress = progress
         self._is_fresh = is_fresh
         self._started: Product | None = None
+        # The child answers one question at a time.
+        self._lock = threading.Lock()
 
     @property
     def left_seconds(self) -> float:
@@ -73,6 +76,10 @@ class Tuner:
         Returns:
             The measurements; None when no way was right in time.
         """
+        with self._lock:
+            return self._tune(product, candidates)
+
+    def _tune(self, product: Product, candidates: Sequence[str]) -> Entry | None:
         known = None if self._is_fresh else self._database.exact(product)
         seconds: dict[str, float] = {}
         failed: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The program of the child that measures: `python -m amdgpu.tuning.worker`.
+"""The program of the child that measures.
 
 Reads one question as a line of JSON, answers with one, until its input ends or nobody asks for a while.
 """
@@ -53,8 +53,11 @@ def _answer(bench: Any, question: dict[str, Any]) -> dict[str, Any]:
     return {"seconds": seconds}
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Answer questions, and end the process."""
     # Nothing of the interpreter's end is worth waiting for, and a library's exit handlers may hang.
-    status = main()
-    sys.stdout.flush()
-    os._exit(status)
+    os._exit(main())
+
+
+if __name__ == "__main__":
+    run()
