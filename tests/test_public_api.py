@@ -4,7 +4,16 @@ import inspect
 
 import amdgpu
 
-MODULES = [amdgpu, amdgpu.anneal, amdgpu.dispatch, amdgpu.math, amdgpu.ops, amdgpu.search, amdgpu.telemetry, amdgpu.errors]
+MODULES = [
+    amdgpu,
+    amdgpu.anneal,
+    amdgpu.dispatch,
+    amdgpu.math,
+    amdgpu.ops,
+    amdgpu.search,
+    amdgpu.telemetry,
+    amdgpu.errors,
+]
 
 
 def public_objects():

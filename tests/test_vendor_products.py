@@ -172,6 +172,52 @@ def test_arguments_that_do_not_fit_are_refused(run: Run) -> None:
     assert found[9] is True
 
 
+LIFE = """
+import ctypes, gc, os
+from amdgpu import _native, errors
+device = amdgpu.initialize_device(NAME)
+session = _native.VendorSession(device.native, LIBRARY, [])
+live = ctypes.CDLL(FILE).stand_in_live_objects
+a, out = amdgpu.array(np.ones(1100, np.float32), device=NAME), amdgpu.array(np.zeros(1, np.float32), device=NAME)
+most = 0
+for depth in range(1, 1101):
+    part = a.reshape(1100) if depth == 1100 else amdgpu.array(np.ones(depth, np.float32), device=NAME)
+    assert session.multiply(part, part, out, extents=(1, 1, depth, 1), number="f32")
+    assert out.numpy()[0] == depth
+    most = max(most, live())
+def in_a_child():
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        try:
+            session.multiply(a, a, out, extents=(1, 1, 1100, 1), number="f32")
+            answer = "computed"
+        except errors.AmdgpuError as error:
+            answer = type(error).__name__
+        os.write(writing, answer.encode())
+        os._exit(0)
+    os.wait()
+    return os.read(reading, 100).decode()
+child = in_a_child()
+del session
+gc.collect()
+device.close()
+print(json.dumps([most, child, live()]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "library", "file"), [("cuda", "cublaslt", "libcublasLt.so.13"), ("hip", "hipblaslt", "libhipblaslt.so.1")]
+)
+def test_nothing_of_a_library_is_left_and_a_forked_child_is_refused(
+    run: Run, stand_ins: Path, kind: str, library: str, file: str
+) -> None:
+    most, child, left = run(f"LIBRARY = {library!r}\nFILE = {file!r}\n" + LIFE, kind)
+    # A handle, and for each remembered shape a description of the product and of three matrices.
+    assert most == 1 + 4 * 1024
+    assert child == "ForkedProcessError"
+    assert left == 0
+
+
 OPENING = """
 from amdgpu import _native, errors
 def attempt(name, library, folders=()):
