@@ -143,7 +143,8 @@ def _measure(options: argparse.Namespace, device: str) -> Any:
 
         def show(product: Product, name: str, result: float | str, done: int, count: int) -> None:
             reached = numbers[product] + done / max(count, 1)
-            bar.update(task, completed=reached, description=describe(product, name, result))
+            short = "failed" if isinstance(result, str) else result
+            bar.update(task, completed=reached, description=describe(product, name, short))
             if options.verbose and isinstance(result, str):
                 bar.console.print(describe(product, name, result), highlight=False, markup=False)
 
