@@ -444,6 +444,30 @@ print(json.dumps([before, [way.name for way in device.__dict__["_product_choices
     assert len(after) == 2
 
 
+WHOLE_CALL = """
+random = np.random.default_rng(3)
+a, b = (random.standard_normal((96, 80)).astype(np.float32) for _ in range(2))
+wide = [x.astype(np.float64) for x in (a, b)]
+single = amdgpu.matrix_multiply(a, b, NAME, transpose_b=True)
+double = amdgpu.matrix_multiply(*wide, NAME, "fp64", transpose_a=True)
+written = np.empty((96, 96), np.float32)
+amdgpu.matrix_multiply(a, b, NAME, transpose_b=True, out=written, alpha=2.0)
+names = {way and way.name for way in amdgpu.device.default_device(NAME).__dict__["_product_choices"].values()}
+exact = wide[0] @ wide[1].T
+print(json.dumps([
+    float(np.abs(single - exact).max()), float(np.abs(double - wide[0].T @ wide[1]).max()),
+    float(np.abs(written - 2 * exact).max()), sorted(names),
+]))
+"""
+
+
+@pytest.mark.parametrize(("kind", "library"), LIBRARIES)
+def test_the_whole_call_reaches_the_library(run: Run, kind: str, library: str) -> None:
+    single, double, written, names = run(WHOLE_CALL, kind, (library,), AMDGPU_MATMUL="vendor")
+    assert (single < 1e-4, double < 1e-12, written < 1e-4) == (True, True, True)
+    assert names == [library]
+
+
 COMMAND = """
 import contextlib, io
 from amdgpu.cli.main import main
