@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = [np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16), BFLOAT16]
-INTEGERS = [np.dtype(name) for name in ("int8", "int16", "int32", "int64", "uint8")]
+INTEGERS = [np.dtype(name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 65504.0, 3e38, -3e38, 0.5, 1.5, 2.5, -2.5]
 
 shapes = st.lists(st.integers(0, 7), min_size=0, max_size=4).map(tuple)

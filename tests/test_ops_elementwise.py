@@ -33,9 +33,14 @@ FUNCTIONS = {
     "reciprocal": (np.reciprocal, 0.5),
     "sqrt": (np.sqrt, 0.5),
     "exp": (np.exp, 3),
+    "exp2": (np.exp2, 3),
     "expm1": (np.expm1, 4),
     "log": (np.log, 3),
+    "log2": (np.log2, 4),
+    "log10": (np.log10, 4),
     "log1p": (np.log1p, 4),
+    "sin": (np.sin, 2),
+    "cos": (np.cos, 2),
     "erf": (erf, 4),
     "tanh": (np.tanh, 4),
     "floor": (np.floor, 0),
@@ -69,6 +74,7 @@ BINARY = {
     "greater_equal": np.greater_equal,
     "logical_and": np.logical_and,
     "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
 }
 FLOAT_PREDICATES = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
 

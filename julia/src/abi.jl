@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0xf9353bce8ca2b71f
+const ABI_HASH = 0x1a6f7a5a3a3d6698
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -119,6 +119,29 @@ const ELEMENTWISE_LOGICAL_OR = UInt32(42)
 const ELEMENTWISE_WHERE = UInt32(43)
 const ELEMENTWISE_CLIP = UInt32(44)
 const ELEMENTWISE_STANDARDIZE = UInt32(45)
+const ELEMENTWISE_POWER = UInt32(46)
+const ELEMENTWISE_REMAINDER = UInt32(47)
+const ELEMENTWISE_FMOD = UInt32(48)
+const ELEMENTWISE_FLOOR_DIVIDE = UInt32(49)
+const ELEMENTWISE_SIN = UInt32(50)
+const ELEMENTWISE_COS = UInt32(51)
+const ELEMENTWISE_EXP2 = UInt32(52)
+const ELEMENTWISE_LOG2 = UInt32(53)
+const ELEMENTWISE_LOG10 = UInt32(54)
+const ELEMENTWISE_BITWISE_AND = UInt32(55)
+const ELEMENTWISE_BITWISE_OR = UInt32(56)
+const ELEMENTWISE_BITWISE_XOR = UInt32(57)
+const ELEMENTWISE_INVERT = UInt32(58)
+const ELEMENTWISE_LOGICAL_XOR = UInt32(59)
+const ELEMENTWISE_RELU_GRADIENT = UInt32(60)
+const ELEMENTWISE_LEAKY_RELU_GRADIENT = UInt32(61)
+const ELEMENTWISE_ELU_GRADIENT = UInt32(62)
+const ELEMENTWISE_GELU_GRADIENT = UInt32(63)
+const ELEMENTWISE_GELU_TANH_GRADIENT = UInt32(64)
+const ELEMENTWISE_SILU_GRADIENT = UInt32(65)
+const ELEMENTWISE_SOFTPLUS_GRADIENT = UInt32(66)
+const ELEMENTWISE_SIGMOID_GRADIENT = UInt32(67)
+const ELEMENTWISE_TANH_GRADIENT = UInt32(68)
 const NORMALIZE_SOFTMAX = UInt32(0)
 const NORMALIZE_LOG_SOFTMAX = UInt32(1)
 const NORMALIZE_LAYER_NORM = UInt32(2)
@@ -223,7 +246,7 @@ struct MatmulOptions
     reserved::UInt32
 end
 
-"`agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32 or int64. `alpha`: slope of leaky_relu, scale of elu."
+"`agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64. `alpha`: slope of leaky_relu, scale of elu, and so of their * gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative."
 struct ElementwiseOptions
     size_bytes::UInt64
     operation::UInt32

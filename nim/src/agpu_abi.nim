@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0xf9353bce8ca2b71f'u64
+  abiHash* = 0x1a6f7a5a3a3d6698'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -121,6 +121,29 @@ const
   elementwiseWhere* = 43'u32
   elementwiseClip* = 44'u32
   elementwiseStandardize* = 45'u32
+  elementwisePower* = 46'u32
+  elementwiseRemainder* = 47'u32
+  elementwiseFmod* = 48'u32
+  elementwiseFloorDivide* = 49'u32
+  elementwiseSin* = 50'u32
+  elementwiseCos* = 51'u32
+  elementwiseExp2* = 52'u32
+  elementwiseLog2* = 53'u32
+  elementwiseLog10* = 54'u32
+  elementwiseBitwiseAnd* = 55'u32
+  elementwiseBitwiseOr* = 56'u32
+  elementwiseBitwiseXor* = 57'u32
+  elementwiseInvert* = 58'u32
+  elementwiseLogicalXor* = 59'u32
+  elementwiseReluGradient* = 60'u32
+  elementwiseLeakyReluGradient* = 61'u32
+  elementwiseEluGradient* = 62'u32
+  elementwiseGeluGradient* = 63'u32
+  elementwiseGeluTanhGradient* = 64'u32
+  elementwiseSiluGradient* = 65'u32
+  elementwiseSoftplusGradient* = 66'u32
+  elementwiseSigmoidGradient* = 67'u32
+  elementwiseTanhGradient* = 68'u32
   normalizeSoftmax* = 0'u32
   normalizeLogSoftmax* = 1'u32
   normalizeLayerNorm* = 2'u32
@@ -210,7 +233,7 @@ type
     activation*: ptr Activation
     precision*: uint32
     reserved*: uint32
-  ElementwiseOptions* {.bycopy.} = object ## `agpu_elementwise_options` `compute` is the type that is computed in: float32, float64, int32 or int64. `alpha`: slope of leaky_relu, scale of elu.
+  ElementwiseOptions* {.bycopy.} = object ## `agpu_elementwise_options` `compute` is the type that is computed in: float32, float64, int32, int64 or uint64. `alpha`: slope of leaky_relu, scale of elu, and so of their * gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative.
     sizeBytes*: uint64
     operation*: uint32
     compute*: Dtype

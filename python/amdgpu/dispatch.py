@@ -17,7 +17,7 @@ from typing import Any
 from amdgpu import _native
 from amdgpu.errors import NoImplementationError
 
-__all__ = ["ENTRY_POINT_GROUP", "Implementation", "register", "resolve", "shared", "table", "unregister"]
+__all__ = ["ENTRY_POINT_GROUP", "Implementation", "of_host", "register", "resolve", "shared", "table", "unregister"]
 
 ENTRY_POINT_GROUP = "amdgpu.cores"
 _GPU_KINDS = ("hip", "cuda")
@@ -99,6 +99,8 @@ _table: list[Implementation] = [
 _resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Implementation, Callable[[], None]]] = {}
 # What `shared` found for devices of the host, by operation, core type and device: the function, and what records the decision.
 _of_hosts: dict[tuple[str, str, int | str], tuple[Callable[..., Any], Callable[[], None]]] = {}
+# What `of_host` found, by operation.
+_of_matrix: dict[str, tuple[Callable[..., Any], Callable[[], None]]] = {}
 _are_entry_points_loaded = False
 
 
@@ -130,6 +132,7 @@ def unregister(implementation: Implementation) -> None:
 def _forget() -> None:
     _resolved.clear()
     _of_hosts.clear()
+    _of_matrix.clear()
 
 
 def table() -> list[Implementation]:
@@ -189,6 +192,24 @@ def shared(
         if kind == "cpu":
             _of_hosts[operation, core_type, device_id] = function, _resolved[operation, core_type, kind, None][2]
         return functools.partial(function, device=device) if entry.takes_device else function
+    found[1]()
+    return found[0]
+
+
+def of_host(operation: str) -> Callable[..., Any]:
+    """The function that runs an operation of the Matrix core in memory of the host; the decision is recorded.
+
+    Args:
+        operation: Name of the operation.
+
+    Raises:
+        NoImplementationError: Nothing is registered for it.
+    """
+    found = _of_matrix.get(operation)
+    if found is None:
+        function, _ = resolve(operation, "matrix", "cpu")
+        _of_matrix[operation] = function, _resolved[operation, "matrix", "cpu", None][2]
+        return function
     found[1]()
     return found[0]
 

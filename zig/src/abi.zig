@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0xf9353bce8ca2b71f;
+pub const abi_hash: u64 = 0x1a6f7a5a3a3d6698;
 
 pub const Status = i32;
 
@@ -166,6 +166,29 @@ pub const elementwise_logical_or: u32 = 42;
 pub const elementwise_where: u32 = 43;
 pub const elementwise_clip: u32 = 44;
 pub const elementwise_standardize: u32 = 45;
+pub const elementwise_power: u32 = 46;
+pub const elementwise_remainder: u32 = 47;
+pub const elementwise_fmod: u32 = 48;
+pub const elementwise_floor_divide: u32 = 49;
+pub const elementwise_sin: u32 = 50;
+pub const elementwise_cos: u32 = 51;
+pub const elementwise_exp2: u32 = 52;
+pub const elementwise_log2: u32 = 53;
+pub const elementwise_log10: u32 = 54;
+pub const elementwise_bitwise_and: u32 = 55;
+pub const elementwise_bitwise_or: u32 = 56;
+pub const elementwise_bitwise_xor: u32 = 57;
+pub const elementwise_invert: u32 = 58;
+pub const elementwise_logical_xor: u32 = 59;
+pub const elementwise_relu_gradient: u32 = 60;
+pub const elementwise_leaky_relu_gradient: u32 = 61;
+pub const elementwise_elu_gradient: u32 = 62;
+pub const elementwise_gelu_gradient: u32 = 63;
+pub const elementwise_gelu_tanh_gradient: u32 = 64;
+pub const elementwise_silu_gradient: u32 = 65;
+pub const elementwise_softplus_gradient: u32 = 66;
+pub const elementwise_sigmoid_gradient: u32 = 67;
+pub const elementwise_tanh_gradient: u32 = 68;
 pub const normalize_softmax: u32 = 0;
 pub const normalize_log_softmax: u32 = 1;
 pub const normalize_layer_norm: u32 = 2;
@@ -301,7 +324,7 @@ pub const MatmulOptions = extern struct {
     reserved: u32,
 };
 
-/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32 or int64. `alpha`: slope of leaky_relu, scale of elu.
+/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64. `alpha`: slope of leaky_relu, scale of elu, and so of their * gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative.
 pub const ElementwiseOptions = extern struct {
     size_bytes: u64,
     operation: u32,

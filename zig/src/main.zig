@@ -213,5 +213,6 @@ test {
     _ = @import("matrix/elementwise_test.zig");
     _ = @import("matrix/reduce_test.zig");
     _ = @import("matrix/convolve_test.zig");
+    _ = @import("matrix/scan_test.zig");
     _ = @import("matrix/windows.zig");
 }

@@ -203,8 +203,32 @@ typedef struct {
 #define AGPU_ELEMENTWISE_WHERE 43
 #define AGPU_ELEMENTWISE_CLIP 44
 #define AGPU_ELEMENTWISE_STANDARDIZE 45
+#define AGPU_ELEMENTWISE_POWER 46
+#define AGPU_ELEMENTWISE_REMAINDER 47
+#define AGPU_ELEMENTWISE_FMOD 48
+#define AGPU_ELEMENTWISE_FLOOR_DIVIDE 49
+#define AGPU_ELEMENTWISE_SIN 50
+#define AGPU_ELEMENTWISE_COS 51
+#define AGPU_ELEMENTWISE_EXP2 52
+#define AGPU_ELEMENTWISE_LOG2 53
+#define AGPU_ELEMENTWISE_LOG10 54
+#define AGPU_ELEMENTWISE_BITWISE_AND 55
+#define AGPU_ELEMENTWISE_BITWISE_OR 56
+#define AGPU_ELEMENTWISE_BITWISE_XOR 57
+#define AGPU_ELEMENTWISE_INVERT 58
+#define AGPU_ELEMENTWISE_LOGICAL_XOR 59
+#define AGPU_ELEMENTWISE_RELU_GRADIENT 60
+#define AGPU_ELEMENTWISE_LEAKY_RELU_GRADIENT 61
+#define AGPU_ELEMENTWISE_ELU_GRADIENT 62
+#define AGPU_ELEMENTWISE_GELU_GRADIENT 63
+#define AGPU_ELEMENTWISE_GELU_TANH_GRADIENT 64
+#define AGPU_ELEMENTWISE_SILU_GRADIENT 65
+#define AGPU_ELEMENTWISE_SOFTPLUS_GRADIENT 66
+#define AGPU_ELEMENTWISE_SIGMOID_GRADIENT 67
+#define AGPU_ELEMENTWISE_TANH_GRADIENT 68
 
-/* `compute` is the type that is computed in: float32, float64, int32 or int64. `alpha`: slope of leaky_relu, scale of elu. */
+/* `compute` is the type that is computed in: float32, float64, int32, int64 or uint64. `alpha`: slope of leaky_relu, scale of elu, and so of their
+ * gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative. */
 typedef struct {
     uint64_t size_bytes;
     uint32_t operation;

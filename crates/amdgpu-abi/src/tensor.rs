@@ -46,6 +46,7 @@ impl Dtype {
     pub const I8: Self = Self::new(DTYPE_INT, 8);
     pub const I32: Self = Self::new(DTYPE_INT, 32);
     pub const I64: Self = Self::new(DTYPE_INT, 64);
+    pub const U64: Self = Self::new(DTYPE_UINT, 64);
     pub const BOOL: Self = Self::new(DTYPE_BOOL, 8);
 
     /// A scalar dtype (one lane).

@@ -6,12 +6,17 @@ use amdgpu_abi::{Dtype, ErrorCode};
 use crate::Error;
 
 const UINT8: Dtype = Dtype::new(DTYPE_UINT, 8);
+const UINT16: Dtype = Dtype::new(DTYPE_UINT, 16);
+const UINT32: Dtype = Dtype::new(DTYPE_UINT, 32);
 const INT16: Dtype = Dtype::new(DTYPE_INT, 16);
 
 /// Element types of the tensor operations, in the words of [`Dtype`].
-pub const TENSOR_DTYPES: [Dtype; 10] = [
+pub const TENSOR_DTYPES: [Dtype; 13] = [
     Dtype::BOOL,
     UINT8,
+    UINT16,
+    UINT32,
+    Dtype::U64,
     Dtype::I8,
     INT16,
     Dtype::I32,
@@ -57,17 +62,27 @@ pub fn promote(a: Dtype, b: Dtype) -> Dtype {
     }
     match (is_float(a), is_float(b)) {
         (true, true) if a.bits == b.bits => Dtype::F32,
-        (true, true) | (false, false) if a.bits != b.bits => {
-            if a.bits > b.bits {
-                a
-            } else {
-                b
-            }
-        }
-        // uint8 and int8.
-        (false, false) | (true, true) => INT16,
+        (true, true) => wider(a, b),
+        (false, false) if a.code == b.code => wider(a, b),
+        (false, false) if a.code == DTYPE_UINT => signed_for(a, b),
+        (false, false) => signed_for(b, a),
         (true, false) => with_integer(a, b),
         (false, true) => with_integer(b, a),
+    }
+}
+
+fn wider(a: Dtype, b: Dtype) -> Dtype {
+    if a.bits > b.bits { a } else { b }
+}
+
+/// The signed integers that hold those of both; no integers hold uint64 and negative numbers.
+fn signed_for(unsigned: Dtype, signed: Dtype) -> Dtype {
+    match unsigned.bits {
+        bits if bits < signed.bits => signed,
+        8 => INT16,
+        16 => Dtype::I32,
+        32 => Dtype::I64,
+        _ => Dtype::F64,
     }
 }
 
@@ -85,8 +100,20 @@ pub(crate) fn compute(dtype: Dtype) -> Dtype {
     match (is_float(dtype), dtype.bits) {
         (true, 64) => Dtype::F64,
         (true, _) => Dtype::F32,
+        (false, 64) if dtype.code == DTYPE_UINT => Dtype::U64,
         (false, 64) => Dtype::I64,
+        // Values of uint32 do not fit 32 bits with a sign.
+        (false, 32) if dtype.code == DTYPE_UINT => Dtype::I64,
         (false, _) => Dtype::I32,
+    }
+}
+
+/// What integers and truth values are summed in: 64 bits, with a sign unless they have none.
+pub(crate) fn summed(dtype: Dtype) -> Dtype {
+    if dtype.code == DTYPE_UINT {
+        Dtype::U64
+    } else {
+        Dtype::I64
     }
 }
 
@@ -111,6 +138,11 @@ mod tests {
             }
         }
         assert_eq!(promote(UINT8, Dtype::I8), INT16);
+        assert_eq!(promote(UINT16, Dtype::I8), Dtype::I32);
+        assert_eq!(promote(Dtype::I32, UINT32), Dtype::I64);
+        assert_eq!(promote(UINT16, Dtype::I32), Dtype::I32);
+        assert_eq!(promote(Dtype::U64, Dtype::I8), Dtype::F64);
+        assert_eq!(promote(Dtype::U64, UINT8), Dtype::U64);
         assert_eq!(promote(Dtype::F16, Dtype::BF16), Dtype::F32);
         assert_eq!(promote(Dtype::F32, Dtype::I32), Dtype::F64);
         assert_eq!(promote(Dtype::F16, INT16), Dtype::F32);

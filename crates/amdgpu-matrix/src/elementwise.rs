@@ -9,6 +9,10 @@ use crate::layout::{Layout, broadcast};
 use crate::matrix::{Work, crossing};
 use crate::{Error, Matrix, TensorView, TensorViewMut, element};
 
+mod flat;
+
+pub use flat::Flat;
+
 macro_rules! operations {
     ($($variant:ident, $constant:ident, $name:literal;)*) => {
         /// An operation; the variants are described in `amdgpu.ops` under the same names.
@@ -84,6 +88,29 @@ operations! {
     Where, ELEMENTWISE_WHERE, "where";
     Clip, ELEMENTWISE_CLIP, "clip";
     Standardize, ELEMENTWISE_STANDARDIZE, "standardize";
+    Power, ELEMENTWISE_POWER, "power";
+    Remainder, ELEMENTWISE_REMAINDER, "remainder";
+    Fmod, ELEMENTWISE_FMOD, "fmod";
+    FloorDivide, ELEMENTWISE_FLOOR_DIVIDE, "floor_divide";
+    Sin, ELEMENTWISE_SIN, "sin";
+    Cos, ELEMENTWISE_COS, "cos";
+    Exp2, ELEMENTWISE_EXP2, "exp2";
+    Log2, ELEMENTWISE_LOG2, "log2";
+    Log10, ELEMENTWISE_LOG10, "log10";
+    BitwiseAnd, ELEMENTWISE_BITWISE_AND, "bitwise_and";
+    BitwiseOr, ELEMENTWISE_BITWISE_OR, "bitwise_or";
+    BitwiseXor, ELEMENTWISE_BITWISE_XOR, "bitwise_xor";
+    Invert, ELEMENTWISE_INVERT, "invert";
+    LogicalXor, ELEMENTWISE_LOGICAL_XOR, "logical_xor";
+    ReluGradient, ELEMENTWISE_RELU_GRADIENT, "relu_gradient";
+    LeakyReluGradient, ELEMENTWISE_LEAKY_RELU_GRADIENT, "leaky_relu_gradient";
+    EluGradient, ELEMENTWISE_ELU_GRADIENT, "elu_gradient";
+    GeluGradient, ELEMENTWISE_GELU_GRADIENT, "gelu_gradient";
+    GeluTanhGradient, ELEMENTWISE_GELU_TANH_GRADIENT, "gelu_tanh_gradient";
+    SiluGradient, ELEMENTWISE_SILU_GRADIENT, "silu_gradient";
+    SoftplusGradient, ELEMENTWISE_SOFTPLUS_GRADIENT, "softplus_gradient";
+    SigmoidGradient, ELEMENTWISE_SIGMOID_GRADIENT, "sigmoid_gradient";
+    TanhGradient, ELEMENTWISE_TANH_GRADIENT, "tanh_gradient";
 }
 
 /// Which dtypes an operation takes and gives.
@@ -95,6 +122,8 @@ enum Class {
     Number,
     /// As `Number`, but truth values are refused.
     Signed,
+    /// Integers and truth values, and the same comes back.
+    Bits,
     /// Rounding: integers are whole already.
     Rounding,
     /// Truth values come back.
@@ -147,7 +176,23 @@ impl Elementwise {
             | Self::Greater
             | Self::GreaterEqual
             | Self::LogicalAnd
-            | Self::LogicalOr => &["a", "b"],
+            | Self::LogicalOr
+            | Self::LogicalXor
+            | Self::Power
+            | Self::Remainder
+            | Self::Fmod
+            | Self::FloorDivide
+            | Self::BitwiseAnd
+            | Self::BitwiseOr
+            | Self::BitwiseXor => &["a", "b"],
+            Self::ReluGradient
+            | Self::LeakyReluGradient
+            | Self::EluGradient
+            | Self::GeluGradient
+            | Self::GeluTanhGradient
+            | Self::SiluGradient
+            | Self::SoftplusGradient => &["x", "gradient"],
+            Self::SigmoidGradient | Self::TanhGradient => &["y", "gradient"],
             _ => &["x"],
         }
     }
@@ -164,12 +209,20 @@ impl Elementwise {
             | Self::Minimum
             | Self::Where
             | Self::Clip => Class::Number,
-            Self::Negative | Self::Sign | Self::Subtract => Class::Signed,
+            Self::Negative
+            | Self::Sign
+            | Self::Subtract
+            | Self::Power
+            | Self::Remainder
+            | Self::Fmod
+            | Self::FloorDivide => Class::Signed,
+            Self::BitwiseAnd | Self::BitwiseOr | Self::BitwiseXor | Self::Invert => Class::Bits,
             Self::Floor | Self::Ceil | Self::Trunc | Self::Rint => Class::Rounding,
             Self::Isnan | Self::Isinf | Self::Isfinite => Class::FloatPredicate,
             Self::LogicalNot
             | Self::LogicalAnd
             | Self::LogicalOr
+            | Self::LogicalXor
             | Self::Equal
             | Self::NotEqual
             | Self::Less
@@ -183,10 +236,32 @@ impl Elementwise {
     /// Work of one element in operations of the processor, for the choice of threads.
     fn cost(self) -> u64 {
         match self {
-            Self::Exp | Self::Expm1 | Self::Sigmoid | Self::Silu | Self::Tanh | Self::Elu => 8,
-            Self::Log | Self::Log1p | Self::Erf | Self::Gelu | Self::GeluTanh | Self::Softplus => {
-                16
-            }
+            Self::Exp
+            | Self::Exp2
+            | Self::Expm1
+            | Self::Sigmoid
+            | Self::Silu
+            | Self::Tanh
+            | Self::Elu
+            | Self::EluGradient
+            | Self::SiluGradient
+            | Self::SoftplusGradient
+            | Self::Remainder
+            | Self::Fmod
+            | Self::FloorDivide => 8,
+            Self::Log
+            | Self::Log2
+            | Self::Log10
+            | Self::Log1p
+            | Self::Sin
+            | Self::Cos
+            | Self::Erf
+            | Self::Gelu
+            | Self::GeluTanh
+            | Self::GeluGradient
+            | Self::GeluTanhGradient
+            | Self::Softplus => 16,
+            Self::Power => 64,
             _ => 1,
         }
     }
@@ -223,11 +298,32 @@ impl Elementwise {
                     ),
                 ));
             }
-            Class::Number | Class::Rounding | Class::Signed => (common, common),
+            Class::Bits if element::is_float(common) => {
+                return Err(Error::refused(
+                    ErrorCode::UnsupportedDtype,
+                    format!(
+                        "{}: the bits of {} are not combined; integers and truth values are",
+                        self.name(),
+                        element::name(common)
+                    ),
+                ));
+            }
+            Class::Number | Class::Rounding | Class::Signed | Class::Bits => (common, common),
             Class::Float => (element::as_float(common), element::as_float(common)),
             Class::Predicate => (common, Dtype::BOOL),
             Class::FloatPredicate => (element::as_float(common), Dtype::BOOL),
         })
+    }
+
+    /// What is computed of inputs that meet in `common`: whole numbers are rounded already, and a truth value has one bit.
+    fn done(self, common: Dtype) -> Self {
+        if self.class() == Class::Rounding && !element::is_float(common) {
+            Self::Identity
+        } else if self == Self::Invert && common == Dtype::BOOL {
+            Self::LogicalNot
+        } else {
+            self
+        }
     }
 
     /// Shape and dtype of the result.
@@ -311,12 +407,7 @@ impl Matrix {
         for (layout, argument) in wide.iter().zip(operation.inputs()) {
             target.check_apart(name, argument, layout, true)?;
         }
-        // Whole numbers are rounded already.
-        let done = if operation.class() == Class::Rounding && !element::is_float(common) {
-            Elementwise::Identity
-        } else {
-            operation
-        };
+        let done = operation.done(common);
         let tensors: Vec<Tensor> = wide.iter().map(Layout::to_abi).collect();
         let target_tensor = target.to_abi();
         let work = Work {

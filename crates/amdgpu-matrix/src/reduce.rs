@@ -99,11 +99,11 @@ impl Reduce {
         }
     }
 
-    /// The dtype that is computed in, and that of the result: integers are summed in int64 and averaged in float64.
+    /// The dtype that is computed in, and that of the result: integers are summed in 64 bits and averaged in float64.
     fn dtypes(self, x: Dtype) -> (Dtype, Dtype) {
         match self {
             Self::Sum | Self::Product if element::is_float(x) => (element::compute(x), x),
-            Self::Sum | Self::Product => (Dtype::I64, Dtype::I64),
+            Self::Sum | Self::Product => (element::summed(x), element::summed(x)),
             Self::Mean | Self::Variance | Self::Deviation => {
                 let float = element::as_float(x);
                 (element::compute(float), float)

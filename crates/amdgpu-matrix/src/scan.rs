@@ -2,8 +2,8 @@
 
 use std::mem::size_of;
 
+use amdgpu_abi::Tensor;
 use amdgpu_abi::layout::{SCAN_PRODUCT, SCAN_SUM};
-use amdgpu_abi::{Dtype, Tensor};
 use amdgpu_telemetry::Boundary;
 
 use crate::elementwise::Described;
@@ -34,13 +34,17 @@ impl Scan {
             .find(|operation| operation.name() == name)
     }
 
-    /// Shape and dtype of the result: integers are joined in int64.
+    /// Shape and dtype of the result: integers are joined in 64 bits.
     #[must_use]
     pub fn describe(self, x: &TensorView) -> Described {
         let is_float = element::is_float(x.dtype());
         Described {
             shape: x.shape().to_vec(),
-            dtype: if is_float { x.dtype() } else { Dtype::I64 },
+            dtype: if is_float {
+                x.dtype()
+            } else {
+                element::summed(x.dtype())
+            },
         }
     }
 }

@@ -3,14 +3,14 @@
 What holds for all of them
 
 - Inputs are NumPy arrays, `amdgpu.Array`, anything with DLPack, nested sequences or numbers, of any strides, and are broadcast as in NumPy.
-- dtypes: bool, uint8, int8, int16, int32, int64, float16, bfloat16 (`ml_dtypes`), float32, float64, promoted as in NumPy; a number takes
+- dtypes: bool, uint8 to uint64, int8 to int64, float16, bfloat16 (`ml_dtypes`), float32, float64, promoted as in NumPy; a number takes
   the dtype of the arrays beside it. Functions of real numbers compute integers in float64. float16 and bfloat16 are computed in float32 and
   rounded once. Integers wrap.
 - The result is a NumPy array, or an `amdgpu.Array` when an input is one; when one lies on a GPU, the operation runs there and the result
   stays there. `out` receives it instead when given: of the shape and dtype of the result; it may be an input itself, and shares no memory
   with one otherwise.
-- `exp`, `log`, `tanh` and their kin are within 4 units in the last place (gelu and sigmoid: relative 2e-5 in their float32 tails). The
-  same input gives the same bits at every position, for any number of threads and on every instruction set.
+- `exp`, `log`, `tanh` and their kin are within 4 units in the last place (gelu and sigmoid: relative 2e-5 in their float32 tails),
+  `sin` and `cos` within 2. The same input gives the same bits at every position, for any number of threads and on every instruction set.
 - Errors: ShapeMismatchError (shapes do not broadcast; `out` has another shape), UnsupportedDtypeError, InvalidTypeError (no array of
   numbers), InvalidArgumentError (`out` overlaps an input; a number does not fit), ReadOnlyError.
 """
@@ -20,18 +20,20 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.ops import placement
+from amdgpu.ops.placement import elementwise as _run
 
 __all__ = [
     "absolute",
     "add",
     "ceil",
     "clip",
+    "cos",
     "divide",
     "elu",
     "equal",
     "erf",
     "exp",
+    "exp2",
     "expm1",
     "floor",
     "gelu",
@@ -45,9 +47,12 @@ __all__ = [
     "less_equal",
     "log",
     "log1p",
+    "log2",
+    "log10",
     "logical_and",
     "logical_not",
     "logical_or",
+    "logical_xor",
     "maximum",
     "minimum",
     "multiply",
@@ -59,6 +64,7 @@ __all__ = [
     "sigmoid",
     "sign",
     "silu",
+    "sin",
     "softplus",
     "sqrt",
     "square",
@@ -67,10 +73,6 @@ __all__ = [
     "trunc",
     "where",
 ]
-
-
-def _run(operation: str, inputs: tuple[Any, ...], out: Any, alpha: float = 0.0) -> Any:
-    return placement.implementation("elementwise", *inputs, out)(operation, inputs, out, alpha=alpha)
 
 
 def add(a: Any, b: Any, *, out: Any = None) -> Any:
@@ -229,6 +231,16 @@ def exp(x: Any, *, out: Any = None) -> Any:
     return _run("exp", (x,), out)
 
 
+def exp2(x: Any, *, out: Any = None) -> Any:
+    """2^x; exact for whole numbers.
+
+    Args:
+        x: Values.
+        out: Receives the result; see the module.
+    """
+    return _run("exp2", (x,), out)
+
+
 def expm1(x: Any, *, out: Any = None) -> Any:
     """e^x - 1, precise near zero.
 
@@ -254,6 +266,26 @@ def log(x: Any, *, out: Any = None) -> Any:
     return _run("log", (x,), out)
 
 
+def log2(x: Any, *, out: Any = None) -> Any:
+    """The logarithm to base 2; exact for powers of two.
+
+    Args:
+        x: Values.
+        out: Receives the result; see the module.
+    """
+    return _run("log2", (x,), out)
+
+
+def log10(x: Any, *, out: Any = None) -> Any:
+    """The logarithm to base 10.
+
+    Args:
+        x: Values.
+        out: Receives the result; see the module.
+    """
+    return _run("log10", (x,), out)
+
+
 def log1p(x: Any, *, out: Any = None) -> Any:
     """log(1 + x), precise near zero.
 
@@ -272,6 +304,26 @@ def erf(x: Any, *, out: Any = None) -> Any:
         out: Receives the result; see the module.
     """
     return _run("erf", (x,), out)
+
+
+def sin(x: Any, *, out: Any = None) -> Any:
+    """The sine; NaN for infinities.
+
+    Args:
+        x: Values.
+        out: Receives the result; see the module.
+    """
+    return _run("sin", (x,), out)
+
+
+def cos(x: Any, *, out: Any = None) -> Any:
+    """The cosine; NaN for infinities.
+
+    Args:
+        x: Values.
+        out: Receives the result; see the module.
+    """
+    return _run("cos", (x,), out)
 
 
 def tanh(x: Any, *, out: Any = None) -> Any:
@@ -538,6 +590,17 @@ def logical_or(a: Any, b: Any, *, out: Any = None) -> Any:
         out: Receives the result; see the module.
     """
     return _run("logical_or", (a, b), out)
+
+
+def logical_xor(a: Any, b: Any, *, out: Any = None) -> Any:
+    """Whether one of both is other than zero.
+
+    Args:
+        a: First operand.
+        b: Second operand.
+        out: Receives the result; see the module.
+    """
+    return _run("logical_xor", (a, b), out)
 
 
 def logical_not(x: Any, *, out: Any = None) -> Any:

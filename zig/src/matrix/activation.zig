@@ -43,6 +43,8 @@ pub const Run = struct {
 };
 
 pub inline fn apply(comptime lanes: usize, run: *const Run) void {
+    // Every kind is compiled here, each with the series of its functions.
+    @setEvalBranchQuota(10_000);
     addBias(lanes, run);
     switch (run.kind) {
         .identity => {},

@@ -8,6 +8,7 @@ const std = @import("std");
 const abi = @import("../abi.zig");
 const status = @import("../status.zig");
 const generic = @import("generic");
+const kernels = @import("kernels.zig");
 const parallel = @import("parallel.zig");
 const strided = @import("strided.zig");
 const tensor_kernels = @import("tensor_kernels.zig");
@@ -31,6 +32,8 @@ const tile_len = 512;
 const direct_tile_len = 16 * tile_len;
 /// Elements that one piece of work holds: about two microseconds of the cheapest operation.
 const piece_len = 16 * tile_len;
+/// Elements of the widest vectors of any type that are computed together.
+const max_lanes = kernel.vectors_together * 64 / @sizeOf(f32);
 /// From this many elements on, tiles are cut within the innermost axis, where operands need no buffer.
 const long_row = 64;
 
@@ -38,14 +41,58 @@ pub fn elementwise(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const 
     const given = options.?;
     const operation = std.enums.fromInt(kernel.Operation, given.operation).?;
     std.debug.assert(input_count == kernel.arity(operation));
+    const is_done = switch (given.compute.code) {
+        abi.dtype_float => if (given.compute.bits == 32) runFlat(f32, operation, inputs.?, out.?, given) else runFlat(f64, operation, inputs.?, out.?, given),
+        abi.dtype_uint => runFlat(u64, operation, inputs.?, out.?, given),
+        else => if (given.compute.bits == 32) runFlat(i32, operation, inputs.?, out.?, given) else runFlat(i64, operation, inputs.?, out.?, given),
+    };
+    if (is_done) return abi.ok;
     var views: [operand_count]View = @splat(View.of(out.?));
     for (0..input_count) |k| views[1 + k] = View.of(&inputs.?[k]);
     const outcome = switch (given.compute.code) {
         abi.dtype_float => if (given.compute.bits == 32) run(f32, operation, &views, given) else run(f64, operation, &views, given),
+        abi.dtype_uint => run(u64, operation, &views, given),
         else => if (given.compute.bits == 32) run(i32, operation, &views, given) else run(i64, operation, &views, given),
     };
     outcome catch return status.fail(abi.errors.internal, "the executor could not run the pieces of an elementwise operation", .{});
     return abi.ok;
+}
+
+/// A single run of adjacent elements of type T: the whole call, without describing its space. False where it is anything else.
+fn runFlat(
+    comptime T: type,
+    operation: kernel.Operation,
+    inputs: [*]const abi.Tensor,
+    out: *const abi.Tensor,
+    given: *const abi.ElementwiseOptions,
+) bool {
+    const result_is_ready = if (kernel.isPredicate(operation)) out.dtype.bits == 8 else strided.isOf(T, out.dtype);
+    if (out.ndim != 1 or !result_is_ready) return false;
+    const len: usize = @intCast(out.shape.?[0]);
+    if (len == 0 or len > direct_tile_len or (out.strides != null and out.strides.?[0] != 1 and len != 1)) return false;
+    const table = tensor_kernels.table(T);
+    var splats: [kernel.max_inputs][max_lanes]T align(64) = undefined;
+    var step: kernel.Run(T) = .{
+        .operation = operation,
+        .inputs = undefined,
+        .out = @ptrFromInt(strided.dataOf(out)),
+        .len = len,
+        .alpha = if (comptime generic.storage.isInteger(T)) 0 else @floatCast(given.alpha),
+    };
+    for (0..kernel.arity(operation)) |k| {
+        const input = &inputs[k];
+        if (!strided.isOf(T, input.dtype)) return false;
+        const data: [*]const T = @ptrFromInt(strided.dataOf(input));
+        const stride = if (input.strides) |strides| strides[0] else 1;
+        if (stride == 0) {
+            @memset(splats[k][0 .. kernel.vectors_together * table.lanes], data[0]);
+            step.inputs[k] = .{ .ptr = &splats[k], .mask = 0 };
+        } else if (stride == 1 or len == 1) {
+            step.inputs[k] = .{ .ptr = data, .mask = std.math.maxInt(usize) };
+        } else return false;
+    }
+    table.elementwise(&step);
+    return true;
 }
 
 fn run(comptime T: type, operation: kernel.Operation, views: *const [operand_count]View, given: *const abi.ElementwiseOptions) parallel.Error!void {
@@ -83,7 +130,8 @@ pub fn runWith(
     job.writes_out = job.adjacent[0] and (if (is_predicate) out_storage == .bool or out_storage == .u8 else out_storage.is(T));
     var is_direct = job.writes_out;
     for (1..1 + job.count) |k| is_direct = is_direct and (job.splat[k] or (job.adjacent[k] and views[k].storage.is(T)));
-    if (is_direct) job.tile_limit = direct_tile_len;
+    job.streams = job.writes_out and !is_predicate and job.total * @sizeOf(T) >= kernels.info().caches.level3_bytes;
+    if (is_direct and !job.streams) job.tile_limit = direct_tile_len;
     try parallel.run(executor, (job.total + piece_len - 1) / piece_len, Job(T), &job);
 }
 
@@ -103,6 +151,8 @@ fn Job(comptime T: type) type {
         splat: [operand_count]bool = @splat(false),
         /// Whether results are written where they belong at once.
         writes_out: bool = false,
+        /// Whether results are too many for any cache and pass around them: else memory would be read before it is written.
+        streams: bool = false,
         tile_limit: usize = tile_len,
 
         const Self = @This();
@@ -119,6 +169,7 @@ fn Job(comptime T: type) type {
                 job.tile(&buffers, flat, len);
                 flat += len;
             }
+            if (job.streams) generic.stream_store.finish();
         }
 
         fn tile(job: *const Self, buffers: *Buffers, flat: usize, len: usize) void {
@@ -131,6 +182,12 @@ fn Job(comptime T: type) type {
             };
             for (0..job.count) |input| step.inputs[input] = job.read(1 + input, &buffers[1 + input], flat, len);
             const out = &job.views[0];
+            if (job.streams) {
+                step.out = @ptrCast(&buffers[0]);
+                job.table.elementwise(&step);
+                const target: [*]u8 = @ptrFromInt(strided.addressAt(out, job.space.offset(0, flat)));
+                return job.table.stream(target, @ptrCast(&buffers[0]), len * @sizeOf(T));
+            }
             if (job.writes_out) {
                 step.out = @ptrFromInt(strided.addressAt(out, job.space.offset(0, flat)));
                 return job.table.elementwise(&step);
@@ -160,7 +217,7 @@ fn Job(comptime T: type) type {
                     .storage = view.storage,
                     .address = strided.addressAt(view, job.space.offset(k, flat)),
                     .step = 0,
-                    .len = job.table.lanes,
+                    .len = kernel.vectors_together * job.table.lanes,
                     .target = buffer,
                 });
                 return .{ .ptr = buffer, .mask = 0 };

@@ -15,6 +15,7 @@ pub const table = @import("table.zig");
 pub const vector_math = @import("vector_math.zig");
 pub const activation = @import("activation.zig");
 pub const storage = @import("storage.zig");
+pub const stream_store = @import("stream_store.zig");
 pub const elementary = @import("elementary.zig");
 pub const elementwise_kernel = @import("elementwise_kernel.zig");
 pub const reduce_kernel = @import("reduce_kernel.zig");

@@ -10,8 +10,10 @@ const strided = @import("strided.zig");
 
 const Operation = generic.elementwise_kernel.Operation;
 
-/// Neighbours of a tile: long enough that calls do not count, short enough that a leaf stays in the second cache.
-const tile_columns = 256;
+/// Neighbours of a tile at most: a leaf stays in the second cache, and rows of a page of memory are read whole.
+const tile_columns = 1024;
+/// Neighbours of a tile at least, where there are several threads: long enough that calls do not count.
+const least_columns = 256;
 /// Places whose powers are summed one after another; the sums are joined pairwise.
 const leaf_rows = 32;
 
@@ -25,16 +27,22 @@ pub fn Job(comptime T: type) type {
         x: *const strided.View,
         lines: *const strided.Space(2),
         row: *const strided.Space(2),
+        /// Neighbours of a tile; results do not depend on it.
+        tile_width: usize = tile_columns,
 
         const Self = @This();
         const Tile = [tile_columns]T;
 
         pub fn start(job: *const Self, executor: ?*const abi.Executor) parallel.Error!void {
-            try parallel.run(executor, job.lines.len() / job.lines.innerLen() * job.tilesAcross(), Self, job);
+            var started = job.*;
+            const threads = parallel.threadCount(executor);
+            const shared = std.mem.alignForward(usize, (job.lines.innerLen() + threads - 1) / threads, 64);
+            started.tile_width = std.math.clamp(shared, least_columns, tile_columns);
+            try parallel.run(executor, started.lines.len() / started.lines.innerLen() * started.tilesAcross(), Self, &started);
         }
 
         fn tilesAcross(job: *const Self) usize {
-            return (job.lines.innerLen() + tile_columns - 1) / tile_columns;
+            return (job.lines.innerLen() + job.tile_width - 1) / job.tile_width;
         }
 
         pub fn run(job: *const Self, begin: usize, end: usize) void {
@@ -42,8 +50,8 @@ pub fn Job(comptime T: type) type {
             const across = job.tilesAcross();
             var cascade: reduce_rows.Cascade(T) = .{ .table = job.table, .fold = .sum, .width = 0 };
             for (begin..end) |item| {
-                const column = item % across * tile_columns;
-                job.normalizeTile(&cascade, item / across * width + column, @min(tile_columns, width - column));
+                const column = item % across * job.tile_width;
+                job.normalizeTile(&cascade, item / across * width + column, @min(job.tile_width, width - column));
             }
         }
 

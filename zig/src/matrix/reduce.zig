@@ -60,6 +60,7 @@ pub fn reduce(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.T
     const target: View = .of(out.?);
     const operation = std.enums.fromInt(Operation, given.operation).?;
     const outcome = switch (given.compute.code) {
+        abi.dtype_uint => run(u64, operation, x, target, given),
         abi.dtype_float => if (given.compute.bits == 32) run(f32, operation, x, target, given) else run(f64, operation, x, target, given),
         else => if (given.compute.bits == 32) run(i32, operation, x, target, given) else run(i64, operation, x, target, given),
     };

@@ -168,15 +168,19 @@ pub fn Rows(comptime T: type) type {
     };
 }
 
-/// Rows that are read together. Rows of a page each fall into one set of the first cache, which has eight ways, and the results have to stay.
+/// Rows that are read together where they are short: their results would wait for those of the row before.
 const row_group = 4;
+/// Vectors of a short row. Longer ones are read one after another, which is the order that the processor fetches ahead best: 268 us instead of 380
+/// for the maximum of 4096 rows of 1024.
+const short_row = 8;
 
 pub inline fn foldRows(comptime T: type, comptime lanes: comptime_int, job: *const Rows(T)) void {
     switch (job.fold) {
         inline else => |fold| if (comptime appliesTo(T, fold)) {
             var row: usize = 0;
             var continues = job.continues;
-            while (row + row_group <= job.rows) : (row += row_group) {
+            const is_short = job.width <= short_row * lanes;
+            while (is_short and row + row_group <= job.rows) : (row += row_group) {
                 foldGroup(T, lanes, row_group, fold, job, row, continues);
                 continues = true;
             }
@@ -195,7 +199,7 @@ inline fn foldGroup(comptime T: type, comptime lanes: comptime_int, comptime row
     while (column < job.width) : (column += 1) foldColumns(T, 1, rows, fold, job, first, column, continues);
 }
 
-/// The rows of a group are joined pairwise, then with what is there.
+/// In the order of the rows: what a group is does not change a bit.
 inline fn foldColumns(
     comptime T: type,
     comptime lanes: comptime_int,
@@ -213,12 +217,10 @@ inline fn foldColumns(
         const line = first + @as(usize, @bitCast(@as(isize, i) * job.step));
         values[i] = mapped(T, lanes, fold, line[column..][0..lanes].*, shifts);
     }
-    comptime var count = rows;
-    inline while (count > 1) : (count /= 2) {
-        inline for (0..count / 2) |i| values[i] = joined(T, lanes, fold, values[2 * i], values[2 * i + 1]);
-    }
     const target = job.target[column..][0..lanes];
-    target.* = if (continues) joined(T, lanes, fold, target.*, values[0]) else values[0];
+    var value = if (continues) joined(T, lanes, fold, target.*, values[0]) else values[0];
+    inline for (1..rows) |i| value = joined(T, lanes, fold, value, values[i]);
+    target.* = value;
 }
 
 /// The best value of a run and its first place. The first NaN is better than any number, as in NumPy.

@@ -11,7 +11,7 @@ const tensor_kernels = @import("tensor_kernels.zig");
 
 const View = strided.View;
 
-const Operation = enum(u32) { sum = 0, product = 1 };
+pub const Operation = enum(u32) { sum = 0, product = 1 };
 
 comptime {
     for (std.meta.fieldNames(Operation)) |name| {
@@ -29,6 +29,7 @@ pub fn scan(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Ten
     const target: View = .of(out.?);
     const operation = std.enums.fromInt(Operation, given.operation).?;
     const outcome = switch (given.compute.code) {
+        abi.dtype_uint => run(u64, operation, &x, &target, given.executor),
         abi.dtype_float => if (given.compute.bits == 32) run(f32, operation, &x, &target, given.executor) else run(f64, operation, &x, &target, given.executor),
         else => run(i64, operation, &x, &target, given.executor),
     };
@@ -37,6 +38,18 @@ pub fn scan(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Ten
 }
 
 fn run(comptime T: type, operation: Operation, x: *const View, out: *const View, executor: ?*const abi.Executor) parallel.Error!void {
+    return runWith(T, tensor_kernels.table(T), operation, x, out, executor);
+}
+
+/// With the routines of a given instruction set, which this CPU must have.
+pub fn runWith(
+    comptime T: type,
+    table: *const generic.tensor_table.Table(T),
+    operation: Operation,
+    x: *const View,
+    out: *const View,
+    executor: ?*const abi.Executor,
+) parallel.Error!void {
     if (out.len() == 0) return;
     const axis = x.rank - 1;
     const x_lines = x.axes(0, axis);
@@ -46,7 +59,7 @@ fn run(comptime T: type, operation: Operation, x: *const View, out: *const View,
     lines.coalesce();
     const scans_rows = lines.rank > 0 and @abs(lines.innerStride(0)) < @abs(x.strides[axis]);
     const job: Job(T) = .{
-        .table = tensor_kernels.table(T),
+        .table = table,
         .operation = operation,
         .x = x,
         .out = out,

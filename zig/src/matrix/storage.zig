@@ -1,6 +1,6 @@
 //! What elements are in memory, and their way into the type that is computed in and back.
 //!
-//! float16 and bfloat16 are computed in float32, small integers in 32 bits; results are rounded once (nearest, ties to even) or cut to the
+//! float16 and bfloat16 are computed in float32, small integers in 32 bits, uint32 in 64; results are rounded once (nearest, ties to even) or cut to the
 //! low bits when they are stored.
 
 const numbers = @import("numbers.zig");
@@ -9,6 +9,9 @@ const numbers = @import("numbers.zig");
 pub const Storage = enum(u8) {
     bool,
     u8,
+    u16,
+    u32,
+    u64,
     i8,
     i16,
     i32,
@@ -21,9 +24,9 @@ pub const Storage = enum(u8) {
     pub fn bytes(storage: Storage) usize {
         return switch (storage) {
             .bool, .u8, .i8 => 1,
-            .i16, .f16, .bf16 => 2,
-            .i32, .f32 => 4,
-            .i64, .f64 => 8,
+            .u16, .i16, .f16, .bf16 => 2,
+            .u32, .i32, .f32 => 4,
+            .u64, .i64, .f64 => 8,
         };
     }
 
@@ -31,6 +34,9 @@ pub const Storage = enum(u8) {
     pub fn Raw(comptime storage: Storage) type {
         return switch (storage) {
             .bool, .u8 => u8,
+            .u16 => u16,
+            .u32 => u32,
+            .u64 => u64,
             .i8 => i8,
             .i16 => i16,
             .i32 => i32,
@@ -44,8 +50,15 @@ pub const Storage = enum(u8) {
 
     fn isInteger(storage: Storage) bool {
         return switch (storage) {
-            .bool, .u8, .i8, .i16, .i32, .i64 => true,
+            .bool, .u8, .u16, .u32, .u64, .i8, .i16, .i32, .i64 => true,
             .f16, .bf16, .f32, .f64 => false,
+        };
+    }
+
+    fn isUnsigned(storage: Storage) bool {
+        return switch (storage) {
+            .bool, .u8, .u16, .u32, .u64 => true,
+            else => false,
         };
     }
 
@@ -60,25 +73,28 @@ pub const Storage = enum(u8) {
             f64 => .f64,
             i32 => .i32,
             i64 => .i64,
+            u64 => .u64,
             else => @compileError("not a type to compute in"),
         };
     }
 };
 
 pub fn isInteger(comptime T: type) bool {
-    return T == i32 or T == i64;
+    return T == i32 or T == i64 or T == u64;
 }
 
 /// Whether every value of `storage` may be computed in T.
 fn reads(comptime T: type, comptime storage: Storage) bool {
-    if (isInteger(T)) return storage.isInteger() and storage.bytes() <= @sizeOf(T);
+    if (T == u64) return storage.isUnsigned();
+    if (isInteger(T)) return storage.isInteger() and (storage.bytes() < @sizeOf(T) or (storage.bytes() == @sizeOf(T) and !storage.isUnsigned()));
     return T == f64 or storage != .f64;
 }
 
 /// Whether results in T may go to `storage`.
 fn writes(comptime T: type, comptime storage: Storage) bool {
     if (storage == .bool) return true;
-    if (isInteger(T)) return storage.isInteger();
+    if (T == u64) return storage == .u64;
+    if (isInteger(T)) return storage.isInteger() and storage != .u64;
     return if (T == f32) storage == .f16 or storage == .bf16 or storage == .f32 else storage == .f64;
 }
 
@@ -167,6 +183,8 @@ inline fn narrow(
         .bf16 => numbers.convert(comptime numbers.dotted(.f32_as_bf16), .left, len, values),
         .f16, .f32, .f64 => @floatCast(values),
         .u8 => @bitCast(@as(@Vector(len, i8), @truncate(values))),
+        .u16 => @bitCast(@as(@Vector(len, i16), @truncate(values))),
+        .u32 => @bitCast(@as(@Vector(len, i32), if (T == i32) values else @truncate(values))),
         else => if (comptime storage.bytes() < @sizeOf(T)) @truncate(values) else values,
     };
 }

@@ -24,7 +24,7 @@ pub const View = struct {
         std.debug.assert(tensor.ndim >= 0 and tensor.ndim <= max_rank);
         var view: View = .{
             .storage = storageOf(tensor.dtype),
-            .address = @intFromPtr(tensor.data) +% @as(usize, @intCast(tensor.byte_offset)),
+            .address = dataOf(tensor),
             .rank = @intCast(tensor.ndim),
             .shape = @splat(1),
             .strides = @splat(0),
@@ -62,11 +62,27 @@ pub fn product(shape: []const usize) usize {
     return total;
 }
 
+/// Address of the element with index zero.
+pub fn dataOf(tensor: *const abi.Tensor) usize {
+    return @intFromPtr(tensor.data) +% @as(usize, @intCast(tensor.byte_offset));
+}
+
+/// Whether elements are in memory what is computed in.
+pub fn isOf(comptime T: type, dtype: abi.Dtype) bool {
+    return storageOf(dtype).is(T);
+}
+
 fn storageOf(dtype: abi.Dtype) Storage {
     std.debug.assert(dtype.lanes == 1);
     return switch (dtype.code) {
         abi.dtype_bool => .bool,
-        abi.dtype_uint => .u8,
+        abi.dtype_uint => switch (dtype.bits) {
+            8 => .u8,
+            16 => .u16,
+            32 => .u32,
+            64 => .u64,
+            else => unreachable,
+        },
         abi.dtype_int => switch (dtype.bits) {
             8 => .i8,
             16 => .i16,

@@ -19,6 +19,7 @@ pub fn Kernel(comptime T: type) type {
             .lanes = lanes,
             .load = load,
             .store = store,
+            .stream = stream,
             .elementwise = elementwise,
             .row = if (is_float) row else {},
             .fold_run = foldRun,
@@ -37,6 +38,10 @@ pub fn Kernel(comptime T: type) type {
 
         fn store(job: *const generic.storage.Store(T)) void {
             generic.storage.store(T, lanes, job);
+        }
+
+        fn stream(target: [*]u8, source: [*]const u8, bytes: usize) void {
+            generic.stream_store.copy(vector_bytes, target, source, bytes);
         }
 
         fn elementwise(run: *const generic.elementwise_kernel.Run(T)) void {

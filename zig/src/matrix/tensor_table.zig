@@ -14,6 +14,8 @@ pub fn Table(comptime T: type) type {
         lanes: usize,
         load: *const fn (*const storage.Load(T)) void,
         store: *const fn (*const storage.Store(T)) void,
+        /// Copies bytes past the caches.
+        stream: *const fn ([*]u8, [*]const u8, usize) void,
         elementwise: *const fn (*const elementwise_kernel.Run(T)) void,
         fold_run: *const fn (*const reduce_kernel.Run(T)) T,
         fold_rows: *const fn (*const reduce_kernel.Rows(T)) void,

@@ -28,6 +28,7 @@ pub fn topK(
     const values: View = .of(&outputs.?[0]);
     const places: View = .of(&outputs.?[1]);
     const outcome = switch (given.compute.code) {
+        abi.dtype_uint => run(u64, &x, &values, &places, given),
         abi.dtype_float => if (given.compute.bits == 32) run(f32, &x, &values, &places, given) else run(f64, &x, &values, &places, given),
         else => if (given.compute.bits == 32) run(i32, &x, &values, &places, given) else run(i64, &x, &values, &places, given),
     };
@@ -39,27 +40,40 @@ pub fn topK(
 }
 
 fn run(comptime T: type, x: *const View, values: *const View, places: *const View, given: *const abi.TopKOptions) Error!void {
+    return runWith(T, tensor_kernels.table(T), x, values, places, given.is_largest != 0, given.executor);
+}
+
+/// With the routines of a given instruction set, which this CPU must have.
+pub fn runWith(
+    comptime T: type,
+    table: *const generic.tensor_table.Table(T),
+    x: *const View,
+    values: *const View,
+    places: *const View,
+    is_largest: bool,
+    executor: ?*const abi.Executor,
+) Error!void {
     if (values.len() == 0) return;
     const axis = x.rank - 1;
     const parts = [3]View{ x.axes(0, axis), values.axes(0, axis), places.axes(0, axis) };
     const lines: strided.Space(3) = .of(.{ &parts[0], &parts[1], &parts[2] });
-    const threads = parallel.threadCount(given.executor);
+    const threads = parallel.threadCount(executor);
     const pieces = if (threads == 1) 1 else @min(lines.len(), 4 * threads);
     const k = values.shape[axis];
     const buffer = try workspace.acquire(pieces * k * @sizeOf(Job(T).Entry));
     defer workspace.release(buffer);
     const job: Job(T) = .{
-        .table = tensor_kernels.table(T),
+        .table = table,
         .x = x,
         .values = values,
         .places = places,
         .lines = &lines,
-        .is_largest = given.is_largest != 0,
+        .is_largest = is_largest,
         .pieces = pieces,
         .k = k,
         .heaps = buffer.slice(Job(T).Entry, 0, pieces * k),
     };
-    try parallel.run(given.executor, pieces, Job(T), &job);
+    try parallel.run(executor, pieces, Job(T), &job);
 }
 
 fn Job(comptime T: type) type {

@@ -68,12 +68,35 @@ inline fn expm1Reduced(comptime V: type, r: V) V {
 }
 
 pub inline fn exp(comptime V: type, x: V) V {
+    if (@reduce(.And, @abs(x) <= all(V, 700.0))) {
+        // n is in [-1010, 1010] and may be added to the exponent at once; the magic number has no bits that a shift by 52 keeps.
+        const reduced = reduce(V, x);
+        const scale = @as(Bits(V), @bitCast(reduced.shifted)) << @splat(52);
+        return @bitCast(@as(Bits(V), @bitCast(all(V, 1) + expm1Reduced(V, reduced.r))) +% scale);
+    }
+    return expAnywhere(V, x);
+}
+
+/// The same bits, also where the result is zero, subnormal, infinite or NaN.
+inline fn expAnywhere(comptime V: type, x: V) V {
     // Outside, the result is 0 or infinity; inside, n is in [-1077, 1025], more than one power of two can express.
     const reduced = reduce(V, clamp(V, x, -746.0, 710.0));
     const n = exponent(V, reduced.shifted);
     const Signed = @Vector(@typeInfo(V).vector.len, i64);
     const half: Bits(V) = @bitCast(@as(Signed, @bitCast(n)) >> @splat(1));
     const result = (all(V, 1) + expm1Reduced(V, reduced.r)) * powerOfTwo(V, half) * powerOfTwo(V, n -% half);
+    return keepNan(V, x, result);
+}
+
+/// 2^x: the distance from the nearest whole number is exact, its power is that of e at the distance times ln 2.
+pub inline fn exp2(comptime V: type, x: V) V {
+    const bounded = clamp(V, x, -1080.0, 1025.0);
+    const shifted = bounded + all(V, round_magic);
+    const n = exponent(V, shifted);
+    const r = (bounded - (shifted - all(V, round_magic))) * all(V, std.math.ln2);
+    const Signed = @Vector(@typeInfo(V).vector.len, i64);
+    const half: Bits(V) = @bitCast(@as(Signed, @bitCast(n)) >> @splat(1));
+    const result = (all(V, 1) + expm1Reduced(V, r)) * powerOfTwo(V, half) * powerOfTwo(V, n -% half);
     return keepNan(V, x, result);
 }
 

@@ -6,7 +6,7 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0xf935_3bce_8ca2_b71f;
+pub const ABI_HASH: u64 = 0x1a6f_7a5a_3a3d_6698;
 /// What every library must report of the structs it was built with.
 pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
@@ -85,6 +85,29 @@ pub const ELEMENTWISE_LOGICAL_OR: u32 = 42;
 pub const ELEMENTWISE_WHERE: u32 = 43;
 pub const ELEMENTWISE_CLIP: u32 = 44;
 pub const ELEMENTWISE_STANDARDIZE: u32 = 45;
+pub const ELEMENTWISE_POWER: u32 = 46;
+pub const ELEMENTWISE_REMAINDER: u32 = 47;
+pub const ELEMENTWISE_FMOD: u32 = 48;
+pub const ELEMENTWISE_FLOOR_DIVIDE: u32 = 49;
+pub const ELEMENTWISE_SIN: u32 = 50;
+pub const ELEMENTWISE_COS: u32 = 51;
+pub const ELEMENTWISE_EXP2: u32 = 52;
+pub const ELEMENTWISE_LOG2: u32 = 53;
+pub const ELEMENTWISE_LOG10: u32 = 54;
+pub const ELEMENTWISE_BITWISE_AND: u32 = 55;
+pub const ELEMENTWISE_BITWISE_OR: u32 = 56;
+pub const ELEMENTWISE_BITWISE_XOR: u32 = 57;
+pub const ELEMENTWISE_INVERT: u32 = 58;
+pub const ELEMENTWISE_LOGICAL_XOR: u32 = 59;
+pub const ELEMENTWISE_RELU_GRADIENT: u32 = 60;
+pub const ELEMENTWISE_LEAKY_RELU_GRADIENT: u32 = 61;
+pub const ELEMENTWISE_ELU_GRADIENT: u32 = 62;
+pub const ELEMENTWISE_GELU_GRADIENT: u32 = 63;
+pub const ELEMENTWISE_GELU_TANH_GRADIENT: u32 = 64;
+pub const ELEMENTWISE_SILU_GRADIENT: u32 = 65;
+pub const ELEMENTWISE_SOFTPLUS_GRADIENT: u32 = 66;
+pub const ELEMENTWISE_SIGMOID_GRADIENT: u32 = 67;
+pub const ELEMENTWISE_TANH_GRADIENT: u32 = 68;
 pub const NORMALIZE_SOFTMAX: u32 = 0;
 pub const NORMALIZE_LOG_SOFTMAX: u32 = 1;
 pub const NORMALIZE_LAYER_NORM: u32 = 2;
@@ -281,7 +304,7 @@ pub struct MatmulOptions {
     pub reserved: u32,
 }
 
-/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32 or int64. `alpha`: slope of leaky_relu, scale of elu.
+/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64. `alpha`: slope of leaky_relu, scale of elu, and so of their * gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ElementwiseOptions {

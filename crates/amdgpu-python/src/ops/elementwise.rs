@@ -9,6 +9,8 @@ use pyo3::types::PyTuple;
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::tensors;
 
+mod direct;
+
 static ELEMENTWISE: Boundary = Boundary::new(Language::Python, Language::Rust, "elementwise");
 
 /// `operation(*inputs)`, broadcast, into `out` or a new array.
@@ -27,6 +29,13 @@ pub fn elementwise<'py>(
         let message = format!("no elementwise operation is called {operation:?}");
         raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
     })?;
+    let options = ElementwiseOptions {
+        alpha,
+        thread_limit: threads,
+    };
+    if let Some(result) = direct::compute(known, inputs, out, &options)? {
+        return Ok(result);
+    }
     let lent = tensors::arrays_and_numbers(operation, known.inputs(), inputs)?;
     let views = lent
         .iter()
@@ -36,10 +45,6 @@ pub fn elementwise<'py>(
     let described = known.describe(&views).into_py_result(py)?;
     let objects: Vec<_> = inputs.iter().collect();
     let (made, target) = tensors::result(operation, &described, out, &objects)?;
-    let options = ElementwiseOptions {
-        alpha,
-        thread_limit: threads,
-    };
     let mut target = target.view_mut().into_py_result(py)?;
     py.detach(|| Matrix::global()?.elementwise(known, &views, &mut target, &options))
         .into_py_result(py)?;

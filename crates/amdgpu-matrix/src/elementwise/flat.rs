@@ -1,0 +1,94 @@
+//! Elementwise operations on operands without gaps: lengths instead of shapes, and nothing to check.
+
+use std::ffi::c_void;
+use std::mem::size_of;
+
+use amdgpu_abi::{Dtype, Tensor};
+use amdgpu_telemetry::Boundary;
+
+use super::{Elementwise, ElementwiseOptions};
+use crate::matrix::{Work, crossing};
+use crate::{Error, Matrix, element};
+
+/// Inputs of an operation at most.
+const MAX_INPUTS: usize = 4;
+
+/// One operand.
+#[derive(Clone, Copy, Debug)]
+pub enum Flat {
+    /// As many adjacent elements as the result has.
+    Each(*const c_void),
+    /// One element for all.
+    One(*const c_void),
+}
+
+impl Elementwise {
+    /// The dtype of the result where all inputs have `dtype` and are computed in it as they are; `None` for everything that
+    /// [`Matrix::elementwise`] has to look at.
+    #[must_use]
+    pub fn flat_result(self, dtype: Dtype) -> Option<Dtype> {
+        if matches!(self, Self::Where) || element::compute(dtype) != dtype {
+            return None;
+        }
+        let (common, result) = self.dtypes(&[dtype]).ok()?;
+        (common == dtype && self.done(common) == self).then_some(result)
+    }
+}
+
+impl Matrix {
+    /// `out[i] = operation(inputs[0][i], ...)` for i below `len`.
+    ///
+    /// # Safety
+    ///
+    /// [`Elementwise::flat_result`] knows the operation for `dtype`, there are as many inputs as it has, and their elements are readable and of
+    /// that dtype; `out` is writable for `len` elements of the result's dtype, is the very memory of an input or apart from it, and is used by
+    /// nobody else meanwhile. All are aligned to their elements.
+    ///
+    /// # Errors
+    ///
+    /// What the executor reports.
+    pub unsafe fn elementwise_flat(
+        &self,
+        operation: Elementwise,
+        dtype: Dtype,
+        inputs: &[Flat],
+        out: (*mut c_void, Dtype),
+        len: usize,
+        options: &ElementwiseOptions,
+    ) -> Result<(), Error> {
+        static ELEMENTWISE: Boundary = crossing("agpu_matrix_elementwise");
+        let shape = [len as i64];
+        let (each, one) = ([1_i64], [0_i64]);
+        let target = Tensor::host(out.0, out.1, &shape, Some(&each));
+        let mut tensors = [target; MAX_INPUTS];
+        for (tensor, input) in tensors.iter_mut().zip(inputs) {
+            *tensor = match input {
+                Flat::Each(data) => Tensor::host(data.cast_mut(), dtype, &shape, Some(&each)),
+                Flat::One(data) => Tensor::host(data.cast_mut(), dtype, &shape, Some(&one)),
+            };
+        }
+        let work = Work {
+            operations: (len as u64).saturating_mul(operation.cost()),
+            dtype,
+            thread_limit: options.thread_limit,
+        };
+        self.run_tensor(&ELEMENTWISE, &work, |executor| {
+            let given = amdgpu_abi::ElementwiseOptions {
+                size_bytes: size_of::<amdgpu_abi::ElementwiseOptions>() as u64,
+                operation: operation.number(),
+                compute: dtype,
+                alpha: options.alpha,
+                executor,
+            };
+            // SAFETY: as the caller promises; the descriptions live until the call returns.
+            unsafe {
+                (self.symbols.elementwise)(
+                    tensors.as_ptr(),
+                    inputs.len() as u64,
+                    &raw const target,
+                    &raw const given,
+                )
+            }
+        })
+    }
+}

@@ -1,0 +1,183 @@
+"""Powers, remainders, rounding to decimals and operations on bits, elementwise.
+
+Arguments, results and errors are those of `amdgpu.ops.elementwise`. Integers wrap. Integers divided by zero give 0 as in NumPy,
+which warns; here nothing does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amdgpu.errors import InvalidArgumentError
+from amdgpu.ops.placement import elementwise
+from amdgpu.ops.reduce import min as smallest_of
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "floor_divide",
+    "fmod",
+    "invert",
+    "power",
+    "remainder",
+    "round",
+]
+
+
+def power(a: Any, b: Any, *, out: Any = None) -> Any:
+    """The power a^b, with the special cases of C: x^0 and 1^y are 1 even for NaN.
+
+    Within 1 unit in the last place of float32 and 5 of float64. Integers to integers stay integers.
+
+    Args:
+        a: Bases.
+        b: Exponents; of integer bases not negative where they are integers.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Raises:
+        InvalidArgumentError: An integer to a negative integer.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.power([2, 3], 2).tolist()
+        [4, 9]
+    """
+    if _is_integer(a) and _is_integer(b) and _smallest(b) < 0:
+        raise InvalidArgumentError(
+            "power: integers to negative integers are no integers; convert the bases to floats first"
+        )
+    return elementwise("power", (a, b), out)
+
+
+def remainder(a: Any, b: Any, *, out: Any = None) -> Any:
+    """What division of a by b leaves, with the sign of b, as `%` of Python; exact. NaN for b = 0.
+
+    Args:
+        a: Dividends.
+        b: Divisors.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.remainder([-3, 3], [2, -2]).tolist()
+        [1, -1]
+    """
+    return elementwise("remainder", (a, b), out)
+
+
+def fmod(a: Any, b: Any, *, out: Any = None) -> Any:
+    """What division of a by b leaves, with the sign of a, as `%` of C; exact. NaN for b = 0.
+
+    Args:
+        a: Dividends.
+        b: Divisors.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.fmod([-3, 3], [2, -2]).tolist()
+        [-1, 1]
+    """
+    return elementwise("fmod", (a, b), out)
+
+
+def floor_divide(a: Any, b: Any, *, out: Any = None) -> Any:
+    """The largest whole number that is not above a / b, as `//` of Python; a / b for floats where b = 0.
+
+    Args:
+        a: Dividends.
+        b: Divisors.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+    """
+    return elementwise("floor_divide", (a, b), out)
+
+
+def round(x: Any, decimals: int = 0, *, out: Any = None) -> Any:
+    """The nearest number with that many decimals, ties to even; scaled, rounded and scaled back as in NumPy.
+
+    Args:
+        x: Values.
+        decimals: Digits behind the point; negative ones count before it.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.round([1.25, 2.5], 1).tolist()
+        [1.2, 2.5]
+    """
+    if decimals == 0:
+        return elementwise("rint", (x,), out)
+    if _is_integer(x):
+        if decimals > 0:
+            return elementwise("identity", (x,), out)
+        raise InvalidArgumentError("round: integers are rounded to integers; convert them to floats for tens and more")
+    factor = 10.0 ** abs(decimals)
+    there, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    scaled = elementwise(there, (x, factor), out)
+    rounded = elementwise("rint", (scaled,), scaled)
+    return elementwise(back, (rounded, factor), rounded)
+
+
+def bitwise_and(a: Any, b: Any, *, out: Any = None) -> Any:
+    """The bits that both have; of truth values, their conjunction.
+
+    Args:
+        a: Integers or truth values.
+        b: Integers or truth values.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+    """
+    return elementwise("bitwise_and", (a, b), out)
+
+
+def bitwise_or(a: Any, b: Any, *, out: Any = None) -> Any:
+    """The bits that one of both has; of truth values, their disjunction.
+
+    Args:
+        a: Integers or truth values.
+        b: Integers or truth values.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+    """
+    return elementwise("bitwise_or", (a, b), out)
+
+
+def bitwise_xor(a: Any, b: Any, *, out: Any = None) -> Any:
+    """The bits in which both differ.
+
+    Args:
+        a: Integers or truth values.
+        b: Integers or truth values.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+    """
+    return elementwise("bitwise_xor", (a, b), out)
+
+
+def invert(x: Any, *, out: Any = None) -> Any:
+    """Every bit turned; of truth values, the other one.
+
+    Args:
+        x: Integers or truth values.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+    """
+    return elementwise("invert", (x,), out)
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, (int, float)):
+        return isinstance(value, int)
+    import numpy as np
+
+    dtype = getattr(value, "dtype", None)
+    if not isinstance(dtype, np.dtype):
+        dtype = np.asarray(value).dtype
+    return dtype.kind in "iu"
+
+
+def _smallest(exponents: Any) -> int:
+    if isinstance(exponents, int):
+        return exponents
+    import numpy as np
+
+    shape = getattr(exponents, "shape", None)
+    values = exponents if shape is not None else np.asarray(exponents)
+    return 0 if 0 in values.shape else int(np.asarray(smallest_of(values)))
