@@ -15,7 +15,9 @@ import numpy as np
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16), BFLOAT16)
-INTEGERS = tuple(np.dtype(name) for name in ("bool", "uint8", "int8", "int16", "int32", "int64"))
+INTEGERS = tuple(
+    np.dtype(name) for name in ("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
+)
 DTYPES = (*FLOATS, *INTEGERS)
 
 UNARY = (

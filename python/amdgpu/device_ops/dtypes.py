@@ -11,6 +11,9 @@ from amdgpu.errors import UnsupportedDtypeError
 C_TYPES = {
     "bool": "bool",
     "uint8": "unsigned char",
+    "uint16": "unsigned short",
+    "uint32": "unsigned int",
+    "uint64": "unsigned long long",
     "int8": "signed char",
     "int16": "short",
     "int32": "int",
@@ -23,6 +26,9 @@ C_TYPES = {
 ITEM_BYTES = {
     "bool": 1,
     "uint8": 1,
+    "uint16": 2,
+    "uint32": 4,
+    "uint64": 8,
     "int8": 1,
     "int16": 2,
     "int32": 4,
@@ -53,12 +59,28 @@ def promote(a: str, b: str) -> str:
         return b
     is_float_a, is_float_b = a in FLOATS, b in FLOATS
     size_a, size_b = ITEM_BYTES[a], ITEM_BYTES[b]
-    if is_float_a == is_float_b:
-        if size_a != size_b:
-            return a if size_a > size_b else b
-        # float16 and bfloat16; uint8 and int8.
-        return "float32" if is_float_a else "int16"
-    number, integer_bytes = (a, size_b) if is_float_a else (b, size_a)
+    if is_float_a != is_float_b:
+        return _with_integer(a, size_b) if is_float_a else _with_integer(b, size_a)
+    if not is_float_a and is_unsigned(a) != is_unsigned(b):
+        return _signed_for(a, b) if is_unsigned(a) else _signed_for(b, a)
+    if size_a != size_b:
+        return a if size_a > size_b else b
+    return "float32"
+
+
+def _signed_for(unsigned: str, signed: str) -> str:
+    """The signed integers that hold those of both; no integers hold uint64 and negative numbers."""
+    if ITEM_BYTES[unsigned] < ITEM_BYTES[signed]:
+        return signed
+    return {1: "int16", 2: "int32", 4: "int64", 8: "float64"}[ITEM_BYTES[unsigned]]
+
+
+def is_unsigned(dtype: str) -> bool:
+    """Whether values are integers without a sign."""
+    return dtype.startswith("uint")
+
+
+def _with_integer(number: str, integer_bytes: int) -> str:
     if integer_bytes == 2 and ITEM_BYTES[number] == 2:
         return "float32"
     return number if integer_bytes <= 2 else "float64"
@@ -68,7 +90,15 @@ def compute(dtype: str) -> str:
     """What values of a dtype are computed in."""
     if dtype in FLOATS:
         return "float64" if dtype == "float64" else "float32"
-    return "int64" if dtype == "int64" else "int32"
+    if dtype in ("int64", "uint64"):
+        return dtype
+    # Values of uint32 do not fit 32 bits with a sign.
+    return "int64" if dtype == "uint32" else "int32"
+
+
+def summed(dtype: str) -> str:
+    """What integers and truth values are summed to: 64 bits, with a sign unless they have none."""
+    return "uint64" if is_unsigned(dtype) else "int64"
 
 
 def as_float(dtype: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SERIAL = 256
 # Results beside each other that a block folds where neighbours in memory belong to different results.
 _COLUMN_ROWS = 32
-_STATE_BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
+_STATE_BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8, "uint64": 8}
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ _LIMITS = {
     ("int32", "min"): "2147483647",
     ("int64", "max"): "-9223372036854775807LL - 1",
     ("int64", "min"): "9223372036854775807LL",
+    ("uint64", "max"): "0ULL",
+    ("uint64", "min"): "18446744073709551615ULL",
 }
 
 
@@ -82,7 +84,7 @@ def reduce(
 def result_dtypes(operation: str, x: str) -> tuple[str, str]:
     """What values are computed in and what the result is."""
     if operation in ("sum", "prod"):
-        return (dtypes.compute(x), x) if x in dtypes.FLOATS else ("int64", "int64")
+        return (dtypes.compute(x), x) if x in dtypes.FLOATS else ("int64", dtypes.summed(x))
     if operation in ("mean", "var", "std"):
         wide = dtypes.as_float(x)
         return dtypes.compute(wide), wide

@@ -30,7 +30,7 @@ def scan(operation: str, x: Any, axis: int, out: Any = None, *, device: AMDGPUDe
     """
     values = lend(operation, "x", x, device)
     (axis,) = resolve_axes(operation, values.shape, (axis,))
-    dtype = values.dtype if values.dtype in dtypes.FLOATS else "int64"
+    dtype = values.dtype if values.dtype in dtypes.FLOATS else dtypes.summed(values.dtype)
     made = target(operation, device, values.shape, dtype, out, inputs=(values,), may_alias=True)
     if made.operand.size:
         lines = lines_of(values.shape, axis)
