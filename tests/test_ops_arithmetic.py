@@ -96,7 +96,9 @@ def test_powers_of_special_values_are_those_of_c(dtype):
         chosen = slice(None) if kind is np.isnan else ~np.isnan(expected)
         np.testing.assert_array_equal(kind(result)[chosen], kind(expected)[chosen])
     finite = np.isfinite(expected)
-    np.testing.assert_allclose(result[finite], expected[finite], rtol=1e-6 if dtype == np.float32 else 1e-14, atol=1e-45)
+    np.testing.assert_allclose(
+        result[finite], expected[finite], rtol=1e-6 if dtype == np.float32 else 1e-14, atol=1e-45
+    )
 
 
 def test_powers_of_integers_wrap_and_negative_ones_are_refused(rng):

@@ -22,7 +22,9 @@ def general(name, inputs, **options):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "less", "equal", "clip", "square", "sign", "floor", "exp"])
+@pytest.mark.parametrize(
+    "name", ["add", "multiply", "maximum", "less", "equal", "clip", "square", "sign", "floor", "exp"]
+)
 def test_both_ways_give_the_same_bits(name, dtype, rng):
     count = {"clip": 3}.get(name, 1 if name in ("square", "sign", "floor", "exp") else 2)
     for shape in [(1000,), (0,), (3, 17), (40_000,), (1,), (2, 0, 3)]:

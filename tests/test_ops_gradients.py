@@ -10,7 +10,9 @@ def derivative(function, x):
     """The central difference of fourth order in extended precision."""
     x = x.astype(np.longdouble)
     step = np.longdouble(1e-4)
-    return (8 * (function(x + step) - function(x - step)) - (function(x + 2 * step) - function(x - 2 * step))) / (12 * step)
+    return (8 * (function(x + step) - function(x - step)) - (function(x + 2 * step) - function(x - 2 * step))) / (
+        12 * step
+    )
 
 
 def erf(x):
@@ -60,7 +62,9 @@ def test_gradients_are_derivatives(name, dtype, rng):
 def test_the_gradient_of_gelu_is_its_derivative(dtype, rng):
     x = (rng.standard_normal(4000) * 3).astype(dtype)
     wide = x.astype(np.longdouble)
-    expected = (1 + erf(wide / np.sqrt(np.longdouble(2)))) / 2 + wide * np.exp(-wide * wide / 2) / np.sqrt(2 * np.longdouble(np.pi))
+    expected = (1 + erf(wide / np.sqrt(np.longdouble(2)))) / 2 + wide * np.exp(-wide * wide / 2) / np.sqrt(
+        2 * np.longdouble(np.pi)
+    )
     assert np.abs(ops.gelu_gradient(x, np.ones_like(x)) - expected).max() <= (1e-6 if dtype == np.float32 else 1e-14)
 
 

@@ -1,53 +1,133 @@
-"""Tensor operations of `amdgpu.ops` on one thread: elementwise, reductions, norms, movement, convolution, pooling.
+"""Tensor operations of `amdgpu.ops` on one and two threads: elementwise, reductions, norms, movement, convolution, pooling.
 
-Both sides run in the same fresh process, alternating; the shortest time of each counts, because the machine may be busy. Results are
-compared before anything is timed. NumPy has no softmax, norm, convolution or pooling: there the peer is what one writes with NumPy.
+Three sides run in the same fresh process, alternating; the shortest time of each counts, because the machine may be busy: ours, NumPy, and
+memory itself reading and writing as many bytes (tools/bench/suite/stream.c). Results are compared before anything is timed. NumPy has no
+softmax, norm, convolution or pooling: there the peer is what one writes with NumPy.
+
+`--quick` takes a minute, `--threads 1` or `2` one of both, `--plot` draws the newest whole record as rooflines into docs/performance.md;
+other words choose cases by parts of their names.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from frame import Report, in_turns
 
 PEER = "NumPy, one thread"
-# A case: name, ours, peer, bytes that have to be read and written, or 0 where arithmetic counts.
-Case = tuple[str, Callable[[], Any], Callable[[], Any], int]
+THREADS = (1, 2)
+SUITE = Path(__file__).with_name("suite")
+# Rounds and seconds of each; --quick takes a minute for both numbers of threads.
+FULL, QUICK = (9, 0.02), (4, 0.004)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What an operation has to do at least: bytes that are read and written, and floating-point operations.
+
+    Functions count as the additions and multiplications of their series (zig/src/matrix). Without bytes only arithmetic counts.
+    """
+
+    read_bytes: int = 0
+    written_bytes: int = 0
+    operations: float = 0
+
+    @property
+    def bytes(self) -> int:
+        """Both ways."""
+        return self.read_bytes + self.written_bytes
+
+
+# A case: name, ours, peer, what is to be done.
+Case = tuple[str, Callable[[], Any], Callable[[], Any], Work]
 
 
 def run(report: Report, arguments: list[str]) -> None:
-    """Starts the measuring process: the threads of NumPy's BLAS are fixed when it is loaded."""
-    environment = {**os.environ, "AMDGPU_CPU_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, __file__, *arguments]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None  # asked for with PIPE
-        for line in child.stdout:
-            row = json.loads(line)
-            speed = f"{row['bytes'] / row['ours'] / 1e9:.1f} GB/s" if row["bytes"] else ""
-            report.add(row["case"], "us", row["ours"] * 1e6, row["peer"] * 1e6, note=speed)
-    if child.returncode:
-        raise SystemExit(f"the measuring process ended with exit code {child.returncode}")
+    """Starts a measuring process for each number of threads: those of NumPy's BLAS are fixed when it is loaded."""
+    parser = argparse.ArgumentParser(prog="./x bench tensor --")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--threads", type=int, choices=THREADS)
+    parser.add_argument("--plot", action="store_true")
+    parser.add_argument("wanted", nargs="*")
+    given = parser.parse_args(arguments)
+    if given.plot:
+        plot()
+        return
+    for threads in (given.threads,) if given.threads else THREADS:
+        environment = {**os.environ, "AMDGPU_CPU_THREADS": str(threads)}
+        environment |= {"OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
+        command = [sys.executable, __file__, str(threads), *(["--quick"] if given.quick else []), *given.wanted]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None  # asked for with PIPE
+            for line in child.stdout:
+                row = json.loads(line)
+                report.add(f"{row['case']}, {threads}T", "us", row["ours"] * 1e6, row["peer"] * 1e6, note=note(row))
+        if child.returncode:
+            raise SystemExit(f"the measuring process ended with exit code {child.returncode}")
 
 
-def measure(wanted: list[str]) -> None:
+def note(row: dict[str, Any]) -> str:
+    """How much of the memory's speed, and operations a second."""
+    parts = []
+    if row["bytes"]:
+        speed, memory = row["bytes"] / row["ours"] / 1e9, row["bytes"] / row["memory"] / 1e9
+        parts.append(f"{speed:.1f} GB/s; memory {memory:.1f} GB/s; {row['memory'] / row['ours']:.2f} of it")
+    if row["operations"]:
+        parts.append(f"{row['operations'] / row['ours'] / 1e9:.2f} GFLOP/s at {row['intensity']:.3g} per byte")
+    return "; ".join(parts)
+
+
+def plot() -> None:
+    """Draws in the benchmark's environment, which has matplotlib."""
+    sys.path.insert(0, str(SUITE))
+    import peers
+
+    try:
+        python = peers.environment_python()
+    except peers.Absent as reason:
+        raise SystemExit(f"nothing to draw with: {reason}") from None
+    done = subprocess.run([str(python), str(SUITE / "roofline.py")], check=False)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+
+
+def measure(arguments: list[str]) -> None:
     """The measuring process: one JSON line per case."""
     import numpy as np
 
-    for name, ours, peer, count in cases():
+    sys.path.insert(0, str(SUITE))
+    from stream import Stream
+
+    threads, *rest = arguments
+    wanted = [word for word in rest if word != "--quick"]
+    rounds, seconds = QUICK if "--quick" in rest else FULL
+    memory = Stream(int(threads))
+    for name, ours, peer, work in cases():
         if wanted and not any(part in name for part in wanted):
             continue
         ours_result, peer_result = np.asarray(ours()), np.asarray(peer())
         if not np.allclose(ours_result, peer_result, rtol=1e-3, atol=1e-3):
             raise SystemExit(f"{name}: the results differ, so the speed means nothing")
-        ours_seconds, peer_seconds = in_turns([ours, peer], rounds=9)
-        print(
-            json.dumps({"case": name, "ours": min(ours_seconds), "peer": min(peer_seconds), "bytes": count}), flush=True
-        )
+        ways = memory.ways(work.read_bytes, work.written_bytes) if work.bytes else []
+        ours_seconds, peer_seconds, *way_seconds = in_turns([ours, peer, *ways], rounds=rounds, round_seconds=seconds)
+        row = {
+            "case": name,
+            "ours": min(ours_seconds),
+            "peer": min(peer_seconds),
+            "memory": min((min(way) for way in way_seconds), default=0.0),
+            "bytes": work.bytes,
+            "operations": work.operations,
+            "intensity": work.operations / work.bytes if work.bytes else 0.0,
+        }
+        print(json.dumps(row), flush=True)
 
 
 def cases() -> Iterator[Case]:
@@ -59,11 +139,32 @@ def cases() -> Iterator[Case]:
     def data(*shape: int) -> Any:
         return generator.standard_normal(shape).astype(np.float32)
 
+    yield from product_cases(data)
     yield from elementwise_cases(data)
     yield from reduction_cases(data)
     yield from row_cases(data)
     yield from movement_cases(data, generator)
     yield from image_cases(data)
+
+
+def product_cases(data: Callable[..., Any]) -> Iterator[Case]:
+    """What arithmetic can be had at all: the peak of the rooflines."""
+    import amdgpu
+
+    a, b, out = data(1024, 1024), data(1024, 1024), data(1024, 1024)
+    yield (
+        "matrix product, 1024",
+        lambda: amdgpu.matrix_multiply(a, b, out=out),
+        lambda: np_multiply(a, b, out),
+        Work(operations=2.0 * 1024**3),
+    )
+
+
+def np_multiply(a: Any, b: Any, out: Any) -> Any:
+    """`numpy.matmul`."""
+    import numpy as np
+
+    return np.matmul(a, b, out=out)
 
 
 def elementwise_cases(data: Callable[..., Any]) -> Iterator[Case]:
@@ -77,32 +178,34 @@ def elementwise_cases(data: Callable[..., Any]) -> Iterator[Case]:
             f"add, {size:,}",
             lambda a=a, b=b, out=out: ops.add(a, b, out=out),
             lambda a=a, b=b, out=out: np.add(a, b, out=out),
-            12 * size,
+            Work(8 * size, 4 * size, size),
         )
     x, out = data(1_000_000), data(1_000_000)
     positive = np.abs(x)
-    for name in ("exp", "log1p", "tanh", "sqrt"):
+    # Additions and multiplications of the series; divisions and roots count once.
+    for name, count in (("exp", 20), ("log", 25), ("log1p", 30), ("tanh", 24), ("sin", 24), ("sqrt", 1)):
         ours, peer = getattr(ops, name), getattr(np, name)
-        yield f"{name}, 1,000,000", lambda f=ours: f(positive, out=out), lambda f=peer: f(positive, out=out), 0
+        work = Work(4 * x.size, 4 * x.size, count * x.size)
+        yield f"{name}, 1,000,000", lambda f=ours: f(positive, out=out), lambda f=peer: f(positive, out=out), work
     yield (
         "gelu (tanh), 1,000,000",
         lambda: ops.gelu(x, approximate="tanh", out=out),
         lambda: 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x))),
-        0,
+        Work(4 * x.size, 4 * x.size, 30 * x.size),
     )
     matrix, row, column, target = data(4096, 1024), data(1024), data(4096, 1), data(4096, 1024)
-    bytes_of = 8 * matrix.size
+    both_ways = Work(4 * matrix.size, 4 * matrix.size, matrix.size)
     yield (
         "add a row to 4096 x 1024",
         lambda: ops.add(matrix, row, out=target),
         lambda: np.add(matrix, row, out=target),
-        bytes_of,
+        both_ways,
     )
     yield (
         "add a column to 4096 x 1024",
         lambda: ops.add(matrix, column, out=target),
         lambda: np.add(matrix, column, out=target),
-        bytes_of,
+        both_ways,
     )
     square = data(2048, 2048)
     other, result = data(2048, 2048), data(2048, 2048)
@@ -110,14 +213,14 @@ def elementwise_cases(data: Callable[..., Any]) -> Iterator[Case]:
         "add a transpose, 2048",
         lambda: ops.add(square.T, other, out=result),
         lambda: np.add(square.T, other, out=result),
-        12 * square.size,
+        Work(8 * square.size, 4 * square.size, square.size),
     )
     mask = matrix > 0
     yield (
         "where, 4096 x 1024",
         lambda: ops.where(mask, matrix, target),
         lambda: np.where(mask, matrix, target),
-        13 * matrix.size,
+        Work(9 * matrix.size, 4 * matrix.size),
     )
     half = matrix.astype(np.float16)
     half_out = half.copy()
@@ -125,7 +228,7 @@ def elementwise_cases(data: Callable[..., Any]) -> Iterator[Case]:
         "float16 multiply, 4096 x 1024",
         lambda: ops.multiply(half, half, out=half_out),
         lambda: np.multiply(half, half, out=half_out),
-        6 * half.size,
+        Work(2 * half.size, 2 * half.size, half.size),
     )
 
 
@@ -137,21 +240,27 @@ def reduction_cases(data: Callable[..., Any]) -> Iterator[Case]:
     large, matrix = data(16_000_000), data(4096, 1024)
     for name in ("sum", "max", "argmax"):
         ours, peer = getattr(ops, name), getattr(np, name)
-        yield f"{name}, 16,000,000", lambda f=ours: f(large), lambda f=peer: f(large), 4 * large.size
+        yield (
+            f"{name}, 16,000,000",
+            lambda f=ours: f(large),
+            lambda f=peer: f(large),
+            Work(4 * large.size, 0, large.size),
+        )
         for axis in (0, 1):
             yield (
                 f"{name} over axis {axis} of 4096 x 1024",
                 lambda f=ours, axis=axis: f(matrix, axis),
                 lambda f=peer, axis=axis: f(matrix, axis=axis),
-                4 * matrix.size,
+                Work(4 * matrix.size, 0, matrix.size),
             )
-    yield "var over axis 1 of 4096 x 1024", lambda: ops.var(matrix, 1), lambda: np.var(matrix, axis=1), 0
+    work = Work(4 * matrix.size, 0, 4 * matrix.size)
+    yield "var over axis 1 of 4096 x 1024", lambda: ops.var(matrix, 1), lambda: np.var(matrix, axis=1), work
     image = data(8, 64, 56, 56)
     yield (
         "mean of channels, 8 x 64 x 56 x 56",
         lambda: ops.mean(image, (0, 2, 3)),
         lambda: np.mean(image, (0, 2, 3)),
-        4 * image.size,
+        Work(4 * image.size, 0, image.size),
     )
 
 
@@ -176,19 +285,19 @@ def row_cases(data: Callable[..., Any]) -> Iterator[Case]:
         "softmax of rows, 4096 x 1024",
         lambda: ops.softmax(matrix, out=out),
         lambda: softmax(matrix, -1),
-        8 * matrix.size,
+        Work(4 * matrix.size, 4 * matrix.size, 24 * matrix.size),
     )
     yield (
         "softmax of columns, 4096 x 1024",
         lambda: ops.softmax(matrix, 0, out=out),
         lambda: softmax(matrix, 0),
-        8 * matrix.size,
+        Work(4 * matrix.size, 4 * matrix.size, 24 * matrix.size),
     )
     yield (
         "layer norm, 4096 x 1024",
         lambda: ops.layer_norm(matrix, 1024, weight, bias, out=out),
         layer_norm,
-        8 * matrix.size,
+        Work(4 * matrix.size, 4 * matrix.size, 8 * matrix.size),
     )
 
 
@@ -202,15 +311,16 @@ def movement_cases(data: Callable[..., Any], generator: Any) -> Iterator[Case]:
         "a copy by NumPy on both sides, 2048 x 2048",
         lambda: copy(out, square),
         lambda: copy(out, square),
-        8 * square.size,
+        Work(4 * square.size, 4 * square.size),
     )
-    yield "transpose, 2048", lambda: ops.transpose(square, out=out), lambda: copy(out, square.T), 8 * square.size
+    moved = Work(4 * square.size, 4 * square.size)
+    yield "transpose, 2048", lambda: ops.transpose(square, out=out), lambda: copy(out, square.T), moved
     image, turned = data(8, 64, 56, 56), data(8, 56, 56, 64)
     yield (
         "NCHW to NHWC, 8 x 64 x 56 x 56",
         lambda: ops.transpose(image, (0, 2, 3, 1), out=turned),
         lambda: copy(turned, image.transpose(0, 2, 3, 1)),
-        8 * image.size,
+        Work(4 * image.size, 4 * image.size),
     )
     matrix, sums = data(4096, 1024), data(4096, 1024)
     for axis in (0, 1):
@@ -218,7 +328,7 @@ def movement_cases(data: Callable[..., Any], generator: Any) -> Iterator[Case]:
             f"cumsum over axis {axis} of 4096 x 1024",
             lambda axis=axis: ops.cumsum(matrix, axis, out=sums),
             lambda axis=axis: np.cumsum(matrix, axis, out=sums),
-            8 * matrix.size,
+            Work(4 * matrix.size, 4 * matrix.size, matrix.size),
         )
     table, indices = data(50_000, 256), generator.integers(0, 50_000, 8192)
     rows = data(8192, 256)
@@ -226,7 +336,7 @@ def movement_cases(data: Callable[..., Any], generator: Any) -> Iterator[Case]:
         "embedding, 8192 rows of 256",
         lambda: ops.embedding(indices, table, out=rows),
         lambda: np.take(table, indices, 0, out=rows),
-        8 * rows.size,
+        Work(4 * rows.size, 4 * rows.size),
     )
 
     def best() -> Any:
@@ -234,7 +344,7 @@ def movement_cases(data: Callable[..., Any], generator: Any) -> Iterator[Case]:
         values = np.take_along_axis(matrix, places, 1)
         return np.take_along_axis(values, np.argsort(-values, axis=1), 1)
 
-    yield "top 10 of rows, 4096 x 1024", lambda: ops.top_k(matrix, 10)[0], best, 4 * matrix.size
+    yield "top 10 of rows, 4096 x 1024", lambda: ops.top_k(matrix, 10)[0], best, Work(4 * matrix.size)
 
 
 def copy(target: Any, source: Any) -> Any:
@@ -273,27 +383,27 @@ def image_cases(data: Callable[..., Any]) -> Iterator[Case]:
             name,
             lambda x=x, weight=weight, s=stride, p=padding: ops.conv2d(x, weight, stride=s, padding=p),
             lambda x=x, weight=weight, s=stride, p=padding: convolve(x, weight, s, p),
-            0,
+            Work(operations=2.0 * weight.size * ((extent + 2 * padding - window) // stride + 1) ** 2),
         )
     x, depthwise = data(1, 128, 56, 56), data(128, 1, 3, 3)
     yield (
         "conv2d of each channel, 128, 56, window 3",
         lambda: ops.conv2d(x, depthwise, padding=1, groups=128),
         lambda: np.einsum("ncpqij,cij->ncpq", windows(x, 3, 1, 1), depthwise[:, 0]),
-        0,
+        Work(),
     )
     image = data(1, 64, 112, 112)
     yield (
         "max_pool2d, 64, 112, window 3, stride 2",
         lambda: ops.max_pool2d(image, 3, stride=2, padding=1),
         lambda: windows(image, 3, 2, 1, -np.inf).max((4, 5)),
-        0,
+        Work(),
     )
     yield (
         "avg_pool2d, 64, 112, window 2",
         lambda: ops.avg_pool2d(image, 2),
         lambda: windows(image, 2, 2, 0).mean((4, 5)),
-        0,
+        Work(),
     )
 
 

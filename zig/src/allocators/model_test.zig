@@ -15,6 +15,8 @@ const Fixture = struct {
     allocations: u64 = 0,
     frees: u64 = 0,
     failures: u64 = 0,
+    used_bytes: u64 = 0,
+    peak_used_bytes: u64 = 0,
 
     fn init(kind: u32, capacity_bytes: u64, min_block_bytes: u64) !Fixture {
         var fixture: Fixture = .{ .kind = kind, .capacity_bytes = capacity_bytes, .min_block_bytes = min_block_bytes };
@@ -74,6 +76,8 @@ const Fixture = struct {
             try std.testing.expect(other.offset + other.bytes <= offset or offset + block.bytes <= other.offset);
         }
         try fixture.live.append(std.testing.allocator, block);
+        fixture.used_bytes += block.bytes;
+        fixture.peak_used_bytes = @max(fixture.peak_used_bytes, fixture.used_bytes);
     }
 
     fn freeAt(fixture: *Fixture, index: usize) !void {
@@ -81,6 +85,14 @@ const Fixture = struct {
         try std.testing.expectEqual(abi.ok, allocator.free(fixture.handle, block.offset));
         try std.testing.expectEqual(abi.errors.use_after_free, allocator.free(fixture.handle, block.offset));
         fixture.frees += 1;
+        fixture.used_bytes -= block.bytes;
+    }
+
+    fn reset(fixture: *Fixture) !void {
+        try std.testing.expectEqual(abi.ok, allocator.reset(fixture.handle));
+        fixture.frees += fixture.live.items.len;
+        fixture.used_bytes = 0;
+        fixture.live.clearRetainingCapacity();
     }
 
     fn verify(fixture: *const Fixture) !void {
@@ -92,7 +104,7 @@ const Fixture = struct {
         try std.testing.expectEqual(fixture.allocations, out.allocations_total);
         try std.testing.expectEqual(fixture.frees, out.frees_total);
         try std.testing.expectEqual(fixture.failures, out.failures_total);
-        try std.testing.expect(out.peak_used_bytes >= used);
+        try std.testing.expectEqual(fixture.peak_used_bytes, out.peak_used_bytes);
         try std.testing.expect(out.largest_free_bytes <= fixture.capacity_bytes - used);
     }
 };
@@ -113,8 +125,10 @@ test "random operations agree with a list of live blocks" {
                     const largest: u64 = if (kind == abi.allocator_slab) 70 else @max(2, capacity_bytes / 8);
                     try fixture.allocate(rng.intRangeAtMost(u64, 1, largest), @as(u64, 1) << rng.intRangeAtMost(u6, 0, 9));
                 }
+                if (rng.uintLessThan(u16, 2000) == 0) try fixture.reset();
                 if (rng.uintLessThan(u8, 16) == 0) try fixture.verify();
             }
+            try std.testing.expect(fixture.failures > 0 and fixture.allocations > 100);
             while (fixture.live.items.len > 0) try fixture.freeAt(0);
             try fixture.verify();
         }
@@ -135,10 +149,8 @@ test "reset forgets every block and keeps the allocator usable" {
         var fixture: Fixture = try .init(kind, 4096, 64);
         defer fixture.deinit();
         for (0..10) |_| try fixture.allocate(60, 1);
-        try std.testing.expectEqual(abi.ok, allocator.reset(fixture.handle));
-        fixture.frees += 10;
         const stale = fixture.live.items[3].offset;
-        fixture.live.clearRetainingCapacity();
+        try fixture.reset();
         try fixture.verify();
         try std.testing.expectEqual(abi.errors.use_after_free, allocator.free(fixture.handle, stale));
         try fixture.allocate(64, 1);
