@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0x1a6f7a5a3a3d6698
+const ABI_HASH = 0x2057bd9bd268f927
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -70,6 +70,9 @@ const ACTIVATION_NEUROMORPHIC = UInt32(10)
 const ALLOCATOR_SLAB = UInt32(0)
 const ALLOCATOR_BUDDY = UInt32(1)
 const ALLOCATOR_ARENA = UInt32(2)
+const HOST_MEMORY_PLAIN = UInt32(0)
+const HOST_MEMORY_ADVISED = UInt32(1)
+const HOST_MEMORY_POOL = UInt32(2)
 const PRECISION_OPERANDS = UInt32(0)
 const PRECISION_BF16 = UInt32(1)
 const PRECISION_F16 = UInt32(2)
@@ -358,6 +361,26 @@ struct AllocatorStats
     failures_total::UInt64
 end
 
+"`agpu_host_memory`. `bytes` is a multiple of 2 MiB, and so is the address."
+struct HostMemory
+    size_bytes::UInt64
+    data::Ptr{Cvoid}
+    bytes::UInt64
+    kind::UInt32
+    reserved::UInt32
+end
+
+"`agpu_host_memory_stats`. Of the library in this process, its workspaces included: bytes that are held, by kind of page."
+struct HostMemoryStats
+    size_bytes::UInt64
+    plain_bytes::UInt64
+    advised_bytes::UInt64
+    pool_bytes::UInt64
+    allocations_total::UInt64
+    frees_total::UInt64
+    failures_total::UInt64
+end
+
 "`agpu_math_table`. Only the thread that owns the Julia runtime may call through this table."
 struct MathTable
     size_bytes::UInt64
@@ -393,6 +416,8 @@ const MANIFEST_ROWS = (
     ("agpu_pool_options", PoolOptions),
     ("agpu_allocator_options", AllocatorOptions),
     ("agpu_allocator_stats", AllocatorStats),
+    ("agpu_host_memory", HostMemory),
+    ("agpu_host_memory_stats", HostMemoryStats),
     ("agpu_math_table", MathTable),
 )
 

@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0x1a6f7a5a3a3d6698'u64
+  abiHash* = 0x2057bd9bd268f927'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -72,6 +72,9 @@ const
   allocatorSlab* = 0'u32
   allocatorBuddy* = 1'u32
   allocatorArena* = 2'u32
+  hostMemoryPlain* = 0'u32
+  hostMemoryAdvised* = 1'u32
+  hostMemoryPool* = 2'u32
   precisionOperands* = 0'u32
   precisionBf16* = 1'u32
   precisionF16* = 2'u32
@@ -312,6 +315,20 @@ type
     allocationsTotal*: uint64
     freesTotal*: uint64
     failuresTotal*: uint64
+  HostMemory* {.bycopy.} = object ## `agpu_host_memory` `bytes` is a multiple of 2 MiB, and so is the address.
+    sizeBytes*: uint64
+    data*: pointer
+    bytes*: uint64
+    kind*: uint32
+    reserved*: uint32
+  HostMemoryStats* {.bycopy.} = object ## `agpu_host_memory_stats` Of the library in this process, its workspaces included: bytes that are held, by kind of page.
+    sizeBytes*: uint64
+    plainBytes*: uint64
+    advisedBytes*: uint64
+    poolBytes*: uint64
+    allocationsTotal*: uint64
+    freesTotal*: uint64
+    failuresTotal*: uint64
   MathTable* {.bycopy.} = object ## `agpu_math_table` Only the thread that owns the Julia runtime may call through this table.
     sizeBytes*: uint64
     abiVersion*: uint32
@@ -346,4 +363,6 @@ proc layoutManifest*(): string =
   result.add ["agpu_pool_options size=", $sizeof(PoolOptions), " size_bytes@", $offsetOf(PoolOptions, sizeBytes), " operation@", $offsetOf(PoolOptions, operation), " compute@", $offsetOf(PoolOptions, compute), " row_window@", $offsetOf(PoolOptions, rowWindow), " column_window@", $offsetOf(PoolOptions, columnWindow), " row_stride@", $offsetOf(PoolOptions, rowStride), " column_stride@", $offsetOf(PoolOptions, columnStride), " row_padding@", $offsetOf(PoolOptions, rowPadding), " column_padding@", $offsetOf(PoolOptions, columnPadding), " row_dilation@", $offsetOf(PoolOptions, rowDilation), " column_dilation@", $offsetOf(PoolOptions, columnDilation), " counts_padding@", $offsetOf(PoolOptions, countsPadding), " reserved@", $offsetOf(PoolOptions, reserved), " executor@", $offsetOf(PoolOptions, executor)].join & "\n"
   result.add ["agpu_allocator_options size=", $sizeof(AllocatorOptions), " size_bytes@", $offsetOf(AllocatorOptions, sizeBytes), " kind@", $offsetOf(AllocatorOptions, kind), " reserved@", $offsetOf(AllocatorOptions, reserved), " capacity_bytes@", $offsetOf(AllocatorOptions, capacityBytes), " min_block_bytes@", $offsetOf(AllocatorOptions, minBlockBytes)].join & "\n"
   result.add ["agpu_allocator_stats size=", $sizeof(AllocatorStats), " size_bytes@", $offsetOf(AllocatorStats, sizeBytes), " capacity_bytes@", $offsetOf(AllocatorStats, capacityBytes), " used_bytes@", $offsetOf(AllocatorStats, usedBytes), " peak_used_bytes@", $offsetOf(AllocatorStats, peakUsedBytes), " largest_free_bytes@", $offsetOf(AllocatorStats, largestFreeBytes), " live_blocks@", $offsetOf(AllocatorStats, liveBlocks), " allocations_total@", $offsetOf(AllocatorStats, allocationsTotal), " frees_total@", $offsetOf(AllocatorStats, freesTotal), " failures_total@", $offsetOf(AllocatorStats, failuresTotal)].join & "\n"
+  result.add ["agpu_host_memory size=", $sizeof(HostMemory), " size_bytes@", $offsetOf(HostMemory, sizeBytes), " data@", $offsetOf(HostMemory, data), " bytes@", $offsetOf(HostMemory, bytes), " kind@", $offsetOf(HostMemory, kind), " reserved@", $offsetOf(HostMemory, reserved)].join & "\n"
+  result.add ["agpu_host_memory_stats size=", $sizeof(HostMemoryStats), " size_bytes@", $offsetOf(HostMemoryStats, sizeBytes), " plain_bytes@", $offsetOf(HostMemoryStats, plainBytes), " advised_bytes@", $offsetOf(HostMemoryStats, advisedBytes), " pool_bytes@", $offsetOf(HostMemoryStats, poolBytes), " allocations_total@", $offsetOf(HostMemoryStats, allocationsTotal), " frees_total@", $offsetOf(HostMemoryStats, freesTotal), " failures_total@", $offsetOf(HostMemoryStats, failuresTotal)].join & "\n"
   result.add ["agpu_math_table size=", $sizeof(MathTable), " size_bytes@", $offsetOf(MathTable, sizeBytes), " abi_version@", $offsetOf(MathTable, abiVersion), " reserved@", $offsetOf(MathTable, reserved), " abi_hash@", $offsetOf(MathTable, abiHash), " activation@", $offsetOf(MathTable, activation), " softmax@", $offsetOf(MathTable, softmax), " dense_forward@", $offsetOf(MathTable, denseForward), " adaptive_learning_rate@", $offsetOf(MathTable, adaptiveLearningRate), " momentum_update@", $offsetOf(MathTable, momentumUpdate), " last_error@", $offsetOf(MathTable, lastError)].join & "\n"

@@ -338,7 +338,11 @@ class AMDGPUDevice:
         self.native.synchronize()
 
     def memory_stats(self) -> dict[str, float]:
-        """Statistics of the caching allocator, with PyTorch's key names; bytes and counts."""
+        """Statistics of the caching allocator, with PyTorch's key names; bytes and counts.
+
+        On the CPU device also those of the Matrix core's memory in huge pages, as `host_memory.*`: bytes held in plain pages, in huge ones
+        that were asked for (`advised`) and in those of the system's pool, and calls.
+        """
         return self.native.memory_stats()
 
     def empty_cache(self) -> int:

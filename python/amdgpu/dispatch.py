@@ -71,6 +71,7 @@ _table: list[Implementation] = [
     Implementation("pool", "matrix", "cpu", "zig", "zig", "amdgpu._native:pool"),
     Implementation("reduce", "matrix", "cpu", "zig", "zig", "amdgpu._native:reduce"),
     Implementation("normalize", "matrix", "cpu", "zig", "zig", "amdgpu._native:normalize"),
+    Implementation("normalize_gradient", "matrix", "cpu", "zig", "zig", "amdgpu._native:normalize_gradient"),
     *(
         Implementation(
             operation, "matrix", kind, "rust", "generated", f"amdgpu.device_ops.placed:{operation}", takes_device=True

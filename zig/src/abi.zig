@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x1a6f7a5a3a3d6698;
+pub const abi_hash: u64 = 0x2057bd9bd268f927;
 
 pub const Status = i32;
 
@@ -117,6 +117,9 @@ pub const activation_neuromorphic: u32 = 10;
 pub const allocator_slab: u32 = 0;
 pub const allocator_buddy: u32 = 1;
 pub const allocator_arena: u32 = 2;
+pub const host_memory_plain: u32 = 0;
+pub const host_memory_advised: u32 = 1;
+pub const host_memory_pool: u32 = 2;
 pub const precision_operands: u32 = 0;
 pub const precision_bf16: u32 = 1;
 pub const precision_f16: u32 = 2;
@@ -436,6 +439,26 @@ pub const AllocatorStats = extern struct {
     failures_total: u64,
 };
 
+/// `agpu_host_memory`. `bytes` is a multiple of 2 MiB, and so is the address.
+pub const HostMemory = extern struct {
+    size_bytes: u64,
+    data: ?*anyopaque,
+    bytes: u64,
+    kind: u32,
+    reserved: u32,
+};
+
+/// `agpu_host_memory_stats`. Of the library in this process, its workspaces included: bytes that are held, by kind of page.
+pub const HostMemoryStats = extern struct {
+    size_bytes: u64,
+    plain_bytes: u64,
+    advised_bytes: u64,
+    pool_bytes: u64,
+    allocations_total: u64,
+    frees_total: u64,
+    failures_total: u64,
+};
+
 /// `agpu_math_table`. Only the thread that owns the Julia runtime may call through this table.
 pub const MathTable = extern struct {
     size_bytes: u64,
@@ -471,6 +494,8 @@ const manifest_rows = .{
     .{ "agpu_pool_options", PoolOptions },
     .{ "agpu_allocator_options", AllocatorOptions },
     .{ "agpu_allocator_stats", AllocatorStats },
+    .{ "agpu_host_memory", HostMemory },
+    .{ "agpu_host_memory_stats", HostMemoryStats },
     .{ "agpu_math_table", MathTable },
 };
 

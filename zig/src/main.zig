@@ -12,10 +12,12 @@
 const abi = @import("abi.zig");
 const status = @import("status.zig");
 const allocator = @import("allocator.zig");
+const host_memory = @import("host_memory.zig");
 const dense = @import("matrix/dense.zig");
 const matmul = @import("matrix/matmul.zig");
 const elementwise_operations = @import("matrix/elementwise.zig");
 const normalizations = @import("matrix/normalize.zig");
+const normalization_gradients = @import("matrix/normalize_gradient.zig");
 const reductions = @import("matrix/reduce.zig");
 const transposition = @import("matrix/transpose.zig");
 const embeddings = @import("matrix/embedding.zig");
@@ -85,6 +87,15 @@ fn normalize(
     options: ?*const abi.NormalizeOptions,
 ) callconv(.c) abi.Status {
     return normalizations.normalize(@ptrCast(inputs), input_count, out, options);
+}
+
+fn normalizeGradient(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.NormalizeOptions,
+) callconv(.c) abi.Status {
+    return normalization_gradients.normalizeGradient(@ptrCast(inputs), input_count, out, options);
 }
 
 fn reduce(
@@ -175,6 +186,18 @@ fn allocatorDestroy(handle: abi.Allocator) callconv(.c) abi.Status {
     return allocator.destroy(handle);
 }
 
+fn hostMemoryAllocate(bytes: u64, out: ?*abi.HostMemory) callconv(.c) abi.Status {
+    return host_memory.allocate(bytes, out);
+}
+
+fn hostMemoryFree(data: ?*anyopaque) callconv(.c) abi.Status {
+    return host_memory.free(data);
+}
+
+fn hostMemoryGetStats(out: ?*abi.HostMemoryStats) callconv(.c) abi.Status {
+    return host_memory.getStats(out);
+}
+
 comptime {
     @export(&describe, .{ .name = "agpu_matrix_describe" });
     @export(&lastError, .{ .name = "agpu_matrix_last_error" });
@@ -182,6 +205,7 @@ comptime {
     @export(&denseForward, .{ .name = "agpu_matrix_dense_forward" });
     @export(&elementwise, .{ .name = "agpu_matrix_elementwise" });
     @export(&normalize, .{ .name = "agpu_matrix_normalize" });
+    @export(&normalizeGradient, .{ .name = "agpu_matrix_normalize_gradient" });
     @export(&reduce, .{ .name = "agpu_matrix_reduce" });
     @export(&transpose, .{ .name = "agpu_matrix_transpose" });
     @export(&embedding, .{ .name = "agpu_matrix_embedding" });
@@ -195,11 +219,15 @@ comptime {
     @export(&allocatorReset, .{ .name = "agpu_matrix_allocator_reset" });
     @export(&allocatorGetStats, .{ .name = "agpu_matrix_allocator_get_stats" });
     @export(&allocatorDestroy, .{ .name = "agpu_matrix_allocator_destroy" });
+    @export(&hostMemoryAllocate, .{ .name = "agpu_matrix_host_memory_allocate" });
+    @export(&hostMemoryFree, .{ .name = "agpu_matrix_host_memory_free" });
+    @export(&hostMemoryGetStats, .{ .name = "agpu_matrix_host_memory_get_stats" });
 }
 
 test {
     _ = status;
     _ = allocator;
+    _ = host_memory;
     _ = @import("lock.zig");
     _ = @import("matrix/cpu.zig");
     _ = @import("matrix/blocking.zig");
@@ -214,5 +242,6 @@ test {
     _ = @import("matrix/reduce_test.zig");
     _ = @import("matrix/convolve_test.zig");
     _ = @import("matrix/scan_test.zig");
+    _ = @import("matrix/normalize_gradient_test.zig");
     _ = @import("matrix/windows.zig");
 }

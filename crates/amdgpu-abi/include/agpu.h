@@ -68,6 +68,11 @@ typedef int32_t agpu_status;
 #define AGPU_ALLOCATOR_BUDDY 1
 #define AGPU_ALLOCATOR_ARENA 2
 
+/* Pages of host memory: plain; huge ones asked for, which come where the system finds some; huge ones of the system's pool. */
+#define AGPU_HOST_MEMORY_PLAIN 0
+#define AGPU_HOST_MEMORY_ADVISED 1
+#define AGPU_HOST_MEMORY_POOL 2
+
 typedef struct {
     const char *ptr;
     uint64_t len;
@@ -369,6 +374,26 @@ typedef struct {
     uint64_t failures_total;
 } agpu_allocator_stats;
 
+/* `bytes` is a multiple of 2 MiB, and so is the address. */
+typedef struct {
+    uint64_t size_bytes;
+    void *data;
+    uint64_t bytes;
+    uint32_t kind;
+    uint32_t reserved;
+} agpu_host_memory;
+
+/* Of the library in this process, its workspaces included: bytes that are held, by kind of page. */
+typedef struct {
+    uint64_t size_bytes;
+    uint64_t plain_bytes;
+    uint64_t advised_bytes;
+    uint64_t pool_bytes;
+    uint64_t allocations_total;
+    uint64_t frees_total;
+    uint64_t failures_total;
+} agpu_host_memory_stats;
+
 /* Opaque handles, one pointer wide. */
 typedef void *agpu_allocator;
 typedef void *agpu_network_plan;
@@ -397,6 +422,9 @@ AGPU_MATRIX agpu_status agpu_matrix_elementwise(const agpu_tensor *inputs, uint6
 /* Inputs: x, then scale and shift of the shape of a row where given. */
 AGPU_MATRIX agpu_status agpu_matrix_normalize(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
                                               const agpu_normalize_options *options);
+/* Gradients of the same operations. Inputs: x (of the softmaxes the result), the gradient of the result, then the scale of a norm where given. */
+AGPU_MATRIX agpu_status agpu_matrix_normalize_gradient(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                                       const agpu_normalize_options *options);
 /* Input: x, its kept axes first, in the order of those of `out`. Places found by argmax and argmin are int64. */
 AGPU_MATRIX agpu_status agpu_matrix_reduce(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
                                            const agpu_reduce_options *options);
@@ -429,6 +457,11 @@ AGPU_MATRIX agpu_status agpu_matrix_allocator_free(agpu_allocator allocator, uin
 AGPU_MATRIX agpu_status agpu_matrix_allocator_reset(agpu_allocator allocator);
 AGPU_MATRIX agpu_status agpu_matrix_allocator_get_stats(agpu_allocator allocator, agpu_allocator_stats *out);
 AGPU_MATRIX agpu_status agpu_matrix_allocator_destroy(agpu_allocator allocator);
+/* Zeroed memory in huge pages: from the system's pool when it has enough, else asked for. Pages of the pool must not be touched in a child of fork. */
+AGPU_MATRIX agpu_status agpu_matrix_host_memory_allocate(uint64_t bytes, agpu_host_memory *out);
+/* By the address. Freeing what is not live is an error and changes nothing. */
+AGPU_MATRIX agpu_status agpu_matrix_host_memory_free(void *data);
+AGPU_MATRIX agpu_status agpu_matrix_host_memory_get_stats(agpu_host_memory_stats *out);
 
 /* Neuromorphic core, libagpu_neuro.so (Nim). */
 AGPU_NEURO agpu_status agpu_neuro_describe(agpu_library_info *out);

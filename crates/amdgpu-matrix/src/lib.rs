@@ -25,6 +25,7 @@ mod layout;
 mod matmul;
 mod matrix;
 mod normalize;
+mod normalize_gradient;
 mod pool;
 mod reduce;
 mod scan;

@@ -38,7 +38,7 @@ pub enum RowAxes<'a> {
 }
 
 impl RowAxes<'_> {
-    fn resolve(&self, operation: &str, x: &Layout) -> Result<Vec<usize>, Error> {
+    pub(crate) fn resolve(&self, operation: &str, x: &Layout) -> Result<Vec<usize>, Error> {
         let axes = match self {
             Self::Named(axes) => resolve_axes(operation, x.rank(), x.shape(), axes)?,
             Self::Last(extents) => {
@@ -107,7 +107,17 @@ impl Normalize {
         }
     }
 
-    const fn number(self) -> u32 {
+    /// The name of the operation's gradient in `amdgpu.ops`.
+    pub(crate) const fn gradient_name(self) -> &'static str {
+        match self {
+            Self::Softmax => "softmax_gradient",
+            Self::LogSoftmax => "log_softmax_gradient",
+            Self::LayerNorm => "layer_norm_gradient",
+            Self::RmsNorm => "rms_norm_gradient",
+        }
+    }
+
+    pub(crate) const fn number(self) -> u32 {
         match self {
             Self::Softmax => NORMALIZE_SOFTMAX,
             Self::LogSoftmax => NORMALIZE_LOG_SOFTMAX,
@@ -160,15 +170,7 @@ impl Matrix {
         target.check_out(name, described.dtype, &described.shape)?;
         target.check_apart(name, "x", &input, true)?;
         let axes = options.axes.resolve(name, &input)?;
-        if options.epsilon.is_nan() || options.epsilon < 0.0 {
-            return Err(Error::refused(
-                ErrorCode::InvalidArgument,
-                format!(
-                    "{name}: eps is {}; it must not be negative",
-                    options.epsilon
-                ),
-            ));
-        }
+        check_epsilon(name, options.epsilon)?;
         let row_shape: Vec<_> = axes.iter().map(|axis| input.shape()[*axis]).collect();
         let mut layouts = vec![input.permuted(&axes_last(input.rank(), &axes))];
         for (view, argument) in parameters.iter().zip(operation.parameter_names()) {
@@ -211,8 +213,18 @@ impl Matrix {
     }
 }
 
+pub(crate) fn check_epsilon(operation: &str, epsilon: f64) -> Result<(), Error> {
+    if epsilon.is_nan() || epsilon < 0.0 {
+        return Err(Error::refused(
+            ErrorCode::InvalidArgument,
+            format!("{operation}: eps is {epsilon}; it must not be negative"),
+        ));
+    }
+    Ok(())
+}
+
 /// A scale or shift: the shape of the normalised axes, and no wider than the result.
-fn parameter(
+pub(crate) fn parameter(
     operation: &str,
     argument: &str,
     view: &TensorView,

@@ -12,6 +12,7 @@
 //!   that share the device's limit.
 //! - Every byte is accounted for: [`Allocator::stats`] under PyTorch's names, [`Allocator::snapshot`] block by block, and
 //!   [`Allocator::close`] tells what is still alive.
+//! - [`HostBlock`] is memory of the host in huge pages.
 //! - [`SubPool`] cuts one block further with a strategy of the Zig library: slab, buddy or arena.
 //!
 //! Refusals
@@ -26,6 +27,7 @@ mod block;
 mod cache;
 mod copy;
 mod error;
+mod host;
 mod options;
 mod pool;
 mod report;
@@ -37,6 +39,7 @@ mod strategy;
 pub use allocator::{Allocator, CloseReport};
 pub use block::Block;
 pub use error::{Error, Result};
+pub use host::{HostBlock, HostMemoryStats, HostPages, host_memory_stats};
 pub use options::AllocatorOptions;
 pub use snapshot::{BlockSnapshot, BlockState, SegmentSnapshot};
 pub use stats::{MemoryStats, Stat, StatValue, StatsByPool};

@@ -39,7 +39,7 @@ impl Strategy {
 /// Statistics of a [`SubPool`].
 pub type SubPoolStats = abi::AllocatorStats;
 
-fn symbols() -> Result<&'static MatrixSymbols> {
+pub(crate) fn symbols() -> Result<&'static MatrixSymbols> {
     // A lock would stay taken in a child of `fork()`.
     static SYMBOLS: OnceBox<Result<MatrixSymbols>> = OnceBox::new();
     SYMBOLS
@@ -197,7 +197,7 @@ impl Drop for SubBlock {
     }
 }
 
-fn check(symbols: &MatrixSymbols, status: abi::layout::Status) -> Result<()> {
+pub(crate) fn check(symbols: &MatrixSymbols, status: abi::layout::Status) -> Result<()> {
     if status == 0 {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType, LaunchRecords};
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
 use amdgpu_hal::registry::{self, DeviceSelector};
-use amdgpu_hal::{DeviceInfo, MemoryKind};
+use amdgpu_hal::{DeviceInfo, DeviceKind, MemoryKind};
 use amdgpu_memory::{AllocatorOptions, StatValue};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
@@ -172,6 +172,21 @@ impl Device {
             match value {
                 StatValue::Count(count) => result.set_item(key, count)?,
                 StatValue::Ratio(ratio) => result.set_item(key, ratio)?,
+            }
+        }
+        // Absent where the library is.
+        if self.context.info().kind == DeviceKind::Cpu
+            && let Ok(host) = amdgpu_memory::host_memory_stats()
+        {
+            for (key, value) in [
+                ("host_memory.plain_bytes", host.plain_bytes),
+                ("host_memory.advised_bytes", host.advised_bytes),
+                ("host_memory.pool_bytes", host.pool_bytes),
+                ("host_memory.allocations", host.allocations_total),
+                ("host_memory.frees", host.frees_total),
+                ("host_memory.failures", host.failures_total),
+            ] {
+                result.set_item(key, value)?;
             }
         }
         Ok(result)

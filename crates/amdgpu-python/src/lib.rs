@@ -71,7 +71,7 @@ mod _native {
     #[pymodule_export]
     use super::ops::matmul::matmul;
     #[pymodule_export]
-    use super::ops::normalize::normalize;
+    use super::ops::normalize::{normalize, normalize_gradient};
     #[pymodule_export]
     use super::ops::pool::pool;
     #[pymodule_export]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGE_VERSION = "0.1.0"
-ABI_HASH = 0x1A6F7A5A3A3D6698
+ABI_HASH = 0x2057BD9BD268F927
 LAYOUT_MANIFEST = (
     "agpu_str size=16 ptr@0 len@8\n"
     "agpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\n"
@@ -25,6 +25,8 @@ LAYOUT_MANIFEST = (
     "agpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\n"
     "agpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\n"
     "agpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\n"
+    "agpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\n"
+    "agpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\n"
     "agpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n"
 )
 ABI_VERSION = 1
@@ -53,6 +55,9 @@ ACTIVATION_NEUROMORPHIC = 10
 ALLOCATOR_SLAB = 0
 ALLOCATOR_BUDDY = 1
 ALLOCATOR_ARENA = 2
+HOST_MEMORY_PLAIN = 0
+HOST_MEMORY_ADVISED = 1
+HOST_MEMORY_POOL = 2
 PRECISION_OPERANDS = 0
 PRECISION_BF16 = 1
 PRECISION_F16 = 2

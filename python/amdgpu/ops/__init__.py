@@ -76,6 +76,13 @@ from amdgpu.ops.elementwise import (
 )
 from amdgpu.ops.embedding import embedding
 from amdgpu.ops.matmul import matrix_multiply
+from amdgpu.ops.norm_gradient import (
+    batch_norm_gradient,
+    layer_norm_gradient,
+    log_softmax_gradient,
+    rms_norm_gradient,
+    softmax_gradient,
+)
 from amdgpu.ops.normalize import layer_norm, log_softmax, rms_norm, softmax
 from amdgpu.ops.pool import avg_pool2d, avg_pool2d_gradient, max_pool2d, max_pool2d_gradient
 from amdgpu.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, std, sum, var
@@ -93,6 +100,7 @@ __all__ = [
     "avg_pool2d",
     "avg_pool2d_gradient",
     "batch_norm",
+    "batch_norm_gradient",
     "batch_norm_training",
     "bitwise_and",
     "bitwise_or",
@@ -126,6 +134,7 @@ __all__ = [
     "isinf",
     "isnan",
     "layer_norm",
+    "layer_norm_gradient",
     "leaky_relu",
     "leaky_relu_gradient",
     "less",
@@ -135,6 +144,7 @@ __all__ = [
     "log2",
     "log10",
     "log_softmax",
+    "log_softmax_gradient",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -158,6 +168,7 @@ __all__ = [
     "remainder",
     "rint",
     "rms_norm",
+    "rms_norm_gradient",
     "round",
     "sigmoid",
     "sigmoid_gradient",
@@ -166,6 +177,7 @@ __all__ = [
     "silu_gradient",
     "sin",
     "softmax",
+    "softmax_gradient",
     "softplus",
     "softplus_gradient",
     "sqrt",

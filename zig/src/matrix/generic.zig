@@ -20,6 +20,7 @@ pub const elementary = @import("elementary.zig");
 pub const elementwise_kernel = @import("elementwise_kernel.zig");
 pub const reduce_kernel = @import("reduce_kernel.zig");
 pub const row_kernel = @import("row_kernel.zig");
+pub const row_gradient_kernel = @import("row_gradient_kernel.zig");
 pub const sweep_kernel = @import("sweep_kernel.zig");
 pub const tensor_table = @import("tensor_table.zig");
 pub const turn_kernel = @import("turn_kernel.zig");

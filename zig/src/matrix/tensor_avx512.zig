@@ -18,6 +18,7 @@ pub fn Kernel(comptime T: type) type {
             .stream = stream,
             .elementwise = elementwise,
             .row = if (is_float) row else {},
+            .row_gradient = if (is_float) rowGradient else {},
             .fold_run = foldRun,
             .fold_rows = foldRows,
             .search = search,
@@ -46,6 +47,10 @@ pub fn Kernel(comptime T: type) type {
 
         fn row(job: *const generic.row_kernel.Row(T)) void {
             generic.row_kernel.apply(T, lanes, job);
+        }
+
+        fn rowGradient(job: *const generic.row_gradient_kernel.Row(T)) void {
+            generic.row_gradient_kernel.apply(T, lanes, job);
         }
 
         fn foldRun(run: *const generic.reduce_kernel.Run(T)) T {

@@ -2,6 +2,7 @@
 
 const elementwise_kernel = @import("elementwise_kernel.zig");
 const reduce_kernel = @import("reduce_kernel.zig");
+const row_gradient_kernel = @import("row_gradient_kernel.zig");
 const row_kernel = @import("row_kernel.zig");
 const storage = @import("storage.zig");
 const sweep_kernel = @import("sweep_kernel.zig");
@@ -22,6 +23,7 @@ pub fn Table(comptime T: type) type {
         search: *const fn (*const reduce_kernel.Search(T)) void,
         search_rows: *const fn (*const reduce_kernel.SearchRows(T)) void,
         row: if (is_float) *const fn (*const row_kernel.Row(T)) void else void,
+        row_gradient: if (is_float) *const fn (*const row_gradient_kernel.Row(T)) void else void,
         /// The register tile of `sweep`.
         sweep_height: usize,
         sweep_columns: usize,

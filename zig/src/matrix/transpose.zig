@@ -1,13 +1,14 @@
 //! Copies between views of one shape and element size with any strides. Validated in Rust; the two share no memory.
 //!
-//! Where the elements that are neighbours in one are not in the other, blocks of both axes pass through a buffer, so that every cache line that
-//! is touched is used whole.
+//! Where the elements that are neighbours in one are not in the other, blocks of both axes are turned in registers or pass through a buffer, so
+//! that every cache line that is touched is used whole.
 
 const std = @import("std");
 const abi = @import("../abi.zig");
 const status = @import("../status.zig");
 const parallel = @import("parallel.zig");
 const strided = @import("strided.zig");
+const tensor_kernels = @import("tensor_kernels.zig");
 
 const View = strided.View;
 const Space = strided.Space(2);
@@ -105,9 +106,17 @@ fn Blocks(comptime T: type) type {
         down: usize,
         across: usize,
 
+        /// The float whose vectors carry the elements, where there is one of their size.
+        const Carrier = switch (@sizeOf(T)) {
+            4 => f32,
+            8 => f64,
+            else => void,
+        };
+
         pub fn run(job: *const @This(), begin: usize, end: usize) void {
             const space = job.space;
             const inner = space.rank - 1;
+            const is_turned = Carrier != void and space.strides[1][inner - 1] == 1 and space.strides[0][inner] == 1;
             const plane_len = space.shape[inner] * space.shape[inner - 1];
             var buffer: [block_edge * buffer_stride]T align(64) = undefined;
             for (begin..end) |item| {
@@ -121,6 +130,17 @@ fn Blocks(comptime T: type) type {
                 const to = strided.addressAt(job.out, space.offset(0, first));
                 const from_row = space.strides[1][inner - 1];
                 const from_column = space.strides[1][inner];
+                if (Carrier != void and is_turned) {
+                    tensor_kernels.table(Carrier).turn(&.{
+                        .rows = columns,
+                        .columns = rows,
+                        .source = @ptrFromInt(from),
+                        .source_row = from_column,
+                        .target = @ptrFromInt(to),
+                        .target_column = space.strides[0][inner - 1],
+                    });
+                    continue;
+                }
                 for (0..columns) |j| {
                     const line: isize = @as(isize, @intCast(j)) * from_column;
                     if (from_row == 1) {

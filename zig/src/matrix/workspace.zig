@@ -5,19 +5,17 @@
 //! moment still computes.
 
 const std = @import("std");
-const builtin = @import("builtin");
+const host_memory = @import("../host_memory.zig");
 const Lock = @import("../lock.zig").Lock;
 
 const kept_buffers = 4;
 /// Idle memory in total: within the 10 MB that the framework may cost a device, and one buffer of the largest size that product.zig asks
 /// for fits.
 const kept_bytes_limit = 9 << 20;
-/// One huge page: smaller requests all share this size, so that a kept buffer fits the next call.
-const granularity_bytes = 2 << 20;
-const alignment = std.mem.Alignment.fromByteUnits(2 << 20);
 
 pub const Buffer = struct {
-    bytes: []u8,
+    bytes: []align(host_memory.huge_page_bytes) u8,
+    kind: host_memory.Kind,
 
     pub fn slice(buffer: Buffer, comptime T: type, first_byte: usize, len: usize) []T {
         const bytes = buffer.bytes[first_byte..][0 .. len * @sizeOf(T)];
@@ -31,11 +29,9 @@ var idle_count: usize = 0;
 
 pub fn acquire(bytes: usize) error{OutOfMemory}!Buffer {
     if (takeIdle(bytes)) |buffer| return buffer;
-    const rounded = std.mem.alignForward(usize, bytes, granularity_bytes);
-    const ptr = std.heap.page_allocator.rawAlloc(rounded, alignment, @returnAddress()) orelse return error.OutOfMemory;
-    // Huge pages spare most of the address translation; a kernel without them says no and nothing changes.
-    if (builtin.os.tag == .linux) _ = std.os.linux.madvise(ptr, rounded, std.os.linux.MADV.HUGEPAGE);
-    return .{ .bytes = ptr[0..rounded] };
+    // Huge pages spare most of the address translation. Not from the pool: a child of fork() uses buffers that its parent left.
+    const block = try host_memory.map(bytes, false);
+    return .{ .bytes = block.bytes, .kind = block.kind };
 }
 
 fn takeIdle(bytes: usize) ?Buffer {
@@ -51,7 +47,7 @@ fn takeIdle(bytes: usize) ?Buffer {
 }
 
 pub fn release(buffer: Buffer) void {
-    if (!keepIdle(buffer)) std.heap.page_allocator.rawFree(buffer.bytes, alignment, @returnAddress());
+    if (!keepIdle(buffer)) host_memory.unmap(.{ .bytes = buffer.bytes, .kind = buffer.kind });
 }
 
 /// Whether the buffer was kept.

@@ -6,9 +6,9 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0x1a6f_7a5a_3a3d_6698;
+pub const ABI_HASH: u64 = 0x2057_bd9b_d268_f927;
 /// What every library must report of the structs it was built with.
-pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
+pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\nagpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
 pub const ABI_VERSION: u32 = 1;
 pub const DEVICE_CPU: i32 = 1;
@@ -36,6 +36,9 @@ pub const ACTIVATION_NEUROMORPHIC: u32 = 10;
 pub const ALLOCATOR_SLAB: u32 = 0;
 pub const ALLOCATOR_BUDDY: u32 = 1;
 pub const ALLOCATOR_ARENA: u32 = 2;
+pub const HOST_MEMORY_PLAIN: u32 = 0;
+pub const HOST_MEMORY_ADVISED: u32 = 1;
+pub const HOST_MEMORY_POOL: u32 = 2;
 pub const PRECISION_OPERANDS: u32 = 0;
 pub const PRECISION_BF16: u32 = 1;
 pub const PRECISION_F16: u32 = 2;
@@ -438,6 +441,30 @@ pub struct AllocatorStats {
     pub failures_total: u64,
 }
 
+/// `agpu_host_memory`. `bytes` is a multiple of 2 MiB, and so is the address.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HostMemory {
+    pub size_bytes: u64,
+    pub data: *mut c_void,
+    pub bytes: u64,
+    pub kind: u32,
+    pub reserved: u32,
+}
+
+/// `agpu_host_memory_stats`. Of the library in this process, its workspaces included: bytes that are held, by kind of page.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HostMemoryStats {
+    pub size_bytes: u64,
+    pub plain_bytes: u64,
+    pub advised_bytes: u64,
+    pub pool_bytes: u64,
+    pub allocations_total: u64,
+    pub frees_total: u64,
+    pub failures_total: u64,
+}
+
 /// `agpu_math_table`. Only the thread that owns the Julia runtime may call through this table.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -479,6 +506,8 @@ pub fn compiled_manifest() -> String {
         format!("agpu_pool_options size={} size_bytes@{} operation@{} compute@{} row_window@{} column_window@{} row_stride@{} column_stride@{} row_padding@{} column_padding@{} row_dilation@{} column_dilation@{} counts_padding@{} reserved@{} executor@{}\n", size_of::<PoolOptions>(), offset_of!(PoolOptions, size_bytes), offset_of!(PoolOptions, operation), offset_of!(PoolOptions, compute), offset_of!(PoolOptions, row_window), offset_of!(PoolOptions, column_window), offset_of!(PoolOptions, row_stride), offset_of!(PoolOptions, column_stride), offset_of!(PoolOptions, row_padding), offset_of!(PoolOptions, column_padding), offset_of!(PoolOptions, row_dilation), offset_of!(PoolOptions, column_dilation), offset_of!(PoolOptions, counts_padding), offset_of!(PoolOptions, reserved), offset_of!(PoolOptions, executor)),
         format!("agpu_allocator_options size={} size_bytes@{} kind@{} reserved@{} capacity_bytes@{} min_block_bytes@{}\n", size_of::<AllocatorOptions>(), offset_of!(AllocatorOptions, size_bytes), offset_of!(AllocatorOptions, kind), offset_of!(AllocatorOptions, reserved), offset_of!(AllocatorOptions, capacity_bytes), offset_of!(AllocatorOptions, min_block_bytes)),
         format!("agpu_allocator_stats size={} size_bytes@{} capacity_bytes@{} used_bytes@{} peak_used_bytes@{} largest_free_bytes@{} live_blocks@{} allocations_total@{} frees_total@{} failures_total@{}\n", size_of::<AllocatorStats>(), offset_of!(AllocatorStats, size_bytes), offset_of!(AllocatorStats, capacity_bytes), offset_of!(AllocatorStats, used_bytes), offset_of!(AllocatorStats, peak_used_bytes), offset_of!(AllocatorStats, largest_free_bytes), offset_of!(AllocatorStats, live_blocks), offset_of!(AllocatorStats, allocations_total), offset_of!(AllocatorStats, frees_total), offset_of!(AllocatorStats, failures_total)),
+        format!("agpu_host_memory size={} size_bytes@{} data@{} bytes@{} kind@{} reserved@{}\n", size_of::<HostMemory>(), offset_of!(HostMemory, size_bytes), offset_of!(HostMemory, data), offset_of!(HostMemory, bytes), offset_of!(HostMemory, kind), offset_of!(HostMemory, reserved)),
+        format!("agpu_host_memory_stats size={} size_bytes@{} plain_bytes@{} advised_bytes@{} pool_bytes@{} allocations_total@{} frees_total@{} failures_total@{}\n", size_of::<HostMemoryStats>(), offset_of!(HostMemoryStats, size_bytes), offset_of!(HostMemoryStats, plain_bytes), offset_of!(HostMemoryStats, advised_bytes), offset_of!(HostMemoryStats, pool_bytes), offset_of!(HostMemoryStats, allocations_total), offset_of!(HostMemoryStats, frees_total), offset_of!(HostMemoryStats, failures_total)),
         format!("agpu_math_table size={} size_bytes@{} abi_version@{} reserved@{} abi_hash@{} activation@{} softmax@{} dense_forward@{} adaptive_learning_rate@{} momentum_update@{} last_error@{}\n", size_of::<MathTable>(), offset_of!(MathTable, size_bytes), offset_of!(MathTable, abi_version), offset_of!(MathTable, reserved), offset_of!(MathTable, abi_hash), offset_of!(MathTable, activation), offset_of!(MathTable, softmax), offset_of!(MathTable, dense_forward), offset_of!(MathTable, adaptive_learning_rate), offset_of!(MathTable, momentum_update), offset_of!(MathTable, last_error)),
     ]
     .concat()
@@ -516,6 +545,13 @@ pub struct MatrixSymbols {
     ) -> Status,
     /// Inputs: x, then scale and shift of the shape of a row where given.
     pub normalize: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const NormalizeOptions,
+    ) -> Status,
+    /// Gradients of the same operations. Inputs: x (of the softmaxes the result), the gradient of the result, then the scale of a norm where given.
+    pub normalize_gradient: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
         out: *const Tensor,
@@ -590,6 +626,12 @@ pub struct MatrixSymbols {
         unsafe extern "C" fn(allocator: Allocator, out: *mut AllocatorStats) -> Status,
     /// See `agpu.h`.
     pub allocator_destroy: unsafe extern "C" fn(allocator: Allocator) -> Status,
+    /// Zeroed memory in huge pages: from the system's pool when it has enough, else asked for. Pages of the pool must not be touched in a child of fork.
+    pub host_memory_allocate: unsafe extern "C" fn(bytes: u64, out: *mut HostMemory) -> Status,
+    /// By the address. Freeing what is not live is an error and changes nothing.
+    pub host_memory_free: unsafe extern "C" fn(data: *mut c_void) -> Status,
+    /// See `agpu.h`.
+    pub host_memory_get_stats: unsafe extern "C" fn(out: *mut HostMemoryStats) -> Status,
 }
 
 impl MatrixSymbols {
@@ -665,6 +707,18 @@ impl MatrixSymbols {
                     ) -> Status,
                 >(
                     resolve("agpu_matrix_normalize").ok_or("agpu_matrix_normalize")?
+                ),
+                normalize_gradient: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const NormalizeOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_normalize_gradient")
+                        .ok_or("agpu_matrix_normalize_gradient")?,
                 ),
                 reduce: std::mem::transmute::<
                     *const c_void,
@@ -785,6 +839,27 @@ impl MatrixSymbols {
                 >(
                     resolve("agpu_matrix_allocator_destroy")
                         .ok_or("agpu_matrix_allocator_destroy")?,
+                ),
+                host_memory_allocate: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(bytes: u64, out: *mut HostMemory) -> Status,
+                >(
+                    resolve("agpu_matrix_host_memory_allocate")
+                        .ok_or("agpu_matrix_host_memory_allocate")?,
+                ),
+                host_memory_free: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(data: *mut c_void) -> Status,
+                >(
+                    resolve("agpu_matrix_host_memory_free")
+                        .ok_or("agpu_matrix_host_memory_free")?,
+                ),
+                host_memory_get_stats: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(out: *mut HostMemoryStats) -> Status,
+                >(
+                    resolve("agpu_matrix_host_memory_get_stats")
+                        .ok_or("agpu_matrix_host_memory_get_stats")?,
                 ),
             })
         }

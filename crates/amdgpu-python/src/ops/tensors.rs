@@ -233,7 +233,12 @@ fn empty<'py>(py: Python<'py>, described: &Described) -> PyResult<Bound<'py, PyA
         .iter()
         .map(|extent| *extent as usize)
         .collect();
-    if described.dtype == Dtype::F32 && shape.len() <= 8 {
+    // What may not fit in memory is NumPy's to refuse.
+    let is_small = shape
+        .iter()
+        .try_fold(4_usize, |bytes, extent| bytes.checked_mul(*extent))
+        .is_some_and(|bytes| bytes <= 1 << 30);
+    if described.dtype == Dtype::F32 && shape.len() <= 8 && is_small {
         // SAFETY: see above; a failed operation drops the array unread.
         return Ok(unsafe { PyArrayDyn::<f32>::new(py, &shape[..], false) }.into_any());
     }

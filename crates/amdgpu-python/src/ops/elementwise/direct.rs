@@ -126,7 +126,8 @@ pub fn compute<'py>(
     let result = match out {
         Some(out) => out.clone(),
         None if result_dtype == dtype => like(first.array)?,
-        None if result_dtype == Dtype::BOOL => {
+        // What may not fit in memory is the general way's to refuse.
+        None if result_dtype == Dtype::BOOL && len <= 1 << 30 => {
             // SAFETY: every element is written; a failed operation drops the array unread.
             unsafe { PyArrayDyn::<bool>::new(inputs.py(), shape, false) }.into_any()
         }

@@ -1,0 +1,186 @@
+"""Gradients of softmax and the norms of `amdgpu.ops`, as training needs them.
+
+Each takes what the operation took (the softmaxes: what they returned) and the gradient of a loss by the result; both are floats of one
+dtype. Sums are taken in blocks, sums of blocks in float64; float16 and bfloat16 are computed in float32 and rounded once. Against float64,
+gradients by arguments are within 32 units of rounding of the largest term that is added for them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError, ShapeMismatchError, UnsupportedDtypeError
+from amdgpu.ops import placement
+from amdgpu.ops.normalize import layer_norm, rms_norm
+from amdgpu.ops.reduce import mean as mean_of
+from amdgpu.ops.reduce import sum as sum_of
+from amdgpu.ops.reduce import var as variance_of
+
+__all__ = [
+    "batch_norm_gradient",
+    "layer_norm_gradient",
+    "log_softmax_gradient",
+    "rms_norm_gradient",
+    "softmax_gradient",
+]
+
+
+def softmax_gradient(y: Any, gradient: Any, axis: int = -1, *, out: Any = None) -> Any:
+    """The gradient by the argument of `softmax`: y (gradient - sum of gradient y along the axis).
+
+    Args:
+        y: Result of `softmax`.
+        gradient: Gradient of that result; same shape and dtype.
+        axis: Axis that was normalised over.
+        out: Array of the shape and dtype of the result to write to; may be `y` or `gradient`.
+
+    Raises:
+        InvalidArgumentError: No such axis; `out` overlaps an argument without being it.
+        ShapeMismatchError: `gradient` has another shape.
+        UnsupportedDtypeError: The arguments are not floats of one dtype.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.softmax_gradient([0.5, 0.5], [1.0, 0.0]).tolist()
+        [0.25, -0.25]
+    """
+    return _along("softmax", y, gradient, axis, out)
+
+
+def log_softmax_gradient(y: Any, gradient: Any, axis: int = -1, *, out: Any = None) -> Any:
+    """The gradient by the argument of `log_softmax`: gradient - e^y sum of gradient; arguments and errors as for `softmax_gradient`."""
+    return _along("log_softmax", y, gradient, axis, out)
+
+
+def layer_norm_gradient(
+    x: Any, gradient: Any, normalized_shape: int | Sequence[int], weight: Any = None, eps: float = 1e-5
+) -> tuple[Any, Any, Any]:
+    """The gradients of `layer_norm`.
+
+    Args:
+        x: Argument of `layer_norm`.
+        gradient: Gradient of its result; same shape and dtype.
+        normalized_shape: Extents of the last axes, which were normalised together.
+        weight: Factors that were given; None for 1.
+        eps: As it was given.
+
+    Returns:
+        Gradients by x, weight and bias; the latter two have the normalised shape.
+
+    Raises:
+        InvalidArgumentError: `eps` is negative or NaN.
+        ShapeMismatchError: x does not end in `normalized_shape`, or `gradient` or `weight` has another shape.
+        UnsupportedDtypeError: x and `gradient` are not floats of one dtype.
+
+    Example:
+        >>> import amdgpu
+        >>> by_x, by_weight, by_bias = amdgpu.ops.layer_norm_gradient([[1.0, 3.0]], [[1.0, 2.0]], 2, eps=0.0)
+        >>> by_weight.tolist(), by_bias.tolist()
+        ([-1.0, 2.0], [1.0, 2.0])
+    """
+    extents = _extents(normalized_shape)
+    by_x = _over_last("layer_norm", x, gradient, extents, weight=weight, eps=eps)
+    leading = _leading(gradient, extents)
+    by_weight = sum_of(placement.elementwise("multiply", (layer_norm(x, extents, eps=eps), gradient), None), leading)
+    return by_x, by_weight, sum_of(gradient, leading)
+
+
+def rms_norm_gradient(
+    x: Any, gradient: Any, normalized_shape: int | Sequence[int], weight: Any = None, eps: float = 1e-6
+) -> tuple[Any, Any]:
+    """The gradients of `rms_norm` by x and weight; arguments and errors as for `layer_norm_gradient`."""
+    extents = _extents(normalized_shape)
+    by_x = _over_last("rms_norm", x, gradient, extents, weight=weight, eps=eps)
+    normalised = rms_norm(x, extents, eps=eps)
+    by_weight = sum_of(placement.elementwise("multiply", (normalised, gradient), None), _leading(gradient, extents))
+    return by_x, by_weight
+
+
+def batch_norm_gradient(
+    x: Any, gradient: Any, weight: Any = None, *, eps: float = 1e-5, channel_axis: int = 1
+) -> tuple[Any, Any, Any]:
+    """The gradients of `batch_norm_training`, whose statistics are those of x.
+
+    Args:
+        x: Argument of `batch_norm_training`.
+        gradient: Gradient of its result; same shape and dtype.
+        weight: Factor of each channel; None for 1.
+        eps: As it was given.
+        channel_axis: Axis of the channels: 1 for NCHW, -1 for NHWC.
+
+    Returns:
+        Gradients by x, weight and bias; the latter two have one value for each channel.
+
+    Raises:
+        ShapeMismatchError: x has no such axis, `gradient` has another shape, or `weight` does not have one value for each channel.
+        UnsupportedDtypeError: x and `gradient` are not float32 or float64, both the same.
+        InvalidArgumentError: `eps` is negative or NaN.
+    """
+    import numpy as np
+
+    x, gradient = (value if hasattr(value, "dtype") else np.asarray(value) for value in (x, gradient))
+    rank = len(x.shape)
+    axis = channel_axis + rank if channel_axis < 0 else channel_axis
+    if not 0 <= axis < rank:
+        raise ShapeMismatchError(f"batch_norm_gradient: channel_axis is {channel_axis}; x has shape {tuple(x.shape)}")
+    if tuple(gradient.shape) != tuple(x.shape):
+        raise ShapeMismatchError(f"batch_norm_gradient: gradient has shape {tuple(gradient.shape)}, x {tuple(x.shape)}")
+    dtype = np.dtype(x.dtype)
+    if dtype not in (np.float32, np.float64) or np.dtype(gradient.dtype) != dtype:
+        raise UnsupportedDtypeError(
+            f"batch_norm_gradient: x has dtype {dtype} and gradient {np.dtype(gradient.dtype)}; both must be float32 or float64"
+        )
+    if not eps >= 0:
+        raise InvalidArgumentError(f"batch_norm_gradient: eps is {eps}; it must not be negative")
+    channels = x.shape[axis]
+    factor = np.ones(channels) if weight is None else np.asarray(weight, float)
+    if factor.shape != (channels,):
+        raise ShapeMismatchError(
+            f"batch_norm_gradient: weight has shape {factor.shape}; x of shape {tuple(x.shape)} has {channels} channels"
+        )
+    others = tuple(other for other in range(rank) if other != axis)
+    shape = [channels if other == axis else 1 for other in range(rank)]
+
+    def wide(values: Any) -> Any:
+        return np.asarray(values, float).astype(dtype).reshape(shape)
+
+    elementwise = placement.elementwise
+    zero = np.zeros(1, dtype)
+    with np.errstate(all="ignore"):
+        deviation = 1 / np.sqrt(np.asarray(variance_of(x, others), float) + eps)
+        count = x.size // max(channels, 1)
+        normalised = elementwise("standardize", (x, wide(mean_of(x, others)), wide(deviation), zero), None)
+        by_bias = sum_of(gradient, others)
+        by_weight = sum_of(elementwise("multiply", (normalised, gradient), None), others)
+        scale = factor * deviation
+        level = wide(np.asarray(by_bias, float) / count)
+        slope = wide(scale * np.asarray(by_weight, float) / count)
+        by_x = elementwise("standardize", (gradient, level, wide(scale), zero), None)
+        by_x = elementwise("subtract", (by_x, elementwise("multiply", (normalised, slope), None)), by_x)
+    return by_x, by_weight, by_bias
+
+
+def _along(operation: str, y: Any, gradient: Any, axis: Any, out: Any) -> Any:
+    try:
+        axes = (operator.index(axis),)
+    except TypeError:
+        raise InvalidTypeError(f"axis is {axis!r}; an integer is expected") from None
+    compute = placement.implementation("normalize_gradient", y, gradient, out)
+    return compute(operation, y, gradient, None, axes, out)
+
+
+def _over_last(operation: str, x: Any, gradient: Any, extents: tuple[int, ...], *, weight: Any, eps: float) -> Any:
+    compute = placement.implementation("normalize_gradient", x, gradient, weight)
+    return compute(operation, x, gradient, weight, (), None, row_shape=extents, epsilon=eps)
+
+
+def _extents(shape: int | Sequence[int]) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+def _leading(gradient: Any, extents: tuple[int, ...]) -> tuple[int, ...]:
+    import numpy as np
+
+    return tuple(range(np.ndim(gradient) - len(extents)))
