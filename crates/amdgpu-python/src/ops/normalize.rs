@@ -10,8 +10,7 @@ use crate::errors::{IntoPyResult, raise};
 use crate::ops::tensors;
 
 static NORMALIZE: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize");
-static GRADIENT: Boundary =
-    Boundary::new(Language::Python, Language::Rust, "normalize_gradient");
+static GRADIENT: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize_gradient");
 
 fn known(py: Python<'_>, operation: &str) -> PyResult<Normalize> {
     Normalize::from_name(operation).ok_or_else(|| {
