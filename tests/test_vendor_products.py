@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -503,6 +504,49 @@ def test_the_command_measures_exports_and_imports(run: Run, tmp_path: Path) -> N
     assert "nowhere" in nowhere[2]
     assert "'x' is no shape" in wrong[2]
     assert json.loads(again[1])["exported"] >= 2
+
+
+def test_functions_and_numbers_are_those_of_nvidia() -> None:
+    folders = [
+        Path(entry) / folder for entry in sys.path for folder in ("nvidia/cu13/include", "nvidia/cublas/include")
+    ]
+    headers = [folder / "cublasLt.h" for folder in (*folders, Path("/usr/local/cuda/include"))]
+    header = next((path for path in headers if path.exists()), None)
+    if header is None:
+        pytest.skip("no cublasLt.h: install the wheel nvidia-cublas")
+    text = header.read_text() + header.with_name("cublas_api.h").read_text()
+    numbers = {name: int(number) for name, number in re.findall(r"\b(CUBLAS\w+) = (\d+)\b", text)}
+    source = (ROOT / "crates" / "amdgpu-matrix" / "src" / "vendor" / "lt.rs").read_text()
+    table = source[source.index("static CUDA") : source.index("/// hipBLASLt.\n")]
+    functions = re.findall(r'c"(cublasLt\w+)"', table)
+    assert len(functions) == 13
+    assert all(re.search(rf"\b{name}\(", text) for name in functions)
+    ours = {
+        "CUBLAS_OP_N": 0,
+        "CUBLAS_OP_T": 1,
+        "CUBLASLT_MATMUL_DESC_TRANSA": 3,
+        "CUBLASLT_MATMUL_DESC_TRANSB": 4,
+        "CUBLASLT_MATMUL_DESC_EPILOGUE": 7,
+        "CUBLASLT_MATMUL_DESC_BIAS_POINTER": 8,
+        "CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE": 26,
+        "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT": 5,
+        "CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET": 6,
+        "CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES": 1,
+        "CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK": 3,
+        "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES": 5,
+        "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES": 8,
+        "CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE": 2,
+        "CUBLASLT_EPILOGUE_RELU": 2,
+        "CUBLASLT_EPILOGUE_BIAS": 4,
+        "CUBLAS_COMPUTE_64F": 70,
+        "CUBLAS_COMPUTE_32F": 68,
+        "CUBLAS_COMPUTE_32F_FAST_TF32": 77,
+        "CUBLAS_COMPUTE_32I": 72,
+        "CUBLAS_STATUS_NOT_SUPPORTED": 15,
+    }
+    assert {name: numbers[name] for name in ours} == ours
+    assert "product_transpose: [3, 4]," in table
+    assert "compute: [70, 68, 77, 72]," in table
 
 
 def test_functions_and_numbers_are_those_of_amd(request: pytest.FixtureRequest) -> None:

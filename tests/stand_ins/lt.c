@@ -16,7 +16,7 @@ enum { PREFERENCE_WORKSPACE = 1, WORKSPACE_BYTES = 4096, MAGIC = 0x57a4d };
 
 struct product { int compute, scale, trans_a, trans_b; uint32_t epilogue; int bias_type; void *bias; };
 struct layout { enum number number; uint64_t rows, columns; int64_t lead, stride; int32_t batch; };
-struct preference { uint64_t workspace; };
+struct preference { uint64_t workspace; uint32_t reduction; };
 struct record { uint64_t algorithm[ALGORITHM_WORDS]; size_t workspace; int state; float waves; int reserved[4]; };
 
 static int number_of(int type, enum number *number) {
@@ -66,11 +66,13 @@ int NAME(LtMatrixLayoutSetAttribute)(struct layout *layout, int attribute, const
     else return INVALID_VALUE;
     return 0;
 }
-int NAME(LtMatmulPreferenceCreate)(void *place) { struct preference preference = {0}; return give(place, &preference, sizeof preference); }
+int NAME(LtMatmulPreferenceCreate)(void *place) { struct preference preference = {0, 7}; return give(place, &preference, sizeof preference); }
 int NAME(LtMatmulPreferenceDestroy)(void *preference) { return take(preference); }
 int NAME(LtMatmulPreferenceSetAttribute)(struct preference *preference, int attribute, const void *value, size_t bytes) {
     if (attribute == PREFERENCE_WORKSPACE && bytes == 8) { memcpy(&preference->workspace, value, bytes); return 0; }
 #ifndef HIP
+    /* Which ways to put parts of a sum together; 2: in the type of the sums. */
+    if (attribute == 3 && bytes == 4) { memcpy(&preference->reduction, value, bytes); return 0; }
     /* Alignment of a, b, c, d. */
     if (attribute >= 5 && attribute <= 8 && bytes == 4) return 0;
 #endif
@@ -93,6 +95,9 @@ int NAME(LtMatmulAlgoGetHeuristic)(const int *handle, const struct product *prod
                                    struct record *records, int *count) {
     if (*handle != MAGIC || wanted != 1 || c != d || !is_current()) return INVALID_VALUE;
     if (fault("refuse")) return NOT_SUPPORTED;
+#ifndef HIP
+    if ((a->number == F16 || a->number == BF16) && preference->reduction != 2) return INVALID_VALUE;
+#endif
     int status = check(product, a, b, d);
     *count = !status;
     if (status) return status;

@@ -36,6 +36,10 @@ const DATA_TYPE_F32: i32 = 0;
 const DATA_TYPE_F64: i32 = 1;
 const DATA_TYPE_I32: i32 = 10;
 
+/// `CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE`: parts of a sum are put together in the type that is summed in. The other schemes round every part
+/// to the type of the result first.
+static REDUCTION_IN_SUMS: u32 = 2;
+
 /// What differs between the two.
 pub(super) struct Dialect {
     pub name: &'static str,
@@ -50,6 +54,8 @@ pub(super) struct Dialect {
     layout_stride: i32,
     /// The four attributes from `CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES` on.
     preference_alignment: Option<i32>,
+    /// `CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK`.
+    preference_reduction: Option<i32>,
     /// Sums in float64, float32, float32 with operands cut to tf32, int32.
     compute: [i32; 4],
     algorithm_bytes: usize,
@@ -84,6 +90,7 @@ pub(super) static CUDA: Dialect = Dialect {
     layout_batch: 5,
     layout_stride: 6,
     preference_alignment: Some(5),
+    preference_reduction: Some(3),
     compute: [70, 68, 77, 72],
     algorithm_bytes: 64,
     not_supported: 15,
@@ -126,6 +133,7 @@ pub(super) static HIP: Dialect = Dialect {
     layout_batch: 0,
     layout_stride: 1,
     preference_alignment: None,
+    preference_reduction: None,
     compute: [7, 2, 6, 9],
     algorithm_bytes: 24,
     not_supported: 7,
@@ -352,6 +360,15 @@ impl Lt {
                 (first..first + 4)
                     .map(|attribute| (attribute, (&raw const alignment).cast(), size_of::<u32>())),
             );
+        }
+        let is_narrow = matches!(product.number, Number::F16 | Number::Bf16);
+        if let Some(attribute) = self.dialect.preference_reduction.filter(|_| is_narrow) {
+            // A narrow result is rounded once.
+            wishes.push((
+                attribute,
+                (&raw const REDUCTION_IN_SUMS).cast(),
+                size_of::<u32>(),
+            ));
         }
         for (attribute, value, bytes) in wishes {
             // SAFETY: the descriptor is live; the header gives the attributes as uint64_t and uint32_t, which are copied.
