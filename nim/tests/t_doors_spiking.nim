@@ -63,7 +63,7 @@ neuralNetwork everything:
     inputs(current)
     scaled = g*(v - 5.mV) + bias
     dv/dt = (current - scaled)/c
-    dx/dt = (level - x^3)/tau + 0.1*xi*(2/tau)^0.5
+    dx/dt = (level - x^3)/tau + 0.1*xi*(2/tau)^0.5 + (-x^2 - -2^2 + (-x)^2 + 2^-x^2 - 2^3^0.5)/tau
     threshold: v > 0.mV and not (x > 3)
     reset:
       v = -60.mV
@@ -97,7 +97,7 @@ neuralNetwork everything:
     inputs(current)
     scaled = g*(v - 5.mV) + bias
     dv/dt = (current - scaled)/c
-    dx/dt = (level - x^3)/tau + 0.1*xi*(2/tau)^0.5
+    dx/dt = (level - x^3)/tau + 0.1*xi*(2/tau)^0.5 + (-x^2 - -2^2 + (-x)^2 + 2^-x^2 - 2^3^0.5)/tau
     threshold: v > 0.mV and not (x > 3)
     reset:
       v = -60.mV

@@ -44,6 +44,14 @@ proc toCall(reader: var BodyReader; callee: NimNode; args: openArray[NimNode]; k
   if kind == ekCall: Expr(kind: ekCall, callee: target, args: values, span: target.span)
   else: Expr(kind: ekIndex, callee: target, args: values, span: target.span)
 
+func isSigned(node: NimNode): bool =
+  ## `-x` or a negative number, without parentheses.
+  case node.kind
+  of nnkPrefix: node[0].strVal == "-"
+  of nnkIntLit .. nnkInt64Lit: node.intVal < 0
+  of nnkFloatLit .. nnkFloat64Lit: node.floatVal < 0
+  else: false
+
 proc toExpr(reader: var BodyReader; node: NimNode): Expr =
   let at = reader.placeOf(node)
   case node.kind
@@ -82,9 +90,19 @@ proc toExpr(reader: var BodyReader; node: NimNode): Expr =
     of "+": result = operand
     else: result = Expr(kind: ekUnary, operator: node[0].strVal, left: operand, span: reader.placeOf(node[0]))
   of nnkInfix:
+    var operator = node[0].strVal
+    var right = reader.toExpr(node[2])
+    if operator.len > 1 and operator[^1] == '-' and operator != "->":
+      # Nim takes `^-` in 2^-3 for one operator.
+      operator.setLen operator.len - 1
+      right = negated(right, right.span)
+    if operator == "^" and node[1].isSigned:
+      # Nim binds a sign more tightly than a power; the language does not: -x^2 is -(x^2).
+      let base = if node[1].kind == nnkPrefix: reader.toExpr(node[1][1]) else: negated(reader.toExpr(node[1]), at)
+      let sign = reader.placeOf(node[1])
+      return negated(Expr(kind: ekBinary, operator: "^", left: base, right: right, span: base.span), sign)
     let left = reader.toExpr(node[1])
-    let right = reader.toExpr(node[2])
-    result = Expr(kind: ekBinary, operator: node[0].strVal, left: left, right: right, span: left.span)
+    result = Expr(kind: ekBinary, operator: operator, left: left, right: right, span: left.span)
   else:
     discard
   if result == nil:

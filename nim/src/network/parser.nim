@@ -153,7 +153,10 @@ proc parseUnary(parser: var StatementParser; report: var Report): Expr =
   if (token.kind == tkOperator and token.text in ["-", "+"]) or (token.kind == tkName and token.text == "not"):
     parser.enter(report)
     discard parser.take
-    let operand = if parser.hasFailed: nil else: parser.parseUnary(report)
+    # A sign binds more loosely than a power, as in mathematics: -x^2 is -(x^2).
+    let operand = if parser.hasFailed: nil
+                  elif token.text == "not": parser.parseUnary(report)
+                  else: parser.parseExpr(report, binaryPower("^"))
     dec parser.depth
     if parser.hasFailed:
       return nil
@@ -174,7 +177,7 @@ proc parseExpr(parser: var StatementParser; report: var Report; minPower = 1): E
     if power < minPower:
       break
     discard parser.take
-    let right = parser.parseExpr(report, power + 1)
+    let right = parser.parseExpr(report, if token.text == "^": power else: power + 1)
     if parser.hasFailed:
       return nil
     result = Expr(kind: ekBinary, operator: token.text, left: result, right: right, span: result.span)

@@ -234,6 +234,9 @@ proc addSynapse(generated: var Generated; network: var SpikingNetwork; index: in
     of loPost: projection.plan.postVariables.add variable
     if state.name == "w":
       projection.plan.weight = variable.value
+  if projection.plan.variables.len == 0:
+    # The engine tells projections with code of their own by their variables.
+    projection.plan.variables.add SynapseVariablePlan(name: "w", value: projection.plan.weight)
   let prefix = projection.plan.source & " -> " & projection.plan.target & " #" & $index & ": "
   let ends = Ends(source: if projection.source >= 0: network.populations[projection.source].model else: nil, target: target.model,
                   input: projection.plan.input)
