@@ -331,7 +331,6 @@ problem = gpu_kernels.Problem(**product._asdict())
 names = [way.name for way in gpu_kernels.ways(device, problem)]
 def choice(**seconds):
     tuning.database_of("sm_90").add([Entry(product, seconds, {}, "", "2026-11-21T18:00:00Z")])
-    gpu_kernels.choice.forget(device)
     return gpu_kernels.choose(device, problem).name
 ours = next(name for name in names if name != "cublaslt")
 other = next(name for name in names if name not in ("cublaslt", ours))
@@ -490,14 +489,18 @@ def test_the_command_measures_exports_and_imports(run: Run, tmp_path: Path) -> N
         ["--import", str(file)],
         ["--import", "/nowhere"],
         ["--shapes", "x"],
+        ["--shapes", "1000000x1000000x100000", "--formats", "f32", "--layouts", "nn", "--verbose"],
         ["--no-measure", "--architecture", "sm_90", "--export", str(file), "--json"],
     ]
-    measured, missing, exported, imported, nowhere, wrong, again = run(f"ARGUMENTS = {calls!r}\n" + COMMAND)
+    measured, missing, exported, imported, nowhere, wrong, large, again = run(f"ARGUMENTS = {calls!r}\n" + COMMAND)
     report = json.loads(measured[1])
     assert report["schema"] == "amdgpu.tune/1"
     assert [entry["product"]["m"] for entry in report["tuned"]] == [32, 16]
     assert all(list(entry["seconds"]) == ["cublaslt"] for entry in report["tuned"])
     assert "1 products were measured before" in missing[1]
+    assert large[0] == 0
+    assert "1 products are computed by no kernel here" in large[1]
+    assert "operands and result take 4800000000000 bytes, and cuda:0 has" in large[2]
     assert exported[1].startswith(f"{file}: ")
     assert imported[:2] == [0, "sm_90: 0 products changed\n"]
     assert (nowhere[0], wrong[0]) == (1, 1)

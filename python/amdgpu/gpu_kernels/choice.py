@@ -17,6 +17,7 @@ from amdgpu.gpu_kernels import vendor
 from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
 from amdgpu.gpu_kernels.loading import facts_of
 from amdgpu.gpu_kernels.problem import ITEM_BYTES, Problem
+from amdgpu.tuning import database as tuning_database
 from amdgpu.tuning import settings
 from amdgpu.tuning.database import Database, database_of
 from amdgpu.tuning.entries import Entry, Product
@@ -159,7 +160,7 @@ def _is_behind(device: AMDGPUDevice, own: Choice | None, problem: Problem) -> bo
 
 
 def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> Choice | None:
-    """How a product is computed on a device; None when nothing there does it. Remembered by shape.
+    """How a product is computed on a device; None when nothing there does it. Remembered by shape until measurements change.
 
     Args:
         device: The GPU.
@@ -172,10 +173,13 @@ def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> 
     """
     kept: dict[tuple[Problem, bool], Choice | None] = device.__dict__.setdefault("_product_choices", {})
     key = (problem, is_ours)
-    try:
-        return kept[key]
-    except KeyError:
-        pass
+    if device.__dict__.get("_product_changes") == tuning_database.changes:
+        try:
+            return kept[key]
+        except KeyError:
+            pass
+    else:
+        kept.clear()
     if _native.is_recording_graph() and not is_ours:
         # Nothing can be tried out now, and no library goes into a graph.
         return choose(device, problem, is_ours=True)
@@ -183,12 +187,9 @@ def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> 
         kept.clear()
     choice = _decide(device, problem, is_ours=is_ours)
     kept[key] = choice
+    # A measurement that was made for this very choice changes nothing about it.
+    device.__dict__["_product_changes"] = tuning_database.changes
     return choice
-
-
-def forget(device: AMDGPUDevice) -> None:
-    """Choose again, for example after measurements were imported."""
-    device.__dict__.pop("_product_choices", None)
 
 
 def _decide(device: AMDGPUDevice, problem: Problem, *, is_ours: bool) -> Choice | None:

@@ -25,6 +25,9 @@ _NEAR_FACTOR = 2.0
 # Damaged files that are kept for a look; the last name is used again and again.
 _MAX_SET_ASIDE = 10
 
+# Counts what changed in any database of the process, so that choices made before are made again.
+changes = 0
+
 _SHIPPED = Path(__file__).resolve().parent / "shipped"
 
 
@@ -47,12 +50,10 @@ class Database:
 
     Attributes:
         architecture: For example sm_90.
-        generation: Changes with the content.
     """
 
     def __init__(self, architecture: str) -> None:
         self.architecture = check_architecture(architecture)
-        self.generation = 0
         self._shipped = {entry.product: entry for entry in self._read(_SHIPPED / self._file_name, is_ours=False)}
         self._own: dict[Product, Entry] = {}
         path = self.path
@@ -126,6 +127,8 @@ class Database:
             changed += 1
         if changed:
             self._index()
+            global changes
+            changes += 1
         return changed
 
     def _index(self) -> None:
@@ -133,7 +136,6 @@ class Database:
         for entry in self.entries():
             classes.setdefault(entry.product[4:], []).append(entry)
         self._classes = classes
-        self.generation += 1
 
     def _nearest(self, product: Product) -> Entry | None:
         limit = math.log(_NEAR_FACTOR)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from amdgpu.device import AMDGPUDevice
 from amdgpu.errors import InvalidArgumentError
 from amdgpu.gpu_kernels.choice import ways
 from amdgpu.gpu_kernels.matmul import plan_matmul
-from amdgpu.gpu_kernels.problem import DTYPES, ERROR_BOUNDS, Problem
+from amdgpu.gpu_kernels.problem import DTYPES, ERROR_BOUNDS, ITEM_BYTES, Problem
 from amdgpu.gpu_kernels.vendor import session_of
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Bench:
         device = self._open(device_name)
         if self._product != product or self._operands is None:
             self._operands = None
+            _check_room(product, device)
             self._operands = _operands(product, device_name)
             self._product = product
         operands = self._operands
@@ -87,6 +89,18 @@ class Bench:
             device.initialize()
             self._device = device
         return self._device
+
+
+def _check_room(product: Product, device: AMDGPUDevice) -> None:
+    """Refuses operands that the device or the host has no room for; a host that swaps or ends processes would be worse."""
+    m, n, k, batch = product[:4]
+    operands = (m * k + k * n) * batch * ITEM_BYTES[product.operand]
+    needed = operands + m * n * batch * ITEM_BYTES[product.output]
+    on_device = device.native.memory_info()["free_bytes"]
+    on_host = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for where, free in ((device.name, on_device), ("the host", on_host)):
+        if needed > free:
+            raise InvalidArgumentError(f"operands and result take {needed} bytes, and {where} has {free} left")
 
 
 def _operands(product: Product, device: str) -> Operands:

@@ -57,7 +57,7 @@ def tune(
         InvalidArgumentError: A device that has nothing to choose from, or a budget that is not positive.
         DeviceNotFoundError: No such device.
     """
-    from amdgpu.gpu_kernels.choice import forget, ways
+    from amdgpu.gpu_kernels.choice import ways
     from amdgpu.gpu_kernels.problem import Problem
 
     if not budget_seconds > 0:
@@ -92,5 +92,4 @@ def tune(
                 report.skipped.append(product)
     finally:
         tuner.close()
-        forget(device)
     return report
