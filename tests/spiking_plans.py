@@ -139,3 +139,98 @@ def changed(plan: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 def text(plan: dict[str, Any]) -> str:
     return json.dumps(plan)
+
+
+STDP_SOURCE = r"""
+extern "C" __global__ void on_pre(const unsigned int* spike_list, const unsigned int* spike_count, const unsigned int* row_starts,
+    const unsigned int* columns, float* w, const float* apost, int* row_e, float per_quantum) {
+  for (unsigned int k = blockIdx.x; k < *spike_count; k += gridDim.x) {
+    unsigned int source = spike_list[k];
+    for (unsigned int s = row_starts[source] + threadIdx.x; s < row_starts[source + 1]; s += blockDim.x) {
+      unsigned int target = columns[s];
+      atomicAdd(&row_e[target], (int)rintf(w[s] * per_quantum));
+      w[s] = fminf(fmaxf(w[s] - apost[target], 0.0f), W_MAX);
+    }
+  }
+}
+extern "C" __global__ void on_post(const unsigned int* spike_list, const unsigned int* spike_count, const unsigned int* column_starts,
+    const unsigned int* column_synapses, const unsigned int* synapse_sources, float* w, const float* apre) {
+  for (unsigned int k = blockIdx.x; k < *spike_count; k += gridDim.x) {
+    unsigned int target = spike_list[k];
+    for (unsigned int place = column_starts[target] + threadIdx.x; place < column_starts[target + 1]; place += blockDim.x) {
+      unsigned int s = column_synapses[place];
+      w[s] = fminf(fmaxf(w[s] + apre[synapse_sources[s]], 0.0f), W_MAX);
+    }
+  }
+}
+extern "C" __global__ void trace_pre(unsigned int count, const unsigned char* events, float* apre) {
+  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) apre[i] = (apre[i] + (events[i] ? A_PLUS : 0.0f)) * DECAY;
+}
+extern "C" __global__ void trace_post(unsigned int count, const unsigned char* events, float* apost) {
+  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) apost[i] = (apost[i] + (events[i] ? A_MINUS : 0.0f)) * DECAY;
+}
+"""
+
+
+def stdp(*, delay: float = 0.0, probability: float = 0.2, rate: float = 60.0) -> dict[str, Any]:
+    """The small network of `cuba`, driven by Poisson neurons through synapses that learn by pairs of spikes."""
+    plan = cuba(150, 50, probability=0.05)
+    decay = repr(float(f"{math.exp(-1e-4 / 20e-3):.8f}"))
+    constants = {"W_MAX": "0.004f", "A_PLUS": "0.0001f", "A_MINUS": "0.000105f", "DECAY": f"{decay}f"}
+    source = STDP_SOURCE
+    for name, value in constants.items():
+        source = source.replace(name, value)
+    plan["spiking"]["source"] += source
+
+    def kernel(name: str, *roles: tuple[str, str]) -> dict[str, Any]:
+        arguments = [{"role": role, "name": label} for role, label in roles]
+        return {"name": name, "phase": name, "projection": 4, "arguments": arguments}
+
+    lists = [("spike_list", ""), ("spike_count", "")]
+    kernels = [
+        kernel(
+            "on_pre",
+            *lists,
+            ("row_starts", ""),
+            ("columns", ""),
+            ("synapse_state", "w"),
+            ("post_state", "apost"),
+            ("target_input", "ge"),
+            ("per_quantum", "ge"),
+        ),
+        kernel(
+            "on_post",
+            *lists,
+            ("column_starts", ""),
+            ("column_synapses", ""),
+            ("synapse_sources", ""),
+            ("synapse_state", "w"),
+            ("pre_state", "apre"),
+        ),
+        kernel("trace_pre", ("count", ""), ("events", ""), ("pre_state", "apre")),
+        kernel("trace_post", ("count", ""), ("events", ""), ("post_state", "apost")),
+    ]
+    spiking = plan["spiking"]
+    return changed(
+        plan,
+        sources=[{"kind": "poisson", "name": "noise", "size": 300, "rate_hz": constant(rate)}],
+        projections=[
+            *spiking["projections"],
+            {
+                "from": "noise",
+                "to": "exc",
+                "input": None,
+                "pattern": {"kind": "probability", "probability": probability},
+                "weight": constant(0.0),
+                "weight_bound": 0.004,
+                "delay_seconds": constant(delay),
+                "variables": [{"name": "w", "value": {"kind": "random", "low": 0.0, "high": 0.003}}],
+                "pre_variables": [{"name": "apre", "value": constant(0.0)}],
+                "post_variables": [{"name": "apost", "value": constant(0.0)}],
+            },
+        ],
+        kernels=[*spiking["kernels"], *kernels],
+        records=[{"kind": "spikes", "population": name} for name in ("exc", "inh", "noise")],
+    )

@@ -401,3 +401,136 @@ def test_delays_and_rates_out_of_range_are_refused(device: _native.Device) -> No
     )
     with pytest.raises(NetworkError, match="rates from 0 to 1"):
         build(plan, device)
+
+
+def learned(plan: dict[str, Any], network: _native.SpikingNetwork, result: dict[str, Any], delay: int) -> np.ndarray:
+    """The weights that dense matrices learn from the spikes of a run, step by step."""
+    sources, targets, _, _ = network.synapses("noise -> exc")
+    w = build(plan, amdgpu.device.default_device("cpu:0").native).synapses("noise -> exc")[2]
+    decay = np.float32(float(f"{np.exp(-DT / 20e-3):.8f}"))
+    a_plus, a_minus, w_max = np.float32(0.0001), np.float32(0.000105), np.float32(0.004)
+    fired = {}
+    for name, times, indices in result["spikes"]:
+        size = {"exc": 150, "inh": 50, "noise": 300}[name]
+        fired[name] = np.zeros((result["steps"], size), bool)
+        fired[name][np.rint(times / DT).astype(int), indices] = True
+    apre, apost = np.zeros(300, np.float32), np.zeros(150, np.float32)
+    for step in range(result["steps"]):
+        pre = fired["noise"][step - delay] if step >= delay else np.zeros(300, bool)
+        post = fired["exc"][step]
+        hit = pre[sources]
+        w[hit] = np.clip(w[hit] - apost[targets[hit]], np.float32(0), w_max)
+        apre = (apre + np.where(pre, a_plus, np.float32(0))) * decay
+        hit = post[targets]
+        w[hit] = np.clip(w[hit] + apre[sources[hit]], np.float32(0), w_max)
+        apost = (apost + np.where(post, a_minus, np.float32(0))) * decay
+    return w
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+def test_synapses_with_state_learn_as_dense_matrices_do(device: _native.Device, delay: int) -> None:
+    plan = plans.stdp(delay=delay * DT)
+    network = build(plan, device)
+    start = network.synapses("noise -> exc")[2]
+    result = network.run(2000)
+    counts = {name: count for name, _, count in result["counts"]}
+    assert counts["exc"] > 200
+    wanted = learned(plan, network, result, delay)
+    found = network.synapses("noise -> exc")[2]
+    assert np.abs(wanted - start).max() > 1e-4
+    assert np.abs(found - wanted).max() < 1e-7
+
+
+def test_synapses_with_state_do_not_depend_on_threads_and_continue_from_checkpoints(device: _native.Device) -> None:
+    plan = plans.stdp(delay=5e-4)
+    whole = build(plan, device, threads=1)
+    first = whole.run(1000)["spike_hash"]
+    step, state = whole.export_state()
+    second = whole.run(1000)["spike_hash"]
+    other = build(plan, device, threads=2)
+    assert other.run(1000)["spike_hash"] == first
+    for name, values in other.export_state()[1].items():
+        assert np.array_equal(values, state[name]), name
+    fresh = build(plan, device)
+    fresh.import_state(step, state)
+    assert fresh.run(1000)["spike_hash"] == second
+    damaged = {**state, "delay.noise -> exc": state["delay.noise -> exc"][:3]}
+    with pytest.raises(InvalidArgumentError, match="delay"):
+        fresh.import_state(step, damaged)
+
+
+def test_spikes_reach_learning_synapses_with_their_weight(device: _native.Device) -> None:
+    plan = plans.stdp(probability=1.0)
+    plan["spiking"]["sources"] = [
+        {"kind": "spikes", "name": "noise", "size": 300, "times_seconds": [2e-4], "indices": [17]}
+    ]
+    plan["spiking"]["records"] = [
+        {"kind": "state", "population": "exc", "variable": "ge", "first": 0, "count": 150, "every_seconds": DT}
+    ]
+    network = build(plan, device)
+    sources, targets, weights, _ = network.synapses("noise -> exc")
+    ge = network.run(5)["states"][0][3]
+    assert not ge[2].any()
+    row = sources == 17
+    assert np.allclose(ge[3][targets[row]], weights[row], atol=1e-9)
+
+
+def test_text_runs_from_python(tmp_path: Path) -> None:
+    text = """
+    neuron cell:
+      params(tau = 10.ms, drive = 20.mV)
+      dv/dt = (drive - v) / tau
+      threshold: v > 10.mV
+      reset: v = 0.mV
+    population cells(30, model: cell, v: random(0.mV, 9.mV))
+    population others(20, model: cell)
+    connect cells -> others(pattern: probability(0.5), weight: 0.1.mV, delay: 0.5.ms, target: v)
+    record spikes(cells)
+    record v(others[0 ..< 4], every: 1.ms)
+    """
+    net = amdgpu.Network(text, device="cpu:0")
+    assert net.is_spiking
+    result = net.run(0.1)
+    assert result.duration == pytest.approx(0.1)
+    assert result.rates()["cells"] == pytest.approx(result.counts["cells"] / 3)
+    assert 130 < result.rates()["cells"] < 150
+    assert len(result.spikes["cells"]) == result.counts["cells"]
+    assert set(result.spikes) == {"cells"}
+    assert result.states["others.v"].values.shape == (100, 4)
+    assert result.realtime_factor > 0
+    assert net.last_result is result
+    net.save(tmp_path / "state.npz")
+    after = net.run(0.05)
+    net.restore(tmp_path / "state.npz")
+    assert net.time == pytest.approx(0.1)
+    assert net.run(0.05).spike_hash == after.spike_hash
+    seen: list[float] = []
+    assert net.step(3).steps == 3
+    net.run(0.01, progress=seen.append)
+    assert seen[-1] == 1.0
+    assert net.memory_estimate()["total_bytes"] > 0
+    assert list(net.weights) == ["cells -> others"]
+    net.weights["cells -> others"] = np.zeros(len(net.synapses("cells -> others")))
+    assert not net.weights["cells -> others"].any()
+    with pytest.raises(NetworkError, match="whose text"):
+        amdgpu.Network(text + "    seed = 2\n", device="cpu:0").restore(tmp_path / "state.npz")
+    with pytest.raises(NetworkError, match="spiking"):
+        net.forward(np.zeros(3))
+    with pytest.raises(NetworkError, match="layered"):
+        amdgpu.Network("layer a(2)\nlayer b(1)\nconnect a -> b\n").run(1.0)
+    with pytest.raises(InvalidArgumentError, match="not possible"):
+        net.run(-1.0)
+
+
+@pytest.mark.parametrize("target", ["null:gfx1100", "null:gfx942"])
+def test_everything_of_a_network_compiles_and_is_bound_for_gpus(target: str) -> None:
+    plan = plans.stdp(delay=5e-4)
+    plan["spiking"]["drives"] = [
+        {"kind": "poisson", "population": "inh", "input": "ge", "rate_hz": 9.0, "count": 80.0, "weight": 2e-4}
+    ]
+    plan["spiking"]["sources"].append(
+        {"kind": "spikes", "name": "list", "size": 9, "times_seconds": [0.0, 1e-4], "indices": [1, 2]}
+    )
+    network = build(plan, amdgpu.device.default_device(target).native)
+    # Nothing is executed there, so nobody spikes.
+    assert network.run(5)["steps"] == 5

@@ -3,6 +3,8 @@
 //!
 //! Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011), section 4.3 for the constants.
 
+pub mod lanes;
+
 const ROUNDS: usize = 10;
 const MULTIPLIER_0: u32 = 0xD251_1F53;
 const MULTIPLIER_1: u32 = 0xCD9E_8D57;

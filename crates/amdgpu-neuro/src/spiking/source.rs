@@ -7,6 +7,7 @@ use super::objects::Object;
 use super::projection::Target;
 use super::values::{self, Fans};
 use crate::error::{Error, Result};
+use crate::philox::lanes::{WORDS, Width};
 use crate::philox::{BLOCK_WORDS, Stream};
 use crate::plan::Initializer;
 use crate::plan::spiking::{DrivePlan, SourcePlan, SpikingNetworkPlan};
@@ -17,6 +18,9 @@ const PARTS: f64 = 4_294_967_296.0;
 const COUNT_DEVIATIONS: f64 = 12.0;
 /// Mean events in a step beyond which a Poisson drive is refused: its table of probabilities would be long.
 const MAX_MEAN: f64 = 10_000.0;
+
+/// Tables up to this long are compared entry by entry, in SIMD lanes; longer ones are searched.
+const LINEAR_ENTRIES: usize = 64;
 
 /// Neurons that spike by a rule or a list.
 #[derive(Debug)]
@@ -106,13 +110,15 @@ impl Source {
                 chances,
             } => {
                 let stream = object.stream(*seed, step as u32);
-                each_word(stream, range, |index, word| {
-                    let chance = match chances {
-                        Chances::Uniform(chance) => *chance,
-                        Chances::Each(chances) => chances[index],
-                    };
-                    if u64::from(word) < chance {
-                        out.push(index as u32);
+                each_run(stream, range, |first, words| {
+                    for (index, word) in (first..).zip(words) {
+                        let chance = match chances {
+                            Chances::Uniform(chance) => *chance,
+                            Chances::Each(chances) => chances[index],
+                        };
+                        if u64::from(*word) < chance {
+                            out.push(index as u32);
+                        }
                     }
                 });
             }
@@ -127,17 +133,17 @@ impl Source {
     }
 }
 
-/// Calls `take` with the random word of each index of a range.
-fn each_word(stream: Stream, range: &Range<usize>, mut take: impl FnMut(usize, u32)) {
+/// Calls `take` with the words of each index of a range, many at a time: the first index, and one word for each from there on.
+fn each_run(stream: Stream, range: &Range<usize>, mut take: impl FnMut(usize, &[u32])) {
+    let width = Width::of_machine();
+    let mut words = [0; WORDS];
     let mut index = range.start;
     while index < range.end {
-        let block = stream.block(index as u64 / BLOCK_WORDS);
-        let mut place = index % BLOCK_WORDS as usize;
-        while place < BLOCK_WORDS as usize && index < range.end {
-            take(index, block[place]);
-            place += 1;
-            index += 1;
-        }
+        let first = index - index % BLOCK_WORDS as usize;
+        width.words(stream, first as u64 / BLOCK_WORDS, &mut words);
+        let end = (first + WORDS).min(range.end);
+        take(index, &words[index - first..end - first]);
+        index = end;
     }
 }
 
@@ -223,10 +229,24 @@ impl PoissonDrive {
             return;
         }
         let stream = self.object.stream(self.seed, step as u32);
-        each_word(stream, &(begin - first..end - first), |index, word| {
-            let count = self.table.partition_point(|threshold| word >= *threshold) as i32;
-            // SAFETY: the neuron is one of the row's.
-            unsafe { *row.add(first + index) += count * self.quanta };
+        let width = Width::of_machine();
+        each_run(stream, &(begin - first..end - first), |index, words| {
+            let mut counts = [0; WORDS];
+            if self.table.len() <= LINEAR_ENTRIES {
+                let mut padded = [0; WORDS];
+                padded[..words.len()].copy_from_slice(words);
+                width.counts(&padded, &self.table, &mut counts);
+            } else {
+                for (count, word) in counts.iter_mut().zip(words) {
+                    *count = self.table.partition_point(|threshold| word >= threshold) as u32;
+                }
+            }
+            // SAFETY: the neurons are those of the row, and this thread's own.
+            let row =
+                unsafe { std::slice::from_raw_parts_mut(row.add(first + index), words.len()) };
+            for (sum, count) in row.iter_mut().zip(counts) {
+                *sum = sum.wrapping_add((count as i32).wrapping_mul(self.quanta));
+            }
         });
     }
 }
