@@ -10,6 +10,10 @@ pub const WORDS: usize = 4 * LANES;
 /// The words of blocks `first_block ..`, one block behind the other.
 type Words = [u32; WORDS];
 
+#[expect(
+    clippy::inline_always,
+    reason = "compiled anew for the instructions of each caller"
+)]
 #[inline(always)]
 fn compute(stream: Stream, first_block: u64, out: &mut Words) {
     let mut a = [0_u32; LANES];
@@ -43,6 +47,10 @@ fn compute(stream: Stream, first_block: u64, out: &mut Words) {
 }
 
 /// For each word, how many entries of an ascending table it reaches.
+#[expect(
+    clippy::inline_always,
+    reason = "compiled anew for the instructions of each caller"
+)]
 #[inline(always)]
 fn count(words: &Words, table: &[u32], out: &mut Words) {
     *out = [0; WORDS];
