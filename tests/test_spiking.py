@@ -513,7 +513,7 @@ def test_text_runs_from_python(tmp_path: Path) -> None:
     net.weights["cells -> others"] = np.zeros(len(net.synapses("cells -> others")))
     assert not net.weights["cells -> others"].any()
     with pytest.raises(NetworkError, match="whose text"):
-        amdgpu.Network(text + "    seed = 2\n", device="cpu:0").restore(tmp_path / "state.npz")
+        amdgpu.Network("    seed = 2\n" + text.lstrip("\n"), device="cpu:0").restore(tmp_path / "state.npz")
     with pytest.raises(NetworkError, match="spiking"):
         net.forward(np.zeros(3))
     with pytest.raises(NetworkError, match="layered"):

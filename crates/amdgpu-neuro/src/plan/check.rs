@@ -573,4 +573,22 @@ mod tests {
             assert!(message.contains(reason), "{message}");
         }
     }
+
+    /// The plans that the compiler of network text is held to are plans that the engine builds.
+    #[test]
+    fn every_golden_plan_of_the_compiler_is_accepted() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../nim/tests/golden");
+        let mut accepted = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let bytes = std::fs::read(&path).unwrap();
+            let text = String::from_utf8_lossy(&bytes);
+            if text.starts_with('{') {
+                let plan = AnyPlan::from_json(&text);
+                assert!(plan.is_ok(), "{}: {}", path.display(), plan.unwrap_err());
+                accepted += 1;
+            }
+        }
+        assert!(accepted >= 5, "{accepted}");
+    }
 }

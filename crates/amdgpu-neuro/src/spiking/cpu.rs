@@ -300,8 +300,9 @@ impl CpuStepper {
             );
             give(&events.post, &self.post);
         }
+        let is_shared = self.partitions.len() > 1;
         for kernel in &mut self.synapse_kernels {
-            kernel.run(parts, step, reward)?;
+            kernel.run(parts, step, reward, is_shared)?;
         }
         for events in parts.events.iter().flatten() {
             withdraw(&events.pre);
@@ -413,7 +414,13 @@ fn set_dynamic(
 }
 
 impl SynapseKernel {
-    fn run(&mut self, parts: &Parts, step: u64, reward: Option<f32>) -> Result<()> {
+    fn run(
+        &mut self,
+        parts: &Parts,
+        step: u64,
+        reward: Option<f32>,
+        is_shared: bool,
+    ) -> Result<()> {
         let Some(EventPair { pre, post }) = &parts.events[self.projection] else {
             return Ok(());
         };
@@ -430,11 +437,14 @@ impl SynapseKernel {
         }
         set_dynamic(&mut self.kernel, &self.dynamic, &parts.groups, step, reward);
         let kernel = &self.kernel;
+        // SAFETY: arguments were bound to arrays of the lengths that the plan gives; blocks may run side by side, as on a GPU.
+        let work = |range: Range<u64>| unsafe { kernel.run(range) };
+        if !is_shared {
+            work(0..blocks);
+            return Ok(());
+        }
         pool::global()
-            .parallel_for(blocks, blocks.div_ceil(MAX_SYNAPSE_PIECES), &|range| {
-                // SAFETY: arguments were bound to arrays of the lengths that the plan gives; blocks may run side by side, as on a GPU.
-                unsafe { kernel.run(range) };
-            })
+            .parallel_for(blocks, blocks.div_ceil(MAX_SYNAPSE_PIECES), &work)
             .map_err(|error| Error::from_core(&error))
     }
 }
