@@ -10,14 +10,14 @@ import pytest
 import spiking_plans as plans
 from amdgpu import _native
 
-GPU = next((info.name for info in amdgpu.list_devices() if info.kind in ("cuda", "hip")), None)
+GPU = next((number for number, info in enumerate(amdgpu.list_devices()) if info.kind in ("cuda", "hip")), None)
 pytestmark = pytest.mark.skipif(GPU is None, reason="needs a GPU")
 
 EACH = {"kind": "normal", "mean": 1.62e-3, "standard_deviation": 2e-4}
 LATE = {"kind": "random", "low": 0.0, "high": 4e-3}
 
 
-def build(plan: dict[str, Any], name: str | None, **options: Any) -> _native.SpikingNetwork:
+def build(plan: dict[str, Any], name: int | str | None, **options: Any) -> _native.SpikingNetwork:
     device = amdgpu.device.default_device(name).native
     return _native.SpikingNetwork(plans.text(plan), device, **options)
 
