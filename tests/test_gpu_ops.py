@@ -35,10 +35,13 @@ def cpu() -> Any:
 
 
 def bits(array: Any) -> Any:
-    values = array.numpy()
+    values = np.atleast_1d(array.numpy())
+    words = values.view(f"u{values.dtype.itemsize}")
+    if values.dtype not in cases.FLOATS:
+        return words, None
     # Which NaN it is is not promised.
-    plain = np.where(np.isnan(values), 0, values) if values.dtype.kind == "f" else values
-    return plain.view(f"u{values.dtype.itemsize}"), np.isnan(values) if values.dtype.kind == "f" else None
+    is_nan = np.isnan(values)
+    return np.where(is_nan, 0, words), is_nan
 
 
 def compare(gpu: Any, cpu: Any, wanted: Iterator[cases.Case], monkeypatch: pytest.MonkeyPatch) -> None:

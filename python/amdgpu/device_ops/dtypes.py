@@ -5,6 +5,8 @@ The rules are those of `crates/amdgpu-matrix/src/element.rs`, so that a result h
 
 from __future__ import annotations
 
+from typing import Any
+
 from amdgpu.errors import UnsupportedDtypeError
 
 # By NumPy's names (bfloat16: `ml_dtypes`).
@@ -39,6 +41,19 @@ ITEM_BYTES = {
     "float64": 8,
 }
 FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+_NAMES: dict[Any, str] = {}
+
+
+def name_of(dtype: Any) -> str:
+    """NumPy's name of a dtype, remembered: NumPy makes it anew each time, which takes longer than a launch."""
+    found = _NAMES.get(dtype)
+    if found is None:
+        found = str(dtype)
+        if found in C_TYPES:
+            _NAMES[dtype] = found
+    return found
 
 
 def check(operation: str, argument: str, dtype: str) -> None:

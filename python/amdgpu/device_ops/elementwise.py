@@ -9,131 +9,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import _native
 from amdgpu.device_ops import dtypes, source
-from amdgpu.device_ops.operand import Operand, broadcast, lend, number, target
+from amdgpu.device_ops.elementwise_source import (
+    BOTH,
+    FLOAT_PREDICATES,
+    INTEGER,
+    KNOWN,
+    PREDICATES,
+    ROUNDING,
+    SIGNED,
+    VECTOR_BYTES,
+    Body,
+    Walk,
+    flat_source,
+    pack_of,
+    strided_source,
+)
+from amdgpu.device_ops.operand import Operand, broadcast, lend, number, of_array, target
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, UnsupportedDtypeError
 
 if TYPE_CHECKING:
-    from amdgpu import _native
     from amdgpu.device import AMDGPUDevice
 
-_VECTOR_BYTES = 16
 # Axes that are left when those are joined that can be; every one costs a division.
 _RANK_LIMIT = 12
+# Calls that a device remembers the plan of; shapes of networks are few.
+_PLANS_LIMIT = 4096
 
 _NAMES = {3: ("x", "low", "high"), 2: ("a", "b"), 1: ("x",)}
 _WHERE_NAMES = ("condition", "a", "b")
 _STANDARDIZE_NAMES = ("x", "mean", "scale", "shift")
-
-# Of x, y, z, w and alpha, all of type C. SIGMOID and MAXIMUM are macros of the kernel.
-_FLOAT = {
-    "identity": "x",
-    "negative": "-x",
-    "absolute": "F(fabs)(x)",
-    "sign": "x > 0 ? (C)1 : x < 0 ? (C)-1 : x",
-    "square": "x * x",
-    "reciprocal": "(C)1 / x",
-    "sqrt": "F(sqrt)(x)",
-    "exp": "F(exp)(x)",
-    "expm1": "F(expm1)(x)",
-    "log": "F(log)(x)",
-    "log1p": "F(log1p)(x)",
-    "erf": "F(erf)(x)",
-    "tanh": "F(tanh)(x)",
-    "sigmoid": "sigmoid(x)",
-    "relu": "x < 0 ? (C)0 : x",
-    "leaky_relu": "x < 0 ? alpha * x : x",
-    "elu": "x < 0 ? alpha * F(expm1)(x) : x",
-    # The complement keeps the digits of the left tail.
-    "gelu": "(C)0.5 * x * F(erfc)(x * (C)-0.70710678118654752440)",
-    "gelu_tanh": "x * sigmoid((C)1.59576912160573071176 * (x + (C)0.044715 * x * x * x))",
-    "silu": "x * sigmoid(x)",
-    "softplus": "(x > 0 ? x : (C)0) + F(log1p)(F(exp)(-F(fabs)(x)))",
-    "floor": "F(floor)(x)",
-    "ceil": "F(ceil)(x)",
-    "trunc": "F(trunc)(x)",
-    "rint": "F(rint)(x)",
-    "isnan": "x != x",
-    "isinf": "F(fabs)(x) == (C)INFINITY",
-    "isfinite": "F(fabs)(x) < (C)INFINITY",
-    "divide": "x / y",
-    "maximum": "larger(x, y)",
-    "minimum": "smaller(x, y)",
-    "clip": "smaller(larger(x, y), z)",
-}
-_INTEGER = {
-    "identity": "x",
-    "negative": "(C)0 - x",
-    "absolute": "x < 0 ? (C)0 - x : x",
-    "sign": "x > 0 ? (C)1 : x < 0 ? (C)-1 : (C)0",
-    "square": "x * x",
-    "relu": "x < 0 ? (C)0 : x",
-    "maximum": "x >= y ? x : y",
-    "minimum": "x <= y ? x : y",
-    "clip": "(x >= y ? x : y) <= z ? (x >= y ? x : y) : z",
-}
-_BOTH = {
-    "add": "x + y",
-    "subtract": "x - y",
-    "multiply": "x * y",
-    "where": "x != 0 ? y : z",
-    "logical_not": "x == 0",
-    "equal": "x == y",
-    "not_equal": "x != y",
-    "less": "x < y",
-    "less_equal": "x <= y",
-    "greater": "x > y",
-    "greater_equal": "x >= y",
-    "logical_and": "x != 0 && y != 0",
-    "logical_or": "x != 0 || y != 0",
-}
-# Names of the operands in expressions.
-_VALUES = "xyzwvu"
-_KNOWN = {*_FLOAT, *_INTEGER, *_BOTH, "standardize"}
-_PREDICATES = {
-    "isnan",
-    "isinf",
-    "isfinite",
-    "logical_not",
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "logical_and",
-    "logical_or",
-}
-_FLOAT_PREDICATES = {"isnan", "isinf", "isfinite"}
-_ROUNDING = {"floor", "ceil", "trunc", "rint"}
-_SIGNED = {"negative", "sign", "subtract"}
-
-HELPERS = """
-__device__ inline C larger(C x, C y) { return x != x ? x : x >= y ? x : y; }
-__device__ inline C smaller(C x, C y) { return x != x ? x : x <= y ? x : y; }
-__device__ inline C sigmoid(C x) {
-    const C t = F(exp)(-F(fabs)(x));
-    return x < 0 ? t / ((C)1 + t) : (C)1 / ((C)1 + t);
-}
-"""
-
-
-@dataclass(frozen=True)
-class Body:
-    """An operation of the caller's own.
-
-    Attributes:
-        name: For messages.
-        text: Statements that return the result, of x, y, z, w, v, u and alpha, all of type C.
-    """
-
-    name: str
-    text: str
-
-
-def activation_text(name: str, computed: str) -> str:
-    """The expression of a function of x."""
-    return (_FLOAT if computed in dtypes.FLOATS else _INTEGER)[name]
 
 
 def elementwise(
@@ -144,16 +50,79 @@ def elementwise(
     Raises:
         As the functions of `amdgpu.ops.elementwise`.
     """
-    if operation not in _KNOWN:
+    if operation not in KNOWN:
         raise NoImplementationError(f"there is no generated kernel for {operation}")
+    quick = _Quick.of(device, operation, inputs, out)
+    known = quick and quick.find(device)
+    if quick and known:
+        return quick.run(device, known, alpha)
     names = _names(operation, len(inputs))
     operands = _lend_all(operation, names, inputs, device)
     common, result_dtype = result_dtypes(operation, names, operands)
     shape = broadcast(operation, dict(zip(names, operands, strict=True)))
     made = target(operation, device, shape, result_dtype, out, inputs=operands, may_alias=True, is_dense=False)
-    done = "identity" if operation in _ROUNDING and common not in dtypes.FLOATS else operation
+    done = "identity" if operation in ROUNDING and common not in dtypes.FLOATS else operation
+    if quick and made.operand.size:
+        quick.keep(device, plan_of(device, done, operands, made.operand, dtypes.compute(common)), made.operand)
     compute(device, done, operands, made.operand, dtypes.compute(common), alpha=alpha)
     return made.deliver()
+
+
+@dataclass(frozen=True)
+class _Quick:
+    """A call whose plan may be known: arrays of the device only, with a result that is new or shares no memory with them.
+
+    Attributes:
+        key: What a plan depends on.
+        arrays: The inputs.
+        out: Where the result goes; None for a new array.
+    """
+
+    key: tuple[Any, ...]
+    arrays: tuple[_native.Array, ...]
+    out: _native.Array | None
+
+    @classmethod
+    def of(cls, device: AMDGPUDevice, operation: str, inputs: tuple[Any, ...], out: Any) -> _Quick | None:
+        """The call; None where it takes a closer look."""
+        name = device.name
+        parts: list[Any] = [operation]
+        for x in inputs if out is None else (*inputs, out):
+            if type(x) is not _native.Array or x.device != name:
+                return None
+            parts.append((x.shape, x.strides, x.dtype))
+        if out is not None:
+            first, last = out.ptr, out.ptr + out.nbytes
+            if out.is_read_only or any(x.ptr < last and first < x.ptr + x.nbytes for x in inputs):
+                return None
+        return cls((len(inputs), *parts), inputs, out)
+
+    def find(self, device: AMDGPUDevice) -> tuple[Plan, tuple[int, ...], str] | None:
+        """The plan that was kept, with shape and dtype of the result."""
+        kept: dict[Any, tuple[Plan, tuple[int, ...], str]] = device.__dict__.get("_elementwise_plans", {})
+        found = kept.get(self.key)
+        if found is None:
+            return None
+        written = self.arrays if self.out is None else (*self.arrays, self.out)
+        if found[0].needs_alignment and any(x.ptr % VECTOR_BYTES for x in written):
+            return None
+        return found
+
+    def keep(self, device: AMDGPUDevice, plan: Plan, result: Operand) -> None:
+        """Remember the plan of this call."""
+        kept = device.__dict__.setdefault("_elementwise_plans", {})
+        if len(kept) >= _PLANS_LIMIT:
+            kept.clear()
+        # Strides that are not dense make the byte range of an array longer than its bytes.
+        if self.out is None or all(of_array(x).is_dense for x in (*self.arrays, self.out)):
+            kept[self.key] = (plan, result.shape, result.dtype)
+
+    def run(self, device: AMDGPUDevice, known: tuple[Plan, tuple[int, ...], str], alpha: float) -> _native.Array:
+        """Launch the plan."""
+        plan, shape, dtype = known
+        result = device.native.empty(shape, dtype) if self.out is None else self.out
+        plan.launch([float(alpha)], [result, *self.arrays])
+        return result
 
 
 def convert(device: AMDGPUDevice, x: Operand, dtype: str) -> _native.Array:
@@ -234,17 +203,17 @@ def result_dtypes(operation: str, names: tuple[str, ...], operands: tuple[Operan
         else:
             common = operand.dtype if common is None else dtypes.promote(common, operand.dtype)
     assert common is not None
-    if operation in _SIGNED and common == "bool":
+    if operation in SIGNED and common == "bool":
         raise UnsupportedDtypeError(
             f"{operation}: truth values have no sign; convert them to numbers or use logical_not"
         )
-    is_general = operation in _BOTH or operation in _INTEGER or operation in _ROUNDING
-    if not is_general or operation in _FLOAT_PREDICATES:
+    is_general = operation in BOTH or operation in INTEGER or operation in ROUNDING
+    if not is_general or operation in FLOAT_PREDICATES:
         common = dtypes.as_float(common)
     if operation == "standardize":
         # Statistics are wider than images of half precision; what they make has the images' dtype.
         return common, dtypes.as_float(operands[0].dtype)
-    return common, "bool" if operation in _PREDICATES else common
+    return common, "bool" if operation in PREDICATES else common
 
 
 def compute(
@@ -257,138 +226,73 @@ def compute(
     alpha: float = 0.0,
 ) -> None:
     """Launch the kernel that writes `operation(*operands)`, computed in a dtype, to a result of the shape they broadcast to."""
+    if result.size:
+        plan_of(device, operation, operands, result, computed).launch(
+            [float(alpha), *(operand.value for operand in operands if operand.array is None)],
+            [one.array for one in (result, *operands) if one.array is not None],
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A kernel with what does not change while shapes, strides and dtypes stay.
+
+    Attributes:
+        kernel: The kernel.
+        blocks: Of the grid.
+        are_direct: For the result and each array, whether the launch takes the array; else its address.
+        tail: Arguments behind the arrays.
+        needs_alignment: Arrays have to begin at multiples of 16 bytes.
+    """
+
+    kernel: _native.Kernel
+    blocks: int
+    are_direct: tuple[bool, ...]
+    tail: list[Any]
+    needs_alignment: bool
+
+    def launch(self, numbers: list[Any], arrays: list[_native.Array]) -> None:
+        """Run the kernel; the result is the first of the arrays."""
+        given = [x if is_direct else x.ptr for x, is_direct in zip(arrays, self.are_direct, strict=True)]
+        self.kernel.launch(self.blocks, source.BLOCK, [*numbers, *given, *self.tail])
+
+
+def plan_of(
+    device: AMDGPUDevice, operation: str | Body, operands: tuple[Operand, ...], result: Operand, computed: str
+) -> Plan:
+    """The kernel for operands and a result, which is not empty."""
+    stretched = (operand.broadcast_to(result.shape) for operand in operands if operand.array is not None)
+    wide = [result, *stretched]
     count = result.size
-    if not count:
-        return
-    wide = [
-        result,
-        *(one for one in (operand.broadcast_to(result.shape) for operand in operands) if one.array is not None),
-    ]
-    is_flat = all(one.is_dense and one.array is not None and one.array.ptr % _VECTOR_BYTES == 0 for one in wide)
+    are_aligned = all(one.array is not None and one.array.ptr % VECTOR_BYTES == 0 for one in wide)
     shapes = [operand.shape for operand in operands if operand.array is not None]
-    is_flat = is_flat and all(shape == result.shape for shape in shapes)
+    is_flat = are_aligned and all(one.is_dense for one in wide) and all(shape == result.shape for shape in shapes)
     kinds = tuple((operand.dtype, operand.array is not None) for operand in operands)
-    arguments: list[Any] = [float(alpha)]
-    arguments += [operand.value for operand in operands if operand.array is None]
+    pack = pack_of(kinds, result.dtype)
     if is_flat:
         key = ("elementwise", operation, kinds, result.dtype, computed)
         kernel = source.kernel_for(
-            device, key, lambda: _flat_source(operation, kinds, result.dtype, computed), "elementwise"
+            device, key, lambda: flat_source(operation, kinds, result.dtype, computed), "elementwise"
         )
-        width = _pack(kinds, result.dtype)
-        blocks = -(-count // (width * source.BLOCK))
-        kernel.launch(blocks, source.BLOCK, [*arguments, *(one.array for one in wide), count])
-        return
+        blocks = -(-count // (pack * source.BLOCK))
+        return Plan(kernel, blocks, (True,) * len(wide), [count], needs_alignment=True)
     extents, strides = source.coalesce(result.shape, [one.strides for one in wide])
     rank = len(extents)
     if rank > _RANK_LIMIT:
-        raise NoImplementationError(
-            f"{getattr(operation, 'name', operation)}: {rank} axes with strides of their own are more than {_RANK_LIMIT}"
-        )
+        name = operation.name if isinstance(operation, Body) else operation
+        raise NoImplementationError(f"{name}: {rank} axes with strides of their own are more than {_RANK_LIMIT}")
+    # Neighbours along the last axis are read together where each array has them side by side, or one value for all of them.
+    is_packed = are_aligned and extents[-1] % pack == 0 and strides[0][-1] == 1
+    is_packed = is_packed and all(
+        own[-1] == 0 or (own[-1] == 1 and not any(stride % pack for stride in own[:-1])) for own in strides
+    )
+    repeats = tuple(own[-1] == 0 for own in strides) if is_packed else None
     are_dense = tuple(one.is_dense for one in wide)
-    width_name = source.index_type(count)
-    walk_key = ("elementwise", operation, kinds, result.dtype, computed, rank, are_dense, width_name)
+    width = source.index_type(count)
+    walk_key = ("elementwise", operation, kinds, result.dtype, computed, rank, are_dense, width, repeats)
+    shape = Walk(wide, rank, width, pack if is_packed else 1, repeats or (False,) * len(wide))
     kernel = source.kernel_for(
-        device,
-        walk_key,
-        lambda: _strided_source(operation, kinds, computed, wide, rank=rank, width=width_name),
-        "elementwise",
+        device, walk_key, lambda: strided_source(operation, kinds, computed, shape), "elementwise"
     )
-    arguments += [source.pointer(one) for one in wide]
-    arguments += [count, *source.walk_arguments(extents, strides)]
-    kernel.launch(-(-count // source.BLOCK), source.BLOCK, arguments)
-
-
-def _pack(kinds: tuple[tuple[str, bool], ...], result: str) -> int:
-    """Elements that a work-item computes: 16 bytes of the widest array."""
-    sizes = [dtypes.ITEM_BYTES[dtype] for dtype, is_array in kinds if is_array]
-    return _VECTOR_BYTES // max([dtypes.ITEM_BYTES[result], *sizes])
-
-
-def _head(operation: str | Body, kinds: tuple[tuple[str, bool], ...], result: str, computed: str) -> tuple[str, str]:
-    """Types and the function of one element; parameters for the numbers."""
-    names = {f"A{index}": dtype for index, (dtype, _) in enumerate(kinds)}
-    text = source.types(C=computed, R=result, **names) + source.functions(computed)
-    is_float = computed in dtypes.FLOATS
-    text += HELPERS if is_float else ""
-    values = ", ".join(f"C {name}" for name in _VALUES[: len(kinds)])
-    if isinstance(operation, Body):
-        body = operation.text
-    elif operation == "standardize":
-        # The product has a name, so it is not fused with the sum.
-        body = "const C scaled = (x - y) * z; return scaled + w;"
-    else:
-        expression = _BOTH.get(operation) or (_FLOAT if is_float else _INTEGER)[operation]
-        body = f"return {expression};"
-    returned = "bool" if operation in _PREDICATES else "C"
-    text += f"__device__ inline {returned} one({values}, C alpha) {{ {body} }}\n"
-    wide = "double" if is_float else "long long"
-    numbers = "".join(f", {wide} number{index}" for index, (_, is_array) in enumerate(kinds) if not is_array)
-    return text, numbers
-
-
-def _call(kinds: tuple[tuple[str, bool], ...], element: str) -> str:
-    """A call of the function of one element; `element` says how array number {0} is read."""
-    values = [
-        f"(C){element.format(index)}" if is_array else f"(C)number{index}" for index, (_, is_array) in enumerate(kinds)
-    ]
-    return f"(R)one({', '.join(values)}, (C)alpha)"
-
-
-def _flat_source(operation: str | Body, kinds: tuple[tuple[str, bool], ...], result: str, computed: str) -> str:
-    text, numbers = _head(operation, kinds, result, computed)
-    arrays = [index for index, (_, is_array) in enumerate(kinds) if is_array]
-    width = _pack(kinds, result)
-    parameters = "".join(f", const A{index}* a{index}" for index in arrays)
-    loads = "".join(f"        const Pack<A{k}> p{k} = *(const Pack<A{k}>*)(a{k} + first);\n" for k in arrays)
-    return (
-        text
-        + f"""
-template <typename T> struct alignas(sizeof(T) * {width}) Pack {{ T v[{width}]; }};
-
-extern "C" __global__ void elementwise(double alpha{numbers}, R* result{parameters}, unsigned long long count) {{
-    const unsigned long long first = ((unsigned long long)blockIdx.x * blockDim.x + threadIdx.x) * {width};
-    if (first + {width} <= count) {{
-{loads}        Pack<R> r;
-        #pragma unroll
-        for (int j = 0; j < {width}; j++) r.v[j] = {_call(kinds, "p{0}.v[j]")};
-        *(Pack<R>*)(result + first) = r;
-    }} else {{
-        for (unsigned long long i = first; i < count; i++) result[i] = {_call(kinds, "a{0}[i]")};
-    }}
-}}
-"""
-    )
-
-
-def _strided_source(
-    operation: str | Body,
-    kinds: tuple[tuple[str, bool], ...],
-    computed: str,
-    wide: list[Operand],
-    *,
-    rank: int,
-    width: str,
-) -> str:
-    text, numbers = _head(operation, kinds, wide[0].dtype, computed)
-    arrays = [index for index, (_, is_array) in enumerate(kinds) if is_array]
-    names = ["result", *(f"a{index}" for index in arrays)]
-    ctypes = ["R", *(f"A{index}" for index in arrays)]
-    made = [
-        source.pointer_parameter(one, ctype, name, is_written=name == "result")
-        for one, ctype, name in zip(wide, ctypes, names, strict=True)
-    ]
-    offsets = [f"o_{name}" for name in names]
-    declarations = "".join(f"    long long {offset} = 0;\n" for offset in offsets)
-    return (
-        text
-        + f"""
-extern "C" __global__ void elementwise(double alpha{numbers}, {", ".join(parameter for parameter, _ in made)},
-                                       unsigned long long count{source.walk_parameters("d", rank, len(names))}) {{
-    const unsigned long long index = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (index >= count) return;
-{"".join(statement for _, statement in made)}{declarations}{source.walk("d", rank, offsets, "index", width)}\
-    result[o_result] = {_call(kinds, "a{0}[o_a{0}]")};
-}}
-"""
-    )
+    tail = [count, *source.walk_arguments(extents, strides)]
+    return Plan(kernel, -(-count // (shape.pack * source.BLOCK)), are_dense, tail, needs_alignment=is_packed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.device_ops import dtypes, elementwise, source, tiled
+from amdgpu.device_ops import dtypes, elementwise, elementwise_source, source, tiled
 from amdgpu.device_ops.operand import Operand
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def _text(product: Product, memory: dict[str, Operand], rank: int) -> tiled.Tile
     steps += [f"sum = sum + (C){at(name, 'row', 'column')};" for name in ("bias", "residual") if name in memory]
     steps.append(f"{at('out', 'row', 'column')} = (R)activated(sum);")
     head = source.types(S=product.sums, C=product.sums, R=product.result.dtype) + source.functions(product.sums)
-    head += elementwise.HELPERS if product.sums in dtypes.FLOATS else ""
-    expression = elementwise.activation_text(product.activation, product.sums)
+    head += elementwise_source.HELPERS if product.sums in dtypes.FLOATS else ""
+    expression = elementwise_source.activation_text(product.activation, product.sums)
     head += f"__device__ inline C activated(C x) {{ const C alpha = {_slope(product)}; return {expression}; }}\n"
     return tiled.Tiled(
         head=head,
@@ -99,7 +99,7 @@ def follow(device: AMDGPUDevice, product: Product, sums: Operand) -> None:
         if one is not None:
             operands.append(one)
             steps.append(f"sum = sum + {next(names)};")
-    expression = elementwise.activation_text(product.activation, computed)
+    expression = elementwise_source.activation_text(product.activation, computed)
     steps.append(f"{{ const C x = sum; const C alpha = {_slope(product)}; return {expression}; }}")
-    body = elementwise.Body(f"{product.activation} of a product", " ".join(steps))
+    body = elementwise_source.Body(f"{product.activation} of a product", " ".join(steps))
     elementwise.compute(device, body, tuple(operands), product.result, computed, alpha=product.alpha)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,11 @@ from amdgpu.errors import (
 
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
+
+
+# Strides in elements, and whether there are no gaps, by dtype, shape and strides in bytes.
+_LAYOUTS: dict[tuple[str, tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], bool]] = {}
+_LAYOUTS_LIMIT = 4096
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ class Operand:
         return replace(self, shape=shape, strides=(0,) * missing + stretched)
 
 
+@functools.lru_cache(maxsize=_LAYOUTS_LIMIT)
 def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Strides of the row-major order, in elements; axes of one element, whose stride does not matter, included."""
     strides = [1] * len(shape)
@@ -73,14 +80,20 @@ def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def of_array(lent: _native.Array) -> Operand:
     """An array that lies on the device."""
-    dtype, shape = str(lent.dtype), tuple(lent.shape)
-    strides = tuple(stride // lent.itemsize for stride in lent.strides)
-    dense = dense_strides(shape)
-    # The stride of an axis of one element is never walked.
-    strides = tuple(
-        right if extent == 1 else stride for extent, stride, right in zip(shape, strides, dense, strict=True)
-    )
-    return Operand(dtype, shape, strides, lent, is_contiguous=strides == dense)
+    shape, steps = lent.shape, lent.strides
+    dtype = dtypes.name_of(lent.dtype)
+    kept = _LAYOUTS.get((dtype, shape, steps))
+    if kept is None:
+        if len(_LAYOUTS) >= _LAYOUTS_LIMIT:
+            _LAYOUTS.clear()
+        dense = dense_strides(shape)
+        # The stride of an axis of one element is never walked.
+        strides = tuple(
+            right if extent == 1 else step // lent.itemsize
+            for extent, step, right in zip(shape, steps, dense, strict=True)
+        )
+        kept = _LAYOUTS[dtype, shape, steps] = (strides, strides == dense)
+    return Operand(dtype, shape, kept[0], lent, 0, kept[1])
 
 
 def lend(operation: str, name: str, x: Any, device: AMDGPUDevice) -> Operand:
@@ -96,7 +109,7 @@ def lend(operation: str, name: str, x: Any, device: AMDGPUDevice) -> Operand:
         isinstance(x, _native.Array) or hasattr(x, "__dlpack__") or hasattr(x, "__cuda_array_interface__")
     ):
         lent = x if isinstance(x, _native.Array) else _native.from_dlpack(x)
-        dtypes.check(operation, name, str(lent.dtype))
+        dtypes.check(operation, name, dtypes.name_of(lent.dtype))
         return of_array(lent if lent.device == device.name else array(lent, device=device.name))
     try:
         values = np.asarray(x)
@@ -104,7 +117,7 @@ def lend(operation: str, name: str, x: Any, device: AMDGPUDevice) -> Operand:
         raise InvalidTypeError(f"{operation}: {name} is no array of numbers: {error}") from None
     if values.dtype.kind in "OUSMm":
         raise InvalidTypeError(f"{operation}: {name} is no array of numbers: it becomes {values.dtype}")
-    dtypes.check(operation, name, str(values.dtype))
+    dtypes.check(operation, name, dtypes.name_of(values.dtype))
     if values.ndim == 0:
         return number(values)
     return of_array(array(values, device=device.name))
@@ -112,7 +125,7 @@ def lend(operation: str, name: str, x: Any, device: AMDGPUDevice) -> Operand:
 
 def number(value: Any) -> Operand:
     """A NumPy value without axes, which launches carry."""
-    dtype = str(value.dtype)
+    dtype = dtypes.name_of(value.dtype)
     return Operand(dtype, (), (), None, float(value) if dtype in dtypes.FLOATS else int(value))
 
 
@@ -212,7 +225,7 @@ def _writable(operation: str, out: Any, shape: tuple[int, ...], dtype: str) -> _
     """`out` as an array of a device; None where it is one of the host. Whatever is wrong with it is refused."""
     if not hasattr(out, "shape") or not hasattr(out, "dtype"):
         raise InvalidTypeError(f"{operation}: out must be an array to write to")
-    if str(out.dtype) != dtype:
+    if dtypes.name_of(out.dtype) != dtype:
         raise UnsupportedDtypeError(f"{operation}: out has dtype {out.dtype}; the result has {dtype}")
     if tuple(out.shape) != shape:
         raise ShapeMismatchError(f"{operation}: out has shape {list(out.shape)}; the result has {list(shape)}")

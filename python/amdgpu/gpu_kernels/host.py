@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from amdgpu import _native
 from amdgpu.device_ops import elementwise
 from amdgpu.device_ops import matmul as generated
+from amdgpu.device_ops.dtypes import name_of
 from amdgpu.device_ops.operand import Operand, of_array
 from amdgpu.device_ops.product import Product, product_of
 from amdgpu.device_ops.transpose import dense
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
 
 # What archived kernels compute after the sums, beside a bias.
 _FUSED = ("identity", "relu", "gelu", "silu")
+_DTYPES = {
+    "fp64": "float64",
+    "fp32": "float32",
+    "tf32": "float32",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "int8": "int8",
+}
 # Below so many products the launch is what takes time, and the generated kernel needs one only.
 _SMALL_PRODUCTS = 64**3
 
@@ -45,6 +54,9 @@ def multiply(a: Any, b: Any, out: Any = None, *, device: AMDGPUDevice, **options
     Raises:
         As `amdgpu.matrix_multiply`.
     """
+    direct = _direct(a, b, out, device, options)
+    if direct is not None:
+        return direct
     product = product_of(a, b, out, device=device, **options)
     if product.result.size:
         try:
@@ -55,6 +67,58 @@ def multiply(a: Any, b: Any, out: Any = None, *, device: AMDGPUDevice, **options
     is_ours = out is None and any(_is_on(device, x) for x in given)
     result = product.made.deliver()
     return result if out is not None or is_ours else result.numpy()
+
+
+def _direct(a: Any, b: Any, out: Any, device: AMDGPUDevice, options: dict[str, Any]) -> _native.Array | None:
+    """The product of two matrices that lie on the device as the kernels take them; None for everything else.
+
+    Most products of networks are of this kind, and looking at one takes longer than launching it.
+    """
+    given = dict(options)
+    precision, bias, activation = (given.pop(name, None) for name in ("precision", "bias", "activation"))
+    transposes = given.pop("transpose_a", False), given.pop("transpose_b", False)
+    alpha = given.pop("alpha", 1.0)
+    # An archived kernel has an activation only together with a bias, and neither for int8.
+    is_fused = activation is None or (bias is not None and activation in _FUSED[1:] and precision != "fp64")
+    is_int8 = precision == "int8"
+    if out is not None or given or not is_fused or (is_int8 and (bias is not None or alpha != 1)):
+        return None
+    dtype = _DTYPES[precision or "fp32"]
+    if not all(_is_matrix(x, device, dtype) for x in (a, b)):
+        return None
+    shapes = (x.shape[::-1] if is_turned else x.shape for x, is_turned in zip((a, b), transposes, strict=True))
+    (rows, depth), (inner, columns) = shapes
+    is_right = depth == inner and rows * columns * depth >= _SMALL_PRODUCTS
+    if not is_right or (bias is not None and not _is_row(bias, device, dtype, columns)):
+        return None
+    try:
+        return matmul(
+            device,
+            a,
+            b,
+            transpose_a=transposes[0],
+            transpose_b=transposes[1],
+            precision="tf32" if precision == "tf32" else None,
+            bias=bias,
+            activation=activation,
+            alpha=alpha,
+        )
+    except (NoImplementationError, LibraryMissingError):
+        return None
+
+
+def _is_matrix(x: Any, device: AMDGPUDevice, dtype: str) -> bool:
+    """Whether this is a matrix of the device without gaps."""
+    if type(x) is not _native.Array or x.ndim != 2 or x.device != device.name or name_of(x.dtype) != dtype:
+        return False
+    return x.strides == (x.shape[1] * x.itemsize, x.itemsize)
+
+
+def _is_row(x: Any, device: AMDGPUDevice, dtype: str, columns: int) -> bool:
+    """Whether this is one row of the result on the device, without gaps."""
+    if type(x) is not _native.Array or x.shape != (columns,) or x.device != device.name or name_of(x.dtype) != dtype:
+        return False
+    return x.strides == (x.itemsize,)
 
 
 def _is_on(device: AMDGPUDevice, x: Any) -> bool:
@@ -101,7 +165,8 @@ def _by_archive(device: AMDGPUDevice, product: Product) -> None:
     operand = _operand_dtype(product, is_fused=is_fused)
     left, right, transposes, stack = _matrices(device, product, operand)
     # Narrow numbers fit into tf32, so nothing is lost there.
-    is_narrow = bool(product.rounding) or (operand == "float32" and product.a.dtype != "float32")
+    are_narrow = all(one.dtype in ("float16", "bfloat16") for one in (product.a, product.b))
+    is_narrow = bool(product.rounding) or are_narrow
     is_tf32 = operand == "float32" and (product.may_be_tf32 or is_narrow)
     run = functools.partial(
         matmul,
