@@ -137,3 +137,39 @@ def test_package_imports_nothing_that_its_wheel_does_not_require() -> None:
         if name not in allowed
     }
     assert not surplus
+
+
+def test_wheels_get_the_archives_that_are_asked_for() -> None:
+    import build_backend
+    from x.kernel_catalog import ARCHITECTURES
+
+    choose = build_backend.kernel_architectures
+    assert choose("here", ["sm_90"], ["gfx1100", "sm_90"]) == ["gfx1100"]
+    assert choose("none", [], ["sm_90"]) == []
+    assert choose("all", ["sm_90"], []) == list(ARCHITECTURES)
+    assert choose("gfx942, sm_80", [], []) == ["gfx942", "sm_80"]
+    with pytest.raises(SystemExit, match="no kernels are built for gfx1; known are gfx90a"):
+        choose("gfx1", [], [])
+
+
+def test_gpus_are_named_by_what_the_kernel_of_linux_says(tmp_path: Path) -> None:
+    from x import gpus
+
+    for number, version in enumerate((0, 90010, 110000, 90402, 100300)):
+        node = tmp_path / str(number)
+        node.mkdir()
+        (node / "properties").write_text(f"cpu_cores_count 8\ngfx_target_version {version}\nvendor_id 4098\n")
+    found = gpus.architectures_here(tmp_path)
+    assert [name for name in found if name.startswith("gfx")] == ["gfx1030", "gfx1100", "gfx90a", "gfx942"]
+
+
+def test_nvidia_gpus_without_kernels_of_their_own_take_those_of_ampere() -> None:
+    from x import gpus
+
+    assert [gpus.nvidia_archive(*capability) for capability in ((9, 0), (8, 0), (8, 9), (12, 0), (7, 5))] == [
+        "sm_90",
+        "sm_80",
+        "sm_80",
+        "sm_80",
+        None,
+    ]

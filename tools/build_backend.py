@@ -2,6 +2,10 @@
 
 How those are built stands in `x.native`, which `./x build` uses as well. Missing tools are named in one sentence each,
 all of them at once, before anything is built.
+
+A wheel holds the archives of GPU kernels that are in python/amdgpu/_lib/kernels. Which of them are built first is the setting `kernels`
+(`pip install . --config-settings kernels=all`; docs/adr/0007-archives-in-wheels.md): `here`, the default, for the GPUs of this machine that
+have none, `all`, `none`, or names of architectures separated by commas.
 """
 
 from __future__ import annotations
@@ -16,8 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import maturin
-from x import native, rust
+from x import gpus, native, rust
 from x.failure import Failure
+from x.kernel_catalog import ARCHITECTURES
+from x.kernels import Builder
 from x.system import by_hand
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,6 +59,51 @@ def _prepare() -> None:
             raise SystemExit(f"amdgpu-framework cannot be built: {failure.text()}") from failure
 
 
+def kernel_architectures(setting: str, built: Sequence[str], here: Sequence[str]) -> list[str]:
+    """The architectures whose archives are brought up to date before a wheel is packed.
+
+    Args:
+        setting: `here`, `all`, `none` or names separated by commas.
+        built: Those with an archive.
+        here: Those of this machine's GPUs.
+    """
+    if setting == "none":
+        return []
+    if setting == "all":
+        return list(ARCHITECTURES)
+    if setting == "here":
+        return [name for name in here if name not in built]
+    names = [name.strip() for name in setting.split(",")]
+    unknown = [name for name in names if name not in ARCHITECTURES]
+    if unknown:
+        known = ", ".join(ARCHITECTURES)
+        raise SystemExit(
+            f"kernels={setting}: no kernels are built for {', '.join(unknown)}; known are {known}, here, all, none"
+        )
+    return names
+
+
+def _say_progress(done: int, todo: int, name: str) -> None:
+    """A line for every tenth of the groups."""
+    if done * 10 // todo != (done - 1) * 10 // todo:
+        print(f"  {done} of {todo} groups of kernels ({name})", file=sys.stderr, flush=True)
+
+
+def _build_kernels(config_settings: ConfigSettings) -> None:
+    """Builds the archives that the setting asks for."""
+    setting = str((config_settings or {}).get("kernels", "here"))
+    builder = Builder(ROOT, sys.executable, ROOT / ".x")
+    built = [path.stem for path in builder.output.glob("*.archive")]
+    wanted = kernel_architectures(setting, built, gpus.architectures_here())
+    if not wanted:
+        return
+    print(f"building the GPU kernels for {', '.join(wanted)}: half a minute each", file=sys.stderr, flush=True)
+    try:
+        builder.build(wanted, _say_progress)
+    except Failure as failure:
+        raise SystemExit(f"amdgpu-framework cannot be built: {failure.text()}") from failure
+
+
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> None:
     # The front end reads stdout of some hooks, so the tools speak on stderr.
     done = subprocess.run(list(command), cwd=ROOT, env={**os.environ, **environment}, stdout=sys.stderr, check=False)
@@ -63,8 +114,9 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> None:
 def build_wheel(
     wheel_directory: str, config_settings: ConfigSettings = None, metadata_directory: str | None = None
 ) -> str:
-    """Builds the wheel, native libraries inside."""
+    """Builds the wheel, native libraries and archives of GPU kernels inside."""
     _prepare()
+    _build_kernels(config_settings)
     return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 

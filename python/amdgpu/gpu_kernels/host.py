@@ -146,7 +146,7 @@ def _compute(device: AMDGPUDevice, product: Product) -> None:
         architecture = facts_of(device)[0]
         reason = f"{product.sums} sums of {product.a.dtype} and {product.b.dtype} are in no archive for {architecture}"
         if archive_for(architecture) is None and not libraries_of(device):
-            reason = f"there is no archive of kernels for {architecture}, which ./x kernels builds"
+            reason = f"there is no archive for {architecture}: ./x kernels, or a wheel made with kernels=all, has it"
         else:
             try:
                 return _by_archive(device, product)

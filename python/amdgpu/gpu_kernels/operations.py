@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from amdgpu.device_ops.reduce import reduce as fold_axes
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
 from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, load
@@ -26,6 +27,7 @@ _BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 # Enough blocks for every unit to have several; more only wait.
 _BLOCKS_PER_UNIT = 16
 _VECTOR_BYTES = 16
+_FOLDS = {"sum": "sum", "maximum": "max", "minimum": "min"}
 
 
 def _find(device: AMDGPUDevice, kind: str, what: str, **wanted: Any) -> ArchivedKernel:
@@ -125,6 +127,10 @@ def reduce(
     for size in shape:
         count *= size
     number = NUMBERS.get(str(x.dtype), "")
+    if not is_row and stream is None and number in ("f64", "f32", "f16", "bf16"):
+        # A thread of the archived kernel walks a whole column; these cut columns into parts.
+        columns: _native.Array = fold_axes(_FOLDS[operation], x, (0,), device=device)
+        return columns
     side = "row" if is_row else "column"
     kernel = _find(device, "reduction", f"{operation} of {x.dtype}", operation=operation, number=number, axis=side)
     result = device.native.empty(shape, str(x.dtype))
