@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from amdgpu import _native, errors
 from amdgpu.device_ops import placed
+from amdgpu.gpu_kernels import images
 
 NAMES = ("elementwise", "reduce", "normalize", "scan", "top_k", "transpose", "embedding", "convolve", "pool")
 
@@ -167,3 +168,32 @@ def test_what_a_device_does_not_compute_falls_back_aloud(monkeypatch: pytest.Mon
     assert (values.device, values.shape, places.shape) == ("null:gfx1100", (1500,), (1500,))
     assert len(said) == 1
     assert "top_k of more than 1024 values" in said[0]
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_archived_convolutions_get_images_and_filters_as_they_take_them(
+    cpu: Any, layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The archived kernel, which the CPU cannot run, is played by the library."""
+
+    def play(device: Any, given: Any, filters: Any, *, bias: Any, groups: int, **steps: int) -> Any:
+        x, weight = given.numpy(), filters.numpy().transpose(3, 2, 0, 1)
+        pairs = {name: (step, step) for name, step in steps.items()}
+        inputs = (x, np.ascontiguousarray(weight)) + (() if bias is None else (bias.numpy(),))
+        return amdgpu.array(
+            _native.convolve("forward", inputs, None, **pairs, groups=groups, layout="NHWC"), device="cpu:0"
+        )
+
+    monkeypatch.setattr(images, "archived", play)
+    monkeypatch.setattr(images, "archive_for", lambda architecture: architecture)
+    for groups, bias in ((1, None), (2, cases.values((12,), "float32", 3))):
+        x, weight = cases.values((2, 16, 9, 10), "float32"), cases.values((12, 16 // groups, 3, 2), "float32", 1)
+        if layout == "NHWC":
+            x = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+        options: dict[str, Any] = {"stride": (2, 2), "padding": (1, 1), "dilation": (1, 1), "groups": groups}
+        inputs = (x, weight) if bias is None else (x, weight, bias)
+        expected = _native.convolve("forward", inputs, None, **options, layout=layout)
+        moved = tuple(amdgpu.array(one, device="cpu:0") for one in inputs)
+        result = placed.convolve("forward", moved, device=cpu, **options, layout=layout)
+        assert result.shape == expected.shape
+        assert np.allclose(result.numpy(), expected, atol=1e-5)

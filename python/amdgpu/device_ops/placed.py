@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
 from amdgpu.array import array
-from amdgpu.device_ops import convolve as convolutions
 from amdgpu.device_ops import elementwise as elements
 from amdgpu.device_ops import embedding as rows
 from amdgpu.device_ops import normalize as normalizations
@@ -18,6 +17,7 @@ from amdgpu.device_ops import scan as scans
 from amdgpu.device_ops import top_k as searches
 from amdgpu.device_ops import transpose as transposes
 from amdgpu.errors import CodeGenerationError, CompileError, NoImplementationError, UnsupportedFeatureError
+from amdgpu.gpu_kernels import images
 
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
@@ -55,7 +55,7 @@ def _to_host(argument: Any) -> Any:
     return argument
 
 
-convolve = _placed("convolve", convolutions.convolve, _native.convolve)
+convolve = _placed("convolve", images.convolve, _native.convolve)
 elementwise = _placed("elementwise", elements.elementwise, _native.elementwise)
 embedding = _placed("embedding", rows.embedding, _native.embedding)
 normalize = _placed("normalize", normalizations.normalize, _native.normalize)
