@@ -38,6 +38,13 @@ UNARY = (
     ),
     *("isnan", "isinf", "isfinite", "logical_not"),
 )
+# Beside these, of floats and of integers alone.
+FLOAT_UNARY = ("sin", "cos", "exp2", "log2", "log10")
+FLOAT_BINARY = (
+    *("power", "relu_gradient", "leaky_relu_gradient", "elu_gradient", "gelu_gradient", "gelu_tanh_gradient"),
+    *("silu_gradient", "softplus_gradient", "sigmoid_gradient", "tanh_gradient"),
+)
+INTEGER_BINARY = ("bitwise_and", "bitwise_or", "bitwise_xor")
 # For dtypes that are computed as another one is, after a conversion.
 SOME_UNARY = ("negative", "absolute", "sign", "square", "relu", "sqrt", "gelu", "floor", "logical_not")
 SOME_BINARY = ("add", "divide", "maximum", "less", "logical_and")
@@ -126,12 +133,31 @@ def elementwise(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
             yield Case("elementwise", (operation, (x, values((37,), dtype, 1))))
             if dtype == np.float32:
                 yield Case("elementwise", (operation, (x, values((5, 37), dtype, 2))))
+        yield from _of_kind(dtype, x)
         yield Case("elementwise", ("add", (x, 1)))
         yield Case("elementwise", ("clip", (x, values((5, 1), dtype, 3), 1)))
         yield Case("elementwise", ("where", (values((5, 37), "bool", 5), x, values((), dtype, 4))))
     x = values((4, 3, 5), "float32")
     statistics = tuple(values((3, 1), "float32", seed) for seed in (1, 2, 3))
     yield Case("elementwise", ("standardize", (x, *statistics)))
+
+
+def _of_kind(dtype: Any, x: Any) -> Iterator[Case]:
+    """What floats have and integers do not, and the other way round; remainders, which are exact in both."""
+    y = values((37,), dtype, 7)
+    if dtype.name in ("float32", "float64"):
+        for operation in FLOAT_UNARY:
+            # Infinities have no sine.
+            yield Case("elementwise", (operation, (np.where(np.isfinite(x), x, 1).astype(dtype),)))
+        for operation in FLOAT_BINARY:
+            yield Case("elementwise", (operation, (x, y)), {"alpha": 0.5}, SUMMED)
+    if dtype.kind in "biu":
+        for operation in INTEGER_BINARY:
+            yield Case("elementwise", (operation, (x, y)))
+        yield Case("elementwise", ("invert", (x,)))
+    if dtype.name in ("float32", "float64", "int32", "int8"):
+        for operation in ("fmod", "remainder", "floor_divide"):
+            yield Case("elementwise", (operation, (x, y)))
 
 
 def promotions() -> Iterator[Case]:
@@ -172,6 +198,22 @@ def normalizations(dtypes: tuple[Any, ...] = (*FLOATS, np.dtype(np.int32))) -> I
                 parameters = tuple(values(row, "float32", seed + 1) for seed in range(count))
                 options = {"row_shape": row, "epsilon": 1e-5}
                 yield Case("normalize", (operation, values(shape, dtype), parameters, ()), options, SUMMED, 1e-5)
+
+
+def normalization_gradients(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
+    """Gradients of softmax and norms."""
+    for dtype in dtypes:
+        for operation in ("softmax", "log_softmax"):
+            for shape, axis in (((5, 37), -1), ((3, 4, 5), 1)):
+                y = values(shape, dtype) / 10
+                arguments = (operation, np.asarray(y, dtype), values(shape, dtype, 1), None, (axis,))
+                yield Case("normalize_gradient", arguments, {}, SUMMED, 1e-5)
+        for operation in ("layer_norm", "rms_norm"):
+            for shape, row in (((3, 4, 5), (4, 5)), ((7, 300), (300,))):
+                for weight in (None, values(row, "float32", 2)):
+                    arguments = (operation, values(shape, dtype), values(shape, dtype, 1), weight, ())
+                    options = {"row_shape": row, "epsilon": 1e-5}
+                    yield Case("normalize_gradient", arguments, options, SUMMED, 1e-5)
 
 
 def searches_and_moves() -> Iterator[Case]:

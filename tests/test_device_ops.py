@@ -58,6 +58,11 @@ def test_normalizations_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.normalizations((dtype,)))
 
 
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_gradients_of_normalizations_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.normalization_gradients((dtype,)))
+
+
 def test_searches_and_moves_agree_with_the_library(cpu: Any) -> None:
     compare(cpu, cases.searches_and_moves())
 
@@ -155,6 +160,8 @@ def test_operations_run_where_their_arrays_lie() -> None:
     assert amdgpu.ops.sum(x, 0).shape == (3,)
     assert amdgpu.ops.softmax(x).shape == (2, 3)
     assert amdgpu.ops.batch_norm(x, [0.0] * 3, [1.0] * 3).device == "null:gfx1100"
+    assert amdgpu.ops.batch_norm_gradient(x, x)[0].device == "null:gfx1100"
+    assert amdgpu.ops.layer_norm_gradient(x, x, 3)[1].shape == (3,)
     normalized, mean, variance = amdgpu.ops.batch_norm_training(x)
     assert {one.device for one in (normalized, mean, variance)} == {"null:gfx1100"}
     assert isinstance(amdgpu.ops.add(amdgpu.array([1.0], device="cpu:0"), 1), amdgpu.Array)

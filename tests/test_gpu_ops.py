@@ -82,6 +82,11 @@ def test_normalizations(gpu: Any, cpu: Any, dtype: Any, monkeypatch: pytest.Monk
     compare(gpu, cpu, cases.normalizations((dtype,)), monkeypatch)
 
 
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_gradients_of_normalizations(gpu: Any, cpu: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    compare(gpu, cpu, cases.normalization_gradients((dtype,)), monkeypatch)
+
+
 def test_searches_and_moves(gpu: Any, cpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     compare(gpu, cpu, cases.searches_and_moves(), monkeypatch)
 

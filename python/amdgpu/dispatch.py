@@ -81,6 +81,7 @@ _table: list[Implementation] = [
             "elementwise",
             "embedding",
             "normalize",
+            "normalize_gradient",
             "pool",
             "reduce",
             "scan",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from amdgpu import _native
 from amdgpu.device_ops import dtypes, source
 from amdgpu.device_ops.elementwise_source import (
+    BITS,
     BOTH,
     FLOAT_PREDICATES,
     INTEGER,
@@ -62,6 +63,11 @@ def elementwise(
     shape = broadcast(operation, dict(zip(names, operands, strict=True)))
     made = target(operation, device, shape, result_dtype, out, inputs=operands, may_alias=True, is_dense=False)
     done = "identity" if operation in ROUNDING and common not in dtypes.FLOATS else operation
+    if operation == "invert" and common == "bool":
+        # A truth value has one bit.
+        done = "logical_not"
+    if operation == "power" and common not in dtypes.FLOATS:
+        raise NoImplementationError("powers of integers, whose exponents have to be looked at first")
     if quick and made.operand.size:
         quick.keep(device, plan_of(device, done, operands, made.operand, dtypes.compute(common)), made.operand)
     compute(device, done, operands, made.operand, dtypes.compute(common), alpha=alpha)
@@ -139,6 +145,8 @@ def convert(device: AMDGPUDevice, x: Operand, dtype: str) -> _native.Array:
 def _names(operation: str, count: int) -> tuple[str, ...]:
     if operation == "where":
         return _WHERE_NAMES
+    if operation.endswith("_gradient"):
+        return ("y" if operation in ("sigmoid_gradient", "tanh_gradient") else "x", "gradient")
     return _STANDARDIZE_NAMES if operation == "standardize" else _NAMES[count]
 
 
@@ -207,7 +215,11 @@ def result_dtypes(operation: str, names: tuple[str, ...], operands: tuple[Operan
         raise UnsupportedDtypeError(
             f"{operation}: truth values have no sign; convert them to numbers or use logical_not"
         )
-    is_general = operation in BOTH or operation in INTEGER or operation in ROUNDING
+    if operation in BITS and common in dtypes.FLOATS:
+        raise UnsupportedDtypeError(
+            f"{operation}: the bits of {common} are not combined; integers and truth values are"
+        )
+    is_general = operation in BOTH or operation in SIGNED or operation in INTEGER or operation in ROUNDING
     if not is_general or operation in FLOAT_PREDICATES:
         common = dtypes.as_float(common)
     if operation == "standardize":

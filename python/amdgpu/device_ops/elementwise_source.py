@@ -33,6 +33,25 @@ FLOAT = {
     "gelu_tanh": "x * sigmoid((C)1.59576912160573071176 * (x + (C)0.044715 * x * x * x))",
     "silu": "x * sigmoid(x)",
     "softplus": "(x > 0 ? x : (C)0) + F(log1p)(F(exp)(-F(fabs)(x)))",
+    "sin": "F(sin)(x)",
+    "cos": "F(cos)(x)",
+    "exp2": "F(exp2)(x)",
+    "log2": "F(log2)(x)",
+    "log10": "F(log10)(x)",
+    "relu_gradient": "x <= 0 ? (C)0 : y",
+    "leaky_relu_gradient": "x > 0 ? y : alpha * y",
+    "elu_gradient": "x > 0 ? y : alpha * F(exp)(x) * y",
+    # At infinities x e^(-x^2 / 2) is zero, not infinity times zero.
+    "gelu_gradient": "y * ((C)0.5 * F(erfc)(x * (C)-0.70710678118654752440) + times(x, density(x)))",
+    "gelu_tanh_gradient": "y * gelu_tanh_slope(x)",
+    "silu_gradient": "y * (sigmoid(x) + times(x, sigmoid(x) * sigmoid(-x)))",
+    "softplus_gradient": "y * sigmoid(x)",
+    "sigmoid_gradient": "y * (x * ((C)1 - x))",
+    "tanh_gradient": "y * (((C)1 - x) * ((C)1 + x))",
+    "power": "F(pow)(x, y)",
+    "fmod": "F(fmod)(x, y)",
+    "remainder": "remainder_of(x, y)",
+    "floor_divide": "floor_quotient(x, y)",
     "floor": "F(floor)(x)",
     "ceil": "F(ceil)(x)",
     "trunc": "F(trunc)(x)",
@@ -54,6 +73,14 @@ INTEGER = {
     "relu": "x < 0 ? (C)0 : x",
     "maximum": "x >= y ? x : y",
     "minimum": "x <= y ? x : y",
+    "bitwise_and": "x & y",
+    "bitwise_or": "x | y",
+    "bitwise_xor": "x ^ y",
+    "invert": "~x",
+    # As NumPy has it: integers divided by zero give zero.
+    "fmod": "y == 0 ? (C)0 : x % y",
+    "remainder": "y == 0 ? (C)0 : x % y != 0 && (x % y < 0) != (y < 0) ? x % y + y : x % y",
+    "floor_divide": "y == 0 ? (C)0 : x % y != 0 && (x % y < 0) != (y < 0) ? x / y - 1 : x / y",
     "clip": "(x >= y ? x : y) <= z ? (x >= y ? x : y) : z",
 }
 BOTH = {
@@ -70,6 +97,7 @@ BOTH = {
     "greater_equal": "x >= y",
     "logical_and": "x != 0 && y != 0",
     "logical_or": "x != 0 || y != 0",
+    "logical_xor": "(x != 0) != (y != 0)",
 }
 # Names of the operands in expressions.
 _VALUES = "xyzwvu"
@@ -87,10 +115,12 @@ PREDICATES = {
     "greater_equal",
     "logical_and",
     "logical_or",
+    "logical_xor",
 }
 FLOAT_PREDICATES = {"isnan", "isinf", "isfinite"}
 ROUNDING = {"floor", "ceil", "trunc", "rint"}
-SIGNED = {"negative", "sign", "subtract"}
+SIGNED = {"negative", "sign", "subtract", "power", "remainder", "fmod", "floor_divide"}
+BITS = {"bitwise_and", "bitwise_or", "bitwise_xor", "invert"}
 
 HELPERS = """
 __device__ inline C larger(C x, C y) { return x != x ? x : x >= y ? x : y; }
@@ -117,6 +147,29 @@ __device__ inline double gelu(double x) { return 0.5 * x * erfc(x * -0.707106781
 __device__ inline C sigmoid(C x) {
     const C t = F(exp)(-F(fabs)(x));
     return x < 0 ? t / ((C)1 + t) : (C)1 / ((C)1 + t);
+}
+__device__ inline C times(C x, C share) { return share == 0 ? (C)0 : x * share; }
+__device__ inline C density(C x) { return (C)0.39894228040143267794 * F(exp)((C)-0.5 * x * x); }
+__device__ inline C gelu_tanh_slope(C x) {
+    const C factor = (C)1.59576912160573071176, square = x * x;
+    const C u = factor * (x + (C)0.044715 * square * x);
+    const C inner = factor * ((C)1 + (C)0.134145 * square);
+    return sigmoid(u) + times(x * inner, sigmoid(u) * sigmoid(-u));
+}
+// Python's remainder, with the sign of the divisor.
+__device__ inline C remainder_of(C x, C y) {
+    const C rest = F(fmod)(x, y);
+    if (rest == 0) return F(copysign)((C)0, y);
+    return (rest < 0) != (y < 0) ? rest + y : rest;
+}
+__device__ inline C floor_quotient(C x, C y) {
+    if (y == 0) return x / y;
+    const C rest = F(fmod)(x, y);
+    C quotient = (x - rest) / y;
+    if (rest != 0 && (rest < 0) != (y < 0)) quotient = quotient - (C)1;
+    if (quotient == 0) return F(copysign)((C)0, x / y);
+    const C whole = F(floor)(quotient);
+    return quotient - whole > (C)0.5 ? whole + (C)1 : whole;
 }
 """
 

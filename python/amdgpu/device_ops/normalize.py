@@ -43,6 +43,29 @@ _STEPS = {
     EACH { const C value = (C)x[i] * factor; out[i] = (R)FINISHED; }
 """,
 }
+# x is what was normalised, of softmax its result; `weighted` is the gradient times the scale, where there is one.
+_GRADIENTS = {
+    "softmax": """
+    const C total = (C)SUM((C)x[i] * (C)gradient[i]);
+    EACH out[i] = (R)((C)x[i] * ((C)gradient[i] - total));
+""",
+    "log_softmax": """
+    const C total = (C)SUM((C)gradient[i]);
+    EACH out[i] = (R)((C)gradient[i] - F(exp)((C)x[i]) * total);
+""",
+    "layer_norm": """
+    const C mean = (C)(SUM((C)x[i]) / (double)length);
+    const C factor = (C)(1.0 / sqrt(SUM(squared((C)x[i] - mean)) / (double)length + epsilon));
+    const C level = (C)(SUM(WEIGHTED) / (double)length);
+    const C slope = (C)(SUM(WEIGHTED * (((C)x[i] - mean) * factor)) / (double)length);
+    EACH out[i] = (R)(factor * (WEIGHTED - level - ((C)x[i] - mean) * factor * slope));
+""",
+    "rms_norm": """
+    const C factor = (C)(1.0 / sqrt(SUM(squared((C)x[i])) / (double)length + epsilon));
+    const C slope = (C)(SUM(WEIGHTED * ((C)x[i] * factor)) / (double)length);
+    EACH out[i] = (R)(factor * (WEIGHTED - (C)x[i] * factor * slope));
+""",
+}
 _HELPERS = """
 // Every value of the row that this lane has: i is its place in the array, at that in the row.
 #define EACH for (unsigned long long at = LANE, i = row.first + at * row.step; at < row.end; at += LANES, i += LANES * row.step)
@@ -94,16 +117,7 @@ def normalize(
     """
     values = lend(operation, "x", x, device)
     shape = values.shape
-    if row_shape is not None:
-        row = tuple(row_shape)
-        if len(row) > len(shape) or shape[len(shape) - len(row) :] != row:
-            raise ShapeMismatchError(
-                f"{operation}: x has shape {list(shape)}, which does not end in the normalised shape {list(row)}"
-            )
-        axes = range(len(shape) - len(row), len(shape))
-    resolved = resolve_axes(operation, shape, axes)
-    if not resolved:
-        raise InvalidArgumentError(f"{operation}: no axis is named to normalise over")
+    resolved = _row_axes(operation, shape, axes, row_shape)
     if not epsilon >= 0:
         raise InvalidArgumentError(f"{operation}: eps is {epsilon}; it must not be negative")
     dtype = dtypes.as_float(values.dtype)
@@ -116,21 +130,93 @@ def normalize(
     made = target(operation, device, shape, dtype, out, inputs=(values, *given), may_alias=True)
     if not made.operand.size:
         return made.deliver()
-    lines = lines_of(shape, resolved[0], last=resolved[-1])
+    names = tuple(one.dtype for one in given)
+    arrays = [dense(device, values), made.array, *(dense(device, one) for one in given)]
+    _launch(
+        device,
+        (operation, values.dtype, dtype, names),
+        arrays,
+        lines_of(shape, resolved[0], last=resolved[-1]),
+        epsilon,
+    )
+    return made.deliver()
+
+
+def normalize_gradient(  # noqa: PLR0917  (the order of the native function)
+    operation: str,
+    x: Any,
+    gradient: Any,
+    scale: Any,
+    axes: Sequence[int],
+    out: Any = None,
+    *,
+    row_shape: Sequence[int] | None = None,
+    epsilon: float = 0.0,
+    device: AMDGPUDevice,
+) -> Any:
+    """What `amdgpu._native.normalize_gradient` does, on a device.
+
+    Raises:
+        As the functions of `amdgpu.ops.norm_gradient`.
+    """
+    name = f"{operation}_gradient"
+    values, given = lend(name, "x", x, device), lend(name, "gradient", gradient, device)
+    shape, dtype = values.shape, values.dtype
+    if given.shape != shape:
+        raise ShapeMismatchError(f"{name}: gradient has shape {list(given.shape)}, x {list(shape)}")
+    if dtype not in dtypes.FLOATS or given.dtype != dtype:
+        raise UnsupportedDtypeError(f"{name}: x has dtype {dtype} and gradient {given.dtype}; both must be one float")
+    resolved = _row_axes(name, shape, axes, row_shape)
+    if not epsilon >= 0:
+        raise InvalidArgumentError(f"{name}: eps is {epsilon}; it must not be negative")
+    row = tuple(shape[axis] for axis in resolved)
+    factors = [] if scale is None else [lend(name, "weight", scale, device)]
+    factors = [_parameter(name, "weight", one, row, dtypes.compute(dtype)) for one in factors]
+    made = target(name, device, shape, dtype, out, inputs=(values, given, *factors), may_alias=True)
+    if made.operand.size:
+        names = tuple(one.dtype for one in factors)
+        arrays = [dense(device, one) for one in (values, given, *factors)]
+        _launch(device, (operation, dtype, dtype, names), [arrays[0], made.array, *arrays[1:]],
+                lines_of(shape, resolved[0], last=resolved[-1]), epsilon, is_gradient=True)  # fmt: skip
+    return made.deliver()
+
+
+def _row_axes(
+    operation: str, shape: tuple[int, ...], axes: Sequence[int], row_shape: Sequence[int] | None
+) -> tuple[int, ...]:
+    """The axes that make a row."""
+    if row_shape is not None:
+        row = tuple(row_shape)
+        if len(row) > len(shape) or shape[len(shape) - len(row) :] != row:
+            raise ShapeMismatchError(
+                f"{operation}: x has shape {list(shape)}, which does not end in the normalised shape {list(row)}"
+            )
+        axes = range(len(shape) - len(row), len(shape))
+    resolved = resolve_axes(operation, shape, axes)
+    if not resolved:
+        raise InvalidArgumentError(f"{operation}: no axis is named to normalise over")
+    return resolved
+
+
+def _launch(
+    device: AMDGPUDevice,
+    kind: tuple[str, str, str, tuple[str, ...]],
+    arrays: list[Any],
+    lines: Lines,
+    epsilon: float,
+    *,
+    is_gradient: bool = False,
+) -> None:
+    """Launch the kernel of an operation, dtypes of x and the result, and those of the parameters."""
     lanes = source.BLOCK // _COLUMN_ROWS if lines.inner > 1 else _lanes(lines)
     rows = source.BLOCK // lanes
-    names = tuple(one.dtype for one in given)
-    key = ("normalize", operation, values.dtype, dtype, names, lanes, lines.inner > 1)
+    is_column = lines.inner > 1
+    key = ("normalize", kind, lanes, is_column, is_gradient)
     kernel = source.kernel_for(
-        device,
-        key,
-        lambda: normalize_source(operation, values.dtype, dtype, names, lanes, is_column=lines.inner > 1),
-        "normalize",
+        device, key, lambda: normalize_source(kind, lanes, is_column=is_column, is_gradient=is_gradient), "normalize"
     )
-    block = (rows, lanes, 1) if lines.inner > 1 else (lanes, rows, 1)
-    arguments = [dense(device, values), made.array, *(dense(device, one) for one in given)]
-    kernel.launch(-(-lines.count // rows), block, [*arguments, lines.count, lines.length, lines.inner, float(epsilon)])
-    return made.deliver()
+    block = (rows, lanes, 1) if is_column else (lanes, rows, 1)
+    kernel.launch(-(-lines.count // rows), block, [*arrays, lines.count, lines.length, lines.inner, float(epsilon)])
 
 
 def _lanes(lines: Lines) -> int:
@@ -151,15 +237,17 @@ def _parameter(operation: str, name: str, lent: Operand, row: tuple[int, ...], c
 
 
 def normalize_source(
-    operation: str, x: str, result: str, parameters: tuple[str, ...], lanes: int, *, is_column: bool
+    kind: tuple[str, str, str, tuple[str, ...]], lanes: int, *, is_column: bool, is_gradient: bool
 ) -> str:
-    """The kernel of an operation."""
+    """The kernel of an operation, dtypes of x and the result, and those of the parameters."""
+    operation, x, result, parameters = kind
     computed = dtypes.compute(result)
     row, lane = ("x", "y") if is_column else ("y", "x")
     # Neighbours of a block write neighbouring banks of shared memory.
     place = "(lane) * ROWS + ROW" if is_column else "ROW * LANES + (lane)"
     names = {f"P{index}": dtype for index, dtype in enumerate(parameters)}
-    given = "".join(f", const P{index}* parameter{index}" for index in range(len(parameters)))
+    given = ", const X* gradient" if is_gradient else ""
+    given += "".join(f", const P{index}* parameter{index}" for index in range(len(parameters)))
     finished = "value"
     if parameters:
         finished = "scaled(value, (C)parameter0[at])"
@@ -175,6 +263,7 @@ def normalize_source(
 #define LANE threadIdx.{lane}
 #define AT(lane) shared[{place}]
 #define FINISHED {finished}
+#define WEIGHTED {"((C)gradient[i] * (C)parameter0[(i - row.first) / row.step])" if parameters else "(C)gradient[i]"}
 """
         + _HELPERS
         + f"""
@@ -186,7 +275,7 @@ extern "C" __global__ void normalize(const X* x, R* out{given}, unsigned long lo
     row.first = number / inner * length * inner + number % inner;
     row.step = inner;
     row.end = number < rows ? length : 0;
-{_STEPS[operation].strip(chr(10))}
+{(_GRADIENTS if is_gradient else _STEPS)[operation].strip(chr(10))}
 }}
 """
     )

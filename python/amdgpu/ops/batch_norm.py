@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from amdgpu import _native
 from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.ops import placement
 from amdgpu.ops.reduce import mean as mean_of
@@ -58,7 +57,7 @@ def batch_norm(
     channels = x.shape[axis]
     wide: dict[str, Any] = {}
     for parameter, value in given.items():
-        wide[parameter] = np.full(channels, parameter == "weight", float) if value is None else _on_host(value)
+        wide[parameter] = np.full(channels, parameter == "weight", float) if value is None else placement.on_host(value)
         if wide[parameter].shape != (channels,):
             raise ShapeMismatchError(
                 f"batch_norm: {parameter} has shape {wide[parameter].shape}; x of shape {tuple(x.shape)} has {channels} channels"
@@ -97,14 +96,6 @@ def batch_norm_training(
     others = tuple(other for other in range(len(x.shape)) if other != axis)
     mean, variance = mean_of(x, others), variance_of(x, others)
     return batch_norm(x, mean, variance, weight, bias, eps=eps, channel_axis=axis), mean, variance
-
-
-def _on_host(parameter: Any) -> Any:
-    """One value for each channel: few enough to come to the host, where the scale is computed in float64."""
-    import numpy as np
-
-    is_far = isinstance(parameter, _native.Array) and not parameter.is_on_host
-    return np.asarray(parameter.numpy() if is_far else parameter, float)
 
 
 def _channel_axis(x: Any, channel_axis: int) -> int:

@@ -135,7 +135,7 @@ def batch_norm_gradient(
     if not eps >= 0:
         raise InvalidArgumentError(f"batch_norm_gradient: eps is {eps}; it must not be negative")
     channels = x.shape[axis]
-    factor = np.ones(channels) if weight is None else np.asarray(weight, float)
+    factor = np.ones(channels) if weight is None else placement.on_host(weight)
     if factor.shape != (channels,):
         raise ShapeMismatchError(
             f"batch_norm_gradient: weight has shape {factor.shape}; x of shape {tuple(x.shape)} has {channels} channels"
@@ -144,19 +144,19 @@ def batch_norm_gradient(
     shape = [channels if other == axis else 1 for other in range(rank)]
 
     def wide(values: Any) -> Any:
-        return np.asarray(values, float).astype(dtype).reshape(shape)
+        return placement.on_host(values).astype(dtype).reshape(shape)
 
     elementwise = placement.elementwise
     zero = np.zeros(1, dtype)
     with np.errstate(all="ignore"):
-        deviation = 1 / np.sqrt(np.asarray(variance_of(x, others), float) + eps)
+        deviation = 1 / np.sqrt(placement.on_host(variance_of(x, others)) + eps)
         count = x.size // max(channels, 1)
         normalised = elementwise("standardize", (x, wide(mean_of(x, others)), wide(deviation), zero), None)
         by_bias = sum_of(gradient, others)
         by_weight = sum_of(elementwise("multiply", (normalised, gradient), None), others)
         scale = factor * deviation
-        level = wide(np.asarray(by_bias, float) / count)
-        slope = wide(scale * np.asarray(by_weight, float) / count)
+        level = wide(placement.on_host(by_bias) / count)
+        slope = wide(scale * placement.on_host(by_weight) / count)
         by_x = elementwise("standardize", (gradient, level, wide(scale), zero), None)
         by_x = elementwise("subtract", (by_x, elementwise("multiply", (normalised, slope), None)), by_x)
     return by_x, by_weight, by_bias

@@ -40,6 +40,14 @@ def implementation(operation: str, *arguments: Any) -> Callable[..., Any]:
     return dispatch.of_host(operation)
 
 
+def on_host(values: Any) -> Any:
+    """A few values, one for each channel for example, as a NumPy array of float64, wherever they lie."""
+    import numpy as np
+
+    is_far = isinstance(values, _native.Array) and not values.is_on_host
+    return np.asarray(values.numpy() if is_far else values, float)
+
+
 def _on(operation: str, name: str) -> Callable[..., Any]:
     device = default_device(name)
     compute, entry = dispatch.resolve(operation, "matrix", device.native.kind)
