@@ -2,7 +2,7 @@
 
 import std/[sets, strutils, tables]
 import constants, device_code, diagnostics, dimension_solver, dimensions, equation_analysis, formula, initial_values, kernel_text, neuron_model, plan,
-  scope, spiking_network, spiking_plan, synapse_kernels, synapse_model, update_kernel
+  scope, spiking_network, spiking_plan, synapse_kernels, synapse_model, update_kernel, weight_bounds
 
 type
   Generated* = object
@@ -234,6 +234,10 @@ proc addSynapse(generated: var Generated; network: var SpikingNetwork; index: in
     of loPost: projection.plan.postVariables.add variable
     if state.name == "w":
       projection.plan.weight = variable.value
+  var initial: Table[string, Initializer]
+  for variable in projection.plan.variables & projection.plan.preVariables & projection.plan.postVariables:
+    initial[variable.name] = variable.value
+  projection.plan.hasWeightBound = model.weightBound(initial, values, projection.plan.weightBound)
   if projection.plan.variables.len == 0:
     # The engine tells projections with code of their own by their variables.
     projection.plan.variables.add SynapseVariablePlan(name: "w", value: projection.plan.weight)

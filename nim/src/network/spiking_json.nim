@@ -84,6 +84,7 @@ func toJson(projection: ProjectionPlan): string =
          field("input", if projection.input.len > 0: quoted(projection.input) else: "null"),
          field("pattern", toJson(projection.pattern)), field("allow_autapses", $projection.allowsAutapses),
          field("allow_multapses", $projection.allowsMultapses), field("weight", toJson(projection.weight)),
+         field("weight_bound", if projection.hasWeightBound: floatText(projection.weightBound) else: "null"),
          field("delay_seconds", toJson(projection.delay)), field("storage", quoted(projection.storage)),
          field("variables", toJson(projection.variables)), field("pre_variables", toJson(projection.preVariables)),
          field("post_variables", toJson(projection.postVariables)))

@@ -74,6 +74,8 @@ type
     pattern*: PatternPlan
     allowsAutapses*, allowsMultapses*: bool
     weight*, delay*: Initializer
+    hasWeightBound*: bool
+    weightBound*: float          ## largest amount that a spike adds to an input, where kernels of its own do the adding
     storage*: string
     variables*, preVariables*, postVariables*: seq[SynapseVariablePlan]
 
