@@ -121,3 +121,19 @@ suite "bounds of a text":
     check errors == ""
     check plan.layers[plan.order[0]].name == "l0"
     check plan.layers[plan.order[^1]].name == "l" & $(MaxLayers - 1)
+
+  test "long expressions, towers of definitions and many variables end in a finding":
+    const frame = "population a(1, model: n)\nneuron n:\n  params(tau = 1.ms)\n"
+    check "at most 256 operators" in compiled(frame & "  dv/dt = (v" & repeat(" + v", 100_000) & ")/tau\n").errors
+    var tower = frame & "  a0 = v*v\n"
+    for idx in 1 .. 60:
+      tower.add "  a" & $idx & " = a" & $(idx - 1) & "*a" & $(idx - 1) & "\n"
+    check "too long when its definitions are written out" in compiled(tower & "  dv/dt = a60/tau\n").errors
+    var wide = frame
+    for idx in 0 .. MaxVariables:
+      wide.add "  dx" & $idx & "/dt = -x" & $idx & "/tau\n"
+    check "has 65 variables" in compiled(wide).errors
+    var most = frame
+    for idx in 0 ..< MaxVariables:
+      most.add "  dx" & $idx & "/dt = (x" & $((idx + 1) mod MaxVariables) & " - x" & $idx & ")/tau\n"
+    check compiled(most).errors == ""

@@ -132,6 +132,12 @@ func uses*(formula: Formula; name: string): bool =
     if child.uses(name):
       return true
 
+func nodeCount*(formula: Formula; written: Table[string, int]): int =
+  ## Parts of it, with the parts of definitions that `written` knows in their place; stops counting at a million.
+  result = if formula.kind == fkSymbol: written.getOrDefault(formula.name, 1) else: 1
+  for child in formula.children:
+    result = min(1_000_000, result + child.nodeCount(written))
+
 func isRandom*(formula: Formula): bool =
   ## Gives another number at each evaluation.
   if formula.kind == fkCall and formula.function in RandomFunctions:

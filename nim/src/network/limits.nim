@@ -33,3 +33,9 @@ const
     ## `[a, b] -> [c, d]` multiplies out, as with layers.
   MaxListedValues* = 10_000_000
     ## Times, indices and samples written into a text.
+  MaxOperators* = 256
+    ## In one statement; expressions are walked recursively, and an equation of a model has some dozens.
+  MaxFormulaNodes* = 1024
+    ## Of one equation with its definitions written out: derivatives of products grow with its square.
+  MaxVariables* = 64
+    ## Of one neuron or synapse; the search for linear systems takes their third power.

@@ -1,7 +1,7 @@
 ## The body of a `neuron` statement: parameters, equations, threshold, reset, refractoriness.
 
 import std/[sets, tables]
-import ast, diagnostics, dimension_solver, dimensions, formula, scope, suggestions
+import ast, diagnostics, dimension_solver, dimensions, formula, limits, scope, suggestions
 
 type
   Integrator* = enum
@@ -208,6 +208,17 @@ proc sortAliases*(aliases: var seq[Alias]; report: var Report; isBroken: var boo
     left = waiting
   aliases = sorted
 
+proc checkLength*(aliases: seq[Alias]; equations: seq[(Formula, Span)]; report: var Report; isBroken: var bool) =
+  ## No equation may grow without bound when definitions of definitions are written out. `aliases` are sorted.
+  var written: Table[string, int]
+  for alias in aliases:
+    written[alias.name] = alias.value.nodeCount(written)
+  for (equation, at) in equations:
+    if equation != nil and equation.nodeCount(written) > MaxFormulaNodes:
+      report.error(at, "the equation is too long when its definitions are written out", expected = "at most " & $MaxFormulaNodes & " parts",
+                   hint = "make a part of it a variable of its own")
+      isBroken = true
+
 proc readIntegrator(model: NeuronModel; statement: Statement; report: var Report) =
   let node = statement.single("integrator", report)
   if node == nil:
@@ -360,6 +371,17 @@ proc checkNeuron*(name: string; at: Span; body: seq[Statement]; report: var Repo
   result.checkEvents(body, report)
   if not result.isBroken:
     sortAliases(result.aliases, report, result.isBroken)
+  if not result.isBroken:
+    var equations: seq[(Formula, Span)]
+    for state in result.states:
+      equations.add (state.derivative, state.span)
+    for assignment in result.reset:
+      equations.add (assignment.value, assignment.span)
+    equations.add (result.threshold, at)
+    checkLength(result.aliases, equations, report, result.isBroken)
+  if result.states.len > MaxVariables:
+    report.error(at, result.scope.owner & " has " & $result.states.len & " variables", expected = "at most " & $MaxVariables)
+    result.isBroken = true
   result.checkRefractory(report)
   if result.reset.len > 0 and result.threshold == nil and not result.isBroken:
     report.error(at, "a reset without a threshold", hint = "threshold: v > vt")

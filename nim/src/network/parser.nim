@@ -11,6 +11,7 @@ type
     tokens: seq[Token]
     position: int
     depth: int
+    operatorCount: int
     hasFailed: bool        ## the error was reported
 
   BlockParser = object
@@ -177,6 +178,10 @@ proc parseExpr(parser: var StatementParser; report: var Report; minPower = 1): E
     if power < minPower:
       break
     discard parser.take
+    inc parser.operatorCount
+    if parser.operatorCount > MaxOperators:
+      parser.fail(report, token.span, "the statement is too long", "at most " & $MaxOperators & " operators")
+      break
     let right = parser.parseExpr(report, if token.text == "^": power else: power + 1)
     if parser.hasFailed:
       return nil

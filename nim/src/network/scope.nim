@@ -26,10 +26,6 @@ type
     dimension*: OpenDimension
     isCondition*: bool
 
-const
-  MaxFormulaNodes* = 4096
-    ## Of one expression after its names are replaced; keeps generated kernels readable and compilable.
-
 proc declare*(scope: var Scope; name: string; kind: SymbolKind; at: Span; dimension: OpenDimension): bool =
   if name in scope.symbols:
     return false

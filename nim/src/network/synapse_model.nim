@@ -4,7 +4,7 @@
 ## neuron. What a spike adds to is a variable or input of the target by its name, or `target`, the one that the connection names.
 
 import std/[sets, tables]
-import ast, diagnostics, dimension_solver, dimensions, formula, neuron_model, scope, suggestions
+import ast, diagnostics, dimension_solver, dimensions, formula, limits, neuron_model, scope, suggestions
 
 type
   Locality* = enum
@@ -275,6 +275,16 @@ proc checkSynapse*(name: string; at: Span; body: seq[Statement]; ends: Ends; giv
     sortAliases(result.aliases, report, result.isBroken)
   result.checkBlocks(body, ends, report)
   ends.target.scope.solver = result.scope.solver
+  if not result.isBroken:
+    var equations: seq[(Formula, Span)]
+    for state in result.states:
+      equations.add (state.derivative, state.span)
+    for assignment in result.onPre & result.onPost & result.onReward & result.clocked:
+      equations.add (assignment.value, assignment.span)
+    checkLength(result.aliases, equations, report, result.isBroken)
+  if result.states.len > MaxVariables:
+    report.error(at, result.scope.owner & " has " & $result.states.len & " variables", expected = "at most " & $MaxVariables)
+    result.isBroken = true
   if result.onPre.len + result.onPost.len + result.clocked.len + result.onReward.len == 0 and not result.isBroken:
     report.error(at, result.scope.owner & " does nothing", expected = "on_pre:, on_post:, clocked: or on_reward:")
     result.isBroken = true
