@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import signal
 import threading
@@ -512,6 +513,13 @@ def test_text_runs_from_python(tmp_path: Path) -> None:
     assert list(net.weights) == ["cells -> others"]
     net.weights["cells -> others"] = np.zeros(len(net.synapses("cells -> others")))
     assert not net.weights["cells -> others"].any()
+    if importlib.util.find_spec("matplotlib") is None:
+        with pytest.raises(amdgpu.errors.LibraryMissingError, match="pip install matplotlib"):
+            net.plot_raster(tmp_path / "raster.png")
+    else:
+        net.plot_raster(tmp_path / "raster.png")
+        net.plot_weights(tmp_path / "weights.png")
+        assert (tmp_path / "raster.png").stat().st_size > 1000
     with pytest.raises(NetworkError, match="whose text"):
         amdgpu.Network("    seed = 2\n" + text.lstrip("\n"), device="cpu:0").restore(tmp_path / "state.npz")
     with pytest.raises(NetworkError, match="spiking"):

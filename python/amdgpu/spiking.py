@@ -241,6 +241,19 @@ class Running:
         """
         return self._running().memory_estimate()
 
+    def plot_raster(self, path: str | Path) -> None:
+        """Draw the recorded spikes of the last run and the rates over time into a file; needs matplotlib.
+
+        Raises:
+            InvalidArgumentError: Nothing was run yet.
+            LibraryMissingError: matplotlib is not installed.
+        """
+        if self.last_result is None:
+            raise InvalidArgumentError("there are no spikes: run the network first")
+        from amdgpu.training.plots import plot_raster
+
+        plot_raster(self.last_result, path)
+
     def synapses(self, connection: str) -> Synapses:
         """Sources, targets, weights and delays of a connection of a spiking network."""
         return Synapses(*self._running().native.synapses(connection))

@@ -229,13 +229,17 @@ class Learning:
         self.history.plot(path)
 
     def plot_weights(self, path: str | Path) -> None:
-        """Draw every weight matrix into a file; needs matplotlib.
+        """Draw every weight matrix into a file, or of a spiking network how its weights are distributed; needs matplotlib.
 
         Raises:
             LibraryMissingError: matplotlib is not installed.
         """
-        from amdgpu.training.plots import plot_weights
+        from amdgpu.training.plots import plot_distributions, plot_weights
 
+        if self._spiking is not None:
+            native = self._spiking.native
+            plot_distributions({name: native.synapses(name)[2] for name in native.projection_names()}, path)
+            return
         plot_weights({name: self._native.weights(name) for name in self._native.connection_names()}, path)
 
 

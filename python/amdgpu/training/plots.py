@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from amdgpu.spiking import RunResult
     from amdgpu.training.history import History
+
+RATE_BIN_SECONDS = 5e-3
+MAX_BINS = 2000
 
 
 def figure(columns: int) -> tuple[Any, list[Any]]:
@@ -66,4 +70,35 @@ def plot_weights(weights: Mapping[str, npt.NDArray[np.float32]], path: str | Pat
         axis.set_ylabel("from")
     if image is not None:
         drawing.colorbar(image, ax=axes)
+    drawing.savefig(path)
+
+
+def plot_raster(result: RunResult, path: str | Path) -> None:
+    """A dot for every recorded spike, one row of neurons for each population, and below them the rate of each over time."""
+    import numpy as np
+
+    drawing, (raster, rates) = figure(2)
+    base = 0
+    for name, spikes in result.spikes.items():
+        raster.plot(spikes.times, spikes.indices + base, ",", label=name)
+        bins = max(min(int(result.duration / RATE_BIN_SECONDS), MAX_BINS), 1)
+        counts, edges = np.histogram(spikes.times, bins, (result.start, result.start + result.duration or 1.0))
+        width = edges[1] - edges[0]
+        rates.plot(edges[:-1] + width / 2, counts / result.sizes[name] / width, label=name)
+        base += result.sizes[name]
+    for axis, label in ((raster, "neuron"), (rates, "rate (Hz)")):
+        axis.set_xlabel("time (s)")
+        axis.set_ylabel(label)
+    if result.spikes:
+        rates.legend()
+    drawing.savefig(path)
+
+
+def plot_distributions(weights: Mapping[str, npt.NDArray[np.float32]], path: str | Path) -> None:
+    """How the weights of each connection are distributed."""
+    drawing, axes = figure(max(len(weights), 1))
+    for axis, (name, values) in zip(axes, weights.items(), strict=False):
+        axis.hist(values, bins=50)
+        axis.set_title(name)
+        axis.set_xlabel("weight")
     drawing.savefig(path)
