@@ -97,3 +97,18 @@ population a(3, model: iaf_psc_exp)
 connect a -> a(weight: 1.pA, synapse: odd)
 """
     check "cannot be solved between events" in compiled(text).errors
+
+  test "neurons and synapses that nothing uses are warned of":
+    const text = """
+synapse unused:
+  variables(w)
+  on_pre: target += w
+neuron spare:
+  dv/dt = -v/(1.ms)
+population a(3, model: lif)
+"""
+    let (plan, errors) = compiled(text)
+    check errors == ""
+    check plan.warnings.len == 2
+    check plan.warnings[0].message == "synapse 'unused' is not used, and not checked"
+    check plan.warnings[1].message == "neuron 'spare' is not used"

@@ -1,7 +1,7 @@
 ## Statements of a spiking network to its plan.
 
 import std/tables
-import ast, diagnostics, plan, plasticity_rules, populations, projections, records, sources, spiking_generator, spiking_network, suggestions, synapses, vocabulary
+import ast, diagnostics, neuron_model, plan, plasticity_rules, populations, projections, records, sources, spiking_generator, spiking_network, suggestions, synapse_model, synapses, vocabulary
 
 const
   DefaultTimeStep* = 1e-4
@@ -21,6 +21,22 @@ proc checkOther(statement: Statement; report: var Report) =
   else:
     let what = if word.len > 0: "unknown statement " & shown(word) else: "this is no statement"
     report.error(statement.span, what, expected = oneOf(AllStatements), hint = nearestHint(word, AllStatements))
+
+proc warnOfUnused(network: SpikingNetwork; report: var Report) =
+  ## Declarations that no other statement uses: probably a name was mistyped or a line forgotten.
+  for name, model in network.models:
+    var isUsed = model.isBuiltIn
+    for population in network.populations:
+      isUsed = isUsed or population.model == model
+    if not isUsed:
+      report.warning(model.span, "neuron " & shown(name) & " is not used", hint = "population NAME(size, model: " & name & ")")
+  for name, statement in network.synapses:
+    var isUsed = false
+    for projection in network.projections:
+      isUsed = isUsed or (projection.synapse != nil and projection.synapse.name == name)
+    if not isUsed:
+      report.warning(statement.operand.span, "synapse " & shown(name) & " is not used, and not checked",
+                     hint = "connect FROM -> TO(synapse: " & name & ")")
 
 proc checkSpikingNetwork*(plan: var NetworkPlan; nameSpan: Span; statements: seq[Statement]; report: var Report) =
   ## Name, seed and time step of the plan are set already.
@@ -57,4 +73,5 @@ proc checkSpikingNetwork*(plan: var NetworkPlan; nameSpan: Span; statements: seq
     report.error(nameSpan, "the network has no populations", expected = "population NAME(size, model: MODEL)")
   if report.errorCount == 0:
     plan.spiking = network.generate(report)
+    network.warnOfUnused(report)
   plan.warnings = report.ordered(sevWarning)
