@@ -241,6 +241,7 @@ test {
     _ = @import("matrix/elementwise_test.zig");
     _ = @import("matrix/reduce_test.zig");
     _ = @import("matrix/convolve_test.zig");
+    _ = @import("matrix/pool_test.zig");
     _ = @import("matrix/scan_test.zig");
     _ = @import("matrix/normalize_gradient_test.zig");
     _ = @import("matrix/windows.zig");

@@ -1,4 +1,5 @@
-//! Convolution where each group reads one channel: too little depth for a product of matrices, so rows of results are summed tap by tap.
+//! Convolution where each group reads one channel: too little depth for a product of matrices. Usually vectors run over channels
+//! (windowed.zig); where there are few channels, rows of results are summed tap by tap.
 
 const std = @import("std");
 const abi = @import("../abi.zig");
@@ -6,14 +7,64 @@ const generic = @import("generic");
 const convolve = @import("convolve.zig");
 const parallel = @import("parallel.zig");
 const strided = @import("strided.zig");
+const windowed = @import("windowed.zig");
 const windows_of = @import("windows.zig");
+const workspace = @import("workspace.zig");
 
 /// Results that are summed together.
 const tile_len = 256;
 
+/// Fewer channels leave most of a vector empty.
+const few_channels = 8;
+
 pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const convolve.Problem, executor: ?*const abi.Executor) convolve.Error!void {
+    if (problem.groups >= few_channels) return runChannels(T, table, problem, executor);
     const job: Planes(T) = .{ .table = table, .problem = problem };
     try parallel.run(executor, problem.result.shape[0] * problem.result.shape[1], Planes(T), &job);
+}
+
+/// The outputs of a group are computed one after the other, each for all groups.
+fn runChannels(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const convolve.Problem, executor: ?*const abi.Executor) convolve.Error!void {
+    const outputs = problem.groupOutputs();
+    const columns = problem.weight.shape[3];
+    const taps = problem.weight.shape[2] * columns;
+    const pitch = std.mem.alignForward(usize, problem.groups, windowed.block_channels);
+    const bytes = convolve.productOf(&.{ taps + 1, pitch, @sizeOf(T) }) orelse return error.OutOfMemory;
+    const buffer = try workspace.acquire(bytes);
+    defer workspace.release(buffer);
+    const weights = buffer.slice(T, 0, taps * pitch);
+    const addend = buffer.slice(T, taps * pitch * @sizeOf(T), pitch);
+    @memset(weights, 0);
+    @memset(addend, 0);
+    for (0..outputs) |output| {
+        for (0..taps) |tap| table.load(&.{
+            .storage = problem.weight.storage,
+            .address = strided.addressAt(&problem.weight, windows_of.offset(&problem.weight, output, 0, tap / columns, tap % columns)),
+            .step = problem.weight.strides[0] * @as(isize, @intCast(outputs)),
+            .len = problem.groups,
+            .target = weights[tap * pitch ..].ptr,
+        });
+        if (problem.bias) |*bias| table.load(&.{
+            .storage = bias.storage,
+            .address = strided.addressAt(bias, bias.strides[0] * @as(isize, @intCast(output))),
+            .step = bias.strides[0] * @as(isize, @intCast(outputs)),
+            .len = problem.groups,
+            .target = addend.ptr,
+        });
+        var result = problem.result;
+        result.address = strided.addressAt(&result, result.strides[1] * @as(isize, @intCast(output)));
+        result.shape[1] = problem.groups;
+        result.strides[1] *= @intCast(outputs);
+        try windowed.run(T, table, &.{
+            .image = problem.image,
+            .result = result,
+            .windows = problem.windows,
+            .fold = .weighted,
+            .weights = weights.ptr,
+            .weights_pitch = pitch,
+            .addend = addend.ptr,
+        }, executor);
+    }
 }
 
 /// Each item is one channel of one image of the result.

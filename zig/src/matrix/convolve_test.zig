@@ -7,13 +7,10 @@ const convolve_depthwise = @import("convolve_depthwise.zig");
 const convolve_sliding = @import("convolve_sliding.zig");
 const convolve_weights = @import("convolve_weights.zig");
 const kernels = @import("kernels.zig");
-const strided = @import("strided.zig");
 const taps_of = @import("taps.zig");
 const tensor_kernels = @import("tensor_kernels.zig");
 const test_support = @import("test_support.zig");
 const windows_of = @import("windows.zig");
-
-const View = strided.View;
 
 fn testSweep(comptime T: type) !void {
     const allocator = std.testing.allocator;
@@ -113,41 +110,7 @@ test "turned copies exchange rows and columns and write nothing else" {
     try testTurn(f64);
 }
 
-/// Where the axes of an image lie in memory.
-const Layout = enum { nchw, nhwc, gaps };
-
-/// An image or weight in a buffer of its own.
-fn Image(comptime T: type) type {
-    return struct {
-        values: []T,
-        view: View,
-
-        fn init(rng: std.Random, shape: [4]usize, layout: Layout) !@This() {
-            const order: [4]usize = if (layout == .nhwc) .{ 0, 2, 3, 1 } else .{ 0, 1, 2, 3 };
-            const gap: usize = if (layout == .gaps) 2 else 1;
-            var view: View = .{ .storage = .of(T), .address = 0, .rank = 4, .shape = @splat(1), .strides = @splat(0) };
-            var len = gap;
-            for (0..4) |i| {
-                const axis = order[3 - i];
-                view.shape[axis] = shape[axis];
-                view.strides[axis] = @intCast(len);
-                len *= shape[axis];
-            }
-            const values = try std.testing.allocator.alloc(T, len);
-            for (values) |*value| value.* = rng.float(T) * 2 - 1;
-            view.address = @intFromPtr(values.ptr);
-            return .{ .values = values, .view = view };
-        }
-
-        fn deinit(self: @This()) void {
-            std.testing.allocator.free(self.values);
-        }
-
-        fn at(self: @This(), index: [4]usize) *T {
-            return &self.values[@intCast(windows_of.offset(&self.view, index[0], index[1], index[2], index[3]))];
-        }
-    };
-}
+const Image = test_support.Image;
 
 /// Adds every product of a convolution to whichever of the three is the sum.
 fn scalar(comptime T: type, problem: *const convolve.Problem, image: anytype, weight: anytype, result: anytype, comptime sum: enum { result, image, weight }) void {
@@ -201,7 +164,7 @@ fn testConvolutions(comptime T: type, rounds: usize) !void {
             .{ batch, outputs * groups, windows.rows.result, windows.columns.result },
         };
         var given: [3]Image(T) = undefined;
-        for (&given, shapes) |*image, shape| image.* = try .init(rng, shape, rng.enumValue(Layout));
+        for (&given, shapes) |*image, shape| image.* = try .init(rng, shape, rng.enumValue(test_support.ImageLayout));
         defer for (given) |image| image.deinit();
         const problem: convolve.Problem = .{
             .image = given[0].view,
@@ -261,12 +224,12 @@ fn testDepthwise(comptime T: type) !void {
     for (0..20) |_| {
         const windows: windows_of.Windows = .{ .rows = randomSlide(rng), .columns = randomSlide(rng) };
         const groups = rng.intRangeAtMost(usize, 1, 40);
-        const image: Image(T) = try .init(rng, .{ 2, groups, windows.rows.image, windows.columns.image }, rng.enumValue(Layout));
+        const image: Image(T) = try .init(rng, .{ 2, groups, windows.rows.image, windows.columns.image }, rng.enumValue(test_support.ImageLayout));
         defer image.deinit();
         const weight: Image(T) = try .init(rng, .{ groups, 1, windows.rows.window, windows.columns.window }, .nchw);
         defer weight.deinit();
         const shape = [4]usize{ 2, groups, windows.rows.result, windows.columns.result };
-        const result: Image(T) = try .init(rng, shape, rng.enumValue(Layout));
+        const result: Image(T) = try .init(rng, shape, rng.enumValue(test_support.ImageLayout));
         defer result.deinit();
         const expected: Image(f64) = try .init(rng, shape, .nchw);
         defer expected.deinit();

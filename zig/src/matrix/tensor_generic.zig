@@ -31,6 +31,8 @@ pub fn Kernel(comptime T: type) type {
             .sweep_columns = sweep_shape.columns,
             .sweep = if (is_float) sweep else {},
             .turn = if (is_float) turn else {},
+            .window = if (is_float) window else {},
+            .window_back = if (is_float) windowBack else {},
         };
 
         fn load(job: *const generic.storage.Load(T)) void {
@@ -83,6 +85,14 @@ pub fn Kernel(comptime T: type) type {
 
         fn turn(job: *const generic.turn_kernel.Turn(T)) void {
             generic.turn_kernel.turn(T, lanes, job);
+        }
+
+        fn window(job: *const generic.window_kernel.Window(T)) void {
+            generic.window_kernel.apply(T, lanes, arithmetic, job);
+        }
+
+        fn windowBack(job: *const generic.window_kernel.WindowBack(T)) void {
+            generic.window_kernel.applyBack(T, lanes, job);
         }
     };
 }

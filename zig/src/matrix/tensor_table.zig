@@ -7,6 +7,7 @@ const row_kernel = @import("row_kernel.zig");
 const storage = @import("storage.zig");
 const sweep_kernel = @import("sweep_kernel.zig");
 const turn_kernel = @import("turn_kernel.zig");
+const window_kernel = @import("window_kernel.zig");
 
 pub fn Table(comptime T: type) type {
     const is_float = !storage.isInteger(T);
@@ -29,5 +30,7 @@ pub fn Table(comptime T: type) type {
         sweep_columns: usize,
         sweep: if (is_float) *const fn (*const sweep_kernel.Sweep(T)) void else void,
         turn: if (is_float) *const fn (*const turn_kernel.Turn(T)) void else void,
+        window: if (is_float) *const fn (*const window_kernel.Window(T)) void else void,
+        window_back: if (is_float) *const fn (*const window_kernel.WindowBack(T)) void else void,
     };
 }

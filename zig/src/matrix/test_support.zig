@@ -3,6 +3,8 @@
 const std = @import("std");
 const abi = @import("../abi.zig");
 const product = @import("product.zig");
+const strided = @import("strided.zig");
+const windows_of = @import("windows.zig");
 
 /// Cuts each range into one piece a thread.
 pub fn executor(thread_count: u32) abi.Executor {
@@ -156,3 +158,39 @@ pub const Host = struct {
         return .{ .shape = .{ rows, columns }, .strides = .{ columns, 1 } };
     }
 };
+
+/// Where the axes of an image lie in memory.
+pub const ImageLayout = enum { nchw, nhwc, gaps };
+
+/// An image or weight in a buffer of its own.
+pub fn Image(comptime T: type) type {
+    return struct {
+        values: []T,
+        view: strided.View,
+
+        pub fn init(rng: std.Random, shape: [4]usize, layout: ImageLayout) !@This() {
+            const order: [4]usize = if (layout == .nhwc) .{ 0, 2, 3, 1 } else .{ 0, 1, 2, 3 };
+            const gap: usize = if (layout == .gaps) 2 else 1;
+            var view: strided.View = .{ .storage = .of(T), .address = 0, .rank = 4, .shape = @splat(1), .strides = @splat(0) };
+            var len = gap;
+            for (0..4) |i| {
+                const axis = order[3 - i];
+                view.shape[axis] = shape[axis];
+                view.strides[axis] = @intCast(len);
+                len *= shape[axis];
+            }
+            const values = try std.testing.allocator.alloc(T, len);
+            for (values) |*value| value.* = rng.float(T) * 2 - 1;
+            view.address = @intFromPtr(values.ptr);
+            return .{ .values = values, .view = view };
+        }
+
+        pub fn deinit(self: @This()) void {
+            std.testing.allocator.free(self.values);
+        }
+
+        pub fn at(self: @This(), index: [4]usize) *T {
+            return &self.values[@intCast(windows_of.offset(&self.view, index[0], index[1], index[2], index[3]))];
+        }
+    };
+}

@@ -30,33 +30,48 @@ var idle_count: usize = 0;
 pub fn acquire(bytes: usize) error{OutOfMemory}!Buffer {
     if (takeIdle(bytes)) |buffer| return buffer;
     // Huge pages spare most of the address translation. Not from the pool: a child of fork() uses buffers that its parent left.
-    const block = try host_memory.map(bytes, false);
+    const block = try host_memory.map(@max(1, bytes), false);
     return .{ .bytes = block.bytes, .kind = block.kind };
 }
 
+/// The smallest that is large enough; of equal ones the last released, which is warm.
 fn takeIdle(bytes: usize) ?Buffer {
     if (!lock.tryAcquire()) return null;
     defer lock.release();
+    var best: ?usize = null;
     for (idle[0..idle_count], 0..) |buffer, index| {
         if (buffer.bytes.len < bytes) continue;
-        idle_count -= 1;
-        idle[index] = idle[idle_count];
-        return buffer;
+        if (best == null or buffer.bytes.len <= idle[best.?].bytes.len) best = index;
     }
-    return null;
+    const taken = best orelse return null;
+    const buffer = idle[taken];
+    idle_count -= 1;
+    std.mem.copyForwards(Buffer, idle[taken..idle_count], idle[taken + 1 .. idle_count + 1]);
+    return buffer;
 }
 
 pub fn release(buffer: Buffer) void {
     if (!keepIdle(buffer)) host_memory.unmap(.{ .bytes = buffer.bytes, .kind = buffer.kind });
 }
 
-/// Whether the buffer was kept.
+/// Whether the buffer was kept. Smaller idle ones make room: they cost less to have anew.
 fn keepIdle(buffer: Buffer) bool {
-    if (!lock.tryAcquire()) return false;
+    if (buffer.bytes.len > kept_bytes_limit or !lock.tryAcquire()) return false;
     defer lock.release();
-    var kept_bytes = buffer.bytes.len;
-    for (idle[0..idle_count]) |kept| kept_bytes += kept.bytes.len;
-    if (idle_count == kept_buffers or kept_bytes > kept_bytes_limit) return false;
+    while (true) {
+        var kept_bytes = buffer.bytes.len;
+        var smallest: ?usize = null;
+        for (idle[0..idle_count], 0..) |kept, index| {
+            kept_bytes += kept.bytes.len;
+            if (smallest == null or kept.bytes.len < idle[smallest.?].bytes.len) smallest = index;
+        }
+        if (idle_count < kept_buffers and kept_bytes <= kept_bytes_limit) break;
+        const leaving = smallest orelse return false;
+        if (idle[leaving].bytes.len >= buffer.bytes.len) return false;
+        host_memory.unmap(.{ .bytes = idle[leaving].bytes, .kind = idle[leaving].kind });
+        idle_count -= 1;
+        idle[leaving] = idle[idle_count];
+    }
     idle[idle_count] = buffer;
     idle_count += 1;
     return true;
@@ -69,4 +84,16 @@ test "a released buffer is used again" {
     const second = try acquire(2000);
     defer release(second);
     try std.testing.expectEqual(address, second.bytes.ptr);
+}
+
+test "a large released buffer takes the place of small ones" {
+    var small: [kept_buffers]Buffer = undefined;
+    for (&small) |*buffer| buffer.* = try acquire(1000);
+    for (small) |buffer| release(buffer);
+    const large = try acquire(kept_bytes_limit - host_memory.huge_page_bytes);
+    const address = large.bytes.ptr;
+    release(large);
+    const again = try acquire(kept_bytes_limit - host_memory.huge_page_bytes);
+    defer release(again);
+    try std.testing.expectEqual(address, again.bytes.ptr);
 }

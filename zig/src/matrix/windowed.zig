@@ -1,0 +1,270 @@
+//! Results that each come from the windows of one channel: pooling, and convolution of each channel alone.
+//!
+//! Vectors run over channels. Images whose channels are adjacent are read and written where they lie; others are copied a block of channels and
+//! a band of rows at a time. Every result is computed by one thread, from its taps in order.
+
+const std = @import("std");
+const abi = @import("../abi.zig");
+const generic = @import("generic");
+const convolve = @import("convolve.zig");
+const parallel = @import("parallel.zig");
+const pixels = @import("pixels.zig");
+const strided = @import("strided.zig");
+const windows_of = @import("windows.zig");
+const workspace = @import("workspace.zig");
+
+const View = strided.View;
+
+/// Channels that are copied together; a multiple of every vector.
+pub const block_channels = 16;
+/// Values of a band of rows: they stay in L2 between copying and computing.
+const band_len = 1 << 17;
+
+pub fn Problem(comptime T: type) type {
+    return struct {
+        image: View,
+        result: View,
+        windows: windows_of.Windows,
+        fold: generic.window_kernel.Fold,
+        /// Whether an average is over the window within the padded image, as in PyTorch; else within the image.
+        counts_padding: bool = false,
+        /// A row of weights for each tap, one for each channel; it and `addend` are as long as whole blocks.
+        weights: [*]const T = undefined,
+        weights_pitch: usize = 0,
+        addend: ?[*]const T = null,
+    };
+}
+
+/// The columns of results whose windows lie within the image as a whole, [first, last).
+pub fn whole(slide: *const windows_of.Slide) struct { first: usize, last: usize } {
+    const low = slide.inside(0, 0, slide.result);
+    const high = slide.inside(slide.window - 1, 0, slide.result);
+    const first = @max(low.first, high.first);
+    return .{ .first = first, .last = @max(first, @min(low.last, high.last)) };
+}
+
+/// The taps [first, last) of window `at` that lie in the image.
+pub fn tapsInside(slide: *const windows_of.Slide, at: usize) struct { first: usize, last: usize } {
+    const start = at * slide.stride;
+    const first = if (start >= slide.padding) 0 else (slide.padding - start + slide.dilation - 1) / slide.dilation;
+    const reach = slide.image + slide.padding;
+    const last = if (reach <= start) 0 else (reach - start + slide.dilation - 1) / slide.dilation;
+    const low = @min(first, slide.window);
+    return .{ .first = low, .last = @max(low, @min(last, slide.window)) };
+}
+
+/// Taps of window `at` that an average is over.
+pub fn tapCount(slide: *const windows_of.Slide, at: usize, counts_padding: bool) usize {
+    // The padded image ends as far behind the image as it begins before it, and every window lies within.
+    if (counts_padding) return slide.window;
+    const inside = tapsInside(slide, at);
+    return inside.last - inside.first;
+}
+
+/// Whether channels are adjacent and can be computed where they lie.
+pub fn isAdjacent(comptime T: type, view: *const View) bool {
+    return view.storage.is(T) and (view.strides[1] == 1 or view.shape[1] == 1) and view.shape[1] >= block_channels;
+}
+
+pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const Problem(T), executor: ?*const abi.Executor) convolve.Error!void {
+    if (problem.result.len() == 0) return;
+    const rows = &problem.windows.rows;
+    const reads_image = isAdjacent(T, &problem.image);
+    const writes_result = isAdjacent(T, &problem.result);
+    const width = problem.windows.columns.image;
+    // Where images lie as they are read, bands only make work for all threads.
+    const line_len = @max(1, width * block_channels);
+    const reach = @min(rows.image, (rows.window - 1) * rows.dilation + 1);
+    const band_rows = if (reads_image) 8 else std.math.clamp((band_len / line_len -| reach) / rows.stride + 1, 1, rows.result);
+    const copied_rows = @min(rows.image, (band_rows - 1) * rows.stride + reach);
+    const is_whole = reads_image and writes_result;
+    const channels = problem.image.shape[1];
+    const blocks = if (is_whole) 1 else (channels + block_channels - 1) / block_channels;
+    const bands = (rows.result + band_rows - 1) / band_rows;
+    const count = convolve.productOf(&.{ problem.image.shape[0], blocks, bands }) orelse return error.OutOfMemory;
+    const threads = parallel.threadCount(executor);
+    const pieces = if (threads == 1) 1 else @min(count, 4 * threads);
+    const image_len = if (reads_image) 0 else convolve.productOf(&.{ copied_rows, width, block_channels }) orelse return error.OutOfMemory;
+    const result_len = if (writes_result) 0 else convolve.productOf(&.{ problem.windows.columns.result, block_channels }) orelse return error.OutOfMemory;
+    const piece_len = std.math.add(usize, image_len, result_len) catch return error.OutOfMemory;
+    const bytes = convolve.productOf(&.{ pieces, piece_len, @sizeOf(T) }) orelse return error.OutOfMemory;
+    const buffer = try workspace.acquire(bytes);
+    defer workspace.release(buffer);
+    const job: Bands(T) = .{
+        .table = table,
+        .problem = problem,
+        .reads_image = reads_image,
+        .writes_result = writes_result,
+        .block_len = if (is_whole) channels else block_channels,
+        .blocks = blocks,
+        .bands = bands,
+        .band_rows = band_rows,
+        .count = count,
+        .pieces = pieces,
+        .image_len = image_len,
+        .piece_len = piece_len,
+        .buffers = buffer.slice(T, 0, pieces * piece_len).ptr,
+    };
+    try parallel.run(executor, pieces, Bands(T), &job);
+}
+
+/// Each piece is a share of the bands: some rows of results of a block of channels of one image.
+fn Bands(comptime T: type) type {
+    return struct {
+        table: *const generic.tensor_table.Table(T),
+        problem: *const Problem(T),
+        reads_image: bool,
+        writes_result: bool,
+        block_len: usize,
+        blocks: usize,
+        bands: usize,
+        band_rows: usize,
+        count: usize,
+        pieces: usize,
+        image_len: usize,
+        piece_len: usize,
+        buffers: [*]T,
+
+        const Self = @This();
+
+        pub fn run(job: *const Self, begin: usize, end: usize) void {
+            for (begin..end) |piece| {
+                const buffer = job.buffers + piece * job.piece_len;
+                for (piece * job.count / job.pieces..(piece + 1) * job.count / job.pieces) |item| {
+                    job.compute(item / job.bands / job.blocks, item / job.bands % job.blocks, item % job.bands, buffer);
+                }
+            }
+        }
+
+        fn compute(job: *const Self, batch: usize, block: usize, band: usize, buffer: [*]T) void {
+            const it = job.problem;
+            const rows = &it.windows.rows;
+            const columns = &it.windows.columns;
+            const channel = block * job.block_len;
+            const channels = @min(job.block_len, it.image.shape[1] - channel);
+            const first = band * job.band_rows;
+            const last = @min(rows.result, first + job.band_rows);
+            const copied = copiedRows(rows, first, last);
+            var span: pixels.Span = .{ .batch = batch, .channel = channel, .channels = channels, .row = 0, .column = 0, .count = columns.image };
+            if (!job.reads_image and columns.image > 0) {
+                for (copied.first..copied.last) |row| {
+                    span.row = row;
+                    pixels.read(T, job.table, &it.image, span, buffer + (row - copied.first) * columns.image * block_channels, block_channels);
+                }
+            }
+            span.count = columns.result;
+            for (first..last) |row| {
+                var image: Place(T) = .{ .start = buffer, .row_step = @intCast(columns.image * block_channels), .column_step = block_channels, .first_row = copied.first };
+                if (job.reads_image) image = .of(&it.image, batch, channel);
+                var window: generic.window_kernel.Window(T) = .{
+                    .fold = it.fold,
+                    .taps = undefined,
+                    .out = buffer + job.image_len,
+                    .weights = it.weights + channel,
+                    .addend = if (it.addend) |addend| addend + channel else null,
+                };
+                // Copied channels are padded to whole vectors.
+                window.taps.len = if (job.reads_image or job.writes_result) channels else block_channels;
+                window.taps.result_step = block_channels;
+                if (job.writes_result) {
+                    window.out = @ptrFromInt(strided.addressAt(&it.result, windows_of.offset(&it.result, batch, channel, row, 0)));
+                    window.taps.result_step = it.result.strides[3];
+                }
+                job.computeRow(row, &image, &window);
+                span.row = row;
+                if (!job.writes_result) pixels.write(T, job.table, &it.result, span, buffer + job.image_len, block_channels);
+            }
+        }
+
+        fn computeRow(job: *const Self, row: usize, image: *const Place(T), window: *generic.window_kernel.Window(T)) void {
+            const it = job.problem;
+            const rows = &it.windows.rows;
+            const columns = &it.windows.columns;
+            const inside_rows = tapsInside(rows, row);
+            const row_count = tapCount(rows, row, it.counts_padding);
+            const middle = whole(columns);
+            const out = window.out;
+            const weights = window.weights;
+            window.taps.rows = inside_rows.last - inside_rows.first;
+            window.taps.row_step = image.row_step * @as(isize, @intCast(rows.dilation));
+            window.taps.column_step = image.column_step * @as(isize, @intCast(columns.dilation));
+            window.taps.image_step = image.column_step * @as(isize, @intCast(columns.stride));
+            window.weights_row = columns.window * it.weights_pitch;
+            window.weights_column = it.weights_pitch;
+            var column: usize = 0;
+            while (column < columns.result) {
+                const is_middle = column >= middle.first and column < middle.last;
+                const inside = tapsInside(columns, column);
+                window.taps.results = if (is_middle) middle.last - column else 1;
+                window.taps.columns = inside.last - inside.first;
+                const is_nothing = window.taps.rows == 0 or window.taps.columns == 0;
+                window.taps.image = if (is_nothing) image.start else image.at(rows, row, inside_rows.first, columns, column, inside.first);
+                window.divisor = @floatFromInt(row_count * tapCount(columns, column, it.counts_padding));
+                window.weights = weights + (inside_rows.first * columns.window + inside.first) * it.weights_pitch;
+                window.out = generic.micro_kernel.offset(T, out, @as(isize, @intCast(column)) * window.taps.result_step);
+                job.table.window(window);
+                column += window.taps.results;
+            }
+        }
+    };
+}
+
+/// The rows of an image that the windows [first, last) reach.
+fn copiedRows(slide: *const windows_of.Slide, first: usize, last: usize) struct { first: usize, last: usize } {
+    const begin = @min(slide.image, first * slide.stride -| slide.padding);
+    const end = (last - 1) * slide.stride + (slide.window - 1) * slide.dilation + 1;
+    return .{ .first = begin, .last = @max(begin, @min(slide.image, end -| slide.padding)) };
+}
+
+/// Where channels of an image lie.
+pub fn Place(comptime T: type) type {
+    return struct {
+        start: [*]T,
+        row_step: isize,
+        column_step: isize,
+        /// The row that `start` is of.
+        first_row: usize = 0,
+
+        pub fn of(view: *const View, batch: usize, channel: usize) @This() {
+            return .{
+                .start = @ptrFromInt(strided.addressAt(view, windows_of.offset(view, batch, channel, 0, 0))),
+                .row_step = view.strides[2],
+                .column_step = view.strides[3],
+            };
+        }
+
+        /// Tap (i, j) of window (row, column), which lies in the image.
+        pub fn at(place: *const @This(), rows: *const windows_of.Slide, row: usize, i: usize, columns: *const windows_of.Slide, column: usize, j: usize) [*]T {
+            const image_row: isize = @intCast(rows.place(row, i).? - place.first_row);
+            const image_column: isize = @intCast(columns.place(column, j).?);
+            return generic.micro_kernel.offset(T, place.start, image_row * place.row_step + image_column * place.column_step);
+        }
+    };
+}
+
+test "taps inside the image are those whose place is, and whole windows have all" {
+    var random: std.Random.DefaultPrng = .init(4);
+    const rng = random.random();
+    for (0..2000) |_| {
+        const slide: windows_of.Slide = .{
+            .image = rng.intRangeAtMost(usize, 1, 9),
+            .window = rng.intRangeAtMost(usize, 1, 4),
+            .result = 7,
+            .stride = rng.intRangeAtMost(usize, 1, 3),
+            .padding = rng.uintLessThan(usize, 4),
+            .dilation = rng.intRangeAtMost(usize, 1, 3),
+        };
+        const middle = whole(&slide);
+        for (0..slide.result) |at| {
+            const span = tapsInside(&slide, at);
+            var inside: usize = 0;
+            for (0..slide.window) |tap| {
+                const is_inside = slide.place(at, tap) != null;
+                try std.testing.expectEqual(is_inside, tap >= span.first and tap < span.last);
+                inside += @intFromBool(is_inside);
+            }
+            try std.testing.expectEqual(inside == slide.window, at >= middle.first and at < middle.last);
+            try std.testing.expectEqual(inside, tapCount(&slide, at, false));
+        }
+    }
+}
