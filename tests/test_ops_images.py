@@ -212,6 +212,52 @@ def test_bad_convolutions_are_refused():
         ops.conv2d_weight_gradient(x, np.zeros((1, 2, 3, 3), np.float32), (2, 4, 3))
     with pytest.raises(errors.InvalidArgumentError, match="share memory"):
         ops.conv2d(x[:, :2], weight[:, :2], padding=1, out=x[:, :2])
+    gradient = np.zeros((1, 2, 3, 3), np.float32)
+    with pytest.raises(errors.ShapeMismatchError, match=r"x has shape \[1, 4, -5, 5\]; extents are not negative"):
+        ops.conv2d_input_gradient(gradient, weight, (1, 4, -5, 5))
+    with pytest.raises(errors.ShapeMismatchError, match=r"window of \(3, 3\) .* image of \(4611686018427387904, 5\)"):
+        ops.conv2d_input_gradient(gradient, weight, (1, 4, 2**62, 5))
+    with pytest.raises(
+        errors.ShapeMismatchError, match=r"\[1, 4, 5, 5\] and weight .*\[2, 4, 3, 3\] give .*, not \[1, 2, 4, 4\]"
+    ):
+        ops.conv2d_weight_gradient(x, np.zeros((1, 2, 4, 4), np.float32), weight.shape)
+
+
+def test_convolutions_of_nothing_are_zeros_and_the_bias():
+    bias = np.ones(40, np.float32)
+    assert ops.conv2d(np.zeros((0, 4, 5, 5), np.float32), np.zeros((2, 4, 3, 3), np.float32)).shape == (0, 2, 3, 3)
+    for x, weight in (((1, 0, 5, 5), (40, 0, 3, 3)), ((1, 4, 0, 5), (40, 4, 1, 1))):
+        given = np.zeros(x, np.float32), np.ones(weight, np.float32)
+        result = ops.conv2d(*given, bias, padding=1)
+        assert result.size
+        assert (result == 1).all()
+        by_weight = ops.conv2d_weight_gradient(given[0], result, weight, padding=1)
+        assert by_weight.shape == weight
+        assert not by_weight.any()
+        assert ops.conv2d_input_gradient(result, given[1], x, padding=1).shape == x
+    empty = np.zeros((1, 0, 3, 3), np.float32)
+    assert not ops.conv2d_input_gradient(empty, np.zeros((0, 40, 3, 3), np.float32), (1, 40, 5, 5)).any()
+
+
+def test_far_padding_and_long_strides_take_little_memory():
+    weight = np.ones((40, 4, 3, 3), np.float32)
+    x = np.ones((1, 4, 5, 5), np.float32)
+    # Only the tap in the middle lies in the image.
+    result = ops.conv2d(x, weight, padding=2**30, dilation=2**30, stride=3)
+    assert result.shape == (1, 40, 2, 2)
+    assert (result == 4).all()
+    assert not ops.conv2d(x, weight, padding=2**30, stride=2**30 + 10)[:, :, 0].any()
+    by_image = ops.conv2d_input_gradient(np.ones((1, 40, 1, 1), np.float32), weight, x.shape, stride=2**30)
+    np.testing.assert_array_equal(by_image[0, 0], np.pad(np.full((3, 3), 40.0), ((0, 2), (0, 2))))
+
+
+def test_what_does_not_fit_in_memory_is_a_memory_error():
+    # More than an address space holds, so that no system promises it.
+    one = np.broadcast_to(np.float32(1), (1, 1 << 30, 1000, 1000))
+    with pytest.raises(MemoryError, match="images of 1 x 1073741824 x 1000 x 1000 with weights of 64 x"):
+        ops.conv2d(one, np.broadcast_to(np.float32(1), (64, 1 << 30, 3, 3)), stride=500)
+    with pytest.raises(MemoryError, match="no memory for a result of shape"):
+        ops.conv2d(np.zeros((1, 4, 5, 5), np.float32), np.zeros((2, 4, 3, 3), np.float32), padding=2**30)
 
 
 @settings(max_examples=120, deadline=None)

@@ -82,6 +82,35 @@ impl ConvolveOptions {
             dtype: image.1,
         })
     }
+
+    /// Whether three tensors belong to one convolution; what the result is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::describe`], and `shape-mismatch` for another result.
+    pub fn check(
+        &self,
+        image: (&[i64], Dtype),
+        weight: (&[i64], Dtype),
+        result: (&[i64], Dtype),
+    ) -> Result<Described, Error> {
+        let described = self.describe(image, weight)?;
+        if result.0 == described.shape && result.1 == described.dtype {
+            return Ok(described);
+        }
+        Err(Error::refused(
+            ErrorCode::ShapeMismatch,
+            format!(
+                "{NAME}: x of shape {:?} and weight of shape {:?} give {:?} of {}, not {:?} of {}",
+                image.0,
+                weight.0,
+                described.shape,
+                element::name(described.dtype),
+                result.0,
+                element::name(result.1)
+            ),
+        ))
+    }
 }
 
 impl Matrix {
@@ -121,22 +150,11 @@ impl Matrix {
             ConvolvePass::ImageGradient => (&target, second, first),
             ConvolvePass::WeightGradient => (first, &target, second),
         };
-        let described =
-            options.describe((image.shape(), image.dtype), (weight.shape(), weight.dtype))?;
-        if result.shape() != described.shape || result.dtype != described.dtype {
-            return Err(Error::refused(
-                ErrorCode::ShapeMismatch,
-                format!(
-                    "{NAME}: x of shape {:?} and weight of shape {:?} give {:?} of {}, not {:?} of {}",
-                    image.shape(),
-                    weight.shape(),
-                    described.shape,
-                    element::name(described.dtype),
-                    result.shape(),
-                    element::name(result.dtype)
-                ),
-            ));
-        }
+        let described = options.check(
+            (image.shape(), image.dtype),
+            (weight.shape(), weight.dtype),
+            (result.shape(), result.dtype),
+        )?;
         target.check_out(NAME, target.dtype, target.shape())?;
         for (layout, name) in layouts.iter().zip(names) {
             target.check_apart(NAME, name, layout, false)?;

@@ -115,12 +115,18 @@ fn extent(image: i64, window: i64, stride: i64, padding: i64, dilation: i64) -> 
 
 /// The extents of an image or weight with exactly four axes.
 pub(crate) fn four(operation: &str, argument: &str, shape: &[i64]) -> Result<[i64; 4], Error> {
-    shape.try_into().map_err(|_| {
+    let refused = |expected: &str| {
         Error::refused(
             ErrorCode::ShapeMismatch,
-            format!("{operation}: {argument} has shape {shape:?}; four axes are expected"),
+            format!("{operation}: {argument} has shape {shape:?}; {expected}"),
         )
-    })
+    };
+    if shape.iter().any(|extent| *extent < 0) {
+        return Err(refused("extents are not negative"));
+    }
+    shape
+        .try_into()
+        .map_err(|_| refused("four axes are expected"))
 }
 
 #[cfg(test)]

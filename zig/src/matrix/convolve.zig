@@ -92,7 +92,20 @@ pub fn convolve(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi
     };
     const outcome = if (given.compute.bits == 32) run(f32, pass, &problem, given.executor) else run(f64, pass, &problem, given.executor);
     outcome catch |failure| return switch (failure) {
-        error.OutOfMemory => status.fail(abi.errors.out_of_memory, "no memory for the columns of a convolution", .{}),
+        error.OutOfMemory => status.fail(
+            abi.errors.out_of_memory,
+            "no memory for the copies of a convolution of images of {d} x {d} x {d} x {d} with weights of {d} x {d} x {d} x {d}",
+            .{
+                problem.image.shape[0],
+                problem.image.shape[1],
+                problem.image.shape[2],
+                problem.image.shape[3],
+                problem.weight.shape[0],
+                problem.weight.shape[1],
+                problem.weight.shape[2],
+                problem.weight.shape[3],
+            },
+        ),
         error.ExecutorFailed => status.fail(abi.errors.internal, "the executor could not run the tiles of a convolution", .{}),
     };
     return abi.ok;

@@ -62,13 +62,10 @@ pub fn convolve<'py>(
         thread_limit: threads,
     };
     let described = match shape {
-        None => forward_of(&views, &options).into_py_result(py)?,
-        // Checked by the core against the other two.
-        Some(shape) => Described {
-            shape,
-            dtype: views[0].dtype(),
-        },
-    };
+        None => forward_of(&views, &options),
+        Some(shape) => gradient_of(known, &views, shape, &options),
+    }
+    .into_py_result(py)?;
     let (made, target) = tensors::result("conv2d", &described, out, &objects)?;
     let mut target = target.view_mut().into_py_result(py)?;
     py.detach(|| Matrix::global()?.convolve(known, &views, &mut target, &options))
@@ -83,6 +80,28 @@ fn forward_of(
     let of = |view: &TensorView<'_>| (view.shape().to_vec(), view.dtype());
     let (image, weight) = (of(&views[0]), of(&views[1]));
     options.describe((&image.0, image.1), (&weight.0, weight.1))
+}
+
+/// What a gradient is: checked before there is memory for it.
+fn gradient_of(
+    pass: ConvolvePass,
+    views: &[TensorView<'_>],
+    shape: Vec<i64>,
+    options: &ConvolveOptions,
+) -> Result<Described, amdgpu_matrix::Error> {
+    let dtype = views[0].dtype();
+    let of = |view: &TensorView<'_>| (view.shape().to_vec(), view.dtype());
+    let (first, second) = (of(&views[0]), of(&views[1]));
+    let made = (&shape[..], dtype);
+    match pass {
+        ConvolvePass::WeightGradient => {
+            options.check((&first.0, first.1), made, (&second.0, second.1))?;
+        }
+        _ => {
+            options.check(made, (&second.0, second.1), (&first.0, first.1))?;
+        }
+    }
+    Ok(Described { shape, dtype })
 }
 
 pub fn image_layout(py: Python<'_>, operation: &str, layout: &str) -> PyResult<ImageLayout> {

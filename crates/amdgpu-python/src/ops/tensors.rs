@@ -5,7 +5,7 @@ use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
 use amdgpu_hal::{DeviceKind, MemoryKind};
 use amdgpu_matrix::{Described, TensorView, TensorViewMut};
 use numpy::PyArrayDyn;
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};
 
@@ -190,7 +190,7 @@ pub fn result<'py>(
         .iter()
         .find_map(|object| own_array_like(object, described))
         .unwrap_or_else(|| match like.first() {
-            Some(first) => empty(first.py(), described),
+            Some(first) => empty(first.py(), operation, described),
             None => unreachable!("every operation has an input"),
         })?;
     let lent = writable(operation, &made)?;
@@ -227,7 +227,11 @@ fn own_array_like<'py>(
 }
 
 /// A NumPy array whose elements are all written by the operation.
-fn empty<'py>(py: Python<'py>, described: &Described) -> PyResult<Bound<'py, PyAny>> {
+fn empty<'py>(
+    py: Python<'py>,
+    operation: &str,
+    described: &Described,
+) -> PyResult<Bound<'py, PyAny>> {
     let shape: Vec<usize> = described
         .shape
         .iter()
@@ -245,4 +249,17 @@ fn empty<'py>(py: Python<'py>, described: &Described) -> PyResult<Bound<'py, PyA
     let descr = to_numpy_dtype(py, described.dtype)?;
     py.import("numpy")?
         .call_method1("empty", (PyTuple::new(py, shape)?, descr))
+        .map_err(|error| {
+            // NumPy says ValueError where the bytes cannot even be counted.
+            if error.is_instance_of::<PyMemoryError>(py) || error.is_instance_of::<PyValueError>(py)
+            {
+                let message = format!(
+                    "{operation}: no memory for a result of shape {:?} and dtype {}",
+                    described.shape,
+                    described.dtype.name().unwrap_or("of the inputs")
+                );
+                return raise(py, ErrorCode::OutOfMemory, Language::Rust, &message);
+            }
+            error
+        })
 }
