@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from amdgpu import _native, dispatch
 from amdgpu.device import default_device
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError, NetworkError
+from amdgpu.plotting.network import Drawing
 from amdgpu.spiking import Running, SpikingPart
 from amdgpu.training.methods import Learning
 
@@ -21,7 +22,7 @@ OPERATION = "dense_forward"
 CORE = "neuromorphic"
 
 
-class Network(Learning, Running):
+class Network(Learning, Running, Drawing):
     """A checked network with its weights.
 
     Args:

@@ -6,11 +6,13 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
 from amdgpu.errors import InvalidArgumentError, NetworkError
+from amdgpu.plotting.activity import ActivityPlots
+from amdgpu.plotting.graph import weight_unit
 from amdgpu.training import checkpoint
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ class Synapses:
 
 
 @dataclass(frozen=True)
-class RunResult:
+class RunResult(ActivityPlots):
     """What `Network.run` gives back.
 
     Attributes:
@@ -69,6 +71,7 @@ class RunResult:
         wall_time: Seconds that it took.
         spike_hash: Equal for runs whose every spike is equal, whatever the device and the number of threads.
         is_interrupted: The run was ended before its time.
+        units: SI units of `states`, by `population.variable`; empty for plain numbers.
     """
 
     spikes: Mapping[str, Spikes]
@@ -81,6 +84,7 @@ class RunResult:
     wall_time: float
     spike_hash: str
     is_interrupted: bool = False
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def realtime_factor(self) -> float:
@@ -118,6 +122,29 @@ class SpikingPart:
         plan: dict[str, Any] = json.loads(self.plan_json)
         return plan
 
+    @functools.cached_property
+    def sizes(self) -> dict[str, int]:
+        """Neurons of every population and source."""
+        spiking = self.plan["spiking"]
+        return {one["name"]: one["size"] for one in [*spiking["populations"], *spiking["sources"]]}
+
+    @functools.cached_property
+    def state_units(self) -> dict[str, str]:
+        """Unit of every variable, by `population.variable`."""
+        spiking = self.plan["spiking"]
+        return {
+            f"{population['name']}.{variable['name']}": variable.get("unit", "")
+            for population in spiking["populations"]
+            for variable in spiking["groups"][population["group"]]["variables"]
+        }
+
+    @functools.cached_property
+    def weight_units(self) -> dict[str, str]:
+        """Unit of the weights of every connection."""
+        names = self.native.projection_names()
+        projections = self.plan["spiking"]["projections"]
+        return {name: weight_unit(one, self.state_units) for name, one in zip(names, projections, strict=True)}
+
     @property
     def native(self) -> _native.SpikingNetwork:
         """The built network."""
@@ -134,7 +161,7 @@ class SpikingPart:
         raw = native.run(steps, bar)
         if bar is not None:
             bar.close()
-        self.last_result = _result(raw, native.dt_seconds)
+        self.last_result = _result(raw, native.dt_seconds, self.state_units)
         if raw["error"] is not None:
             raise raw["error"]
         return self.last_result
@@ -241,25 +268,12 @@ class Running:
         """
         return self._running().memory_estimate()
 
-    def plot_raster(self, path: str | Path) -> None:
-        """Draw the recorded spikes of the last run and the rates over time into a file; needs matplotlib.
-
-        Raises:
-            InvalidArgumentError: Nothing was run yet.
-            LibraryMissingError: matplotlib is not installed.
-        """
-        if self.last_result is None:
-            raise InvalidArgumentError("there are no spikes: run the network first")
-        from amdgpu.training.plots import plot_raster
-
-        plot_raster(self.last_result, path)
-
     def synapses(self, connection: str) -> Synapses:
         """Sources, targets, weights and delays of a connection of a spiking network."""
         return Synapses(*self._running().native.synapses(connection))
 
 
-def _result(raw: dict[str, Any], dt: float) -> RunResult:
+def _result(raw: dict[str, Any], dt: float, units: Mapping[str, str]) -> RunResult:
     return RunResult(
         spikes={name: Spikes(times, indices) for name, times, indices in raw["spikes"]},
         states={name: States(times, first, values) for name, times, first, values in raw["states"]},
@@ -271,6 +285,7 @@ def _result(raw: dict[str, Any], dt: float) -> RunResult:
         wall_time=raw["wall_seconds"],
         spike_hash=raw["spike_hash"],
         is_interrupted=raw["is_interrupted"],
+        units={name: units.get(name, "") for name, _, _, _ in raw["states"]},
     )
 
 

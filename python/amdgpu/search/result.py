@@ -87,7 +87,7 @@ class SearchResult:
         Raises:
             LibraryMissingError: matplotlib is not installed.
         """
-        from amdgpu.training.plots import figure
+        from amdgpu.plotting.canvas import figure
 
         drawing, (axis,) = figure(1)
         good = [candidate for candidate in self.candidates if candidate.score is not None]

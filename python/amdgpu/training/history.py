@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.figure import Figure
+
 
 @dataclass(slots=True)
 class History:
@@ -47,12 +49,12 @@ class History:
         """As plain values that JSON can hold."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
-    def plot(self, path: str | Path) -> None:
-        """Draw loss and accuracy over the epochs into a file; needs matplotlib.
+    def plot(self, path: str | Path | None = None) -> Figure | None:
+        """Draw loss and accuracy over the epochs into a file, or without a path return the figure; needs matplotlib.
 
         Raises:
             LibraryMissingError: matplotlib is not installed.
         """
         from amdgpu.training.plots import plot_history
 
-        plot_history(self, path)
+        return plot_history(self, path)

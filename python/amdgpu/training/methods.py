@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+    from matplotlib.figure import Figure
 
     from amdgpu.spiking import SpikingPart
     from amdgpu.training.train import Progress, Rate
@@ -217,8 +218,8 @@ class Learning:
         except IsADirectoryError as error:
             raise NetworkError(f"{path} is a directory, no checkpoint") from error
 
-    def plot_history(self, path: str | Path) -> None:
-        """Draw the learning curves into a file; needs matplotlib.
+    def plot_history(self, path: str | Path | None = None) -> Figure | None:
+        """Draw the learning curves into a file, or without a path return the figure; needs matplotlib.
 
         Raises:
             InvalidArgumentError: Nothing was trained yet.
@@ -226,21 +227,7 @@ class Learning:
         """
         if self.history is None:
             raise InvalidArgumentError("there are no learning curves: train the network first")
-        self.history.plot(path)
-
-    def plot_weights(self, path: str | Path) -> None:
-        """Draw every weight matrix into a file, or of a spiking network how its weights are distributed; needs matplotlib.
-
-        Raises:
-            LibraryMissingError: matplotlib is not installed.
-        """
-        from amdgpu.training.plots import plot_distributions, plot_weights
-
-        if self._spiking is not None:
-            native = self._spiking.native
-            plot_distributions({name: native.synapses(name)[2] for name in native.projection_names()}, path)
-            return
-        plot_weights({name: self._native.weights(name) for name in self._native.connection_names()}, path)
+        return self.history.plot(path)
 
 
 def _backend_of(backend: str | None) -> str:
