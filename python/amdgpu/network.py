@@ -162,7 +162,7 @@ class Network(Learning, Running, Drawing):
         return result
 
     def hebbian_step(self, x: npt.ArrayLike, *, backend: str = "matrix") -> npt.NDArray[np.float32]:
-        """Run forward and apply the network's Hebbian rules once; returns the output before the update.
+        """Run forward and apply the plasticity rules of the text once; returns the output before the update.
 
         Raises:
             InvalidArgumentError: The network has no plasticity.

@@ -275,6 +275,37 @@ impl Network {
         Ok(())
     }
 
+    /// What the rule `bcm` of a connection compares squared outputs with; `None` before its first step and for other rules.
+    ///
+    /// # Errors
+    ///
+    /// There is no such connection.
+    pub fn thresholds(&self, connection: &str) -> Result<Option<Vec<f32>>> {
+        let number = self.connection_index(connection)?;
+        Ok(self.read().thresholds[number].clone())
+    }
+
+    /// Put back what [`Network::thresholds`] gave.
+    ///
+    /// # Errors
+    ///
+    /// There is no such connection; the number of values is wrong; a value is NaN or infinite. Nothing is changed then.
+    pub fn set_thresholds(&self, connection: &str, values: Option<&[f32]>) -> Result<()> {
+        let number = self.connection_index(connection)?;
+        let outputs = self.layout.ranges[number].outputs;
+        if let Some(values) = values {
+            if values.len() != outputs {
+                return Err(Error::ShapeMismatch(format!(
+                    "the thresholds of connection '{connection}' are {outputs} values; {} were given",
+                    values.len()
+                )));
+            }
+            finite::check_vector("the thresholds", values)?;
+        }
+        self.write().thresholds[number] = values.map(<[f32]>::to_vec);
+        Ok(())
+    }
+
     fn layer_index(&self, name: &str) -> Result<usize> {
         self.plan.layer_index(name).ok_or_else(|| {
             let known: Vec<_> = self

@@ -37,6 +37,8 @@ pub(crate) struct Parameters {
     /// For each layer: `[sum of its sources' sizes, its size]`; empty for the input layer.
     pub weights: Vec<Vec<f32>>,
     pub biases: Vec<Option<Vec<f32>>>,
+    /// For each connection: what its rule `bcm` compares with, one for each output; `None` before its first step.
+    pub thresholds: Vec<Option<Vec<f32>>>,
 }
 
 impl Layout {
@@ -139,7 +141,11 @@ impl Parameters {
             )?;
             finite::check_matrix(&weight_name(&connection.name()), rows, range.outputs)?;
         }
-        Ok(Self { weights, biases })
+        Ok(Self {
+            weights,
+            biases,
+            thresholds: vec![None; plan.connections.len()],
+        })
     }
 
     /// As many zeros, for gradients and what optimizers keep.
@@ -152,6 +158,7 @@ impl Parameters {
                 .iter()
                 .map(|bias| bias.as_ref().map(like).transpose())
                 .collect::<Result<_>>()?,
+            thresholds: Vec::new(),
         })
     }
 

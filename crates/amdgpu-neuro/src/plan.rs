@@ -110,10 +110,17 @@ impl ConnectionPlan {
     }
 }
 
+/// The rules of layered networks.
+pub const PLASTICITY_RULES: [&str; 3] = ["hebbian", "oja", "bcm"];
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlasticityPlan {
+    /// One of [`PLASTICITY_RULES`].
     pub rule: String,
     pub learning_rate: f64,
+    /// Share of the new in the moving average that `bcm` compares with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold_rate: Option<f64>,
     /// Positions in `connections`.
     pub connections: Vec<usize>,
 }
@@ -314,10 +321,17 @@ impl NetworkPlan {
             return Err(refuse("has no outputs"));
         }
         for rule in &self.plasticity {
-            if rule.rule != "hebbian" || !rule.learning_rate.is_finite() {
+            let is_share = |rate: f64| rate > 0.0 && rate <= 1.0;
+            if !PLASTICITY_RULES.contains(&rule.rule.as_str())
+                || !rule.learning_rate.is_finite()
+                || (rule.rule == "bcm" && !rule.threshold_rate.is_some_and(is_share))
+            {
                 return Err(refuse(format!(
-                    "has the plasticity rule {:?}, expected \"hebbian\"",
-                    rule.rule
+                    "has the plasticity rule {:?} with the rates {} and {:?}; known are {}",
+                    rule.rule,
+                    rule.learning_rate,
+                    rule.threshold_rate,
+                    PLASTICITY_RULES.join(", ")
                 )));
             }
             if rule

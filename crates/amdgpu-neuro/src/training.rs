@@ -390,7 +390,8 @@ impl Trainer {
         }
         let mut parameters = network.write();
         self.check_same_tensors(&parameters)?;
-        std::mem::swap(&mut *parameters, &mut self.next);
+        std::mem::swap(&mut parameters.weights, &mut self.next.weights);
+        std::mem::swap(&mut parameters.biases, &mut self.next.biases);
         drop(parameters);
         self.position.step += 1;
         self.position.samples += totals.samples;

@@ -168,6 +168,39 @@ impl Network {
         self.network.set_biases(layer, slice).into_py_result(py)
     }
 
+    /// What the rule bcm of a connection compares with; None before its first step.
+    fn thresholds<'py>(
+        &self,
+        py: Python<'py>,
+        connection: &str,
+    ) -> PyResult<Option<Bound<'py, PyArrayDyn<f32>>>> {
+        let values = self.network.thresholds(connection).into_py_result(py)?;
+        values
+            .map(|values| {
+                let len = values.len();
+                to_array(py, values, &[len])
+            })
+            .transpose()
+    }
+
+    fn set_thresholds(
+        &self,
+        py: Python<'_>,
+        connection: &str,
+        values: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let given = values
+            .map(|values| to_f32("thresholds", values))
+            .transpose()?;
+        let slice = given
+            .as_ref()
+            // SAFETY: the array is only read, while the interpreter is held.
+            .map(|given| unsafe { crate::floats::values(given) });
+        self.network
+            .set_thresholds(connection, slice)
+            .into_py_result(py)
+    }
+
     #[getter]
     fn parameter_count(&self) -> usize {
         self.network.parameter_count()

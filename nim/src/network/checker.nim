@@ -3,7 +3,7 @@
 ## Everything that is wrong is reported, nothing twice: names whose declaration was broken or belongs to a later version are remembered,
 ## and their uses are let pass.
 
-import std/[sets, tables]
+import std/[sets, strutils, tables]
 import ast, diagnostics, limits, plan, settings, spiking_checker, suggestions, topology, values, vocabulary
 
 type
@@ -24,6 +24,7 @@ const
   LayerExample = "layer NAME(size, activation: relu)"
   ConnectExample = "connect FROM -> TO (weight: random(-0.5, 0.5))"
   PlasticityExample = "plasticity hebbian(learning_rate: 0.001)"
+  ThresholdRate = 0.1      ## of bcm, where the text names none
 
 func layerNames(checker: Checker): seq[string] =
   for layer in checker.plan.layers:
@@ -210,13 +211,29 @@ proc connectionsOn(checker: var Checker; node: Expr; report: var Report): seq[in
                      expected = "a connection that a connect statement makes",
                      hint = "connect " & source.name & " -> " & target.name)
 
-proc checkHebbian(checker: var Checker; args: seq[Arg]; at: Span; report: var Report; rule: var PlasticityPlan): bool =
+proc readThresholdRate(node: Expr; report: var Report; rule: var PlasticityPlan): bool =
+  rule.thresholdRate = ThresholdRate
+  if node == nil:
+    return true
+  if not readNumber(node, "'threshold_rate'", report, rule.thresholdRate):
+    return false
+  if rule.thresholdRate <= 0 or rule.thresholdRate > 1:
+    report.error(node.span, "'threshold_rate' is the share of the new in a moving average", expected = "a number above 0 and up to 1")
+    return false
+  true
+
+proc checkRule(checker: var Checker; args: seq[Arg]; at: Span; report: var Report; rule: var PlasticityPlan): bool =
   let errorsBefore = report.errorCount
-  let options = matchArgs(args, HebbianOptions, [], "plasticity 'hebbian'", at, report)
+  let isBcm = rule.rule == "bcm"
+  let what = "plasticity " & shown(rule.rule)
+  let options = if isBcm: matchArgs(args, BcmOptions, [], what, at, report)
+                else: matchArgs(args, RuleOptions, [], what, at, report)
   let rate = options["learning_rate"]
   if rate == nil:
     if report.errorCount == errorsBefore:
-      report.error(at, "plasticity 'hebbian' needs 'learning_rate'", expected = PlasticityExample)
+      report.error(at, what & " needs 'learning_rate'", expected = PlasticityExample.replace("hebbian", rule.rule))
+    return false
+  if isBcm and not readThresholdRate(options["threshold_rate"], report, rule):
     return false
   if readNumber(rate, "'learning_rate'", report, rule.learningRate):
     if rule.learningRate == 0:
@@ -243,14 +260,14 @@ proc checkPlasticity(checker: var Checker; statement: Statement; owners: var Tab
   if not splitCall(node, "the plasticity rule", report, name, args):
     return
   if name in LaterPlasticityRules:
-    report.error(node.span, "plasticity " & shown(name) & " is not supported in this version", expected = "hebbian")
+    report.error(node.span, "plasticity " & shown(name) & " is not supported in this version", expected = oneOf(PlasticityRules))
     return
   if name notin PlasticityRules:
-    report.error(node.span, "unknown plasticity rule " & shown(name), expected = "hebbian",
+    report.error(node.span, "unknown plasticity rule " & shown(name), expected = oneOf(PlasticityRules),
                  hint = nearestHint(name, PlasticityRules))
     return
   var rule = PlasticityPlan(rule: name, span: node.span)
-  if not checker.checkHebbian(args, node.span, report, rule):
+  if not checker.checkRule(args, node.span, report, rule):
     return
   for id in rule.connections:
     if id in owners:

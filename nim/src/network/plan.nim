@@ -24,6 +24,7 @@ type
   PlasticityPlan* = object
     rule*: string
     learningRate*: float
+    thresholdRate*: float  ## of bcm
     connections*: seq[int] ## positions in `connections`
     span*: Span
 

@@ -23,8 +23,11 @@ func toJson(connection: ConnectionPlan; layers: seq[LayerPlan]): string =
          field("shape", numbers(@[source.size, target.size])), field("weight", toJson(connection.weight)))
 
 func toJson(rule: PlasticityPlan): string =
-  inline(field("rule", quoted(rule.rule)), field("learning_rate", floatText(rule.learningRate)),
-         field("connections", numbers(rule.connections)))
+  var fields = @[field("rule", quoted(rule.rule)), field("learning_rate", floatText(rule.learningRate))]
+  if rule.rule == "bcm":
+    fields.add field("threshold_rate", floatText(rule.thresholdRate))
+  fields.add field("connections", numbers(rule.connections))
+  inline(fields)
 
 func toJson(warning: Finding): string =
   inline(field("line", $warning.span.line), field("column", $warning.span.column),

@@ -17,10 +17,11 @@ const
   ConnectOptions* = ["weight"]
   LaterConnectOptions* = ["pattern", "delay", "target", "storage", "autapses", "multapses"]
 
-  PlasticityRules* = ["hebbian"]
-  LaterPlasticityRules* = ["oja", "bcm", "stdp", "triplet_stdp", "r_stdp", "stdp_dopamine", "inhibitory_stdp",
+  PlasticityRules* = ["hebbian", "oja", "bcm"]
+  LaterPlasticityRules* = ["stdp", "triplet_stdp", "r_stdp", "stdp_dopamine", "inhibitory_stdp",
                            "homeostatic", "structural"]
-  HebbianOptions* = ["learning_rate", "on"]
+  RuleOptions* = ["learning_rate", "on"]
+  BcmOptions* = ["learning_rate", "threshold_rate", "on"]
 
   WeightInitializers* = ["constant", "random", "normal", "xavier", "he", "file"]
   BiasInitializers* = ["constant", "random", "normal", "file", "none"]

@@ -71,6 +71,10 @@ def save(native: _native.Network, training: Training | None, path: str | Path) -
         "training": None,
     }
     arrays: dict[str, Any] = dict(numbers_of(native))
+    for name in native.connection_names():
+        threshold = native.thresholds(name)
+        if threshold is not None:
+            arrays[f"thresholds.{name}"] = threshold
     if training is not None:
         header["training"] = {
             "options": training.options,
@@ -128,8 +132,14 @@ def restore(native: _native.Network, path: str | Path) -> Training | None:
         )
     numbers = {name: values for name, values in arrays.items() if name.startswith(("weights.", "biases."))}
     _check_numbers(native, numbers, path)
+    thresholds = {name: arrays.get(f"thresholds.{name}") for name in native.connection_names()}
+    for name, values in thresholds.items():
+        if values is not None:
+            _check_array(path, f"the thresholds of {name}", values, (native.weights(name).shape[1],))
     training = _training_of(native, header.get("training"), arrays, path)
     set_numbers(native, numbers)
+    for name, values in thresholds.items():
+        native.set_thresholds(name, values)
     return training
 
 
@@ -157,17 +167,21 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
 
 
 def _check_numbers(native: _native.Network, numbers: dict[str, npt.NDArray[Any]], path: str | Path) -> None:
-    import numpy as np
 
     current = numbers_of(native)
     if set(numbers) != set(current):
         raise NetworkError(f"{path} lacks or adds numbers: {', '.join(sorted(set(numbers) ^ set(current)))}")
     for name, values in numbers.items():
-        wanted = current[name]
-        if values.shape != wanted.shape or values.dtype != np.float32:
-            raise NetworkError(f"{path}: {name} is {values.dtype} {values.shape}, expected float32 {wanted.shape}")
-        if not np.isfinite(values).all():
-            raise NetworkError(f"{path}: {name} holds NaN or infinity")
+        _check_array(path, name, values, current[name].shape)
+
+
+def _check_array(path: str | Path, name: str, values: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
+    import numpy as np
+
+    if values.shape != shape or values.dtype != np.float32:
+        raise NetworkError(f"{path}: {name} is {values.dtype} {values.shape}, expected float32 {shape}")
+    if not np.isfinite(values).all():
+        raise NetworkError(f"{path}: {name} holds NaN or infinity")
 
 
 def _training_of(
