@@ -12,11 +12,11 @@ use super::group::Input;
 use super::kernels::{BLOCK, BoundKernel, Dynamic, EventPair, Events, ROW_BLOCKS};
 use super::memory::DeviceArray;
 use super::parts::Parts;
-use super::projection::{Origin, Projection, ProjectionKind};
+use super::projection::{Projection, ProjectionKind};
 use super::recorder::Recorder;
 use super::source::{Chances, Source};
 use super::stepper::DelayLine;
-use super::storage::{Delays, Synapses, Weights};
+use super::storage::{Delays, Synapses, Targets, Weights};
 use crate::error::{Error, Result};
 use crate::plan::spiking::Phase;
 
@@ -140,15 +140,12 @@ pub(crate) struct DeviceStepper {
 }
 
 impl Rows {
-    fn upload(allocator: &Allocator, origin: Origin, synapses: &Synapses) -> Result<Self> {
-        let mut starts = vec![0_u64];
-        let mut columns = Vec::new();
-        for source in 0..origin.size {
-            synapses
-                .targets
-                .visit(source, &(0..u32::MAX), |_, target| columns.push(target));
-            starts.push(columns.len() as u64);
-        }
+    fn upload(allocator: &Allocator, synapses: &Synapses) -> Result<Self> {
+        let Targets::Long { starts, columns } = &synapses.targets else {
+            return Err(Error::InvalidArgument(
+                "synapses of a GPU are kept in plain rows".to_owned(),
+            ));
+        };
         let (weights, weight) = match &synapses.weights {
             Weights::Uniform(weight) => (None, *weight),
             Weights::Each(weights) => (Some(DeviceArray::from_slice(allocator, weights)?), 0),
@@ -161,8 +158,8 @@ impl Rows {
             }
         };
         Ok(Self {
-            starts: DeviceArray::from_slice(allocator, &starts)?,
-            columns: DeviceArray::from_slice(allocator, &columns)?,
+            starts: DeviceArray::from_slice(allocator, starts)?,
+            columns: DeviceArray::from_slice(allocator, columns)?,
             weights,
             weight,
             delays,
@@ -221,7 +218,7 @@ impl DeviceStepper {
             .iter()
             .map(|projection| match &projection.kind {
                 ProjectionKind::Static { synapses, .. } => {
-                    Rows::upload(allocator, projection.origin, synapses).map(Some)
+                    Rows::upload(allocator, synapses).map(Some)
                 }
                 ProjectionKind::Stateful(_) => Ok(None),
             });
@@ -358,7 +355,7 @@ impl DeviceStepper {
     pub fn weights_changed(&mut self, parts: &Parts, projection: usize) -> Result<()> {
         let changed = &parts.projections[projection];
         if let ProjectionKind::Static { synapses, .. } = &changed.kind {
-            self.rows[projection] = Some(Rows::upload(&self.allocator, changed.origin, synapses)?);
+            self.rows[projection] = Some(Rows::upload(&self.allocator, synapses)?);
         }
         Ok(())
     }

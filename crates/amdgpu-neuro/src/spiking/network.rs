@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use amdgpu_aura::{Context, Toolchain};
+use amdgpu_hal::DeviceKind;
 use amdgpu_hal::cpu::pool;
 
 use super::kernels::{self, Bindings, BoundKernel};
@@ -85,6 +86,10 @@ fn read_plan(json: &str, options: &SpikingOptions) -> Result<SpikingNetworkPlan>
     Ok(plan)
 }
 
+fn is_gpu(context: &Context) -> bool {
+    context.info().kind != DeviceKind::Cpu
+}
+
 fn free_bytes(context: &Context) -> Result<u64> {
     let device = context.device().map_err(|error| Error::from_core(&error))?;
     let memory = device
@@ -100,7 +105,7 @@ fn free_bytes(context: &Context) -> Result<u64> {
 /// The plan is not one of a spiking network, or asks for a storage that a projection cannot have.
 pub fn memory_estimate(json: &str, context: &Context) -> Result<MemoryEstimate> {
     let plan = read_plan(json, &SpikingOptions::default())?;
-    planner::estimate(&plan, free_bytes(context)?)
+    planner::estimate(&plan, free_bytes(context)?, is_gpu(context))
 }
 
 impl SpikingNetwork {
@@ -116,7 +121,7 @@ impl SpikingNetwork {
         options: &SpikingOptions,
     ) -> Result<Self> {
         let plan = read_plan(plan_json, options)?;
-        let memory = planner::estimate(&plan, free_bytes(context)?)?;
+        let memory = planner::estimate(&plan, free_bytes(context)?, is_gpu(context))?;
         memory.check()?;
         let names = planner::projection_names(&plan.spiking.projections);
         let parts = Parts::build(&plan, &names, &memory, context, &options.base_directory)?;

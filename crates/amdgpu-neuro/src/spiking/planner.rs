@@ -99,8 +99,12 @@ const fn is_constant(value: &Initializer) -> bool {
     matches!(value, Initializer::Constant { .. })
 }
 
-/// Bytes for each kind of storage that fits.
-fn alternatives(projection: &ProjectionPlan, connector: &Connector) -> Vec<(StorageKind, u64)> {
+/// Bytes for each kind of storage that fits. On a GPU rows are plain: that is what its delivery goes through.
+fn alternatives(
+    projection: &ProjectionPlan,
+    connector: &Connector,
+    is_gpu: bool,
+) -> Vec<(StorageKind, u64)> {
     let (sources, targets) = (connector.sources as u64, connector.targets as u64);
     let synapses = connector.bound();
     let mut values = 0;
@@ -118,6 +122,9 @@ fn alternatives(projection: &ProjectionPlan, connector: &Connector) -> Vec<(Stor
         );
     let starts = 8 * (sources + 1);
     let mut kinds = vec![(StorageKind::Csr32, starts + 4 * synapses + values)];
+    if is_gpu {
+        return kinds;
+    }
     if targets <= 1 << 16 {
         kinds.push((StorageKind::Csr16, starts + 2 * synapses + values));
     }
@@ -182,7 +189,7 @@ fn choose(
     found.copied().ok_or_else(|| {
         let known: Vec<_> = kinds.iter().map(|(kind, _)| kind.name()).collect();
         Error::InvalidDescription(format!(
-            "{name} cannot be stored as {}: with its pattern, weights and delays it can be {}",
+            "{name} cannot be stored as {}: with its pattern, weights, delays and device it can be {}",
             projection.storage.name(),
             known.join(", ")
         ))
@@ -194,7 +201,11 @@ fn choose(
 /// # Errors
 ///
 /// A storage that a projection cannot have.
-pub(crate) fn estimate(plan: &SpikingNetworkPlan, free_bytes: u64) -> Result<MemoryEstimate> {
+pub(crate) fn estimate(
+    plan: &SpikingNetworkPlan,
+    free_bytes: u64,
+    is_gpu: bool,
+) -> Result<MemoryEstimate> {
     let spiking = &plan.spiking;
     let names = projection_names(&spiking.projections);
     let mut projections = Vec::with_capacity(names.len());
@@ -204,7 +215,7 @@ pub(crate) fn estimate(plan: &SpikingNetworkPlan, free_bytes: u64) -> Result<Mem
         let synapses = connector.bound();
         let building_bytes = 8 * connector.sources as u64 + 4 * synapses;
         let estimate = if projection.variables.is_empty() {
-            let kinds = alternatives(projection, &connector);
+            let kinds = alternatives(projection, &connector, is_gpu);
             let (storage, bytes) = choose(projection, name, &kinds)?;
             ProjectionEstimate {
                 name: name.clone(),
