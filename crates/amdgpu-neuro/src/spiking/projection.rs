@@ -68,6 +68,8 @@ pub(crate) struct StatefulSynapses {
     pub pre_variables: Vec<DeviceArray<f32>>,
     pub post_variables: Vec<DeviceArray<f32>>,
     pub last_update: Option<DeviceArray<u32>>,
+    /// Largest absolute amount that its kernels add to an input for one spike and synapse.
+    pub weight_bound: f64,
 }
 
 /// Weights before their quantum is known.
@@ -366,6 +368,7 @@ impl StatefulSynapses {
                 "{name} has synapses with variables and more than one delay"
             )));
         };
+        let mut largest = 0.0_f32;
         let variables = projection.variables.iter().enumerate();
         let variables = variables.map(|(index, variable)| {
             let all = values::draw(
@@ -377,8 +380,13 @@ impl StatefulSynapses {
                 base_directory,
                 &format!("{name}.{}", variable.name),
             )?;
+            largest = all
+                .iter()
+                .fold(largest, |largest, value| largest.max(value.abs()));
             DeviceArray::from_slice(allocator, &all)
         });
+        let variables = variables.collect::<Result<Vec<_>>>()?;
+        let grown = f64::from(largest) * WEIGHT_GROWTH;
         let of_neurons = |list: &[crate::plan::spiking::SynapseVariablePlan],
                           size: usize,
                           object: fn(usize, usize) -> Object| {
@@ -427,7 +435,8 @@ impl StatefulSynapses {
             sources: optional(uses(Role::SynapseSources), &sources)?,
             column_starts: optional(has_columns, &column_starts)?,
             column_synapses: optional(has_columns, &column_synapses)?,
-            variables: variables.collect::<Result<_>>()?,
+            variables,
+            weight_bound: projection.weight_bound.unwrap_or(grown),
             pre_variables: of_neurons(
                 &projection.pre_variables,
                 connector.sources,
@@ -453,17 +462,13 @@ impl StatefulSynapses {
         bound: &mut Bound,
     ) -> Result<()> {
         let projection = &plan.spiking.projections[number];
-        let weight = if let Some(bound) = projection.weight_bound {
-            bound
-        } else {
-            let mut largest = 0.0_f32;
-            for variable in &self.variables {
-                for value in variable.read(0..self.count)? {
-                    largest = largest.max(value.abs());
-                }
-            }
-            f64::from(largest) * WEIGHT_GROWTH
-        };
+        let weight = self.weight_bound;
+        if weight == 0.0 && self.count > 0 {
+            return Err(Error::InvalidDescription(format!(
+                "the synapses of {} -> {} start at 0, and nothing says how large they become; clip the weight where it learns, as in w = clip(w, 0, w_max)",
+                projection.from, projection.to
+            )));
+        }
         let mut counts = vec![0_u32; target.size];
         for column in self.columns.read(0..self.count)? {
             counts[column as usize] += 1;

@@ -5,6 +5,7 @@ use super::projection::{Projection, ProjectionKind};
 use super::storage::{Delays, Targets, Weights};
 use crate::error::{Error, Result};
 use crate::finite;
+use crate::plan::spiking::Role;
 
 /// The variable of synapses with state that counts as their weight.
 const WEIGHT: &str = "w";
@@ -126,6 +127,13 @@ impl SpikingNetwork {
         let Projection { target, kind, .. } = &parts.projections[number];
         let (input, quanta) = match kind {
             ProjectionKind::Stateful(synapses) => {
+                let bound = synapses.weight_bound as f32;
+                let is_added = self.plan.spiking.projection_uses(number, Role::TargetInput);
+                if is_added && values.iter().any(|value| value.abs() > bound) {
+                    return Err(Error::InvalidArgument(format!(
+                        "the weights of {name} are too large: its rule keeps them within {bound}"
+                    )));
+                }
                 let weight = weight.unwrap_or_default();
                 return synapses.variables[weight].write(0, values);
             }
