@@ -125,7 +125,7 @@ fn isBitwise(operation: Operation) bool {
 }
 
 /// Operations that exist for integers, too, and those that exist for nothing else.
-fn appliesTo(comptime T: type, comptime operation: Operation) bool {
+pub fn appliesTo(comptime T: type, comptime operation: Operation) bool {
     if (!storage.isInteger(T)) return !isBitwise(operation);
     return switch (operation) {
         .power, .remainder, .fmod, .floor_divide, .bitwise_and, .bitwise_or, .bitwise_xor, .invert => true,

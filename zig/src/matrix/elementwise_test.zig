@@ -87,7 +87,7 @@ fn testOperations(comptime T: type) !void {
     defer for (results) |result| allocator.free(result);
 
     inline for (comptime std.enums.values(kernel.Operation)) |operation| {
-        if (comptime kernel.isPredicate(operation) or kernel.arity(operation) > 2) continue;
+        if (comptime kernel.isPredicate(operation) or kernel.arity(operation) > 2 or !kernel.appliesTo(T, operation)) continue;
         for (kernels.available(), 0..) |set, which| {
             const result = results[which];
             // x has gaps, y is one row for all, the result is written by columns.
@@ -114,6 +114,68 @@ fn testOperations(comptime T: type) !void {
 test "elementwise operations agree with scalar functions and between instruction sets" {
     try testOperations(f32);
     try testOperations(f64);
+}
+
+/// The scalar twin of what exists for integers only, or is another operation for them.
+fn integerScalar(comptime T: type, operation: kernel.Operation, x: T, y: T) ?T {
+    const is_by_zero = y == 0;
+    const wraps = @typeInfo(T).int.signedness == .signed and y == -1;
+    return switch (operation) {
+        .bitwise_and => x & y,
+        .bitwise_or => x | y,
+        .bitwise_xor => x ^ y,
+        .invert => ~x,
+        .remainder => if (is_by_zero or wraps) 0 else x -% y *% @divFloor(x, y),
+        .fmod => if (is_by_zero or wraps) 0 else x -% y *% @divTrunc(x, y),
+        .floor_divide => if (is_by_zero) 0 else if (wraps) 0 -% x else @divFloor(x, y),
+        .power => blk: {
+            var product: T = 1;
+            for (0..@intCast(y)) |_| product *%= x;
+            break :blk product;
+        },
+        else => null,
+    };
+}
+
+fn testIntegers(comptime T: type) !void {
+    const rows = 3;
+    const columns = 67;
+    var random: std.Random.DefaultPrng = .init(13);
+    const rng = random.random();
+    var x: [rows * columns]T = undefined;
+    var y: [columns]T = undefined;
+    var exponents: [columns]T = undefined;
+    var result: [rows * columns]T = undefined;
+    for (&x) |*value| value.* = rng.int(T);
+    for (&y, &exponents, 0..) |*divisor, *power, i| {
+        divisor.* = if (i == 0) 0 else if (i == 1 and @typeInfo(T).int.signedness == .signed) -1 else rng.int(T) >> rng.int(u3);
+        power.* = rng.uintLessThan(u8, 70);
+    }
+    inline for (comptime std.enums.values(kernel.Operation)) |operation| {
+        if (comptime kernel.isPredicate(operation) or !kernel.appliesTo(T, operation)) continue;
+        const right = if (operation == .power) &exponents else &y;
+        for (kernels.available()) |set| {
+            const other = viewOf(T, right, &.{ rows, columns }, &.{ 0, 1 });
+            const views = [_]View{
+                viewOf(T, &result, &.{ rows, columns }, &.{ 1, rows }),
+                viewOf(T, &x, &.{ rows, columns }, &.{ columns, 1 }),
+                other,
+                other,
+                other,
+            };
+            try elementwise.runWith(T, tensor_kernels.tableOf(T, set), operation, &views, 0, null);
+            for (0..rows) |i| for (0..columns) |j| {
+                const expected = integerScalar(T, operation, x[i * columns + j], right[j]) orelse continue;
+                try std.testing.expectEqual(expected, result[j * rows + i]);
+            };
+        }
+    }
+}
+
+test "operations on integers agree with scalar ones on every instruction set" {
+    try testIntegers(i32);
+    try testIntegers(i64);
+    try testIntegers(u64);
 }
 
 fn testRows(comptime T: type) !void {
