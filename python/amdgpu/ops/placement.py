@@ -18,8 +18,14 @@ _MOST_HOST_TYPES = 64
 
 def elementwise(operation: str, inputs: tuple[Any, ...], out: Any, alpha: float = 0.0) -> Any:
     """Runs an elementwise operation where its arguments lie."""
-    compute = implementation("elementwise", *inputs, out)
-    # Without a keyword where none is needed: a thousand elements take a microsecond in all.
+    # What follows is `implementation` for the common case: a thousand elements take a microsecond in all.
+    for argument in inputs:
+        if type(argument) not in _host_types:
+            compute = implementation("elementwise", *inputs, out)
+            break
+    else:
+        is_on_host = out is None or type(out) in _host_types
+        compute = dispatch.of_host("elementwise") if is_on_host else implementation("elementwise", out)
     return compute(operation, inputs, out, alpha=alpha) if alpha else compute(operation, inputs, out)
 
 
