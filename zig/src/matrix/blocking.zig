@@ -18,6 +18,7 @@ pub fn orient(comptime numbers: Numbers, table: *const Table(numbers), problem: 
     const is_usually_turned = columns_adjacent or (problem.rows == 1 and !rows_adjacent);
     var usual = if (is_usually_turned) problem.transposed() else problem.*;
     if (usual.rows == 1) usual.out_row = 1;
+    if (smallFits(numbers, &usual)) return usual;
     if (usual.rows >= 4 * table.tile_rows) return usual;
     const other = usual.transposed();
     return if (estimate(numbers, table, &other) < estimate(numbers, table, &usual)) other else usual;
@@ -35,22 +36,23 @@ fn estimate(comptime numbers: Numbers, table: *const Table(numbers), problem: *c
         .dots => @floatFromInt(thin.dotsCopied(problem)),
         .copied_left => rows * depth,
         .panels => 0.5 * depth * (rows + columns),
-        .direct, .combine, .scalar => 0,
+        .small, .direct, .combine, .scalar => 0,
     };
     const vectors = switch (way) {
         .dots, .combine => return rows * columns * depth / lanes + copied,
         .direct, .copied_left => rows / lanes + 0.25,
-        .panels, .scalar => @ceil(rows / lanes),
+        .small, .panels, .scalar => @ceil(rows / lanes),
     };
     const storing: f64 = if (problem.out_row == 1) 0 else 2 * rows * columns;
     return vectors * columns * depth + copied + storing;
 }
 
 /// How a product is computed; all but `panels` read operands where they lie, or copies of small ones.
-pub const Route = enum { direct, copied_left, scalar, dots, combine, panels };
+pub const Route = enum { small, direct, copied_left, scalar, dots, combine, panels };
 
 pub fn route(comptime numbers: Numbers, table: *const Table(numbers), problem: *const product.Problem(numbers)) Route {
     if (comptime !numbers.isPlain()) return .panels;
+    if (smallFits(numbers, problem)) return .small;
     const combine_fits = thin.combineFits(table, problem);
     const left_bytes = problem.rows *| problem.depth *| @sizeOf(numbers.Word());
     if (combine_fits and left_bytes > kernels.info().caches.level2_bytes / 2) return .combine;
@@ -59,6 +61,16 @@ pub fn route(comptime numbers: Numbers, table: *const Table(numbers), problem: *
     if (thin.dotsFit(problem)) return .dots;
     if (combine_fits) return .combine;
     return if (thin.copiedLeftFits(numbers, table, problem)) .copied_left else .panels;
+}
+
+/// Columns and depth of a small product at most: beyond, a register tile loads less for each multiply-add.
+const small_extent = 16;
+
+/// Whether a column of `out` is one vector.
+fn smallFits(comptime numbers: Numbers, problem: *const product.Problem(numbers)) bool {
+    if (!numbers.isPlain()) return false;
+    return problem.rows <= generic.small.max_rows and problem.columns <= small_extent and problem.depth <= small_extent and
+        problem.out_row == 1 and problem.beta == 0 and (problem.left_row == 1 or problem.rows == 1);
 }
 
 /// Packing alone takes longer than this many scalar multiply-adds (about 150 ns on Zen 4).

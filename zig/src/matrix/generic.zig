@@ -10,6 +10,7 @@ pub const block_loops = @import("block_loops.zig");
 pub const combine = @import("combine.zig");
 pub const dots = @import("dots.zig");
 pub const pack = @import("pack.zig");
+pub const small = @import("small.zig");
 pub const narrow = @import("narrow.zig");
 pub const table = @import("table.zig");
 pub const vector_math = @import("vector_math.zig");

@@ -20,6 +20,7 @@ pub fn Kernel(comptime format: generic.numbers.Format) type {
             .direct = if (numbers.isPlain()) direct else {},
             .dots = if (numbers.isPlain()) dots else {},
             .combine = if (numbers.isPlain()) combine else {},
+            .small = if (numbers.isPlain()) small else {},
             .pack_left = packLeft,
             .pack_right = packRight,
             .narrow = if (!numbers.isPlain() and numbers.Sum == f32) narrow else {},
@@ -40,6 +41,10 @@ pub fn Kernel(comptime format: generic.numbers.Format) type {
 
         fn combine(job: *const table.Combine(numbers)) void {
             generic.combine.run(numbers, shape.lanes, arithmetic, job);
+        }
+
+        fn small(job: *const table.Small(numbers)) void {
+            generic.small.run(numbers, arithmetic, job);
         }
 
         pub noinline fn tile(comptime size: table.TileSize, comptime layout: generic.micro_kernel.Layout, job: *const table.Tile(numbers)) void {

@@ -10,6 +10,7 @@ const epilogues = @import("epilogue.zig");
 const parallel = @import("parallel.zig");
 const product = @import("product.zig");
 const stack = @import("stack.zig");
+const stack_product = @import("stack_product.zig");
 const workspace = @import("workspace.zig");
 const converted = @import("converted.zig");
 const generic = @import("generic");
@@ -125,10 +126,24 @@ const Call = struct {
             for (0..count) |index| try call.item(index).compute(executor);
             return;
         }
+        if (call.extras.operation == .identity and call.extras.bias == null and call.stacks.residual == null) {
+            switch (call.format) {
+                .f32 => return call.runPlain(f32),
+                .f64 => return call.runPlain(f64),
+                else => {},
+            }
+        }
         var failure: std.atomic.Value(u8) = .init(0);
         const items: Items = .{ .call = call, .failure = &failure };
         try parallel.run(executor, count, Items, &items);
         if (failure.load(.monotonic) != 0) return error.OutOfMemory;
+    }
+
+    fn runPlain(call: *const Call, comptime T: type) product.Error!void {
+        const stacks = &call.stacks;
+        const operands: Operands = .{ .a = stacks.a.first, .b = stacks.b.first, .out = stacks.out.first };
+        const first = problemOf(T, operands, @floatCast(call.options.alpha), @floatCast(call.options.beta));
+        return stack_product.multiply(T, stacks, &first, call.options.executor);
     }
 
     const Items = struct {

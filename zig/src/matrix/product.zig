@@ -104,18 +104,53 @@ pub fn multiplyWith(
 ) Error!void {
     if (problem.rows == 0 or problem.columns == 0) return;
     const turned = blocking.orient(numbers, table, problem);
-    if (turned.depth == 0) return scale(numbers, &turned);
+    return multiplyTurned(numbers, blocking.route(numbers, table, &turned), table, &turned, executor);
+}
+
+/// A product that was oriented, by its route.
+pub fn multiplyTurned(
+    comptime numbers: Numbers,
+    route: blocking.Route,
+    table: *const Table(numbers),
+    turned: *const Problem(numbers),
+    executor: ?*const abi.Executor,
+) Error!void {
+    if (turned.depth == 0) return scale(numbers, turned);
     if (comptime numbers.isPlain()) {
-        switch (blocking.route(numbers, table, &turned)) {
-            .direct => return multiplyDirect(numbers, &turned, table, executor),
-            .copied_left => return thin.multiplyCopiedLeft(numbers, &turned, table, executor),
-            .scalar => return multiplyScalar(numbers, &turned),
-            .dots => return thin.multiplyDots(numbers, &turned, table, executor),
-            .combine => return thin.multiplyCombine(numbers, &turned, table, executor),
+        switch (route) {
+            .small => return multiplySmall(numbers, turned, table),
+            .direct => return multiplyDirect(numbers, turned, table, executor),
+            .copied_left => return thin.multiplyCopiedLeft(numbers, turned, table, executor),
+            .scalar => return multiplyScalar(numbers, turned),
+            .dots => return thin.multiplyDots(numbers, turned, table, executor),
+            .combine => return thin.multiplyCombine(numbers, turned, table, executor),
             .panels => {},
         }
     }
-    return @"packed".multiply(numbers, &turned, table, executor);
+    return @"packed".multiply(numbers, turned, table, executor);
+}
+
+/// What a small product is to its routine.
+pub fn smallOf(comptime numbers: Numbers, turned: *const Problem(numbers)) generic.table.Small(numbers) {
+    return .{
+        .count = 1,
+        .depth = turned.depth,
+        .rows = turned.rows,
+        .columns = turned.columns,
+        .left = turned.left,
+        .left_step = turned.left_depth,
+        .right = turned.right,
+        .right_step = turned.right_depth,
+        .right_column = turned.right_column,
+        .out = turned.out,
+        .out_column = turned.out_column,
+        .alpha = turned.alpha,
+    };
+}
+
+fn multiplySmall(comptime numbers: Numbers, turned: *const Problem(numbers), table: *const Table(numbers)) void {
+    table.small(&smallOf(numbers, turned));
+    finish(numbers, turned, .{ .row = 0, .rows = turned.rows, .column = 0, .columns = turned.columns });
 }
 
 /// No depth: out = beta * out.

@@ -113,6 +113,7 @@ test "every route is taken by the product that it is made for" {
         .{ .extents = .{ 4096, 1, 4096 }, .left = .{ large, 1 }, .right = .{ 1, 1 }, .route = .dots },
         .{ .extents = .{ 4096, 8, 4096 }, .left = .{ large, 1 }, .right = .{ 8, 1 }, .route = .dots },
         .{ .extents = .{ 1, 1, 4096 }, .left = .{ 1, 1 }, .right = .{ 1, 1 }, .route = .dots },
+        .{ .extents = .{ 4, 4, 4 }, .left = .{ 1, 4 }, .right = .{ 1, 4 }, .route = .small },
         .{ .extents = .{ 64, 64, 64 }, .left = .{ 1, 64 }, .right = .{ 1, 64 }, .route = .direct },
         .{ .extents = .{ 16, 4096, 256 }, .left = .{ 256, 1 }, .right = .{ 1, 256 }, .route = .copied_left },
         .{ .extents = .{ 3, 5, 4 }, .left = .{ 4, 1 }, .right = .{ 1, 4 }, .beta = 1, .route = .scalar },

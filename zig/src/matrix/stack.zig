@@ -79,6 +79,11 @@ pub const Stack = struct {
         return total;
     }
 
+    /// From a matrix to the next one along the last axis, in elements.
+    pub fn innermostStride(stack: *const Stack) isize {
+        return if (stack.axes == 0) 0 else stack.strides[stack.axes - 1];
+    }
+
     pub fn at(stack: *const Stack, index: usize) Matrix {
         var matrix = stack.first;
         var rest = index;

@@ -129,6 +129,28 @@ pub fn Combine(comptime numbers: Numbers) type {
     };
 }
 
+/// Products of at most `small.max_rows` rows, read in place, one after the other: rows of `left` and `out` are adjacent, and `out` is overwritten.
+pub fn Small(comptime numbers: Numbers) type {
+    return struct {
+        count: usize,
+        depth: usize,
+        rows: usize,
+        columns: usize,
+        left: [*]const numbers.Source,
+        left_step: isize,
+        right: [*]const numbers.Source,
+        right_step: isize,
+        right_column: isize,
+        out: [*]numbers.Sum,
+        out_column: isize,
+        alpha: numbers.Sum,
+        /// From one product to the next.
+        left_next: isize = 0,
+        right_next: isize = 0,
+        out_next: isize = 0,
+    };
+}
+
 /// One panel to be packed: `width` lines out of a view, over `depth`.
 pub fn Panel(comptime numbers: Numbers) type {
     return struct {
@@ -150,6 +172,7 @@ pub fn Table(comptime numbers: Numbers) type {
         direct: if (numbers.isPlain()) *const fn (*const Direct(numbers)) void else void,
         dots: if (numbers.isPlain()) *const fn (*const Dots(numbers)) void else void,
         combine: if (numbers.isPlain()) *const fn (*const Combine(numbers)) void else void,
+        small: if (numbers.isPlain()) *const fn (*const Small(numbers)) void else void,
         pack_left: *const fn (*const Panel(numbers)) void,
         pack_right: *const fn (*const Panel(numbers)) void,
         narrow: if (!numbers.isPlain() and numbers.Sum == f32) *const fn (*const narrow.Run) void else void,
