@@ -17,6 +17,7 @@ __all__ = [
     "Kernel",
     "Launcher",
     "Network",
+    "PlainCall",
     "PreparedLaunch",
     "SpikingNetwork",
     "Stream",
@@ -188,6 +189,19 @@ def math_adaptive_learning_rate(
 def math_momentum_update(
     weights: Any, gradients: Any, velocity: Any, learning_rate: float, momentum: float
 ) -> None: ...
+
+@final
+class PlainCall:
+    """A function that multiplies matrices, with a short way in front of it."""
+
+    def __new__(
+        cls,
+        general: Callable[..., Any],
+        host_functions: dict[int | str, tuple[Callable[..., Any], Callable[[], None]]],
+        native: Callable[..., Any],
+    ) -> PlainCall: ...
+    def __call__(self, *args: Any, **options: Any) -> Any: ...
+    def __reduce__(self) -> str: ...
 
 @final
 class Decision:

@@ -99,8 +99,8 @@ _table: list[Implementation] = [
     Implementation("kernel", "aura", "null", "rust", "aura", "amdgpu.kernel:launch"),
 ]
 _resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Implementation, Callable[[], None]]] = {}
-# What `shared` found for devices of the host, by operation, core type and device: the function, and what records the decision.
-_of_hosts: dict[tuple[str, str, int | str], tuple[Callable[..., Any], Callable[[], None]]] = {}
+# What `shared` found for devices of the host, by operation and core type, then by device: the function, and what records the decision.
+_of_hosts: dict[tuple[str, str], dict[int | str, tuple[Callable[..., Any], Callable[[], None]]]] = {}
 # What `of_host` found, by operation.
 _of_matrix: dict[str, tuple[Callable[..., Any], Callable[[], None]]] = {}
 _are_entry_points_loaded = False
@@ -133,7 +133,8 @@ def unregister(implementation: Implementation) -> None:
 
 def _forget() -> None:
     _resolved.clear()
-    _of_hosts.clear()
+    for functions in _of_hosts.values():
+        functions.clear()
     _of_matrix.clear()
 
 
@@ -185,14 +186,15 @@ def shared(
         DeviceNotFoundError: No such device.
         NoImplementationError: Nothing is registered for the operation there.
     """
-    found = _of_hosts.get((operation, core_type, device_id))
+    functions = host_functions(operation, core_type)
+    found = functions.get(device_id)
     if found is None:
         device = open_device(device_id)
         kind = device.native.kind
         function, entry = resolve(operation, core_type, kind)
         # The host's memory needs no open device, so closing the shared one changes nothing; a GPU's does.
         if kind == "cpu":
-            _of_hosts[operation, core_type, device_id] = function, _resolved[operation, core_type, kind, None][2]
+            functions[device_id] = function, _resolved[operation, core_type, kind, None][2]
         return functools.partial(function, device=device) if entry.takes_device else function
     found[1]()
     return found[0]
@@ -214,6 +216,15 @@ def of_host(operation: str) -> Callable[..., Any]:
         return function
     found[1]()
     return found[0]
+
+
+def host_functions(operation: str, core_type: str) -> dict[int | str, tuple[Callable[..., Any], Callable[[], None]]]:
+    """What `shared` has found for an operation on devices of the host, by device: the function, and what records the decision.
+
+    The dictionary stays the same object, so that a function called for microseconds of work looks there before it calls `shared`.
+    It is emptied when the table changes.
+    """
+    return _of_hosts.setdefault((operation, core_type), {})
 
 
 def _search(

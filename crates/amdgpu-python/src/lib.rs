@@ -69,7 +69,7 @@ mod _native {
     #[pymodule_export]
     use super::ops::embedding::embedding;
     #[pymodule_export]
-    use super::ops::matmul::matmul;
+    use super::ops::matmul::{PlainCall, matmul};
     #[pymodule_export]
     use super::ops::normalize::{normalize, normalize_gradient};
     #[pymodule_export]

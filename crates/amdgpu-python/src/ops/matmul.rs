@@ -15,6 +15,9 @@ use crate::math::activation_of;
 use crate::operand::{Operand, to_numpy_dtype};
 
 mod direct;
+mod plain_call;
+
+pub use plain_call::PlainCall;
 
 static MATMUL: Boundary = Boundary::new(Language::Python, Language::Rust, "matmul");
 const HOST: DeviceRef = DeviceRef {
@@ -109,8 +112,8 @@ pub fn matmul<'py>(
             thread_limit: threads,
         };
         let transposes = [transpose_a, transpose_b];
-        if let Some(result) = direct::multiply([a, b], out, dtype, transposes, &options)? {
-            return Ok(result);
+        if let Some(product) = direct::Product::of([a, b], out, dtype, transposes) {
+            return product.compute(&options);
         }
     }
     let (lent_a, lent_b) = (Operand::borrow_host(a)?, Operand::borrow_host(b)?);

@@ -65,66 +65,88 @@ impl Held {
     }
 }
 
-/// The product, or `None` where anything asks for the general way, errors included.
-pub fn multiply<'py>(
-    operands: [&Bound<'py, PyAny>; 2],
-    out: Option<&Bound<'py, PyAny>>,
+/// A product that goes the short way.
+pub struct Product<'py> {
+    a: Held,
+    b: Held,
+    target: Held,
+    result: Bound<'py, PyAny>,
     dtype: Dtype,
-    transposes: [bool; 2],
-    options: &MatmulOptions,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let (Some(a), Some(b)) = (
-        Held::of(operands[0], dtype, transposes[0]),
-        Held::of(operands[1], dtype, transposes[1]),
-    ) else {
-        return Ok(None);
-    };
-    let ([rows, inner], [other, columns]) = (a.shape, b.shape);
-    // A result that may not fit in memory is the general way's to make.
-    let is_small = rows.checked_mul(columns).is_some_and(|len| len <= 1 << 26);
-    if inner != other || !is_small {
-        return Ok(None);
-    }
-    let py = operands[0].py();
-    let result = match out {
-        Some(out) => out.clone(),
-        // SAFETY: every element is written by the product; a failed one drops the array unread.
-        None if dtype == Dtype::F32 => unsafe {
-            PyArray2::<f32>::new(py, [rows as usize, columns as usize], false).into_any()
-        },
-        // SAFETY: as above.
-        None => unsafe {
-            PyArray2::<f64>::new(py, [rows as usize, columns as usize], false).into_any()
-        },
-    };
-    let Some(target) = Held::of(&result, dtype, false) else {
-        return Ok(None);
-    };
-    if target.shape != [rows, columns] || !target.is_writable {
-        return Ok(None);
-    }
-    let compute = move || {
-        let (a, b, target) = (&a, &b, &target);
-        // SAFETY: the arrays are held by the caller, `out` is writable, and overlap is refused by the core.
-        unsafe {
-            let a = TensorView::from_parts(a.data, dtype, HOST, &a.shape, Some(&a.strides))?;
-            let b = TensorView::from_parts(b.data, dtype, HOST, &b.shape, Some(&b.strides))?;
-            let mut target = TensorViewMut::from_parts(
-                target.data,
-                dtype,
-                HOST,
-                &target.shape,
-                Some(&target.strides),
-            )?;
-            Matrix::global()?.matmul(&a, &b, &mut target, options)
+}
+
+impl<'py> Product<'py> {
+    /// `None` where anything asks for the general way, errors included.
+    pub fn of(
+        operands: [&Bound<'py, PyAny>; 2],
+        out: Option<&Bound<'py, PyAny>>,
+        dtype: Dtype,
+        transposes: [bool; 2],
+    ) -> Option<Self> {
+        let a = Held::of(operands[0], dtype, transposes[0])?;
+        let b = Held::of(operands[1], dtype, transposes[1])?;
+        let ([rows, inner], [other, columns]) = (a.shape, b.shape);
+        // A result that may not fit in memory is the general way's to make.
+        let is_small = rows.checked_mul(columns).is_some_and(|len| len <= 1 << 26);
+        if inner != other || !is_small {
+            return None;
         }
-    };
-    let multiply_adds = rows.saturating_mul(columns).saturating_mul(inner);
-    if multiply_adds <= KEEPING_MULTIPLY_ADDS {
-        compute()
-    } else {
-        py.detach(compute)
+        let py = operands[0].py();
+        let result = match out {
+            Some(out) => out.clone(),
+            // SAFETY: every element is written by the product; a failed one drops the array unread.
+            None if dtype == Dtype::F32 => unsafe {
+                PyArray2::<f32>::new(py, [rows as usize, columns as usize], false).into_any()
+            },
+            // SAFETY: as above.
+            None => unsafe {
+                PyArray2::<f64>::new(py, [rows as usize, columns as usize], false).into_any()
+            },
+        };
+        let target = Held::of(&result, dtype, false)?;
+        (target.shape == [rows, columns] && target.is_writable).then_some(Self {
+            a,
+            b,
+            target,
+            result,
+            dtype,
+        })
     }
-    .into_py_result(py)?;
-    Ok(Some(result))
+
+    /// Computes it; the operands must live until then, which the borrows of the caller see to.
+    pub fn compute(self, options: &MatmulOptions) -> PyResult<Bound<'py, PyAny>> {
+        let Self {
+            a,
+            b,
+            target,
+            result,
+            dtype,
+        } = self;
+        let py = result.py();
+        let compute = move || {
+            let (a, b, target) = (&a, &b, &target);
+            // SAFETY: the arrays are held by the caller, `out` is writable, and overlap is refused by the core.
+            unsafe {
+                let a = TensorView::from_parts(a.data, dtype, HOST, &a.shape, Some(&a.strides))?;
+                let b = TensorView::from_parts(b.data, dtype, HOST, &b.shape, Some(&b.strides))?;
+                let mut target = TensorViewMut::from_parts(
+                    target.data,
+                    dtype,
+                    HOST,
+                    &target.shape,
+                    Some(&target.strides),
+                )?;
+                Matrix::global()?.matmul(&a, &b, &mut target, options)
+            }
+        };
+        let multiply_adds = a.shape[0]
+            .saturating_mul(b.shape[1])
+            .saturating_mul(a.shape[1]);
+        if multiply_adds <= KEEPING_MULTIPLY_ADDS {
+            compute()
+        } else {
+            py.detach(compute)
+        }
+        .into_py_result(py)?;
+        Ok(result)
+    }
 }
