@@ -4,7 +4,7 @@ import amdgpu
 import ml_dtypes
 import numpy as np
 import pytest
-from amdgpu import errors, ops
+from amdgpu import _native, errors, ops
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tolerances import matmul_bound
@@ -255,3 +255,20 @@ def test_bounds_of_the_error_hold_for_stacks(rng):
     for matrix, product in zip(a, result, strict=True):
         exact = matrix.astype(np.float64) @ b.astype(np.float64)
         assert (np.abs(product - exact) <= matmul_bound(matrix, b, np.float32) * (1 + 1e-6)).all()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp64"])
+@pytest.mark.parametrize("is_spread", [False, True])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 4), (4, 4, 4), (3, 16, 5), (16, 7, 16), (9, 16, 17), (17, 2, 3)])
+def test_a_small_matrix_has_the_same_bits_alone_and_in_a_stack(shape, is_spread, precision, rng):
+    m, n, k = shape
+    a, b = (rng.standard_normal((300, *pair)).astype(DTYPES[precision]) for pair in ((m, k), (k, n)))
+    if is_spread:
+        # Two axes before the matrices, one of them backwards, and matrices apart from each other.
+        a, b = a.reshape(20, 15, m, k)[::-1, ::2], np.repeat(b, 2, axis=0).reshape(20, 30, k, n)[:, ::4]
+    stack = amdgpu.matrix_multiply(a, b, precision=precision)
+    check(a, b, stack)
+    for index in np.ndindex(*stack.shape[:-2]):
+        assert (amdgpu.matrix_multiply(a[index], b[index], precision=precision) == stack[index]).all()
+    for threads in (1, 2, 3):
+        assert (_native.matmul(a, b, precision=precision, threads=threads) == stack).all()

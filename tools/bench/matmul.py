@@ -1,6 +1,7 @@
 """Matrix products on the CPU, against NumPy's OpenBLAS: squares of 64 to 4096, shapes of ResNet-50 and BERT, one and two threads.
 
 `--quick` leaves out the largest and takes fewer rounds, `--only GROUP,…` takes some groups, `--threads N,…` other numbers of threads,
+`--torch PYTHON` also measures bfloat16 and int8 beside the PyTorch (oneDNN) of that interpreter,
 `--plot` measures nothing and writes the newest whole record into docs/performance.md. Each party has a process of its own for each
 number of threads, checks its own result, and they take turns in every round. Narrow types are compared with our own float32.
 """
@@ -19,6 +20,7 @@ from frame import Report
 from suite import page, products
 from suite.party import Party
 
+TORCH_DTYPES = ("bfloat16", "int8")
 PEER = "NumPy `a @ b` (its OpenBLAS); for narrow types our own float32"
 WORKER = Path(products.__file__).with_name("product_worker.py")
 DTYPES = ("float32", "float64")
@@ -42,6 +44,7 @@ def run(report: Report, arguments: list[str]) -> None:
     parser.add_argument(
         "--plot", action="store_true", help="write the newest whole record into the page, measure nothing"
     )
+    parser.add_argument("--torch", metavar="PYTHON", help="an interpreter that has PyTorch and NumPy")
     options = parser.parse_args(arguments)
     if options.plot:
         write_page()
@@ -62,6 +65,9 @@ def run(report: Report, arguments: list[str]) -> None:
                     measure_narrow(report, parties[0], threads, size)
                 else:
                     measure_group(report, parties, group, threads, size)
+            if options.torch:
+                parties.append(Party.start("torch", "PyTorch", [options.torch, str(WORKER), "torch"], threads))
+                measure_torch(report, parties[0], parties[-1], threads, size)
         finally:
             for party in parties:
                 party.end()
@@ -85,6 +91,23 @@ def measure_group(report: Report, parties: list[Party], group: str, threads: int
                 report.add(f"{case.name} / {where}", "GFLOP/s", *figures, higher_is_better=True)
             ratios[case.name] = best[1] / best[0]
         summarise(report, group, described(dtype, threads), ratios)
+
+
+def measure_torch(report: Report, ours: Party, torch: Party, threads: int, size: str) -> None:
+    """Narrow types beside PyTorch."""
+    for dtype in TORCH_DTYPES:
+        ratios = {}
+        for index, case in enumerate(products.GROUPS["narrow"]):
+            if size == "quick" and case.operations > QUICK_OPERATIONS:
+                continue
+            for party in (ours, torch):
+                prepare(party, "narrow", index, dtype)
+            best = turns([ours, torch], size, threads)
+            figures = (case.operations / seconds / 1e9 for seconds in best)
+            name = f"{case.name}, {torch.about}"
+            report.add(f"{name} / {described(dtype, threads)}", "GFLOP/s", *figures, higher_is_better=True)
+            ratios[name] = best[1] / best[0]
+        summarise(report, "narrow, PyTorch", described(dtype, threads), ratios)
 
 
 def measure_narrow(report: Report, ours: Party, threads: int, size: str) -> None:
@@ -156,7 +179,7 @@ def write_page() -> None:
         columns = [where for where in dict.fromkeys(where for _, where in rows) if where.startswith(dtypes)]
         head = [
             unit,
-            *(head for where in columns for head in (f"{where}: ours", "float32" if is_narrow else "NumPy", "ratio")),
+            *(head for where in columns for head in (f"{where}: ours", "peer" if is_narrow else "NumPy", "ratio")),
         ]
         lines = [head]
         for case in cases:

@@ -1,4 +1,4 @@
-"""The process of one party of `./x bench matmul`: `python product_worker.py ours|numpy`, commanded by JSON lines on standard input."""
+"""The process of one party of `./x bench matmul`: `product_worker.py ours|numpy|torch`, commanded by JSON lines on standard input."""
 
 from __future__ import annotations
 
@@ -38,26 +38,53 @@ def numpy(a: Any, b: Any, out: Any, _dtype: str) -> Callable[[], Any]:
     return (lambda: a @ b) if out is None else lambda: np.matmul(a, b, out=out)
 
 
+def torch(a: Any, b: Any, out: Any, dtype: str) -> Callable[[], Any]:
+    """A call of PyTorch, whose narrow products are oneDNN's; the result comes back as NumPy's for the check, widened."""
+    import torch as library
+
+    if dtype == "int8":
+        left, right, target = (library.from_numpy(array) for array in (a, b, out))
+        return lambda: library._int_mm(left, right, out=target).numpy()  # noqa: SLF001  (the only int8 product it has)
+    kind = getattr(library, dtype)
+    left, right = (library.from_numpy(array).to(kind) for array in (a, b))
+    target = library.empty(out.shape, dtype=kind)
+
+    def product() -> Any:
+        library.mm(left, right, out=target)
+        return target
+
+    return product
+
+
 def main(party: str) -> None:
     """Serves until standard input ends."""
     answers = sys.stdout
     sys.stdout = sys.stderr
-    call = {"ours": ours, "numpy": numpy}[party]
+    call = {"ours": ours, "numpy": numpy, "torch": torch}[party]
     if "amdgpu" not in sys.modules and party == "ours":
         import amdgpu  # noqa: F401  (before the first answer, so that no case pays for it)
         import ml_dtypes  # noqa: F401  (bfloat16 by name)
     run: Callable[[], Any] | None = None
-    print(json.dumps({"about": f"{party}, NumPy {np.__version__}"}), file=answers, flush=True)
+    about = f"{party}, NumPy {np.__version__}"
+    if party == "torch":
+        import torch as library
+
+        about = f"PyTorch {library.__version__}"
+    print(json.dumps({"about": about}), file=answers, flush=True)
     for line in sys.stdin:
         command = json.loads(line)
         answer: dict[str, Any] = {}
         if command["do"] == "prepare":
             case = products.GROUPS[command["group"]][command["index"]]
             dtype = command["dtype"]
-            a, b = case.operands(dtype)
-            target = np.empty((case.rows, case.columns), np.int32 if dtype == "int8" else dtype)
+            # PyTorch rounds float32 to bfloat16 as NumPy does (nearest, ties to even) and its environment has no `ml_dtypes`.
+            held = "float32" if party == "torch" and dtype != "int8" else dtype
+            a, b = case.operands(held)
+            target = np.empty((case.rows, case.columns), np.int32 if dtype == "int8" else held)
             run = call(a, b, None if case.is_fresh else target, dtype)
             result = run()
+            if party == "torch" and dtype != "int8":
+                result = result.float().numpy()
             answer["wrong"] = products.disagreement(a, b, result, EPSILONS[dtype])
         elif command["do"] == "time":
             if run is None:

@@ -9,29 +9,38 @@ const thin = @import("thin.zig");
 const Table = generic.table.Table;
 const Numbers = generic.numbers.Numbers;
 
+/// A product, turned, and the way it is computed.
+pub fn Plan(comptime numbers: Numbers) type {
+    return struct { turned: product.Problem(numbers), route: Route };
+}
+
 /// Turns the product so that it is computed with the least work. Usually the rows become the dimension whose elements of `out` are
 /// adjacent; where those are so few that most of a vector would be idle, the other one.
-pub fn orient(comptime numbers: Numbers, table: *const Table(numbers), problem: *const product.Problem(numbers)) product.Problem(numbers) {
+pub fn plan(comptime numbers: Numbers, table: *const Table(numbers), problem: *const product.Problem(numbers)) Plan(numbers) {
     // A dimension of one element has no step; give it the one that fits.
     const columns_adjacent = problem.out_column == 1 and problem.columns > 1;
     const rows_adjacent = problem.out_row == 1 and problem.rows > 1;
     const is_usually_turned = columns_adjacent or (problem.rows == 1 and !rows_adjacent);
     var usual = if (is_usually_turned) problem.transposed() else problem.*;
     if (usual.rows == 1) usual.out_row = 1;
-    if (smallFits(numbers, &usual)) return usual;
-    if (usual.rows >= 4 * table.tile_rows) return usual;
-    const other = usual.transposed();
-    return if (estimate(numbers, table, &other) < estimate(numbers, table, &usual)) other else usual;
+    const way = route(numbers, table, &usual);
+    // More rows than dot products take: the other way round only panels are left, which are stored element by element.
+    const is_direct = way == .direct and usual.rows > generic.dots.max_columns;
+    if (way != .small and !is_direct and usual.rows < 4 * table.tile_rows) {
+        const other = usual.transposed();
+        const other_way = route(numbers, table, &other);
+        if (estimate(numbers, table, &other, other_way) < estimate(numbers, table, &usual, way)) return .{ .turned = other, .route = other_way };
+    }
+    return .{ .turned = usual, .route = way };
 }
 
 /// Cycles a lane, very roughly: enough to tell a good layout from a bad one. Copying an element costs about half a cycle and storing one by
 /// itself two, measured on Zen 4 with 16 lanes.
-fn estimate(comptime numbers: Numbers, table: *const Table(numbers), problem: *const product.Problem(numbers)) f64 {
+fn estimate(comptime numbers: Numbers, table: *const Table(numbers), problem: *const product.Problem(numbers), way: Route) f64 {
     const rows: f64 = @floatFromInt(problem.rows);
     const columns: f64 = @floatFromInt(problem.columns);
     const depth: f64 = @floatFromInt(problem.depth);
     const lanes: f64 = @floatFromInt(table.lanes);
-    const way = route(numbers, table, problem);
     const copied: f64 = switch (way) {
         .dots => @floatFromInt(thin.dotsCopied(problem)),
         .copied_left => rows * depth,

@@ -103,8 +103,8 @@ pub fn multiplyWith(
     executor: ?*const abi.Executor,
 ) Error!void {
     if (problem.rows == 0 or problem.columns == 0) return;
-    const turned = blocking.orient(numbers, table, problem);
-    return multiplyTurned(numbers, blocking.route(numbers, table, &turned), table, &turned, executor);
+    const plan = blocking.plan(numbers, table, problem);
+    return multiplyTurned(numbers, plan.route, table, &plan.turned, executor);
 }
 
 /// A product that was oriented, by its route.

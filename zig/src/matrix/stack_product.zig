@@ -17,16 +17,16 @@ const item_multiply_adds = 1 << 15;
 /// `first` is the product of the first matrices of the stacks, which are not empty.
 pub fn multiply(comptime T: type, stacks: *const stack.Operands, first: *const product.Problem(.plain(T)), executor: ?*const abi.Executor) product.Error!void {
     const table = kernels.table(T);
-    const turned = blocking.orient(.plain(T), table, first);
+    const plan = blocking.plan(.plain(T), table, first);
     const count = stacks.out.count();
     var failure: std.atomic.Value(u8) = .init(0);
     const items: Items(T) = .{
         .stacks = stacks,
         .table = table,
-        .turned = &turned,
-        .route = blocking.route(.plain(T), table, &turned),
+        .turned = &plan.turned,
+        .route = plan.route,
         .count = count,
-        .item_len = std.math.clamp(item_multiply_adds / @max(1, turned.rows *| turned.columns *| turned.depth), 1, count),
+        .item_len = std.math.clamp(item_multiply_adds / @max(1, first.rows *| first.columns *| first.depth), 1, count),
         .failure = &failure,
     };
     try parallel.run(executor, blocking.divideUp(count, items.item_len), Items(T), &items);

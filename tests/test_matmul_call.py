@@ -1,0 +1,94 @@
+"""The native way in front of `amdgpu.matrix_multiply`: who calls it sees the Python function."""
+
+import copy
+import inspect
+import pickle
+
+import amdgpu
+import numpy as np
+import pytest
+from amdgpu import errors
+
+
+def decisions():
+    records = amdgpu.telemetry.snapshot()["records"]
+    return sum(record["kind"] == "dispatch" and record["name"] == "matrix_multiply" for record in records)
+
+
+def test_the_function_is_documented_named_and_pickled_as_functions_are():
+    function = amdgpu.matrix_multiply
+    assert function.__name__ == "matrix_multiply"
+    assert "product of two matrices" in inspect.getdoc(function)
+    parameters = inspect.signature(function).parameters
+    assert list(parameters)[:5] == ["a", "b", "device_id", "precision", "out"]
+    assert parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert "matrix_multiply" in repr(function)
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert copy.deepcopy(function) is function
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, b, out: amdgpu.matrix_multiply(a, b),
+        lambda a, b, out: amdgpu.matrix_multiply(a, b, "cpu"),
+        lambda a, b, out: amdgpu.matrix_multiply(a, b, 0, "fp32"),
+        lambda a, b, out: amdgpu.matrix_multiply(a, b, 0, "tf32", out=None),
+        lambda a, b, out: amdgpu.matrix_multiply(a=a, b=b),
+        lambda a, b, out: amdgpu.matrix_multiply(a, b, precision="fp32"),
+    ],
+)
+def test_every_way_to_call_gives_the_same_bits(call, dtype, rng):
+    a, b = (rng.standard_normal((7, 7)).astype(dtype) for _ in range(2))
+    expected = amdgpu.matrix_multiply(a.tolist(), b.tolist())
+    assert (call(a, b, None) == expected).all()
+
+
+def test_out_is_written_and_returned(rng):
+    a = rng.standard_normal((5, 5)).astype(np.float32)
+    out = np.empty((5, 5), np.float32)
+    assert amdgpu.matrix_multiply(a, a, out=out) is out
+    assert (out == amdgpu.matrix_multiply(a, a)).all()
+
+
+def test_each_call_records_one_decision(rng):
+    a = rng.standard_normal((3, 3)).astype(np.float32)
+    amdgpu.matrix_multiply(a, a)
+    before = decisions()
+    for _ in range(3):
+        amdgpu.matrix_multiply(a, a)
+    amdgpu.matrix_multiply(a, a, bias=[1, 2, 3])
+    assert decisions() - before == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error"),
+    [
+        ((), {}, TypeError),
+        ((np.eye(2, dtype=np.float32),), {}, TypeError),
+        ((np.eye(2),) * 2 + (0, "fp64", None), {}, TypeError),
+        ((np.eye(2, dtype=np.float32),) * 2, {"output": None}, TypeError),
+        ((np.eye(2, dtype=np.float32),) * 2 + ([],), {}, TypeError),
+        ((np.eye(2, dtype=np.float32),) * 2 + ("cpu", "fp12"), {}, errors.InvalidArgumentError),
+        ((np.eye(2, dtype=np.float32),) * 2 + ("cpu", 32), {}, errors.InvalidArgumentError),
+        ((np.eye(2, dtype=np.float32),) * 2 + ("moon:0",), {}, errors.DeviceNotFoundError),
+        ((np.eye(2, dtype=np.float32), np.eye(3, dtype=np.float32)), {}, errors.ShapeMismatchError),
+    ],
+)
+def test_what_is_wrong_is_said_as_without_the_short_way(arguments, options, error):
+    amdgpu.matrix_multiply(np.eye(2), np.eye(2))
+    with pytest.raises(error):
+        amdgpu.matrix_multiply(*arguments, **options)
+
+
+def test_an_out_that_does_not_fit_is_refused(rng):
+    a = rng.standard_normal((4, 4)).astype(np.float32)
+    with pytest.raises(errors.ShapeMismatchError):
+        amdgpu.matrix_multiply(a, a, out=np.empty((4, 3), np.float32))
+    with pytest.raises(errors.InvalidArgumentError, match="shares memory"):
+        amdgpu.matrix_multiply(a, a, out=a)
+    fixed = np.empty((4, 4), np.float32)
+    fixed.flags.writeable = False
+    with pytest.raises(errors.ReadOnlyError):
+        amdgpu.matrix_multiply(a, a, out=fixed)
