@@ -11,8 +11,9 @@ from amdgpu import errors
 
 
 def decisions():
-    records = amdgpu.telemetry.snapshot()["records"]
-    return sum(record["kind"] == "dispatch" and record["name"] == "matrix_multiply" for record in records)
+    snapshot = amdgpu.telemetry.snapshot()
+    number = snapshot["names"]["names"].index("matrix_multiply")
+    return sum(record["kind"] == "dispatch" and record["name_id"] == number for record in snapshot["records"])
 
 
 def test_the_function_is_documented_named_and_pickled_as_functions_are():
