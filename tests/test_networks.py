@@ -207,3 +207,16 @@ def test_files_are_read_and_bad_ones_refused(tmp_path):
         amdgpu.Network.load(bad)
     with pytest.raises(OSError, match="nowhere"):
         amdgpu.Network.load(tmp_path / "nowhere.nim")
+
+
+def test_included_files_are_found_beside_the_file_that_is_loaded(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "layers.net").write_text("layer input(3)\nlayer output(2)\n")
+    whole = tmp_path / "whole.net"
+    whole.write_text('neuralNetwork whole:\n  include "parts/layers.net"\n  connect input -> output (weight: 0.5)\n')
+    assert amdgpu.Network.load(whole).forward(np.ones((1, 3), np.float32)).shape == (1, 2)
+    (tmp_path / "parts" / "layers.net").write_text("layer input(3)\nlayer output(0)\n")
+    with pytest.raises(
+        errors.NetworkError, match=r"layers\.net, line 2, column 14: the size of layer 'output' is zero"
+    ):
+        amdgpu.Network.load(whole)

@@ -1,6 +1,6 @@
 ## Spiking networks through both doors: the same plan, kernels included, and the same findings.
 
-import std/[macros, strutils, unittest]
+import std/[macros, os, strutils, unittest]
 import ../src/network/[compile, diagnostics, dsl, plan_json]
 
 macro findingsOf(name, body: untyped): untyped =
@@ -279,7 +279,15 @@ neuralNetwork cuba_stdp:
   record spikes(exc, inh)
 """
 
+neuralNetwork including:
+  include "parts/cell.net"
+  population a(3, model: cell)
+
 suite "spiking networks in text and macro":
+  test "an included file gives the same plan through both doors":
+    check planOf("neuralNetwork including:\n  include \"" & currentSourcePath().parentDir & "/parts/cell.net\"\n  population a(3, model: cell)\n") ==
+      including.planJson
+
   test "CUBA has the same plan and kernels through both doors":
     check planOf(cubaText) == cuba.planJson
 

@@ -1,6 +1,6 @@
 ## What the text door accepts beside the obvious, and that every bound holds.
 
-import std/[strutils, unittest]
+import std/[os, strutils, unittest]
 import ../src/network/[compile, diagnostics, limits, plan, plan_json]
 
 proc compiled(text: string): tuple[plan: NetworkPlan; errors: string] =
@@ -137,3 +137,23 @@ suite "bounds of a text":
     for idx in 0 ..< MaxVariables:
       most.add "  dx" & $idx & "/dt = (x" & $((idx + 1) mod MaxVariables) & " - x" & $idx & ")/tau\n"
     check compiled(most).errors == ""
+
+suite "included files":
+  const parts = currentSourcePath().parentDir / "parts"
+
+  test "statements of another file stand where it is included":
+    let (plan, errors) = compiled("include \"" & parts / "cell.net" & "\"\npopulation a(3, model: cell)\n")
+    check errors == ""
+    check plan.spiking.groups[0].name == "cell"
+
+  test "findings name the file and show its line":
+    let errors = compiled("population a(3, model: cell)\ninclude \"" & parts / "broken.net" & "\"\n").errors
+    check "parts/broken.net, line 2, column 14: 'tau' is not known in neuron 'broken'\n  2 |   dv/dt = -v/tau" in errors
+    check "parts/broken.net, line 3, column 1: unknown statement 'populatin'" in errors
+    check "error: line 1, column 24: neuron 'cell' is not declared" in errors
+
+  test "missing files, circles and folders are findings":
+    check "there is no file 'nowhere.net'" in compiled("include \"nowhere.net\"\nlayer a(1)\n").errors
+    check "includes itself" in compiled("include \"" & parts / "circle.net" & "\"\nlayer a(1)\n").errors
+    check "there is no file" in compiled("include \"" & parts & "\"\nlayer a(1)\n").errors
+    check "needs the path of a file" in compiled("include cells\nlayer a(1)\n").errors

@@ -57,6 +57,8 @@ class Network(Learning, Running, Drawing):
         self._device = device
         self._spiking = None
         if isinstance(text, str):
+            if base_directory is not None:
+                text = _with_absolute_includes(text, base_directory)
             plan_json, is_spiking = _native.network_plan(text)
             if is_spiking:
                 self._spiking = SpikingPart(
@@ -302,6 +304,19 @@ def forward_julia(network: _native.Network, x: npt.ArrayLike) -> npt.NDArray[np.
 def forward_nim(network: _native.Network, x: npt.ArrayLike) -> npt.NDArray[np.float32]:
     """Forward pass by the reference implementation (Nim)."""
     return network.forward(x, "nim")
+
+
+def _with_absolute_includes(text: str, base_directory: str | Path) -> str:
+    """The text with `include "file"` of relative paths made absolute; lines and columns of everything else stay."""
+    import re
+    from pathlib import Path
+
+    base = Path(base_directory).resolve()
+    return re.sub(
+        r'(?m)^([ ]*include[ ]+)"([^"\\\n]+)"',
+        lambda found: f'{found[1]}"{base / found[2]}"',
+        text,
+    )
 
 
 def _config_json(config: Mapping[str, Any]) -> str:

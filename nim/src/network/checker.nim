@@ -283,11 +283,7 @@ proc checkPlasticity(checker: var Checker; statement: Statement; owners: var Tab
 proc checkOther(checker: var Checker; statement: Statement; report: var Report) =
   ## Statements that are none of this version's.
   let word = statement.keyword
-  if word in LaterStatements:
-    checker.excuse statement
-    report.error(statement.span, "'" & word & "' is not supported in this version",
-                 hint = "this version builds layered networks: layer, connect, plasticity")
-  elif word in CommandKeywords:
+  if word in CommandKeywords:
     checker.isComplete = false
     let example = case word
       of "layer": LayerExample

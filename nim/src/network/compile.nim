@@ -1,7 +1,7 @@
 ## The text door: network text to a checked plan.
 
 import std/unicode
-import ast, checker, diagnostics, limits, parser, plan, vocabulary
+import ast, checker, diagnostics, includes, limits, parser, plan, vocabulary
 
 const DefaultName = "network"
   ## Name of a network whose text has no `neuralNetwork NAME:` line.
@@ -69,7 +69,7 @@ proc compileText*(text: string; report: var Report): NetworkPlan =
     return
   var name: string
   var nameSpan: Span
-  let body = unwrap(statements, report, name, nameSpan)
+  let body = expandIncludes(unwrap(statements, report, name, nameSpan), "", report)
   if report.isFull:
     return
   checkNetwork(name, nameSpan, body, report)

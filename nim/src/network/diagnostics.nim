@@ -7,6 +7,7 @@ type
   Span* = object
     ## A place in the text; line and column count from 1, column and length in characters. Line 0 is "no place".
     line*, column*, length*: int
+    file*: int             ## 0: the text itself; else the position, from 1, of an included file in the report
 
   Severity* = enum
     sevError = "error"
@@ -24,6 +25,7 @@ type
     findings*: seq[Finding]
     errorCount*: int
     warningCount*: int
+    files*: seq[tuple[path, text: string]]  ## that were included
     isIndentationUnclear*: bool ## a tab was found: what stands in which block cannot be judged
 
 func span*(line, column, length: int): Span =
@@ -44,7 +46,9 @@ proc warning*(report: var Report; at: Span; message: string; hint = "") =
     report.findings.add Finding(severity: sevWarning, span: at, message: message, hint: hint)
 
 func inTextOrder(a, b: Finding): int =
-  result = cmp(a.span.line, b.span.line)
+  result = cmp(a.span.file, b.span.file)
+  if result == 0:
+    result = cmp(a.span.line, b.span.line)
   if result == 0:
     result = cmp(a.span.column, b.span.column)
 
@@ -129,8 +133,10 @@ func lineAt(cursor: var LineCursor; text: string; line: int): string =
     dec stop
   text[cursor.start ..< stop]
 
-func render(finding: Finding; text: string; cursor: var LineCursor): string =
+func render(finding: Finding; path, text: string; cursor: var LineCursor): string =
   result = $finding.severity & ": "
+  if path.len > 0:
+    result.add path & ", "
   if finding.span.line > 0:
     result.add "line " & $finding.span.line & ", column " & $finding.span.column & ": "
   result.add finding.message
@@ -145,7 +151,12 @@ func renderErrors*(report: Report; text: string): string =
   ## Every error, in the order of the text. With an empty `text` the excerpts are left out.
   var cursor = LineCursor(line: 1)
   result = "the network description has " & (if report.isFull: "many errors" else: count(report.errorCount, "error"))
+  var file = 0
   for finding in report.ordered(sevError):
-    result.add "\n\n" & render(finding, text, cursor)
+    if finding.span.file != file:
+      file = finding.span.file
+      cursor = LineCursor(line: 1)
+    if file == 0: result.add "\n\n" & render(finding, "", text, cursor)
+    else: result.add "\n\n" & render(finding, report.files[file - 1].path, report.files[file - 1].text, cursor)
   if report.isFull:
     result.add "\n\nonly the first " & $MaxFindings & " errors are shown; what follows them was not checked"

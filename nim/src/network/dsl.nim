@@ -8,8 +8,8 @@
 ## declares `const testNetwork: NetworkDefinition`, whose `planJson` is the very text that the library makes of the same lines. Errors stop
 ## the compilation with the messages of the text door.
 
-import std/macros
-import ast, checker, diagnostics, plan, plan_json
+import std/[macros, os]
+import ast, checker, diagnostics, includes, plan, plan_json
 
 type
   NetworkDefinition* = object
@@ -159,8 +159,9 @@ proc toStatements(reader: var BodyReader; body: NimNode): seq[Statement] =
 proc planOfBody*(name, body: NimNode; report: var Report): NetworkPlan =
   ## What the macro makes of its arguments; for macros that want the plan itself.
   var reader = BodyReader(firstLine: name.lineInfoObj.line)
-  let statements = reader.toStatements(body)
+  let written = reader.toStatements(body)
   report = reader.report
+  let statements = expandIncludes(written, name.lineInfoObj.filename.parentDir, report)
   checkNetwork(name.strVal, reader.placeOf(name), statements, report)
 
 macro neuralNetwork*(name, body: untyped): untyped =

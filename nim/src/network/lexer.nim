@@ -22,6 +22,7 @@ type
     text: string
     position: int
     line, column: int
+    file: int
 
   LogicalLine* = object
     indent*: int           ## columns before the first token
@@ -35,8 +36,9 @@ const
   Operators = ["+", "-", "*", "/", "^", "<", ">", "<=", ">=", "==", "!=", "->", ".", "..", "..<"]
   AssignOperators = ["=", "+=", "-=", "*=", "/="]
 
-func initLexer*(text: sink string): Lexer =
-  result = Lexer(text: text, line: 1, column: 1)
+func initLexer*(text: sink string; file = 0): Lexer =
+  ## `file` is the place of an included text in the report.
+  result = Lexer(text: text, line: 1, column: 1, file: file)
   if result.text.startsWith("\xEF\xBB\xBF"):
     result.position = 3
 
@@ -51,7 +53,7 @@ func atLineEnd(lexer: Lexer): bool =
   lexer.atEnd or lexer.peek == '\n' or (lexer.peek == '\r' and (lexer.peek(1) == '\n' or lexer.position + 1 == lexer.text.len))
 
 func here(lexer: Lexer; length = 1): Span =
-  span(lexer.line, lexer.column, length)
+  Span(line: lexer.line, column: lexer.column, length: length, file: lexer.file)
 
 proc advance(lexer: var Lexer) =
   ## One byte; the column moves at the last byte of a character.
@@ -343,6 +345,6 @@ proc nextLine*(lexer: var Lexer; line: var LogicalLine; report: var Report): boo
       report.error(token.span, "the statement is too long", expected = "at most " & $MaxStatementTokens & " words and signs")
       line.damaged = true
   let last = line.tokens[^1].span
-  line.tokens.add Token(kind: tkEnd, span: span(last.line, last.column + last.length, 1))
+  line.tokens.add Token(kind: tkEnd, span: Span(line: last.line, column: last.column + last.length, length: 1, file: last.file))
   line.damaged = line.damaged or report.errorCount > errorsBefore
   true

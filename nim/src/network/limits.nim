@@ -39,3 +39,5 @@ const
     ## Of one equation with its definitions written out: derivatives of products grow with its square.
   MaxVariables* = 64
     ## Of one neuron or synapse; the search for linear systems takes their third power.
+  MaxIncludes* = 64
+    ## Files of one network; also bounds how deep they include each other.

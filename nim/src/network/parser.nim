@@ -301,9 +301,9 @@ proc parseBlock(blocks: var BlockParser; indent, outerIndent, depth: int; report
                    expected = "an indented statement below it")
     result.add statement
 
-proc parseText*(text: sink string; report: var Report): seq[Statement] =
+proc parseText*(text: sink string; report: var Report; file = 0): seq[Statement] =
   ## The statements of a text. What is wrong with its syntax is in `report`.
-  var blocks = BlockParser(lexer: initLexer(text))
+  var blocks = BlockParser(lexer: initLexer(text, file))
   blocks.fetch(report)
   if blocks.hasLine:
     result = blocks.parseBlock(blocks.line.indent, -1, 1, report)

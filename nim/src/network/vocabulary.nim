@@ -1,18 +1,17 @@
-## The words of the language: what this version understands, and what it knows by name but does not do yet.
+## The words of the language.
 
 const
   NetworkKeyword* = "neuralNetwork"
   CommandKeywords* = ["layer", "connect", "plasticity"]
   SettingKeywords* = ["dt", "seed"]
   StatementKeywords* = ["layer", "connect", "plasticity", "dt", "seed"]
-  LaterStatements* = ["neuron", "synapse", "population", "source", "reward", "record", "include"]
   BlockKeywords* = ["neuralNetwork", "neuron", "synapse"]
 
   LayerOptions* = ["size", "activation", "bias"]
   LaterLayerOptions* = ["model", "v"]
   SpikingStatements* = ["neuron", "synapse", "population", "source", "reward", "record"]
   SpikingConnectOptions* = ["pattern", "weight", "delay", "target", "storage", "autapses", "multapses", "synapse"]
-  AllStatements* = ["layer", "connect", "plasticity", "neuron", "synapse", "population", "source", "reward", "record", "dt", "seed"]
+  AllStatements* = ["layer", "connect", "plasticity", "neuron", "synapse", "population", "source", "reward", "record", "include", "dt", "seed"]
   StorageKinds* = ["auto", "dense", "csr16", "csr32", "bit_mask", "gap_coded", "procedural"]
   ConnectOptions* = ["weight"]
   LaterConnectOptions* = ["pattern", "delay", "target", "storage", "autapses", "multapses"]
@@ -28,4 +27,4 @@ const
 
 func startsStatement*(word: string): bool =
   ## Words that open a statement; used to find the end of a bracket that was never closed.
-  word == NetworkKeyword or word in CommandKeywords or word in LaterStatements
+  word == NetworkKeyword or word in CommandKeywords or word in SpikingStatements or word == "include"
