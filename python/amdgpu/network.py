@@ -30,8 +30,10 @@ class Network(Learning, Running, Drawing):
         device: Index in `list_devices()` or a name.
         base_directory: Where relative paths in `file("...")` start; None means the working directory.
         threads: Threads that step a spiking network on the CPU; None means those of the device. The spikes do not depend on it.
+        seed: Takes the place of the text's seed, 0 to 2^63 - 1.
 
     Raises:
+        InvalidArgumentError: The seed is out of range, or was given with a configuration.
         NetworkError: The text has errors; the message lists all of them with line and column.
 
     Example:
@@ -53,6 +55,7 @@ class Network(Learning, Running, Drawing):
         device: int | str = 0,
         base_directory: str | Path | None = None,
         threads: int | None = None,
+        seed: int | None = None,
     ) -> None:
         self._device = device
         self._spiking = None
@@ -60,6 +63,8 @@ class Network(Learning, Running, Drawing):
             if base_directory is not None:
                 text = _with_absolute_includes(text, base_directory)
             plan_json, is_spiking = _native.network_plan(text)
+            if seed is not None:
+                plan_json = _with_seed(plan_json, seed)
             if is_spiking:
                 self._spiking = SpikingPart(
                     text, plan_json, lambda: default_device(device).native, base_directory, threads
@@ -68,6 +73,8 @@ class Network(Learning, Running, Drawing):
                 return
             self._native = _native.Network.from_plan(plan_json, text, base_directory)
         elif isinstance(text, Mapping):
+            if seed is not None:
+                raise InvalidArgumentError("a configuration holds its seed itself: give it as the entry 'seed'")
             self._native = _native.Network.from_config(_config_json(text))
         else:
             raise InvalidTypeError(f"a network is given as text or as a dict, not as {type(text).__name__}")
@@ -80,8 +87,8 @@ class Network(Learning, Running, Drawing):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @classmethod
-    def load(cls, path: str | Path, *, device: int | str = 0) -> Network:
-        """Read network text from a file.
+    def load(cls, path: str | Path, *, device: int | str = 0, seed: int | None = None) -> Network:
+        """Read network text from a file; `device` and `seed` as in `Network`.
 
         Raises:
             OSError: The file cannot be read.
@@ -97,7 +104,7 @@ class Network(Learning, Running, Drawing):
 
             line = raw.count(b"\n", 0, error.start) + 1
             raise NetworkError(f"{path}:{line}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
-        return cls(text, device=device, base_directory=Path(path).parent)
+        return cls(text, device=device, base_directory=Path(path).parent, seed=seed)
 
     @property
     def name(self) -> str:
@@ -317,6 +324,14 @@ def _with_absolute_includes(text: str, base_directory: str | Path) -> str:
         lambda found: f'{found[1]}"{base / found[2]}"',
         text,
     )
+
+
+def _with_seed(plan_json: str, seed: int) -> str:
+    import json
+
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise InvalidArgumentError(f"seed is {seed!r}; it is a whole number from 0 to 2^63 - 1")
+    return json.dumps(json.loads(plan_json) | {"seed": seed}, ensure_ascii=False)
 
 
 def _config_json(config: Mapping[str, Any]) -> str:

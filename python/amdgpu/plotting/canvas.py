@@ -57,14 +57,24 @@ def finish(drawing: Figure, path: str | Path | None) -> Figure | None:
     """
     if path is None:
         return drawing
-    known = drawing.canvas.get_supported_filetypes()
+    check_ending(path, drawing)
+    drawing.savefig(path, dpi=DOTS_PER_INCH)
+    return None
+
+
+def check_ending(path: str | Path, drawing: Figure | None = None) -> None:
+    """Refuse a file that cannot become a picture, before the work whose picture it is.
+
+    Raises:
+        InvalidArgumentError: The ending is of no format that matplotlib writes.
+        LibraryMissingError: matplotlib is not installed.
+    """
+    known = (drawing or new_figure(1, 1)).canvas.get_supported_filetypes()
     ending = Path(path).suffix.removeprefix(".").lower()
     if ending not in known:
         raise InvalidArgumentError(
             f"{path}: pictures end in {', '.join('.' + name for name in sorted(known))}, not in {'.' + ending if ending else 'nothing'}"
         )
-    drawing.savefig(path, dpi=DOTS_PER_INCH)
-    return None
 
 
 def colour(position: int) -> str:
