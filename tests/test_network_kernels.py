@@ -97,6 +97,44 @@ def test_conditionally_linear_neurons_follow_the_exponential_euler_method():
         np.testing.assert_allclose(runner.state["v"], v, atol=VOLTAGE_TOLERANCE, rtol=0)
 
 
+def test_linear_neurons_go_on_exactly_while_a_variable_that_they_depend_on_is_held():
+    runner = GroupRunner(
+        """
+neuron adapting:
+  params(tau = 10.ms, tau_w = 50.ms, drive = 30.mV, a = 0.5)
+  dv/dt = (drive - v - w)/tau
+  dw/dt = (a*v - w)/tau_w
+  threshold: v > 15.mV
+  reset:
+    v = 0.mV
+    w += 2.mV
+  refractory: 3.ms
+population cells(1, model: adapting)
+"""
+    )
+    matrix = np.array([[-1 / 10e-3, -1 / 10e-3], [0.5 / 50e-3, -1 / 50e-3]])
+    constant = np.array([30e-3 / 10e-3, 0.0])
+    values, vectors = np.linalg.eig(matrix)
+    propagator = (vectors @ np.diag(np.exp(values * 1e-4)) @ np.linalg.inv(vectors)).real
+    rest = -np.linalg.solve(matrix, constant)
+    state, left, spikes = np.zeros(2), 0, 0
+    for _ in range(2000):
+        fired = bool(runner.step()[0])
+        if left > 0:
+            # v stands still: w relaxes to a * v.
+            limit = 0.5 * state[0]
+            state[1] = limit + (state[1] - limit) * np.exp(-1e-4 / 50e-3)
+        else:
+            state = rest + propagator @ (state - rest)
+        assert fired == (left == 0 and state[0] > 15e-3) or abs(state[0] - 15e-3) < VOLTAGE_TOLERANCE
+        left = 29 if fired else max(left - 1, 0)
+        if fired:
+            state = np.array([0.0, state[1] + 2e-3])
+            spikes += 1
+        np.testing.assert_allclose([runner.state["v"][0], runner.state["w"][0]], state, atol=VOLTAGE_TOLERANCE)
+    assert spikes > 5
+
+
 def decay(method: str) -> float:
     """x(10 ms) of x' = -x^2 / (10 ms), x(0) = 1, whose solution there is 1/2."""
     runner = GroupRunner(
