@@ -8,6 +8,7 @@ MODULES = [
     amdgpu,
     amdgpu.anneal,
     amdgpu.dispatch,
+    amdgpu.interchange,
     amdgpu.math,
     amdgpu.ops,
     amdgpu.search,

@@ -3,7 +3,7 @@
 `import amdgpu` opens no GPU library and starts no thread.
 """
 
-from amdgpu import anneal, dispatch, errors, math, search, telemetry
+from amdgpu import anneal, dispatch, errors, interchange, math, search, telemetry
 from amdgpu._generated.constants import PACKAGE_VERSION as __version__
 from amdgpu._native import Array, Event, Graph, Kernel, Stream
 from amdgpu.array import array, empty, from_dlpack, zeros
@@ -43,6 +43,7 @@ __all__ = [
     "from_dlpack",
     "get_telemetry",
     "initialize_device",
+    "interchange",
     "list_devices",
     "math",
     "matrix_multiply",

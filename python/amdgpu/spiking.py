@@ -122,6 +122,13 @@ class SpikingPart:
         plan: dict[str, Any] = json.loads(self.plan_json)
         return plan
 
+    @property
+    def base_directory(self) -> Path:
+        """Where relative paths of the text start."""
+        from pathlib import Path
+
+        return Path(self._base_directory or ".")
+
     @functools.cached_property
     def sizes(self) -> dict[str, int]:
         """Neurons of every population and source."""
@@ -203,6 +210,11 @@ class Running:
     def is_spiking(self) -> bool:
         """Whether the network is stepped with `run`; a layered one computes with `forward`."""
         return self._spiking is not None
+
+    @property
+    def spiking_part(self) -> SpikingPart | None:
+        """The part that is stepped, for other modules of the package; None of a layered network."""
+        return self._spiking
 
     def _running(self) -> SpikingPart:
         if self._spiking is None:
