@@ -190,6 +190,15 @@ def test_a_path_writes_a_file_and_leaves_pyplot_alone(matplotlib, ran, tmp_path,
     assert ("matplotlib.pyplot" in sys.modules) == had_pyplot
 
 
+def test_a_run_without_steps_is_an_empty_picture(matplotlib):
+    net = amdgpu.Network(SPIKING, device="cpu:0")
+    net.step(0)
+    assert net.plot_raster().axes[0].get_title(loc="left") == "0 spikes"
+    assert len(net.plot_states().axes) == 2
+    with pytest.raises(errors.InvalidArgumentError, match="no steps"):
+        net.plot_rates()
+
+
 def test_what_cannot_be_drawn_is_said(matplotlib, ran, tmp_path):
     fresh = amdgpu.Network(SPIKING, device="cpu:0")
     layered = amdgpu.Network(LAYERED, device="cpu:0")

@@ -79,7 +79,7 @@ class ActivityPlots:
         for edge in edges[1:-1]:
             axis.axhline(edge - 0.5, color="0.75", linewidth=0.6)
         _name_bands(axis, chosen, edges, self)
-        axis.set_xlim(self.start * factor, (self.start + self.duration) * factor)
+        axis.set_xlim(*_span(self, factor))
         axis.set_ylim(-0.5, max(first, 1) - 0.5)
         axis.set_xlabel(f"time ({unit})")
         shown = f"{total} spikes" if every == 1 else f"{total} spikes; every {every}th neuron is drawn"
@@ -164,7 +164,7 @@ class ActivityPlots:
         factor, unit = _time_scale(self)
         for axis, name in zip(axes, chosen, strict=True):
             _draw_state(axis, name, self.states[name], self.units.get(name, ""), factor)
-        axes[-1].set_xlim(self.start * factor, (self.start + self.duration) * factor)
+        axes[-1].set_xlim(*_span(self, factor))
         axes[-1].set_xlabel(f"time ({unit})")
         return finish(drawing, path)
 
@@ -183,6 +183,11 @@ def _recorded(result: ActivityPlots, names: Sequence[str] | None) -> list[str]:
 def _time_scale(result: ActivityPlots) -> tuple[float, str]:
     """Milliseconds for what ends within two seconds."""
     return (1e3, "ms") if result.start + result.duration <= 2.0 else (1.0, "s")
+
+
+def _span(result: ActivityPlots, factor: float) -> tuple[float, float]:
+    """Beginning and end of the time axis; a run without steps gets a millisecond."""
+    return result.start * factor, (result.start + (result.duration or 1e-3)) * factor
 
 
 def _thinned(spikes: Spikes, every: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint32]]:

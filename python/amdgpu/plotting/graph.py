@@ -133,7 +133,7 @@ def plot_graph(nodes: Sequence[Node], edges: Sequence[Edge], title: str, path: s
     places = _layout(nodes)
     width = max(x for x, _ in places.values()) + BOX_WIDTH + 1.6
     height = max(y for _, y in places.values()) - min(y for _, y in places.values()) + BOX_HEIGHT + 2.4
-    drawing = new_figure(max(6.0, 1.15 * width), max(3.2, 1.0 * height))
+    drawing = new_figure(max(6.0, 0.95 * width), max(3.2, 0.9 * height))
     axis = drawing.subplots()
     axis.set_axis_off()
     axis.set_aspect("equal")
