@@ -58,24 +58,39 @@ def test_generated_products_agree_with_the_library(cpu: Any, precision: str) -> 
         check(result.numpy(), operands, options, precision)
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16", "int8", "fp64"])
+@pytest.mark.parametrize(
+    ("precision", "has_wide"), [("fp32", False), ("bf16", True), ("bf16", False), ("int8", False), ("fp64", False)]
+)
+@pytest.mark.parametrize("are_large", [False, True])
 def test_products_with_an_elementwise_kernel_behind_them_agree_with_the_library(
-    cpu: Any, precision: str, monkeypatch: pytest.MonkeyPatch
+    cpu: Any, precision: str, has_wide: bool, are_large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Archived kernels, which the CPU cannot run, are played by the library."""
     played = 0
+    epilogues = set()
 
-    def play(device: Any, a: Any, b: Any, *, out: Any, transpose_a: bool, transpose_b: bool, **options: Any) -> Any:
+    def play(
+        device: Any, a: Any, b: Any, *, out: Any = None, transpose_a: bool, transpose_b: bool, **options: Any
+    ) -> Any:
         nonlocal played
+        if out is None:
+            rows, columns = a.shape[transpose_a], b.shape[1 - transpose_b]
+            out = amdgpu.empty((rows, columns), "int32" if str(a.dtype) == "int8" else a.dtype, device="cpu:0")
+        narrow = str(a.dtype) in ("float16", "bfloat16")
+        is_wide = narrow and str(out.dtype) == "float32"
+        if is_wide and (not has_wide or options.get("bias") is not None):
+            raise errors.NoImplementationError("no such kernel")
         played += 1
+        epilogues.add((str(a.dtype), str(out.dtype), options.get("activation")))
         assert all(x.strides == np.empty(x.shape, x.dtype).strides for x in (a, b, out))
         assert a.ndim == b.ndim == out.ndim
         assert options.pop("precision") in (None, "tf32")
         sums = {"float64": "fp64", "int8": "int8"}.get(str(a.dtype), "fp32")
         bias = options.pop("bias", None)
-        narrow = str(a.dtype) in ("float16", "bfloat16")
-        if narrow:
+        if narrow and not is_wide:
             sums = "fp16" if str(a.dtype) == "float16" else "bf16"
+        if is_wide:
+            a, b = (x.numpy().astype(np.float32) for x in (a, b))
         given = {"bias": None if bias is None else bias.numpy(), **options}
         return _native.matmul(
             a,
@@ -89,6 +104,7 @@ def test_products_with_an_elementwise_kernel_behind_them_agree_with_the_library(
 
     monkeypatch.setattr(host, "matmul", play)
     monkeypatch.setattr(host, "_SMALL_PRODUCTS", 1)
+    monkeypatch.setattr(host, "_SLOW_FROM_RESULTS", 1 if are_large else 1 << 60)
     monkeypatch.setattr(host, "archive_for", lambda architecture: architecture)
     refuse = lambda operation, reason: pytest.fail(f"{operation}: {reason}")  # noqa: E731
     monkeypatch.setattr(_native, "record_fallback", refuse)
@@ -97,6 +113,11 @@ def test_products_with_an_elementwise_kernel_behind_them_agree_with_the_library(
         result = host.multiply(*(move(x) for x in operands), device=cpu, precision=precision, **moved)
         check(result.numpy(), operands, options, precision)
     assert played > 20
+    # Whether one kernel does all of it depends on the size, and on whether the sums can be had.
+    are_apart = are_large and (precision == "fp32" or has_wide)
+    if precision in ("fp32", "bf16"):
+        assert any(activation == "gelu" for _, _, activation in epilogues) != are_apart
+    assert has_wide == (("bfloat16", "float32", None) in epilogues)
 
 
 def test_results_are_numpy_arrays_unless_an_array_of_the_device_takes_part(cpu: Any) -> None:

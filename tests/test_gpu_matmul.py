@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import amdgpu
@@ -108,6 +109,26 @@ def test_every_kernel_of_the_archive_is_right_for_awkward_shapes(gpu: Any, numbe
             tried += 1
     if not tried:
         pytest.skip(f"the archive has no kernel for {number} {layout}")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("layout", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("number", ["f16", "bf16"])
+def test_sums_of_narrow_operands_are_given_unrounded(gpu: Any, number: str, layout: str) -> None:
+    tried = 0
+    for seed, shape in enumerate((*SHAPES, (256, 512, 4096), (1000, 1000, 200))):
+        stored_a, stored_b, exact, scale = operands(number, shape, layout, seed)
+        a, b = amdgpu.array(stored_a, device=gpu.name), amdgpu.array(stored_b, device=gpu.name)
+        problem = replace(problem_of(number, shape, layout), output="f32")
+        for kernel in runnable(gpu, problem):
+            out = amdgpu.array(np.full(shape[:2], np.nan, np.float32), device=gpu.name)
+            flags = {"transpose_a": layout[0] == "t", "transpose_b": layout[1] == "t"}
+            gpu_kernels.matmul(gpu, a, b, out=out, kernel=kernel, **flags)
+            # The products are exact in float32; matrix units cut their sums off. Rounding to the operands' format would be far outside.
+            assert np.all(np.abs(out.numpy().astype(np.float64) - exact) <= 5e-6 * scale)
+            tried += 1
+    if not tried:
+        pytest.skip(f"the archive has no kernel for {number} {layout} with float32 results")
 
 
 @pytest.mark.gpu

@@ -56,7 +56,7 @@ def compare(gpu: Any, cpu: Any, wanted: Iterator[cases.Case], monkeypatch: pytes
         case.check(results[0], expected)
         for on_gpu, on_cpu in zip(*(x if isinstance(x, tuple) else (x,) for x in results), strict=True):
             assert on_gpu.device == gpu.name
-            if case.arguments[0] == "forward":
+            if case.operation == "convolve" and case.arguments[0] == "forward":
                 # Archived kernels sum in the order of their matrix units.
                 continue
             for left, right in zip(bits(on_gpu), bits(on_cpu), strict=True):

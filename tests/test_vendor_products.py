@@ -468,6 +468,36 @@ def test_the_whole_call_reaches_the_library(run: Run, kind: str, library: str) -
     assert names == [library]
 
 
+ON_THE_DEVICE = """
+from amdgpu import _native
+device = amdgpu.device.default_device(NAME)
+random = np.random.default_rng(4)
+a, b = (random.standard_normal((96, 96)) for _ in range(2))
+bias = random.standard_normal(96)
+own = [amdgpu.array(x, device=NAME) for x in (a, b, bias)]
+# As arrays of another library come.
+lent = [_native.from_dlpack(x) for x in own]
+calls = []
+multiply = amdgpu.gpu_kernels.vendor.Session.multiply
+amdgpu.gpu_kernels.vendor.Session.multiply = lambda *given, **options: calls.append(multiply(*given, **options)) or calls[-1]
+results = [amdgpu.matrix_multiply(x, y, NAME, "fp64") for x, y, _ in (own, lent)]
+biased = [amdgpu.matrix_multiply(x, y, NAME, "fp64", bias=z) for x, y, z in (own, lent) if "LIBRARY" != "rocblas"]
+errors = [float(np.abs(x.numpy() - a @ b).max()) for x in results]
+errors += [float(np.abs(x.numpy() - a @ b - bias).max()) for x in biased]
+print(json.dumps([errors, calls[-len(errors):], len({x.ptr for x in own} & {x.ptr for x in lent})]))
+"""
+
+
+@pytest.mark.parametrize(("kind", "library"), LIBRARIES)
+def test_arrays_of_the_device_and_of_other_libraries_on_it_reach_the_library(run: Run, kind: str, library: str) -> None:
+    program = "import amdgpu.gpu_kernels\n" + ON_THE_DEVICE.replace("LIBRARY", library)
+    errors, taken, shared = run(program, kind, (library,), AMDGPU_MATMUL="vendor")
+    assert max(errors) < 1e-12
+    # rocBLAS adds no bias; the library took everything else, and both kinds of arrays are the same memory.
+    assert len(errors) == (2 if library == "rocblas" else 4)
+    assert (taken, shared) == ([True] * len(errors), 3)
+
+
 COMMAND = """
 import contextlib, io
 from amdgpu.cli.main import main

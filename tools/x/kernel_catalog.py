@@ -277,6 +277,9 @@ def _wgmma() -> Iterator[Matmul]:
             large = wgmma(operand, layout, (128, 256), 2, 4, stores="gathered")
             small = wgmma(operand, layout, (64, 128), 1, 8, stores="gathered")
             yield from (large, small, wgmma(operand, layout, (128, 128), 2, 5, stores="gathered"))
+            if operand in ("bf16", "f16"):
+                # Sums as they are, for what no epilogue computes.
+                yield from (replace(large, output="f32"), replace(small, output="f32"))
             if operand != "i8" and layout in ("nn", "nt"):
                 for epilogue in filter(None, EPILOGUES):
                     yield replace(large, epilogue=epilogue)

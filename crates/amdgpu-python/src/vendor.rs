@@ -185,7 +185,8 @@ impl VendorSession {
 }
 
 impl VendorSession {
-    /// Checks the arrays and fills in their addresses; false for arrays of other libraries and with gaps, which ours takes.
+    /// Checks the arrays and fills in their addresses; false for arrays with gaps, and for memory of other libraries that the device does
+    /// not reach, about which ours says what is wrong.
     fn place(
         &self,
         py: Python<'_>,
@@ -211,11 +212,15 @@ impl VendorSession {
                 continue;
             };
             array.check_alive(py)?;
-            if array.context().is_none() || !is_contiguous(&array.shape, &array.strides) {
+            if !is_contiguous(&array.shape, &array.strides) {
                 return Ok(false);
             }
-            let device = array.device_name().unwrap_or("cpu:0");
-            check_device(py, name, device, &self.context.info().name)?;
+            let info = self.context.info();
+            if array.context().is_some() {
+                check_device(py, name, array.device_name().unwrap_or("cpu:0"), &info.name)?;
+            } else if !array.place().is_reachable_by(info.kind, &info.name) {
+                return Ok(false);
+            }
             if array.dtype != dtype || array.shape.iter().product::<i64>() as u64 != items {
                 let message =
                     format!("{name} does not hold {items} elements of the product's type");

@@ -1,8 +1,9 @@
 """`matrix_multiply` on a GPU: operands go there, the product is computed by archived kernels, or by one that our compiler makes.
 
-Archived kernels take matrices and stacks of them without gaps. What they have no epilogue for runs as their product, whose sums are kept
-unrounded, and one elementwise kernel. Everything else (no archive, operands of two steps, results with gaps) is a generated tiled kernel
-that reads operands where and as they are. Results are arrays of the device where an operand or `out` is one, NumPy arrays otherwise.
+Archived kernels take matrices and stacks of them without gaps. What they have no epilogue for, or a slow one, runs as their product,
+whose sums are kept unrounded, and one elementwise kernel. Everything else (no archive, operands of two steps, results with gaps) is a
+generated tiled kernel that reads operands where and as they are. Results are arrays of the device where an operand or `out` is one, NumPy
+arrays otherwise.
 """
 
 from __future__ import annotations
@@ -44,6 +45,11 @@ _DTYPES = {
     "bf16": "bfloat16",
     "int8": "int8",
 }
+# Activations of so many steps that they cost more than a large product: every sum in a register has a copy of their code, so that a kernel
+# by wgmma has 477 KB with gelu and 39 without, which no cache of instructions holds. On the H200 bfloat16 products of 4096 x 4096 took
+# 236 us without and 691 us with bias and gelu; the elementwise kernel works at the speed of memory. For smaller results its launch counts.
+_SLOW_ACTIVATIONS = ("gelu", "silu")
+_SLOW_FROM_RESULTS = 1 << 20
 # Below so many products the launch is what takes time, and the generated kernel needs one only.
 _SMALL_PRODUCTS = 64**3
 
@@ -89,6 +95,7 @@ def _direct(a: Any, b: Any, out: Any, device: AMDGPUDevice, options: dict[str, A
     shapes = (x.shape[::-1] if is_turned else x.shape for x, is_turned in zip((a, b), transposes, strict=True))
     (rows, depth), (inner, columns) = shapes
     is_right = depth == inner and rows * columns * depth >= _SMALL_PRODUCTS
+    is_right = is_right and not (activation in _SLOW_ACTIVATIONS and rows * columns >= _SLOW_FROM_RESULTS)
     if not is_right or (bias is not None and not _is_row(bias, device, dtype, columns)):
         return None
     try:
@@ -160,9 +167,35 @@ def _compute(device: AMDGPUDevice, product: Product) -> None:
 
 
 def _by_archive(device: AMDGPUDevice, product: Product) -> None:
-    """The product by archived kernels, with what follows it fused, or as one more kernel over unrounded sums."""
-    is_fused = _is_fused(product)
-    operand = _operand_dtype(product, is_fused=is_fused)
+    """The product by the first of its ways that the archive, or the vendor's library, has."""
+    ways = _ways(product)
+    for operand, is_fused in ways[:-1]:
+        try:
+            return _go(device, product, operand, is_fused=is_fused)
+        except NoImplementationError:
+            continue
+    operand, is_fused = ways[-1]
+    return _go(device, product, operand, is_fused=is_fused)
+
+
+def _ways(product: Product) -> list[tuple[str, bool]]:
+    """What operands are converted to, and whether one kernel computes all of it, the fastest way first."""
+    narrow = product.rounding or (product.a.dtype if product.a.dtype == product.b.dtype else "")
+    operands = [narrow] if narrow in ("float16", "bfloat16") and product.sums == "float32" else []
+    # Numbers of 16 bits fit into float32, and kernels of float32 into every archive.
+    operands.append("int8" if product.sums == "int32" else product.sums)
+    is_slow = product.activation in _SLOW_ACTIVATIONS and product.result.size >= _SLOW_FROM_RESULTS
+    found: list[tuple[str, bool]] = []
+    for operand in operands:
+        # One kernel gives the dtype of the operands or that of the sums.
+        is_fused = _is_fused(product) and product.result.dtype in (operand, product.sums)
+        both = [(operand, True), (operand, False)] if is_fused else [(operand, False)]
+        found += reversed(both) if is_slow else both
+    return found
+
+
+def _go(device: AMDGPUDevice, product: Product, operand: str, *, is_fused: bool) -> None:
+    """The product with what follows it fused, or as one more kernel over unrounded sums."""
     left, right, transposes, stack = _matrices(device, product, operand)
     # Narrow numbers fit into tf32, so nothing is lost there.
     are_narrow = all(one.dtype in ("float16", "bfloat16") for one in (product.a, product.b))
@@ -206,15 +239,6 @@ def _is_fused(product: Product) -> bool:
         return False
     # A bias that is wider than the result would be rounded.
     return product.bias is None or product.bias.dtype == product.result.dtype
-
-
-def _operand_dtype(product: Product, *, is_fused: bool) -> str:
-    """What operands are converted to: the kernels' results have their dtype, so unrounded sums take wide operands."""
-    if product.sums == "int32":
-        return "int8"
-    if product.rounding or not is_fused:
-        return product.sums
-    return product.result.dtype
 
 
 def _matrices(

@@ -61,7 +61,7 @@ def matmul(
         device: The GPU.
         a: Shape (m, k), or (batch, m, k); with `transpose_a` the last two are swapped.
         b: Shape (k, n), or (batch, k, n); with `transpose_b` the last two are swapped.
-        out: Where the result goes; a new array otherwise.
+        out: Where the result goes; a new array otherwise. A float32 one takes the sums of 16-bit operands as they are.
         transpose_a: `a` is stored transposed.
         transpose_b: `b` is stored transposed.
         precision: "tf32" lets float32 operands be rounded to 19 bits for the matrix units; None computes in their own format.
@@ -73,7 +73,7 @@ def matmul(
         stream: Stream to launch in; None waits for the result.
 
     Returns:
-        The result. int8 gives int32, everything else the format of the operands.
+        The result. int8 gives int32, everything else the format of the operands where `out` has no other.
 
     Raises:
         ShapeMismatchError: Shapes that do not fit.
@@ -81,7 +81,8 @@ def matmul(
         InvalidArgumentError: An activation without a bias, a `beta` without `out`.
         NoImplementationError: No kernel in the archive computes this.
     """
-    problem = problem_of(a, b, (transpose_a, transpose_b), precision, epilogue_of(bias, activation))
+    is_wide = out is not None and str(out.dtype) == "float32"
+    problem = problem_of(a, b, (transpose_a, transpose_b), precision, epilogue_of(bias, activation), is_wide=is_wide)
     if out is None:
         if beta:
             raise InvalidArgumentError(f"beta is {beta}, which needs `out`")

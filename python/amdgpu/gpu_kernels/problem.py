@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
+from amdgpu.tuning.entries import OUTPUTS
 
 if TYPE_CHECKING:
     from amdgpu import _native
@@ -29,7 +30,7 @@ class Problem:
         k: Inner dimension.
         batch: How many products.
         operand: Number format of the operands: f64, f32, tf32, f16, bf16, i8.
-        output: Number format of the result.
+        output: Number format of the result; 16-bit operands have kernels that give float32, their sums, as well.
         layout: nn, nt, tn or tt; t says that an operand is stored transposed.
         epilogue: Empty, bias, relu, gelu or silu.
         is_aligned: Rows of all three begin at multiples of 16 bytes.
@@ -57,9 +58,15 @@ class Problem:
 
 
 def problem_of(
-    a: _native.Array, b: _native.Array, transposes: tuple[bool, bool], precision: str | None, epilogue: str
+    a: _native.Array,
+    b: _native.Array,
+    transposes: tuple[bool, bool],
+    precision: str | None,
+    epilogue: str,
+    *,
+    is_wide: bool = False,
 ) -> Problem:
-    """The problem of two arrays.
+    """The problem of two arrays; a wide one has a float32 result of operands with 16 bits.
 
     Raises:
         ShapeMismatchError: Shapes that do not fit.
@@ -67,7 +74,7 @@ def problem_of(
         InvalidArgumentError: A precision that is not known.
     """
     operand = _operand(a, b, precision)
-    output = {"i8": "i32", "tf32": "f32"}.get(operand, operand)
+    output = "f32" if is_wide and operand in ("f16", "bf16") else OUTPUTS[operand]
     shapes = [tuple(a.shape), tuple(b.shape)]
     if len(shapes[0]) != len(shapes[1]) or len(shapes[0]) not in (2, 3):
         raise ShapeMismatchError(

@@ -17,6 +17,7 @@ from amdgpu.array import array
 from amdgpu.errors import AmdgpuError, LibraryMissingError, NoImplementationError
 from amdgpu.gpu_kernels.loading import facts_of
 from amdgpu.gpu_kernels.problem import DTYPES, ERROR_BOUNDS, Problem
+from amdgpu.tuning.entries import OUTPUTS
 
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
@@ -119,7 +120,7 @@ class Session:
 
     def _compare(self, operand: str, epilogue: str, layout: str) -> bool | None:
         """None when the library does not compute it."""
-        output = {"tf32": "f32", "i8": "i32"}.get(operand, operand)
+        output = OUTPUTS[operand]
         problem = Problem(_ROWS, _COLUMNS, _DEPTH, _BATCH, operand, output, layout, epilogue, is_aligned=True)
         random = np.random.default_rng(20261121)
         dtype = _dtype(operand)
@@ -198,6 +199,7 @@ def takes(problem: Problem) -> bool:
     """Whether a library may be asked for a product: it means the same as ours."""
     return (
         problem.epilogue in _EPILOGUES
+        and problem.output == OUTPUTS[problem.operand]
         and problem.k > 0
         and not (problem.operand == "i8" and problem.k > _MAX_INT8_DEPTH)
     )
