@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from amdgpu.device_ops import source
 from amdgpu.device_ops.operand import Operand
@@ -79,8 +79,28 @@ class Problem:
     divisor: float = 1.0
 
 
-def fold(device: AMDGPUDevice, problem: Problem, out: _native.Array, shift: _native.Array | None = None) -> None:
-    """Launch the kernels that fold x into `out`, which is dense and in the order of the kept axes."""
+@dataclass(frozen=True)
+class Launch:
+    """A fold by one launch, for other arrays of the same shape, strides and dtypes."""
+
+    kernel: _native.Kernel
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    tail: list[Any]
+
+    def run(self, x: Operand, out: _native.Array) -> None:
+        """Fold x into `out`."""
+        self.kernel.launch(self.grid, self.block, [source.pointer(x), out, *self.tail])
+
+
+def fold(
+    device: AMDGPUDevice, problem: Problem, out: _native.Array, shift: _native.Array | None = None
+) -> Launch | None:
+    """Launch the kernels that fold x into `out`, which is dense and in the order of the kept axes.
+
+    Returns:
+        The launch where it was one, of two arrays.
+    """
     x = problem.x
     kept, (kept_strides,) = source.coalesce(
         [x.shape[axis] for axis in problem.kept], [[x.strides[axis] for axis in problem.kept]]
@@ -91,7 +111,7 @@ def fold(device: AMDGPUDevice, problem: Problem, out: _native.Array, shift: _nat
     outputs = math.prod(x.shape[axis] for axis in problem.kept)
     length = math.prod(x.shape[axis] for axis in problem.reduced)
     if not outputs:
-        return
+        return None
     is_column = outputs > 1 and length > 1 and abs(kept_strides[-1]) < abs(reduced_strides[-1])
     lanes = _lanes(length, is_column=is_column)
     chunk = lanes * _SERIAL
@@ -118,6 +138,8 @@ def fold(device: AMDGPUDevice, problem: Problem, out: _native.Array, shift: _nat
         kernel.launch(grid, block, [*arguments, first])
     if space is not None:
         _fold_again(device, problem, (space, out), outputs, chunks)
+        return None
+    return None if problem.fold.has_shift else Launch(kernel, (-(-outputs // rows), 1, 1), block, [*arguments[2:], 0])
 
 
 def _lanes(length: int, *, is_column: bool) -> int:

@@ -30,6 +30,8 @@ from amdgpu.errors import (
 from amdgpu.gpu_kernels.archive import archive_for
 from amdgpu.gpu_kernels.loading import facts_of
 from amdgpu.gpu_kernels.matmul import matmul
+from amdgpu.gpu_kernels.matmul import multiply as multiply_problem
+from amdgpu.gpu_kernels.problem import Problem, epilogue_of, problem_of
 from amdgpu.gpu_kernels.vendor import libraries_of
 
 if TYPE_CHECKING:
@@ -50,6 +52,10 @@ _DTYPES = {
 # 236 us without and 691 us with bias and gelu; the elementwise kernel works at the speed of memory. For smaller results its launch counts.
 _SLOW_ACTIVATIONS = ("gelu", "silu")
 _SLOW_FROM_RESULTS = 1 << 20
+_DIRECT_OPTIONS = {"precision", "bias", "activation", "transpose_a", "transpose_b", "alpha"}
+# Calls whose problem a device remembers; shapes of networks are few.
+_PROBLEMS_LIMIT = 4096
+_VECTOR_BYTES = 16
 # Below so many products the launch is what takes time, and the generated kernel needs one only.
 _SMALL_PRODUCTS = 64**3
 
@@ -78,54 +84,72 @@ def multiply(a: Any, b: Any, out: Any = None, *, device: AMDGPUDevice, **options
 def _direct(a: Any, b: Any, out: Any, device: AMDGPUDevice, options: dict[str, Any]) -> _native.Array | None:
     """The product of two matrices that lie on the device as the kernels take them; None for everything else.
 
-    Most products of networks are of this kind, and looking at one takes longer than launching it.
+    Most products of networks are of this kind, and looking at one takes longer than launching it: what a look found is remembered.
     """
-    given = dict(options)
-    precision, bias, activation = (given.pop(name, None) for name in ("precision", "bias", "activation"))
-    transposes = given.pop("transpose_a", False), given.pop("transpose_b", False)
-    alpha = given.pop("alpha", 1.0)
-    # An archived kernel has an activation only together with a bias, and neither for int8.
-    is_fused = activation is None or (bias is not None and activation in _FUSED[1:] and precision != "fp64")
-    is_int8 = precision == "int8"
-    if out is not None or given or not is_fused or (is_int8 and (bias is not None or alpha != 1)):
+    if out is not None or not options.keys() <= _DIRECT_OPTIONS:
         return None
-    dtype = _DTYPES[precision or "fp32"]
-    if not all(_is_matrix(x, device, dtype) for x in (a, b)):
+    bias, activation, alpha = options.get("bias"), options.get("activation"), options.get("alpha", 1.0)
+    name, arrays = device.name, (a, b) if bias is None else (a, b, bias)
+    for x in arrays:
+        if type(x) is not _native.Array or x.device != name:
+            return None
+    if activation is not None and activation not in _FUSED:
         return None
-    shapes = (x.shape[::-1] if is_turned else x.shape for x, is_turned in zip((a, b), transposes, strict=True))
-    (rows, depth), (inner, columns) = shapes
-    is_right = depth == inner and rows * columns * depth >= _SMALL_PRODUCTS
-    is_right = is_right and not (activation in _SLOW_ACTIVATIONS and rows * columns >= _SLOW_FROM_RESULTS)
-    if not is_right or (bias is not None and not _is_row(bias, device, dtype, columns)):
+    precision = options.get("precision") or "fp32"
+    transposes = bool(options.get("transpose_a")), bool(options.get("transpose_b"))
+    key = (precision, activation, transposes, *((x.shape, x.strides, x.dtype) for x in arrays))
+    kept: dict[Any, Problem | None] = device.__dict__.setdefault("_direct_problems", {})
+    is_aligned = a.ptr % _VECTOR_BYTES == 0 and b.ptr % _VECTOR_BYTES == 0
+    if is_aligned and key in kept:
+        problem = kept[key]
+    else:
+        problem = _direct_problem(a, b, bias, activation, precision, transposes=transposes)
+        if is_aligned:
+            if len(kept) >= _PROBLEMS_LIMIT:
+                kept.clear()
+            kept[key] = problem
+    if problem is None or (alpha != 1 and problem.operand == "i8"):
         return None
     try:
-        return matmul(
-            device,
-            a,
-            b,
-            transpose_a=transposes[0],
-            transpose_b=transposes[1],
-            precision="tf32" if precision == "tf32" else None,
-            bias=bias,
-            activation=activation,
-            alpha=alpha,
-        )
+        return multiply_problem(device, problem, a, b, bias=bias, alpha=alpha)
     except (NoImplementationError, LibraryMissingError):
         return None
 
 
-def _is_matrix(x: Any, device: AMDGPUDevice, dtype: str) -> bool:
-    """Whether this is a matrix of the device without gaps."""
-    if type(x) is not _native.Array or x.ndim != 2 or x.device != device.name or name_of(x.dtype) != dtype:
-        return False
-    return x.strides == (x.shape[1] * x.itemsize, x.itemsize)
+def _direct_problem(
+    a: _native.Array,
+    b: _native.Array,
+    bias: _native.Array | None,
+    activation: str | None,
+    precision: str,
+    *,
+    transposes: tuple[bool, bool],
+) -> Problem | None:
+    """What one kernel computes of two matrices; None where it takes a closer look."""
+    # An archived kernel has an activation only together with a bias, and neither for int8.
+    is_fused = activation is None or (bias is not None and activation in _FUSED[1:] and precision != "fp64")
+    dtype = _DTYPES[precision]
+    if not is_fused or (precision == "int8" and bias is not None) or not all(_is_matrix(x, dtype) for x in (a, b)):
+        return None
+    shapes = (x.shape[::-1] if is_turned else x.shape for x, is_turned in zip((a, b), transposes, strict=True))
+    (rows, depth), (inner, columns) = shapes
+    if depth != inner or rows * columns * depth < _SMALL_PRODUCTS:
+        return None
+    if activation in _SLOW_ACTIVATIONS and rows * columns >= _SLOW_FROM_RESULTS:
+        return None
+    if bias is not None and not _is_row(bias, dtype, columns):
+        return None
+    return problem_of(a, b, transposes, "tf32" if precision == "tf32" else None, epilogue_of(bias, activation))
 
 
-def _is_row(x: Any, device: AMDGPUDevice, dtype: str, columns: int) -> bool:
-    """Whether this is one row of the result on the device, without gaps."""
-    if type(x) is not _native.Array or x.shape != (columns,) or x.device != device.name or name_of(x.dtype) != dtype:
-        return False
-    return x.strides == (x.itemsize,)
+def _is_matrix(x: _native.Array, dtype: str) -> bool:
+    """Whether this is a matrix without gaps."""
+    return x.ndim == 2 and name_of(x.dtype) == dtype and x.strides == (x.shape[1] * x.itemsize, x.itemsize)
+
+
+def _is_row(x: _native.Array, dtype: str, columns: int) -> bool:
+    """Whether this is one row of the result without gaps."""
+    return x.shape == (columns,) and name_of(x.dtype) == dtype and x.strides == (x.itemsize,)
 
 
 def _is_on(device: AMDGPUDevice, x: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from amdgpu.device_ops.dtypes import name_of
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError
 from amdgpu.gpu_kernels import tensor_map
 from amdgpu.gpu_kernels.archive import ArchivedKernel
@@ -81,13 +82,35 @@ def matmul(
         InvalidArgumentError: An activation without a bias, a `beta` without `out`.
         NoImplementationError: No kernel in the archive computes this.
     """
-    is_wide = out is not None and str(out.dtype) == "float32"
+    is_wide = out is not None and name_of(out.dtype) == "float32"
     problem = problem_of(a, b, (transpose_a, transpose_b), precision, epilogue_of(bias, activation), is_wide=is_wide)
+    if out is None and beta:
+        raise InvalidArgumentError(f"beta is {beta}, which needs `out`")
+    return multiply(device, problem, a, b, out, bias=bias, alpha=alpha, beta=beta, kernel=kernel, stream=stream)
+
+
+def multiply(
+    device: AMDGPUDevice,
+    problem: Problem,
+    a: _native.Array,
+    b: _native.Array,
+    out: _native.Array | None = None,
+    *,
+    bias: _native.Array | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    kernel: ArchivedKernel | None = None,
+    stream: _native.Stream | None = None,
+) -> _native.Array:
+    """As `matmul`, of a problem that is that of the operands.
+
+    Raises:
+        ShapeMismatchError: `out` or `bias` do not fit.
+        NoImplementationError: No kernel in the archive computes this.
+    """
     if out is None:
-        if beta:
-            raise InvalidArgumentError(f"beta is {beta}, which needs `out`")
         shape = (problem.m, problem.n) if a.ndim == 2 else (problem.batch, problem.m, problem.n)
-        out = device.native.empty(shape, "int32" if problem.output == "i32" else str(a.dtype))
+        out = device.native.empty(shape, "int32" if problem.output == "i32" else name_of(a.dtype))
     choice = None
     if kernel is None and problem.m and problem.n and problem.batch:
         if out.ptr % _VECTOR_BYTES:
@@ -162,7 +185,7 @@ def plan_matmul(
 
 def _check_places(problem: Problem, a: _native.Array, out: _native.Array, bias: _native.Array | None) -> None:
     shape = (problem.m, problem.n) if a.ndim == 2 else (problem.batch, problem.m, problem.n)
-    if tuple(out.shape) != shape or NUMBERS.get(str(out.dtype)) != problem.output:
+    if tuple(out.shape) != shape or NUMBERS.get(name_of(out.dtype)) != problem.output:
         raise ShapeMismatchError(f"out is {out.dtype}{list(out.shape)}; the result is {problem.output}{list(shape)}")
     if bias is not None and (tuple(bias.shape) != (problem.n,) or bias.dtype != out.dtype):
         raise ShapeMismatchError(

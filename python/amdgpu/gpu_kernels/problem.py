@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from amdgpu.device_ops.dtypes import name_of
 from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.tuning.entries import OUTPUTS
 
@@ -94,8 +95,9 @@ def problem_of(
 
 
 def _operand(a: _native.Array, b: _native.Array, precision: str | None) -> str:
-    number = NUMBERS.get(str(a.dtype))
-    if number is None or number == "i32" or a.dtype != b.dtype:
+    kind = a.dtype
+    number = NUMBERS.get(name_of(kind))
+    if number is None or number == "i32" or kind != b.dtype:
         raise UnsupportedDtypeError(f"operands are {a.dtype} and {b.dtype}; kernels take two of {', '.join(NUMBERS)}")
     if precision == "tf32" and number == "f32":
         return "tf32"
