@@ -50,7 +50,8 @@ pub inline fn run(comptime numbers: Numbers, comptime shape: table.Shape, compti
     }
 }
 
-inline fn keep(
+/// Puts the part of a tile that exists where it belongs; rows of `aside` are adjacent.
+pub inline fn keep(
     comptime numbers: Numbers,
     comptime tile_rows: usize,
     comptime arithmetic: micro_kernel.Arithmetic,

@@ -121,7 +121,7 @@ pub const Blocking = struct {
         // Zen 4: right panels of 24 and 48 KiB beside an L1 of 32.)
         const word_bytes = @sizeOf(numbers.Word());
         const words_limit = std.math.clamp(caches.level1_bytes * 3 / 2 / (table.tile_columns * word_bytes), 128, 512);
-        const depth = balanced(problem.depth, numbers.group * words_limit, 4 * numbers.group);
+        const depth = balanced(problem.depth, numbers.group * words_limit, @max(4 * numbers.group, numbers.stepMultiple()));
         const line_bytes = numbers.words(depth) * word_bytes;
         const rows_limit = @max(table.tile_rows, caches.level2_bytes * 3 / 8 / line_bytes);
         const columns_limit = @max(table.tile_columns, @min(caches.level3_bytes / 4, packed_bytes_limit) / line_bytes);

@@ -27,7 +27,7 @@ pub const Job = struct {
 };
 
 pub fn multiply(format: Format, job: *const Job) product.Error!void {
-    return multiplyWith(format, kernels.info().instruction_set, job);
+    return multiplyWith(format, kernels.packedSet(job.a.shape[0], job.b.shape[1], job.a.shape[1]), job);
 }
 
 /// With the routines of a given instruction set, which this CPU must have.
@@ -37,6 +37,7 @@ pub fn multiplyWith(format: Format, set: cpu.InstructionSet, job: *const Job) pr
         inline else => |known| switch (kernels.packedTable(known, set)) {
             .simple => |table| return run(generic.numbers.simple(known), table, job),
             .dotted => |table| return run(generic.numbers.dotted(known), table, job),
+            .tiled => |table| return run(generic.numbers.tiled(known), table, job),
         },
     }
 }

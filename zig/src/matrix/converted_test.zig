@@ -9,7 +9,7 @@ const tensors = @import("tensor.zig");
 
 const Format = generic.numbers.Format;
 
-fn SourceOf(comptime format: Format) type {
+pub fn SourceOf(comptime format: Format) type {
     return generic.numbers.simple(format).Source;
 }
 
@@ -24,7 +24,7 @@ fn valueOf(comptime format: Format, source: SourceOf(format)) f64 {
     };
 }
 
-fn fill(comptime format: Format, rng: std.Random, values: []SourceOf(format)) void {
+pub fn fill(comptime format: Format, rng: std.Random, values: []SourceOf(format)) void {
     for (values) |*value| {
         const number = rng.float(f32) * 2 - 1;
         value.* = switch (format) {
@@ -36,10 +36,10 @@ fn fill(comptime format: Format, rng: std.Random, values: []SourceOf(format)) vo
     }
 }
 
-const View = struct { rows: usize, columns: usize, row_stride: isize, column_stride: isize, len: usize };
+pub const View = struct { rows: usize, columns: usize, row_stride: isize, column_stride: isize, len: usize };
 
 /// Row-major, column-major or spaced out.
-fn view(rng: std.Random, rows: usize, columns: usize) View {
+pub fn view(rng: std.Random, rows: usize, columns: usize) View {
     const r: isize = @intCast(rows);
     const c: isize = @intCast(columns);
     const strides: [2]isize = switch (rng.uintLessThan(u8, 3)) {
@@ -51,7 +51,7 @@ fn view(rng: std.Random, rows: usize, columns: usize) View {
     return .{ .rows = rows, .columns = columns, .row_stride = strides[0], .column_stride = strides[1], .len = len };
 }
 
-fn matrix(comptime T: type, element: tensors.Element, values: []T, shape: View) tensors.Matrix {
+pub fn matrix(comptime T: type, element: tensors.Element, values: []T, shape: View) tensors.Matrix {
     return .{
         .name = "matrix",
         .element = element,
@@ -65,7 +65,7 @@ fn at(shape: View, row: usize, column: usize) usize {
     return @intCast(@as(isize, @intCast(row)) * shape.row_stride + @as(isize, @intCast(column)) * shape.column_stride);
 }
 
-fn elementOf(comptime format: Format) tensors.Element {
+pub fn elementOf(comptime format: Format) tensors.Element {
     return switch (format) {
         .bf16 => .bf16,
         .f16 => .f16,

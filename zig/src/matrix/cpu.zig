@@ -3,7 +3,8 @@
 const std = @import("std");
 const builtin = @import("builtin");
 
-pub const InstructionSet = enum { generic, avx2, avx512, avx512_dot };
+/// Each has those before it.
+pub const InstructionSet = enum { generic, avx2, avx512, avx512_dot, amx };
 
 pub const Caches = struct {
     /// Where CPUID says nothing: the sizes of the smallest x86-64 and aarch64 server cores of the last ten years.
@@ -13,13 +14,17 @@ pub const Caches = struct {
 };
 
 pub const Info = struct {
+    /// `amx` is never said here: it must be asked for (tiles.zig).
     instruction_set: InstructionSet,
+    /// The CPU has AMX with bfloat16 and bytes, and the operating system saves its registers for those who ask.
+    has_tiles: bool = false,
     caches: Caches,
 };
 
 pub fn detect() Info {
     if (builtin.cpu.arch != .x86_64) return .{ .instruction_set = .generic, .caches = .{} };
-    return .{ .instruction_set = detectInstructionSet(), .caches = detectCaches() };
+    const set = detectInstructionSet();
+    return .{ .instruction_set = set, .has_tiles = set == .avx512_dot and detectTiles(), .caches = detectCaches() };
 }
 
 const Registers = struct { eax: u32, ebx: u32, ecx: u32, edx: u32 };
@@ -74,6 +79,12 @@ fn detectInstructionSet() InstructionSet {
     // AVX512_VNNI; the sub-leaf of AVX512_BF16.
     if (!has(extended.ecx, &.{11}) or extended.eax < 1) return .avx512;
     return if (has(cpuid(7, 1).eax, &.{5})) .avx512_dot else .avx512;
+}
+
+/// After AVX-512 was found.
+fn detectTiles() bool {
+    // AMX_BF16, AMX_TILE, AMX_INT8; the tile configuration and the tiles saved.
+    return has(cpuid(7, 0).edx, &.{ 22, 24, 25 }) and has(savedState(), &.{ 17, 18 });
 }
 
 /// Leaf 4 (Intel) and 0x8000001D (AMD) have the same layout.

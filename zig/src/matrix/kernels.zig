@@ -4,12 +4,14 @@ const std = @import("std");
 const builtin = @import("builtin");
 const generic = @import("generic");
 const cpu = @import("cpu.zig");
+const tiles = @import("tiles.zig");
 const kernel_generic = @import("kernel_generic");
 
 const has_x86 = builtin.cpu.arch == .x86_64;
 const kernel_avx2 = if (has_x86) @import("kernel_avx2") else kernel_generic;
 const kernel_avx512 = if (has_x86) @import("kernel_avx512") else kernel_generic;
 const kernel_avx512_dot = if (has_x86) @import("kernel_avx512_dot") else kernel_generic;
+const kernel_amx = if (has_x86) @import("kernel_amx") else kernel_generic;
 
 const Format = generic.numbers.Format;
 const Table = generic.table.Table;
@@ -42,7 +44,7 @@ pub fn tableOf(comptime T: type, set: cpu.InstructionSet) *const Table(.plain(T)
     return switch (set) {
         .generic => &kernel_generic.Kernel(format).routines,
         .avx2 => &kernel_avx2.Kernel(format).routines,
-        .avx512, .avx512_dot => &kernel_avx512.Kernel(format).routines,
+        .avx512, .avx512_dot, .amx => &kernel_avx512.Kernel(format).routines,
     };
 }
 
@@ -51,6 +53,7 @@ pub fn Packed(comptime format: Format) type {
     return union(enum) {
         simple: *const Table(generic.numbers.simple(format)),
         dotted: *const Table(generic.numbers.dotted(format)),
+        tiled: *const Table(generic.numbers.tiled(format)),
     };
 }
 
@@ -60,11 +63,37 @@ pub fn packedTable(comptime format: Format, set: cpu.InstructionSet) Packed(form
         .avx2 => .{ .simple = &kernel_avx2.Kernel(format).routines },
         .avx512 => .{ .simple = &kernel_avx512.Kernel(format).routines },
         .avx512_dot => if (has_x86) .{ .dotted = &kernel_avx512_dot.Kernel(format).routines } else unreachable,
+        .amx => if (!has_x86) unreachable else if (comptime isTiled(format))
+            .{ .tiled = &kernel_amx.Kernel(format).routines }
+        else
+            .{ .simple = &kernel_avx512.Kernel(format).routines },
     };
+}
+
+fn isTiled(format: Format) bool {
+    return switch (format) {
+        .bf16, .f32_as_bf16, .i8 => true,
+        .f32, .f64, .f16, .f32_as_f16 => false,
+    };
+}
+
+/// Rows and columns of `out`, and steps of the depth, below which tiles are mostly padding.
+const least_tile_extent = 8;
+const least_tile_depth = 16;
+
+/// For a product whose operands are converted when packed. Depends on its shape alone, never on the number of threads.
+pub fn packedSet(rows: usize, columns: usize, depth: usize) cpu.InstructionSet {
+    const is_worth_it = @min(rows, columns) >= least_tile_extent and depth >= least_tile_depth;
+    return if (is_worth_it and hasTiles()) .amx else info().instruction_set;
+}
+
+pub fn hasTiles() bool {
+    return info().has_tiles and tiles.areUsable();
 }
 
 /// Every instruction set that can be tested here.
 pub fn available() []const cpu.InstructionSet {
-    const all = [_]cpu.InstructionSet{ .generic, .avx2, .avx512, .avx512_dot };
-    return all[0 .. @as(usize, @backingInt(info().instruction_set)) + 1];
+    const all = [_]cpu.InstructionSet{ .generic, .avx2, .avx512, .avx512_dot, .amx };
+    const best: cpu.InstructionSet = if (hasTiles()) .amx else info().instruction_set;
+    return all[0 .. @as(usize, @backingInt(best)) + 1];
 }

@@ -25,6 +25,8 @@ pub const Numbers = struct {
     Element: type,
     /// Elements that are neighbours along the depth and are multiplied by one instruction.
     group: comptime_int = 1,
+    /// Panels hold a multiple of so many words along the depth; what is missing is zero.
+    word_multiple: comptime_int = 1,
     /// Of `out`, and of all sums.
     Sum: type,
     conversion: Conversion = .none,
@@ -50,7 +52,12 @@ pub const Numbers = struct {
 
     /// Words along a depth.
     pub fn words(comptime numbers: Numbers, depth: usize) usize {
-        return (depth + numbers.group - 1) / numbers.group;
+        return (depth + numbers.stepMultiple() - 1) / numbers.stepMultiple() * numbers.word_multiple;
+    }
+
+    /// Steps of the depth after which a panel can be cut.
+    pub fn stepMultiple(comptime numbers: Numbers) comptime_int {
+        return numbers.group * numbers.word_multiple;
     }
 };
 
@@ -76,6 +83,19 @@ pub fn dotted(comptime format: Format) Numbers {
         .bf16 => .{ .Source = u16, .Element = u16, .group = 2, .Sum = f32 },
         .f32_as_bf16 => .{ .Source = f32, .Element = u16, .group = 2, .Sum = f32, .conversion = .f32_to_bf16_bits },
         .i8 => .{ .Source = i8, .Element = u8, .group = 4, .Sum = i32, .conversion = .i8_offset },
+        else => simple(format),
+    };
+}
+
+/// Words in a row of an AMX tile register, and rows in it.
+pub const tile_words = 16;
+
+/// With tiles of pairs of bfloat16 and of quadruples of bytes; only these formats have instructions.
+pub fn tiled(comptime format: Format) Numbers {
+    return switch (format) {
+        .bf16 => .{ .Source = u16, .Element = u16, .group = 2, .word_multiple = tile_words, .Sum = f32 },
+        .f32_as_bf16 => .{ .Source = f32, .Element = u16, .group = 2, .word_multiple = tile_words, .Sum = f32, .conversion = .f32_to_bf16_bits },
+        .i8 => .{ .Source = i8, .Element = i8, .group = 4, .word_multiple = tile_words, .Sum = i32 },
         else => simple(format),
     };
 }

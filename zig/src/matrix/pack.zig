@@ -77,7 +77,8 @@ pub inline fn packScalar(
     panel: *const table.Panel(numbers),
     first_word: usize,
 ) void {
-    for (first_word..numbers.words(panel.depth)) |word| {
+    const words = (panel.depth + numbers.group - 1) / numbers.group;
+    for (first_word..words) |word| {
         const target = panel.target + word * lines;
         const first_step = word * numbers.group;
         const source = micro_kernel.offsetConst(numbers.Source, panel.source.ptr, @as(isize, @intCast(first_step)) * panel.source.along);
@@ -93,6 +94,7 @@ pub inline fn packScalar(
         }
         for (panel.width..lines) |line| target[line] = 0;
     }
+    if (numbers.word_multiple > 1) @memset(panel.target[words * lines .. numbers.words(panel.depth) * lines], 0);
 }
 
 /// Steps of the depth are adjacent in memory: square blocks are read along the depth and written across it.

@@ -229,7 +229,7 @@ fn Slab(comptime numbers: Numbers) type {
                 const first_line, const all_lines = if (is_left) .{ slab.row, slab.rows } else .{ slab.column, slab.columns };
                 const has_sums = comptime numbers.hasLineSums() and side == .right;
                 // Neighbouring panels together make longer runs of memory out of adjacent lines: the prefetcher follows a few steps at a time.
-                const steps = if (across == 1 and !has_sums) steps_together else slab.depth;
+                const steps = if (across == 1 and !has_sums) comptime blocking.roundUp(steps_together, numbers.stepMultiple()) else slab.depth;
                 var step: usize = 0;
                 while (step < slab.depth) : (step += steps) {
                     for (first_panel..first_panel + count) |panel| {

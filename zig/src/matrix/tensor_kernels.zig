@@ -19,6 +19,6 @@ pub fn tableOf(comptime T: type, set: cpu.InstructionSet) *const generic.tensor_
     return switch (set) {
         .generic => &tensor_generic.Kernel(T).routines,
         .avx2 => &tensor_avx2.Kernel(T).routines,
-        .avx512, .avx512_dot => &tensor_avx512.Kernel(T).routines,
+        .avx512, .avx512_dot, .amx => &tensor_avx512.Kernel(T).routines,
     };
 }
