@@ -57,7 +57,8 @@ def test_products_of_bytes_are_exact(rng):
         m, n = rng.integers(1, 200, 2)
         k = rng.integers(1, 5000 if rng.integers(8) == 0 else 300)
         a, b = operand(rng, m, k, np.int8), operand(rng, k, n, np.int8)
-        np.testing.assert_array_equal(amdgpu.matrix_multiply(a, b), a.astype(np.int32) @ b.astype(np.int32))
+        result = amdgpu.matrix_multiply(a, b, "cpu:0", precision="int8")
+        np.testing.assert_array_equal(result, a.astype(np.int32) @ b.astype(np.int32))
 
 
 @needs_tiles
@@ -66,7 +67,7 @@ def test_products_of_bfloat16_are_within_the_error_bound(rng):
         m, n = rng.integers(1, 200, 2)
         k = rng.integers(1, 5000 if rng.integers(8) == 0 else 300)
         a, b = operand(rng, m, k, np.float32), operand(rng, k, n, np.float32)
-        result = amdgpu.matrix_multiply(a, b, precision="bf16")
+        result = amdgpu.matrix_multiply(a, b, "cpu:0", precision="bf16")
         exact_a, exact_b = (x.astype(ml_dtypes.bfloat16).astype(np.float64) for x in (a, b))
         # Higham, "Accuracy and Stability of Numerical Algorithms", 3.1, with single precision sums in any order.
         bound = (k + 2) * np.finfo(np.float32).eps * (np.abs(exact_a) @ np.abs(exact_b))
@@ -79,12 +80,12 @@ def test_speed_beside_single_precision(rng, capsys):
     size = 2048
     single = [rng.integers(-3, 4, (size, size)).astype(np.float32) for _ in range(2)]
     exact = single[0] @ single[1]
-    for dtype in (np.float32, ml_dtypes.bfloat16, np.int8):
+    for dtype, precision in ((np.float32, "fp32"), (ml_dtypes.bfloat16, "bf16"), (np.int8, "int8")):
         a, b = (x.astype(dtype) for x in single)
         best = np.inf
         for _ in range(8):
             begin = time.perf_counter()
-            result = amdgpu.matrix_multiply(a, b)
+            result = amdgpu.matrix_multiply(a, b, "cpu:0", precision=precision)
             best = min(best, time.perf_counter() - begin)
         expected = exact.astype(ml_dtypes.bfloat16).astype(np.float32) if dtype == ml_dtypes.bfloat16 else exact
         np.testing.assert_array_equal(result.astype(np.float32), expected)

@@ -3,6 +3,7 @@
 const std = @import("std");
 const generic = @import("generic");
 const abi = @import("../abi.zig");
+const cpu = @import("cpu.zig");
 const elementwise = @import("elementwise.zig");
 const kernels = @import("kernels.zig");
 const normalize = @import("normalize.zig");
@@ -82,7 +83,7 @@ fn testOperations(comptime T: type) !void {
     defer allocator.free(y);
     for (x) |*value| value.* = rng.floatNorm(T) * 3;
     for (y) |*value| value.* = rng.floatNorm(T) * 3;
-    var results: [4][]T = undefined;
+    var results: [std.enums.values(cpu.InstructionSet).len][]T = undefined;
     for (&results) |*result| result.* = try allocator.alloc(T, count);
     defer for (results) |result| allocator.free(result);
 
