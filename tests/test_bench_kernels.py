@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools" / "bench"))
 
-from suite import cases, openmp, ours, peers
+from suite import cases, environments, openmp, ours, peers
 
 VERSUS_NVCC = Path(__file__).resolve().parent / "gpu" / "kernels_vs_nvcc.py"
 
@@ -22,7 +22,7 @@ def loops():
     """The loops of kernels.c, compiled."""
     try:
         return openmp.start(*map(str, peers.openmp_library()))
-    except peers.Absent as reason:
+    except environments.Absent as reason:
         pytest.skip(f"no C compiler with OpenMP: {reason}")
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from frame import Report
 from suite import cases, peers
+from suite.environments import Absent, environment_python
 from suite.party import Party
 
 PEER = "PoCL (the same kernels in OpenCL C); clang's OpenMP (equivalent loops in C)"
@@ -68,15 +69,17 @@ def start_parties(level: str, threads: int) -> list[Party]:
     """Ours, and every peer that can be had here; what cannot is said."""
     parties = [Party.start("ours", "ours", [sys.executable, str(WORKER), "ours", level], threads)]
     try:
-        parties.append(Party.start("opencl", "PoCL", [str(peers.environment_python()), str(WORKER), "opencl"], threads))
-    except peers.Absent as reason:
+        parties.append(
+            Party.start("opencl", "PoCL", [str(environment_python("opencl")), str(WORKER), "opencl"], threads)
+        )
+    except Absent as reason:
         print(f"without PoCL: {reason}")
     try:
         library, about = peers.openmp_library()
         title = "clang" if "clang" in about else "gcc"
         command = [sys.executable, str(WORKER), "openmp", str(library), about]
         parties.append(Party.start("openmp", title, command, threads))
-    except peers.Absent as reason:
+    except Absent as reason:
         print(f"without OpenMP: {reason}")
     for party in parties:
         print(f"{party.name}: {party.about}, {threads} threads")
@@ -121,8 +124,8 @@ def plot() -> None:
     """Draws in the benchmark's environment, which has matplotlib."""
     script = WORKER.with_name("plot.py")
     try:
-        python = peers.environment_python()
-    except peers.Absent as reason:
+        python = environment_python("opencl")
+    except Absent as reason:
         raise SystemExit(f"nothing to draw with: {reason}") from None
     done = subprocess.run([str(python), str(script)], check=False)
     if done.returncode:

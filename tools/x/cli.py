@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from x import bench, checks, docs, doctor, suites
+from x import bench, checks, docs, doctor, suites, validation
 from x.build import build_steps
 from x.console import Console, seconds_text
 from x.failure import Failure
@@ -65,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
     benchmark = add("bench", "run benchmarks: ours beside a peer")
     benchmark.add_argument("names", nargs="*", metavar="NAME", help="which ones; without a name the list is printed")
     benchmark.add_argument("--all", action="store_true", help="run every benchmark")
+    add("validate", "networks beside Brian2 and NEST, in environments of their own; ten minutes and more")
     add("docs", "regenerate the generated documentation and run its examples")
     report = add("doctor", "wanted versus found for every toolchain and library, and the fix for each gap")
     report.add_argument("--json", action="store_true", help="print JSON")
@@ -202,6 +203,11 @@ def _bench(console: Console, options: argparse.Namespace, passed_on: list[str]) 
     return max(_hand_over([str(VENV_PYTHON), str(bench.FOLDER), name, *passed_on]) for name in names)
 
 
+def _validate(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    set_up(console, build=True)
+    return _hand_over(validation.command(passed_on))
+
+
 def _docs(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
     set_up(console, build=True)
     return docs.run(console)
@@ -249,6 +255,7 @@ HANDLERS: dict[str, Handler] = {
     "kernels": _kernels,
     "setup": _setup,
     "bench": _bench,
+    "validate": _validate,
     "docs": _docs,
     "doctor": _doctor,
     "generate": _generate,

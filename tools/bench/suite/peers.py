@@ -1,46 +1,20 @@
-"""What the parties need: a virtual environment with PoCL, a C compiler with OpenMP. Absent means absent, with the reason."""
+"""What the parties need beside an environment (environments.py): a C compiler with OpenMP."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
 import subprocess
-import sys
 from pathlib import Path
+
+from suite.environments import Absent
 
 ROOT = Path(__file__).resolve().parents[3]
 STATE = ROOT / ".x" / "bench"
 FOLDER = Path(__file__).resolve().parent
-PACKAGES = ("numpy==2.4.6", "pyopencl==2026.1.4", "pocl-binary-distribution==3.0", "matplotlib==3.11.2")
 # The floating-point results are those of plain -O3; without errno the square root may become one instruction.
 FLAGS = ("-O3", "-march=native", "-fopenmp", "-fno-math-errno", "-shared", "-fPIC", "-std=c11")
 CLANGS = ("clang", *(f"clang-{version}" for version in range(24, 13, -1)))
-
-
-class Absent(Exception):
-    """A peer that cannot be had here; the text is the reason."""
-
-
-def environment_python() -> Path:
-    """Python of the benchmark's own virtual environment, which is made when it is not there or not as it should be."""
-    folder = STATE / "venv"
-    python = folder / "bin" / "python"
-    stamp = folder / "packages.txt"
-    wanted = "\n".join(PACKAGES)
-    if python.exists() and stamp.exists() and stamp.read_text() == wanted:
-        return python
-    print(f"making {folder.relative_to(ROOT)} with {', '.join(PACKAGES)}", flush=True)
-    steps = (
-        [sys.executable, "-m", "venv", "--clear", str(folder)],
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES],
-    )
-    for step in steps:
-        done = subprocess.run(step, capture_output=True, text=True, check=False)
-        if done.returncode:
-            tail = " ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
-            raise Absent(f"`{' '.join(step[:4])} …` failed: {tail}")
-    stamp.write_text(wanted)
-    return python
 
 
 def openmp_library() -> tuple[Path, str]:

@@ -1,0 +1,69 @@
+"""Whole networks beside Brian2 and NEST: rates, irregularity and the distribution of rates over neurons.
+
+Two random networks of one description never give the same spikes, so statistics are compared, with bounds that say how far apart two
+seeds of one simulator may lie. `./x validate` runs these; each takes a minute or more.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from neuro_validation import microcircuit, simulators, spike_statistics
+
+pytestmark = [pytest.mark.slow, pytest.mark.validation, pytest.mark.timeout(1800)]
+
+# Name, simulator, populations, seconds, what share the mean rates may differ by.
+NETWORKS = [
+    pytest.param("cuba", "brian2", {"exc": 3200, "inh": 800}, 2.0, 0.1, id="cuba"),
+    pytest.param("coba", "brian2", {"exc": 3200, "inh": 800}, 2.0, 0.1, id="coba"),
+    pytest.param("cobahh", "brian2", {"exc": 3200, "inh": 800}, 1.0, 0.1, id="cobahh"),
+    pytest.param("cuba_stdp", "brian2", {"exc": 9000, "inh": 2250}, 1.0, 0.1, id="cuba_stdp"),
+    pytest.param("brunel", "nest", {"exc": 2000, "inh": 500}, 2.0, 0.1, id="brunel"),
+    pytest.param("cuba_stdp", "nest", {"exc": 9000, "inh": 2250}, 1.0, 0.15, id="cuba_stdp-nest"),
+]
+# Of the coefficient of variation of intervals, averaged over neurons.
+VARIATION_BOUND = 0.1
+# Distributions of rates differ between two draws of the connections, so the bound is not the critical value alone.
+DISTANCE_ALLOWANCE = 0.06
+NEST_SCALE = {"brunel": 0.2, "cuba_stdp": 1.0}
+
+
+def reseeded(text: str, seed: int) -> str:
+    """The text with another seed."""
+    return re.sub(r"(?m)^  seed = \d+$", f"  seed = {seed}", text)
+
+
+def compare(ours: simulators.Spikes, peer: simulators.Spikes, share: float) -> None:
+    """Holds one population to another's statistics."""
+    assert ours.rate == pytest.approx(peer.rate, rel=share, abs=0.1)
+    left = spike_statistics.rates(ours.indices, ours.size, ours.seconds)
+    right = spike_statistics.rates(peer.indices, peer.size, peer.seconds)
+    # Equal means would hide behind rates that are counts: the distributions are compared about their means.
+    distance = spike_statistics.kolmogorov_smirnov(left / max(left.mean(), 1e-9), right / max(right.mean(), 1e-9))
+    assert distance < spike_statistics.critical_distance(ours.size, peer.size) + DISTANCE_ALLOWANCE
+    mine = spike_statistics.variation_of_intervals(ours.times, ours.indices)
+    theirs = spike_statistics.variation_of_intervals(peer.times, peer.indices)
+    if min(len(mine), len(theirs)) >= 50:
+        assert float(mine.mean()) == pytest.approx(float(theirs.mean()), abs=VARIATION_BOUND)
+
+
+@pytest.mark.parametrize(("name", "simulator", "sizes", "seconds", "share"), NETWORKS)
+def test_statistics_of_a_network_are_those_of_the_simulator(name, simulator, sizes, seconds, share, tmp_path):
+    peer = simulators.of_peer(
+        simulator, name, sizes, folder=tmp_path, seconds=seconds, seed=3, scale=NEST_SCALE.get(name, 1.0)
+    )
+    ours = simulators.of_ours(reseeded(simulators.text_of(name), 5), sizes, seconds=seconds)
+    for part in sizes:
+        compare(ours[part], peer[part], share)
+
+
+def test_a_tenth_of_the_cortical_microcircuit_fires_as_in_nest(tmp_path):
+    sizes = microcircuit.sizes(0.1)
+    peer = simulators.of_peer("nest", "potjans_diesmann", sizes, folder=tmp_path, seconds=2.0, seed=3, scale=0.1)
+    ours = simulators.of_ours(microcircuit.text(0.1, seed=5), sizes, seconds=2.0)
+    for part in sizes:
+        assert ours[part].rate == pytest.approx(peer[part].rate, rel=0.2, abs=0.3), part
+    order = np.argsort([peer[part].rate for part in sizes])
+    assert np.corrcoef(order, np.argsort([ours[part].rate for part in sizes]))[0, 1] > 0.7
