@@ -70,7 +70,7 @@ def quantum(problem: Ising, sweeps: int, betas: Any, transverse_field: Any, slic
     """A transverse field that falls in equal steps at one temperature.
 
     In units of the median pull on a spin (`scales`), slices times temperature is 1/2 and the transverse field falls from 3/2 to 1/1000:
-    at first a spin's slices are free of each other, at last they are one. Chosen by the planted instances of docs/anneal.md.
+    at first a spin's slices are free of each other, at last they are one. docs/anneal.md shows it on planted instances.
     """
     import numpy as np
 
