@@ -94,6 +94,7 @@ def product_of(
     Raises:
         As `amdgpu.matrix_multiply`.
     """
+    _check_apart(out, {"a": a, "b": b, "bias": bias, "residual": residual})
     left, right = _lend("a", a, precision, device), _lend("b", b, precision, device)
     result, sums, rounding = _kinds(precision, left.dtype, right.dtype)
     left, right, shape, is_missing = _axes(left, right, (transpose_a, transpose_b))
@@ -133,19 +134,37 @@ def product_of(
     )
 
 
+def _check_apart(out: Any, others: dict[str, Any]) -> None:
+    """Refuse what the host's library refuses, although operands that are copied to the device would not be overwritten."""
+    import numpy as np
+
+    if not isinstance(out, np.ndarray):
+        return
+    for name, x in others.items():
+        if isinstance(x, np.ndarray) and np.may_share_memory(out, x):
+            raise InvalidArgumentError(f"{_NAME}: out shares memory with {name}")
+
+
 def _lend(name: str, x: Any, precision: str | None, device: AMDGPUDevice) -> Operand:
     import numpy as np
 
     is_host = not isinstance(x, _native.Array) and not hasattr(x, "__cuda_array_interface__")
     if is_host or (isinstance(x, _native.Array) and x.is_on_host and x.device != device.name):
-        values = np.asarray(x)
+        try:
+            values = np.asarray(x)
+        except (ValueError, TypeError) as error:
+            raise UnsupportedDtypeError(f"{_NAME}: {name} is no array of numbers: {error}") from None
+        if values.dtype.kind in "OUSMm":
+            raise UnsupportedDtypeError(f"{_NAME}: {name} is no array of numbers: it becomes {values.dtype}")
         if values.dtype.kind in "biuf" and precision in _WIDE:
             # Fewer bytes move, and dtypes that kernels do not have are those of NumPy.
             values = values.astype(_WIDE[precision], copy=False)
         x = values
     lent = lend(_NAME, name, x, device)
     if precision == "int8" and lent.dtype != "int8":
-        raise UnsupportedDtypeError(f"{_NAME}: {name} has dtype {lent.dtype}; precision='int8' takes int8")
+        raise UnsupportedDtypeError(
+            f"{_NAME}: {name} has dtype {lent.dtype}; precision='int8' takes int8: quantise it first"
+        )
     return lent
 
 

@@ -16,6 +16,9 @@ from typing import Any
 from amdgpu.errors import LibraryMissingError
 
 _SUFFIX = ".archive"
+_LIBRARIES = Path(__file__).resolve().parents[1] / "_lib"
+# Archives that were found, by folder and architecture: looking through a folder takes longer than a launch.
+_found: dict[tuple[Path, str], str] = {}
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class ArchivedKernel:
 
 def _folder() -> Path:
     configured = os.environ.get("AMDGPU_LIBRARY_PATH")
-    return (Path(configured) if configured else Path(__file__).resolve().parents[1] / "_lib") / "kernels"
+    return (Path(configured) if configured else _LIBRARIES) / "kernels"
 
 
 def architectures() -> list[str]:
@@ -82,6 +85,14 @@ def architectures() -> list[str]:
 
 def archive_for(architecture: str) -> str | None:
     """The archive whose code runs on an architecture: its own, or of an older NVIDIA GPU, whose PTX newer ones take."""
+    key = (_folder(), architecture)
+    name = _found.get(key) or _search(architecture)
+    if name is not None:
+        _found[key] = name
+    return name
+
+
+def _search(architecture: str) -> str | None:
     known = architectures()
     name = architecture.split(":", maxsplit=1)[0]
     if name in known:

@@ -98,9 +98,10 @@ def matrix_multiply(
         "bias": (bias, None),
         "activation": (activation, None),
         "residual": (residual, None),
-        "alpha": (alpha, 1),
-        "beta": (beta, 0),
     }
     options = {name: value for name, (value, default) in given.items() if value is not default}
+    # By value: 1.0 asks for no more than 1 does.
+    options |= {} if alpha == 1 else {"alpha": alpha}
+    options |= {} if beta == 0 else {"beta": beta}
     result: npt.NDArray[Any] = multiply(a, b, out, precision=precision, **options)
     return result
