@@ -136,7 +136,7 @@ def test_an_interrupted_run_is_shown_and_saved(cli, tmp_path, monkeypatch, capsy
         "net",
         str(tmp_path / "small.net"),
         "--run",
-        "2s",
+        "1000s",
         "--save",
         str(tmp_path / "s.npz"),
         "--device",
@@ -146,7 +146,7 @@ def test_an_interrupted_run_is_shown_and_saved(cli, tmp_path, monkeypatch, capsy
     assert "Interrupted run" in capsys.readouterr().out
     net = amdgpu.Network(TEXT, device="cpu:0")
     net.restore(tmp_path / "s.npz")
-    assert 0 < net.time < 2
+    assert 0 < net.time < 1000
 
 
 def test_all_errors_of_a_text_are_shown_with_line_column_and_caret(cli):
