@@ -247,7 +247,7 @@ def _draw_arrow(axis: Any, edge: Edge, places: dict[str, tuple[float, float]], *
     label = "\n".join(part for part in (edge.count, edge.note) if part)
     (x0, y0), (x1, y1) = places[edge.origin], places[edge.target]
     text = {"ha": "center", "va": "center", "fontsize": 7.5, "color": _colour(edge.sign), "zorder": 5}
-    common = {
+    common: dict[str, Any] = {
         "arrowstyle": _style(edge.sign),
         "mutation_scale": 13,
         "color": _colour(edge.sign),
