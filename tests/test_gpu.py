@@ -312,9 +312,13 @@ def test_work_of_the_host_refuses_arrays_of_the_gpu(gpu):
 
 @pytest.mark.gpu
 def test_what_no_gpu_computes_yet_falls_back_to_the_cpu_aloud(gpu, run_python):
-    program = f"import amdgpu; print(amdgpu.matrix_multiply([[2.0]], [[3.0]], {gpu.name!r}, residual=[[1.0]]))"
+    program = f"""
+import numpy, amdgpu
+found = amdgpu.ops.top_k(amdgpu.array(numpy.arange(3000, dtype=numpy.float32), device={gpu.name!r}), 2000)[0]
+print(numpy.asarray(found.numpy())[:2].tolist())
+"""
     done = run_python(program)
-    assert done.stdout.strip() == "[[7.]]"
+    assert done.stdout.strip() == "[2999.0, 2998.0]"
     assert "the CPU computes" in done.stderr
 
 
