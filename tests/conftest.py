@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 # Programs for the GPU machine, whose peers are not installed elsewhere.
-collect_ignore_glob = ["gpu/*_vs_*.py"]
+collect_ignore_glob = ["gpu/*_vs_*.py", "neuro_validation/peers/*.py"]
 
 
 @pytest.fixture(scope="session", autouse=True)
