@@ -1,4 +1,4 @@
-"""What the package is doing, live: samples, the event bus, Prometheus and Chrome-trace export."""
+"""The event bus of this process: samples, records, Prometheus and Chrome-trace export."""
 
 from __future__ import annotations
 
