@@ -61,6 +61,7 @@ def generate() -> dict[Path, str]:
         python / "__init__.py": f'"""Mirrors of the tables in amdgpu-abi. {emit_python.NOTE}"""\n',
         python / "errors.py": ruff_format(emit_python.emit_errors(errors)),
         python / "constants.py": ruff_format(emit_python.emit_constants(abi, version)),
+        python / "metrics.py": ruff_format(emit_python.emit_metrics(metrics)),
         python / "environment.py": ruff_format(emit_python.emit_environment(environment)),
         docs / "errors.md": emit_docs.emit_errors(errors),
         docs / "metrics.md": emit_docs.emit_metrics(metrics),
