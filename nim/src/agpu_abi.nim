@@ -46,6 +46,14 @@ const
   errorWeightsNotFinite* = 701'i32 ## Weights, biases or inputs of a network hold NaN or infinity.
   errorNoImplementation* = 800'i32 ## No implementation is registered for this operation, core type and device kind.
   errorInternal* = 900'i32 ## Something happened that should be impossible.
+  errorConnectionFailed* = 1000'i32 ## A server or a process could not be reached, or the connection to it broke.
+  errorRequestTimeout* = 1001'i32 ## No answer came in the time that was allowed.
+  errorNotPermitted* = 1002'i32 ## The server does not allow this.
+  errorLimitExceeded* = 1003'i32 ## A request is past a limit that protects the server or the program that is watched.
+  errorInvalidMessage* = 1004'i32 ## A message does not have the form that the protocol gives it.
+  errorDamagedFile* = 1005'i32 ## A file is not what its name says, or is damaged.
+  errorWriteFailed* = 1006'i32 ## A file could not be written.
+  errorProcessGone* = 1007'i32 ## The process that was watched has ended.
   abiVersion* = 1'u32
   deviceCpu* = 1'i32
   deviceCuda* = 2'i32

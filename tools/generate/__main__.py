@@ -13,6 +13,7 @@ import emit_julia
 import emit_nim
 import emit_python
 import emit_rust
+import emit_typescript
 import emit_zig
 import header
 import tables
@@ -49,6 +50,7 @@ def generate() -> dict[Path, str]:
     environment = tables.load_environment(ABI / "environment.toml")
     version = tables.load_version(ROOT / "Cargo.toml")
     rust, python, docs = ABI / "src" / "generated", ROOT / "python" / "amdgpu" / "_generated", ROOT / "docs"
+    typescript = ROOT / "js" / "sdk" / "src" / "generated"
     return {
         ABI / "include" / "agpu_errors.h": emit_c.emit_errors(errors),
         rust / "layout.rs": rustfmt(emit_rust.emit_layout(abi, version)),
@@ -63,6 +65,9 @@ def generate() -> dict[Path, str]:
         python / "constants.py": ruff_format(emit_python.emit_constants(abi, version)),
         python / "metrics.py": ruff_format(emit_python.emit_metrics(metrics)),
         python / "environment.py": ruff_format(emit_python.emit_environment(environment)),
+        typescript / "errors.ts": emit_typescript.emit_errors(errors),
+        typescript / "metrics.ts": emit_typescript.emit_metrics(metrics),
+        typescript / "version.ts": emit_typescript.emit_version(version),
         docs / "errors.md": emit_docs.emit_errors(errors),
         docs / "metrics.md": emit_docs.emit_metrics(metrics),
         docs / "environment.md": emit_docs.emit_environment(environment),

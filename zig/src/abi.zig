@@ -89,6 +89,22 @@ pub const errors = struct {
     pub const no_implementation: Status = 800;
     /// Something happened that should be impossible.
     pub const internal: Status = 900;
+    /// A server or a process could not be reached, or the connection to it broke.
+    pub const connection_failed: Status = 1000;
+    /// No answer came in the time that was allowed.
+    pub const request_timeout: Status = 1001;
+    /// The server does not allow this.
+    pub const not_permitted: Status = 1002;
+    /// A request is past a limit that protects the server or the program that is watched.
+    pub const limit_exceeded: Status = 1003;
+    /// A message does not have the form that the protocol gives it.
+    pub const invalid_message: Status = 1004;
+    /// A file is not what its name says, or is damaged.
+    pub const damaged_file: Status = 1005;
+    /// A file could not be written.
+    pub const write_failed: Status = 1006;
+    /// The process that was watched has ended.
+    pub const process_gone: Status = 1007;
 };
 
 pub const abi_version: u32 = 1;

@@ -349,6 +349,70 @@ class InternalError(AmdgpuError, RuntimeError):
     hint = "This is a bug in amdgpu: please report it with the message."
 
 
+class ConnectionFailedError(AmdgpuError, OSError):
+    """A server or a process could not be reached, or the connection to it broke."""
+
+    code = 1000
+    name = "connection-failed"
+    hint = "The message names the address; start the server with `amdgpu serve`, and give its token if it wants one."
+
+
+class RequestTimeoutError(AmdgpuError, TimeoutError):
+    """No answer came in the time that was allowed."""
+
+    code = 1001
+    name = "request-timeout"
+    hint = "Allow more time, or look at what keeps the server busy; the request may still be carried out."
+
+
+class NotPermittedError(AmdgpuError, OSError):
+    """The server does not allow this."""
+
+    code = 1002
+    name = "not-permitted"
+    hint = "Kernels of clients run only with `amdgpu serve --allow-execute`; a wrong or missing token and a foreign origin are refused too."
+
+
+class LimitExceededError(AmdgpuError, ValueError):
+    """A request is past a limit that protects the server or the program that is watched."""
+
+    code = 1003
+    name = "limit-exceeded"
+    hint = "The message names the limit and its value; send less, or raise it where the server is started."
+
+
+class InvalidMessageError(AmdgpuError, ValueError):
+    """A message does not have the form that the protocol gives it."""
+
+    code = 1004
+    name = "invalid-message"
+    hint = "The message says what was expected; client and server of one version always fit together."
+
+
+class DamagedFileError(AmdgpuError, ValueError):
+    """A file is not what its name says, or is damaged."""
+
+    code = 1005
+    name = "damaged-file"
+    hint = "The message says what was found; what can still be read is kept."
+
+
+class WriteFailedError(AmdgpuError, OSError):
+    """A file could not be written."""
+
+    code = 1006
+    name = "write-failed"
+    hint = "Look at the free space and the permissions of the folder in the message; what was written before is kept."
+
+
+class ProcessGoneError(AmdgpuError, RuntimeError):
+    """The process that was watched has ended."""
+
+    code = 1007
+    name = "process-gone"
+    hint = "Attach to another one: amdgpu.telemetry.attach.processes() lists them."
+
+
 BY_CODE: dict[int, type[AmdgpuError]] = {
     cls.code: cls
     for cls in (
@@ -392,5 +456,13 @@ BY_CODE: dict[int, type[AmdgpuError]] = {
         WeightsNotFiniteError,
         NoImplementationError,
         InternalError,
+        ConnectionFailedError,
+        RequestTimeoutError,
+        NotPermittedError,
+        LimitExceededError,
+        InvalidMessageError,
+        DamagedFileError,
+        WriteFailedError,
+        ProcessGoneError,
     )
 }

@@ -83,6 +83,22 @@ pub enum ErrorCode {
     NoImplementation = 800,
     /// Something happened that should be impossible.
     Internal = 900,
+    /// A server or a process could not be reached, or the connection to it broke.
+    ConnectionFailed = 1000,
+    /// No answer came in the time that was allowed.
+    RequestTimeout = 1001,
+    /// The server does not allow this.
+    NotPermitted = 1002,
+    /// A request is past a limit that protects the server or the program that is watched.
+    LimitExceeded = 1003,
+    /// A message does not have the form that the protocol gives it.
+    InvalidMessage = 1004,
+    /// A file is not what its name says, or is damaged.
+    DamagedFile = 1005,
+    /// A file could not be written.
+    WriteFailed = 1006,
+    /// The process that was watched has ended.
+    ProcessGone = 1007,
 }
 
 impl ErrorCode {
@@ -128,6 +144,14 @@ impl ErrorCode {
         Self::WeightsNotFinite,
         Self::NoImplementation,
         Self::Internal,
+        Self::ConnectionFailed,
+        Self::RequestTimeout,
+        Self::NotPermitted,
+        Self::LimitExceeded,
+        Self::InvalidMessage,
+        Self::DamagedFile,
+        Self::WriteFailed,
+        Self::ProcessGone,
     ];
 
     /// Stable kebab-case name.
@@ -174,6 +198,14 @@ impl ErrorCode {
             Self::WeightsNotFinite => "weights-not-finite",
             Self::NoImplementation => "no-implementation",
             Self::Internal => "internal",
+            Self::ConnectionFailed => "connection-failed",
+            Self::RequestTimeout => "request-timeout",
+            Self::NotPermitted => "not-permitted",
+            Self::LimitExceeded => "limit-exceeded",
+            Self::InvalidMessage => "invalid-message",
+            Self::DamagedFile => "damaged-file",
+            Self::WriteFailed => "write-failed",
+            Self::ProcessGone => "process-gone",
         }
     }
 
@@ -221,6 +253,14 @@ impl ErrorCode {
             Self::WeightsNotFinite => "WeightsNotFiniteError",
             Self::NoImplementation => "NoImplementationError",
             Self::Internal => "InternalError",
+            Self::ConnectionFailed => "ConnectionFailedError",
+            Self::RequestTimeout => "RequestTimeoutError",
+            Self::NotPermitted => "NotPermittedError",
+            Self::LimitExceeded => "LimitExceededError",
+            Self::InvalidMessage => "InvalidMessageError",
+            Self::DamagedFile => "DamagedFileError",
+            Self::WriteFailed => "WriteFailedError",
+            Self::ProcessGone => "ProcessGoneError",
         }
     }
 
@@ -298,6 +338,18 @@ impl ErrorCode {
                 "No implementation is registered for this operation, core type and device kind."
             }
             Self::Internal => "Something happened that should be impossible.",
+            Self::ConnectionFailed => {
+                "A server or a process could not be reached, or the connection to it broke."
+            }
+            Self::RequestTimeout => "No answer came in the time that was allowed.",
+            Self::NotPermitted => "The server does not allow this.",
+            Self::LimitExceeded => {
+                "A request is past a limit that protects the server or the program that is watched."
+            }
+            Self::InvalidMessage => "A message does not have the form that the protocol gives it.",
+            Self::DamagedFile => "A file is not what its name says, or is damaged.",
+            Self::WriteFailed => "A file could not be written.",
+            Self::ProcessGone => "The process that was watched has ended.",
         }
     }
 
@@ -397,6 +449,28 @@ impl ErrorCode {
                 "amdgpu.dispatch.table() lists what is registered; packages add entries through the entry-point group amdgpu.cores."
             }
             Self::Internal => "This is a bug in amdgpu: please report it with the message.",
+            Self::ConnectionFailed => {
+                "The message names the address; start the server with `amdgpu serve`, and give its token if it wants one."
+            }
+            Self::RequestTimeout => {
+                "Allow more time, or look at what keeps the server busy; the request may still be carried out."
+            }
+            Self::NotPermitted => {
+                "Kernels of clients run only with `amdgpu serve --allow-execute`; a wrong or missing token and a foreign origin are refused too."
+            }
+            Self::LimitExceeded => {
+                "The message names the limit and its value; send less, or raise it where the server is started."
+            }
+            Self::InvalidMessage => {
+                "The message says what was expected; client and server of one version always fit together."
+            }
+            Self::DamagedFile => "The message says what was found; what can still be read is kept.",
+            Self::WriteFailed => {
+                "Look at the free space and the permissions of the folder in the message; what was written before is kept."
+            }
+            Self::ProcessGone => {
+                "Attach to another one: amdgpu.telemetry.attach.processes() lists them."
+            }
         }
     }
 }
