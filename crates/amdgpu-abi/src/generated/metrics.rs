@@ -7,12 +7,24 @@ use super::{Metric, MetricKind};
 pub enum MetricId {
     /// Constant 1; the labels describe the device.
     DeviceInfo,
+    /// 1 while the system has suspended the device; then nothing else of it is read.
+    DeviceAsleep,
     /// Share of time in which the device or core was busy.
     BusyRatio,
+    /// Share of time in which a logical processor of the CPU was busy.
+    ProcessorBusyRatio,
+    /// Share of time in which an engine beside the compute units was busy: video, encoder, decoder, jpeg.
+    EngineBusyRatio,
+    /// Share of time in which a compute partition of the device was busy.
+    PartitionBusyRatio,
     /// Device memory in use by all processes.
     MemoryUsedBytes,
     /// Device memory.
     MemoryTotalBytes,
+    /// System memory in use by the device (GTT).
+    SharedMemoryUsedBytes,
+    /// System memory that the device may use (GTT).
+    SharedMemoryTotalBytes,
     /// Share of time in which the memory controller was busy.
     MemoryControllerBusyRatio,
     /// Temperature of a sensor.
@@ -23,18 +35,28 @@ pub enum MetricId {
     PowerLimitWatts,
     /// Energy used since the driver started counting.
     EnergyJoulesTotal,
+    /// Voltage of a supply rail.
+    VoltageVolts,
     /// Clock frequency of a domain.
     ClockHertz,
+    /// Clock frequency of a logical processor of the CPU.
+    ProcessorClockHertz,
     /// Time spent throttled.
     ThrottleSecondsTotal,
     /// Bytes moved over PCI Express.
     PcieBytesTotal,
+    /// PCI Express traffic in the last interval, where the device counts no bytes.
+    PcieThroughputBytesPerSecond,
+    /// Bytes moved over a link to another device (XGMI).
+    LinkBytesTotal,
     /// PCI Express packets sent again.
     PcieReplaysTotal,
     /// Memory errors found by ECC.
     EccErrorsTotal,
     /// Fan speed in revolutions per minute.
     FanSpeedRpm,
+    /// Fan speed as a share of the highest.
+    FanSpeedRatio,
     /// Execution time of kernels.
     KernelDurationSeconds,
     /// Kernels launched.
@@ -75,6 +97,8 @@ pub enum MetricId {
     TelemetryDroppedTotal,
     /// Share of the process's time that telemetry itself used.
     TelemetryOverheadRatio,
+    /// Processor time that reading the sensors of a source took.
+    SamplingSecondsTotal,
 }
 
 /// The catalogue, indexed by `MetricId`.
@@ -87,11 +111,39 @@ pub const CATALOGUE: &[Metric] = &[
         help: "Constant 1; the labels describe the device.",
     },
     Metric {
+        id: MetricId::DeviceAsleep,
+        name: "amdgpu_device_asleep",
+        kind: MetricKind::Gauge,
+        labels: &["device"],
+        help: "1 while the system has suspended the device; then nothing else of it is read.",
+    },
+    Metric {
         id: MetricId::BusyRatio,
         name: "amdgpu_busy_ratio",
         kind: MetricKind::Gauge,
         labels: &["device", "core"],
         help: "Share of time in which the device or core was busy.",
+    },
+    Metric {
+        id: MetricId::ProcessorBusyRatio,
+        name: "amdgpu_processor_busy_ratio",
+        kind: MetricKind::Gauge,
+        labels: &["device", "processor"],
+        help: "Share of time in which a logical processor of the CPU was busy.",
+    },
+    Metric {
+        id: MetricId::EngineBusyRatio,
+        name: "amdgpu_engine_busy_ratio",
+        kind: MetricKind::Gauge,
+        labels: &["device", "engine"],
+        help: "Share of time in which an engine beside the compute units was busy: video, encoder, decoder, jpeg.",
+    },
+    Metric {
+        id: MetricId::PartitionBusyRatio,
+        name: "amdgpu_partition_busy_ratio",
+        kind: MetricKind::Gauge,
+        labels: &["device", "partition"],
+        help: "Share of time in which a compute partition of the device was busy.",
     },
     Metric {
         id: MetricId::MemoryUsedBytes,
@@ -106,6 +158,20 @@ pub const CATALOGUE: &[Metric] = &[
         kind: MetricKind::Gauge,
         labels: &["device"],
         help: "Device memory.",
+    },
+    Metric {
+        id: MetricId::SharedMemoryUsedBytes,
+        name: "amdgpu_shared_memory_used_bytes",
+        kind: MetricKind::Gauge,
+        labels: &["device"],
+        help: "System memory in use by the device (GTT).",
+    },
+    Metric {
+        id: MetricId::SharedMemoryTotalBytes,
+        name: "amdgpu_shared_memory_total_bytes",
+        kind: MetricKind::Gauge,
+        labels: &["device"],
+        help: "System memory that the device may use (GTT).",
     },
     Metric {
         id: MetricId::MemoryControllerBusyRatio,
@@ -143,11 +209,25 @@ pub const CATALOGUE: &[Metric] = &[
         help: "Energy used since the driver started counting.",
     },
     Metric {
+        id: MetricId::VoltageVolts,
+        name: "amdgpu_voltage_volts",
+        kind: MetricKind::Gauge,
+        labels: &["device", "rail"],
+        help: "Voltage of a supply rail.",
+    },
+    Metric {
         id: MetricId::ClockHertz,
         name: "amdgpu_clock_hertz",
         kind: MetricKind::Gauge,
         labels: &["device", "domain"],
         help: "Clock frequency of a domain.",
+    },
+    Metric {
+        id: MetricId::ProcessorClockHertz,
+        name: "amdgpu_processor_clock_hertz",
+        kind: MetricKind::Gauge,
+        labels: &["device", "processor"],
+        help: "Clock frequency of a logical processor of the CPU.",
     },
     Metric {
         id: MetricId::ThrottleSecondsTotal,
@@ -162,6 +242,20 @@ pub const CATALOGUE: &[Metric] = &[
         kind: MetricKind::Counter,
         labels: &["device", "direction"],
         help: "Bytes moved over PCI Express.",
+    },
+    Metric {
+        id: MetricId::PcieThroughputBytesPerSecond,
+        name: "amdgpu_pcie_throughput_bytes_per_second",
+        kind: MetricKind::Gauge,
+        labels: &["device", "direction"],
+        help: "PCI Express traffic in the last interval, where the device counts no bytes.",
+    },
+    Metric {
+        id: MetricId::LinkBytesTotal,
+        name: "amdgpu_link_bytes_total",
+        kind: MetricKind::Counter,
+        labels: &["device", "link", "direction"],
+        help: "Bytes moved over a link to another device (XGMI).",
     },
     Metric {
         id: MetricId::PcieReplaysTotal,
@@ -183,6 +277,13 @@ pub const CATALOGUE: &[Metric] = &[
         kind: MetricKind::Gauge,
         labels: &["device"],
         help: "Fan speed in revolutions per minute.",
+    },
+    Metric {
+        id: MetricId::FanSpeedRatio,
+        name: "amdgpu_fan_speed_ratio",
+        kind: MetricKind::Gauge,
+        labels: &["device"],
+        help: "Fan speed as a share of the highest.",
     },
     Metric {
         id: MetricId::KernelDurationSeconds,
@@ -323,5 +424,12 @@ pub const CATALOGUE: &[Metric] = &[
         kind: MetricKind::Gauge,
         labels: &[],
         help: "Share of the process's time that telemetry itself used.",
+    },
+    Metric {
+        id: MetricId::SamplingSecondsTotal,
+        name: "amdgpu_sampling_seconds_total",
+        kind: MetricKind::Counter,
+        labels: &["source"],
+        help: "Processor time that reading the sensors of a source took.",
     },
 ];

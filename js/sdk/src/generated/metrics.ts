@@ -6,20 +6,31 @@ export type MetricUnit = "1" | "bytes" | "celsius" | "hertz" | "joules" | "ratio
 /** Every metric's name; base units, `_total` on counters, `_ratio` in 0..1. */
 export type MetricName =
   | "amdgpu_device_info"
+  | "amdgpu_device_asleep"
   | "amdgpu_busy_ratio"
+  | "amdgpu_processor_busy_ratio"
+  | "amdgpu_engine_busy_ratio"
+  | "amdgpu_partition_busy_ratio"
   | "amdgpu_memory_used_bytes"
   | "amdgpu_memory_total_bytes"
+  | "amdgpu_shared_memory_used_bytes"
+  | "amdgpu_shared_memory_total_bytes"
   | "amdgpu_memory_controller_busy_ratio"
   | "amdgpu_temperature_celsius"
   | "amdgpu_power_watts"
   | "amdgpu_power_limit_watts"
   | "amdgpu_energy_joules_total"
+  | "amdgpu_voltage_volts"
   | "amdgpu_clock_hertz"
+  | "amdgpu_processor_clock_hertz"
   | "amdgpu_throttle_seconds_total"
   | "amdgpu_pcie_bytes_total"
+  | "amdgpu_pcie_throughput_bytes_per_second"
+  | "amdgpu_link_bytes_total"
   | "amdgpu_pcie_replays_total"
   | "amdgpu_ecc_errors_total"
   | "amdgpu_fan_speed_rpm"
+  | "amdgpu_fan_speed_ratio"
   | "amdgpu_kernel_duration_seconds"
   | "amdgpu_kernel_launches_total"
   | "amdgpu_operations_total"
@@ -39,7 +50,8 @@ export type MetricName =
   | "amdgpu_network_steps_total"
   | "amdgpu_realtime_factor"
   | "amdgpu_telemetry_dropped_total"
-  | "amdgpu_telemetry_overhead_ratio";
+  | "amdgpu_telemetry_overhead_ratio"
+  | "amdgpu_sampling_seconds_total";
 
 /** A row of the catalogue. */
 export interface MetricDescription {
@@ -54,20 +66,31 @@ export interface MetricDescription {
 /** The catalogue, in its order. */
 export const METRICS: readonly MetricDescription[] = [
   { name: "amdgpu_device_info", kind: "gauge", unit: "1", labels: ["device", "uuid", "name", "arch", "driver"], meaning: "Constant 1; the labels describe the device." },
+  { name: "amdgpu_device_asleep", kind: "gauge", unit: "1", labels: ["device"], meaning: "1 while the system has suspended the device; then nothing else of it is read." },
   { name: "amdgpu_busy_ratio", kind: "gauge", unit: "ratio", labels: ["device", "core"], meaning: "Share of time in which the device or core was busy." },
+  { name: "amdgpu_processor_busy_ratio", kind: "gauge", unit: "ratio", labels: ["device", "processor"], meaning: "Share of time in which a logical processor of the CPU was busy." },
+  { name: "amdgpu_engine_busy_ratio", kind: "gauge", unit: "ratio", labels: ["device", "engine"], meaning: "Share of time in which an engine beside the compute units was busy: video, encoder, decoder, jpeg." },
+  { name: "amdgpu_partition_busy_ratio", kind: "gauge", unit: "ratio", labels: ["device", "partition"], meaning: "Share of time in which a compute partition of the device was busy." },
   { name: "amdgpu_memory_used_bytes", kind: "gauge", unit: "bytes", labels: ["device"], meaning: "Device memory in use by all processes." },
   { name: "amdgpu_memory_total_bytes", kind: "gauge", unit: "bytes", labels: ["device"], meaning: "Device memory." },
+  { name: "amdgpu_shared_memory_used_bytes", kind: "gauge", unit: "bytes", labels: ["device"], meaning: "System memory in use by the device (GTT)." },
+  { name: "amdgpu_shared_memory_total_bytes", kind: "gauge", unit: "bytes", labels: ["device"], meaning: "System memory that the device may use (GTT)." },
   { name: "amdgpu_memory_controller_busy_ratio", kind: "gauge", unit: "ratio", labels: ["device"], meaning: "Share of time in which the memory controller was busy." },
   { name: "amdgpu_temperature_celsius", kind: "gauge", unit: "celsius", labels: ["device", "sensor"], meaning: "Temperature of a sensor." },
   { name: "amdgpu_power_watts", kind: "gauge", unit: "watts", labels: ["device", "kind"], meaning: "Power drawn." },
   { name: "amdgpu_power_limit_watts", kind: "gauge", unit: "watts", labels: ["device", "kind"], meaning: "Power limit in force." },
   { name: "amdgpu_energy_joules_total", kind: "counter", unit: "joules", labels: ["device"], meaning: "Energy used since the driver started counting." },
+  { name: "amdgpu_voltage_volts", kind: "gauge", unit: "1", labels: ["device", "rail"], meaning: "Voltage of a supply rail." },
   { name: "amdgpu_clock_hertz", kind: "gauge", unit: "hertz", labels: ["device", "domain"], meaning: "Clock frequency of a domain." },
+  { name: "amdgpu_processor_clock_hertz", kind: "gauge", unit: "hertz", labels: ["device", "processor"], meaning: "Clock frequency of a logical processor of the CPU." },
   { name: "amdgpu_throttle_seconds_total", kind: "counter", unit: "seconds", labels: ["device", "reason"], meaning: "Time spent throttled." },
   { name: "amdgpu_pcie_bytes_total", kind: "counter", unit: "bytes", labels: ["device", "direction"], meaning: "Bytes moved over PCI Express." },
+  { name: "amdgpu_pcie_throughput_bytes_per_second", kind: "gauge", unit: "1", labels: ["device", "direction"], meaning: "PCI Express traffic in the last interval, where the device counts no bytes." },
+  { name: "amdgpu_link_bytes_total", kind: "counter", unit: "bytes", labels: ["device", "link", "direction"], meaning: "Bytes moved over a link to another device (XGMI)." },
   { name: "amdgpu_pcie_replays_total", kind: "counter", unit: "1", labels: ["device"], meaning: "PCI Express packets sent again." },
   { name: "amdgpu_ecc_errors_total", kind: "counter", unit: "1", labels: ["device", "severity"], meaning: "Memory errors found by ECC." },
   { name: "amdgpu_fan_speed_rpm", kind: "gauge", unit: "rpm", labels: ["device"], meaning: "Fan speed in revolutions per minute." },
+  { name: "amdgpu_fan_speed_ratio", kind: "gauge", unit: "ratio", labels: ["device"], meaning: "Fan speed as a share of the highest." },
   { name: "amdgpu_kernel_duration_seconds", kind: "histogram", unit: "seconds", labels: ["device", "core", "kernel"], meaning: "Execution time of kernels." },
   { name: "amdgpu_kernel_launches_total", kind: "counter", unit: "1", labels: ["device", "core", "language"], meaning: "Kernels launched." },
   { name: "amdgpu_operations_total", kind: "counter", unit: "1", labels: ["device", "core", "language"], meaning: "Operations dispatched to a core." },
@@ -88,4 +111,5 @@ export const METRICS: readonly MetricDescription[] = [
   { name: "amdgpu_realtime_factor", kind: "gauge", unit: "1", labels: ["network"], meaning: "Wall time over model time of the last run." },
   { name: "amdgpu_telemetry_dropped_total", kind: "counter", unit: "1", labels: ["subscriber"], meaning: "Records a subscriber lost because it was slower than the program." },
   { name: "amdgpu_telemetry_overhead_ratio", kind: "gauge", unit: "ratio", labels: [], meaning: "Share of the process's time that telemetry itself used." },
+  { name: "amdgpu_sampling_seconds_total", kind: "counter", unit: "seconds", labels: ["source"], meaning: "Processor time that reading the sensors of a source took." },
 ];
