@@ -33,10 +33,11 @@ def emit_errors(errors: list[dict[str, Any]]) -> str:
             "  }\n}\n"
         )
     out.append(
-        "\n/** The class of each code of the catalogue. */\n"
-        "export const ERROR_CLASSES: ReadonlyMap<number, new (message: string, details?: ErrorDetails) => AmdgpuError> = new Map([\n"
+        "\n/** Makes an error of one kind. */\nexport type ErrorClass = new (message: string, details?: ErrorDetails) => AmdgpuError;\n\n"
+        "/** The class of each kind of the catalogue, by its kebab-case name. */\n"
+        "export const ERROR_CLASSES: ReadonlyMap<string, ErrorClass> = new Map<string, ErrorClass>([\n"
     )
-    out += [f"  [{row['code']}, {row['class']}],\n" for row in errors]
+    out += [f'  ["{row["name"]}", {row["class"]}],\n' for row in errors]
     out.append("]);\n")
     return "".join(out)
 
