@@ -10,6 +10,7 @@ export {
   toBfloat16,
 } from "./arrays.js";
 export { Channel, type ChannelState, type EventListener, type JoinListener } from "./channel.js";
+export { AMDGPUClient, type ClientOptions, DEFAULT_URL } from "./client.js";
 export {
   decodeMessage,
   type EventMessage,
@@ -37,7 +38,11 @@ export * from "./generated/errors.js";
 export * from "./generated/metrics.js";
 export { VERSION } from "./generated/version.js";
 export type { JsonObject, JsonValue } from "./json.js";
+export { createMatrixMultiplier, type MatrixMultiplier, type WorkerOptions } from "./matrix.js";
+export { createNeuralNetwork, type NeuralNetwork } from "./network.js";
 export { type Packable, pack, type Unpacked, unpack } from "./packing.js";
 export { ChannelSocket, type SocketOptions, type SocketState } from "./socket.js";
+export type { TelemetryEvent } from "./telemetry.js";
 export type { Timers } from "./timers.js";
 export type { WebSocketConstructor, WebSocketLike } from "./transport.js";
+export * from "./types.js";

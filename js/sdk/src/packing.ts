@@ -34,46 +34,38 @@ function aligned(offset: number): number {
   return Math.ceil(offset / ALIGNMENT) * ALIGNMENT;
 }
 
-/** The object as JSON, and its arrays apart. */
-function separate(value: Packable, arrays: Tensor[], depth: number): JsonValue {
+/** The value as JSON text, and its arrays apart. Written by hand, because `JSON.stringify` refuses whole numbers of 64 bits. */
+function toText(value: Packable, arrays: Tensor[], depth: number): string {
   if (depth > MAX_DEPTH) {
     throw new InvalidArgumentError(`a request is nested deeper than ${MAX_DEPTH} levels, or holds itself`);
   }
   if (value instanceof Tensor) {
     arrays.push(value);
-    return { $array: arrays.length - 1 };
+    return `{"$array":${arrays.length - 1}}`;
   }
   if (typeof value === "bigint") {
-    return { $integer: value.toString() };
+    return value.toString();
   }
   if (typeof value === "number") {
-    return Number.isFinite(value) ? value : { $float: String(value) };
+    return Number.isFinite(value) ? JSON.stringify(value) : `{"$float":"${value}"}`;
   }
   if (value === null || typeof value !== "object") {
-    return value;
+    return JSON.stringify(value);
   }
   if (Array.isArray(value)) {
-    return (value as readonly Packable[]).map((element) => separate(element, arrays, depth + 1));
+    return `[${(value as readonly Packable[]).map((element) => toText(element, arrays, depth + 1)).join(",")}]`;
   }
-  const entries = Object.entries(value as { readonly [key: string]: Packable | undefined });
-  const result: JsonObject = {};
-  for (const [key, element] of entries) {
-    if (element !== undefined) {
-      result[key] = separate(element, arrays, depth + 1);
-    }
-  }
-  return result;
+  const entries = Object.entries(value).filter(([, element]) => element !== undefined) as [string, Packable][];
+  return `{${entries.map(([key, element]) => `${JSON.stringify(key)}:${toText(element, arrays, depth + 1)}`).join(",")}}`;
 }
 
-/** The payload of a request: plain JSON when there is no array in it, else bytes. */
-export function pack(request: { readonly [key: string]: Packable | undefined }): JsonObject | ArrayBuffer {
+/** A request as bytes; its answer comes as bytes too. */
+export function pack(request: { readonly [key: string]: Packable | undefined }): ArrayBuffer {
   const arrays: Tensor[] = [];
-  const object = separate(request, arrays, 0) as JsonObject;
-  if (arrays.length === 0) {
-    return object;
-  }
-  object["$arrays"] = arrays.map(({ dtype, shape }) => ({ dtype, shape: [...shape] }));
-  const header = encoder.encode(JSON.stringify(object));
+  const text = toText(request, arrays, 0);
+  const descriptions = JSON.stringify(arrays.map(({ dtype, shape }) => ({ dtype, shape })));
+  const separator = text === "{}" ? "" : ",";
+  const header = encoder.encode(`${text.slice(0, -1)}${separator}"$arrays":${descriptions}}`);
   let total = 4 + header.length;
   for (const { data } of arrays) {
     total = aligned(total) + data.byteLength;
