@@ -137,6 +137,19 @@ print(json.dumps({"result": result, "adopted": amdgpu.math._is_juliacall_adopted
 """
 
 
+@pytest.mark.usefixtures("needs_julia")
+def test_libraries_opened_after_julia_may_throw_cpp_exceptions(run_python):
+    """Julia brings an unwinder of its own into the process, which exceptions of others must not meet."""
+    pytest.importorskip(
+        "matplotlib", reason="matplotlib is not installed; its ft2font throws and catches while it is imported"
+    )
+    done = run_python(
+        "import amdgpu\namdgpu.math.activation([1.0], 'relu')\n"
+        "import matplotlib.ft2font\nprint(hasattr(matplotlib.ft2font, 'no_such_name'))\n"
+    )
+    assert done.stdout.strip() == "False", done.stderr
+
+
 def test_without_julia_the_error_says_what_to_install_and_the_rest_works(run_python):
     done = run_python(
         "import amdgpu, numpy as np\n"

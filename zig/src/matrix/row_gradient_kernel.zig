@@ -82,7 +82,7 @@ inline fn sum(comptime T: type, comptime lanes: comptime_int, comptime term: Ter
         }
         var rest: T = 0;
         while (i < end) : (i += 1) rest += valueOf(T, 1, term, row, i, .{shift})[0];
-        total += @reduce(.Add, sums[0] + sums[1]) + rest;
+        total += row_kernel.laneSum(T, lanes, sums[0] + sums[1]) + rest;
         begin = end;
     }
     return total;

@@ -25,6 +25,8 @@ pub fn Row(comptime T: type) type {
 const block_len = 4096;
 
 pub inline fn apply(comptime T: type, comptime lanes: comptime_int, row: *const Row(T)) void {
+    // Everything below is one function.
+    @setEvalBranchQuota(10_000);
     if (row.len == 0) return;
     switch (row.operation) {
         .softmax => softmax(T, lanes, row),
@@ -55,6 +57,19 @@ inline fn mapped(comptime T: type, comptime lanes: comptime_int, comptime step: 
     };
 }
 
+/// Additions of different chains do not wait for each other: more than an addition takes cycles, with two of them begun in each.
+const chains = 4;
+
+/// The sum of the lanes, halves upon halves: a chain of four additions instead of sixteen.
+pub fn laneSum(comptime T: type, comptime lanes: comptime_int, values: @Vector(lanes, T)) T {
+    if (lanes == 1) return values[0];
+    const half = lanes / 2;
+    const indices = std.simd.iota(i32, lanes);
+    const low = @shuffle(T, values, undefined, std.simd.extract(indices, 0, half));
+    const high = @shuffle(T, values, undefined, std.simd.extract(indices, half, half));
+    return laneSum(T, half, low + high);
+}
+
 inline fn sum(comptime T: type, comptime lanes: comptime_int, comptime step: Step, row: *const Row(T), shift: T) f64 {
     const V = @Vector(lanes, T);
     const shifts: V = @splat(shift);
@@ -62,10 +77,10 @@ inline fn sum(comptime T: type, comptime lanes: comptime_int, comptime step: Ste
     var begin: usize = 0;
     while (begin < row.len) {
         const end = @min(row.len, begin + block_len);
-        var sums: [2]V = @splat(@splat(0));
+        var sums: [chains]V = @splat(@splat(0));
         var i = begin;
-        while (i + 2 * lanes <= end) : (i += 2 * lanes) {
-            inline for (0..2) |part| {
+        while (i + chains * lanes <= end) : (i += chains * lanes) {
+            inline for (0..chains) |part| {
                 const x: V = row.x[i + part * lanes ..][0..lanes].*;
                 const value = mapped(T, lanes, step, x, shifts);
                 if (step == .exp_written) row.out[i + part * lanes ..][0..lanes].* = value;
@@ -84,7 +99,7 @@ inline fn sum(comptime T: type, comptime lanes: comptime_int, comptime step: Ste
             };
             sums[0] += kept;
         }
-        total += @reduce(.Add, sums[0] + sums[1]);
+        total += laneSum(T, lanes, (sums[0] + sums[1]) + (sums[2] + sums[3]));
         begin = end;
     }
     return total;
@@ -92,12 +107,20 @@ inline fn sum(comptime T: type, comptime lanes: comptime_int, comptime step: Ste
 
 inline fn largestOf(comptime T: type, comptime lanes: comptime_int, row: *const Row(T)) T {
     const V = @Vector(lanes, T);
-    var most: V = @splat(row.x[0]);
+    var parts: [chains]V = @splat(@splat(row.x[0]));
     var i: usize = 0;
-    while (i + lanes <= row.len) : (i += lanes) most = @max(most, @as(V, row.x[i..][0..lanes].*));
-    var largest = @reduce(.Max, most);
+    while (i + chains * lanes <= row.len) : (i += chains * lanes) {
+        inline for (&parts, 0..) |*part, k| part.* = larger(V, row.x[i + k * lanes ..][0..lanes].*, part.*);
+    }
+    while (i + lanes <= row.len) : (i += lanes) parts[0] = larger(V, row.x[i..][0..lanes].*, parts[0]);
+    var largest = @reduce(.Max, larger(V, larger(V, parts[0], parts[1]), larger(V, parts[2], parts[3])));
     for (i..row.len) |rest| largest = @max(largest, row.x[rest]);
     return largest;
+}
+
+/// One instruction, unlike @max; with a NaN among them either may come out, and the row is NaN throughout anyway.
+inline fn larger(comptime V: type, a: V, b: V) V {
+    return @select(@typeInfo(V).vector.child, a > b, a, b);
 }
 
 /// e^(x - max) / sum; a NaN or an infinity of the wrong sign in the row makes it NaN throughout.
@@ -137,20 +160,30 @@ inline fn standardize(comptime T: type, comptime lanes: comptime_int, row: *cons
     const mean: T = if (is_centered) @floatCast(sum(T, lanes, .plain, row, 0) / count) else 0;
     const variance = sum(T, lanes, .square_deviation, row, mean) / count;
     const factor: T = @floatCast(1.0 / @sqrt(variance + row.epsilon));
+    if (row.scale) |scale| {
+        if (row.shift) |shift| return finish(T, lanes, row, mean, factor, scale, shift);
+        return finish(T, lanes, row, mean, factor, scale, null);
+    }
+    if (row.shift) |shift| return finish(T, lanes, row, mean, factor, null, shift);
+    return finish(T, lanes, row, mean, factor, null, null);
+}
+
+/// (x - mean) * factor * scale + shift, each rounded.
+inline fn finish(comptime T: type, comptime lanes: comptime_int, row: *const Row(T), mean: T, factor: T, scale: anytype, shift: anytype) void {
     const V = @Vector(lanes, T);
     const means: V = @splat(mean);
     const factors: V = @splat(factor);
     var i: usize = 0;
     while (i + lanes <= row.len) : (i += lanes) {
         var value = (@as(V, row.x[i..][0..lanes].*) - means) * factors;
-        if (row.scale) |scale| value *= @as(V, scale[i..][0..lanes].*);
-        if (row.shift) |shift| value += @as(V, shift[i..][0..lanes].*);
+        if (@TypeOf(scale) != @TypeOf(null)) value *= @as(V, scale[i..][0..lanes].*);
+        if (@TypeOf(shift) != @TypeOf(null)) value += @as(V, shift[i..][0..lanes].*);
         row.out[i..][0..lanes].* = value;
     }
     for (i..row.len) |rest| {
         var value = (row.x[rest] - mean) * factor;
-        if (row.scale) |scale| value *= scale[rest];
-        if (row.shift) |shift| value += shift[rest];
+        if (@TypeOf(scale) != @TypeOf(null)) value *= scale[rest];
+        if (@TypeOf(shift) != @TypeOf(null)) value += shift[rest];
         row.out[rest] = value;
     }
 }

@@ -85,7 +85,17 @@ fn refuse_second_runtime() -> Result<(), Error> {
     Ok(())
 }
 
+/// The runtime that unwinds C++ exceptions on every Linux with glibc.
+const UNWINDER: &str = "libgcc_s.so.1";
+
 fn open(path: &Path) -> Result<&'static Library, Error> {
+    // libjulia brings the libunwind of the HP project into the global scope, whose `_Unwind_Resume` cannot go on with what libgcc has begun:
+    // the first C++ exception in a library opened later would abort the process. What stands in the scope before it wins.
+    // SAFETY: the unwinder has no initialisers of consequence and is usually there already.
+    if let Ok(unwinder) = unsafe { Library::open(Some(UNWINDER), RTLD_NOW | RTLD_GLOBAL) } {
+        // It stays: what is bound to it may outlive this function.
+        std::mem::forget(unwinder);
+    }
     // RTLD_GLOBAL: the system image looks the runtime's symbols up by name.
     // SAFETY: it is the library that this Julia itself runs on; its initialisers set up its own globals.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }
