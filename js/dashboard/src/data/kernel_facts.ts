@@ -1,0 +1,125 @@
+/** Kernels as `kernel:list` and `kernel:details` describe them. */
+
+import { type Fields, fields, first, num, rows, text } from "./readers";
+
+export interface KernelFacts {
+  readonly pid: number;
+  readonly handle: string;
+  readonly name: string;
+  readonly signature: string;
+  readonly target: string;
+  readonly device: string;
+  readonly language: string;
+  readonly core: string;
+  readonly calls: number;
+  readonly totalSeconds: number;
+  readonly meanSeconds: number;
+  readonly compileSeconds: number;
+  readonly cacheAnswer: string;
+  readonly registers: number;
+  readonly sharedBytes: number;
+  readonly scratchBytes: number;
+  /** Share of the wavefronts that a compute unit can hold; NaN where the target has no such notion. */
+  readonly occupancyRatio: number;
+  readonly occupancyLimit: string;
+  readonly operations: number;
+  readonly bytes: number;
+}
+
+export function readKernels(answer: unknown, pid: number): KernelFacts[] {
+  return rows(fields(answer)["kernels"]).map((source) => ({ ...readKernel(source), pid }));
+}
+
+function readKernel(source: Fields): Omit<KernelFacts, "pid"> {
+  const occupancy = readOccupancy(source["occupancy"]);
+  return {
+    handle: text(source["handle"]),
+    name: text(source["name"], "?"),
+    signature: text(source["signature"]),
+    target: text(source["target"]),
+    device: text(source["device"]),
+    language: text(source["language"]),
+    core: text(source["core"]),
+    calls: num(source["calls"]),
+    totalSeconds: num(source["seconds"]),
+    meanSeconds: num(source["mean_seconds"]),
+    compileSeconds: num(source["compile_seconds"]),
+    cacheAnswer: text(source["cache_answer"]),
+    registers: num(first(source, "registers", "vector_registers")),
+    sharedBytes: num(source["shared_bytes"]),
+    scratchBytes: num(source["scratch_bytes"]),
+    occupancyRatio: occupancy.ratio,
+    occupancyLimit: occupancy.limit,
+    operations: num(source["operations"]),
+    bytes: num(source["bytes"]),
+  };
+}
+
+function readOccupancy(value: unknown): { ratio: number; limit: string } {
+  if (typeof value === "number") return { ratio: num(value), limit: "" };
+  const source = fields(value);
+  return {
+    ratio: num(first(source, "ratio", "occupancy_ratio", "occupancy")),
+    limit: text(first(source, "limited_by", "limit", "limiter")),
+  };
+}
+
+export interface PassFacts {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+  /** Names and values, for the line under the pass. */
+  readonly metrics: readonly (readonly [string, string])[];
+  readonly seconds: number;
+  readonly transformations: number;
+}
+
+export interface KernelDetails {
+  readonly name: string;
+  readonly source: string;
+  readonly passes: readonly PassFacts[];
+  readonly llvm: string;
+  readonly assembly: string;
+  readonly resources: readonly (readonly [string, string])[];
+  readonly options: readonly (readonly [string, string])[];
+  readonly remark: string;
+  readonly isRecomputed: boolean;
+}
+
+export function readKernelDetails(answer: unknown): KernelDetails {
+  const outer = fields(answer);
+  const source = outer["kernel"] === undefined ? outer : fields(outer["kernel"]);
+  return {
+    name: text(source["name"], "?"),
+    source: text(source["source"]),
+    passes: rows(source["passes"]).map((pass) => {
+      const metrics = fields(pass["metrics"]);
+      return {
+        name: text(pass["name"], "?"),
+        before: text(pass["before"]),
+        after: text(first(pass, "after", "ir")),
+        metrics: pairs(metrics),
+        seconds: num(metrics["duration_ns"]) / 1e9,
+        transformations: num(metrics["transformations"]),
+      };
+    }),
+    llvm: text(source["llvm"]),
+    assembly: text(source["assembly"]),
+    resources: [...pairs(fields(source["resources"])), ...pairs(fields(source["occupancy"]), "occupancy: ")],
+    options: pairs(fields(source["options"])),
+    remark: text(source["remark"]),
+    isRecomputed: source["recomputed"] === true,
+  };
+}
+
+/** The plain fields of an object, names in words. */
+function pairs(source: Fields, prefix = ""): (readonly [string, string])[] {
+  return Object.entries(source)
+    .filter(([, value]) => value !== null && typeof value !== "object" && value !== "")
+    .map(([key, value]) => [prefix + key.replaceAll("_", " "), shown(value)] as const);
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(4) : text(value);
+}

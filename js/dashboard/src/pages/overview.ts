@@ -1,0 +1,333 @@
+/** Cores, devices, active kernels and processes at one look. */
+
+import type { FrameSchema } from "@amdgpu-framework/sdk";
+
+import { type ProcessFacts, shortCommand } from "../data/facts";
+import type { Hub } from "../data/hub";
+import { CORES, type Core, type KernelRow, quantile } from "../data/launches";
+import { seriesOf } from "../data/schema";
+import { ABSENT, bytes, count, decimal, percent, quantity, seconds } from "../format";
+import { shownInterval } from "../state/timeline";
+import { BusyStrip } from "../ui/busy_strip";
+import { arrange, h, setText } from "../ui/dom";
+import { coreColour, seriesColour } from "../ui/palette";
+import { Fact, panel } from "../ui/panel";
+import { Sparkline } from "../ui/sparkline";
+import { emptyState, Switch } from "../ui/states";
+import { StripChart } from "../ui/strip_chart";
+import { type Column, DataTable } from "../ui/table";
+import type { Page, PageContext } from "./page";
+
+const CORE_TITLES: Readonly<Record<Core, readonly [string, string]>> = {
+  aura: ["AURA", "general kernels"],
+  matrix: ["Matrix", "products and tensor operations"],
+  neuromorphic: ["Neuromorphic", "layered and spiking networks"],
+};
+/** Numbers of the table change this often: faster than anyone reads, slow enough to read at all. */
+const TABLE_PERIOD_MS = 250;
+/** Rates and shares of busy time are means over the newest second. */
+const RATE_SECONDS = 1;
+export const START_PROGRAM =
+  "import amdgpu\namdgpu.matrix_multiply(a, b)     # any program that uses amdgpu shows up here";
+
+export const overview: Page = {
+  id: "overview",
+  title: "Overview",
+  icon: "overview",
+  mount(root, context) {
+    const { hub, scope } = context;
+    const cores = h("div", { class: "cores" }, ...CORES.map((core) => coreCard(core, context)));
+    const devices = devicesPanel(context);
+    const kernels = kernelsPanel(context);
+    const processes = processesPanel(hub, context);
+    root.append(h("div", { class: "stack" }, cores, devices, h("div", { class: "columns-2" }, kernels, processes)));
+    scope.add(() => root.replaceChildren());
+  },
+};
+
+function coreCard(core: Core, { hub, scope }: PageContext): HTMLElement {
+  const [title, work] = CORE_TITLES[core];
+  const busy = h("span", { class: "big" }, ABSENT);
+  const rate = new Fact("launches a second");
+  const mean = new Fact("mean duration");
+  const units = new Fact("units");
+  const strip = new BusyStrip(`Time that ${title} was at work`, core);
+  const swatch = h("span", { class: "swatch" });
+  const box = panel(title, { className: "core-card" });
+  box.element.querySelector("h2")?.before(swatch);
+  box.aside.append(work);
+  box.body.append(
+    h("div", { class: "head-line" }, busy, h("span", { class: "sub" }, "busy")),
+    strip.surface.element,
+    h("div", { class: "facts" }, rate.element, mean.element, units.element),
+  );
+  scope.effect(() => {
+    const counts = hub.devices.get().map((device) => device.coreCounts.get(core) ?? Number.NaN);
+    const known = counts.filter((value) => Number.isFinite(value));
+    setText(units.value, known.length === 0 ? ABSENT : count(known.reduce((sum, value) => sum + value, 0)));
+  });
+  let lastMs = 0;
+  scope.everyFrame((nowMs) => {
+    swatch.style.setProperty("--swatch", coreColour(core));
+    const { startSeconds, endSeconds } = shownInterval(hub.nowSeconds);
+    strip.paint(hub.launches, startSeconds, endSeconds);
+    if (nowMs - lastMs < TABLE_PERIOD_MS / 2) return;
+    lastMs = nowMs;
+    const sums = hub.launches.sums(core, endSeconds - RATE_SECONDS, endSeconds);
+    const schema = hub.schema.peek();
+    const sensed = schema === null ? Number.NaN : largestBusy(hub, schema, core, endSeconds);
+    const share = Number.isNaN(sensed) ? Math.min(sums.seconds / RATE_SECONDS, 1) : sensed;
+    setText(busy, schema === null ? ABSENT : percent(share));
+    setText(rate.value, schema === null ? ABSENT : decimal(sums.launches / RATE_SECONDS));
+    setText(mean.value, sums.launches === 0 ? ABSENT : seconds(sums.seconds / sums.launches));
+  });
+  scope.add(() => strip.surface.end());
+  return box.element;
+}
+
+/** The busiest device's share of busy time of a core, where frames have it. */
+function largestBusy(hub: Hub, schema: FrameSchema, core: string, timeSeconds: number): number {
+  let largest = Number.NaN;
+  for (let device = 0; device < schema.devices.length; device += 1) {
+    const value = hub.store.value(seriesOf(schema, device, "amdgpu_busy_ratio", { core }), timeSeconds);
+    if (!(value <= largest)) largest = Number.isNaN(value) ? largest : value;
+  }
+  return largest;
+}
+
+interface Cell {
+  readonly title: string;
+  readonly names: readonly string[];
+  readonly ceiling?: number;
+  readonly totalName?: string;
+}
+
+const CELLS: readonly Cell[] = [
+  { title: "busy", names: ["amdgpu_busy_ratio"], ceiling: 1 },
+  { title: "memory", names: ["amdgpu_memory_used_bytes"], totalName: "amdgpu_memory_total_bytes" },
+  { title: "power", names: ["amdgpu_power_watts"] },
+  { title: "temperature", names: ["amdgpu_temperature_celsius"] },
+];
+
+function devicesPanel(context: PageContext): HTMLElement {
+  const { hub, scope } = context;
+  const box = panel("Devices");
+  const place = new Switch(box.body);
+  scope.effect(() => {
+    const schema = hub.schema.get();
+    place.reset();
+    if (schema === null) {
+      place.show("empty", () =>
+        emptyState({
+          icon: "device",
+          title: "No device yet",
+          text: "Devices appear as soon as the server has answered.",
+        }),
+      );
+      return;
+    }
+    const charts: (() => void)[] = [];
+    const rows = schema.devices.map((device, index) => deviceRow(device.name, index, schema, context, charts));
+    place.show("rows", () => h("div", {}, ...rows));
+    scope.everyFrame(() => {
+      for (const paint of charts) paint();
+    });
+  });
+  return box.element;
+}
+
+function deviceRow(
+  name: string,
+  index: number,
+  schema: FrameSchema,
+  { hub, scope, go }: PageContext,
+  charts: (() => void)[],
+): HTMLElement {
+  const facts = h("div", { class: "sub" });
+  scope.effect(() => {
+    const found = hub.devices.get().find((device) => device.device === name);
+    const described = schema.devices[index]?.description ?? "";
+    setText(facts, found === undefined ? described : [found.product, found.architecture].filter(Boolean).join(" · "));
+  });
+  const cells = CELLS.map((cell) => deviceCell(cell, index, schema, hub, scope, charts));
+  return h(
+    "div",
+    {
+      class: "device-row",
+      role: "link",
+      tabindex: 0,
+      "aria-label": `Device ${name}`,
+      onclick: () => go("device", name),
+      onkeydown: (event) => {
+        if ((event as KeyboardEvent).key === "Enter") go("device", name);
+      },
+    },
+    h("div", {}, h("div", { class: "device-name" }, name), facts),
+    ...cells,
+  );
+}
+
+function deviceCell(
+  cell: Cell,
+  device: number,
+  schema: FrameSchema,
+  hub: Hub,
+  scope: PageContext["scope"],
+  charts: (() => void)[],
+): HTMLElement {
+  const value = h("b", {}, ABSENT);
+  const series = cell.names.map((name) => seriesOf(schema, device, name)).find((found) => found >= 0) ?? -1;
+  const head = h("div", { class: "cell-head" }, cell.title, value);
+  if (series < 0) return h("div", { title: "This device has no sensor for it that this user may read" }, head);
+  const metric = schema.metrics[series % schema.metrics.length];
+  const unit = metric?.unit ?? "";
+  const scale = metric?.scale ?? 1;
+  const total = cell.totalName === undefined ? -1 : seriesOf(schema, device, cell.totalName);
+  const chart = new StripChart([{ series, colour: () => seriesColour(0) }], {
+    label: `${cell.title} of ${schema.devices[device]?.name ?? ""}`,
+    scale,
+    hasArea: true,
+    ...(cell.ceiling === undefined ? {} : { ceiling: cell.ceiling }),
+  });
+  scope.add(() => chart.surface.end());
+  charts.push(() => {
+    const { startSeconds, endSeconds } = shownInterval(hub.nowSeconds);
+    chart.paint(hub.store, startSeconds, endSeconds);
+    const now = hub.store.value(series, endSeconds) * scale;
+    const of = total < 0 ? Number.NaN : hub.store.value(total, endSeconds) * scale;
+    setText(value, Number.isNaN(of) ? quantity(now, unit) : `${quantity(now, unit)} of ${quantity(of, unit)}`);
+  });
+  return h("div", {}, head, chart.surface.element);
+}
+
+function kernelsPanel({ hub, scope, go }: PageContext): HTMLElement {
+  const box = panel("Active kernels");
+  const lines = new Map<string, Sparkline>();
+  const columns: Column<KernelRow>[] = [
+    { id: "name", title: "kernel", text: (row) => row.name, key: (row) => row.name, className: "mono" },
+    { id: "core", title: "core", render: coreBadge, key: (row) => row.core },
+    { id: "device", title: "device", text: (row) => row.device, key: (row) => row.device },
+    {
+      id: "rate",
+      title: "a second",
+      isNumber: true,
+      text: (row) => decimal(hub.launches.rate(row, hub.nowSeconds)),
+      key: (row) => hub.launches.rate(row, hub.nowSeconds),
+    },
+    {
+      id: "load",
+      title: "load",
+      hint: "Share of the last second in which it ran: launches a second times mean duration",
+      isNumber: true,
+      text: (row) => percent(load(hub, row)),
+      key: (row) => load(hub, row),
+    },
+    {
+      id: "median",
+      title: "median",
+      hint: "Of its newest 96 launches",
+      isNumber: true,
+      text: (row) => seconds(quantile(hub.launches.recent(row), 0.5)),
+      key: (row) => quantile(hub.launches.recent(row), 0.5),
+    },
+    {
+      id: "recent",
+      title: "newest durations",
+      render: (row, cell) => {
+        const line = lines.get(row.key) ?? new Sparkline(`Durations of ${row.name}`);
+        lines.set(row.key, line);
+        if (line.surface.element.parentElement !== cell) cell.replaceChildren(line.surface.element);
+        line.paint(hub.launches.recent(row), row.count, coreColour(row.core));
+      },
+    },
+  ];
+  const table = new DataTable(columns, (row) => row.key, {
+    label: "Active kernels",
+    sortBy: "load",
+    onOpen: () => go("kernels"),
+  });
+  table.element.querySelector("table")?.classList.add("open");
+  const place = new Switch(box.body);
+  let seen = "";
+  scope.every(TABLE_PERIOD_MS, () => {
+    const now = hub.nowSeconds;
+    const rows = [...hub.launches.kernels.values()].filter((row) => now - row.lastEndSeconds < 10);
+    setText(box.aside, rows.length === 0 ? "" : `${rows.length} in the last 10 s`);
+    if (rows.length === 0) {
+      place.show("empty", () =>
+        emptyState({
+          icon: "kernels",
+          title: "No kernel has run in the last 10 seconds",
+          text: "Launch one; it appears here within two pictures.",
+          code: START_PROGRAM,
+        }),
+      );
+      return;
+    }
+    place.show("table", () => table.element);
+    table.update(rows);
+    const keys = rows.map((row) => row.key).join();
+    if (keys !== seen) for (const key of lines.keys()) if (!hub.launches.kernels.has(key)) lines.delete(key);
+    seen = keys;
+  });
+  return box.element;
+}
+
+function load(hub: Hub, row: KernelRow): number {
+  return (hub.launches.rate(row, hub.nowSeconds) * row.totalNs) / Math.max(row.count, 1) / 1e9;
+}
+
+export function coreBadge(row: { readonly core: string }, cell: HTMLElement): void {
+  if (cell.dataset["core"] === row.core) return;
+  cell.dataset["core"] = row.core;
+  cell.replaceChildren(h("span", { class: `badge core-${row.core}` }, row.core || ABSENT));
+}
+
+function processesPanel(hub: Hub, { scope, selectedPid, go }: PageContext): HTMLElement {
+  const box = panel("Processes");
+  const place = new Switch(box.body);
+  const list = h("div", { class: "process-list" });
+  const rowOf = (process: ProcessFacts): HTMLElement =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: "process",
+        title: process.command,
+        onclick: () => {
+          selectedPid.set(process.pid);
+          go("kernels");
+        },
+      },
+      h("span", { class: "mono" }, shortCommand(process.command)),
+      h("span", { class: "sub" }, `pid ${process.pid}${process.version === "" ? "" : ` · ${process.version}`}`),
+    );
+  scope.effect(() => {
+    const processes = hub.processes.get();
+    setText(box.aside, processes.length === 0 ? "" : String(processes.length));
+    if (processes.length === 0) {
+      place.show("empty", () =>
+        emptyState({
+          icon: "overview",
+          title: "No process uses amdgpu",
+          text: "Start one as this user; nothing has to be changed in it.",
+          code: START_PROGRAM,
+        }),
+      );
+      return;
+    }
+    place.show("list", () => list);
+    arrange(list, processes.map(rowOf));
+  });
+  const totals = h("p", { class: "sub" });
+  scope.every(1000, () => {
+    const { launches, store } = hub;
+    const parts = [`${count(launches.received)} launches seen`];
+    if (launches.dropped > 0) parts.push(`${count(launches.dropped)} lost on the way`);
+    if (store.lostFrames > 0) parts.push(`${count(store.lostFrames)} frames lost`);
+    parts.push(`${bytes(store.seriesCount * store.capacity * 4)} of history`);
+    setText(totals, parts.join(" · "));
+  });
+  box.element.append(h("div", { class: "panel-body" }, totals));
+  return box.element;
+}
