@@ -61,6 +61,19 @@ def test_julia_results_of_several_test_sets() -> None:
     assert (counts.passed, counts.failed, counts.skipped) == (15, 3, 4)
 
 
+def test_node_results_in_both_forms() -> None:
+    tap = (
+        "ok 1 - frames are kept\n    not ok 1 - a name that is too long\nnot ok 2 - names\n"
+        "ok 3 - a page # SKIP no browser here\n1..3\n"
+        "# tests 3\n# suites 0\n# pass 1\n# fail 2\n# cancelled 0\n# skipped 1\n# todo 0\n"
+    )
+    counts = summaries.read_node(tap)
+    assert (counts.passed, counts.failed, counts.skipped) == (1, 2, 1)
+    assert counts.skips == [("a page", "no browser here")]
+    assert counts.failures == ["a name that is too long", "names"]
+    assert summaries.read_node("\u2139 pass 4\n\u2139 fail 0\n\u2139 skipped 0\n").passed == 4
+
+
 def test_pytest_results_with_reasons() -> None:
     output = (
         "...sF\nFAILED tests/test_a.py::test_b - assert 1 == 2\n"

@@ -1,4 +1,4 @@
-"""`./x build`: native libraries, the Python extension, and the development install in `.venv`."""
+"""`./x build`: native libraries, the dashboard, the Python extension, and the development install in `.venv`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from x import native, process, rust
+from x import native, process, rust, web
 from x.failure import Failure
 from x.paths import EXTENSION, LIBRARIES, PYTHON_SOURCES, REQUIREMENTS, ROOT, STAMPS, STATE, VENV, VENV_PYTHON, shown
 from x.process import capture
@@ -24,11 +24,13 @@ CARGO_NOISE = re.compile(r'\{"reason"|\s+(?:Compiling|Downloaded|Downloading|Upd
 DISTRIBUTION = "amdgpu_framework"
 
 
-def build_steps(*, libraries: bool = True, extension: bool = True) -> list[Step]:
+def build_steps(*, libraries: bool = True, dashboard: bool = True, extension: bool = True) -> list[Step]:
     """What turns sources into something that runs from the working tree."""
     steps = []
     if libraries:
         steps += [Step(piece.name, _build_piece(piece)) for piece in native.pieces(ROOT, str(VENV_PYTHON), STATE)]
+    if dashboard:
+        steps += [Step("npm packages", web.install_packages), Step("dashboard", web.build_dashboard)]
     if extension:
         steps += [Step("python extension", build_extension), Step("development install", install_for_development)]
     return steps

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from x import native, process, rust
+from x import native, node_workspace, process, rust
 from x.build import julia_is_usable
 from x.console import Console, seconds_text
 from x.failure import Failure
@@ -88,6 +88,7 @@ def _stubtest() -> Sequence[str]:
     return [str(VENV_PYTHON), "-m", "mypy.stubtest", "amdgpu._native", "--ignore-disjoint-bases"]
 
 
+JS_NEEDS = (ROOT / "js" / "package.json",)
 CHECKS = (
     Check("generated", lambda: [str(VENV_PYTHON), "tools/generate", "--check"], (ROOT / "tools" / "generate",)),
     Check("tidy", lambda: [str(VENV_PYTHON), "tools/tidy"], (ROOT / "tools" / "tidy",)),
@@ -105,6 +106,8 @@ CHECKS = (
     ),
     Check("mypy", lambda: [str(VENV_PYTHON), "-m", "mypy", "--strict", *typed_sources()], (PACKAGE / "__init__.py",)),
     Check("stubtest", _stubtest, (EXTENSION, PACKAGE / "_native.pyi")),
+    Check("js lint", lambda: node_workspace.npm(ROOT, "run", "--silent", "check"), JS_NEEDS),
+    Check("js types", lambda: node_workspace.npm(ROOT, "run", "--silent", "types"), JS_NEEDS),
     Check("docs", _module("x.docs"), (EXTENSION, ROOT / "docs" / "api.md")),
 )
 NAMES = tuple(check.name.replace(" ", "-") for check in CHECKS)
@@ -149,6 +152,11 @@ def _verdict(console: Console, check: Check) -> tuple[str, str]:
         reason = julia_is_usable()
         if reason:
             return "skipped", f"    {reason}"
+    if check.needs == JS_NEEDS:
+        try:
+            node_workspace.need_packages(ROOT)
+        except Failure as failure:
+            return "skipped", f"    {failure.sentence}"
     environment = {
         **rust.cargo_environment(),
         **native.zig_environment(STATE),

@@ -23,6 +23,7 @@ from x.rust import cargo_environment, prepare_rust
 from x.steps import Step, perform
 from x.system import install_system_packages
 from x.virtual_environment import prepare_virtual_environment
+from x.web import install_browser, install_node
 
 # Of the progress of `./x kernels`.
 BAR_CELLS = 30
@@ -54,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument(
         "names", nargs="*", metavar="CHECK", help=f"one of: {', '.join(checks.NAMES)} (all of them when none is named)"
     )
-    add("build", "build the native libraries and the Python extension")
+    add("build", "build the native libraries, the dashboard and the Python extension")
     archives = add(
         "kernels", "build the archives of GPU kernels (zig/src/kernels); minutes at first, seconds when little changed"
     )
@@ -121,6 +122,7 @@ def setup_steps() -> list[Step]:
         Step("system packages", install_system_packages),
         Step("rust toolchain", prepare_rust),
         Step("python packages", prepare_virtual_environment),
+        Step("node", install_node),
     ]
 
 
@@ -151,10 +153,15 @@ def _demo(console: Console, options: argparse.Namespace, passed_on: list[str]) -
 def _test(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
     suites.validate(options.names, passed_on)
     with exclusive(console):
-        perform(setup_steps(), console)
         wanted = frozenset(options.names or suites.NAMES)
-        libraries, extension = bool(wanted & suites.NEEDS_LIBRARIES), bool(wanted & suites.NEEDS_EXTENSION)
-        failures = perform(build_steps(libraries=libraries, extension=extension), console, keep_going=True)
+        browser = [Step("browser", install_browser)] if wanted & suites.NEEDS_BROWSER else []
+        perform([*setup_steps(), *browser], console)
+        steps = build_steps(
+            libraries=bool(wanted & suites.NEEDS_LIBRARIES),
+            dashboard=bool(wanted & suites.NEEDS_DASHBOARD),
+            extension=bool(wanted & suites.NEEDS_EXTENSION),
+        )
+        failures = perform(steps, console, keep_going=True)
         return suites.run_suites(console, options.names, passed_on, build_failures=failures, verbose=options.verbose)
 
 

@@ -18,7 +18,7 @@ Runner = Callable[[Sequence[str], Mapping[str, str]], None]
 
 @dataclass(frozen=True)
 class Piece:
-    """One native library: what it reads, what it writes, the command that makes a draft; no command means a copy."""
+    """One library or folder: what it reads, what it writes, the command that makes a draft; no command means a copy."""
 
     name: str
     root_source: Path
@@ -88,6 +88,9 @@ def build_piece(piece: Piece, runner: Runner) -> None:
             shutil.rmtree(piece.output, ignore_errors=True)
         else:
             runner(piece.command(draft), piece.environment)
+            if piece.output.is_dir():
+                # A folder is not replaced by a rename; nobody keeps one open as a process keeps a library.
+                shutil.rmtree(piece.output)
         os.replace(draft, piece.output)
     finally:
         _discard(draft)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from x import excerpts, native, process, rust, summaries
+from x import excerpts, native, node_workspace, process, rust, summaries
 from x.build import julia_is_usable, libraries_environment
 from x.console import Console, seconds_text
 from x.failure import Failure
@@ -115,6 +115,26 @@ def _julia(ctx: Context) -> Counts:
     return summaries.read_julia(done.output).settle(done.exit_code, "julia", explanation)
 
 
+def _js(ctx: Context) -> Counts:
+    manifests = sorted((ROOT / "js").glob("*/package.json"))
+    if not manifests:
+        raise Absent("js/*/package.json")
+    counts = Counts()
+    for manifest in manifests:
+        name = manifest.parent.name
+        try:
+            node_workspace.need_packages(ROOT)
+        except Failure as failure:
+            counts.add(Counts(skipped=1, skips=[(f"js/{name}", failure.sentence)]))
+            continue
+        arguments = ["--", *ctx.passed_on] if ctx.passed_on else []
+        command = node_workspace.npm(ROOT, "test", "--silent", "--workspace", name, *arguments)
+        environment = {**libraries_environment(), "AMDGPU_PYTHON": str(VENV_PYTHON)}
+        done = ctx.run(command, name=f"js/{name}", environment=environment)
+        counts.add(summaries.read_node(done.output).settle(done.exit_code, f"npm test of js/{name}"))
+    return counts
+
+
 def tool_tests(root: Path = ROOT) -> list[Path]:
     """What tests something of tools/: `tests/test_x.py` and `tests/test_x_setup.py` for `tools/x`, `tools/tidy/tests`, and so on."""
     names = [path.stem for path in (root / "tools").iterdir() if path.stem != "__pycache__"]
@@ -153,12 +173,15 @@ SUITES: dict[str, Callable[[Context], Counts]] = {
     "zig": _zig,
     "nim": _nim,
     "julia": _julia,
+    "js": _js,
     "python": _python,
 }
 NAMES = tuple(SUITES)
-# Suites of one language test their own sources; these two load what the others built.
-NEEDS_LIBRARIES = frozenset({"rust", "python"})
-NEEDS_EXTENSION = frozenset({"python"})
+# Suites of one language test their own sources; these load what the others built. Those of js/ talk to a server in Python.
+NEEDS_LIBRARIES = frozenset({"rust", "python", "js"})
+NEEDS_EXTENSION = frozenset({"python", "js"})
+NEEDS_DASHBOARD = frozenset({"python", "js"})
+NEEDS_BROWSER = frozenset({"js"})
 
 
 def validate(names: Sequence[str], passed_on: Sequence[str]) -> None:

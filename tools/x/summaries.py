@@ -106,6 +106,23 @@ def read_julia(output: str) -> Counts:
     return counts
 
 
+def read_node(output: str) -> Counts:
+    """node:test, which ends with `# pass 3` (TAP); its other reporter has the information sign in place of `#`."""
+    counts = Counts()
+    for match in re.finditer(r"^(?:#|\u2139) (pass|fail|cancelled|skipped|todo) (\d+)$", output, re.MULTILINE):
+        number = int(match[2])
+        if match[1] == "pass":
+            counts.passed += number
+        elif match[1] in ("fail", "cancelled"):
+            counts.failed += number
+        else:
+            counts.skipped += number
+    for match in re.finditer(r"^\s*ok \d+ - (.+?) # (?:SKIP|TODO)(?: (.+))?$", output, re.MULTILINE):
+        counts.skips.append((match[1], match[2] or "marked skip"))
+    counts.failures += [match[1] for match in re.finditer(r"^\s*not ok \d+ - (.+)$", output, re.MULTILINE)]
+    return counts
+
+
 def read_pytest(output: str) -> Counts:
     """pytest's last line and, from its `-r fEsx` report, the names and reasons."""
     counts = Counts()

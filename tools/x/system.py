@@ -80,13 +80,13 @@ def install_system_packages(reporter: Reporter) -> str:
     """The step "system packages"."""
     needs = missing_needs()
     if needs:
-        _install_needs(reporter, needs)
+        install_needs(reporter, needs)
     julia = _julia_outcome(reporter)
     found = ", ".join(need.title for need in needs)
     return f"installed {found}; {julia}" if found else f"Nim and C compiler found; {julia}"
 
 
-def _install_needs(reporter: Reporter, needs: Sequence[Need]) -> None:
+def install_needs(reporter: Reporter, needs: Sequence[Need]) -> None:
     packages = [package for need in needs for package in need.packages]
     titles = enumeration([need.title for need in needs])
     verb = "are" if len(needs) > 1 else "is"
