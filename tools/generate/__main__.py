@@ -9,6 +9,7 @@ from pathlib import Path
 
 import emit_c
 import emit_docs
+import emit_grafana
 import emit_julia
 import emit_nim
 import emit_python
@@ -70,6 +71,7 @@ def generate() -> dict[Path, str]:
         typescript / "version.ts": emit_typescript.emit_version(version),
         docs / "errors.md": emit_docs.emit_errors(errors),
         docs / "metrics.md": emit_docs.emit_metrics(metrics),
+        docs / "grafana" / "amdgpu.json": emit_grafana.emit(metrics),
         docs / "environment.md": emit_docs.emit_environment(environment),
     }
 

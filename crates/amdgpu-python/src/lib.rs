@@ -89,6 +89,11 @@ mod _native {
     #[pymodule_export]
     use super::stream::Stream;
     #[pymodule_export]
+    use super::telemetry::exporters::{
+        telemetry_ndjson, telemetry_ndjson_of, telemetry_open_metrics_of, telemetry_perfetto_trace,
+        telemetry_perfetto_trace_of,
+    };
+    #[pymodule_export]
     use super::telemetry::{
         Decision, Subscription, record_fallback, telemetry_chrome_trace, telemetry_is_enabled,
         telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,

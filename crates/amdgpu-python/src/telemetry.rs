@@ -1,5 +1,7 @@
 //! The telemetry bus, as JSON and text.
 
+pub mod exporters;
+
 use std::sync::OnceLock;
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use amdgpu_abi::MetricId;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::boundary::{BoundarySummary, SECONDS_PER_NS};
 use crate::clock::ClockOrigin;
@@ -26,7 +26,13 @@ pub const SNAPSHOT_SCHEMA: u32 = 1;
 pub struct Sample {
     pub metric: Cow<'static, str>,
     pub labels: Labels,
+    /// JSON has only finite numbers: what is not is `null` there, and comes back as NaN.
+    #[serde(deserialize_with = "number_or_nan")]
     pub value: f64,
+}
+
+fn number_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 /// A histogram of durations, in seconds.

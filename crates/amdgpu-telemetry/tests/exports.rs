@@ -326,6 +326,7 @@ fn an_empty_hub_exports_valid_empty_pages() {
     let trace: Value =
         serde_json::from_str(&export::chrome_trace(&snapshot.records, &snapshot.names)).unwrap();
     assert_eq!(trace["traceEvents"], serde_json::json!([]));
+    assert_eq!(packets(&export::perfetto_trace(&snapshot, &[])).len(), 2);
     assert_eq!(
         export::ndjson(&snapshot.records, &snapshot.names, &snapshot.clock),
         ""
@@ -391,6 +392,89 @@ fn chrome_trace_has_a_named_track_for_every_event() {
         .find(|event| event["cat"] == "fallback")
         .unwrap();
     assert_eq!(fallback["args"]["reason"], "strided");
+}
+
+/// Field numbers and contents of a message of Protocol Buffers; numbers as their bytes.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    fn varint(bytes: &mut &[u8]) -> u64 {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (byte, rest) = bytes.split_first().expect("a number ends");
+            *bytes = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return value;
+            }
+        }
+        panic!("a number has at most ten bytes");
+    }
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let key = varint(&mut bytes);
+        let content = match key & 7 {
+            0 => varint(&mut bytes).to_le_bytes().to_vec(),
+            1 => bytes.split_off(..8).expect("eight bytes").to_vec(),
+            2 => {
+                let length = varint(&mut bytes) as usize;
+                bytes.split_off(..length).expect("as long as said").to_vec()
+            }
+            wire => panic!("wire type {wire}"),
+        };
+        found.push((key >> 3, content));
+    }
+    found
+}
+
+fn packets(trace: &[u8]) -> Vec<Vec<(u64, Vec<u8>)>> {
+    fields(trace)
+        .into_iter()
+        .map(|(number, packet)| {
+            assert_eq!(number, 1);
+            fields(&packet)
+        })
+        .collect()
+}
+
+#[test]
+fn perfetto_trace_begins_and_ends_every_slice() {
+    const TRACK_EVENT: u64 = 11;
+    let (_hub, snapshot) = filled();
+    let packets = packets(&export::perfetto_trace(&snapshot, &[]));
+    let mut kinds = [0; 4];
+    for (_, event) in packets
+        .iter()
+        .flatten()
+        .filter(|(number, _)| *number == TRACK_EVENT)
+    {
+        let (_, kind) = &fields(event)[0];
+        kinds[usize::from(kind[0])] += 1;
+    }
+    let instants = snapshot
+        .records
+        .iter()
+        .filter(|record| record.duration_ns == 0)
+        .count();
+    let slices = snapshot.records.len() - instants;
+    assert!(slices > 0 && instants > 0);
+    assert_eq!(kinds, [0, slices, slices, instants]);
+    for packet in &packets {
+        let sequence = packet.iter().find(|(number, _)| *number == 10);
+        assert_eq!(
+            sequence.unwrap().1,
+            u64::from(std::process::id()).to_le_bytes()
+        );
+    }
+}
+
+#[test]
+fn a_snapshot_that_came_as_json_gives_the_same_perfetto_trace() {
+    let (_hub, snapshot) = filled();
+    let json = serde_json::to_string(&snapshot).unwrap();
+    let read: Snapshot = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        export::perfetto_trace(&read, &[]),
+        export::perfetto_trace(&snapshot, &[])
+    );
 }
 
 #[test]

@@ -60,7 +60,7 @@ export interface CompileOptions {
   readonly deviceId?: number | string;
   /** Which kernel of the source, where there are several. */
   readonly name?: string;
-  readonly optimizationLevel?: "none" | "low" | "medium" | "high";
+  readonly optimizationLevel?: "none" | "low" | "high" | "max";
   readonly fastMath?: boolean;
   /** Macros of the source. */
   readonly defines?: Readonly<Record<string, string>>;

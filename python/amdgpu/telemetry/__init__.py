@@ -11,10 +11,12 @@ from amdgpu.telemetry.bus import (
     snapshot,
     write_chrome_trace,
 )
+from amdgpu.telemetry.exporters import export_otlp, write_ndjson, write_perfetto_trace
 
 __all__ = [
     "boundaries",
     "events",
+    "export_otlp",
     "get_telemetry",
     "is_enabled",
     "prometheus",
@@ -22,4 +24,6 @@ __all__ = [
     "set_enabled",
     "snapshot",
     "write_chrome_trace",
+    "write_ndjson",
+    "write_perfetto_trace",
 ]

@@ -4,15 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::names::{NameId, Names};
-use crate::record::{Core, Kind, Record};
-
-/// "Process" of the trace that holds the threads of the host.
-const HOST: u64 = 1;
-/// "Process" of device 0; the others follow.
-const FIRST_DEVICE: u64 = 2;
+use super::tracks::{FIRST_DEVICE, arguments, event_name, stream_name, thread_name, track};
+use crate::names::Names;
+use crate::record::Record;
 
 /// The trace of these records. Times stay those of the records, in microseconds.
 #[must_use]
@@ -21,20 +17,6 @@ pub fn chrome_trace(records: &[Record], names: &Names) -> String {
     let mut events = track_names(&tracks, names);
     events.extend(records.iter().map(|record| event(record, names)));
     json!({ "displayTimeUnit": "ns", "traceEvents": events }).to_string()
-}
-
-/// Process and thread of the trace on which a record is drawn.
-fn track(record: &Record) -> (u64, u64) {
-    if record.kind.runs_on_device() && record.device != Record::NO_DEVICE {
-        let stream = if record.stream == Record::NO_STREAM {
-            0
-        } else {
-            u64::from(record.stream) + 1
-        };
-        (FIRST_DEVICE + u64::from(record.device), stream)
-    } else {
-        (HOST, u64::from(record.thread))
-    }
 }
 
 fn track_names(tracks: &BTreeSet<(u64, u64)>, names: &Names) -> Vec<Value> {
@@ -52,33 +34,21 @@ fn track_names(tracks: &BTreeSet<(u64, u64)>, names: &Names) -> Vec<Value> {
                 "ph": "M", "name": "process_sort_index", "pid": process, "tid": thread, "args": { "sort_index": process },
             }));
         }
-        let text = match (device, thread) {
-            (Some(_), 0) => "no stream".to_owned(),
-            (Some(_), stream) => format!("stream {}", stream - 1),
-            (None, thread) => thread_name(thread, names),
+        let text = if device.is_some() {
+            stream_name(thread)
+        } else {
+            thread_name(thread, names)
         };
         events.push(metadata("thread_name", (process, thread), text));
     }
     events
 }
 
-fn thread_name(thread: u64, names: &Names) -> String {
-    let known = names
-        .threads
-        .iter()
-        .find(|(id, _)| u64::from(*id) == thread);
-    known.map_or_else(|| format!("thread {thread}"), |(_, name)| name.clone())
-}
-
 fn event(record: &Record, names: &Names) -> Value {
     let (process, thread) = track(record);
-    let name = match names.get(record.name) {
-        "" => record.kind.name(),
-        name => name,
-    };
     json!({
         "ph": "X",
-        "name": name,
+        "name": event_name(record, names),
         "cat": record.kind.name(),
         "pid": process,
         "tid": thread,
@@ -86,37 +56,4 @@ fn event(record: &Record, names: &Names) -> Value {
         "dur": record.duration_ns as f64 / 1e3,
         "args": arguments(record, names),
     })
-}
-
-/// What the viewer shows of a selected event; only what is there.
-fn arguments(record: &Record, names: &Names) -> Map<String, Value> {
-    let mut arguments = Map::new();
-    if record.core != Core::None {
-        arguments.insert("core".into(), record.core.name().into());
-    }
-    if let Some(language) = record.from_language() {
-        arguments.insert("from".into(), language.name().into());
-    }
-    if let Some(language) = record.to_language() {
-        arguments.insert("to".into(), language.name().into());
-    }
-    if record.kind.runs_on_device() {
-        arguments.insert(
-            "thread".into(),
-            thread_name(u64::from(record.thread), names).into(),
-        );
-    }
-    if record.kind == Kind::Fallback {
-        let reason = NameId::from_number(record.detail[0] as u32);
-        arguments.insert("reason".into(), names.get(reason).into());
-    } else if record.detail != [0; 2] {
-        arguments.insert("detail".into(), json!(record.detail));
-    }
-    if record.value != 0 {
-        arguments.insert("value".into(), record.value.into());
-    }
-    if record.correlation != 0 {
-        arguments.insert("correlation".into(), record.correlation.into());
-    }
-    arguments
 }

@@ -7,6 +7,7 @@ use std::fmt::{self, Write as _};
 
 use amdgpu_abi::metrics::CATALOGUE;
 
+use super::units::unit_of;
 use crate::labels::Labels;
 use crate::snapshot::{HistogramSample, Sample, Snapshot};
 
@@ -15,11 +16,6 @@ pub const PROMETHEUS_CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=ut
 /// `Content-Type` of what [`open_metrics`] returns.
 pub const OPEN_METRICS_CONTENT_TYPE: &str =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// Units that OpenMetrics wants declared where a name ends in them.
-const UNITS: [&str; 8] = [
-    "seconds", "bytes", "ratio", "celsius", "watts", "joules", "hertz", "rpm",
-];
 
 /// The page in Prometheus text format 0.0.4.
 #[must_use]
@@ -92,10 +88,7 @@ impl Page {
         }
         self.write_line(format_args!("# TYPE {family} {kind}"));
         if self.open_metrics
-            && let Some(unit) = family
-                .rsplit('_')
-                .next()
-                .filter(|unit| UNITS.contains(unit))
+            && let Some(unit) = unit_of(metric)
         {
             self.write_line(format_args!("# UNIT {family} {unit}"));
         }
