@@ -174,7 +174,7 @@ def metrics_data(bus: Mapping[str, Any], resource: Any) -> MetricsData:
     from opentelemetry.sdk.metrics.export import Metric, MetricsData, ResourceMetrics, ScopeMetrics
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-    from amdgpu import __version__
+    from amdgpu._generated.constants import PACKAGE_VERSION
     from amdgpu._generated.metrics import METRICS
 
     meanings = {row.name: row.meaning for row in METRICS}
@@ -189,7 +189,7 @@ def metrics_data(bus: Mapping[str, Any], resource: Any) -> MetricsData:
         for name, group in groupby(rows, key=lambda row: str(row["metric"])):
             data = convert(list(group), start_ns, now_ns)
             metrics.append(Metric(name.removesuffix("_total"), meanings.get(name, ""), unit(name), data))
-    scope = InstrumentationScope("amdgpu", __version__)
+    scope = InstrumentationScope("amdgpu", PACKAGE_VERSION)
     return MetricsData([ResourceMetrics(resource, [ScopeMetrics(scope, metrics, "")], "")])
 
 
