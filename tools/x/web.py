@@ -66,7 +66,7 @@ def install_packages(reporter: Reporter) -> str:
     try:
         return "installed" if node_workspace.install_packages(ROOT, runner) else "up to date"
     except Failure as failure:
-        reporter.say(f"going on without them: {failure.text()}")
+        reporter.say(f"going on without them: {failure.sentence}")
         return "left out"
 
 
