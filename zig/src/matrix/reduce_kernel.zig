@@ -261,19 +261,26 @@ inline fn searchFor(comptime T: type, comptime lanes: comptime_int, comptime is_
 
 /// First place of a value that is there; of a NaN, the first of any NaN.
 inline fn placeOf(comptime T: type, comptime lanes: comptime_int, ptr: [*]const T, len: usize, value: T) usize {
-    const V = @Vector(lanes, T);
-    const values: V = @splat(value);
-    const is_nan = value != value;
+    return if (value != value) placeWhere(T, lanes, ptr, len, value, true) else placeWhere(T, lanes, ptr, len, value, false);
+}
+
+inline fn placeWhere(comptime T: type, comptime lanes: comptime_int, ptr: [*]const T, len: usize, value: T, comptime is_nan: bool) usize {
+    // One branch for several vectors: which of them ends the search cannot be predicted.
+    const ways = 4;
     var i: usize = 0;
-    while (i + lanes <= len) : (i += lanes) {
-        const x: V = ptr[i..][0..lanes].*;
-        const is_there = if (is_nan) @reduce(.Or, x != x) else @reduce(.Or, x == values);
-        if (is_there) break;
+    while (i + ways * lanes <= len) : (i += ways * lanes) {
+        var places: u64 = 0;
+        inline for (0..ways) |way| places |= @as(u64, matches(T, lanes, ptr + i + way * lanes, value, is_nan)) << (way * lanes);
+        if (places != 0) return i + @ctz(places);
     }
-    while (i < len) : (i += 1) {
-        if (ptr[i] == value or (is_nan and ptr[i] != ptr[i])) return i;
-    }
+    while (i < len) : (i += 1) if (matches(T, 1, ptr + i, value, is_nan) != 0) return i;
     unreachable;
+}
+
+/// A bit for each lane.
+inline fn matches(comptime T: type, comptime lanes: comptime_int, ptr: [*]const T, value: T, comptime is_nan: bool) @Int(.unsigned, lanes) {
+    const x: @Vector(lanes, T) = ptr[0..lanes].*;
+    return @bitCast(if (is_nan) x != x else x == @as(@Vector(lanes, T), @splat(value)));
 }
 
 /// Places in a column, as wide as its values.

@@ -78,10 +78,11 @@ fn Finding(comptime T: type) type {
         const Self = @This();
 
         pub fn run(job: *const Self, begin: usize, end: usize) void {
-            for (begin..end) |item| {
-                const best = job.segmentOf(item / job.segments, item % job.segments);
-                if (job.partials) |partials| partials[item] = best else job.write(item, best.index);
-            }
+            const partials = job.partials orelse {
+                for (begin..end) |item| job.write(item, job.segmentOf(item, 0).index);
+                return;
+            };
+            for (begin..end) |item| partials[item] = job.segmentOf(item / job.segments, item % job.segments);
         }
 
         fn segmentOf(job: *const Self, kept_index: usize, segment: usize) kernel.Best(T) {

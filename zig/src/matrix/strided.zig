@@ -185,15 +185,17 @@ pub fn Space(comptime count: usize) type {
 
         /// Offset of flat index `flat` in view k, in elements.
         pub fn offset(space: *const Self, k: usize, flat: usize) isize {
+            if (space.rank == 0) return 0;
             var rest = flat;
             var sum: isize = 0;
             var axis = space.rank;
-            while (axis > 0) {
+            while (axis > 1) {
                 axis -= 1;
                 sum += @as(isize, @intCast(rest % space.shape[axis])) * space.strides[k][axis];
                 rest /= space.shape[axis];
             }
-            return sum;
+            // Divisions cost more than short rows do: none for the outermost axis.
+            return sum + @as(isize, @intCast(rest)) * space.strides[k][0];
         }
 
         /// A walk of view k along the innermost axis, run by run, from flat index `flat` on.
