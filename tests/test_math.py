@@ -12,6 +12,21 @@ from amdgpu import errors
 from tolerances import ACTIVATION
 
 
+def interrupted_output(code):
+    """What a program prints that gets Control-C once it is ready. Programs started in the background ignore that signal: not this one."""
+    code = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n" + code
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    with process:
+        try:
+            assert process.stdout.readline().strip() == "ready"
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=30)
+            assert process.returncode == 0
+            return out
+        finally:
+            process.kill()
+
+
 @pytest.mark.usefixtures("needs_julia")
 class TestKernels:
     def test_activations_agree_with_numpy(self, rng):
@@ -76,12 +91,7 @@ class TestKernels:
             "try:\n    print('ready', flush=True)\n    time.sleep(60)\n"
             "except KeyboardInterrupt:\n    print('interrupted', float(amdgpu.math.activation([-1.0], 'relu')[0]))\n"
         )
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-        assert process.stdout.readline().strip() == "ready"
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
-        assert process.returncode == 0
-        assert out.split()[0] == "interrupted"
+        assert interrupted_output(code).split()[0] == "interrupted"
 
     def test_control_c_interrupts_a_loop_of_calls(self):
         code = (
@@ -91,11 +101,7 @@ class TestKernels:
             "try:\n    print('ready', flush=True)\n    while True:\n        amdgpu.math.activation(x, 'tanh')\n"
             "except KeyboardInterrupt:\n    print('interrupted')\n"
         )
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-        assert process.stdout.readline().strip() == "ready"
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
-        assert out.strip() == "interrupted"
+        assert interrupted_output(code).strip() == "interrupted"
 
     def test_a_julia_that_the_process_already_runs_is_used_instead(self, run_python):
         # juliacall needs Julia 1.10 and a package registry. The module put in its place here evaluates the very same calls in a real
