@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from amdgpu.cli import compile_command, doctor_command, info, metrics, net, tune_command
+from amdgpu.cli import compile_command, doctor_command, info, metrics, net, serve, tune_command
 from amdgpu.errors import AmdgpuError
 
 
@@ -22,7 +22,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"amdgpu {PACKAGE_VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (info, compile_command, net, tune_command, metrics, doctor_command):
+    for module in (info, compile_command, net, tune_command, metrics, serve, doctor_command):
         module.add_parser(commands)
     return parser
 

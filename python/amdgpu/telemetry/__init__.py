@@ -12,6 +12,7 @@ from amdgpu.telemetry.bus import (
     write_chrome_trace,
 )
 from amdgpu.telemetry.exporters import export_otlp, write_ndjson, write_perfetto_trace
+from amdgpu.telemetry.serving import serve
 
 __all__ = [
     "boundaries",
@@ -21,6 +22,7 @@ __all__ = [
     "is_enabled",
     "prometheus",
     "sample",
+    "serve",
     "set_enabled",
     "snapshot",
     "write_chrome_trace",

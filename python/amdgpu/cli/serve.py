@@ -1,0 +1,112 @@
+"""`amdgpu serve`: the dashboard, REST, Prometheus and WebSocket server."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from amdgpu.cli import output
+
+if TYPE_CHECKING:
+    import argparse
+
+    from amdgpu.server import Server
+
+SCHEMA = "amdgpu.serve/1"
+DEFAULT_PORT = 4000
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the sub-command."""
+    parser = commands.add_parser("serve", help="show devices and programs in a browser, and answer other programs")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen at; others than loopback ask for a token"
+    )
+    parser.add_argument(
+        "--port", type=int, default=DEFAULT_PORT, help="port; 0 takes a free one (default: %(default)s)"
+    )
+    parser.add_argument("--token", help="what clients must show; made up where one is needed and none is given")
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="the token is the first line of a file")
+    parser.add_argument(
+        "--allow-execute", action="store_true", help="let clients run kernels: for those you would give a shell"
+    )
+    parser.add_argument(
+        "--compat", choices=("amd", "dcgm"), help="names at /metrics: those of AMD's or NVIDIA's exporter"
+    )
+    parser.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="a further name of this server"
+    )
+    parser.add_argument(
+        "--allow-origin", action="append", default=[], metavar="URL", help="a web page that may talk to this server"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="do not open the dashboard")
+    output.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    server = _import_server()
+    settings = server.Settings(
+        host=options.host,
+        port=options.port,
+        token=_token(options),
+        allow_execute=options.allow_execute,
+        compat=options.compat,
+        allowed_hosts=tuple(options.allow_host),
+        allowed_origins=tuple(options.allow_origin),
+    )
+    try:
+        server.run(settings, on_started=lambda running: _say(options, running))
+    except KeyboardInterrupt:
+        # The usual way to end it.
+        return 0
+    return 0
+
+
+def _say(options: argparse.Namespace, running: Server) -> None:
+    if options.json:
+        facts = {"url": running.url, "host": running.host, "port": running.port, "token": running.token}
+        # One line, so that a program that starts the server can wait for it.
+        print(json.dumps({"schema": SCHEMA, **facts, "pid": os.getpid()}), flush=True)
+        return
+    print(f"amdgpu serve: {running.url}", flush=True)
+    print(
+        f"  metrics for Prometheus: {running.base_url}metrics   description of REST: {running.base_url}api/v1/openapi.json"
+    )
+    if options.allow_execute:
+        print("  clients that show the token may run kernels (--allow-execute)")
+    print("  Ctrl-C ends it", flush=True)
+    if not options.no_browser and sys.stdout.isatty() and _has_display():
+        import webbrowser
+
+        webbrowser.open(running.url)
+
+
+def _token(options: argparse.Namespace) -> str | None:
+    if options.token_file is None:
+        given: str | None = options.token
+        return given
+    # Arguments of a program are seen by all users of a machine; a file need not be.
+    text: str = options.token_file.read_text(encoding="utf-8")
+    return text.partition("\n")[0].strip()
+
+
+def _has_display() -> bool:
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _import_server() -> Any:
+    """The server's package, or an error that says how to have it."""
+    try:
+        from amdgpu import server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "amdgpu":
+            raise
+        from amdgpu.errors import LibraryMissingError
+
+        raise LibraryMissingError(f"the server needs {error.name}: pip install 'amdgpu-framework[server]'") from None
+    return server

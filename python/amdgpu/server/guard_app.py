@@ -1,0 +1,93 @@
+"""The outermost ASGI layer: refuses what `security` refuses, and turns refusals and failures into answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from amdgpu.errors import AmdgpuError, InternalError
+from amdgpu.server.channel import describe
+from amdgpu.server.connection import Receive, Send
+from amdgpu.server.security import Guard, Refused
+
+Application = Callable[[Any, Receive, Send], Awaitable[None]]
+
+# Paths whose answers tell something of this machine. Everything else is the files of the dashboard, which are the same everywhere.
+GUARDED = ("/api/", "/metrics", "/socket/")
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+]
+# What HTTP calls the errors of calls.
+STATUS_BY_REASON = {
+    "invalid-argument": 400,
+    "device-not-found": 404,
+    "process-gone": 404,
+    "kernel-not-found": 404,
+    "invalid-handle": 404,
+    "not-permitted": 403,
+    "request-timeout": 504,
+    "connection-failed": 502,
+    "limit-exceeded": 503,
+}
+
+log = logging.getLogger("amdgpu.server")
+
+
+class GuardedApplication:
+    """Checks each request before the application sees it."""
+
+    def __init__(self, application: Application, guard: Guard) -> None:
+        self._application = application
+        self._guard = guard
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer one request, or serve one socket."""
+        if scope["type"] in ("http", "websocket"):
+            await self._serve(scope, receive, send)
+        else:
+            await self._application(scope, receive, send)
+
+    async def _serve(self, scope: Any, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def watched(message: Any) -> None:
+            nonlocal started
+            if message["type"] in ("http.response.start", "websocket.accept"):
+                started = True
+                if scope["type"] == "http":
+                    message = {**message, "headers": [*message.get("headers", ()), *HEADERS]}
+            await send(message)
+
+        try:
+            self._guard.check_source(scope)
+            if scope["path"].startswith(GUARDED):
+                self._guard.check_token(scope)
+            await self._application(scope, receive, watched)
+        except Refused as error:
+            # The official client knows 403 for every refusal of a socket.
+            is_socket = scope["type"] == "websocket"
+            status = 403 if is_socket and error.status == 401 else error.status
+            await _answer(scope, send, status, {"reason": error.reason, "message": str(error), "hint": None})
+        except Exception as error:
+            if started:
+                raise
+            if not isinstance(error, AmdgpuError):
+                log.exception("%s failed", scope["path"])
+                error = InternalError("the server failed at this; its log says why")
+            await _answer(scope, send, STATUS_BY_REASON.get(error.name, 500), describe(error))
+
+
+async def _answer(scope: Any, send: Send, status: int, content: dict[str, Any]) -> None:
+    body = msgspec.json.encode(content)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]
+    if status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="amdgpu"'))
+    kind = "websocket.http.response" if scope["type"] == "websocket" else "http.response"
+    await send({"type": f"{kind}.start", "status": status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": b"" if scope.get("method") == "HEAD" else body})

@@ -1,0 +1,265 @@
+"""What is told to all who watch: frames, launches, samples, totals.
+
+One timer in the event loop ticks while somebody watches, at `Settings.rate_hz`. A tick asks the source for what is cheap, encodes each
+message once, and puts it into the outboxes; it waits for nobody. What takes longer (totals, processes) is read in a thread, twice a second,
+and told when it is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import struct
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from amdgpu.errors import DeviceNotFoundError
+from amdgpu.server import api_channel, telemetry_channel
+from amdgpu.server.api import Api
+from amdgpu.server.api_channel import ApiChannel
+from amdgpu.server.channel import Channel
+from amdgpu.server.connection import CLOSE_GOING_AWAY, ChannelMaker, Connection
+from amdgpu.server.samples import SampleMaker
+from amdgpu.server.settings import Settings
+from amdgpu.server.source import Source
+from amdgpu.server.telemetry_channel import TelemetryChannel
+from amdgpu.server.wire import CODECS, Payload
+
+FRAME_SCHEMA = "amdgpu.frame/1"
+FRAME_HEADER = struct.Struct("<Id")
+# As much as a dashboard keeps to rewind.
+HISTORY_SECONDS = 300
+SAMPLES_PER_SECOND = 10
+SUMMARIES_PER_SECOND = 2
+SWEEP_SECONDS = 5.0
+
+log = logging.getLogger("amdgpu.server")
+
+
+class Hub:
+    """The connections of a server, the topics they joined, and what they are told."""
+
+    def __init__(self, settings: Settings, source: Source, api: Api) -> None:
+        self._settings = settings
+        self._source = source
+        self._api = api
+        self._samples = SampleMaker(source)
+        self._connections: set[Connection] = set()
+        self._members: dict[str, set[TelemetryChannel]] = {}
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="amdgpu-server-source")
+        self._timer: asyncio.TimerHandle | None = None
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._summary: asyncio.Task[None] | None = None
+        self._is_open = False
+        self._sequence = 0
+        self._batches = 0
+        self._next_tick = 0.0
+        self._failures: set[str] = set()
+
+    def start(self) -> None:
+        """Begin to look after connections; called in the event loop."""
+        self._sweep()
+
+    async def stop(self) -> None:
+        """Close every connection and the source."""
+        for handle in (self._timer, self._sweeper):
+            if handle is not None:
+                handle.cancel()
+        self._timer = self._sweeper = None
+        if self._summary is not None:
+            self._summary.cancel()
+            await asyncio.gather(self._summary, return_exceptions=True)
+        for connection in self._connections:
+            connection.close(CLOSE_GOING_AWAY, "the server stops")
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._source.close)
+        self._thread.shutdown(wait=False)
+
+    def add(self, connection: Connection) -> bool:
+        """Take a connection; False when there are too many."""
+        if len(self._connections) >= self._settings.limits.sockets:
+            return False
+        self._connections.add(connection)
+        self._api.sockets = len(self._connections)
+        return True
+
+    def remove(self, connection: Connection) -> None:
+        """Forget a connection that has ended."""
+        self._connections.discard(connection)
+        self._api.sockets = len(self._connections)
+
+    def find(self, topic: str) -> ChannelMaker | None:
+        """What makes the channel of a topic."""
+        if topic == api_channel.TOPIC:
+            return partial(ApiChannel, api=self._api)
+        if topic == telemetry_channel.TOPIC or topic.startswith(f"{telemetry_channel.TOPIC}:"):
+            return partial(TelemetryChannel, hub=self)
+        return None
+
+    def joined(self, channel: Channel) -> None:
+        """A channel was joined: tell it from now on."""
+        if isinstance(channel, TelemetryChannel):
+            self._members.setdefault(channel.topic, set()).add(channel)
+            if self._timer is None:
+                loop = asyncio.get_running_loop()
+                self._next_tick = loop.time()
+                self._timer = loop.call_at(self._next_tick, self._tick)
+
+    def left(self, channel: Channel) -> None:
+        """A channel was left."""
+        members = self._members.get(channel.topic)
+        if members is not None and isinstance(channel, TelemetryChannel):
+            members.discard(channel)
+            if not members:
+                del self._members[channel.topic]
+
+    def device_name(self, given: str | None) -> str | None:
+        """The name of a device that a topic gives by name or by index.
+
+        Raises:
+            DeviceNotFoundError: There is none.
+        """
+        if given is None:
+            return None
+        names: list[str] = [info["device"] for info in self._api.devices()]
+        if given.isascii() and given.isdigit() and int(given) < len(names):
+            return names[int(given)]
+        if given in names:
+            return given
+        raise DeviceNotFoundError(f"there is no device {given!r}; known are {', '.join(names)}")
+
+    async def schema(self, device: str | None) -> dict[str, Any]:
+        """What the frames of one device, or of all, hold."""
+        if not self._is_open:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._source.open)
+            self._is_open = True
+        devices = [entry for entry in self._source.devices if device in (None, entry["name"])]
+        return {
+            "schema": FRAME_SCHEMA,
+            "devices": devices,
+            "metrics": self._source.metrics,
+            "clock": self._source.clock(),
+            "rate_hz": self._settings.rate_hz,
+            "history_seconds": HISTORY_SECONDS,
+        }
+
+    def _tick(self) -> None:
+        if not self._members:
+            # Nobody watches: nothing is read until somebody comes.
+            self._timer = None
+            if self._is_open:
+                self._is_open = False
+                self._thread.submit(self._source.close)
+            return
+        self._sequence = (self._sequence + 1) % 2**32
+        rate = self._settings.rate_hz
+        for name, every, tell in (
+            ("frames", 1, self._tell_frames),
+            ("launches", 1, self._tell_launches),
+            ("samples", max(round(rate / SAMPLES_PER_SECOND), 1), self._tell_samples),
+            ("summaries", max(round(rate / SUMMARIES_PER_SECOND), 1), self._start_summary),
+        ):
+            if self._sequence % every == 0:
+                try:
+                    tell()
+                except Exception:  # noqa: BLE001  (one kind of message must not stop the others)
+                    self._failed(name)
+        loop = asyncio.get_running_loop()
+        # A late tick is not made up for: there would be nothing new in it.
+        self._next_tick = max(self._next_tick + 1 / rate, loop.time())
+        self._timer = loop.call_at(self._next_tick, self._tick)
+
+    def _tell_frames(self) -> None:
+        values = self._source.frame()
+        header = FRAME_HEADER.pack(self._sequence, self._source.frame_time_ns() * 1e-9)
+        row_bytes = 4 * len(self._source.metrics)
+        rows = {entry["name"]: index for index, entry in enumerate(self._source.devices)}
+        for topic, members in self._members.items():
+            device = next(iter(members)).device
+            start = 0 if device is None else rows[device] * row_bytes
+            data = header + (values if device is None else values[start : start + row_bytes])
+            self._broadcast(topic, members, "frame", data)
+
+    def _tell_launches(self) -> None:
+        kernels, networks, dropped = self._source.happened()
+        if not kernels and not networks:
+            return
+        self._samples.note(kernels)
+        self._batches += 1
+        for topic, members in self._members.items():
+            device = next(iter(members)).device
+            for event, key, rows in (("kernel_launched", "kernels", kernels), ("neural_update", "networks", networks)):
+                chosen = [row for row in rows if device in (None, row["device"])]
+                if chosen:
+                    payload = {key: chosen, "dropped": dropped, "sequence": self._batches}
+                    self._broadcast(topic, members, event, payload, is_event=True)
+
+    def _tell_samples(self) -> None:
+        self._samples.begin()
+        encoded: dict[tuple[int, str, str, str], str | bytes] = {}
+        for topic, members in self._members.items():
+            for channel in members:
+                for core_type in channel.core_types:
+                    for device in [channel.device] if channel.device else [d["name"] for d in self._source.devices]:
+                        codec = channel.connection.codec
+                        key = (codec.version, topic, device, core_type)
+                        if key not in encoded:
+                            sample = self._samples.sample(device, core_type)
+                            encoded[key] = codec.broadcast(topic, "telemetry_update", sample)
+                        name = f"telemetry_update {device} {core_type}"
+                        channel.connection.outbox.put_latest(topic, name, encoded[key])
+
+    def _start_summary(self) -> None:
+        if self._summary is None or self._summary.done():
+            self._summary = asyncio.get_running_loop().create_task(self._tell_summary())
+
+    async def _tell_summary(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            profile, processes = await loop.run_in_executor(self._thread, self._source.read_summary)
+        except Exception:  # noqa: BLE001  (said in the log)
+            self._failed("summaries")
+            return
+        for topic, members in self._members.items():
+            self._broadcast(topic, members, "profile_update", profile)
+            if processes is not None:
+                self._broadcast(topic, members, "process_update", {"processes": processes})
+
+    def _broadcast(
+        self, topic: str, members: Iterable[TelemetryChannel], event: str, payload: Payload, *, is_event: bool = False
+    ) -> None:
+        encoded: dict[int, str | bytes] = {}
+        for channel in members:
+            connection = channel.connection
+            version = connection.codec.version
+            data = encoded.get(version)
+            if data is None:
+                fitting = self._frame_text(payload) if version == 1 and isinstance(payload, bytes) else payload
+                data = encoded[version] = CODECS[version].broadcast(topic, event, fitting)
+            if is_event:
+                connection.outbox.put_event(topic, data)
+            else:
+                connection.outbox.put_latest(topic, event, data)
+
+    def _frame_text(self, data: bytes) -> dict[str, Any]:
+        """A frame for clients of version 1, which have no binary frames."""
+        sequence, seconds = FRAME_HEADER.unpack_from(data)
+        values = np.frombuffer(data, "<f4", offset=FRAME_HEADER.size).reshape(-1, len(self._source.metrics))
+        rows = [[None if math.isnan(value) else value for value in row] for row in values.tolist()]
+        return {"sequence": sequence, "time": seconds, "values": rows}
+
+    def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        for connection in self._connections:
+            connection.close_if_silent()
+        self._sweeper = loop.call_later(min(SWEEP_SECONDS, self._settings.limits.idle_seconds / 4), self._sweep)
+
+    def _failed(self, what: str) -> None:
+        """Say once what cannot be told; the rest goes on."""
+        if what not in self._failures:
+            self._failures.add(what)
+            log.exception("%s cannot be sent to those who watch", what)

@@ -1,0 +1,172 @@
+"""Running the server: in this thread until it is stopped, or in a thread beside a program."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import threading
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from amdgpu.errors import AmdgpuError, InvalidArgumentError
+from amdgpu.server import ports, transport
+from amdgpu.server.app import create_app
+from amdgpu.server.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Self
+
+BACKLOG = 128
+# Connections besides the sockets: requests for files, REST, /metrics.
+OTHER_CONNECTIONS = 128
+START_SECONDS = 30.0
+STOP_SECONDS = 10.0
+
+
+class Server:
+    """A running server; `amdgpu.telemetry.serve` returns one.
+
+    Attributes:
+        settings: What it runs with; `settings.token` is the token it asks for.
+        host: Address it listens at.
+        port: Port it listens at.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings.with_token()
+        self._socket = _listen(self.settings)
+        self.host = self.settings.host
+        self.port: int = self._socket.getsockname()[1]
+        try:
+            self._uvicorn = uvicorn.Server(_configuration(self.settings))
+        except BaseException:
+            self._socket.close()
+            raise
+        self._thread: threading.Thread | None = None
+
+    @property
+    def token(self) -> str | None:
+        """What clients must show, or None."""
+        return self.settings.token
+
+    @property
+    def base_url(self) -> str:
+        """Address of the server, without the token."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        # Wildcard addresses are to listen at, not to go to.
+        host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104  (compared, not bound)
+        return f"http://{host}:{self.port}/"
+
+    @property
+    def url(self) -> str:
+        """Address of the dashboard, with the token if there is one."""
+        return self.base_url if self.token is None else f"{self.base_url}?token={self.token}"
+
+    def start(self) -> Self:
+        """Serve in a thread; returns when requests are answered."""
+        self._thread = threading.Thread(target=self.run, name="amdgpu-server", daemon=True)
+        ready = threading.Event()
+        self._thread_ready(ready.set)
+        self._thread.start()
+        ready.wait(START_SECONDS)
+        if not self._uvicorn.started:
+            raise AmdgpuError("the server did not start; its log says why")
+        return self
+
+    def run(self) -> None:
+        """Serve in this thread until `close` or a signal."""
+        try:
+            self._uvicorn.run(sockets=[self._socket])
+        finally:
+            self._socket.close()
+
+    def on_started(self, function: Callable[[], None]) -> None:
+        """Have `function` called once requests are answered."""
+        self._thread_ready(function)
+
+    def close(self) -> None:
+        """Stop serving; clients are told. Closing a closed server changes nothing."""
+        self._uvicorn.should_exit = True
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(STOP_SECONDS)
+
+    def _thread_ready(self, function: Callable[[], None]) -> None:
+        startup = self._uvicorn.startup
+
+        async def started(sockets: list[socket.socket] | None = None) -> None:
+            try:
+                await startup(sockets)
+            finally:
+                function()
+
+        self._uvicorn.startup = started  # type: ignore[method-assign]  # uvicorn has no other way to say that it is ready
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def serve(settings: Settings) -> Server:
+    """Start a server in a thread of this process."""
+    return Server(settings).start()
+
+
+def run(settings: Settings, *, on_started: Callable[[Server], None] | None = None) -> None:
+    """Serve until a signal ends it."""
+    server = Server(settings)
+    if on_started is not None:
+        server.on_started(lambda: on_started(server))
+    server.run()
+
+
+def _configuration(settings: Settings) -> uvicorn.Config:
+    limits = settings.limits
+    return uvicorn.Config(
+        create_app(settings),
+        log_config=None,
+        # Requests carry tokens; they are in no log.
+        access_log=False,
+        log_level="warning",
+        lifespan="on",
+        ws_max_size=limits.frame_bytes,
+        # Frames are small, and their numbers do not compress: it would only cost time and 300 KiB a socket.
+        ws_per_message_deflate=False,
+        # Clients send a heartbeat; `Limits.idle_seconds` finds those that are gone.
+        ws_ping_interval=None,
+        limit_concurrency=limits.sockets + OTHER_CONNECTIONS,
+        timeout_graceful_shutdown=int(limits.close_seconds),
+        proxy_headers=False,
+        server_header=False,
+        **transport.options(),
+    )
+
+
+def _listen(settings: Settings) -> socket.socket:
+    try:
+        (family, kind, protocol, _, address), *_ = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except OSError as error:
+        raise InvalidArgumentError(f"{settings.host!r} is no address of this machine: {error.strerror}") from None
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        transport.prepare_listener(listener)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise InvalidArgumentError(ports.in_use(settings.host, settings.port)) from None
+        if error.errno == errno.EACCES:
+            raise InvalidArgumentError(f"port {settings.port} may be used by root only; take one from 1024") from None
+        raise InvalidArgumentError(f"cannot listen at {settings.host}:{settings.port}: {error.strerror}") from None
+    return listener

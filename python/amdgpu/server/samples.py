@@ -1,0 +1,79 @@
+"""`telemetry_update`: one core type of one device, in the form of the requirement documents."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Any
+
+from amdgpu.server.source import Source
+
+# A kernel counts as active for so long after its last launch: a page shows it a moment, not a frame.
+ACTIVE_NS = 1_000_000_000
+MAX_ACTIVE_KERNELS = 32
+
+
+class SampleMaker:
+    """Makes samples from the source's totals and the launches it has seen."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._launches: deque[dict[str, Any]] = deque(maxlen=4096)
+        self._totals: dict[str, Any] = {}
+        self._sensors: dict[str, dict[str, float | None]] = {}
+
+    def note(self, kernels: list[dict[str, Any]]) -> None:
+        """Remember launches, as `kernel_launched` tells them."""
+        self._launches.extend(kernels)
+
+    def begin(self) -> None:
+        """Look at the source once for all samples that follow."""
+        oldest = time.monotonic_ns() - ACTIVE_NS
+        while self._launches and self._launches[0]["start_ns"] < oldest:
+            self._launches.popleft()
+        self._totals = self._source.totals()["devices"]
+        self._sensors = self._source.sensors()
+
+    def sample(self, device: str, core_type: str) -> dict[str, Any]:
+        """One sample. What is not known is None, and `absent` says why."""
+        totals = self._totals.get(device, {})
+        sensors = self._sensors.get(device, {})
+        values = {
+            "utilization": totals.get("busy_ratio", {}).get(core_type),
+            "memoryUsage": totals.get("pool_active_bytes"),
+            "temperature": sensors.get("temperature"),
+            "powerConsumption": sensors.get("power"),
+        }
+        return {
+            "timestamp": time.time_ns() // 1_000_000,
+            "deviceId": self._source.index(device),
+            "device": device,
+            "coreType": core_type,
+            **values,
+            "launchesPerSecond": totals.get("launches_per_second"),
+            "activeKernels": self._active(device, core_type),
+            "absent": {name: self._reason(device, name) for name, value in values.items() if value is None},
+        }
+
+    def _reason(self, device: str, name: str) -> str:
+        if name in ("temperature", "powerConsumption"):
+            return self._source.reason(device, name)
+        return "no program uses this device now"
+
+    def _active(self, device: str, core_type: str) -> list[dict[str, Any]]:
+        found: dict[tuple[int, str], list[int]] = {}
+        for launch in self._launches:
+            if launch["device"] == device and launch["core"] == core_type:
+                found.setdefault((launch["pid"], launch["name"]), []).append(launch["duration_ns"])
+        newest = list(found.items())[-MAX_ACTIVE_KERNELS:]
+        return [
+            {
+                "id": f"{pid}:{name}",
+                "name": name,
+                "executionTime": sum(durations) / len(durations) / 1e9,
+                "launches": len(durations),
+                "occupancy": None,
+                "progress": None,
+            }
+            for (pid, name), durations in newest
+        ]

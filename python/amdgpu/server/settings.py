@@ -1,0 +1,121 @@
+"""What a server is started with, and every limit it keeps."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from dataclasses import dataclass, field, replace
+
+from amdgpu.errors import InvalidArgumentError
+
+DEFAULT_PORT = 4000
+COMPATIBLE = ("amd", "dcgm")
+TOKEN_BYTES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on what clients may cause; each is there so that no client can take more than its share.
+
+    Attributes:
+        frame_bytes: Longest WebSocket message of a client; a longer one closes the socket (code 1009) before it is read.
+        sockets: WebSocket connections at a time.
+        channels: Channels of a socket, as Phoenix has it.
+        messages_per_second: Past this rate the server reads a socket more slowly; nothing is lost.
+        calls_in_flight: Calls of `gpu:api` that one socket may have unanswered.
+        idle_seconds: A socket that says nothing for so long is closed, as Phoenix does; clients send a heartbeat every 30 s.
+        close_seconds: How long a closing socket may take to send what is left.
+        source_bytes: Longest source of `kernel:compile`.
+        compile_seconds: Longest compilation before the call is answered with an error.
+        execution_seconds: Longest run of a kernel.
+        call_bytes: Memory of all arrays of one call.
+        kernels: Compiled kernels kept; the one that was used longest ago goes first.
+        workers: Threads that compile and run kernels.
+        waiting_calls: Calls that wait for such a thread.
+        control_messages: Replies and other messages that must not be lost, waiting for one socket; when there are more it is closed.
+        control_bytes: The same in bytes.
+        event_messages: Batches of events waiting for one socket; the oldest goes first.
+        history_points: Points of one history answer.
+    """
+
+    frame_bytes: int = 16 << 20
+    sockets: int = 64
+    channels: int = 100
+    messages_per_second: float = 200.0
+    calls_in_flight: int = 8
+    idle_seconds: float = 60.0
+    close_seconds: float = 5.0
+    source_bytes: int = 256 << 10
+    compile_seconds: float = 30.0
+    execution_seconds: float = 30.0
+    call_bytes: int = 256 << 20
+    kernels: int = 256
+    workers: int = 4
+    waiting_calls: int = 32
+    control_messages: int = 1024
+    control_bytes: int = 32 << 20
+    event_messages: int = 64
+    history_points: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a server is run.
+
+    Attributes:
+        host: Address to listen at.
+        port: Port; 0 takes a free one.
+        token: What clients must show; None on loopback means that none is asked for.
+        allow_execute: Whether clients may run kernels.
+        compat: Names at /metrics: None for amdgpu's own, "amd" or "dcgm" for those of AMD's and NVIDIA's exporters.
+        allowed_hosts: Further names that requests may address this server by.
+        allowed_origins: Further web pages (`http://name:port`) that may talk to it.
+        rate_hz: Frames a second.
+        limits: Bounds on what clients may cause.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    token: str | None = None
+    allow_execute: bool = False
+    compat: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    rate_hz: float = 60.0
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.token is not None and not (self.token and self.token.isascii() and self.token.isprintable()):
+            raise InvalidArgumentError("the token is empty or has other than printable ASCII characters")
+        if not 0 <= self.port <= 65535:
+            raise InvalidArgumentError(f"port is {self.port}; ports are 0 to 65535")
+        if self.compat not in (None, *COMPATIBLE):
+            raise InvalidArgumentError(f"compat is {self.compat!r}; known are {', '.join(COMPATIBLE)}")
+        if not 0 < self.rate_hz <= 240:
+            raise InvalidArgumentError(
+                f"rate_hz is {self.rate_hz}; frames come at more than 0 and at most 240 a second"
+            )
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether a server with these settings must not run without a token.
+
+        Other machines reach every address but loopback, and other users of this machine reach loopback.
+        """
+        return self.allow_execute or not is_loopback(self.host)
+
+    def with_token(self) -> Settings:
+        """These settings, with a token made up where one is needed and none was given."""
+        if self.token is not None or not self.needs_token:
+            return self
+        return replace(self, token=secrets.token_urlsafe(TOKEN_BYTES))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address, or `localhost`, is reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

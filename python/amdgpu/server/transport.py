@@ -1,0 +1,63 @@
+"""Uvicorn's protocols with the bounds that a hostile client makes necessary."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any, cast
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+# A client that reads slowly shall get new frames, not those of half a minute ago: little is left to the system's buffers.
+UNSENT_BYTES = 16 << 10
+# After so long without a sign of the other machine the system gives the connection up.
+DEAD_PEER_MS = 60_000
+# A connection on which no whole request arrives in this time is closed.
+REQUEST_SECONDS = 20.0
+
+
+def prepare_listener(listener: socket.socket) -> None:
+    """Options that accepted sockets inherit."""
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_PEER_MS)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
+
+
+class HttpProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # a class that is chosen when the module is loaded
+    """HTTP whose connections must ask for something soon."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A connection: it has `REQUEST_SECONDS` for its first request."""
+        super().connection_made(transport)
+        self._deadline = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is gone."""
+        self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def _give_up(self) -> None:
+        if self in self.connections and self.cycle is None:
+            cast(asyncio.Transport, self.transport).abort()
+
+
+class SocketProtocol(WebSocketsSansIOProtocol):
+    """WebSockets that hold back little, and owe no pongs to a client that does not read them."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The handshake was read."""
+        super().connection_made(transport)
+        self.transport.set_write_buffer_limits(high=UNSENT_BYTES)
+
+    def handle_ping(self) -> None:
+        """Answer a ping, unless earlier answers still wait to be read."""
+        if self.writable.is_set():
+            super().handle_ping()
+        else:
+            self.conn.data_to_send()
+
+
+def options() -> dict[str, Any]:
+    """How uvicorn is told."""
+    return {"http": HttpProtocol, "ws": SocketProtocol}
