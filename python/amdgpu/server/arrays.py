@@ -74,7 +74,7 @@ def unpack(data: bytes) -> dict[str, Any]:
         raise InvalidMessageError(f"the header has {length} bytes, of which {len(data) - LENGTH.size} are there")
     try:
         header = msgspec.json.decode(data[LENGTH.size : start])
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise InvalidMessageError(f"the header is not JSON: {error}") from None
     if not isinstance(header, dict):
         raise InvalidMessageError("the header is no object")

@@ -152,7 +152,11 @@ class Connection:
             return
         elif message.event == "phx_leave":
             self._reply(message, channel.join_ref, "ok", {})
-            self.end_channel(channel, "phx_close")
+            if self.codec.version == 1:
+                # Without a join_ref a client that joins again at once would take a `phx_close` for that of its new channel.
+                self._drop(channel)
+            else:
+                self.end_channel(channel, "phx_close")
         elif channel.is_concurrent:
             self._start_call(channel, message)
         else:

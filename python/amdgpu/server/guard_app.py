@@ -16,7 +16,9 @@ from amdgpu.server.security import Guard, Refused
 Application = Callable[[Any, Receive, Send], Awaitable[None]]
 
 # Paths whose answers tell something of this machine. Everything else is the files of the dashboard, which are the same everywhere.
-GUARDED = ("/api/", "/metrics", "/socket/")
+SOCKETS = "/socket/"
+GUARDED = ("/api/", "/metrics", SOCKETS)
+METHODS = ("GET", "HEAD")
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -65,9 +67,7 @@ class GuardedApplication:
             await send(message)
 
         try:
-            self._guard.check_source(scope)
-            if scope["path"].startswith(GUARDED):
-                self._guard.check_token(scope)
+            self._check(scope)
             await self._application(scope, receive, watched)
         except Refused as error:
             # The official client knows 403 for every refusal of a socket.
@@ -82,12 +82,23 @@ class GuardedApplication:
                 error = InternalError("the server failed at this; its log says why")
             await _answer(scope, send, STATUS_BY_REASON.get(error.name, 500), describe(error))
 
+    def _check(self, scope: Any) -> None:
+        self._guard.check_source(scope)
+        path = scope["path"]
+        if scope["type"] == "http" and scope["method"] not in METHODS and not path.startswith(SOCKETS):
+            known = " and ".join(METHODS)
+            raise Refused(405, "invalid-message", f"nothing is changed by HTTP here: {known} are answered")
+        if path.startswith(GUARDED):
+            self._guard.check_token(scope)
+
 
 async def _answer(scope: Any, send: Send, status: int, content: dict[str, Any]) -> None:
     body = msgspec.json.encode(content)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]
     if status == 401:
         headers.append((b"www-authenticate", b'Bearer realm="amdgpu"'))
+    if status == 405:
+        headers.append((b"allow", ", ".join(METHODS).encode()))
     kind = "websocket.http.response" if scope["type"] == "websocket" else "http.response"
     await send({"type": f"{kind}.start", "status": status, "headers": headers})
     await send({"type": f"{kind}.body", "body": b"" if scope.get("method") == "HEAD" else body})

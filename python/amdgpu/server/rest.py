@@ -51,6 +51,8 @@ def _count(text: str) -> int:
     return int(text)
 
 
+# As many as Linux has.
+PROCESS_ID = {"type": "integer", "minimum": 1, "maximum": 1 << 22}
 DEVICE = Parameter("name", "path", {"type": "string", "minLength": 1}, str, is_required=True)
 ENDPOINTS = (
     Endpoint("/health", "server:health", "Whether the server is well, and what it runs with.", answers.HEALTH),
@@ -61,7 +63,7 @@ ENDPOINTS = (
         "boundary:list",
         "Calls from one language into another.",
         answers.BOUNDARIES,
-        (Parameter("pid", "query", {"type": "integer", "minimum": 1}, _count),),
+        (Parameter("pid", "query", PROCESS_ID, _count),),
     ),
     Endpoint(
         "/catalogue", "metric:list", "Every metric there is, with the names others have for it.", answers.CATALOGUE

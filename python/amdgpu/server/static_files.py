@@ -42,8 +42,6 @@ class Dashboard:
         await response(scope, receive, send)
 
     async def _response(self, scope: Any) -> Response:
-        if scope["method"] not in ("GET", "HEAD"):
-            return Response(status_code=405, headers={"allow": "GET, HEAD"})
         index = self._folder / "index.html"
         if not index.is_file():
             if Path(scope["path"]).suffix:
