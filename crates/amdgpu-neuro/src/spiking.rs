@@ -14,6 +14,7 @@
 mod connectivity;
 mod cpu;
 mod device;
+mod gaps;
 mod group;
 mod kernels;
 mod memory;
@@ -21,6 +22,7 @@ mod network;
 mod objects;
 mod parts;
 mod planner;
+mod prefetch;
 mod projection;
 mod quantum;
 mod recorder;

@@ -3,18 +3,28 @@
 //! Rows come from counters alone: any number of threads makes the same rows, and a row can be made again at any time (procedural storage).
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use amdgpu_hal::cpu::pool;
 
+use super::gaps::Gaps;
 use super::objects::Object;
 use crate::error::{Error, Result};
-use crate::philox::Stream;
+use crate::philox::lanes::{WORDS, Width};
+use crate::philox::{BLOCK_WORDS, Stream};
 use crate::plan::spiking::PatternPlan;
 
 /// Rows that are made together: enough work for a thread's turn.
 const ROWS_PER_TURN: u64 = 64;
 /// Draws of a pattern that is made draw by draw, in one range of a thread.
 const DRAW_RANGES: usize = 16;
+
+/// Synapses that a piece of a row has on average at least: the draw behind its last one is for nothing.
+const PIECE_SYNAPSES: f64 = 256.0;
+/// Smallest piece of a row.
+const MIN_PIECE_TARGETS: usize = 1 << 12;
+/// Largest, far beyond any population.
+const MAX_PIECE_TARGETS: usize = 1 << 31;
 
 /// A pattern between two sets of neurons.
 #[derive(Clone, Debug)]
@@ -27,6 +37,8 @@ pub(crate) struct Connector {
     pub allow_multapses: bool,
     pub seed: u64,
     pub projection: usize,
+    /// Of a pattern with a probability, from its first use on.
+    pub gaps: OnceLock<Gaps>,
 }
 
 /// Rows in one piece: the targets of source `s` are `columns[starts[s]..starts[s + 1]]`.
@@ -90,7 +102,20 @@ fn reserve<T>(values: &mut Vec<T>, count: usize) -> Result<()> {
 
 impl Connector {
     fn stream(&self) -> Stream {
-        Object::Connectivity(self.projection).stream(self.seed, 0)
+        self.object().stream(self.seed, 0)
+    }
+
+    pub const fn object(&self) -> Object {
+        Object::Connectivity(self.projection)
+    }
+
+    /// Targets of a piece of a row that is made on its own, of a pattern with a probability: rows are made in pieces so that threads and
+    /// work-items can share them. A power of two.
+    pub fn piece_targets(probability: f64) -> usize {
+        let wanted = (PIECE_SYNAPSES / probability).min(MAX_PIECE_TARGETS as f64);
+        (wanted as usize)
+            .next_power_of_two()
+            .clamp(MIN_PIECE_TARGETS, MAX_PIECE_TARGETS)
     }
 
     /// Whether each row can be made on its own.
@@ -102,6 +127,17 @@ impl Connector {
                 | PatternPlan::Probability { .. }
                 | PatternPlan::FixedOut { .. }
         )
+    }
+
+    /// The distances of a pattern whose rows come from a table of them: what a device can make without our help.
+    pub fn gap_table(&self) -> Option<&Gaps> {
+        match &self.pattern {
+            PatternPlan::Probability { probability } if (0.0..1.0).contains(probability) => {
+                let gaps = self.gaps.get_or_init(|| Gaps::new(*probability));
+                matches!(gaps, Gaps::Table { .. }).then_some(gaps)
+            }
+            _ => None,
+        }
     }
 
     /// Synapses that there will be: exact, or expected and six standard deviations more.
@@ -123,40 +159,68 @@ impl Connector {
     }
 
     /// Calls `take` with each target of `source`, in ascending order. Patterns that are not by row have none here.
-    pub fn row(&self, source: usize, mut take: impl FnMut(u32)) {
+    pub fn row(&self, source: usize, take: impl FnMut(u32)) {
+        self.row_within(source, &(0..u32::MAX), take);
+    }
+
+    /// Calls `take` with each target of `source` in a range, in ascending order.
+    pub fn row_within(&self, source: usize, wanted: &Range<u32>, mut take: impl FnMut(u32)) {
         let skipped = self.skips_self.then_some(source);
+        let begin = wanted.start as usize;
+        let end = (wanted.end as usize).min(self.targets);
         let mut take_other = |target: usize| {
-            if Some(target) != skipped {
+            if Some(target) != skipped && (begin..end).contains(&target) {
                 take(target as u32);
             }
         };
         match &self.pattern {
-            PatternPlan::AllToAll {} => (0..self.targets).for_each(take_other),
+            PatternPlan::AllToAll {} => (begin..end).for_each(take_other),
             PatternPlan::OneToOne {} => take_other(source),
             PatternPlan::Probability { probability } if *probability >= 1.0 => {
-                (0..self.targets).for_each(take_other);
+                (begin..end).for_each(take_other);
             }
             PatternPlan::Probability { probability } if *probability > 0.0 => {
-                // The distances between successes of independent trials are geometric.
-                let per_logarithm = 1.0 / (1.0 - probability).ln();
-                let mut words = RowWords::new(self.stream(), source);
-                let mut position = 0.0_f64;
-                loop {
-                    // In (0, 1], so that the logarithm is finite.
-                    let uniform = (f64::from(words.word()) + 1.0) * (1.0 / 4_294_967_296.0);
-                    position += (uniform.ln() * per_logarithm).floor();
-                    if position >= self.targets as f64 {
-                        return;
-                    }
-                    take_other(position as usize);
-                    position += 1.0;
+                let gaps = self.gaps.get_or_init(|| Gaps::new(*probability));
+                let size = Self::piece_targets(*probability);
+                for piece in begin / size..end.div_ceil(size) {
+                    self.piece(gaps, source, piece * size, size, &mut take_other);
                 }
             }
             PatternPlan::FixedOut { count } => {
                 let drawn = self.draw(source, *count, self.targets, skipped);
-                drawn.into_iter().for_each(&mut take);
+                let targets = drawn.into_iter().map(|target| target as usize);
+                targets.for_each(take_other);
             }
             _ => {}
+        }
+    }
+
+    /// The synapses of a row with `size` targets from `first` on: the words of a piece begin at twice its first target, which is more than
+    /// the pieces before it can use.
+    fn piece(
+        &self,
+        gaps: &Gaps,
+        source: usize,
+        first: usize,
+        size: usize,
+        take: &mut impl FnMut(usize),
+    ) {
+        let end = (first + size).min(self.targets) as u64;
+        let (width, stream) = (Width::of_machine(), self.stream());
+        let mut words = [0; WORDS];
+        let mut block = (source as u64) << 32 | 2 * first as u64 / BLOCK_WORDS;
+        let mut position = first as u64;
+        loop {
+            width.words(stream, block, &mut words);
+            for word in words {
+                position += gaps.of(word);
+                if position >= end {
+                    return;
+                }
+                take(position as usize);
+                position += 1;
+            }
+            block += WORDS as u64 / BLOCK_WORDS;
         }
     }
 
@@ -424,6 +488,7 @@ pub(crate) mod tests {
             allow_multapses: false,
             seed: 11,
             projection: 3,
+            gaps: OnceLock::new(),
         }
     }
 
@@ -443,6 +508,11 @@ pub(crate) mod tests {
                 let mut alone = Vec::new();
                 connector.row(source, |target| alone.push(target));
                 assert_eq!(alone, row);
+                let middle = connector.targets as u32 / 3;
+                let mut halves = Vec::new();
+                connector.row_within(source, &(0..middle), |target| halves.push(target));
+                connector.row_within(source, &(middle..u32::MAX), |target| halves.push(target));
+                assert_eq!(halves, row);
             }
             if connector.skips_self {
                 assert!(!row.contains(&(source as u32)));
@@ -474,6 +544,34 @@ pub(crate) mod tests {
             let distinct: HashSet<_> = rows.row(row).iter().collect();
             assert_eq!(distinct.len(), rows.row(row).len());
         }
+    }
+
+    #[test]
+    fn rows_of_many_targets_are_made_in_pieces_with_one_density() {
+        let size = Connector::piece_targets(0.1);
+        let connector = connector(
+            PatternPlan::Probability { probability: 0.1 },
+            40,
+            5 * size / 2,
+        );
+        let rows = rows_of(&connector);
+        let of_piece = |piece: usize| {
+            let inside = |target: &&u32| **target as usize / size == piece;
+            rows.columns.iter().filter(inside).count() as f64
+        };
+        // 16384 expected in a whole piece of 40 rows, standard deviation 121.
+        for (piece, wanted) in [(0, 16_384.0), (1, 16_384.0), (2, 8192.0)] {
+            assert!((of_piece(piece) - wanted).abs() < 600.0, "{piece}");
+        }
+        let row = rows.row(3);
+        let local = |piece: usize| {
+            let base = (piece * size) as u32;
+            let of_piece = row
+                .iter()
+                .filter(|target| **target as usize / size == piece);
+            of_piece.map(|target| target - base).collect::<Vec<_>>()
+        };
+        assert_ne!(local(0), local(1));
     }
 
     #[test]

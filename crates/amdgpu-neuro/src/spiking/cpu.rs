@@ -2,7 +2,12 @@
 //! partition to its own neurons. So nobody waits for a lock, and sums do not depend on the number of partitions.
 //!
 //! As many steps as the shortest delay covers are made in one go: in a turn each partition first delivers the spikes of the turn before,
-//! then updates its neurons. Nothing is allocated once buffers have their size.
+//! then updates its neurons. Synapses with delays of their own are not delivered when their neuron spikes but when the spike arrives
+//! ([`late`]). Nothing is allocated once buffers have their size.
+
+mod history;
+mod late;
+mod partition;
 
 use std::ops::Range;
 
@@ -16,9 +21,11 @@ use super::parts::Parts;
 use super::projection::{Projection, ProjectionKind};
 use super::recorder::Recorder;
 use super::stepper::DelayLine;
-use super::storage::Ring;
 use crate::error::{Error, Result};
 use crate::plan::spiking::Phase;
+use history::History;
+use late::LatePlan;
+use partition::{Partition, SharedPartitions, SpikeLists, Turn, within};
 
 /// Steps made in one go at most: bounds the spikes that are kept between turns.
 const MAX_TURN_STEPS: u64 = 64;
@@ -30,37 +37,6 @@ const MEASURE_EVERY: u64 = 64;
 const MAX_SYNAPSE_PIECES: u64 = 64;
 /// Neurons that make a partition worth while.
 const PARTITION_NEURONS: usize = 512;
-
-/// Spikes of one group or source in the steps of a turn.
-#[derive(Debug, Default)]
-struct SpikeLists {
-    indices: Vec<u32>,
-    /// Where each step ends.
-    ends: Vec<usize>,
-}
-
-impl SpikeLists {
-    fn clear(&mut self) {
-        self.indices.clear();
-        self.ends.clear();
-    }
-
-    fn of_step(&self, number: usize) -> &[u32] {
-        let begin = if number == 0 {
-            0
-        } else {
-            self.ends[number - 1]
-        };
-        &self.indices[begin..self.ends[number]]
-    }
-}
-
-/// What one thread at a time steps.
-struct Partition {
-    /// Neurons of each group, and of each source.
-    neurons: Vec<Range<usize>>,
-    updates: Vec<DirectKernel>,
-}
 
 /// A kernel of a projection with state.
 struct SynapseKernel {
@@ -80,6 +56,15 @@ pub(crate) struct CpuStepper {
     pending: Option<(u64, u64)>,
     updates: Vec<Vec<(usize, Dynamic)>>,
     synapse_kernels: Vec<SynapseKernel>,
+    late: LatePlan,
+    /// Weights changed since the tables of late synapses were made.
+    is_stale: bool,
+    history: History,
+    /// The step whose late arrivals are in the rings already.
+    settled: Option<u64>,
+    /// Steps to come whose rows in the rings may hold late arrivals, or what a checkpoint brought.
+    ring_steps: u64,
+    longest_ring: u64,
     pub delay_lines: Vec<DelayLine>,
     /// Spikes of targets, kept for its memory.
     post: Vec<u32>,
@@ -122,13 +107,11 @@ impl CpuStepper {
         let mut partitions = Vec::new();
         for number in 0..partition_count {
             let updates = (0..parts.groups.len()).map(|group| direct(update_of(group)?));
-            partitions.push(Partition {
-                neurons: sizes
-                    .iter()
-                    .map(|size| part_of(*size, number, partition_count))
-                    .collect(),
-                updates: updates.collect::<Result<_>>()?,
-            });
+            let neurons = sizes
+                .iter()
+                .map(|size| part_of(*size, number, partition_count));
+            let updates = updates.collect::<Result<_>>()?;
+            partitions.push(Partition::new(neurons.collect(), updates));
         }
         let mut updates = Vec::new();
         for group in 0..parts.groups.len() {
@@ -153,7 +136,17 @@ impl CpuStepper {
             let of_partition = || sizes.iter().map(|_| SpikeLists::default()).collect();
             (0..partition_count).map(|_| of_partition()).collect()
         };
-        Ok(Self {
+        let late = LatePlan::new(parts);
+        let inputs = parts.groups.iter().flat_map(|group| &group.inputs);
+        let longest_ring = inputs.map(|input| u64::from(input.slots)).max();
+        let longest_ring = longest_ring.unwrap_or(0);
+        let mut stepper = Self {
+            history: History::new(sizes.len(), late.origins(), late.longest()),
+            late,
+            is_stale: false,
+            settled: None,
+            ring_steps: longest_ring,
+            longest_ring,
             partitions,
             lists: [lists(), lists()],
             current: 0,
@@ -165,7 +158,17 @@ impl CpuStepper {
             turn_steps: turn_steps(parts),
             turns: 0,
             is_parallel: false,
-        })
+        };
+        stepper.make_tables(parts)?;
+        Ok(stepper)
+    }
+
+    fn make_tables(&mut self, parts: &Parts) -> Result<()> {
+        for partition in &mut self.partitions {
+            partition.make_tables(parts, &self.late)?;
+        }
+        self.is_stale = false;
+        Ok(())
     }
 
     /// Runs the kernels of initialisation, once.
@@ -192,6 +195,8 @@ impl CpuStepper {
         let steps = steps.min(self.turn_steps);
         self.run_turn(parts, step, steps)?;
         self.pending = Some((step, steps));
+        self.ring_steps = self.ring_steps.saturating_sub(steps);
+        self.keep_spikes(step, steps);
         for (origin, _) in self.partitions[0].neurons.iter().enumerate() {
             for number in 0..steps {
                 for lists in &self.lists[self.current] {
@@ -209,13 +214,59 @@ impl CpuStepper {
         Ok(steps)
     }
 
-    /// Delivers what is still to be delivered, so that the state is whole.
-    pub fn flush(&mut self, parts: &Parts) -> Result<()> {
+    /// Keeps the spikes of a turn for deliveries at the time of arrival.
+    fn keep_spikes(&mut self, step: u64, steps: u64) {
+        if !self.history.is_used() {
+            return;
+        }
+        let lists = &self.lists[self.current];
+        for number in 0..steps {
+            for origin in self.late.origins() {
+                let pieces = lists.iter().map(|of| of[origin].of_step(number as usize));
+                self.history.take(origin, step + number, pieces);
+            }
+            self.history.advance(step + number);
+        }
+    }
+
+    /// Delivers everything that is still to be delivered, so that the state before `step` is whole.
+    pub fn flush(&mut self, parts: &Parts, step: u64) -> Result<()> {
+        self.deliver_pending(parts)?;
+        if self.history.is_used() {
+            for partition in &mut self.partitions {
+                partition.flush(parts, &self.history, step, self.settled);
+            }
+            self.history.clear();
+            self.settled = None;
+            self.ring_steps = self.longest_ring;
+        }
+        Ok(())
+    }
+
+    /// Delivers what arrives in `step`, so that its rows can be looked at.
+    pub fn settle(&mut self, parts: &Parts, step: u64) -> Result<()> {
+        self.deliver_pending(parts)?;
+        if self.history.is_used() && self.settled != Some(step) {
+            for partition in &mut self.partitions {
+                partition.settle(parts, &self.history, step);
+            }
+            self.settled = Some(step);
+            self.ring_steps = self.ring_steps.max(1);
+        }
+        Ok(())
+    }
+
+    fn deliver_pending(&mut self, parts: &Parts) -> Result<()> {
         if self.pending.is_some() {
             self.run_turn(parts, 0, 0)?;
             self.pending = None;
         }
         Ok(())
+    }
+
+    /// Takes over constant weights that were changed, with the next turn.
+    pub fn weights_changed(&mut self, projection: usize) {
+        self.is_stale |= self.late.is_late[projection];
     }
 
     /// Counts the launches of `steps` steps.
@@ -231,7 +282,20 @@ impl CpuStepper {
     }
 
     fn run_turn(&mut self, parts: &Parts, step: u64, steps: u64) -> Result<()> {
-        let (pending, updates) = (self.pending, &self.updates);
+        if self.is_stale {
+            self.make_tables(parts)?;
+        }
+        let pending = self.pending;
+        let turn = Turn {
+            parts,
+            step,
+            steps,
+            ring_steps: self.ring_steps,
+            settled: self.settled,
+            history: &self.history,
+            updates: &self.updates,
+            is_late: &self.late.is_late,
+        };
         let next = 1 - self.current;
         let [first, second] = &mut self.lists;
         let (old, new) = if self.current == 0 {
@@ -241,7 +305,7 @@ impl CpuStepper {
         };
         let new = Shared::new(new);
         let count = self.partitions.len();
-        let partitions = Shared::new(&mut self.partitions);
+        let partitions = SharedPartitions::new(&mut self.partitions);
         let work = |range: Range<u64>| {
             for number in range {
                 let number = number as usize;
@@ -253,9 +317,9 @@ impl CpuStepper {
                     )
                 };
                 if let Some((first, steps)) = pending {
-                    partition.deliver(parts, first, steps, old);
+                    partition.deliver(&turn, first, steps, old);
                 }
-                partition.update(parts, step, steps, updates, lists);
+                partition.update(&turn, lists);
             }
         };
         let is_measured = self.turns.is_multiple_of(MEASURE_EVERY);
@@ -347,13 +411,6 @@ fn collect(
     }
 }
 
-/// Those of sorted indices that are in a range.
-fn within(spikes: &[u32], first: usize, size: usize) -> &[u32] {
-    let begin = spikes.partition_point(|index| (*index as usize) < first);
-    let end = spikes.partition_point(|index| (*index as usize) < first + size);
-    &spikes[begin..end]
-}
-
 /// Shows spikes to kernels.
 fn give(events: &Events, spikes: &[u32]) {
     // SAFETY: the arrays have a place for every neuron; no kernel runs.
@@ -381,21 +438,20 @@ fn withdraw(events: &Events) {
     }
 }
 
-/// Puts the arguments of a step in place.
+/// Puts the arguments of a step in place; `row_of` tells the row of this step of a group's input.
 fn set_dynamic(
     kernel: &mut DirectKernel,
     dynamic: &[(usize, Dynamic)],
     groups: &[Group],
     step: u64,
     reward: Option<f32>,
+    row_of: &mut dyn FnMut(usize, usize) -> u64,
 ) {
     for (index, change) in dynamic {
         match *change {
             Dynamic::Step => kernel.set_bytes(*index, &step.to_le_bytes()),
             Dynamic::Row { group, input } => {
-                let input = &groups[group].inputs[input];
-                let address = input.ring.address(input.row(step));
-                kernel.set_bytes(*index, &address.to_le_bytes());
+                kernel.set_bytes(*index, &row_of(group, input).to_le_bytes());
             }
             Dynamic::NextRow {
                 group,
@@ -435,7 +491,13 @@ impl SynapseKernel {
         if blocks == 0 {
             return Ok(());
         }
-        set_dynamic(&mut self.kernel, &self.dynamic, &parts.groups, step, reward);
+        let groups = &parts.groups;
+        let mut row_of = |group: usize, input: usize| {
+            let input = &groups[group].inputs[input];
+            input.ring.address(input.row(step))
+        };
+        let kernel = &mut self.kernel;
+        set_dynamic(kernel, &self.dynamic, groups, step, reward, &mut row_of);
         let kernel = &self.kernel;
         // SAFETY: arguments were bound to arrays of the lengths that the plan gives; blocks may run side by side, as on a GPU.
         let work = |range: Range<u64>| unsafe { kernel.run(range) };
@@ -446,108 +508,5 @@ impl SynapseKernel {
         pool::global()
             .parallel_for(blocks, blocks.div_ceil(MAX_SYNAPSE_PIECES), &work)
             .map_err(|error| Error::from_core(&error))
-    }
-}
-
-impl Partition {
-    /// Adds the spikes of a turn to the rows of this partition's neurons.
-    fn deliver(&self, parts: &Parts, first_step: u64, steps: u64, lists: &[Vec<SpikeLists>]) {
-        for projection in &parts.projections {
-            let ProjectionKind::Static { input, synapses } = &projection.kind else {
-                continue;
-            };
-            let (origin, target) = (projection.origin, projection.target);
-            let own = &self.neurons[target.group];
-            let begin = own.start.max(target.first);
-            let end = own.end.min(target.first + target.size);
-            if begin >= end {
-                continue;
-            }
-            let wanted = (begin - target.first) as u32..(end - target.first) as u32;
-            let input = &parts.groups[target.group].inputs[*input];
-            let ring = Ring {
-                rows: input.ring.host_ptr(),
-                slots: input.slots,
-                stride: input.stride,
-                first: target.first,
-            };
-            for number in 0..steps as usize {
-                for list in lists {
-                    let spikes = list[origin.index].of_step(number);
-                    for spike in within(spikes, origin.first, origin.size) {
-                        let source = *spike as usize - origin.first;
-                        // SAFETY: the ring has a slot for the longest delay and every neuron of the group; this partition alone uses the
-                        // neurons in `wanted`.
-                        unsafe {
-                            synapses.deliver(source, first_step + number as u64, &wanted, ring);
-                        };
-                    }
-                }
-            }
-        }
-    }
-
-    /// Steps this partition's neurons and lists the spikes.
-    fn update(
-        &mut self,
-        parts: &Parts,
-        first_step: u64,
-        steps: u64,
-        updates: &[Vec<(usize, Dynamic)>],
-        lists: &mut [SpikeLists],
-    ) {
-        lists.iter_mut().for_each(SpikeLists::clear);
-        let group_count = parts.groups.len();
-        for step in first_step..first_step + steps {
-            for (number, source) in parts.sources.iter().enumerate() {
-                let list = &mut lists[group_count + number];
-                source.spikes_of(step, &self.neurons[group_count + number], &mut list.indices);
-                list.ends.push(list.indices.len());
-            }
-            for drive in &parts.poisson_drives {
-                let input = &parts.groups[drive.target.group].inputs[drive.input];
-                // SAFETY: the row has every neuron of the group, and this partition alone uses its own.
-                unsafe {
-                    let row = input.ring.host_ptr().add(input.row(step));
-                    drive.add(step, &self.neurons[drive.target.group], row);
-                }
-            }
-            for (number, group) in parts.groups.iter().enumerate() {
-                let range = &self.neurons[number];
-                let list = &mut lists[number];
-                if !range.is_empty() {
-                    let kernel = &mut self.updates[number];
-                    set_dynamic(kernel, &updates[number], &parts.groups, step, None);
-                    let blocks =
-                        range.start as u64 / BLOCK as u64..range.end.div_ceil(BLOCK) as u64;
-                    // SAFETY: arguments were bound to arrays over the group; this partition alone runs these blocks.
-                    unsafe { kernel.run(blocks) };
-                    // SAFETY: the flags of the group; those of the range are this partition's.
-                    unsafe { list_fired(group.fired.host_ptr(), range, &mut list.indices) };
-                }
-                list.ends.push(list.indices.len());
-            }
-        }
-    }
-}
-
-/// Appends the neurons of a range whose flag is set.
-///
-/// # Safety
-/// Flags of the range are readable, and nobody writes them. The range begins at a multiple of [`BLOCK`].
-unsafe fn list_fired(flags: *const u8, range: &Range<usize>, out: &mut Vec<u32>) {
-    /// Flags looked at together.
-    const WIDTH: usize = 64;
-    // SAFETY: as the caller promises.
-    let flags = unsafe { std::slice::from_raw_parts(flags.add(range.start), range.len()) };
-    for (number, chunk) in flags.chunks(WIDTH).enumerate() {
-        if chunk.iter().fold(0, |any, flag| any | flag) != 0 {
-            let first = range.start + number * WIDTH;
-            for (place, flag) in chunk.iter().enumerate() {
-                if *flag != 0 {
-                    out.push((first + place) as u32);
-                }
-            }
-        }
     }
 }

@@ -229,7 +229,7 @@ impl SpikingNetwork {
         let mut recorder = Recorder::new(&self.plan, inner.step, steps)?;
         let outcome = self.go(inner, &mut recorder, steps, begin, watch);
         // Also behind an error: what was delivered twice or not at all would be a state that no run can reach.
-        let flushed = inner.stepper.flush(&inner.parts);
+        let flushed = inner.stepper.flush(&inner.parts, inner.step);
         let (done, is_interrupted) = outcome?;
         flushed?;
         let wall_seconds = begin.elapsed().as_secs_f64();
@@ -357,7 +357,7 @@ impl Inner {
         if !recorder.is_due(step) {
             return Ok(());
         }
-        self.stepper.flush(&self.parts)?;
+        self.stepper.settle(&self.parts, step)?;
         for probe in &mut recorder.probes {
             if !step.is_multiple_of(probe.every_steps) {
                 continue;

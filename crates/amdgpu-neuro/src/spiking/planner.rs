@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::connectivity::Connector;
+use super::storage::{LONG_GAP, SHORT_BLOCK};
 use crate::error::{Error, Result};
 use crate::plan::Initializer;
 use crate::plan::spiking::{
@@ -76,6 +77,7 @@ pub(crate) fn connector(plan: &SpikingNetworkPlan, number: usize) -> Connector {
         allow_multapses: projection.allow_multapses,
         seed: plan.seed,
         projection: number,
+        gaps: std::sync::OnceLock::new(),
     }
 }
 
@@ -99,10 +101,11 @@ const fn is_constant(value: &Initializer) -> bool {
     matches!(value, Initializer::Constant { .. })
 }
 
-/// Bytes for each kind of storage that fits. On a GPU rows are plain: that is what its delivery goes through.
+/// Bytes for each kind of storage that fits. On a GPU those that its delivery goes through.
 fn alternatives(
     projection: &ProjectionPlan,
     connector: &Connector,
+    dt_seconds: f64,
     is_gpu: bool,
 ) -> Vec<(StorageKind, u64)> {
     let (sources, targets) = (connector.sources as u64, connector.targets as u64);
@@ -121,16 +124,39 @@ fn alternatives(
             PatternPlan::FixedTotal { .. } | PatternPlan::Pairs { .. }
         );
     let starts = 8 * (sources + 1);
-    let mut kinds = vec![(StorageKind::Csr32, starts + 4 * synapses + values)];
+    let density = synapses as f64 / (sources as f64 * targets as f64);
+    let long_gap = (1.0 - density.min(1.0)).powi(i32::from(LONG_GAP));
+    let gaps = (synapses as f64 / (1.0 - long_gap).max(f64::MIN_POSITIVE)) as u64;
+    let is_by_rule = values == 0 && connector.is_by_row();
     if is_gpu {
+        let mut kinds = vec![(StorageKind::Csr32, starts + 4 * synapses + values)];
+        if values == 0 {
+            kinds.push((StorageKind::GapCoded, starts + gaps));
+        }
+        if is_by_rule && connector.gap_table().is_some() {
+            kinds.push((StorageKind::Procedural, 0));
+        }
+        kinds.sort_by_key(|(_, bytes)| *bytes);
         return kinds;
     }
-    if targets <= 1 << 16 {
-        kinds.push((StorageKind::Csr16, starts + 2 * synapses + values));
+    let mut plain = values;
+    if !is_constant(&projection.delay_seconds) {
+        // The rows are kept a second time, in the order of delays.
+        plain += (2 + if is_constant(&projection.weight) {
+            0
+        } else {
+            4
+        }) * synapses;
+        plain += 4 * sources * u64::from(longest_delay(&projection.delay_seconds, dt_seconds) + 1);
     }
-    let density = synapses as f64 / (sources as f64 * targets as f64);
-    let long_gaps = (1.0 - density.min(1.0)).powi(255);
-    let gaps = (synapses as f64 * (1.0 + 4.0 * long_gaps)) as u64;
+    let mut cuts = 0;
+    if targets > SHORT_BLOCK as u64 {
+        cuts = 4 * sources * targets.div_ceil(SHORT_BLOCK as u64);
+    }
+    let mut kinds = vec![
+        (StorageKind::Csr32, starts + 4 * synapses + plain),
+        (StorageKind::Csr16, starts + cuts + 2 * synapses + plain),
+    ];
     kinds.push((StorageKind::GapCoded, 2 * starts + gaps + values));
     if !repeats {
         let words = sources * targets.div_ceil(64);
@@ -139,7 +165,7 @@ fn alternatives(
     if is_complete {
         kinds.push((StorageKind::Dense, values));
     }
-    if connector.is_by_row() && values == 0 {
+    if is_by_rule {
         kinds.push((StorageKind::Procedural, 0));
     }
     kinds.sort_by_key(|(_, bytes)| *bytes);
@@ -171,10 +197,9 @@ fn stateful_bytes(plan: &SpikingNetworkPlan, number: usize, connector: &Connecto
 /// The kind that is fastest: nothing at all for complete connectivity, else the narrowest plain rows.
 fn fastest(kinds: &[(StorageKind, u64)]) -> (StorageKind, u64) {
     let find = |kind: StorageKind| kinds.iter().copied().find(|(known, _)| *known == kind);
-    find(StorageKind::Dense)
-        .or_else(|| find(StorageKind::Csr16))
-        .or_else(|| find(StorageKind::Csr32))
-        .unwrap_or(kinds[0])
+    let plain = [find(StorageKind::Csr16), find(StorageKind::Csr32)];
+    let narrowest = plain.into_iter().flatten().min_by_key(|(_, bytes)| *bytes);
+    find(StorageKind::Dense).or(narrowest).unwrap_or(kinds[0])
 }
 
 fn choose(
@@ -215,7 +240,7 @@ pub(crate) fn estimate(
         let synapses = connector.bound();
         let building_bytes = 8 * connector.sources as u64 + 4 * synapses;
         let estimate = if projection.variables.is_empty() {
-            let kinds = alternatives(projection, &connector, is_gpu);
+            let kinds = alternatives(projection, &connector, plan.dt_seconds, is_gpu);
             let (storage, bytes) = choose(projection, name, &kinds)?;
             ProjectionEstimate {
                 name: name.clone(),

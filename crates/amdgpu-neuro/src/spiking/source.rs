@@ -217,10 +217,10 @@ impl PoissonDrive {
         self.table.len() as f64
     }
 
-    /// Adds the events of a step to a range of a row; `row` begins at neuron 0 of the group.
+    /// Adds the events of a step to a range of a row; `row` is where neuron 0 of the group is or would be.
     ///
     /// # Safety
-    /// The row has every neuron of the drive, and nobody else uses those of the range.
+    /// The row has every neuron of the range, and nobody else uses those.
     pub unsafe fn add(&self, step: u64, neurons: &Range<usize>, row: *mut i32) {
         let first = self.target.first;
         let begin = neurons.start.max(first);
@@ -242,8 +242,9 @@ impl PoissonDrive {
                 }
             }
             // SAFETY: the neurons are those of the row, and this thread's own.
-            let row =
-                unsafe { std::slice::from_raw_parts_mut(row.add(first + index), words.len()) };
+            let row = unsafe {
+                std::slice::from_raw_parts_mut(row.wrapping_add(first + index), words.len())
+            };
             for (sum, count) in row.iter_mut().zip(counts) {
                 *sum = sum.wrapping_add((count as i32).wrapping_mul(self.quanta));
             }

@@ -54,10 +54,18 @@ impl Stepper {
         }
     }
 
-    /// Delivers what is still to be delivered, so that the state is whole.
-    pub fn flush(&mut self, parts: &Parts) -> Result<()> {
+    /// Delivers what is still to be delivered, so that the state before `step` is whole.
+    pub fn flush(&mut self, parts: &Parts, step: u64) -> Result<()> {
         match self {
-            Self::Cpu(stepper) => stepper.flush(parts),
+            Self::Cpu(stepper) => stepper.flush(parts, step),
+            Self::Device(_) => Ok(()),
+        }
+    }
+
+    /// Delivers what arrives in `step`, so that its rows can be looked at.
+    pub fn settle(&mut self, parts: &Parts, step: u64) -> Result<()> {
+        match self {
+            Self::Cpu(stepper) => stepper.settle(parts, step),
             Self::Device(_) => Ok(()),
         }
     }
@@ -90,7 +98,10 @@ impl Stepper {
     /// Takes over constant weights that were changed.
     pub fn weights_changed(&mut self, parts: &Parts, projection: usize) -> Result<()> {
         match self {
-            Self::Cpu(_) => Ok(()),
+            Self::Cpu(stepper) => {
+                stepper.weights_changed(projection);
+                Ok(())
+            }
             Self::Device(stepper) => stepper.weights_changed(parts, projection),
         }
     }

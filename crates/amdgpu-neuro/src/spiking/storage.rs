@@ -5,10 +5,15 @@
 use std::ops::Range;
 
 use super::connectivity::{Connector, Rows};
+use super::prefetch;
 use crate::plan::spiking::StorageKind;
 
-/// A gap of this many targets or more is written as this byte, followed by four bytes.
-const LONG_GAP: u8 = u8::MAX;
+/// This byte goes so many targets further without a synapse; a smaller one is the distance to the next synapse.
+pub(crate) const LONG_GAP: u8 = u8::MAX;
+/// Targets that 16-bit indices tell apart: rows of more are cut into blocks of as many.
+pub(crate) const SHORT_BLOCK: usize = 1 << 16;
+/// Targets of a row that are asked for ahead: the processor itself notices what follows.
+const PREFETCHED_TARGETS: usize = 128;
 
 /// Who is connected with whom.
 #[derive(Clone, Debug)]
@@ -18,15 +23,12 @@ pub(crate) enum Targets {
         targets: u32,
         skips_self: bool,
     },
-    Short {
-        starts: Vec<u64>,
-        columns: Vec<u16>,
-    },
+    Short(ShortRows),
     Long {
         starts: Vec<u64>,
         columns: Vec<u32>,
     },
-    /// Distances to the target before, one byte each as long as they are short. `bytes_at` is where a row begins in `gaps`.
+    /// Distances to the target before in bytes, long ones in several. `bytes_at` is where a row begins in `gaps`.
     Gaps {
         starts: Vec<u64>,
         bytes_at: Vec<u64>,
@@ -40,6 +42,72 @@ pub(crate) enum Targets {
     },
     /// Nothing but how to make the rows again.
     Procedural(Connector),
+}
+
+/// Rows of 16-bit indices, inside blocks of [`SHORT_BLOCK`] targets.
+#[derive(Clone, Debug)]
+pub(crate) struct ShortRows {
+    pub starts: Vec<u64>,
+    pub columns: Vec<u16>,
+    /// Blocks of a row.
+    blocks: usize,
+    /// For each row the ends of its blocks, counted from the row's beginning; empty where there is one block.
+    cuts: Vec<u32>,
+}
+
+impl ShortRows {
+    fn new(rows: Rows, target_count: usize) -> Self {
+        let blocks = target_count.div_ceil(SHORT_BLOCK).max(1);
+        let mut cuts = Vec::new();
+        if blocks > 1 {
+            cuts.reserve_exact(blocks * (rows.starts.len() - 1));
+            for source in 0..rows.starts.len() - 1 {
+                let row = rows.row(source);
+                cuts.extend((1..=blocks).map(|block| {
+                    row.partition_point(|column| (*column as usize) < block * SHORT_BLOCK) as u32
+                }));
+            }
+        }
+        Self {
+            columns: rows.columns.iter().map(|column| *column as u16).collect(),
+            starts: rows.starts,
+            blocks,
+            cuts,
+        }
+    }
+
+    /// The places of a row's synapses in a block.
+    fn segment(&self, source: usize, block: usize) -> Range<usize> {
+        let start = self.starts[source] as usize;
+        if self.blocks == 1 {
+            return start..self.starts[source + 1] as usize;
+        }
+        let cuts = &self.cuts[source * self.blocks..(source + 1) * self.blocks];
+        let begin = if block == 0 { 0 } else { cuts[block - 1] };
+        start + begin as usize..start + cuts[block] as usize
+    }
+
+    fn visit(&self, source: usize, wanted: &Range<u32>, take: &mut impl FnMut(usize, u32)) {
+        let first_block = wanted.start as usize / SHORT_BLOCK;
+        let end_block = (wanted.end as usize).div_ceil(SHORT_BLOCK);
+        for block in first_block..end_block.min(self.blocks) {
+            let base = (block * SHORT_BLOCK) as u32;
+            let segment = self.segment(source, block);
+            let row = &self.columns[segment.clone()];
+            let begin = if wanted.start <= base {
+                0
+            } else {
+                row.partition_point(|column| base + u32::from(*column) < wanted.start)
+            };
+            for (place, column) in row[begin..].iter().enumerate() {
+                let column = base + u32::from(*column);
+                if column >= wanted.end {
+                    return;
+                }
+                take(segment.start + begin + place, column);
+            }
+        }
+    }
 }
 
 /// Weights in quanta of the input.
@@ -109,19 +177,48 @@ impl Targets {
                 starts: rows.starts,
                 columns: rows.columns,
             },
-            StorageKind::Csr16 | StorageKind::Dense => Self::Short {
-                columns: rows.columns.iter().map(|column| *column as u16).collect(),
-                starts: rows.starts,
-            },
+            StorageKind::Csr16 | StorageKind::Dense => {
+                Self::Short(ShortRows::new(rows, target_count))
+            }
             StorageKind::GapCoded => gaps_of(rows),
             StorageKind::BitMask => bits_of(rows, target_count),
+        }
+    }
+
+    /// Targets that a delivery goes through together, so that what it adds to stays in a core's cache: where they end behind `first`.
+    pub fn piece_end(&self, first: u32) -> u32 {
+        match self {
+            Self::Short(rows) if rows.blocks > 1 => {
+                (first / SHORT_BLOCK as u32 + 1).saturating_mul(SHORT_BLOCK as u32)
+            }
+            _ => u32::MAX,
+        }
+    }
+
+    /// Asks for the memory that tells where the row of `source` is.
+    #[inline]
+    pub fn prefetch_index(&self, source: usize, first: u32) {
+        if let Self::Short(rows) = self {
+            prefetch::element(&rows.starts, source);
+            let block = first as usize / SHORT_BLOCK;
+            prefetch::element(&rows.cuts, source * rows.blocks + block);
+        }
+    }
+
+    /// Asks for the row of `source` from target `first` on.
+    #[inline]
+    pub fn prefetch_row(&self, source: usize, first: u32) {
+        if let Self::Short(rows) = self {
+            let segment = rows.segment(source, first as usize / SHORT_BLOCK);
+            let end = segment.end.min(segment.start + PREFETCHED_TARGETS);
+            prefetch::range(&rows.columns, segment.start, end);
         }
     }
 
     /// Number of the first synapse of a source among all, where that is kept.
     fn start(&self, source: usize) -> usize {
         match self {
-            Self::Short { starts, .. }
+            Self::Short(ShortRows { starts, .. })
             | Self::Long { starts, .. }
             | Self::Gaps { starts, .. }
             | Self::Bits { starts, .. } => starts[source] as usize,
@@ -137,17 +234,7 @@ impl Targets {
     pub fn visit(&self, source: usize, wanted: &Range<u32>, mut take: impl FnMut(usize, u32)) {
         let start = self.start(source);
         match self {
-            Self::Short { starts, columns } => {
-                let row = &columns[start..starts[source + 1] as usize];
-                let begin = row.partition_point(|column| u32::from(*column) < wanted.start);
-                for (place, column) in row[begin..].iter().enumerate() {
-                    let column = u32::from(*column);
-                    if column >= wanted.end {
-                        return;
-                    }
-                    take(start + begin + place, column);
-                }
-            }
+            Self::Short(rows) => rows.visit(source, wanted, &mut take),
             Self::Long { starts, columns } => {
                 let row = &columns[start..starts[source + 1] as usize];
                 let begin = row.partition_point(|column| *column < wanted.start);
@@ -171,21 +258,13 @@ impl Targets {
                 }
             }
             Self::Gaps { bytes_at, gaps, .. } => {
-                let mut bytes =
-                    gaps[bytes_at[source] as usize..bytes_at[source + 1] as usize].iter();
                 let mut number = start;
                 let mut target = 0_u32;
-                while let Some(byte) = bytes.next() {
-                    let gap = if *byte == LONG_GAP {
-                        let mut long = [0; 4];
-                        long.iter_mut()
-                            .zip(&mut bytes)
-                            .for_each(|(to, from)| *to = *from);
-                        u32::from_le_bytes(long)
-                    } else {
-                        u32::from(*byte)
-                    };
-                    target += gap;
+                for byte in &gaps[bytes_at[source] as usize..bytes_at[source + 1] as usize] {
+                    target += u32::from(*byte);
+                    if *byte == LONG_GAP {
+                        continue;
+                    }
                     if target >= wanted.end {
                         return;
                     }
@@ -216,10 +295,8 @@ impl Targets {
             }
             Self::Procedural(connector) => {
                 let mut number = 0;
-                connector.row(source, |target| {
-                    if wanted.contains(&target) {
-                        take(number, target);
-                    }
+                connector.row_within(source, wanted, |target| {
+                    take(number, target);
                     number += 1;
                 });
             }
@@ -235,12 +312,9 @@ fn gaps_of(rows: Rows) -> Targets {
         let mut before = 0;
         for column in rows.row(source) {
             let gap = column - before;
-            if gap < u32::from(LONG_GAP) {
-                gaps.push(gap as u8);
-            } else {
-                gaps.push(LONG_GAP);
-                gaps.extend(gap.to_le_bytes());
-            }
+            let long = gap / u32::from(LONG_GAP);
+            gaps.extend(std::iter::repeat_n(LONG_GAP, long as usize));
+            gaps.push((gap - long * u32::from(LONG_GAP)) as u8);
             before = *column;
         }
     }
@@ -368,11 +442,9 @@ mod tests {
                     for wanted in [0..700, 700..1500, 511..513] {
                         let mut part = Vec::new();
                         targets.visit(source, &wanted, |number, target| {
-                            let start = match &targets {
-                                Targets::Procedural(_) => 0,
-                                _ => rows.starts[source] as usize,
-                            };
-                            assert_eq!(rows.row(source)[number - start], target);
+                            if !matches!(targets, Targets::Procedural(_)) {
+                                assert_eq!(rows.columns[number], target);
+                            }
                             part.push(target);
                         });
                         let expected: Vec<_> = rows.row(source).to_vec();
