@@ -234,3 +234,51 @@ def stdp(*, delay: float = 0.0, probability: float = 0.2, rate: float = 60.0) ->
         kernels=[*spiking["kernels"], *kernels],
         records=[{"kind": "spikes", "population": name} for name in ("exc", "inh", "noise")],
     )
+
+
+EACH = {"kind": "normal", "mean": 1.62e-3, "standard_deviation": 2e-4}
+LATE = {"kind": "random", "low": 0.0, "high": 4e-3}
+
+
+def variants() -> dict[str, dict[str, Any]]:
+    """Networks that together use everything that a device has to do."""
+    late = cuba(delay=1.5e-3)
+    for one in late["spiking"]["projections"]:
+        one["delay_seconds"] = LATE
+    each = cuba()
+    for one in each["spiking"]["projections"][:2]:
+        one["weight"] = EACH
+    driven = changed(
+        cuba(),
+        sources=[
+            {"kind": "poisson", "name": "noise", "size": 700, "rate_hz": constant(50.0)},
+            {"kind": "poisson", "name": "ramp", "size": 99, "rate_hz": {"kind": "random", "low": 0.0, "high": 90.0}},
+            {"kind": "spikes", "name": "list", "size": 9, "times_seconds": [0.01, 0.02, 0.01], "indices": [1, 2, 8]},
+        ],
+        drives=[{"kind": "poisson", "population": "inh", "input": "ge", "rate_hz": 9.0, "count": 80.0, "weight": 2e-4}],
+    )
+    for source in ("noise", "ramp", "list"):
+        driven["spiking"]["projections"].append(
+            {
+                "from": source,
+                "to": "exc",
+                "input": "ge",
+                "pattern": {"kind": "fixed_out", "count": 20},
+                "weight": constant(3e-4),
+                "delay_seconds": constant(1e-3),
+            }
+        )
+    gaps, drawn = cuba(delay=2e-4), cuba(delay=2e-4)
+    for one in gaps["spiking"]["projections"]:
+        one["storage"] = "gap_coded"
+    for one in drawn["spiking"]["projections"][1:]:
+        one |= {"storage": "procedural", "allow_autapses": False}
+    return {
+        "gaps": gaps,
+        "drawn": drawn,
+        "cuba": cuba(),
+        "late": late,
+        "each": each,
+        "driven": driven,
+        "stdp": stdp(delay=5e-4),
+    }

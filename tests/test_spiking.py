@@ -544,13 +544,17 @@ def test_everything_of_a_network_compiles_and_is_bound_for_gpus(target: str) -> 
     assert network.run(5)["steps"] == 5
 
 
-def test_a_gpu_keeps_plain_rows_and_refuses_what_does_not_fit(device: _native.Device) -> None:
+def test_a_gpu_takes_the_storages_it_delivers_from_and_refuses_what_does_not_fit(device: _native.Device) -> None:
     gpu = amdgpu.device.default_device("null:gfx1100").native
-    with pytest.raises(NetworkError, match="device it can be csr32"):
-        build(with_projections(plans.cuba(**SMALL), storage="procedural"), gpu)
-    huge = plans.text(plans.cuba(3_200_000, 800_000, probability=0.1))
-    estimate = json.loads(_native.network_memory(huge, gpu))
+    with pytest.raises(NetworkError, match=r"device it can be .*csr32"):
+        build(with_projections(plans.cuba(**SMALL), storage="bit_mask"), gpu)
+    huge = plans.cuba(3_200_000, 800_000, probability=0.1)
+    estimate = json.loads(_native.network_memory(plans.text(huge), gpu))
+    assert {one["storage"] for one in estimate["projections"]} == {"procedural"}
+    assert estimate["total_bytes"] < estimate["free_bytes"]
+    weight = {"kind": "random", "low": 0.0, "high": 1e-3}
+    each = plans.text(with_projections(huge, weight=weight))
+    estimate = json.loads(_native.network_memory(each, gpu))
     assert {one["storage"] for one in estimate["projections"]} == {"csr32"}
-    assert estimate["total_bytes"] > estimate["free_bytes"]
     with pytest.raises(OutOfMemoryError, match="exc -> exc takes"):
-        _native.SpikingNetwork(huge, gpu)
+        _native.SpikingNetwork(each, gpu)

@@ -557,6 +557,7 @@ class SpikingNetwork:
         base_directory: str | os.PathLike[str] | None = None,
         seed: int | None = None,
         threads: int | None = None,
+        by_launches: bool = False,
     ) -> SpikingNetwork: ...
     @property
     def name(self) -> str: ...

@@ -7,11 +7,17 @@ seeds of one simulator may lie. `./x validate` runs these; each takes a minute o
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
-from neuro_validation import microcircuit, simulators, spike_statistics
+from neuro_validation import simulators, spike_statistics
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "potjans_diesmann"))
+
+import microcircuit
 
 pytestmark = [pytest.mark.slow, pytest.mark.validation, pytest.mark.timeout(1800)]
 

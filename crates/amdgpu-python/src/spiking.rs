@@ -51,7 +51,7 @@ pub struct SpikingNetwork {
 #[pymethods]
 impl SpikingNetwork {
     #[new]
-    #[pyo3(signature = (plan_json, device, *, base_directory=None, seed=None, threads=None))]
+    #[pyo3(signature = (plan_json, device, *, base_directory=None, seed=None, threads=None, by_launches=false))]
     fn new(
         py: Python<'_>,
         plan_json: &str,
@@ -59,12 +59,14 @@ impl SpikingNetwork {
         base_directory: Option<PathBuf>,
         seed: Option<u64>,
         threads: Option<usize>,
+        by_launches: bool,
     ) -> PyResult<Self> {
         let _crossing = BUILD.enter();
         let options = SpikingOptions {
             seed,
             base_directory: base_directory.unwrap_or_default(),
             threads,
+            by_launches,
         };
         let context = device.context();
         let engine = py

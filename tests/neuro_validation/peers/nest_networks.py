@@ -7,18 +7,22 @@ Sources of the networks
 - brunel: Brunel 2000, "Dynamics of sparsely connected networks of excitatory and inhibitory spiking neurons", model A, asynchronous
   irregular state.
 - cuba_stdp: the network of brian2_networks.py.
-- potjans_diesmann: Potjans and Diesmann 2014, see potjans_diesmann.py.
+- potjans_diesmann: Potjans and Diesmann 2014, see examples/potjans_diesmann.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 
 import nest
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "examples" / "potjans_diesmann"))
+
 import potjans_diesmann
 
 

@@ -208,7 +208,7 @@ impl Connector {
         let end = (first + size).min(self.targets) as u64;
         let (width, stream) = (Width::of_machine(), self.stream());
         let mut words = [0; WORDS];
-        let mut block = (source as u64) << 32 | 2 * first as u64 / BLOCK_WORDS;
+        let mut block = ((source as u64) << 32) | (2 * first as u64 / BLOCK_WORDS);
         let mut position = first as u64;
         loop {
             width.words(stream, block, &mut words);

@@ -33,6 +33,8 @@ pub struct SpikingOptions {
     pub base_directory: PathBuf,
     /// Threads that step the network on the CPU device; `None`: all of the device.
     pub threads: Option<usize>,
+    /// Step by launches on the CPU device too, as GPUs do: slower, for tests of that way where there is no GPU.
+    pub by_launches: bool,
 }
 
 /// How far a run is.
@@ -121,7 +123,8 @@ impl SpikingNetwork {
         options: &SpikingOptions,
     ) -> Result<Self> {
         let plan = read_plan(plan_json, options)?;
-        let memory = planner::estimate(&plan, free_bytes(context)?, is_gpu(context))?;
+        let by_launches = options.by_launches || is_gpu(context);
+        let memory = planner::estimate(&plan, free_bytes(context)?, by_launches)?;
         memory.check()?;
         let names = planner::projection_names(&plan.spiking.projections);
         let parts = Parts::build(&plan, &names, &memory, context, &options.base_directory)?;
@@ -137,9 +140,9 @@ impl SpikingNetwork {
             .iter()
             .map(|kernel| kernels::bind(kernel, &bindings, context, toolchain))
             .collect::<Result<Vec<BoundKernel>>>()?;
-        let threads = options
-            .threads
-            .unwrap_or(pool::global().thread_count() as usize);
+        let threads = options.threads;
+        let threads = threads.unwrap_or_else(|| pool::global().thread_count() as usize);
+        let threads = (!by_launches).then_some(threads);
         let stepper = Stepper::new(&parts, bound, threads, context, toolchain)?;
         let reporter = Reporter::new(&plan.name);
         Ok(Self {

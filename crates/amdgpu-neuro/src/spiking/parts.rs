@@ -138,11 +138,18 @@ impl Builder<'_> {
 
     fn groups(&self, bounds: &[Vec<Bound>]) -> Result<Vec<Group>> {
         let mut groups = Vec::with_capacity(bounds.len());
+        // One length for all rings: what a step does repeats sooner.
+        let longest_delay = bounds
+            .iter()
+            .flatten()
+            .map(|bound| bound.longest_delay)
+            .max();
+        let slots = longest_delay.unwrap_or(0) + 1;
         for (number, group) in self.plan.spiking.groups.iter().enumerate() {
             let mut needs = Vec::with_capacity(group.inputs.len());
             for (bound, input) in bounds[number].iter().zip(&group.inputs) {
                 needs.push(InputNeed {
-                    slots: bound.longest_delay + 1,
+                    slots,
                     quantum: bound.quantum(&format!("{}.{input}", group.name))?,
                     reserved: bound.reserved,
                 });

@@ -283,31 +283,20 @@ pub(crate) fn estimate(
     Ok(result)
 }
 
-/// Rows of an input: one for each step that a spike can be under way.
-pub(crate) fn predicted_slots(plan: &SpikingNetworkPlan, group: usize, input: &str) -> u64 {
-    let spiking = &plan.spiking;
-    let longest = spiking
-        .projections
-        .iter()
-        .filter(|projection| {
-            spiking.group_of(&projection.to) == Some(group)
-                && projection.input.as_deref() == Some(input)
-        })
-        .map(|projection| longest_delay(&projection.delay_seconds, plan.dt_seconds))
-        .max();
-    u64::from(longest.unwrap_or(0)) + 1
+/// Rows of an input: one for each step that any spike can be under way.
+fn predicted_slots(plan: &SpikingNetworkPlan) -> u64 {
+    let projections = plan.spiking.projections.iter();
+    let fed = projections.filter(|projection| projection.input.is_some());
+    let longest = fed.map(|projection| longest_delay(&projection.delay_seconds, plan.dt_seconds));
+    u64::from(longest.max().unwrap_or(0)) + 1
 }
 
 fn input_bytes(plan: &SpikingNetworkPlan) -> u64 {
-    let groups = plan.spiking.groups.iter().enumerate();
-    groups
-        .flat_map(|(number, group)| {
-            group
-                .inputs
-                .iter()
-                .map(move |input| predicted_slots(plan, number, input) * group.size as u64 * 4)
-        })
-        .sum()
+    let rows = plan.spiking.groups.iter();
+    let neurons: u64 = rows
+        .map(|group| group.inputs.len() as u64 * group.size as u64)
+        .sum();
+    predicted_slots(plan) * neurons * 4
 }
 
 impl MemoryEstimate {

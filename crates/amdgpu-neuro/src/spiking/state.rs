@@ -192,9 +192,7 @@ impl SpikingNetwork {
         self.visit(&mut inner, &mut Errand::Check(arrays, 0))?;
         self.visit(&mut inner, &mut Errand::Import(arrays, 0))?;
         let Inner { parts, stepper, .. } = &mut *inner;
-        for number in 0..parts.projections.len() {
-            stepper.weights_changed(parts, number)?;
-        }
+        stepper.all_weights_changed(parts)?;
         inner.step = step;
         inner.reward = None;
         inner.fault = None;

@@ -1,7 +1,6 @@
 //! The device that steps a network: this machine's cores, or a GPU.
 
 use amdgpu_aura::{Context, Toolchain};
-use amdgpu_hal::DeviceKind;
 
 use super::cpu::CpuStepper;
 use super::device::DeviceStepper;
@@ -22,15 +21,15 @@ pub(crate) enum Stepper {
 }
 
 impl Stepper {
-    /// A stepper of the device of `context`, which has run the kernels of initialisation.
+    /// A stepper of the device of `context`, which has run the kernels of initialisation: with so many threads, or by launches.
     pub fn new(
         parts: &Parts,
         kernels: Vec<BoundKernel>,
-        threads: usize,
+        threads: Option<usize>,
         context: &Context,
         toolchain: &dyn Toolchain,
     ) -> Result<Self> {
-        if context.info().kind == DeviceKind::Cpu {
+        if let Some(threads) = threads {
             let stepper = CpuStepper::new(parts, &kernels, threads)?;
             CpuStepper::initialize(&kernels)?;
             return Ok(Self::Cpu(Box::new(stepper)));
@@ -77,6 +76,11 @@ impl Stepper {
         }
     }
 
+    /// Whether steps are launches, as on a GPU.
+    pub const fn is_by_launches(&self) -> bool {
+        matches!(self, Self::Device(_))
+    }
+
     /// The spikes under way in a projection with state.
     pub fn delay_line(&self, projection: usize) -> Result<DelayLine> {
         match self {
@@ -95,6 +99,17 @@ impl Stepper {
         }
     }
 
+    /// Takes over the constant weights of every projection.
+    pub fn all_weights_changed(&mut self, parts: &Parts) -> Result<()> {
+        match self {
+            Self::Cpu(stepper) => {
+                (0..parts.projections.len()).for_each(|number| stepper.weights_changed(number));
+                Ok(())
+            }
+            Self::Device(stepper) => stepper.weights_changed(parts),
+        }
+    }
+
     /// Takes over constant weights that were changed.
     pub fn weights_changed(&mut self, parts: &Parts, projection: usize) -> Result<()> {
         match self {
@@ -102,7 +117,7 @@ impl Stepper {
                 stepper.weights_changed(projection);
                 Ok(())
             }
-            Self::Device(stepper) => stepper.weights_changed(parts, projection),
+            Self::Device(stepper) => stepper.weights_changed(parts),
         }
     }
 }

@@ -114,6 +114,7 @@ impl SpikingNetwork {
     pub fn set_weights(&self, name: &str, values: &[f32]) -> Result<()> {
         let number = self.projection_index(name)?;
         let mut inner = self.lock();
+        inner.refuse_one_weight(number, name)?;
         let count = inner.synapse_count(number);
         if values.len() != count {
             return Err(Error::ShapeMismatch(format!(
@@ -136,13 +137,6 @@ impl SpikingNetwork {
                 }
                 let weight = weight.unwrap_or_default();
                 return synapses.variables[weight].write(0, values);
-            }
-            ProjectionKind::Static { synapses, .. }
-                if matches!(synapses.targets, Targets::Procedural(_)) =>
-            {
-                return Err(Error::InvalidArgument(format!(
-                    "{name} is stored as procedural: all its synapses have one weight; choose another storage"
-                )));
             }
             ProjectionKind::Static { input, .. } => {
                 let quantum = parts.groups[target.group].inputs[*input].quantum;
@@ -177,6 +171,21 @@ impl SpikingNetwork {
 }
 
 impl Inner {
+    /// Refuses weights of their own for synapses that are stored with one.
+    fn refuse_one_weight(&self, number: usize, name: &str) -> Result<()> {
+        let ProjectionKind::Static { synapses, .. } = &self.parts.projections[number].kind else {
+            return Ok(());
+        };
+        let storage = match synapses.targets {
+            Targets::Procedural(_) => "procedural",
+            Targets::Gaps { .. } if self.stepper.is_by_launches() => "gap_coded",
+            _ => return Ok(()),
+        };
+        Err(Error::InvalidArgument(format!(
+            "{name} is stored as {storage}: all its synapses have one weight; choose another storage"
+        )))
+    }
+
     fn synapse_count(&self, number: usize) -> usize {
         let projection = &self.parts.projections[number];
         match &projection.kind {

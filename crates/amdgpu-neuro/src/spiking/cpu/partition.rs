@@ -181,11 +181,10 @@ impl Partition {
                 source.spikes_of(step, &self.neurons[group_count + number], &mut list.indices);
                 list.ends.push(list.indices.len());
             }
-            for number in 0..group_count {
+            for (number, list) in lists[..group_count].iter_mut().enumerate() {
                 for piece in 0..self.pieces[number].len() {
-                    self.update_piece(turn, step, number, piece, &mut lists[number]);
+                    self.update_piece(turn, step, number, piece, list);
                 }
-                let list = &mut lists[number];
                 list.ends.push(list.indices.len());
             }
         }
