@@ -1,6 +1,8 @@
 """The numbers of the cortical microcircuit of Potjans and Diesmann 2014.
 
-"The cell-type specific cortical microcircuit" (Cerebral Cortex 24, 785), tables 4 to 6. At a `scale` below 1 both neurons and incoming synapses are fewer; weights grow by 1/sqrt(scale) and a
+"The cell-type specific cortical microcircuit" (Cerebral Cortex 24, 785), tables 4 to 6.
+
+At a `scale` below 1 both neurons and incoming synapses are fewer; weights grow by 1/sqrt(scale) and a
 constant current makes up for the lost mean input, as van Albada, Helias and Diesmann 2015 derive it, so that rates stay those of the full
 circuit.
 """
