@@ -44,9 +44,12 @@ class Check:
     needs: tuple[Path, ...] = ()
 
 
+LINTED = (ROOT / "x", PYTHON_SOURCES, ROOT / "tools", ROOT / "tests", ROOT / "examples")
+
+
 def python_folders() -> list[str]:
     """Python sources under lint and format."""
-    return [shown(path) for path in (ROOT / "x", PYTHON_SOURCES, ROOT / "tools", ROOT / "tests") if path.exists()]
+    return [shown(path) for path in LINTED if path.exists()]
 
 
 def typed_sources() -> list[str]:
