@@ -128,6 +128,33 @@ def test_strategies_that_learn_beat_chance(strategy):
     assert np.mean(found) > np.mean(by_chance) + 3, (found, by_chance)
 
 
+def test_survivors_of_successive_halving_go_on_with_their_training(monkeypatch):
+    x, labels = corners(200)
+    epochs = []
+    train = amdgpu.Network.train
+
+    def counted(net, *arguments, **options):
+        before = 0 if net.history is None else net.history.epochs
+        history = train(net, *arguments, **options)
+        epochs.append((before, history.epochs))
+        return history
+
+    monkeypatch.setattr(amdgpu.Network, "train", counted)
+    options = {"strategy": "successive_halving", "population": 8, "generations": 3, "epochs": 12, "workers": 1}
+    found = search.architecture(TEXT, x, labels, **options)
+    assert sorted(epochs) == [(0, 3)] * 8 + [(3, 6)] * 4 + [(6, 12)] * 2
+    # The weights, and so the scores, are those of one training.
+    for candidate in found.candidates:
+        net = amdgpu.Network(candidate.text)
+        assert (
+            train(net, x, labels, epochs=candidate.epochs, validation_split=0.2).validation_accuracy[-1]
+            == candidate.score
+        )
+    epochs.clear()
+    search.architecture(TEXT, x, labels, train_options={"patience": 50}, **options)
+    assert sorted(epochs) == [(0, 3)] * 8 + [(0, 6)] * 4 + [(0, 12)] * 2
+
+
 def test_successive_halving_gives_the_better_half_twice_the_epochs():
     marks = find_marks("range(0, 1000)")
     plan = search.STRATEGIES["successive_halving"](marks, Budget(16, 4, 24), np.random.Generator(np.random.Philox(0)))

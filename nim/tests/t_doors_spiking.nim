@@ -240,6 +240,8 @@ neuralNetwork cuba_stdp:
   connect exc -> inh(pattern: probability(0.02), weight: 1.62.mV, synapse: facilitating)
   connect inh -> [exc, inh](pattern: probability(0.02), weight: -9.mV, target: gi)
   plasticity stdp(w_max: 10.mV, on: exc -> exc)
+  reward at(times: [1.s, 2.s], values: [1, -0.5])
+  reward every(100.ms, value: 0.1)
   record spikes(exc, inh)
 
 const stdpText = """
@@ -276,6 +278,8 @@ neuralNetwork cuba_stdp:
   connect exc -> inh(pattern: probability(0.02), weight: 1.62.mV, synapse: facilitating)
   connect inh -> [exc, inh](pattern: probability(0.02), weight: -9.mV, target: gi)
   plasticity stdp(w_max: 10.mV, on: exc -> exc)
+  reward at(times: [1.s, 2.s], values: [1, -0.5])
+  reward every(100.ms, value: 0.1)
   record spikes(exc, inh)
 """
 

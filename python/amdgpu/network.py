@@ -153,7 +153,8 @@ class Network(Learning, Running, Drawing):
         """Run the network forward.
 
         Args:
-            x: Input of shape (batch, inputs), or (inputs,) for one row; converted to float32.
+            x: Input of shape (batch, inputs), or (inputs,) for one row; converted to float32. Where layers have a state (`lif`, `leaky`)
+                (batch, steps, inputs), or (steps, inputs): every sample begins at rest, and the output is the mean over the steps.
             backend: matrix (Zig), julia or nim; None takes the best that is available.
 
         Returns:

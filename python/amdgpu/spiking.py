@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -201,6 +201,34 @@ class SpikingPart:
         return hashlib.sha256(self.plan_json.encode()).hexdigest()
 
 
+class SpikingStates:
+    """Variables of the neurons by `population.variable`, without what arrives in the next step; copies out, checks in."""
+
+    def __init__(self, part: SpikingPart) -> None:
+        self._part = part
+
+    def __getitem__(self, name: str) -> npt.NDArray[np.float32]:
+        return self._part.native.state(name)
+
+    def __setitem__(self, name: str, values: npt.ArrayLike) -> None:
+        import numpy as np
+
+        given = np.asarray(values)
+        if given.ndim == 0:
+            given = np.full(self._part.sizes.get(name.partition(".")[0], 1), given, np.float32)
+        self._part.native.set_state(name, given)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def keys(self) -> list[str]:
+        """Names of the variables, in the order of the plan."""
+        return self._part.native.state_names()
+
+
 class Running:
     """Stepping of a spiking network: the methods that `amdgpu.Network` gets from here."""
 
@@ -269,8 +297,16 @@ class Running:
         native = self._running().native
         return native.step_number * native.dt_seconds
 
+    @property
+    def states(self) -> SpikingStates:
+        """Variables of the neurons, to be looked at and replaced between runs, for example `net.states["cells.rate"] = rates`.
+
+        A number stands for all neurons of the population. Values are SI units, as float32.
+        """
+        return SpikingStates(self._running())
+
     def reward(self, value: float) -> None:
-        """Reward the network: learning synapses get the value in the next step."""
+        """Reward the network: learning synapses get the value in the next step, beside what `reward` statements of the text give."""
         self._running().native.reward(float(value))
 
     def memory_estimate(self) -> dict[str, Any]:

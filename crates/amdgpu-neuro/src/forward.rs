@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use amdgpu_abi::ACTIVATION_IDENTITY;
+use amdgpu_abi::{ACTIVATION_IDENTITY, Activation};
 use amdgpu_telemetry::{Core, Kind, Record, emit, now_ns};
 
 use crate::backend::{DenseBackend, DenseCall};
@@ -10,6 +10,15 @@ use crate::error::{Error, Result};
 use crate::finite;
 use crate::network::Network;
 use crate::parameters::{Parameters, zeros};
+use crate::temporal::{Batch, Temporal, mean_of_steps};
+
+/// Of layers whose activation is not the dense product's.
+pub(crate) const IDENTITY: Activation = Activation {
+    kind: ACTIVATION_IDENTITY,
+    alpha: 0.0,
+    beta: 0.0,
+    reserved: 0,
+};
 
 /// Values of every layer for one batch, `[batch, size]` each; an input that passes unchanged is borrowed.
 pub(crate) struct LayerValues<'a> {
@@ -23,39 +32,46 @@ impl Network {
     ///
     /// `x` has another length or holds NaN or infinity; memory is out; the backend's own failure.
     pub fn forward(&self, x: &[f32], batch: usize, backend: &dyn DenseBackend) -> Result<Vec<f32>> {
-        self.check_input_len(x, batch)?;
-        let len = batch.saturating_mul(self.output_size());
-        let mut out = zeros(len, || "the output of the network".to_owned())?;
-        self.forward_into(x, batch, backend, &mut out)?;
-        Ok(out)
+        self.forward_steps(x, batch, 1, backend)
     }
 
-    /// Like [`Network::forward`], into `out[batch, outputs]`.
+    /// The outputs for `samples` samples `x[samples, steps, inputs]`: `[samples, outputs]`, each the mean over the steps; softmax of an
+    /// output layer is taken of the mean. Layers with a state begin every sample at rest; a network without such layers takes one step.
     ///
     /// # Errors
     ///
-    /// As [`Network::forward`], or `out` has another length.
-    pub fn forward_into(
+    /// As [`Network::forward`], or a number of steps that the network does not take.
+    pub fn forward_steps(
         &self,
         x: &[f32],
-        batch: usize,
+        samples: usize,
+        steps: usize,
         backend: &dyn DenseBackend,
-        out: &mut [f32],
-    ) -> Result<()> {
-        if batch.checked_mul(self.output_size()) != Some(out.len()) {
-            return Err(Error::ShapeMismatch(format!(
-                "out has {} elements, expected {batch} x {}",
-                out.len(),
-                self.output_size()
-            )));
-        }
+    ) -> Result<Vec<f32>> {
+        self.check_steps(steps)?;
+        let batch = Batch { samples, steps };
+        self.check_input_len(x, batch.rows())?;
         let start_ns = now_ns();
         let parameters = self.read();
         let layers = self.propagate(x, batch, backend, &parameters)?;
         drop(parameters);
-        self.gather_outputs(&layers, batch, out);
-        self.report_step(backend, batch, start_ns);
-        Ok(())
+        let out = self.output_values(&layers, batch)?;
+        self.report_step(backend, samples, start_ns);
+        Ok(out)
+    }
+
+    pub(crate) fn check_steps(&self, steps: usize) -> Result<()> {
+        if steps > 0 && (steps == 1 || self.is_temporal()) {
+            return Ok(());
+        }
+        Err(Error::ShapeMismatch(format!(
+            "samples of {steps} steps; {}",
+            if steps == 0 {
+                "at least one is needed"
+            } else {
+                "no layer of the network has a state (lif, leaky), so samples have one"
+            }
+        )))
     }
 
     pub(crate) fn check_input_len(&self, x: &[f32], batch: usize) -> Result<()> {
@@ -74,11 +90,12 @@ impl Network {
     pub(crate) fn propagate<'a>(
         &self,
         x: &'a [f32],
-        batch: usize,
+        batch: Batch,
         backend: &dyn DenseBackend,
         parameters: &Parameters,
     ) -> Result<LayerValues<'a>> {
-        self.check_input_len(x, batch)?;
+        let rows = batch.rows();
+        self.check_input_len(x, rows)?;
         finite::check_matrix("the input", x, self.input_size())?;
         let mut layers = LayerValues {
             values: vec![Cow::Borrowed(&[][..]); self.plan.layers.len()],
@@ -89,10 +106,10 @@ impl Network {
                 continue;
             }
             let size = self.plan.layers[layer].size;
-            let mut values = zeros(batch.saturating_mul(size), || {
+            let mut values = zeros(rows.saturating_mul(size), || {
                 format!("the values of layer '{}'", self.plan.layers[layer].name)
             })?;
-            let stacked = self.stack_inputs(layer, batch, &layers)?;
+            let stacked = self.stack_inputs(layer, rows, &layers)?;
             let inputs = match &stacked {
                 Some(stacked) => stacked,
                 None => &layers.values[self.layout.inputs[layer].sources[0]][..],
@@ -101,12 +118,19 @@ impl Network {
                 x: inputs,
                 weight: &parameters.weights[layer],
                 bias: parameters.biases[layer].as_deref(),
-                batch,
+                batch: rows,
                 inputs: self.layout.inputs[layer].width,
                 outputs: size,
-                activation: self.activations[layer],
+                activation: if self.is_pooled_softmax(layer) {
+                    IDENTITY
+                } else {
+                    self.activations[layer]
+                },
             };
             backend.dense_forward(&call, &mut values)?;
+            if let Some(temporal) = self.temporal[layer] {
+                values = self.with_state(layer, temporal, batch.steps, values)?;
+            }
             layers.values[layer] = Cow::Owned(values);
         }
         Ok(layers)
@@ -117,7 +141,7 @@ impl Network {
     fn enter_input<'a>(
         &self,
         x: &'a [f32],
-        batch: usize,
+        batch: Batch,
         backend: &dyn DenseBackend,
         parameters: &Parameters,
     ) -> Result<Cow<'a, [f32]>> {
@@ -128,6 +152,15 @@ impl Network {
                     *value += bias;
                 }
             }
+        }
+        if let Some(temporal) = self.temporal[self.input] {
+            let sums = biased.into_owned();
+            return Ok(Cow::Owned(self.with_state(
+                self.input,
+                temporal,
+                batch.steps,
+                sums,
+            )?));
         }
         let activation = self.activations[self.input];
         if activation.kind == ACTIVATION_IDENTITY {
@@ -140,13 +173,29 @@ impl Network {
             x: &biased,
             weight: &[1.0],
             bias: None,
-            batch: batch * self.input_size(),
+            batch: batch.rows() * self.input_size(),
             inputs: 1,
             outputs: 1,
             activation,
         };
         backend.dense_forward(&call, &mut values)?;
         Ok(Cow::Owned(values))
+    }
+
+    /// The values of a layer with a state from what arrives at each step.
+    fn with_state(
+        &self,
+        layer: usize,
+        temporal: Temporal,
+        steps: usize,
+        mut sums: Vec<f32>,
+    ) -> Result<Vec<f32>> {
+        let mut values = zeros(sums.len(), || {
+            format!("the values of layer '{}'", self.plan.layers[layer].name)
+        })?;
+        let size = self.plan.layers[layer].size;
+        temporal.forward(steps, size, &mut sums, &mut values);
+        Ok(values)
     }
 
     /// The values of several sources side by side; `None` for a layer with one source, which is read where it lies.
@@ -178,26 +227,30 @@ impl Network {
         Ok(Some(stacked))
     }
 
-    fn gather_outputs(&self, layers: &LayerValues<'_>, batch: usize, out: &mut [f32]) {
-        if let [single] = self.outputs[..] {
-            out.copy_from_slice(&layers.values[single]);
-            return;
-        }
+    /// What the network gives: the values of its outputs side by side, of several steps their mean.
+    pub(crate) fn output_values(&self, layers: &LayerValues<'_>, batch: Batch) -> Result<Vec<f32>> {
+        let Batch { samples, steps } = batch;
         let width = self.output_size();
+        let buffer = |len: usize| zeros(len, || "the output of the network".to_owned());
+        let mut out = buffer(samples.saturating_mul(width))?;
         let mut first = 0;
         for &layer in &self.outputs {
             let size = self.plan.layers[layer].size;
-            if batch > 0 {
-                copy_columns(&layers.values[layer], size, out, width, first);
+            let mut values = Cow::Borrowed(&layers.values[layer][..]);
+            if self.is_temporal() {
+                let mut means = buffer(samples * size)?;
+                mean_of_steps(&values, steps, size, &mut means);
+                if self.is_pooled_softmax(layer) {
+                    let sums = means.clone();
+                    softmax_rows(&sums, &mut means, size);
+                }
+                values = Cow::Owned(means);
+            }
+            if samples > 0 {
+                copy_columns(&values, size, &mut out, width, first);
             }
             first += size;
         }
-    }
-
-    pub(crate) fn output_values(&self, layers: &LayerValues<'_>, batch: usize) -> Result<Vec<f32>> {
-        let len = batch.saturating_mul(self.output_size());
-        let mut out = zeros(len, || "the output of the network".to_owned())?;
-        self.gather_outputs(layers, batch, &mut out);
         Ok(out)
     }
 
@@ -226,5 +279,20 @@ pub(crate) fn copy_columns(
         .zip(target.chunks_exact_mut(target_width))
     {
         to[first..first + width].copy_from_slice(from);
+    }
+}
+
+/// Softmax belongs to rows, the other activations to values.
+pub(crate) fn softmax_rows(sums: &[f32], values: &mut [f32], size: usize) {
+    for (sums, values) in sums.chunks_exact(size).zip(values.chunks_exact_mut(size)) {
+        let top = sums.iter().fold(f32::NEG_INFINITY, |top, x| top.max(*x));
+        let mut total = 0.0;
+        for (value, sum) in values.iter_mut().zip(sums) {
+            *value = (sum - top).exp();
+            total += *value;
+        }
+        for value in values {
+            *value /= total;
+        }
     }
 }

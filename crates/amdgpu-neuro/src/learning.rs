@@ -9,6 +9,7 @@ use crate::library::NeuroLibrary;
 use crate::network::Network;
 use crate::parameters::{weight_name, zeros};
 use crate::plan::PlasticityPlan;
+use crate::temporal::Batch;
 
 impl Network {
     /// A forward pass of `x[batch, inputs]`, then every rule of the plan on what it gave, averaged over the batch. Returns the outputs of
@@ -40,7 +41,11 @@ impl Network {
         let library = NeuroLibrary::global()?;
         let start_ns = now_ns();
         let mut parameters = self.write();
-        let layers = self.propagate(x, batch, backend, &parameters)?;
+        let rows = Batch {
+            samples: batch,
+            steps: 1,
+        };
+        let layers = self.propagate(x, rows, backend, &parameters)?;
         let mut changed = Vec::new();
         for rule in &self.plan.plasticity {
             for &number in &rule.connections {
@@ -73,7 +78,7 @@ impl Network {
             }
         }
         drop(parameters);
-        let out = self.output_values(&layers, batch)?;
+        let out = self.output_values(&layers, rows)?;
         self.report_step(backend, batch, start_ns);
         Ok(out)
     }

@@ -9,6 +9,7 @@
 //!   (seed, object, index, step): the same plan gives the same network everywhere.
 //! - [`Network::forward`] computes one dense layer after the other on a [`DenseBackend`]: the Matrix core (Zig), the Math core (Julia) or
 //!   the reference (Nim). Layers with several inputs read them side by side through one stacked matrix.
+//! - Layers with a state (`lif`, `leaky`) take samples of several steps; the network's output is the mean over them.
 //! - [`training::Trainer`] changes the numbers by back-propagation on the Matrix core; each batch changes all of them or none.
 //! - Shapes and finiteness are validated here, once: what comes in as input, weight or bias is refused when it holds NaN or infinity, and
 //!   a learning step that would leave such a weight changes nothing.
@@ -30,6 +31,7 @@ mod parameters;
 pub mod philox;
 pub mod plan;
 pub mod spiking;
+mod temporal;
 pub mod training;
 
 pub use backend::{DenseBackend, DenseBackendKind, DenseCall};

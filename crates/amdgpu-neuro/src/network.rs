@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use amdgpu_abi::{Activation, MetricId};
+use amdgpu_abi::{ACTIVATION_SOFTMAX, Activation, MetricId};
 use amdgpu_telemetry::{Counter, NameId, counter, intern};
 
 use crate::config;
@@ -12,6 +12,7 @@ use crate::finite;
 use crate::library::compile_text;
 use crate::parameters::{Layout, Parameters, bias_name, weight_name};
 use crate::plan::{NetworkPlan, Warning};
+use crate::temporal::Temporal;
 
 /// What a plan leaves open.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +29,8 @@ pub struct Network {
     pub(crate) plan: NetworkPlan,
     pub(crate) layout: Layout,
     pub(crate) activations: Vec<Activation>,
+    /// Of layers with a state.
+    pub(crate) temporal: Vec<Option<Temporal>>,
     pub(crate) order: Vec<usize>,
     pub(crate) input: usize,
     pub(crate) outputs: Vec<usize>,
@@ -121,6 +124,10 @@ impl Network {
                 })
             })
             .collect::<Result<_>>()?;
+        let temporal = plan.layers.iter();
+        let temporal = temporal
+            .map(|layer| Temporal::of(&layer.activation))
+            .collect();
         let steps = CountedSteps {
             total: counter(MetricId::NetworkStepsTotal, &[&plan.name]),
             name: intern(&plan.name),
@@ -129,6 +136,7 @@ impl Network {
             plan,
             layout,
             activations,
+            temporal,
             order,
             input,
             outputs,
@@ -176,6 +184,19 @@ impl Network {
             .iter()
             .map(|layer| self.plan.layers[*layer].size)
             .sum()
+    }
+
+    /// Whether a layer has a state, so that samples have steps.
+    #[must_use]
+    pub fn is_temporal(&self) -> bool {
+        self.temporal.iter().any(Option::is_some)
+    }
+
+    /// Whether the softmax of a layer is taken behind the mean over the steps.
+    pub(crate) fn is_pooled_softmax(&self, layer: usize) -> bool {
+        self.is_temporal()
+            && self.outputs.contains(&layer)
+            && self.activations[layer].kind == ACTIVATION_SOFTMAX
     }
 
     /// Weights and biases together.

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use spiking::SpikingNetworkPlan;
 
 use crate::error::{Error, Result};
+use crate::temporal::Temporal;
 
 pub const SCHEMA: &str = "amdgpu.network_plan";
 /// Of layered networks.
@@ -44,9 +45,12 @@ pub struct ActivationPlan {
 }
 
 impl ActivationPlan {
-    /// As the C ABI writes it; `None` for a name that is no activation.
+    /// What a dense product applies, as the C ABI writes it: nothing where the layer has a state. `None` for a name that is no activation.
     #[must_use]
     pub fn to_abi(&self) -> Option<Activation> {
+        if Temporal::of(self).is_some() {
+            return Some(crate::forward::IDENTITY);
+        }
         let (_, kind) = ACTIVATIONS.iter().find(|(name, _)| *name == self.kind)?;
         Some(Activation {
             kind: *kind,
@@ -231,6 +235,13 @@ impl NetworkPlan {
         Ok(plan)
     }
 
+    /// Whether a layer has a state, so that samples have steps.
+    #[must_use]
+    pub fn is_temporal(&self) -> bool {
+        let mut layers = self.layers.iter();
+        layers.any(|layer| Temporal::of(&layer.activation).is_some())
+    }
+
     /// Position of a layer.
     #[must_use]
     pub fn layer_index(&self, name: &str) -> Option<usize> {
@@ -262,6 +273,12 @@ impl NetworkPlan {
                 return Err(refuse(format!(
                     "gives layer {:?} an activation that float32 cannot hold",
                     layer.name
+                )));
+            }
+            if Temporal::of(&layer.activation).is_some_and(|state| !state.is_valid()) {
+                return Err(refuse(format!(
+                    "gives layer {:?} the activation {} with numbers out of range",
+                    layer.name, layer.activation.kind
                 )));
             }
             if layer.activation.to_abi().is_none() {
@@ -319,6 +336,13 @@ impl NetworkPlan {
         }
         if self.outputs.is_empty() {
             return Err(refuse("has no outputs"));
+        }
+        self.check_rules()
+    }
+
+    fn check_rules(&self) -> Result<()> {
+        if !self.plasticity.is_empty() && self.is_temporal() {
+            return Err(refuse("has plasticity rules beside layers with a state"));
         }
         for rule in &self.plasticity {
             let is_share = |rate: f64| rate > 0.0 && rate <= 1.0;

@@ -27,11 +27,13 @@ mod projection;
 mod quantum;
 mod recorder;
 mod report;
+mod reward;
 mod source;
 mod state;
 mod stepper;
 mod storage;
 mod values;
+mod variables;
 mod weights;
 
 pub use network::{Progress, SpikingNetwork, SpikingOptions, memory_estimate};

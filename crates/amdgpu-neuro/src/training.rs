@@ -12,6 +12,7 @@
 mod loss;
 mod optimizer;
 mod order;
+mod readout;
 mod slope;
 mod workspace;
 
@@ -43,6 +44,8 @@ pub struct TrainingOptions {
     pub loss: Option<Loss>,
     pub optimizer: Optimizer,
     pub batch_size: usize,
+    /// Of each sample; 1 where no layer has a state.
+    pub steps: usize,
     /// `penalty / 2 * sum(weight²)` is added to the loss; biases are free.
     pub l2_penalty: f64,
     /// Chooses the order of the samples.
@@ -101,6 +104,7 @@ impl Trainer {
     pub fn new(network: &Network, options: TrainingOptions) -> Result<Self> {
         let loss = loss_of(network, &options)?;
         check_options(&options)?;
+        network.check_steps(options.steps)?;
         let next = network.read().zeros_like()?;
         let slots = next
             .tensors()
@@ -120,7 +124,7 @@ impl Trainer {
             } else {
                 Arithmetic::Rust
             },
-            workspace: Workspace::new(network, options.batch_size, loss)?,
+            workspace: Workspace::new(network, options.batch_size, options.steps, loss)?,
             next,
             slots,
             position: Position::default(),
@@ -184,7 +188,7 @@ impl Trainer {
         learning_rate: f64,
         after_batch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Option<Report>> {
-        check_data(network, data, chosen)?;
+        self.check_data(network, data, chosen)?;
         if !(learning_rate.is_finite() && learning_rate >= 0.0) {
             return Err(Error::InvalidArgument(format!(
                 "learning_rate is {learning_rate}; it is a finite number from 0"
@@ -245,7 +249,7 @@ impl Trainer {
         data: &Samples<'_>,
         chosen: &[u32],
     ) -> Result<Report> {
-        check_data(network, data, chosen)?;
+        self.check_data(network, data, chosen)?;
         let mut totals = Totals::default();
         for batch in chosen.chunks(self.options.batch_size) {
             let parameters = network.read();
@@ -266,7 +270,7 @@ impl Trainer {
         data: &Samples<'_>,
     ) -> Result<(Report, NamedGradients)> {
         let chosen: Vec<u32> = (0..u32::try_from(data.count).unwrap_or(u32::MAX)).collect();
-        check_data(network, data, &chosen)?;
+        self.check_data(network, data, &chosen)?;
         if data.count > self.options.batch_size || data.count == 0 {
             return Err(Error::ShapeMismatch(format!(
                 "gradients are of 1 to {} samples; {} were given",
@@ -302,6 +306,42 @@ impl Trainer {
         Err(Error::ShapeMismatch(
             "the network got other biases since its training began: begin a new one".to_owned(),
         ))
+    }
+
+    fn check_data(&self, network: &Network, data: &Samples<'_>, chosen: &[u32]) -> Result<()> {
+        if data.steps != self.options.steps {
+            return Err(Error::ShapeMismatch(format!(
+                "samples of {} steps; the training was begun with {}",
+                data.steps, self.options.steps
+            )));
+        }
+        network.check_input_len(data.x, data.count.saturating_mul(data.steps))?;
+        data.targets.check_len(data.count, network.output_size())?;
+        if matches!(data.targets, Targets::Labels(_)) && network.outputs.len() > 1 {
+            return Err(Error::InvalidArgument(
+                "labels are for a network with one output layer; give values for each output"
+                    .to_owned(),
+            ));
+        }
+        if let Targets::Labels(labels) = data.targets
+            && let Some(sample) = labels
+                .iter()
+                .position(|label| *label as usize >= network.output_size())
+        {
+            return Err(Error::InvalidArgument(format!(
+                "the label of sample {sample} is {}; the network has {} classes, 0 to {}",
+                labels[sample],
+                network.output_size(),
+                network.output_size() - 1
+            )));
+        }
+        if let Some(sample) = chosen.iter().find(|sample| **sample as usize >= data.count) {
+            return Err(Error::ShapeMismatch(format!(
+                "sample {sample} was chosen of {}",
+                data.count
+            )));
+        }
+        Ok(())
     }
 
     fn engine<'a>(&self, network: &'a Network, parameters: &'a Parameters) -> Engine<'a>
@@ -471,36 +511,6 @@ fn check_options(options: &TrainingOptions) -> Result<()> {
         if !(0.0..1.0).contains(value) {
             return refuse(format!("{name} is {value}; it lies from 0 to below 1"));
         }
-    }
-    Ok(())
-}
-
-fn check_data(network: &Network, data: &Samples<'_>, chosen: &[u32]) -> Result<()> {
-    network.check_input_len(data.x, data.count)?;
-    data.targets.check_len(data.count, network.output_size())?;
-    if matches!(data.targets, Targets::Labels(_)) && network.outputs.len() > 1 {
-        return Err(Error::InvalidArgument(
-            "labels are for a network with one output layer; give values for each output"
-                .to_owned(),
-        ));
-    }
-    if let Targets::Labels(labels) = data.targets
-        && let Some(sample) = labels
-            .iter()
-            .position(|label| *label as usize >= network.output_size())
-    {
-        return Err(Error::InvalidArgument(format!(
-            "the label of sample {sample} is {}; the network has {} classes, 0 to {}",
-            labels[sample],
-            network.output_size(),
-            network.output_size() - 1
-        )));
-    }
-    if let Some(sample) = chosen.iter().find(|sample| **sample as usize >= data.count) {
-        return Err(Error::ShapeMismatch(format!(
-            "sample {sample} was chosen of {}",
-            data.count
-        )));
     }
     Ok(())
 }

@@ -104,6 +104,12 @@ impl Network {
         self.network.output_size()
     }
 
+    /// Whether a layer has a state, so that samples have steps.
+    #[getter]
+    fn is_temporal(&self) -> bool {
+        self.network.is_temporal()
+    }
+
     fn connection_names(&self) -> Vec<String> {
         self.network.connection_names().collect()
     }
@@ -211,8 +217,8 @@ impl Network {
         x: &Bound<'py, PyAny>,
         backend: &str,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        self.run(x, backend, |input, batch, backend| {
-            self.network.forward(input, batch, backend)
+        self.run(x, backend, |input, batch, steps, backend| {
+            self.network.forward_steps(input, batch, steps, backend)
         })
     }
 
@@ -221,8 +227,8 @@ impl Network {
         x: &Bound<'py, PyAny>,
         backend: &str,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        self.run(x, backend, |input, batch, backend| {
-            self.network.hebbian_step(input, batch, backend)
+        self.run(x, backend, |input, batch, steps, backend| {
+            self.network.hebbian_step(input, batch * steps, backend)
         })
     }
 }
@@ -232,7 +238,8 @@ impl Network {
         &self,
         x: &Bound<'py, PyAny>,
         backend: &str,
-        step: impl FnOnce(&[f32], usize, &dyn neuro::DenseBackend) -> neuro::Result<Vec<f32>> + Send,
+        step: impl FnOnce(&[f32], usize, usize, &dyn neuro::DenseBackend) -> neuro::Result<Vec<f32>>
+        + Send,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         let py = x.py();
         let _crossing = FORWARD.enter();
@@ -247,12 +254,21 @@ impl Network {
         })?;
         let input = to_f32("x", x)?;
         let inputs = self.input_size();
-        let (batch, mut shape) = match *input.shape() {
-            [columns] if columns == inputs => (1, vec![]),
-            [rows, columns] if columns == inputs => (rows, vec![rows]),
+        let is_temporal = self.network.is_temporal();
+        let (batch, steps, mut shape) = match *input.shape() {
+            [columns] if !is_temporal && columns == inputs => (1, 1, vec![]),
+            [rows, columns] if !is_temporal && columns == inputs => (rows, 1, vec![rows]),
+            [steps, columns] if is_temporal && columns == inputs => (1, steps, vec![]),
+            [rows, steps, columns] if is_temporal && columns == inputs => (rows, steps, vec![rows]),
             _ => {
+                let steps = if is_temporal { "steps, " } else { "" };
+                let one = if is_temporal {
+                    format!("(steps, {inputs})")
+                } else {
+                    format!("({inputs},)")
+                };
                 let message = format!(
-                    "the network takes ({inputs},) or (batch, {inputs}); x has shape {:?}",
+                    "the network takes {one} or (batch, {steps}{inputs}); x has shape {:?}",
                     input.shape()
                 );
                 return Err(raise(
@@ -267,7 +283,7 @@ impl Network {
         // SAFETY: the array is only read; it is kept alive by `input`.
         let slice = unsafe { values(&input) };
         let output = py
-            .detach(|| step(slice, batch, kind.open()?.as_ref()))
+            .detach(|| step(slice, batch, steps, kind.open()?.as_ref()))
             .into_py_result(py)?;
         to_array(py, output, &shape)
     }

@@ -140,6 +140,25 @@ impl SpikingNetwork {
         py.detach(|| self.engine.reward(value));
     }
 
+    /// Variables that the network keeps, as `population.variable`.
+    fn state_names(&self) -> Vec<String> {
+        self.engine.state_names()
+    }
+
+    fn state<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        let values = py.detach(|| self.engine.state(name)).into_py_result(py)?;
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    fn set_state(&self, name: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = values.py();
+        let given = to_f32("states", values)?;
+        // SAFETY: the array is only read; it is kept alive by `given`.
+        let slice = unsafe { crate::floats::values(&given) };
+        py.detach(|| self.engine.set_state(name, slice))
+            .into_py_result(py)
+    }
+
     fn projection_names(&self) -> Vec<String> {
         self.engine.projection_names().to_vec()
     }

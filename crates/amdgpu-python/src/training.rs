@@ -21,7 +21,9 @@ const INTERVAL: Duration = Duration::from_millis(50);
 #[pyclass(frozen, module = "amdgpu._native")]
 pub struct Trainer {
     network: Py<Network>,
-    trainer: Mutex<training::Trainer>,
+    learner: Mutex<training::Trainer>,
+    /// Of each sample.
+    steps: usize,
 }
 
 /// Gradients by connection or layer.
@@ -92,7 +94,7 @@ fn optimizer_of(py: Python<'_>, name: &str, parameters: &Bound<'_, PyDict>) -> P
 #[pymethods]
 impl Trainer {
     #[new]
-    #[pyo3(signature = (network, loss, optimizer, parameters, batch_size, l2_penalty, seed, is_shuffled, uses_math_core))]
+    #[pyo3(signature = (network, loss, optimizer, parameters, batch_size, l2_penalty, seed, is_shuffled, uses_math_core, steps=1))]
     #[allow(
         clippy::too_many_arguments,
         reason = "the options of a training, named in Python"
@@ -108,6 +110,7 @@ impl Trainer {
         seed: u64,
         is_shuffled: bool,
         uses_math_core: bool,
+        steps: usize,
     ) -> PyResult<Self> {
         let loss = loss
             .map(|name| {
@@ -121,6 +124,7 @@ impl Trainer {
             loss,
             optimizer: optimizer_of(py, optimizer, parameters)?,
             batch_size,
+            steps,
             l2_penalty,
             seed,
             is_shuffled,
@@ -132,7 +136,8 @@ impl Trainer {
             .into_py_result(py)?;
         Ok(Self {
             network,
-            trainer: Mutex::new(trainer),
+            learner: Mutex::new(trainer),
+            steps,
         })
     }
 
@@ -207,7 +212,7 @@ impl Trainer {
         let network = &self.network.get().network;
         let chosen = chosen.to_vec()?;
         let mut stopped = None;
-        let report = with_samples(network, x, targets, |samples| {
+        let report = with_samples((network, self.steps), x, targets, |samples| {
             py.detach(|| {
                 let mut last = Instant::now();
                 let mut after_batch = |done: u64| {
@@ -245,7 +250,7 @@ impl Trainer {
         let trainer = &mut *guard;
         let network = &self.network.get().network;
         let chosen = chosen.to_vec()?;
-        let report = with_samples(network, x, targets, |samples| {
+        let report = with_samples((network, self.steps), x, targets, |samples| {
             py.detach(|| trainer.evaluate(network, samples, &chosen))
         })?;
         Ok(plain(report.into_py_result(py)?))
@@ -261,7 +266,7 @@ impl Trainer {
         let mut guard = self.lock(py)?;
         let trainer = &mut *guard;
         let network = &self.network.get().network;
-        let found = with_samples(network, x, targets, |samples| {
+        let found = with_samples((network, self.steps), x, targets, |samples| {
             py.detach(|| trainer.gradients(network, samples))
         })?;
         let (report, gradients) = found.into_py_result(py)?;
@@ -276,7 +281,7 @@ impl Trainer {
 impl Trainer {
     /// Refuses instead of waiting: whoever holds the trainer may be waiting for the interpreter.
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, training::Trainer>> {
-        match self.trainer.try_lock() {
+        match self.learner.try_lock() {
             Ok(guard) => Ok(guard),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => {
@@ -290,9 +295,9 @@ fn plain(report: Report) -> (f64, Option<f64>, u64) {
     (report.loss, report.accuracy, report.samples)
 }
 
-/// Samples of `x[count, inputs]` with `targets`: uint32 labels `[count]`, or values `[count, outputs]`.
+/// Samples of `x[count, steps * inputs]` with `targets`: uint32 labels `[count]`, or values `[count, outputs]`.
 fn with_samples<T>(
-    network: &amdgpu_neuro::Network,
+    (network, steps): (&amdgpu_neuro::Network, usize),
     x: &Bound<'_, PyAny>,
     targets: &Bound<'_, PyAny>,
     work: impl FnOnce(&Samples<'_>) -> T,
@@ -302,21 +307,27 @@ fn with_samples<T>(
         |message: String| raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message);
     let inputs = to_f32("x", x)?;
     let count = match *inputs.shape() {
-        [rows, columns] if columns == network.input_size() => rows,
+        [rows, columns] if columns == network.input_size() * steps => rows,
         _ => {
             return Err(shape_mismatch(format!(
                 "the network learns from x of shape (samples, {}); x has shape {:?}",
-                network.input_size(),
+                network.input_size() * steps,
                 inputs.shape()
             )));
         }
     };
     // SAFETY: the array is only read; it is kept alive by `inputs`.
     let x = unsafe { values(&inputs) };
+    let samples_of = |targets| Samples {
+        x,
+        count,
+        steps,
+        targets,
+    };
     if let Ok(labels) = targets.cast::<PyArray1<u32>>() {
         let labels = labels.to_vec()?;
         let targets = Targets::Labels(&labels);
-        return Ok(work(&Samples { x, count, targets }));
+        return Ok(work(&samples_of(targets)));
     }
     let wanted = to_f32("y", targets)?;
     if *wanted.shape() != [count, network.output_size()] {
@@ -328,7 +339,7 @@ fn with_samples<T>(
     }
     // SAFETY: as above, kept alive by `wanted`.
     let targets = Targets::Values(unsafe { values(&wanted) });
-    Ok(work(&Samples { x, count, targets }))
+    Ok(work(&samples_of(targets)))
 }
 
 /// Splits `count` samples by chance into those to learn from and `held_back` to validate with.

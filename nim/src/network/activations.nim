@@ -5,6 +5,7 @@ type
     name*: string
     parameters*: seq[string]
     defaults*: seq[float]
+    hasState*: bool        ## values depend on those of the step before
 
 const
   Activations* = [
@@ -21,7 +22,10 @@ const
     ActivationSpec(name: "elu", parameters: @["alpha"], defaults: @[1.0]),
     ActivationSpec(name: "softmax"),
     # tanh(alpha x) + beta x exp(-x^2); defaults of the requirement documents' neuromorphic_activation(input, 1.2, 0.3).
-    ActivationSpec(name: "neuromorphic", parameters: @["alpha", "beta"], defaults: @[1.2, 0.3])]
+    ActivationSpec(name: "neuromorphic", parameters: @["alpha", "beta"], defaults: @[1.2, 0.3]),
+    # Leaky integrate and fire in steps, with the slope of SuperSpike (Zenke and Ganguli 2018) for training.
+    ActivationSpec(name: "lif", parameters: @["decay", "slope"], defaults: @[0.9, 10.0], hasState: true),
+    ActivationSpec(name: "leaky", parameters: @["decay"], defaults: @[0.9], hasState: true)]
 
 func activationNames*(): seq[string] =
   for activation in Activations:

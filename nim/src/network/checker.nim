@@ -4,7 +4,7 @@
 ## and their uses are let pass.
 
 import std/[sets, strutils, tables]
-import ast, diagnostics, limits, plan, settings, spiking_checker, suggestions, topology, values, vocabulary
+import activations, ast, diagnostics, limits, plan, settings, spiking_checker, suggestions, topology, values, vocabulary
 
 type
   Endpoint = object
@@ -93,6 +93,16 @@ proc checkInputLayer(checker: var Checker; report: var Report) =
                  expected = "an activation that works on each value by itself",
                  hint = "put a layer behind the input and give it softmax")
   checker.plan.layers[checker.plan.input] = layer
+
+proc checkRulesOfSteps(checker: Checker; report: var Report) =
+  ## Rules of layered networks take one value from either end of a connection, and a layer with a state has one for each step.
+  for layer in checker.plan.layers:
+    var spec: ActivationSpec
+    if findActivation(layer.activation.kind, spec) and spec.hasState and checker.plan.plasticity.len > 0:
+      report.error(checker.plan.plasticity[0].span, "a plasticity rule beside layer " & shown(layer.name) & ", whose activation " &
+                   shown(spec.name) & " has a state", expected = "layers without a state",
+                   hint = "such layers learn with net.train; spiking populations with plasticity learn while they run")
+      return
 
 proc resolve(checker: var Checker; node: Expr; report: var Report; endpoints: var seq[Endpoint]): bool =
   ## A layer's name, or a list of them.
@@ -333,5 +343,6 @@ proc checkNetwork*(name: string; nameSpan: Span; statements: seq[Statement]; rep
   checkTopology(checker.plan, checker.isComplete, report)
   if report.errorCount == 0:
     checker.checkInputLayer(report)
+    checker.checkRulesOfSteps(report)
   checker.plan.warnings = report.ordered(sevWarning)
   checker.plan

@@ -55,6 +55,14 @@ func inlined*(equations: Equations; formula: Formula; names: HashSet[string]): F
       replacements[name] = equations.inlined(equations.definitions[name], names)
   if replacements.len == 0: formula else: formula.replace(replacements)
 
+func writtenOut*(equations: Equations; formula: Formula): Formula =
+  ## With every definition written out.
+  var replacements: Table[string, Formula]
+  for name in formula.names:
+    if name in equations.definitions:
+      replacements[name] = equations.writtenOut(equations.definitions[name])
+  if replacements.len == 0: formula else: formula.replace(replacements)
+
 func slope*(equations: Equations; state: StateVariable): Formula =
   ## How the derivative of a variable depends on the variable itself.
   equations.inlined(state.derivative, toHashSet([state.name])).derivative(state.name)

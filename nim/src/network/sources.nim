@@ -16,7 +16,7 @@ type
     args: seq[Arg]
     options: Values
 
-proc readList(node: Expr; wanted: Dimension; what: string; report: var Report; values: var seq[float]): bool =
+proc readList*(node: Expr; wanted: Dimension; what: string; report: var Report; values: var seq[float]): bool =
   if node == nil or node.kind != ekList or node.items.len > MaxListedValues:
     report.error((if node == nil: Span() else: node.span), what & " are " & describe(node), expected = "a list, for example [1.ms, 2.ms]")
     return false

@@ -1,7 +1,7 @@
 ## Statements of a spiking network to its plan.
 
 import std/tables
-import ast, diagnostics, neuron_model, plan, plasticity_rules, populations, projections, records, sources, spiking_generator, spiking_network, suggestions, synapse_model, synapses, vocabulary
+import ast, diagnostics, neuron_model, plan, plasticity_rules, populations, projections, records, rewards, sources, spiking_generator, spiking_network, suggestions, synapse_model, synapses, vocabulary
 
 const
   DefaultTimeStep* = 1e-4
@@ -63,11 +63,11 @@ proc checkSpikingNetwork*(plan: var NetworkPlan; nameSpan: Span; statements: seq
         return
       if statement.kind == stCommand and statement.keyword == word:
         body
-  each "reward": report.error(statement.span, "'reward' is no statement of a text in this version", hint = "net.reward(1.0) runs on_reward of every synapse that has it")
   each "population": network.checkPopulation(statement, report)
   each "source": network.checkSource(statement, report)
   each "connect": network.checkSpikingConnect(statement, report)
   each "plasticity": network.checkSpikingPlasticity(statement, report)
+  each "reward": network.checkReward(statement, report)
   each "record": network.checkRecord(statement, report)
   if network.populations.len == 0 and report.errorCount == 0:
     report.error(nameSpan, "the network has no populations", expected = "population NAME(size, model: MODEL)")

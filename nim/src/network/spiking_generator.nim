@@ -28,21 +28,53 @@ proc addRange(values: var seq[ValueRange]; first, count: int; value: Initializer
   else:
     values.add ValueRange(first: first, count: count, value: value)
 
-proc initializeKernel(model: NeuronModel; group: int; members: seq[Population]; text: var string): KernelPlan =
-  ## Expressions of the index, computed where they stand.
+proc inOrderOfUse(member: Population; equations: Equations): seq[(string, Formula)] =
+  ## Variables that start as an expression, behind those that it uses; of such that use each other the one given first.
+  var pending: seq[(string, Formula)]
+  for name, value in member.given:
+    if value.formula != nil:
+      pending.add (name, equations.writtenOut(value.formula))
+  while pending.len > 0:
+    var chosen = 0
+    for idx, (name, formula) in pending:
+      var isReady = true
+      for (other, _) in pending:
+        isReady = isReady and (other == name or not formula.uses(other))
+      if isReady:
+        chosen = idx
+        break
+    result.add pending[chosen]
+    pending.delete chosen
+
+proc initializeKernel(model: NeuronModel; group: int; members: seq[Population]; bindings: seq[Bindings]; equations: Equations;
+                      text: var string): KernelPlan =
+  ## Expressions of the index, of parameters and of other variables, which have their values already or are computed above.
   var writer = initKernelWriter("initialize_" & identifier(model.name))
   let count = writer.argument("count", "", "unsigned int", "count")
   writer.line("const unsigned int neuron = blockIdx.x * blockDim.x + threadIdx.x;")
   writer.line("if (neuron >= " & count & ") return;")
   var lines = writer
-  for member in members:
-    for name, value in member.given:
-      if value.formula != nil:
-        let all = lines.argument("state", name, "float*", "all_" & identifier(name))
-        lines.identifiers["i"] = "(float)(neuron - " & $member.first & "u)"
-        lines.identifiers["size"] = $member.size & ".0f"
-        lines.line("if (neuron >= " & $member.first & "u && neuron < " & $(member.first + member.size) & "u)")
-        lines.line(all & "[neuron] = " & lines.c(value.formula) & ";  // population " & member.name & ", " & name & ": " & value.formula.text, 2)
+  for place, member in members:
+    var constants: Table[string, Formula]
+    for name, value in bindings[place]:
+      constants[name] = number(value)
+    constants.del "i"
+    constants.del "size"
+    for (name, value) in inOrderOfUse(member, equations):
+      let formula = value.replace(constants)
+      for used in formula.names:
+        if used in ["i", "size"]:
+          continue
+        var isState = false
+        for state in model.states:
+          isState = isState or state.name == used
+        let (role, ctype) = if isState: ("state", "float*") else: ("parameter_array", "const float*")
+        lines.identifiers[used] = lines.argument(role, used, ctype, "all_" & identifier(used)) & "[neuron]"
+      let all = lines.argument("state", name, "float*", "all_" & identifier(name))
+      lines.identifiers["i"] = "(float)(neuron - " & $member.first & "u)"
+      lines.identifiers["size"] = $member.size & ".0f"
+      lines.line("if (neuron >= " & $member.first & "u && neuron < " & $(member.first + member.size) & "u)")
+      lines.line(all & "[neuron] = " & lines.c(formula) & ";  // population " & member.name & ", " & name & ": " & value.text, 2)
   if lines.draws > 0:
     discard lines.argument("seed", "", "unsigned long long", "seed")
     lines.insertLine(2, "const AgpuStream stream = {neuron, " & $(2 * group + 1) & "u, 0u, (unsigned int)seed, (unsigned int)(seed >> 32)};")
@@ -173,7 +205,7 @@ proc addGroup(generated: var Generated; network: SpikingNetwork; group: int; rep
     for value in member.given.values:
       needsKernel = needsKernel or value.formula != nil
   if needsKernel:
-    generated.plan.kernels.add initializeKernel(model, group, members, generated.text)
+    generated.plan.kernels.add initializeKernel(model, group, members, bindings, initEquations(model, uniform + idle), generated.text)
   generated.plan.groups.add plan
 
 proc addConstantOf(generated: var Generated; pool: ConstantPool; name, prefix: string; group: int) =
@@ -295,6 +327,7 @@ proc generate*(network: var SpikingNetwork; report: var Report): SpikingPlan =
   for source in network.sources:
     generated.plan.sources.add source.plan
   generated.plan.drives = network.drives
+  generated.plan.rewards = network.rewards
   for idx in 0 ..< network.projections.len:
     if report.isFull:
       return

@@ -65,6 +65,12 @@ func toJson(drive: DrivePlan): string =
     inline(head, field("variable", quoted(drive.variable)), field("samples", floats(drive.samples)),
            field("every_seconds", floatText(drive.every)))
 
+func toJson(reward: RewardPlan): string =
+  let kind = field("kind", quoted($reward.kind))
+  case reward.kind
+  of rkTimes: inline(kind, field("times_seconds", floats(reward.times)), field("values", floats(reward.values)))
+  of rkEvery: inline(kind, field("every_seconds", floatText(reward.every)), field("value", floatText(reward.value)))
+
 func toJson(pattern: PatternPlan): string =
   let kind = field("kind", quoted($pattern.kind))
   case pattern.kind
@@ -111,7 +117,7 @@ func toJson*(plan: SpikingPlan): string =
     for item in all:
       texts.add toJson(item)
     indentedLines(texts)
-  let fields = [
+  var fields = @[
     field("source", quoted(plan.source)),
     field("groups", items(plan.groups)),
     field("populations", items(plan.populations)),
@@ -120,6 +126,8 @@ func toJson*(plan: SpikingPlan): string =
     field("projections", items(plan.projections)),
     field("kernels", items(plan.kernels)),
     field("records", items(plan.records))]
+  if plan.rewards.len > 0:
+    fields.insert(field("rewards", items(plan.rewards)), fields.high - 2)
   result = "{\n"
   for idx, text in fields:
     result.add "    " & text & (if idx < fields.high: ",\n" else: "\n  }")

@@ -32,6 +32,7 @@ type
     populations*: seq[Population]
     sources*: seq[Source]
     drives*: seq[DrivePlan]
+    rewards*: seq[RewardPlan]
     projections*: seq[Projection]
     records*: seq[RecordPlan]
     names*: OrderedTable[string, Span]           ## of populations and sources

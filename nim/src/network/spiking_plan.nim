@@ -49,6 +49,18 @@ type
       samples*: seq[float]
       every*: float
 
+  RewardKind* = enum
+    rkTimes = "times"
+    rkEvery = "every"
+
+  RewardPlan* = object
+    ## Rewards that the text gives itself.
+    case kind*: RewardKind
+    of rkTimes:
+      times*, values*: seq[float]
+    of rkEvery:
+      every*, value*: float
+
   PatternKind* = enum
     pkAllToAll = "all_to_all"
     pkOneToOne = "one_to_one"
@@ -98,6 +110,7 @@ type
     populations*: seq[PopulationPlan]
     sources*: seq[SourcePlan]
     drives*: seq[DrivePlan]
+    rewards*: seq[RewardPlan]
     projections*: seq[ProjectionPlan]
     kernels*: seq[KernelPlan]
     records*: seq[RecordPlan]

@@ -146,10 +146,14 @@ proc readActivation*(node: Expr; layer: string; report: var Report; activation: 
     let given = values[parameter]
     if given != nil and not readNumber(given, "'" & parameter & "' of " & shown(name), report, value):
       continue
-    if parameter == "alpha":
+    if idx == 0:
       activation.alpha = value
     else:
       activation.beta = value
+    if spec.hasState and parameter == "decay" and (value < 0 or value > 1):
+      report.error(given.span, "'decay' of " & shown(name) & " is what a step leaves of the potential", expected = "a number from 0 to 1")
+    elif spec.hasState and parameter == "slope" and value <= 0:
+      report.error(given.span, "'slope' of " & shown(name) & " is not above zero", expected = "a number above 0")
   report.errorCount == errorsBefore
 
 proc readPair(values: Values; names: array[2, string]; owner: string; at: Span; report: var Report;

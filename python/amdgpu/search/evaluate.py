@@ -49,11 +49,22 @@ class Stopped(Exception):
 class Evaluator:
     """Builds and trains candidates in threads: the trainers leave the interpreter, and small networks leave cores idle."""
 
-    def __init__(self, evaluate: Evaluate, device: int | str, workers: int, is_stopped: threading.Event) -> None:
+    def __init__(
+        self,
+        evaluate: Evaluate,
+        device: int | str,
+        workers: int,
+        is_stopped: threading.Event,
+        *,
+        keeps_networks: bool = False,
+    ) -> None:
+        """`keeps_networks`: a text that is asked for again, with more epochs, comes to `evaluate` with the network of the time before."""
         self._evaluate = evaluate
         self._device = device
         self._workers = workers
         self._is_stopped = is_stopped
+        self._keeps_networks = keeps_networks
+        self._networks: dict[str, Network] = {}
 
     def run(
         self, requests: Sequence[Request], journal: Journal, finished: Callable[[Candidate], None]
@@ -63,6 +74,8 @@ class Evaluator:
         `finished` is called in this thread, in any order.
         """
         new = {(one.text, one.epochs): one for one in requests if journal.get(one.text, one.epochs) is None}
+        asked_again = {one.text for one in requests}
+        self._networks = {text: net for text, net in self._networks.items() if text in asked_again}
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix="amdgpu-search")
         try:
             for future in as_completed([pool.submit(self._one, one) for one in new.values()]):
@@ -81,11 +94,13 @@ class Evaluator:
         start = time.perf_counter()
         score, error, parameters = None, None, 0
         try:
-            net = Network(request.text, device=self._device)
+            net = self._networks.pop(request.text, None) or Network(request.text, device=self._device)
             parameters = net.parameter_count
             score = float(self._evaluate(net, request.epochs))
             if math.isnan(score):
                 score, error = None, "the score is NaN"
+            elif self._keeps_networks:
+                self._networks[request.text] = net
         except FAILURES as failure:
             error = str(failure)
         seconds = time.perf_counter() - start
@@ -95,14 +110,14 @@ class Evaluator:
 
 
 def trained(x: Any, y: Any, options: dict[str, Any], is_stopped: threading.Event) -> Evaluate:
-    """Train with `Network.train` and score the last epoch's validation."""
+    """Train with `Network.train`, or go on with the training that the network holds, and score the last epoch's validation."""
 
     def look(_: object) -> None:
         if is_stopped.is_set():
             raise Stopped
 
     def evaluate(net: Network, epochs: int) -> float:
-        history = net.train(x, y, epochs=epochs, progress=look, **options)
+        history = net.train(x, y, epochs=epochs, progress=look, resume=net.history is not None, **options)
         last = -1 if history.best_epoch is None or options.get("patience") is None else history.best_epoch
         accuracy, loss = history.validation_accuracy[last], history.validation_loss[last]
         if accuracy is not None:

@@ -122,6 +122,8 @@ def architecture(
         "seed": seed,
     }
     is_stopped = threading.Event()
+    # A training that ended early, or put its best weights back, is not one that more epochs can be added to.
+    goes_on = evaluate is None and strategy == "successive_halving" and "patience" not in (train_options or {})
     if evaluate is None:
         options = _options(train_options, validation_split, validation_data)
         inputs, targets = _samples(x, y)
@@ -133,7 +135,7 @@ def architecture(
     show = (lambda tried: _tell(tell, tried, _total(strategy, budget))) if tell is not None else None
     plan = STRATEGIES[strategy](marks, budget, np.random.Generator(np.random.Philox(seed)))
     with Journal(journal, about) as memory:
-        evaluator = Evaluator(evaluate, device, count, is_stopped)
+        evaluator = Evaluator(evaluate, device, count, is_stopped, keeps_networks=goes_on)
         candidates = _follow(plan, text, marks, evaluator=evaluator, memory=memory, show=show)
     if progress is True:
         print(file=sys.stderr)

@@ -12,6 +12,7 @@ from amdgpu.training.history import History
 from amdgpu.training.rules import learn_by_rules
 from amdgpu.training.train import (
     Training,
+    as_rows,
     check_share,
     check_whole,
     make_trainer,
@@ -67,7 +68,7 @@ class Learning:
         so far, and `resume=True` goes on behind the last batch, with the same bits as without the break.
 
         Args:
-            x: Shape (samples, inputs); converted to float32.
+            x: Shape (samples, inputs), or (samples, steps, inputs) for a network whose layers have a state; converted to float32.
             y: Shape (samples, outputs), or (samples,) with whole labels. None: the plasticity rules of the text learn from `x` alone.
             epochs: Epochs in total; with `resume` those that are done count.
             batch_size: Samples of a step. The last batch of an epoch may be smaller.
@@ -128,8 +129,15 @@ class Learning:
         if y is None:
             self._training = None
             return learn_by_rules(self._native, x, epochs=epochs, options=options, progress=progress)
-        data = samples_of(x, y, "train")
-        options["samples"] = len(data[0])
+        inputs, targets = samples_of(x, y, "train")
+        options["samples"] = len(inputs)
+        rows, steps = as_rows(self._native, inputs, "train")
+        data = rows, targets
+        if self._native.is_temporal:
+            options["steps"] = steps
+        if validation_data is not None:
+            held_inputs, held_targets = samples_of(*validation_data, "validation_data")
+            validation_data = as_rows(self._native, held_inputs, "validation_data")[0], held_targets
         chosen, held_back = _split(data, options, validation_data)
         training = self._resumed(options) if resume else Training(make_trainer(self._native, options), options)
         self._training = training
@@ -170,7 +178,7 @@ class Learning:
         """Loss of one batch and its gradient by every weight and bias; nothing is learnt.
 
         Args:
-            x: Shape (samples, inputs).
+            x: As `train` takes it.
             y: As `train` takes it.
             loss: As in `train`.
             l2: As in `train`.
@@ -189,6 +197,7 @@ class Learning:
             "seed": 0,
             "backend": "rust",
         }
+        inputs, options["steps"] = as_rows(self._native, inputs, "gradients")
         found, gradients = make_trainer(self._native, options).gradients(inputs, targets)
         return found, dict(gradients)
 

@@ -57,6 +57,7 @@ def make_trainer(native: _native.Network, options: dict[str, Any]) -> _native.Tr
         options["seed"],
         options["shuffle"],
         options["backend"] == "julia",
+        options.get("steps", 1),
     )
 
 
@@ -82,7 +83,7 @@ def samples_of(x: npt.ArrayLike, y: npt.ArrayLike, what: str) -> tuple[npt.NDArr
 
     inputs = np.asarray(x)
     targets = targets_of(y)
-    if inputs.ndim != 2:
+    if inputs.ndim not in (2, 3):
         raise ShapeMismatchError(f"{what}: x has the shape {inputs.shape}, expected (samples, inputs)")
     if targets.ndim == 0 or len(targets) != len(inputs):
         raise ShapeMismatchError(f"{what}: x has {len(inputs)} samples, y has the shape {targets.shape}")
@@ -93,6 +94,17 @@ def samples_of(x: npt.ArrayLike, y: npt.ArrayLike, what: str) -> tuple[npt.NDArr
     # Once here instead of in every epoch.
     inputs = np.ascontiguousarray(inputs, dtype=np.float32) if inputs.dtype.kind in "biuf" else inputs
     return inputs, targets
+
+
+def as_rows(native: _native.Network, inputs: npt.NDArray[Any], what: str) -> tuple[npt.NDArray[Any], int]:
+    """One row for each sample with all its steps, as the trainer takes them, and the number of steps."""
+    wanted = 3 if native.is_temporal else 2
+    if inputs.ndim != wanted or (wanted == 3 and 0 in inputs.shape):
+        steps = "steps, " if native.is_temporal else ""
+        raise ShapeMismatchError(f"{what}: x has the shape {inputs.shape}, expected (samples, {steps}inputs)")
+    if wanted == 2:
+        return inputs, 1
+    return inputs.reshape(len(inputs), -1), inputs.shape[1]
 
 
 def run_epochs(

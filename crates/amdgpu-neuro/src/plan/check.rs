@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use super::spiking::{
     DrivePlan, GroupPlan, KernelPlan, PatternPlan, Phase, PopulationPlan, ProjectionPlan,
-    RangePlan, RecordPlan, Role, SourcePlan, SpikingNetworkPlan, SpikingPlan, SynapseVariablePlan,
-    ValuesPlan,
+    RangePlan, RecordPlan, RewardPlan, Role, SourcePlan, SpikingNetworkPlan, SpikingPlan,
+    SynapseVariablePlan, ValuesPlan,
 };
 use super::{Initializer, refuse};
 use crate::error::Result;
@@ -41,6 +41,9 @@ pub(super) fn check_spiking(plan: &SpikingNetworkPlan) -> Result<()> {
     }
     for drive in &spiking.drives {
         check_drive(spiking, drive)?;
+    }
+    for reward in &spiking.rewards {
+        check_reward(reward)?;
     }
     for projection in &spiking.projections {
         check_projection(spiking, projection)?;
@@ -267,6 +270,31 @@ fn check_drive(plan: &SpikingPlan, drive: &DrivePlan) -> Result<()> {
             )))
         }
     }
+}
+
+fn check_reward(reward: &RewardPlan) -> Result<()> {
+    let is_value = |value: &f64| (*value as f32).is_finite();
+    let is_right = match reward {
+        RewardPlan::Times {
+            times_seconds,
+            values,
+        } => {
+            times_seconds.len() == values.len()
+                && times_seconds.iter().all(|time| (0.0..1e9).contains(time))
+                && values.iter().all(is_value)
+        }
+        RewardPlan::Every {
+            every_seconds,
+            value,
+        } => {
+            check_interval("a reward", *every_seconds)?;
+            is_value(value)
+        }
+    };
+    if is_right {
+        return Ok(());
+    }
+    Err(refuse("has a reward with times or values out of range"))
 }
 
 fn check_variable(group: &GroupPlan, variable: &str) -> Result<()> {

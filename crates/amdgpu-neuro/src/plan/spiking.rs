@@ -26,6 +26,8 @@ pub struct SpikingPlan {
     pub sources: Vec<SourcePlan>,
     #[serde(default)]
     pub drives: Vec<DrivePlan>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewards: Vec<RewardPlan>,
     #[serde(default)]
     pub projections: Vec<ProjectionPlan>,
     pub kernels: Vec<KernelPlan>,
@@ -200,6 +202,20 @@ pub enum DrivePlan {
         variable: String,
         samples: Vec<f64>,
         every_seconds: f64,
+    },
+}
+
+/// Rewards that the text gives, beside those of the program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RewardPlan {
+    Times {
+        times_seconds: Vec<f64>,
+        values: Vec<f64>,
+    },
+    Every {
+        every_seconds: f64,
+        value: f64,
     },
 }
 

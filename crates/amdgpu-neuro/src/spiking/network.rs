@@ -13,6 +13,7 @@ use super::parts::Parts;
 use super::planner::{self, MemoryEstimate};
 use super::recorder::{self, Recorder, RunResult};
 use super::report::Reporter;
+use super::reward::RewardSchedule;
 use super::stepper::Stepper;
 use crate::error::{Error, Result};
 use crate::finite;
@@ -63,6 +64,7 @@ pub struct SpikingNetwork {
     context: Arc<Context>,
     memory: MemoryEstimate,
     reporter: Reporter,
+    rewards: RewardSchedule,
     pub(crate) inner: Mutex<Inner>,
 }
 
@@ -146,6 +148,7 @@ impl SpikingNetwork {
         let stepper = Stepper::new(&parts, bound, threads, context, toolchain)?;
         let reporter = Reporter::new(&plan.name);
         Ok(Self {
+            rewards: RewardSchedule::build(&plan),
             plan,
             names,
             context: Arc::clone(context),
@@ -260,8 +263,9 @@ impl SpikingNetwork {
             inner.record(recorder)?;
             let limit = (end - step)
                 .min(recorder.steps_until_next(step))
-                .min(inner.steps_until_current(step));
-            let reward = inner.reward.take();
+                .min(inner.steps_until_current(step))
+                .min(self.rewards.steps_until_next(step));
+            let reward = self.rewards.at(step, inner.reward.take());
             let made = inner
                 .stepper
                 .turn(&inner.parts, step, limit, reward, recorder)?;

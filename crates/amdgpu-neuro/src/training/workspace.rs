@@ -2,31 +2,27 @@
 
 use std::sync::Arc;
 
-use amdgpu_abi::{ACTIVATION_IDENTITY, ACTIVATION_SOFTMAX, Activation};
+use amdgpu_abi::{ACTIVATION_IDENTITY, ACTIVATION_SOFTMAX};
 use amdgpu_matrix::{MatmulOptions, Matrix, TensorView, TensorViewMut};
 
-use super::loss::{self, Columns, Loss, Targets};
+use super::loss::{self, Columns, Loss, Score, Targets};
+use super::readout::Readout;
 use super::slope;
 use crate::backend::{DenseBackend, DenseCall};
 use crate::error::{Error, Result};
 use crate::finite;
-use crate::forward::copy_columns;
+use crate::forward::{IDENTITY, copy_columns, softmax_rows};
 use crate::network::Network;
 use crate::parameters::{Parameters, WeightRange, zeros};
-
-const IDENTITY: Activation = Activation {
-    kind: ACTIVATION_IDENTITY,
-    alpha: 0.0,
-    beta: 0.0,
-    reserved: 0,
-};
 
 /// Inputs and what the outputs should be.
 #[derive(Clone, Copy, Debug)]
 pub struct Samples<'a> {
-    /// `[count, inputs]`.
+    /// `[count, steps, inputs]`.
     pub x: &'a [f32],
     pub count: usize,
+    /// 1 where no layer has a state.
+    pub steps: usize,
     pub targets: Targets<'a>,
 }
 
@@ -48,6 +44,8 @@ impl Totals {
 
 pub(crate) struct Workspace {
     capacity: usize,
+    /// Rows of a sample.
+    steps: usize,
     values: Vec<Vec<f32>>,
     /// Before the activation, where the slope or the loss needs it.
     sums: Vec<Vec<f32>>,
@@ -55,6 +53,8 @@ pub(crate) struct Workspace {
     stacked: Vec<Vec<f32>>,
     /// The gradient by a layer's values, then by its sums.
     deltas: Vec<Vec<f32>>,
+    /// Of networks with layers that have a state.
+    readout: Option<Readout>,
     pub gradients: Parameters,
 }
 
@@ -68,11 +68,11 @@ pub(crate) struct Engine<'a> {
 }
 
 impl Workspace {
-    pub fn new(network: &Network, capacity: usize, loss: Loss) -> Result<Self> {
+    pub fn new(network: &Network, capacity: usize, steps: usize, loss: Loss) -> Result<Self> {
         let layers = &network.plan.layers;
         let buffer = |index: usize, width: usize, is_needed: bool| {
             let len = if is_needed {
-                capacity.saturating_mul(width)
+                capacity.saturating_mul(steps).saturating_mul(width)
             } else {
                 0
             };
@@ -88,6 +88,7 @@ impl Workspace {
         let deltas = all().map(|index| buffer(index, layers[index].size, true));
         let sums = all().map(|index| {
             let is_needed = slope::needs_sum(network.activations[index])
+                || network.temporal[index].is_some()
                 || index == network.input
                 || is_logits(network, loss, index);
             buffer(index, layers[index].size, is_needed)
@@ -98,6 +99,11 @@ impl Workspace {
         });
         Ok(Self {
             capacity,
+            steps,
+            readout: network
+                .is_temporal()
+                .then(|| Readout::new(network, capacity))
+                .transpose()?,
             values: values.collect::<Result<_>>()?,
             sums: sums.collect::<Result<_>>()?,
             stacked: stacked.collect::<Result<_>>()?,
@@ -118,7 +124,7 @@ impl Workspace {
         self.enter(engine, data, samples)?;
         for &layer in &network.order {
             if layer != network.input {
-                self.forward_layer(engine, layer, samples.len())?;
+                self.forward_layer(engine, layer, samples.len() * self.steps)?;
             }
         }
         self.score(engine, data, samples)
@@ -127,16 +133,22 @@ impl Workspace {
     fn enter(&mut self, engine: &Engine<'_>, data: &Samples<'_>, samples: &[u32]) -> Result<()> {
         let network = engine.network;
         let (input, width) = (network.input, network.input_size());
-        let len = samples.len() * width;
-        let sums = &mut self.sums[input][..len];
-        for (row, &sample) in sums.chunks_exact_mut(width).zip(samples) {
-            row.copy_from_slice(&data.x[sample as usize * width..][..width]);
+        let (rows, of_sample) = (samples.len() * self.steps, self.steps * width);
+        let sums = &mut self.sums[input][..rows * width];
+        for (row, &sample) in sums.chunks_exact_mut(of_sample).zip(samples) {
+            row.copy_from_slice(&data.x[sample as usize * of_sample..][..of_sample]);
         }
         if let Some(place) = finite::first_not_finite(sums) {
+            let (sample, step) = (samples[place / of_sample], place % of_sample / width);
+            let step = if network.is_temporal() {
+                format!(" {step},")
+            } else {
+                String::new()
+            };
             return Err(Error::NotFinite {
                 what: "the input".to_owned(),
                 value: sums[place],
-                place: format!("[{}, {}]", samples[place / width], place % width),
+                place: format!("[{sample},{step} {}]", place % width),
             });
         }
         if let Some(bias) = &engine.parameters.biases[input] {
@@ -146,14 +158,18 @@ impl Workspace {
                 }
             }
         }
-        self.activate(engine, input, samples.len())
+        self.activate(engine, input, rows)
     }
 
     /// `values = activation(sums)`, as a dense layer of one input and one output over all of them, so that the activation is the backend's.
     fn activate(&mut self, engine: &Engine<'_>, layer: usize, batch: usize) -> Result<()> {
         let size = engine.network.plan.layers[layer].size;
         let len = batch * size;
-        let (sums, values) = (&self.sums[layer][..len], &mut self.values[layer][..len]);
+        let (sums, values) = (&mut self.sums[layer][..len], &mut self.values[layer][..len]);
+        if let Some(temporal) = engine.network.temporal[layer] {
+            temporal.forward(self.steps, size, sums, values);
+            return Ok(());
+        }
         let activation = engine.network.activations[layer];
         if activation.kind == ACTIVATION_IDENTITY {
             values.copy_from_slice(sums);
@@ -246,26 +262,15 @@ impl Workspace {
         let mut first = 0;
         for &layer in &network.outputs {
             let size = network.plan.layers[layer].size;
-            let len = samples.len() * size;
             let columns = Columns { first, size, width };
-            let delta = &mut self.deltas[layer][..len];
-            let score = match engine.loss {
-                Loss::CrossEntropy => loss::cross_entropy(
-                    &data.targets,
-                    samples,
-                    columns,
-                    &self.sums[layer][..len],
-                    &mut self.values[layer][..len],
-                    delta,
-                )?,
-                Loss::MeanSquaredError => {
-                    let values = &self.values[layer][..len];
+            let score = match self.readout.take() {
+                Some(mut readout) => {
                     let score =
-                        loss::squared_error(&data.targets, samples, columns, values, delta)?;
-                    let sums = self.sums[layer].get(..len).unwrap_or_default();
-                    slope::apply(network.activations[layer], sums, values, size, delta)?;
-                    score
+                        self.score_means(engine, data, samples, (layer, columns), &mut readout);
+                    self.readout = Some(readout);
+                    score?
                 }
+                None => self.score_rows(engine, data, samples, (layer, columns))?,
             };
             totals.loss += score.loss;
             totals.correct += score.correct;
@@ -281,9 +286,70 @@ impl Workspace {
         Ok(totals)
     }
 
+    /// One output layer of a network without steps.
+    fn score_rows(
+        &mut self,
+        engine: &Engine<'_>,
+        data: &Samples<'_>,
+        samples: &[u32],
+        (layer, columns): (usize, Columns),
+    ) -> Result<Score> {
+        let len = samples.len() * columns.size;
+        let delta = &mut self.deltas[layer][..len];
+        if engine.loss == Loss::CrossEntropy {
+            let (sums, values) = (&self.sums[layer][..len], &mut self.values[layer][..len]);
+            return loss::cross_entropy(&data.targets, samples, columns, sums, values, delta);
+        }
+        let values = &self.values[layer][..len];
+        let score = loss::squared_error(&data.targets, samples, columns, values, delta)?;
+        self.delta_by_sums(engine.network, layer, samples.len())?;
+        Ok(score)
+    }
+
+    /// One output layer of a network with steps: what is scored is the mean over them.
+    fn score_means(
+        &mut self,
+        engine: &Engine<'_>,
+        data: &Samples<'_>,
+        samples: &[u32],
+        (layer, columns): (usize, Columns),
+        readout: &mut Readout,
+    ) -> Result<Score> {
+        let rows = samples.len() * self.steps;
+        let len = rows * columns.size;
+        let is_softmax = engine.network.is_pooled_softmax(layer);
+        let given = if is_softmax {
+            &self.sums[layer][..len]
+        } else {
+            &self.values[layer][..len]
+        };
+        let delta = &mut self.deltas[layer][..len];
+        let goal = (engine.loss, is_softmax);
+        let score = readout.score(goal, data, samples, columns, (given, delta))?;
+        if !is_softmax {
+            self.delta_by_sums(engine.network, layer, rows)?;
+        }
+        Ok(score)
+    }
+
+    /// A layer's gradient by its values becomes the one by its sums.
+    fn delta_by_sums(&mut self, network: &Network, layer: usize, rows: usize) -> Result<()> {
+        let size = network.plan.layers[layer].size;
+        let len = rows * size;
+        let sums = self.sums[layer].get(..len).unwrap_or_default();
+        let delta = &mut self.deltas[layer][..len];
+        if let Some(temporal) = network.temporal[layer] {
+            temporal.backward(self.steps, size, sums, delta);
+            return Ok(());
+        }
+        let values = &self.values[layer][..len];
+        slope::apply(network.activations[layer], sums, values, size, delta)
+    }
+
     /// From the deltas of the output layers to the gradients of every weight and bias.
-    pub fn backward(&mut self, engine: &Engine<'_>, batch: usize) -> Result<()> {
+    pub fn backward(&mut self, engine: &Engine<'_>, samples: usize) -> Result<()> {
         let network = engine.network;
+        let batch = samples * self.steps;
         let mut is_reached = vec![false; network.plan.layers.len()];
         for &output in &network.outputs {
             is_reached[output] = true;
@@ -292,13 +358,10 @@ impl Workspace {
             let size = network.plan.layers[layer].size;
             let len = batch * size;
             if !network.outputs.contains(&layer) {
-                let sums = self.sums[layer].get(..len).unwrap_or_default();
-                let values = &self.values[layer][..len];
-                let delta = &mut self.deltas[layer][..len];
                 if layer == network.input && engine.parameters.biases[layer].is_none() {
                     continue;
                 }
-                slope::apply(network.activations[layer], sums, values, size, delta)?;
+                self.delta_by_sums(network, layer, batch)?;
             }
             if let Some(bias) = &mut self.gradients.biases[layer] {
                 column_sums(&self.deltas[layer][..len], bias);
@@ -368,7 +431,8 @@ impl Workspace {
 
 /// Whether the loss takes the layer's sums itself.
 fn is_logits(network: &Network, loss: Loss, layer: usize) -> bool {
-    loss == Loss::CrossEntropy && network.outputs.contains(&layer)
+    (loss == Loss::CrossEntropy && network.outputs.contains(&layer))
+        || network.is_pooled_softmax(layer)
 }
 
 fn column_sums(rows: &[f32], sums: &mut [f32]) {
@@ -376,21 +440,6 @@ fn column_sums(rows: &[f32], sums: &mut [f32]) {
     for row in rows.chunks_exact(sums.len()) {
         for (sum, value) in sums.iter_mut().zip(row) {
             *sum += value;
-        }
-    }
-}
-
-/// Softmax belongs to rows, the other activations to values.
-fn softmax_rows(sums: &[f32], values: &mut [f32], size: usize) {
-    for (sums, values) in sums.chunks_exact(size).zip(values.chunks_exact_mut(size)) {
-        let top = sums.iter().fold(f32::NEG_INFINITY, |top, x| top.max(*x));
-        let mut total = 0.0;
-        for (value, sum) in values.iter_mut().zip(sums) {
-            *value = (sum - top).exp();
-            total += *value;
-        }
-        for value in values {
-            *value /= total;
         }
     }
 }
