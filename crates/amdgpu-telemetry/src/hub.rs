@@ -14,10 +14,10 @@ use amdgpu_abi::{MetricId, environment};
 use once_cell::race::{OnceBox, OnceNonZeroUsize};
 
 use crate::boundary::BoundaryTable;
-use crate::clock::{Clock, ClockSource};
+use crate::clock::{Clock, ClockOrigin, ClockSource};
 use crate::fallback::NoticeHandler;
 use crate::metrics::{Counter, Gauge, Histogram, Registry};
-use crate::names::{NameId, NameTable};
+use crate::names::{NameId, NameTable, Names};
 use crate::record::Record;
 use crate::subscriber::{Queue, Subscription};
 use collector::Doorbell;
@@ -97,6 +97,12 @@ impl Hub {
         self.clock.now_ns()
     }
 
+    /// This moment on both time lines.
+    #[must_use]
+    pub fn clock_origin(&self) -> ClockOrigin {
+        ClockOrigin::of(self.clock.get())
+    }
+
     /// The number of a name; look it up once and keep it.
     #[must_use]
     pub fn intern(&self, text: &str) -> NameId {
@@ -135,6 +141,15 @@ impl Hub {
 
     pub(crate) fn device_names(&self) -> Vec<String> {
         lock(&self.devices).clone()
+    }
+
+    /// Names from number `first` on, and all threads and devices.
+    pub(crate) fn known_names(&self, first: usize) -> Names {
+        Names {
+            names: self.names.from(first),
+            threads: self.rings.thread_names(),
+            devices: self.device_names(),
+        }
     }
 
     /// A writing end of the bus for one thread.

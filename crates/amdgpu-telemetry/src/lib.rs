@@ -12,23 +12,28 @@
 //! - Switched off (`AMDGPU_TELEMETRY=off`, [`set_enabled`]) records, histograms, spans and boundaries cost one load; counters and
 //!   gauges go on.
 //! - After fork the child's bus is empty and works; subscriptions of the parent are closed in it.
+//! - [`attach`] lets other processes of the same user watch this one; [`recorder`] keeps and files what happened.
 //! - What is absent is absent: no sentinel is ever exported.
 //! - Everything may be called from any thread, but not from a signal handler. Nothing here fails; asking for a metric
 //!   with the wrong kind or number of labels stops debug builds and is counted in `names_refused` by release builds.
 
+pub mod attach;
 mod boundary;
 mod clock;
 pub mod export;
 mod fallback;
+pub mod frames;
 mod hub;
 mod labels;
 mod metrics;
 mod names;
 mod record;
+pub mod recorder;
 mod ring;
 mod snapshot;
 mod span;
 mod subscriber;
+mod totals;
 
 pub use amdgpu_abi::{Language, MetricId};
 
@@ -47,6 +52,7 @@ pub use ring::RING_CAPACITY;
 pub use snapshot::{HistogramSample, SNAPSHOT_SCHEMA, Sample, Snapshot};
 pub use span::{KernelMeter, Span, span};
 pub use subscriber::{MAX_SUBSCRIPTION_CAPACITY, Subscription};
+pub use totals::{DeviceTotals, NetworkTotals, Totals};
 
 /// Whether records, histograms and spans are recorded.
 #[inline]

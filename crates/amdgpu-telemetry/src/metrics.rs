@@ -181,13 +181,26 @@ impl Registry {
             let mut series: Vec<_> = family.series.iter().collect();
             series.sort_unstable_by_key(|(labels, _)| *labels);
             for (labels, series) in series {
-                let value = match series {
-                    Series::Counter(cell) => Value::Counter(cell.total()),
-                    Series::Gauge(cell) => Value::Gauge(cell.get()),
-                    Series::Histogram(cell) => Value::Histogram(Box::new(cell.value())),
-                };
-                visit(metric.id, labels, value);
+                visit(metric.id, labels, series.value());
             }
+        }
+    }
+
+    /// Calls `visit` for every series of one metric, in no order.
+    pub(crate) fn visit_one(&self, id: MetricId, mut visit: impl FnMut(&LabelValues, &Value)) {
+        let families = self.lock();
+        for (labels, series) in &families.by_id[id as usize].series {
+            visit(labels, &series.value());
+        }
+    }
+}
+
+impl Series {
+    fn value(&self) -> Value {
+        match self {
+            Self::Counter(cell) => Value::Counter(cell.total()),
+            Self::Gauge(cell) => Value::Gauge(cell.get()),
+            Self::Histogram(cell) => Value::Histogram(Box::new(cell.value())),
         }
     }
 }

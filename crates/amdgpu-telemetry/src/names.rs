@@ -96,7 +96,13 @@ impl NameTable {
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<str>> {
-        self.lock().by_number.clone()
+        self.from(0)
+    }
+
+    /// Names from number `first` on.
+    pub(crate) fn from(&self, first: usize) -> Vec<Arc<str>> {
+        let names = self.lock();
+        names.by_number.get(first..).unwrap_or_default().to_vec()
     }
 
     pub(crate) fn refused(&self) -> u64 {

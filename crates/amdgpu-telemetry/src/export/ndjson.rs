@@ -12,6 +12,9 @@ pub const NDJSON_SCHEMA: u32 = 1;
 #[derive(Serialize)]
 struct Line<'a> {
     schema: u32,
+    /// Of records that came from another process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pid: Option<u32>,
     /// When the record's work began, in calendar time.
     unix_ns: u64,
     /// The name in words; `name_id` is the number that other exports use.
@@ -26,10 +29,21 @@ struct Line<'a> {
 /// One line for each record. `clock` places monotonic times in the calendar, see [`crate::Snapshot::clock`].
 #[must_use]
 pub fn ndjson(records: &[Record], names: &Names, clock: &ClockOrigin) -> String {
+    lines(None, records, names, clock)
+}
+
+/// Like [`ndjson`], with the number of the process that the records are of.
+#[must_use]
+pub fn ndjson_of(pid: u32, records: &[Record], names: &Names, clock: &ClockOrigin) -> String {
+    lines(Some(pid), records, names, clock)
+}
+
+fn lines(pid: Option<u32>, records: &[Record], names: &Names, clock: &ClockOrigin) -> String {
     let mut text = String::new();
     for record in records {
         let line = Line {
             schema: NDJSON_SCHEMA,
+            pid,
             unix_ns: clock.unix_ns_at(record.start_ns),
             name: names.get(record.name),
             device_name: (record.device != Record::NO_DEVICE).then(|| names.device(record.device)),

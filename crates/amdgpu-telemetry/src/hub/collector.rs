@@ -1,4 +1,4 @@
-//! The collector: a thread that exists while somebody subscribes. It looks at the rings every half millisecond while records come,
+//! The collector: a thread that exists while somebody subscribes or the flight recorder runs. It looks at the rings every half millisecond while records come,
 //! sleeps when none do, and is woken by the first one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,10 +66,10 @@ impl Hub {
         }
     }
 
-    /// Deliver once. `None` when nobody subscribes any more: the collector ends.
+    /// Deliver once. `None` when nobody watches any more: the collector ends.
     fn collect_once(&self) -> Option<usize> {
         let mut delivery = lock(&self.delivery);
-        if delivery.subscribers.is_empty() {
+        if delivery.is_unwatched() {
             delivery.collector_running = false;
             return None;
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::{Hub, lock};
 use crate::record::Record;
+use crate::recorder::FlightRing;
 use crate::subscriber::Queue;
 
 /// Records a snapshot shows: the last few milliseconds of a busy program, minutes of a quiet one. 256 KiB.
@@ -17,6 +18,7 @@ pub(crate) struct Delivery {
     batch: Vec<Record>,
     pub(super) subscribers: Vec<Arc<Queue>>,
     pub(super) collector_running: bool,
+    pub(crate) flight: Option<FlightRing>,
     pub(crate) delivered: u64,
     /// Overwritten in a ring before they could be read.
     pub(crate) lost: u64,
@@ -43,6 +45,9 @@ impl Hub {
         for queue in &delivery.subscribers {
             queue.push(&delivery.batch, lost);
         }
+        if let Some(flight) = &mut delivery.flight {
+            flight.push(&delivery.batch, lost);
+        }
         let newest = &delivery.batch[count.saturating_sub(RECENT_RECORDS)..];
         let excess = (delivery.recent.len() + newest.len()).saturating_sub(RECENT_RECORDS);
         delivery.recent.drain(..excess);
@@ -57,9 +62,26 @@ impl Hub {
         // What came before belongs to the history, not to the new subscriber.
         self.drain(&mut delivery);
         delivery.subscribers.push(Arc::clone(queue));
+        self.ensure_collector(&mut delivery);
+    }
+
+    fn ensure_collector(self: &Arc<Self>, delivery: &mut Delivery) {
         if !delivery.collector_running {
             delivery.collector_running = self.start_collector();
         }
+    }
+
+    pub(crate) fn set_flight(self: &Arc<Self>, ring: FlightRing) {
+        let mut delivery = lock(&self.delivery);
+        self.drain(&mut delivery);
+        delivery.flight = Some(ring);
+        self.ensure_collector(&mut delivery);
+    }
+
+    pub(crate) fn stop_flight(&self) {
+        let forgotten = lock(&self.delivery).flight.take();
+        drop(forgotten);
+        self.doorbell.ring();
     }
 
     pub(crate) fn remove_subscriber(&self, queue: &Arc<Queue>) {
@@ -71,6 +93,11 @@ impl Hub {
 }
 
 impl Delivery {
+    /// Whether nobody wants records as they come.
+    pub(super) fn is_unwatched(&self) -> bool {
+        self.subscribers.is_empty() && self.flight.is_none()
+    }
+
     /// In the child of a fork: no history, no subscriber, no collector.
     pub(super) fn reset(&mut self) {
         self.subscribers.iter().for_each(|queue| queue.close());

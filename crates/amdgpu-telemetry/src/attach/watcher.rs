@@ -1,0 +1,172 @@
+//! Records of all processes of this user, of those that come later too.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use super::client::Client;
+use super::error::Error;
+use super::listing::ProcessInfo;
+use super::stream::{Batch, RecordStream, SubscribeOptions};
+use super::{client, directory, socket};
+
+/// How long a new process may go unseen.
+const SCAN_EVERY: Duration = Duration::from_millis(200);
+/// A process that could not be watched is tried again after this time: it may have been stopped, or have had too many clients.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// What came from one process.
+#[derive(Debug)]
+pub struct WatchedBatch {
+    pub pid: u32,
+    pub batch: Batch,
+}
+
+struct Watched {
+    stream: RecordStream,
+    info: ProcessInfo,
+}
+
+/// Attached to every process of this user that listens.
+pub struct Watcher {
+    options: SubscribeOptions,
+    watched: HashMap<u32, Watched>,
+    /// When to try again.
+    refused: HashMap<u32, Instant>,
+    next_scan: Instant,
+    /// Counts processes that came or went.
+    changes: u64,
+    /// Lost by processes that are gone.
+    lost_before: u64,
+}
+
+impl Watcher {
+    #[must_use]
+    pub fn new(options: SubscribeOptions) -> Self {
+        let mut watcher = Self {
+            options,
+            watched: HashMap::new(),
+            refused: HashMap::new(),
+            next_scan: Instant::now(),
+            changes: 0,
+            lost_before: 0,
+        };
+        watcher.scan();
+        watcher
+    }
+
+    /// The processes that are watched now, by number.
+    #[must_use]
+    pub fn processes(&self) -> Vec<ProcessInfo> {
+        let mut infos: Vec<ProcessInfo> = self
+            .watched
+            .values()
+            .map(|watched| watched.info.clone())
+            .collect();
+        infos.sort_by_key(|info| info.pid);
+        infos
+    }
+
+    /// Goes up when a process comes or goes.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Records lost so far, of all processes.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        let now: u64 = self.watched.values().map(|watched| watched.stream.dropped()).sum();
+        self.lost_before + now
+    }
+
+    /// The stream of a process, for names and lines.
+    #[must_use]
+    pub fn stream(&self, pid: u32) -> Option<&RecordStream> {
+        self.watched.get(&pid).map(|watched| &watched.stream)
+    }
+
+    /// What came; waits up to `timeout` for the first. Processes that are gone are left out from then on.
+    pub fn poll(&mut self, timeout: Duration) -> Vec<WatchedBatch> {
+        let deadline = Instant::now().checked_add(timeout);
+        loop {
+            if Instant::now() >= self.next_scan {
+                self.scan();
+            }
+            let batches = self.take();
+            let now = Instant::now();
+            let left = deadline.map_or(SCAN_EVERY, |deadline| deadline.saturating_duration_since(now));
+            if !batches.is_empty() || left.is_zero() {
+                return batches;
+            }
+            self.wait(left.min(self.next_scan.saturating_duration_since(now)));
+        }
+    }
+
+    fn wait(&self, timeout: Duration) {
+        let mut entries: Vec<libc::pollfd> = self
+            .watched
+            .values()
+            .filter_map(|watched| watched.stream.descriptor())
+            .map(|fd| libc::pollfd {
+                fd,
+                events: libc::POLLIN,
+                revents: 0,
+            })
+            .collect();
+        // SAFETY: the entries live through the call and their number is told. Nothing depends on the outcome: who waits looks again.
+        unsafe {
+            libc::poll(
+                entries.as_mut_ptr(),
+                entries.len() as libc::nfds_t,
+                socket::milliseconds(timeout),
+            )
+        };
+    }
+
+    fn take(&mut self) -> Vec<WatchedBatch> {
+        let mut batches = Vec::new();
+        let mut gone = Vec::new();
+        for (pid, watched) in &mut self.watched {
+            match watched.stream.try_recv() {
+                Ok(batch) if batch.records.is_empty() && batch.documents.is_empty() => {}
+                Ok(batch) => batches.push(WatchedBatch { pid: *pid, batch }),
+                Err(error) => gone.push((*pid, error)),
+            }
+        }
+        for (pid, error) in gone {
+            if let Some(watched) = self.watched.remove(&pid) {
+                self.lost_before += watched.stream.dropped();
+                self.changes += 1;
+            }
+            if !matches!(error, Error::Gone { .. }) {
+                self.refused.insert(pid, Instant::now() + RETRY_AFTER);
+            }
+        }
+        batches
+    }
+
+    /// Attaches to whoever is new.
+    fn scan(&mut self) {
+        let now = Instant::now();
+        self.next_scan = now + SCAN_EVERY;
+        self.refused.retain(|_, again| *again > now);
+        for (pid, path) in directory::sockets() {
+            if self.watched.contains_key(&pid) || self.refused.contains_key(&pid) {
+                continue;
+            }
+            let begun = client::connect(pid, &path)
+                .and_then(|stream| RecordStream::begin(Client::of(pid, stream), &self.options));
+            match begun {
+                Ok(stream) => {
+                    let info = ProcessInfo::of(pid, None);
+                    self.watched.insert(pid, Watched { stream, info });
+                    self.changes += 1;
+                }
+                Err(Error::Gone { .. }) => {}
+                Err(_) => {
+                    self.refused.insert(pid, now + RETRY_AFTER);
+                }
+            }
+        }
+    }
+}
