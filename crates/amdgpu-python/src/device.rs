@@ -77,6 +77,7 @@ impl Device {
             .collect::<Result<Vec<_>, _>>()
             .into_py_result(py)?;
         let selector = parse_selector(device)?;
+        amdgpu_telemetry::attach::start();
         let opened = py
             .detach(|| registry::open_device(selector))
             .into_py_result(py)?;

@@ -94,6 +94,15 @@ mod _native {
         telemetry_perfetto_trace_of,
     };
     #[pymodule_export]
+    use super::telemetry::attach::{
+        AttachClient, RecordStream, Watcher, attach_answer, attach_is_listening, attach_processes,
+        attach_start, attach_stop,
+    };
+    #[pymodule_export]
+    use super::telemetry::recorder::{
+        Recording, RecordingWriter, flight_save, flight_start, flight_status, flight_stop,
+    };
+    #[pymodule_export]
     use super::telemetry::{
         Decision, Subscription, record_fallback, telemetry_chrome_trace, telemetry_is_enabled,
         telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,

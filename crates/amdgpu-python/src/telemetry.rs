@@ -1,6 +1,8 @@
 //! The telemetry bus, as JSON and text.
 
 pub mod exporters;
+pub mod attach;
+pub mod recorder;
 
 use std::sync::OnceLock;
 use std::time::Duration;

@@ -34,4 +34,4 @@ pub use requests::{ATTACH_SCHEMA, answer};
 pub use server::{MAX_CLIENTS, is_listening, socket_path, start, stop};
 pub use session::MAX_REQUEST_BYTES;
 pub use stream::{Batch, RecordStream, SubscribeOptions};
-pub use watcher::{WatchedBatch, Watcher};
+pub use watcher::{Document, WatchedBatch, Watcher};

@@ -123,7 +123,9 @@ pub fn append(out: &mut Vec<u8>, kind: FrameKind, source: u16, payload: &[&[u8]]
     out.extend([0; 4]);
     out.extend([kind as u8, 0]);
     out.extend(source.to_le_bytes());
-    payload.iter().for_each(|part| out.extend(*part));
+    for part in payload {
+        out.extend(*part);
+    }
     let sum = crc32(&out[start + 12..]);
     out[start + 8..start + 12].copy_from_slice(&sum.to_le_bytes());
 }
@@ -195,7 +197,8 @@ impl FrameReader {
                 Look::Broken
             };
         };
-        let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let number =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let len = number(4) as usize;
         if number(0) != MAGIC || len > MAX_FRAME_BYTES {
             return Look::Broken;
@@ -384,7 +387,10 @@ mod tests {
         }
         assert_eq!(frames.len(), 3);
         assert_eq!(frames[0].text(), "{\"a\":1}");
-        assert_eq!((frames[1].source, frames[1].records()), (2, (7, vec![record(1), record(2)])));
+        assert_eq!(
+            (frames[1].source, frames[1].records()),
+            (2, (7, vec![record(1), record(2)]))
+        );
         assert_eq!(frames[2].kind, Some(FrameKind::End));
         assert_eq!(reader.unread_bytes(), 0);
     }
@@ -434,7 +440,10 @@ mod tests {
         };
         delta(0, &["", "other"]).apply(&mut known);
         delta(3, &["late"]).apply(&mut known);
-        assert_eq!(known.names.iter().map(|name| &**name).collect::<Vec<_>>(), ["", "other", "", "late"]);
+        assert_eq!(
+            known.names.iter().map(|name| &**name).collect::<Vec<_>>(),
+            ["", "other", "", "late"]
+        );
         delta(u32::MAX, &["far"]).apply(&mut known);
         assert_eq!(known.names.len(), 4);
         assert_eq!(known.device(0), "cpu:0");

@@ -39,4 +39,8 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "auto",
         "Whose kernels compute matrix products on GPUs: `ours`, `vendor` (cuBLASLt, hipBLASLt, rocBLAS where they are and were found right), or `auto`: what was measured to be faster.",
     ),
+    "AMDGPU_ATTACH": (
+        "on",
+        "`off` keeps other processes of the same user from watching this one: it opens no socket.",
+    ),
 }

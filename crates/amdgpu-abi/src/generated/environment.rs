@@ -26,3 +26,6 @@ pub const TUNE: &str = "AMDGPU_TUNE";
 
 /// Whose kernels compute matrix products on GPUs: `ours`, `vendor` (cuBLASLt, hipBLASLt, rocBLAS where they are and were found right), or `auto`: what was measured to be faster. Default: auto.
 pub const MATMUL: &str = "AMDGPU_MATMUL";
+
+/// `off` keeps other processes of the same user from watching this one: it opens no socket. Default: on.
+pub const ATTACH: &str = "AMDGPU_ATTACH";

@@ -137,6 +137,8 @@ impl Client {
                     self.wait(libc::POLLOUT, &op, timeout, deadline)?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // The other end said why before it hung up.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
                 Err(error) => return Err(self.broken(&error)),
             }
         }
@@ -148,19 +150,20 @@ impl Client {
         };
         let mut answer: Value = serde_json::from_slice(&line)
             .map_err(|error| refused(format!("its answer is no JSON: {error}")))?;
-        match answer.get_mut("answer") {
-            Some(found) => Ok(found.take()),
-            None => {
-                let reason = answer["error"].as_str();
-                Err(refused(reason.unwrap_or("it did not say why").to_owned()))
-            }
+        if let Some(found) = answer.get_mut("answer") {
+            return Ok(found.take());
         }
+        let reason = answer["error"].as_str();
+        Err(refused(reason.unwrap_or("it did not say why").to_owned()))
     }
 
     fn read_line(&mut self, op: &str, timeout: Duration, deadline: Instant) -> Result<Vec<u8>> {
         let mut searched = 0;
+        let mut was_reset = false;
         loop {
-            let found = self.waiting[searched..].iter().position(|byte| *byte == b'\n');
+            let found = self.waiting[searched..]
+                .iter()
+                .position(|byte| *byte == b'\n');
             if let Some(end) = found {
                 let rest = self.waiting.split_off(searched + end + 1);
                 return Ok(std::mem::replace(&mut self.waiting, rest));
@@ -172,7 +175,7 @@ impl Client {
                     reason: format!("an answer is longer than {MAX_ANSWER_BYTES} bytes"),
                 });
             }
-            let mut chunk = [0; 64 << 10];
+            let mut chunk = [0; 16 << 10];
             match socket::receive(&self.stream, &mut chunk) {
                 Ok(0) => return Err(Error::Gone { pid: self.pid }),
                 Ok(count) => self.waiting.extend(&chunk[..count]),
@@ -180,6 +183,10 @@ impl Client {
                     self.wait(libc::POLLIN, op, timeout, deadline)?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Told once, before what the other end sent last.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset && !was_reset => {
+                    was_reset = true;
+                }
                 Err(error) => return Err(self.broken(&error)),
             }
         }

@@ -6,7 +6,7 @@ use amdgpu_abi::{Coded, ErrorCode, Language};
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// See the messages.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     #[error("process {pid} has ended")]
     Gone { pid: u32 },

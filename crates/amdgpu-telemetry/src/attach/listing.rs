@@ -40,7 +40,9 @@ pub struct ProcessInfo {
 
 /// The owner of a process; `None` where there is none.
 pub(super) fn user_of(pid: u32) -> Option<u32> {
-    fs::metadata(format!("/proc/{pid}")).ok().map(|metadata| metadata.uid())
+    fs::metadata(format!("/proc/{pid}"))
+        .ok()
+        .map(|metadata| metadata.uid())
 }
 
 /// Fields of `/proc/<pid>/stat` behind the name of the program, which may hold anything.
@@ -52,14 +54,17 @@ fn stat_fields(pid: u32) -> Option<Vec<String>> {
 
 /// Whether a process is stopped.
 pub(super) fn is_stopped(pid: u32) -> bool {
-    stat_fields(pid).is_some_and(|fields| matches!(fields.first().map(String::as_str), Some("T" | "t")))
+    stat_fields(pid)
+        .is_some_and(|fields| matches!(fields.first().map(String::as_str), Some("T" | "t")))
 }
 
-/// Field 22 of `stat`, in ticks since the machine began (proc_pid_stat(5)); the first one here is field 3.
+/// Field 22 of `stat`, in ticks since the machine began (`man 5 proc_pid_stat`); the first one here is field 3.
 fn started_epoch_ns(pid: u32) -> Option<u64> {
     let ticks: u64 = stat_fields(pid)?.get(19)?.parse().ok()?;
     // SAFETY: takes a number, touches no memory.
-    let per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok()?.max(1);
+    let per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) })
+        .ok()?
+        .max(1);
     let boot = fs::read_to_string("/proc/stat").ok()?;
     let boot = boot.lines().find_map(|line| line.strip_prefix("btime "))?;
     let boot: u64 = boot.trim().parse().ok()?;

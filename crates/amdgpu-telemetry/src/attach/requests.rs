@@ -87,7 +87,12 @@ pub(super) fn parse(line: &[u8]) -> Result<Request, String> {
         (_, Some(Topic::Kernel)) if line.handle.is_none() => {
             return Err("kernel needs the handle of one, as `kernels` lists them".to_owned());
         }
-        (_, Some(topic)) => Request::Topic(topic, Question { handle: line.handle }),
+        (_, Some(topic)) => Request::Topic(
+            topic,
+            Question {
+                handle: line.handle,
+            },
+        ),
         (unknown, None) => return Err(format!("op is {unknown:?}; known are {}", known())),
     })
 }
@@ -135,7 +140,10 @@ pub(super) fn respond(request: &Request) -> String {
         ),
         Request::Totals => ("totals", Ok(json!(hub::global().totals()))),
         Request::Topic(topic, question) => (topic.name(), providers::ask(*topic, question)),
-        Request::Subscribe(_) => ("subscribe", Err("only a connection can subscribe".to_owned())),
+        Request::Subscribe(_) => (
+            "subscribe",
+            Err("only a connection can subscribe".to_owned()),
+        ),
     };
     match answer {
         Ok(answer) => envelope(op, &answer),
@@ -164,7 +172,13 @@ mod tests {
 
     #[test]
     fn what_is_no_request_is_told_what_would_be() {
-        for line in ["", "hello", "[1]", "{\"op\":7}", "{\"op\":\"totals\",\"more\":1}"] {
+        for line in [
+            "",
+            "hello",
+            "[1]",
+            "{\"op\":7}",
+            "{\"op\":\"totals\",\"more\":1}",
+        ] {
             assert!(error_of(line).contains("one line of JSON"), "{line}");
         }
         assert!(error_of("{\"op\":\"reboot\"}").contains("known are process"));

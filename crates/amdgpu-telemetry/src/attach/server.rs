@@ -45,7 +45,10 @@ pub fn start() {
     }
     exit::install();
     if let Err(reason) = listen() {
-        crate::fallback("attach", &format!("the process cannot be watched: {reason}"));
+        crate::fallback(
+            "attach",
+            &format!("the process cannot be watched: {reason}"),
+        );
     }
 }
 
@@ -157,14 +160,18 @@ fn accept_one(fd: RawFd) -> bool {
     }
     if server.sessions.len() >= MAX_CLIENTS {
         // It fits into the empty buffer of a new connection.
-        let refusal = session::refusal(&format!("{MAX_CLIENTS} clients watch this process already"));
+        let refusal =
+            session::refusal(&format!("{MAX_CLIENTS} clients watch this process already"));
         let _ = (&stream).write(refusal.as_bytes());
         return true;
     }
     let number = server.next_session;
     server.next_session += 1;
     server.sessions.push((number, stream.as_raw_fd()));
-    let session = Session { number, stream: Some(stream) };
+    let session = Session {
+        number,
+        stream: Some(stream),
+    };
     // Without a thread the session is dropped with the closure, which needs the lock.
     drop(guard);
     let _ = spawn("amdgpu-attach", move || session::serve(session.stream()));

@@ -33,7 +33,11 @@ pub(super) fn refusal(reason: &str) -> String {
 pub(super) fn serve(stream: Option<&UnixStream>) {
     let Some(stream) = stream else { return };
     // A client that goes in the middle of something ends its session, which is all that there is to do.
-    let _ = Session { stream, waiting: Vec::new() }.run();
+    let _ = Session {
+        stream,
+        waiting: Vec::new(),
+    }
+    .run();
 }
 
 struct Session<'a> {
@@ -46,7 +50,9 @@ impl Session<'_> {
         while let Some(line) = self.read_line()? {
             match requests::parse(&line) {
                 Ok(Request::Subscribe(options)) => return self.stream_records(&options),
-                Ok(request) => self.write(format!("{}\n", requests::respond(&request)).as_bytes())?,
+                Ok(request) => {
+                    self.write(format!("{}\n", requests::respond(&request)).as_bytes())?;
+                }
                 Err(reason) => self.write(refusal(&reason).as_bytes())?,
             }
         }
@@ -57,7 +63,10 @@ impl Session<'_> {
     fn read_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut searched = 0;
         loop {
-            if let Some(end) = self.waiting[searched..].iter().position(|byte| *byte == b'\n') {
+            if let Some(end) = self.waiting[searched..]
+                .iter()
+                .position(|byte| *byte == b'\n')
+            {
                 let rest = self.waiting.split_off(searched + end + 1);
                 return Ok(Some(std::mem::replace(&mut self.waiting, rest)));
             }
@@ -172,8 +181,14 @@ impl Sender {
     }
 
     fn longest_wait(&self, options: &Subscribe) -> Duration {
-        debug_assert!(self.out.is_empty(), "everything was sent before the next wait");
-        options.totals_every.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)
+        debug_assert!(
+            self.out.is_empty(),
+            "everything was sent before the next wait"
+        );
+        options
+            .totals_every
+            .unwrap_or(LONGEST_WAIT)
+            .min(LONGEST_WAIT)
     }
 
     fn json(&mut self, kind: FrameKind, value: &serde_json::Value) {
@@ -189,9 +204,9 @@ impl Sender {
         let delta = self.delta(batch);
         if self.as_lines {
             let lines = export::ndjson(batch, &self.sent, &self.clock);
-            let list = lines.lines().collect::<Vec<_>>().join(",");
+            let joined = lines.lines().collect::<Vec<_>>().join(",");
             self.out
-                .extend(format!("{{\"records\":[{list}],\"dropped\":{lost}}}\n").bytes());
+                .extend(format!("{{\"records\":[{joined}],\"dropped\":{lost}}}\n").bytes());
             return;
         }
         if !delta.is_empty() {

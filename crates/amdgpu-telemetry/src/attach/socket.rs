@@ -106,7 +106,14 @@ pub(super) fn is_own(uid: u32) -> bool {
 pub(super) fn send(stream: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
     // SAFETY: pointer and length are those of `bytes`.
-    let sent = unsafe { libc::send(stream.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    let sent = unsafe {
+        libc::send(
+            stream.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len(),
+            flags,
+        )
+    };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 

@@ -118,8 +118,15 @@ impl RecordStream {
         let request = format!("{}\n", options.request());
         // The buffer of a new connection takes a line at once.
         let sent = socket::send(&stream, request.as_bytes());
-        if sent.as_ref().ok() != Some(&request.len()) {
-            let reason = sent.map_or_else(|error| error.to_string(), |_| "its buffer is full".to_owned());
+        let has_hung_up = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+        // Who hung up said why; that is read with the answer.
+        if !sent.as_ref().is_ok_and(|count| *count == request.len())
+            && !sent.as_ref().is_err_and(has_hung_up)
+        {
+            let reason = sent.map_or_else(
+                |error| error.to_string(),
+                |_| "its buffer is full".to_owned(),
+            );
             return Err(Error::Broken { pid, reason });
         }
         Ok(Self {
@@ -289,6 +296,7 @@ impl Socket {
     fn read(&mut self, pid: u32) -> Result<()> {
         let mut chunk = vec![0; CHUNK_BYTES];
         let mut taken = 0;
+        let mut was_reset = false;
         while taken < MAX_LOOK_BYTES && !self.is_over {
             match socket::receive(&self.stream, &mut chunk) {
                 Ok(0) => self.is_over = true,
@@ -298,7 +306,10 @@ impl Socket {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => self.is_over = true,
+                // Told once, before what the other end sent last.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset && !was_reset => {
+                    was_reset = true;
+                }
                 Err(error) => return Err(broken(pid, &error)),
             }
         }

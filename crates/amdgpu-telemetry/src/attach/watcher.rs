@@ -21,6 +21,14 @@ pub struct WatchedBatch {
     pub batch: Batch,
 }
 
+/// Totals or networks of a process, as JSON.
+#[derive(Clone, Debug)]
+pub struct Document {
+    pub pid: u32,
+    pub kind: &'static str,
+    pub text: String,
+}
+
 struct Watched {
     stream: RecordStream,
     info: ProcessInfo,
@@ -75,7 +83,11 @@ impl Watcher {
     /// Records lost so far, of all processes.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        let now: u64 = self.watched.values().map(|watched| watched.stream.dropped()).sum();
+        let now: u64 = self
+            .watched
+            .values()
+            .map(|watched| watched.stream.dropped())
+            .sum();
         self.lost_before + now
     }
 
@@ -94,12 +106,34 @@ impl Watcher {
             }
             let batches = self.take();
             let now = Instant::now();
-            let left = deadline.map_or(SCAN_EVERY, |deadline| deadline.saturating_duration_since(now));
+            let left = deadline.map_or(SCAN_EVERY, |deadline| {
+                deadline.saturating_duration_since(now)
+            });
             if !batches.is_empty() || left.is_zero() {
                 return batches;
             }
             self.wait(left.min(self.next_scan.saturating_duration_since(now)));
         }
+    }
+
+    /// Like [`Watcher::poll`], as text: records as lines of JSON with the number of their process, the newest `limit` of each process, and
+    /// documents with process and kind.
+    pub fn poll_lines(&mut self, timeout: Duration, limit: usize) -> (String, Vec<Document>) {
+        let mut lines = String::new();
+        let mut documents = Vec::new();
+        for WatchedBatch { pid, batch } in self.poll(timeout) {
+            let excess = batch.records.len().saturating_sub(limit);
+            self.lost_before += excess as u64;
+            if let Some(watched) = self.watched.get(&pid) {
+                lines.push_str(&watched.stream.lines(&batch.records[excess..]));
+            }
+            documents.extend(batch.documents.into_iter().map(|(kind, text)| Document {
+                pid,
+                kind: kind.name(),
+                text,
+            }));
+        }
+        (lines, documents)
     }
 
     fn wait(&self, timeout: Duration) {

@@ -91,7 +91,9 @@ impl FlightRing {
         FlightStatus {
             records: (in_chunks + self.growing.len()) as u64,
             forgotten: self.forgotten,
-            begin_ns: oldest.or(self.growing.first()).map(|record| record.start_ns),
+            begin_ns: oldest
+                .or(self.growing.first())
+                .map(|record| record.start_ns),
             capacity_records: self.capacity as u64,
             span_ns: self.span_ns,
         }
@@ -142,7 +144,10 @@ pub fn flight_status() -> Option<FlightStatus> {
 /// # Errors
 ///
 /// The file cannot be written.
-pub fn save_flight(path: &Path, more: &[(FrameKind, String)]) -> Result<Option<u64>, RecorderError> {
+pub fn save_flight(
+    path: &Path,
+    more: &[(FrameKind, String)],
+) -> Result<Option<u64>, RecorderError> {
     let hub = hub::global();
     let Some((chunks, lost)) = hub.flight_chunks() else {
         return Ok(None);
@@ -182,10 +187,17 @@ mod tests {
 
     fn first_and_count(ring: &FlightRing) -> (u64, u64) {
         let status = ring.status();
-        let kept: Vec<Record> = ring.chunks().iter().flat_map(|chunk| chunk.to_vec()).collect();
+        let kept: Vec<Record> = ring
+            .chunks()
+            .iter()
+            .flat_map(|chunk| chunk.to_vec())
+            .collect();
         assert_eq!(status.records, kept.len() as u64);
         assert!(kept.is_sorted_by_key(|record| record.start_ns));
-        (kept.first().map_or(0, |record| record.start_ns / 1_000_000), status.records)
+        (
+            kept.first().map_or(0, |record| record.start_ns / 1_000_000),
+            status.records,
+        )
     }
 
     #[test]

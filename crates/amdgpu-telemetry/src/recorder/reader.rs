@@ -104,7 +104,11 @@ impl Building {
         if self.frames == 0 {
             return Err(no_recording("it has no whole frame".to_owned()));
         }
-        if let Some(version) = self.version.as_deref().filter(|version| *version != RECORDING_SCHEMA) {
+        if let Some(version) = self
+            .version
+            .as_deref()
+            .filter(|version| *version != RECORDING_SCHEMA)
+        {
             return Err(no_recording(format!(
                 "its schema is {version}; this version reads {RECORDING_SCHEMA}"
             )));
@@ -120,7 +124,9 @@ impl Building {
             ));
         }
         if !self.recording.is_complete {
-            remarks.push("it was not ended properly: the recorder was killed, or the file is cut".to_owned());
+            remarks.push(
+                "it was not ended properly: the recorder was killed, or the file is cut".to_owned(),
+            );
         }
         if self.records > MAX_RECORDS {
             remarks.push(format!(

@@ -83,7 +83,12 @@ impl RecordingWriter {
     /// # Errors
     ///
     /// The file cannot be written to.
-    pub fn document(&mut self, kind: FrameKind, source: u16, text: &str) -> Result<(), RecorderError> {
+    pub fn document(
+        &mut self,
+        kind: FrameKind,
+        source: u16,
+        text: &str,
+    ) -> Result<(), RecorderError> {
         frames::append(&mut self.waiting, kind, source, &[text.as_bytes()]);
         self.frame_ends()
     }
@@ -129,7 +134,12 @@ impl RecordingWriter {
     /// # Errors
     ///
     /// The file cannot be written to.
-    pub fn batch(&mut self, source: u16, stream: &RecordStream, batch: &Batch) -> Result<(), RecorderError> {
+    pub fn batch(
+        &mut self,
+        source: u16,
+        stream: &RecordStream,
+        batch: &Batch,
+    ) -> Result<(), RecorderError> {
         self.records(source, stream.names(), stream.dropped(), &batch.records)?;
         for (kind, text) in &batch.documents {
             self.document(*kind, source, text)?;
@@ -163,7 +173,12 @@ impl RecordingWriter {
                 Err(error) => break Err(error),
             }
         };
-        let whole = self.ends.iter().rev().find(|(end, _)| *end <= done).copied();
+        let whole = self
+            .ends
+            .iter()
+            .rev()
+            .find(|(end, _)| *end <= done)
+            .copied();
         if let Some((end, records)) = whole {
             self.written_bytes += end as u64;
             self.written_records = records;
