@@ -147,6 +147,7 @@ impl Context {
                 .checked
                 .then(|| Checks::new(&unit.facts.check_sites, signature, &request.options.name)),
             options: request.options.clone(),
+            is_foreign: false,
         };
         let kernel = Arc::new(Kernel::new(
             Arc::clone(self.shared()),
@@ -199,6 +200,7 @@ impl Context {
             port: None,
             checks: None,
             options: request.options.clone(),
+            is_foreign: true,
         };
         let shared = Arc::clone(self.shared());
         let kernel = Arc::new(Kernel::new(shared, facts_of(signature), function, origin));

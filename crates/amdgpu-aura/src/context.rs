@@ -10,6 +10,7 @@ use amdgpu_memory::{Allocator, AllocatorOptions};
 use crate::compile::LoadedUnits;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::watch::{self, KernelTable};
 
 /// Kinds of work, counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -156,7 +157,7 @@ impl Shared {
 pub struct Context {
     shared: Arc<Shared>,
     cores: Vec<CoreType>,
-    kernels: Mutex<HashMap<String, Arc<Kernel>>>,
+    kernels: Arc<KernelTable>,
     loaded: LoadedUnits,
 }
 
@@ -179,7 +180,7 @@ impl Context {
                 idle_streams: Mutex::new(Vec::new()),
             }),
             cores: options.cores,
-            kernels: Mutex::new(HashMap::new()),
+            kernels: watch::new_table(),
             loaded: LoadedUnits::new(),
         })
     }
@@ -272,12 +273,12 @@ impl Context {
         self.lock_kernels().clear();
         self.loaded.clear();
         self.shared.lock_streams().clear();
+        self.shared.allocator.device_closed();
         self.shared.allocator.empty_cache();
         Ok(waited?)
     }
 
-    /// The map holds whole entries whatever panicked.
     fn lock_kernels(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Kernel>>> {
-        self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kernels.lock()
     }
 }

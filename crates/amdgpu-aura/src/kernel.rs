@@ -5,7 +5,7 @@ mod packed;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use amdgpu_abi::{Dtype, Language, MetricId};
@@ -69,6 +69,8 @@ pub struct Kernel {
     meter: Meter,
     /// Launches in streams so far, for [`TIMED_EVERY`].
     queued: AtomicU32,
+    /// Launches that were counted without being timed.
+    untimed: AtomicU64,
     handle: String,
     core: CoreType,
     source: Arc<str>,
@@ -82,6 +84,15 @@ pub struct Kernel {
     port: Option<Arc<Port>>,
     checks: Option<Checks>,
     options: CompileOptions,
+    is_foreign: bool,
+}
+
+/// How often a kernel ran, as far as that was recorded. Kernels of one name on one device share the timed ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Calls {
+    pub timed: u64,
+    pub timed_seconds: f64,
+    pub untimed: u64,
 }
 
 /// Reports launches: as records and histograms, or as a bare count where the device was opened without telemetry.
@@ -127,6 +138,8 @@ pub(crate) struct Origin<'a> {
     pub port: Option<Arc<Port>>,
     pub checks: Option<Checks>,
     pub options: CompileOptions,
+    /// Another compiler made the code.
+    pub is_foreign: bool,
 }
 
 /// When a launch started and how long it took; the duration is 0 while it still runs.
@@ -167,6 +180,7 @@ impl Kernel {
             function,
             meter,
             queued: AtomicU32::new(0),
+            untimed: AtomicU64::new(0),
             handle,
             core: origin.core,
             source: origin.source,
@@ -180,6 +194,7 @@ impl Kernel {
             port: origin.port,
             checks: origin.checks,
             options: origin.options,
+            is_foreign: origin.is_foreign,
         }
     }
 
@@ -492,7 +507,7 @@ impl Kernel {
             let start_ns = now_ns();
             // SAFETY: as `launch`.
             unsafe { self.enqueue(stream.as_ref(), config, block, expected)? };
-            self.meter.count(1);
+            self.count_launches(1);
             return Ok(LaunchTimes {
                 start_ns,
                 duration_ns: 0,
@@ -557,7 +572,27 @@ impl Kernel {
 
     /// Launches that ran as part of something that is measured as a whole.
     pub(crate) fn count_launches(&self, launches: u64) {
+        self.untimed.fetch_add(launches, Ordering::Relaxed);
         self.meter.count(launches);
+    }
+
+    /// Nothing where the device was opened without telemetry.
+    pub(crate) fn calls(&self) -> Option<Calls> {
+        let Meter::Records(meter) = &self.meter else {
+            return None;
+        };
+        let (timed, timed_seconds) = meter.timed();
+        Some(Calls {
+            timed,
+            timed_seconds,
+            untimed: self.untimed.load(Ordering::Relaxed),
+        })
+    }
+
+    /// Whether another compiler made its code.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign
     }
 
     /// Whether accesses are checked while it runs.

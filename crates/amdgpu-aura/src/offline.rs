@@ -7,6 +7,7 @@ use amdgpu_compiler::{
     Target, TargetKind,
 };
 
+use crate::compile::Toolchain;
 use crate::error::Result;
 
 /// Processors of AMD that LLVM 22 knows and that run HSA code objects of wave sizes 32 and 64, from GCN 5 on.
@@ -21,6 +22,8 @@ const NVIDIA_TARGETS: [&str; 16] = [
     "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a",
     "sm_100", "sm_101", "sm_103", "sm_110", "sm_120", "sm_121",
 ];
+/// This machine's processor, with everything that it can do.
+pub(crate) const HOST_TARGET: &str = "host";
 const HOST_TARGETS: [&str; 5] = ["x86_64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"];
 
 /// What a compilation gives.
@@ -86,7 +89,7 @@ pub struct OfflineUnit {
     pub dumps: Vec<(String, String)>,
 }
 
-/// Compiles a source for the target of that name.
+/// Compiles a source for the target of that name, or for this machine's processor.
 ///
 /// # Errors
 ///
@@ -96,9 +99,12 @@ pub fn compile_source(
     target: &str,
     options: &CompileOptions,
     output: OutputKind,
-    generator: &dyn CodeGenerator,
+    generator: &dyn Toolchain,
 ) -> Result<OfflineUnit> {
-    let target = find_target(target)?;
+    let target = match target {
+        HOST_TARGET => generator.host()?,
+        name => find_target(name)?,
+    };
     let options = CompileOptions {
         dump_ir: output == OutputKind::Ir,
         ..options.clone()
@@ -219,6 +225,12 @@ mod tests {
         }
     }
 
+    impl Toolchain for Echo {
+        fn host(&self) -> std::result::Result<Target, CompilerError> {
+            Ok(Target::host("x86_64-unknown-linux-gnu", "znver5", ""))
+        }
+    }
+
     const SOURCE: &str = "__global__ void set(float* out) { out[threadIdx.x] = 1.0f; }";
 
     fn compile(target: &str, output: OutputKind) -> Result<OfflineUnit> {
@@ -229,6 +241,7 @@ mod tests {
     fn each_kind_of_output_has_its_content_and_file_extension() {
         let cases = [
             ("x86_64", OutputKind::Object, "o", "x86-64-v3 object"),
+            ("host", OutputKind::Assembly, "s", "znver5 assembly"),
             ("sm_90", OutputKind::Object, "ptx", "sm_90 object"),
             ("sm_90", OutputKind::Assembly, "ptx", "sm_90 assembly"),
             ("gfx1100", OutputKind::Assembly, "s", "gfx1100 assembly"),

@@ -25,6 +25,16 @@ impl OptimizationLevel {
         })
     }
 
+    /// The inverse of [`OptimizationLevel::parse`].
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Low => "low",
+            Self::High => "high",
+            Self::Max => "max",
+        }
+    }
+
     /// The number the code generator takes, 0 to 3.
     pub fn number(self) -> u8 {
         match self {

@@ -149,6 +149,14 @@ impl Allocator {
         freed
     }
 
+    /// Says that the device was closed: what is still held from now on is reported as a leak.
+    pub fn device_closed(&self) {
+        self.inner
+            .pools
+            .iter()
+            .for_each(|pool| pool.device_closed());
+    }
+
     /// Ends allocation and gives back everything that is free. Blocks that are alive stay valid, and their memory goes back to the device
     /// when they are dropped. Closing again is allowed.
     pub fn close(&self) -> Result<CloseReport> {

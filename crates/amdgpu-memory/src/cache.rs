@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bins::Bins;
 use entry::{Entry, NONE, State};
 
+use crate::owner;
 use crate::sizes::{LARGE_SEGMENT_BYTES, MIN_BLOCK_BYTES, SMALL_BYTES, is_small};
 use crate::snapshot::{BlockSnapshot, BlockState, SegmentSnapshot};
 use crate::stats::MemoryStats;
@@ -197,6 +198,7 @@ impl Cache {
         let entry = &mut self.entries[idx as usize];
         entry.state = State::Allocated;
         entry.requested_bytes = requested;
+        entry.owner = owner::current();
         entry.generation = entry.generation.wrapping_add(1);
         let taken = Taken {
             handle: Handle {
@@ -442,6 +444,7 @@ impl Cache {
                         address: entry.address,
                         size_bytes: entry.bytes,
                         requested_bytes: entry.requested_bytes,
+                        owner: entry.owner,
                         state: match entry.state {
                             State::Allocated => BlockState::ActiveAllocated,
                             State::Pending => BlockState::ActiveAwaitingFree,

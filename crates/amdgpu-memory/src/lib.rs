@@ -12,6 +12,7 @@
 //!   that share the device's limit.
 //! - Every byte is accounted for: [`Allocator::stats`] under PyTorch's names, [`Allocator::snapshot`] block by block, and
 //!   [`Allocator::close`] tells what is still alive.
+//! - Blocks allocated while an [`OwnerScope`] is alive are listed under its name for watchers of the process.
 //! - [`HostBlock`] is memory of the host in huge pages.
 //! - [`SubPool`] cuts one block further with a strategy of the Zig library: slab, buddy or arena.
 //!
@@ -29,18 +30,21 @@ mod copy;
 mod error;
 mod host;
 mod options;
+mod owner;
 mod pool;
 mod report;
 mod sizes;
 mod snapshot;
 mod stats;
 mod strategy;
+mod watch;
 
 pub use allocator::{Allocator, CloseReport};
 pub use block::Block;
 pub use error::{Error, Result};
 pub use host::{HostBlock, HostMemoryStats, HostPages, host_memory_stats};
 pub use options::AllocatorOptions;
+pub use owner::{Owner, OwnerScope};
 pub use snapshot::{BlockSnapshot, BlockState, SegmentSnapshot};
 pub use stats::{MemoryStats, Stat, StatValue, StatsByPool};
 pub use strategy::{Strategy, SubBlock, SubPool, SubPoolStats};

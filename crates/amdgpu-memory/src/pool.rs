@@ -3,9 +3,10 @@
 //! The lock is never held while the device is waited for or asked for memory, because commands of a stream may allocate, too.
 
 mod pending;
-mod siblings;
+pub(crate) mod siblings;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_hal::{Device, DeviceKind, DevicePointer, ForkMark, MemoryKind, Stream};
@@ -31,6 +32,7 @@ pub(crate) struct Pool {
     default_stream: u64,
     state: Mutex<State>,
     mark: ForkMark,
+    is_device_closed: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -64,9 +66,11 @@ impl Pool {
                 closed: false,
             }),
             mark: ForkMark::current(),
+            is_device_closed: AtomicBool::new(false),
             device,
         });
         siblings::register(&pool);
+        crate::watch::provide();
         pool
     }
 
@@ -383,6 +387,15 @@ impl Pool {
 
     pub fn snapshot(&self) -> Vec<SegmentSnapshot> {
         self.lock().cache.snapshot(self.kind.name())
+    }
+
+    pub fn device_closed(&self) {
+        self.is_device_closed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the device was closed, so that nothing should be held any more.
+    pub fn is_device_closed(&self) -> bool {
+        self.is_device_closed.load(Ordering::Relaxed)
     }
 
     /// Whether this is the process the pool was made in.

@@ -1,5 +1,7 @@
 //! The allocator's memory, segment by segment and block by block, with the words of PyTorch's snapshots.
 
+use amdgpu_telemetry::NameId;
+
 /// What a block is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockState {
@@ -31,6 +33,8 @@ pub struct BlockSnapshot {
     /// What the caller asked for; 0 for a free block.
     pub requested_bytes: u64,
     pub state: BlockState,
+    /// Whom a block in use is for; what it says of a free block is whom it was for.
+    pub owner: NameId,
 }
 
 /// One segment: memory that was reserved from the device at once.

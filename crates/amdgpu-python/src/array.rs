@@ -9,7 +9,7 @@ use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language, Tensor};
 use amdgpu_aura::Context;
 use amdgpu_hal as hal;
 use amdgpu_hal::{DeviceKind, DevicePointer, Module};
-use amdgpu_memory::Block;
+use amdgpu_memory::{Block, Owner};
 use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -64,6 +64,9 @@ pub struct Array {
     pub is_read_only: bool,
 }
 
+/// Whom the memory of arrays is for, as watchers see it.
+static ARRAY: Owner = Owner::new("array");
+
 impl Array {
     /// Fresh memory of `kind`.
     pub fn allocate(
@@ -76,7 +79,10 @@ impl Array {
         let bytes = checked_bytes(py, &shape, dtype)?;
         let allocator = context.allocator().into_py_result(py)?;
         let block = py
-            .detach(|| allocator.allocate_kind(kind, bytes, None))
+            .detach(|| {
+                let _owner = ARRAY.enter();
+                allocator.allocate_kind(kind, bytes, None)
+            })
             .into_py_result(py)?;
         Ok(Self {
             storage: Arc::new(Storage::Block {

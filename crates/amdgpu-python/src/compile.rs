@@ -21,11 +21,13 @@ static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "aura
 /// of machine code), `file_extension`, `resources` (one dict per kernel; empty but for AMD code objects), `passes` (one dict
 /// per compiler pass), and `dumps` (for `ir`: stage and text before the passes and after each).
 ///
-/// `kernel_names` are instances of templates to compile, `scale<float, 4>`; `disabled_passes` names passes that do not run.
+/// The target `host` is this machine's processor with everything that it can do, as kernels of the CPU device are compiled.
+/// `kernel_names` are instances of templates to compile, `scale<float, 4>`; `disabled_passes` names passes that do not run; `checked`
+/// adds the checks of `compile_kernel(..., checked=True)`.
 #[pyfunction]
 #[pyo3(signature = (
     source, target, *, name="kernel.hip", optimization_level="high", fast_math=false, defines=None, emit="obj",
-    kernel_names=None, disabled_passes=None
+    kernel_names=None, disabled_passes=None, checked=false
 ))]
 #[allow(
     clippy::too_many_arguments,
@@ -42,6 +44,7 @@ pub fn compile_source<'py>(
     emit: &str,
     kernel_names: Option<Vec<String>>,
     disabled_passes: Option<Vec<String>>,
+    checked: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let _crossing = COMPILE.enter();
     let options = CompileOptions {
@@ -51,6 +54,7 @@ pub fn compile_source<'py>(
         defines: defines.unwrap_or_default(),
         name_expressions: kernel_names.unwrap_or_default(),
         disabled_passes: disabled_passes.unwrap_or_default(),
+        checked,
         ..CompileOptions::default()
     };
     let text = source_text(source)?;

@@ -18,7 +18,7 @@ use crate::clock::{Clock, ClockOrigin, ClockSource};
 use crate::fallback::NoticeHandler;
 use crate::metrics::{Counter, Gauge, Histogram, Registry};
 use crate::names::{NameId, NameTable, Names};
-use crate::record::Record;
+use crate::record::{Core, Record};
 use crate::subscriber::{Queue, Subscription};
 use collector::Doorbell;
 use delivery::Delivery;
@@ -45,6 +45,8 @@ pub struct Hub {
     pub(crate) notice_handler: Mutex<Option<NoticeHandler>>,
     /// Time that the collector and snapshots took.
     pub(crate) reading_ns: AtomicU64,
+    /// Time for which this machine's cores did work of a core type that nobody measures as launches, in nanoseconds.
+    pub(crate) host_busy_ns: [AtomicU64; Core::ALL.len()],
     /// What one boundary crossing costs here, in picoseconds.
     pub(crate) crossing_cost_ps: OnceNonZeroUsize,
 }
@@ -70,6 +72,7 @@ impl Hub {
             said: Mutex::default(),
             notice_handler: Mutex::default(),
             reading_ns: AtomicU64::new(0),
+            host_busy_ns: Default::default(),
             crossing_cost_ps: OnceNonZeroUsize::new(),
         })
     }
@@ -125,6 +128,11 @@ impl Hub {
     #[must_use]
     pub fn histogram(&self, id: MetricId, labels: &[&str]) -> Histogram {
         self.metrics.histogram(id, labels)
+    }
+
+    /// This machine's cores did work of a core type that is not measured as launches or boundaries.
+    pub fn add_host_busy(&self, core: Core, busy_ns: u64) {
+        self.host_busy_ns[core as usize].fetch_add(busy_ns, Ordering::Relaxed);
     }
 
     /// Tell exporters what a record's `device` number stands for, for example 0 for `cpu:0`.

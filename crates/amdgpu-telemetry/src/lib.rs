@@ -35,6 +35,9 @@ mod span;
 mod subscriber;
 mod totals;
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 pub use amdgpu_abi::{Language, MetricId};
 
 pub use boundary::{Boundary, BoundaryGuard, BoundarySummary, MAX_BOUNDARY_SITES, boundary};
@@ -118,6 +121,19 @@ pub fn subscribe_as(name: &str, capacity: usize) -> Subscription {
 /// Tell exporters what a record's `device` number stands for, for example 0 for `cpu:0`.
 pub fn name_device(index: u16, name: &str) {
     global().name_device(index, name);
+}
+
+/// This machine's cores did work of a core type that is not measured as launches or boundaries: it counts as busy time in [`Totals`].
+pub fn add_host_busy(core: Core, busy_ns: u64) {
+    global().add_host_busy(core, busy_ns);
+}
+
+/// The texts of some names.
+#[must_use]
+pub fn names_of(ids: impl IntoIterator<Item = NameId>) -> HashMap<NameId, Arc<str>> {
+    let all = global().names.all();
+    let text = |id: NameId| Some((id, Arc::clone(all.get(id.number() as usize)?)));
+    ids.into_iter().filter_map(text).collect()
 }
 
 /// What exporters call the calling thread.

@@ -109,6 +109,16 @@ impl KernelMeter {
         self.launches.add(launches);
     }
 
+    /// How many launches were timed, and how long they took, in seconds.
+    #[must_use]
+    pub fn timed(&self) -> (u64, f64) {
+        let value = self.durations.value();
+        (
+            value.count(),
+            value.sum_ns as f64 * crate::boundary::SECONDS_PER_NS,
+        )
+    }
+
     /// A launch is over. `work_items` and `work_groups` as they were launched.
     pub fn finish(
         &self,

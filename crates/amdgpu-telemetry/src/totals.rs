@@ -1,6 +1,7 @@
 //! What the process did since it began, in a few sums: what a watcher asks for ten times a second. Much cheaper than a snapshot.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use amdgpu_abi::{Language, MetricId};
 use serde::{Deserialize, Serialize};
@@ -144,6 +145,17 @@ impl Hub {
                 add(&mut device.busy_seconds, core.name(), seconds);
             }
         }
+        for core in Core::ALL {
+            let busy_ns = self.host_busy_ns[core as usize].load(Ordering::Relaxed);
+            if busy_ns > 0 {
+                let seconds = busy_ns as f64 * SECONDS_PER_NS;
+                add(
+                    &mut totals.device(HOST_DEVICE).busy_seconds,
+                    core.name(),
+                    seconds,
+                );
+            }
+        }
         let delivery = lock(&self.delivery);
         totals.records_emitted = delivery.delivered + delivery.lost;
         totals.records_lost = delivery.lost;
@@ -170,11 +182,13 @@ mod tests {
             .set(256.0);
         hub.counter(MetricId::CopyBytesTotal, &["cpu:0", "host_to_device"])
             .add(7);
+        hub.add_host_busy(Core::Neuromorphic, 500_000_000);
         let totals = hub.totals();
         let device = &totals.devices["cpu:0"];
         assert_eq!(device.launches["aura"], 4.0);
         assert_eq!(device.timed_launches["aura"], 1.0);
         assert_eq!(device.busy_seconds["aura"], 2.0);
+        assert_eq!(device.busy_seconds["neuromorphic"], 0.5);
         assert_eq!(device.pool_bytes["active"], 768.0);
         assert_eq!(device.copied_bytes["host_to_device"], 7.0);
         assert_eq!(totals.networks["net"].spikes, 40.0);

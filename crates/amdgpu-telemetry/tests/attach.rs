@@ -1,5 +1,8 @@
 //! Processes that are watched: each is this test program again, in a role. The sockets stand in a folder of the test's own.
 
+// Clippy knows tests by the harness, which this one does without.
+#![allow(clippy::unwrap_used)]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 """What the package is doing, live: samples, the event bus, Prometheus and Chrome-trace export."""
 
+from amdgpu.telemetry import attach
 from amdgpu.telemetry.bus import (
     boundaries,
     events,
@@ -15,6 +16,7 @@ from amdgpu.telemetry.exporters import export_otlp, write_ndjson, write_perfetto
 from amdgpu.telemetry.serving import serve
 
 __all__ = [
+    "attach",
     "boundaries",
     "events",
     "export_otlp",

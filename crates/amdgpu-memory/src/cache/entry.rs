@@ -1,5 +1,7 @@
 //! What is known of one block.
 
+use amdgpu_telemetry::NameId;
+
 /// No entry.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -33,6 +35,8 @@ pub(super) struct Entry {
     pub free_next: u32,
     pub state: State,
     pub small: bool,
+    /// Whom a block in use is for.
+    pub owner: NameId,
 }
 
 impl Entry {
@@ -49,6 +53,7 @@ impl Entry {
         free_next: NONE,
         state: State::Vacant,
         small: true,
+        owner: NameId::UNNAMED,
     };
 
     /// Whether it shares its segment with other blocks.

@@ -27,15 +27,18 @@ pub(super) fn register(pool: &Arc<Pool>) {
     free_left_behind();
 }
 
+/// All pools of this process.
+pub(crate) fn all() -> Vec<Arc<Pool>> {
+    let pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    pools.iter().filter_map(Weak::upgrade).collect()
+}
+
 /// Lets every other pool of the same memory give back what it can. Returns how much that was.
 pub(super) fn reclaim(pool: &Pool) -> u64 {
     free_left_behind();
     let domain = pool.device.memory_domain();
     // The list is unlocked again before anything is done with a pool, its end included.
-    let others: Vec<Arc<Pool>> = {
-        let pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-        pools.iter().filter_map(Weak::upgrade).collect()
-    };
+    let others = all();
     others
         .iter()
         .filter(|other| !std::ptr::eq(Arc::as_ptr(other), pool))

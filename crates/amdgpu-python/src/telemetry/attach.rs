@@ -205,6 +205,9 @@ impl RecordStream {
     }
 }
 
+/// Process, kind, JSON.
+type Document = (u32, &'static str, String);
+
 /// Records of all processes of this user.
 #[pyclass(frozen, module = "amdgpu._native")]
 pub struct Watcher(Mutex<InnerWatcher>);
@@ -238,7 +241,7 @@ impl Watcher {
         py: Python<'_>,
         timeout_seconds: f64,
         limit: usize,
-    ) -> PyResult<(String, Vec<(u32, &'static str, String)>)> {
+    ) -> PyResult<(String, Vec<Document>)> {
         let found = in_slices(py, Some(timeout_seconds), |slice| {
             let (lines, documents) = py.detach(|| lock(&self.0).poll_lines(slice, limit));
             let is_empty = lines.is_empty() && documents.is_empty();

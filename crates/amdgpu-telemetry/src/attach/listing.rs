@@ -26,6 +26,18 @@ pub enum ProcessState {
     Silent,
 }
 
+impl ProcessState {
+    fn of(pid: u32, has_answered: bool) -> Self {
+        if is_stopped(pid) {
+            Self::Stopped
+        } else if has_answered {
+            Self::Running
+        } else {
+            Self::Silent
+        }
+    }
+}
+
 /// A process that can be watched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProcessInfo {
@@ -86,17 +98,21 @@ impl ProcessInfo {
     /// What the system knows about a process; it may have gone meanwhile.
     #[must_use]
     pub fn of(pid: u32, version: Option<String>) -> Self {
-        let state = match &version {
-            Some(_) => ProcessState::Running,
-            None if is_stopped(pid) => ProcessState::Stopped,
-            None => ProcessState::Silent,
-        };
         Self {
             pid,
             command: command(pid),
             started_epoch_ns: started_epoch_ns(pid),
+            state: ProcessState::of(pid, version.is_some()),
             version,
-            state,
+        }
+    }
+
+    /// The same, as it is now that it has said its version, or not.
+    pub(super) fn with_version(&self, version: Option<&str>) -> Self {
+        Self {
+            version: version.map(str::to_owned),
+            state: ProcessState::of(self.pid, version.is_some()),
+            ..self.clone()
         }
     }
 }

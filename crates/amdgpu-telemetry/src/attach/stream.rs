@@ -90,6 +90,8 @@ struct Socket {
     is_acknowledged: bool,
     line: Vec<u8>,
     is_over: bool,
+    /// Of amdgpu in the process.
+    version: Option<String>,
 }
 
 impl RecordStream {
@@ -139,6 +141,7 @@ impl RecordStream {
                 is_acknowledged: false,
                 line,
                 is_over: false,
+                version: None,
             }),
         })
     }
@@ -179,6 +182,14 @@ impl RecordStream {
     pub fn lines(&self, records: &[Record]) -> String {
         let clock = hub::global().clock_origin();
         export::ndjson_of(self.pid, records, &self.names, &clock)
+    }
+
+    /// What the process said of itself, once it has answered.
+    pub(super) fn version(&self) -> Option<&str> {
+        match &self.end {
+            End::Socket(socket) => socket.version.as_deref(),
+            End::Own(..) => Some(amdgpu_abi::layout::PACKAGE_VERSION),
+        }
     }
 
     pub(super) fn descriptor(&self) -> Option<RawFd> {
@@ -337,6 +348,7 @@ impl Socket {
                 reason: reason.to_owned(),
             });
         }
+        self.version = answer["answer"]["version"].as_str().map(str::to_owned);
         self.is_acknowledged = true;
         self.reader.push(&self.line[end + 1..]);
         self.line = Vec::new();

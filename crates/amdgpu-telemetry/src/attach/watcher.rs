@@ -65,11 +65,8 @@ impl Watcher {
     /// The processes that are watched now, by number.
     #[must_use]
     pub fn processes(&self) -> Vec<ProcessInfo> {
-        let mut infos: Vec<ProcessInfo> = self
-            .watched
-            .values()
-            .map(|watched| watched.info.clone())
-            .collect();
+        let now = |watched: &Watched| watched.info.with_version(watched.stream.version());
+        let mut infos: Vec<ProcessInfo> = self.watched.values().map(now).collect();
         infos.sort_by_key(|info| info.pid);
         infos
     }

@@ -56,6 +56,9 @@ impl Held {
         self.families.reset();
         BoundaryTable::reset(&self.sites);
         self.hub.reading_ns.store(0, Ordering::Relaxed);
+        for busy in &self.hub.host_busy_ns {
+            busy.store(0, Ordering::Relaxed);
+        }
     }
 }
 

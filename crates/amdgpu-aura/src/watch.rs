@@ -1,0 +1,154 @@
+//! What watchers of this process are told about kernels: what is loaded, how often it ran, and what its texts can be made of again.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use amdgpu_abi::layout::PACKAGE_VERSION;
+use amdgpu_hal::{DeviceKind, ForkLocal};
+use amdgpu_telemetry::attach::{Question, Topic, provide};
+use serde_json::{Value, json};
+
+use crate::kernel::Kernel;
+use crate::offline::HOST_TARGET;
+
+/// Kernels of one answer: more than anybody looks through, and less than a program that makes up kernels has.
+const MAX_KERNELS: usize = 4096;
+/// Threads of a block for which the occupancy is told: the size that most kernels are launched with.
+const USUAL_BLOCK_THREADS: i64 = 256;
+
+/// The kernels of one context, by handle.
+#[derive(Default)]
+pub(crate) struct KernelTable(Mutex<HashMap<String, Arc<Kernel>>>);
+
+impl KernelTable {
+    /// The map holds whole entries whatever panicked.
+    pub fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Kernel>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+static TABLES: ForkLocal<Mutex<Vec<Weak<KernelTable>>>> = ForkLocal::new(Mutex::default);
+
+/// A table that watchers may look into as long as its context lives.
+pub(crate) fn new_table() -> Arc<KernelTable> {
+    provide(Topic::Kernels, all_kernels);
+    provide(Topic::Kernel, one_kernel);
+    let table = Arc::new(KernelTable::default());
+    let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    tables.retain(|other| other.strong_count() > 0);
+    tables.push(Arc::downgrade(&table));
+    table
+}
+
+/// Every loaded kernel once, by handle: a device that was opened twice has the same kernel twice.
+fn loaded() -> BTreeMap<String, Arc<Kernel>> {
+    let tables: Vec<Arc<KernelTable>> = {
+        let tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.iter().filter_map(Weak::upgrade).collect()
+    };
+    let mut found = BTreeMap::new();
+    for table in tables {
+        for (handle, kernel) in &*table.lock() {
+            found.insert(handle.clone(), Arc::clone(kernel));
+        }
+    }
+    found
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of every provider")]
+fn all_kernels(_: &Question) -> Result<Value, String> {
+    let mut rows: Vec<(f64, Value)> = loaded().values().map(|kernel| row(kernel)).collect();
+    // The busiest first; kernels of one time stay in the order of their handles.
+    rows.sort_by(|(left, _), (right, _)| right.total_cmp(left));
+    rows.truncate(MAX_KERNELS);
+    Ok(Value::Array(rows.into_iter().map(|(_, row)| row).collect()))
+}
+
+fn target_of(kernel: &Kernel) -> &str {
+    let info = kernel.device_info();
+    match info.kind {
+        DeviceKind::Cpu => HOST_TARGET,
+        _ => &info.architecture,
+    }
+}
+
+/// A kernel's line of the list, and its time in seconds.
+fn row(kernel: &Kernel) -> (f64, Value) {
+    let calls = kernel.calls();
+    let facts = kernel.facts();
+    let occupancy = occupancy_of(kernel);
+    let resources = kernel.resources();
+    let seconds = calls.map(|calls| calls.timed_seconds);
+    let of_occupancy = |key: &str| occupancy.get(key).cloned().unwrap_or_default();
+    let row = json!({
+        "handle": kernel.handle(),
+        "name": facts.name,
+        "signature": facts.signature,
+        "target": target_of(kernel),
+        "device": kernel.device_info().name,
+        "language": "hip-c",
+        "core": kernel.core().name(),
+        "calls": calls.map(|calls| calls.timed + calls.untimed),
+        "calls_are_sampled": calls.is_some_and(|calls| calls.untimed > 0),
+        "timed_calls": calls.map(|calls| calls.timed),
+        "seconds": seconds,
+        "mean_seconds": calls.filter(|calls| calls.timed > 0).map(|calls| calls.timed_seconds / calls.timed as f64),
+        "compile_seconds": kernel.compile_seconds(),
+        "cache_answer": kernel.cache_answer().name(),
+        "is_checked": kernel.is_checked(),
+        "registers": resources.map_or_else(|| of_occupancy("registers"), |found| json!(found.vgpr_count)),
+        "shared_bytes": facts.static_shared_bytes,
+        "scratch_bytes": resources.map_or_else(|| of_occupancy("scratch_bytes"), |found| json!(found.scratch_bytes)),
+        "occupancy": occupancy,
+        // Nobody counts what a launch computes and moves.
+        "operations": null,
+        "bytes": null,
+    });
+    (seconds.unwrap_or_default(), row)
+}
+
+/// For blocks of the usual size, or the largest that the kernel takes.
+fn occupancy_of(kernel: &Kernel) -> Value {
+    let limit = kernel
+        .facts()
+        .max_threads_per_block
+        .unwrap_or(kernel.device_info().max_threads_per_block);
+    let threads = USUAL_BLOCK_THREADS.min(i64::from(limit));
+    match kernel.occupancy([threads, 1, 1], 0) {
+        Ok(Some(found)) => {
+            let mut value = json!(found);
+            value["threads"] = json!(threads);
+            value
+        }
+        Ok(None) | Err(_) => Value::Null,
+    }
+}
+
+fn one_kernel(question: &Question) -> Result<Value, String> {
+    let handle = question.handle.as_deref().unwrap_or_default();
+    let kernels = loaded();
+    let kernel = kernels.get(handle).ok_or_else(|| {
+        format!(
+            "there is no kernel with the handle {handle:?}; {} are loaded",
+            kernels.len()
+        )
+    })?;
+    let options = kernel.options();
+    let (_, mut answer) = row(kernel);
+    answer["source"] = json!(kernel.source());
+    answer["options"] = json!({
+        "name": options.name,
+        "optimization_level": options.optimization_level.name(),
+        "defines": options.defines,
+        "name_expressions": options.name_expressions,
+        "fast_math": options.fast_math,
+        "checked": options.checked,
+        "disabled_passes": options.disabled_passes,
+    });
+    answer["version"] = json!(PACKAGE_VERSION);
+    answer["notes"] = json!(kernel.notes());
+    answer["passes"] = serde_json::from_str(kernel.passes()).unwrap_or_default();
+    answer["resources"] = json!(kernel.resources());
+    answer["is_foreign"] = json!(kernel.is_foreign());
+    Ok(answer)
+}
