@@ -89,14 +89,14 @@ mod _native {
     #[pymodule_export]
     use super::stream::Stream;
     #[pymodule_export]
-    use super::telemetry::exporters::{
-        telemetry_ndjson, telemetry_ndjson_of, telemetry_open_metrics_of, telemetry_perfetto_trace,
-        telemetry_perfetto_trace_of,
-    };
-    #[pymodule_export]
     use super::telemetry::attach::{
         AttachClient, RecordStream, Watcher, attach_answer, attach_is_listening, attach_processes,
         attach_start, attach_stop,
+    };
+    #[pymodule_export]
+    use super::telemetry::exporters::{
+        telemetry_ndjson, telemetry_ndjson_of, telemetry_open_metrics_of, telemetry_perfetto_trace,
+        telemetry_perfetto_trace_of,
     };
     #[pymodule_export]
     use super::telemetry::recorder::{

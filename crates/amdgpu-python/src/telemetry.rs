@@ -1,7 +1,7 @@
 //! The telemetry bus, as JSON and text.
 
-pub mod exporters;
 pub mod attach;
+pub mod exporters;
 pub mod recorder;
 
 use std::sync::OnceLock;

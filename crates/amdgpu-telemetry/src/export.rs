@@ -9,8 +9,8 @@ mod tracks;
 mod units;
 
 pub use chrome::chrome_trace;
-pub use perfetto::{Reading, perfetto_trace};
 pub use ndjson::{NDJSON_SCHEMA, ndjson, ndjson_of};
+pub use perfetto::{Reading, perfetto_trace};
 pub use prometheus::{
     OPEN_METRICS_CONTENT_TYPE, PROMETHEUS_CONTENT_TYPE, open_metrics, prometheus,
 };
