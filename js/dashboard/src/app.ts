@@ -153,7 +153,7 @@ function navigation(hub: Hub, scope: Scope, links: Map<PageId, HTMLAnchorElement
     const { kind } = hub.status.get();
     const isSilent = hub.isSilent.get();
     const state = kind === "live" && isSilent ? "lost" : kind;
-    dot.className = `dot ${state}`;
+    dot.className = `dot is-${state}`;
     setText(
       words,
       {

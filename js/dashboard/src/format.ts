@@ -80,6 +80,8 @@ export function quantity(value: number, unit: string): string {
       return `${value.toFixed(value < 100 ? 1 : 0)} °C`;
     case "watts":
       return decimal(value, "W");
+    case "volts":
+      return decimal(value, "V");
     case "joules":
       return decimal(value, "J");
     case "hertz":

@@ -5,6 +5,7 @@
 
 mod fault;
 mod hooks;
+mod lanes;
 mod shadow;
 mod targets;
 
@@ -17,9 +18,12 @@ use super::launch::{self, PackedArguments};
 use super::module::CpuFunction;
 use crate::{Error, Function, LaunchConfig, Result};
 
+pub use lanes::{KEPT_LAUNCHES, LANES, LaneActivity, LaneRow, lane_activity};
+
 pub(super) use hooks::address_of;
 
 use fault::Fault;
+use lanes::LaneCounts;
 use shadow::Shadow;
 use targets::Targets;
 
@@ -96,6 +100,7 @@ struct Watch {
     sites: Arc<[Site]>,
     targets: Targets,
     shadow: Shadow,
+    lanes: LaneCounts,
     block_size: [u32; 3],
     grid: [u32; 3],
     fault: Option<Fault>,
@@ -163,6 +168,7 @@ pub unsafe fn run(
             })?;
     let packed = PackedArguments::new(arguments);
     let mut watch = Watch {
+        lanes: LaneCounts::new(expected.sites.len()),
         kernel: expected.kernel,
         file: expected.file,
         sites: expected.sites,
@@ -221,6 +227,13 @@ impl Watch {
     }
 
     fn outcome(self) -> Result<()> {
+        self.lanes.keep(
+            &self.sites,
+            &self.kernel,
+            &self.file,
+            self.grid,
+            self.block_size,
+        );
         if let Some(fault) = self.fault {
             return Err(fault.into_error(&self.kernel, &self.file, self.others));
         }

@@ -10,7 +10,7 @@ use super::{architecture, limits};
 use crate::{CacheSizes, DeviceInfo, DeviceKind};
 
 /// Threads of a warp as kernels see it: what RDNA and NVIDIA have, so that kernels written for them mean the same here.
-const WARP_SIZE: u32 = 32;
+pub(crate) const WARP_SIZE: u32 = 32;
 /// The limit of every GPU in use, so that what runs here runs there.
 const MAX_THREADS_PER_BLOCK: u32 = 1024;
 /// The local data share of an AMD work-group.

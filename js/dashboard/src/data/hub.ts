@@ -19,11 +19,9 @@ import { HISTORY_SECONDS } from "../state/timeline";
 import {
   type Boundary,
   type DeviceFacts,
-  type NetworkFacts,
   type ProcessFacts,
   readBoundaries,
   readDevices,
-  readNetworks,
   readProcesses,
 } from "./facts";
 import { FrameStore } from "./frame_store";
@@ -50,7 +48,8 @@ export class Hub {
   readonly devices = signal<readonly DeviceFacts[]>([]);
   readonly processes = signal<readonly ProcessFacts[]>([]);
   readonly boundaries = signal<readonly Boundary[]>([]);
-  readonly networks = signal<readonly NetworkFacts[]>([]);
+  /** Grows whenever networks told that they went on. */
+  readonly networkSteps = signal(0);
   readonly version = signal("");
   /** Whether frames come though the connection stands. */
   readonly isSilent = signal(false);
@@ -100,7 +99,7 @@ export class Hub {
     telemetry.on("frame", (payload) => this.frame(payload));
     telemetry.on("kernel_launched", (payload) => this.launches.take(fields(payload)));
     telemetry.on("profile_update", (payload) => this.boundaries.set(readBoundaries(fields(payload)["boundaries"])));
-    telemetry.on("neural_update", (payload) => this.networks.set(readNetworks(fields(payload)["networks"])));
+    telemetry.on("neural_update", () => this.networkSteps.update((count) => count + 1));
     telemetry.on("process_update", (payload) => this.processes.set(readProcesses(payload)));
     this.api = socket.channel("gpu:api", {});
     this.api.onJoin(() => void this.refreshFacts());

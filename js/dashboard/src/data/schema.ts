@@ -2,7 +2,7 @@
 
 import type { FrameMetric, FrameSchema } from "@amdgpu-framework/sdk";
 
-const UNIT_ENDINGS = /_(?:bytes|watts|celsius|hertz|seconds|joules|ratio|rpm|total)(?=_|$)/g;
+const UNIT_ENDINGS = /_(?:bytes_per_second|volts|bytes|watts|celsius|hertz|seconds|joules|ratio|rpm|total)(?=_|$)/g;
 
 /** `amdgpu_memory_used_bytes {}` as `memory used`, `amdgpu_power_watts {kind: package}` as `power · package`. */
 export function metricTitle({ name, labels }: Pick<FrameMetric, "name" | "labels">): string {

@@ -206,6 +206,7 @@ function metricCard(
     label: metricTitle(metric),
     scale: metric.scale,
     hasArea: isSingle,
+    isBinary: metric.unit.startsWith("bytes"),
     ...(metric.unit === "ratio" ? { ceiling: 1 } : {}),
   });
   const value = h("span", { class: "metric-value" }, ABSENT);

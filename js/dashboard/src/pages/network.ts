@@ -13,7 +13,8 @@ import { emptyState, errorState, Switch } from "../ui/states";
 import { WeightMap } from "../ui/weight_map";
 import type { Page, PageContext } from "./page";
 
-const REFRESH_MS = 250;
+const REFRESH_MS = 200;
+const QUIET_TICKS = 10;
 const MAX_PROCESSES = 12;
 const EXAMPLE =
   'net = amdgpu.spiking.load(open("cuba.net").read())\nnet.run(1.0)          # or Network.train(...) of a layered network';
@@ -53,7 +54,16 @@ export const network: Page = {
         isBusy = false;
       }
     };
-    scope.every(REFRESH_MS, () => void load());
+    // Asked again when a network has gone on, at most every so often; and now and then in case one came or went.
+    let seenSteps = -1;
+    let ticks = 0;
+    scope.every(REFRESH_MS, () => {
+      const steps = hub.networkSteps.peek();
+      ticks += 1;
+      if (steps === seenSteps && ticks % QUIET_TICKS !== 0) return;
+      seenSteps = steps;
+      void load();
+    });
     const key = (one: NetworkFacts): string => `${one.pid} ${one.name}`;
     scope.effect(() => {
       const networks = found.get();

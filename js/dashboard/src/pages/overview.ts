@@ -187,6 +187,7 @@ function deviceCell(
     label: `${cell.title} of ${schema.devices[device]?.name ?? ""}`,
     scale,
     hasArea: true,
+    isBinary: unit.startsWith("bytes"),
     ...(cell.ceiling === undefined ? {} : { ceiling: cell.ceiling }),
   });
   scope.add(() => chart.surface.end());

@@ -23,6 +23,8 @@ export interface StripOptions {
   /** Shows only what values do, not how far they are from zero. */
   readonly isTight?: boolean;
   readonly hasArea?: boolean;
+  /** The axis ends at a power of two, as sizes of memory do. */
+  readonly isBinary?: boolean;
 }
 
 const PADDING = 3;
@@ -106,7 +108,12 @@ export class StripChart {
     }
     if (isTight !== true) {
       low = Math.min(low, 0);
-      high = ceiling === undefined ? niceCeiling(high) : Math.max(high, ceiling);
+      high =
+        ceiling === undefined
+          ? this.options.isBinary === true
+            ? powerOfTwo(high)
+            : niceCeiling(high)
+          : Math.max(high, ceiling);
     }
     if (high - low < 1e-12 * Math.max(Math.abs(high), 1)) {
       const pad = Math.abs(high) * 0.05 || 1;
@@ -206,6 +213,11 @@ export class StripChart {
 function lastValue(values: Float32Array): number {
   for (let column = values.length - 1; column >= 0; column -= 1) if (!Number.isNaN(values[column])) return column;
   return -1;
+}
+
+/** The next power of two. */
+export function powerOfTwo(value: number): number {
+  return value > 0 ? 2 ** Math.ceil(Math.log2(value) - 1e-9) : 1;
 }
 
 /** The next of 1, 2, 2.5, 5 times a power of ten. */

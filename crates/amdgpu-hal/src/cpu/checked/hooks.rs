@@ -94,9 +94,11 @@ impl Watch {
         thread: u32,
     ) -> bool {
         let sites = std::sync::Arc::clone(&self.sites);
-        let Some(site) = sites.get(site as usize) else {
+        let number = site as usize;
+        let Some(site) = sites.get(number) else {
             return false;
         };
+        self.lanes.count(number, thread);
         let place = match self.targets.place(site, address, bytes, base) {
             Ok(place) => place,
             Err(cause) => return self.fault(thread, site.line, cause),

@@ -1,0 +1,46 @@
+/** Takes the pictures of docs/images: `node build/tests/screenshots.js FOLDER [load]`. */
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { openBrowser, openPage } from "./harness/browser";
+import { startLoadServer, startProgram, startServer } from "./harness/servers";
+
+const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes"];
+const SETTLE_MS = 6000;
+
+async function main(folder: string, isLoad: boolean): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const server = isLoad ? await startLoadServer() : await startServer();
+  const program = isLoad ? undefined : await startProgram("--seconds", "120", "--rate", "60");
+  const browser = await openBrowser();
+  try {
+    const { page, errors, outside } = await openPage(browser, server.url);
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+    for (const theme of ["light", "dark"]) {
+      await page.evaluate((choice) => localStorage.setItem("amdgpu.theme", choice), theme);
+      await page.reload({ waitUntil: "load" });
+      await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+      for (const [width, height] of [
+        [1440, 900],
+        [800, 900],
+      ] as const) {
+        await page.setViewport({ width, height });
+        for (const name of PAGES) {
+          await page.evaluate((hash) => {
+            location.hash = hash;
+          }, `#/${name}`);
+          await new Promise((resolve) => setTimeout(resolve, 1800));
+          await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
+        }
+      }
+    }
+    process.stdout.write(`${JSON.stringify({ errors, outside })}\n`);
+  } finally {
+    await browser.close();
+    await program?.stop();
+    await server.stop();
+  }
+}
+
+await main(process.argv[2] ?? "screenshots", process.argv[3] === "load");
