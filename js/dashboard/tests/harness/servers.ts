@@ -73,7 +73,7 @@ export function startServer(...options: string[]): Promise<Running> {
 
 /** The server with eight devices of 32 metrics each. */
 export function startLoadServer(...options: string[]): Promise<Running> {
-  return running([join(ROOT, "js", "dashboard", "tests", "load_server.py"), ...options]);
+  return running([join(ROOT, "tools", "bench", "suite", "load_server.py"), ...options]);
 }
 
 /** A program that uses amdgpu, until `stop`. */

@@ -29,13 +29,25 @@ METRICS: tuple[tuple[str, dict[str, str], str, float, float, float], ...] = (
     ("amdgpu_memory_used_bytes", {}, "bytes", 40e9, 6e9, 0.1),
     ("amdgpu_memory_total_bytes", {}, "bytes", 96e9, 0.0, 1.0),
     ("amdgpu_memory_controller_busy_ratio", {}, "ratio", 0.4, 0.3, 0.05),
-    *(("amdgpu_temperature_celsius", {"sensor": s}, "celsius", t, 6.0, 1.0) for s, t in (("edge", 58.0), ("junction", 71.0), ("memory", 64.0))),
+    *(
+        ("amdgpu_temperature_celsius", {"sensor": s}, "celsius", t, 6.0, 1.0)
+        for s, t in (("edge", 58.0), ("junction", 71.0), ("memory", 64.0))
+    ),
     ("amdgpu_power_watts", {"kind": "package"}, "watts", 310.0, 90.0, 0.1),
     ("amdgpu_power_limit_watts", {"kind": "package"}, "watts", 500.0, 0.0, 1.0),
-    *(("amdgpu_clock_hertz", {"domain": d}, "hertz", c, c / 12, 0.1) for d, c in (("sclk", 2.1e9), ("mclk", 1.6e9), ("fclk", 1.8e9))),
+    *(
+        ("amdgpu_clock_hertz", {"domain": d}, "hertz", c, c / 12, 0.1)
+        for d, c in (("sclk", 2.1e9), ("mclk", 1.6e9), ("fclk", 1.8e9))
+    ),
     ("amdgpu_fan_speed_rpm", {}, "rpm", 2400.0, 300.0, 1.0),
-    *(("amdgpu_pcie_throughput_bytes_per_second", {"direction": d}, "bytes_per_second", 4e9, 3e9, 0.05) for d in ("read", "write")),
-    *(("amdgpu_engine_busy_ratio", {"engine": e}, "ratio", 0.3, 0.25, 0.05) for e in ("gfx", "compute", "copy", "decode")),
+    *(
+        ("amdgpu_pcie_throughput_bytes_per_second", {"direction": d}, "bytes_per_second", 4e9, 3e9, 0.05)
+        for d in ("read", "write")
+    ),
+    *(
+        ("amdgpu_engine_busy_ratio", {"engine": e}, "ratio", 0.3, 0.25, 0.05)
+        for e in ("gfx", "compute", "copy", "decode")
+    ),
     *(("amdgpu_voltage_volts", {"rail": r}, "volts", 0.9, 0.08, 0.2) for r in ("gfx", "soc")),
     *(("amdgpu_pool_bytes", {"pool": "device", "state": s}, "bytes", 8e9, 3e9, 0.02) for s in ("active", "reserved")),
     ("amdgpu_queue_depth", {"stream": "0"}, "1", 6.0, 6.0, 0.02),
@@ -123,9 +135,10 @@ def main() -> int:
     """Serves until standard input ends."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--token", help="demand this token")
+    parser.add_argument("--port", type=int, default=0, help="listen at this port instead of a free one")
     options = parser.parse_args()
     app.Source = LoadSource  # type: ignore[misc]
-    server = Server(Settings(port=0, token=options.token))
+    server = Server(Settings(port=options.port, token=options.token))
     server.start()
     print(json.dumps({"url": f"http://{server.host}:{server.port}/", "pid": os.getpid()}), flush=True)
     sys.stdin.read()
