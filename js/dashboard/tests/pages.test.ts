@@ -6,7 +6,7 @@ import { findBrowser, openBrowser, openPage, type Watched } from "./harness/brow
 import { type Running, startLoadServer, startProgram, startServer } from "./harness/servers";
 
 const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes"] as const;
-const WAIT_MS = 60_000;
+const WAIT_MS = 30_000;
 const skip = findBrowser() === undefined ? "no Chromium here: sudo apt-get install chromium" : false;
 
 let browser: Browser;
@@ -15,7 +15,9 @@ let real: Running;
 
 before(async () => {
   if (skip !== false) return;
-  [browser, load, real] = await Promise.all([openBrowser(), startLoadServer(), startServer()]);
+  browser = await openBrowser();
+  load = await startLoadServer();
+  real = await startServer();
 });
 
 after(async () => {
