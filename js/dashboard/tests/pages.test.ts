@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import type { Browser } from "puppeteer-core";
 
 import { findBrowser, openBrowser, openPage, type Watched } from "./harness/browser";
-import { type Running, startLoadServer, startProgram, startServer } from "./harness/servers";
+import { type Running, startLoadServer } from "./harness/servers";
 
 const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes"] as const;
 const WAIT_MS = 30_000;
@@ -11,18 +11,16 @@ const skip = findBrowser() === undefined ? "no Chromium here: sudo apt-get insta
 
 let browser: Browser;
 let load: Running;
-let real: Running;
 
 before(async () => {
   if (skip !== false) return;
   browser = await openBrowser();
   load = await startLoadServer();
-  real = await startServer();
 });
 
 after(async () => {
   await browser?.close();
-  await Promise.all([load?.stop(), real?.stop()]);
+  await load?.stop();
 });
 
 async function go({ page }: Watched, name: string): Promise<void> {
@@ -68,56 +66,6 @@ for (const [width, theme] of [
     await page.close();
   });
 }
-
-test("a kernel launched in a Python process appears, with its source, IR and assembly behind a click", {
-  skip,
-}, async () => {
-  const watched = await openPage(browser, real.url);
-  const { page } = watched;
-  await go(watched, "kernels");
-  const program = await startProgram("--seconds", "120", "--rate", "50");
-  try {
-    await page.waitForFunction(
-      (pid) => [...document.querySelectorAll("tr[data-key]")].some((row) => row.textContent?.includes(pid)),
-      { timeout: WAIT_MS },
-      String(program.pid),
-    );
-    await page.waitForFunction(
-      () =>
-        [...document.querySelectorAll<HTMLElement>("tr[data-key]")].some((row) => row.dataset["key"]?.includes("/")),
-      { timeout: WAIT_MS },
-    );
-    const key = await page.evaluate(() =>
-      [...document.querySelectorAll<HTMLElement>("tr[data-key]")]
-        .map((row) => row.dataset["key"])
-        .find((found) => found?.includes("/")),
-    );
-    await page.click(`tr[data-key="${key}"]`);
-    await page.waitForSelector(".kernel-panes", { timeout: WAIT_MS });
-    const panes = await page.evaluate(() =>
-      [...document.querySelectorAll(".pane")].map((pane) => pane.textContent ?? ""),
-    );
-    assert.match(panes[0] ?? "", /__global__/);
-    assert.match(panes[1] ?? "", /kernel @/);
-    assert.ok((panes[2] ?? "").length > 100);
-    await go(watched, "overview");
-    await page.waitForFunction(
-      () =>
-        [...document.querySelectorAll(".core-card .fact-value")].some((fact) => /^[1-9]/.test(fact.textContent ?? "")),
-      { timeout: WAIT_MS },
-    );
-    for (const name of ["memory", "network", "performance"]) {
-      await go(watched, name);
-      await page.waitForFunction(() => (document.querySelector("main")?.textContent ?? "").length > 40, {
-        timeout: WAIT_MS,
-      });
-    }
-    assertQuiet(watched);
-  } finally {
-    await program.stop();
-    await page.close();
-  }
-});
 
 test("keys pause, rewind, go live, change the length and list themselves", { skip }, async () => {
   const watched = await openPage(browser, load.url);

@@ -5,8 +5,9 @@ import type { FrameMetric, FrameSchema } from "@amdgpu-framework/sdk";
 import { metricTitle } from "../data/schema";
 import { ABSENT, bytes, count, decimal, quantity } from "../format";
 import { signal } from "../state/signal";
-import { shownInterval } from "../state/timeline";
+import { type Interval, shownInterval } from "../state/timeline";
 import { h, setClass, setText } from "../ui/dom";
+import { PaintQueue } from "../ui/paint_queue";
 import { seriesColour, seriesDash } from "../ui/palette";
 import { Fact, panel } from "../ui/panel";
 import { emptyState, loadingState } from "../ui/states";
@@ -21,6 +22,7 @@ interface Card {
   readonly metric: number;
   readonly element: HTMLElement;
   readonly chart: StripChart;
+  readonly urgency: () => 0 | 1 | 2;
   readonly paint: () => void;
   readonly isAbsent: () => boolean;
 }
@@ -159,6 +161,8 @@ function view(place: HTMLElement, schema: FrameSchema, chosen: string, context: 
     { key: "n", what: "next device", run: () => cycle(schema, chosen, selectedDevice.set) },
   ]);
 
+  const queue = new PaintQueue();
+  for (const card of cards) queue.add(card);
   let isEnded = false;
   let checkedMs = Number.NEGATIVE_INFINITY;
   scope.everyFrame((nowMs) => {
@@ -178,7 +182,7 @@ function view(place: HTMLElement, schema: FrameSchema, chosen: string, context: 
           : `${absent} metrics without a value are not shown: this hardware or this user's rights do not give them.`,
       );
     }
-    for (const card of cards) if (!card.element.hidden) card.paint();
+    queue.run();
     const { startSeconds, endSeconds } = shownInterval(hub.nowSeconds);
     plot?.paint(hub.store, startSeconds, endSeconds);
   });
@@ -200,7 +204,6 @@ function metricCard(
   const series: StripSeries[] = shown.map((one) => ({
     series: one * schema.metrics.length + number,
     colour: () => seriesColour(isSingle ? 0 : one),
-    dash: isSingle ? [] : seriesDash(one),
   }));
   const chart = new StripChart(series, {
     label: metricTitle(metric),
@@ -228,20 +231,23 @@ function metricCard(
     chart.surface.element,
   );
   let seenTop = Number.NaN;
+  const shownNow = (): Interval => shownInterval(hub.nowSeconds);
+  const urgency = (): 0 | 1 | 2 => {
+    const { startSeconds, endSeconds } = shownNow();
+    return element.hidden ? 0 : chart.urgency(hub.store, startSeconds, endSeconds);
+  };
   const paint = (): void => {
-    const { startSeconds, endSeconds } = shownInterval(hub.nowSeconds);
-    const isPainted = chart.paint(hub.store, startSeconds, endSeconds);
-    if (!isPainted) return;
+    const { startSeconds, endSeconds } = shownNow();
+    chart.paint(hub.store, startSeconds, endSeconds);
     setText(
       value,
       isSingle
         ? quantity(hub.store.value(series[0]?.series ?? -1, endSeconds) * metric.scale, metric.unit)
         : range(hub, series, endSeconds, metric),
     );
-    const ceiling = chart.range[1];
-    if (ceiling !== seenTop) {
-      seenTop = ceiling;
-      setText(top, quantity(ceiling, metric.unit));
+    if (chart.ceiling !== seenTop) {
+      seenTop = chart.ceiling;
+      setText(top, quantity(seenTop, metric.unit));
     }
   };
   const isAbsent = (): boolean =>
@@ -250,7 +256,7 @@ function metricCard(
         hub.store.extremes(one.series, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY).high ===
         Number.NEGATIVE_INFINITY,
     );
-  return { metric: number, element, chart, paint, isAbsent };
+  return { metric: number, element, chart, urgency, paint, isAbsent };
 }
 
 /** Smallest and largest value of several devices. */

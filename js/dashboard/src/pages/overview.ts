@@ -10,6 +10,7 @@ import { ABSENT, bytes, count, decimal, percent, quantity, seconds } from "../fo
 import { shownInterval } from "../state/timeline";
 import { BusyStrip } from "../ui/busy_strip";
 import { arrange, h, setText } from "../ui/dom";
+import { PaintQueue } from "../ui/paint_queue";
 import { coreColour, seriesColour } from "../ui/palette";
 import { Fact, panel } from "../ui/panel";
 import { Sparkline } from "../ui/sparkline";
@@ -113,8 +114,11 @@ function devicesPanel(context: PageContext): HTMLElement {
   const { hub, scope } = context;
   const box = panel("Devices");
   const place = new Switch(box.body);
+  let current: PaintQueue | undefined;
+  scope.everyFrame(() => current?.run());
   scope.effect(() => {
     const schema = hub.schema.get();
+    current = undefined;
     place.reset();
     if (schema === null) {
       place.show("empty", () =>
@@ -126,12 +130,10 @@ function devicesPanel(context: PageContext): HTMLElement {
       );
       return;
     }
-    const charts: (() => void)[] = [];
-    const rows = schema.devices.map((device, index) => deviceRow(device.name, index, schema, context, charts));
+    const queue = new PaintQueue();
+    const rows = schema.devices.map((device, index) => deviceRow(device.name, index, schema, context, queue));
     place.show("rows", () => h("div", {}, ...rows));
-    scope.everyFrame(() => {
-      for (const paint of charts) paint();
-    });
+    current = queue;
   });
   return box.element;
 }
@@ -141,7 +143,7 @@ function deviceRow(
   index: number,
   schema: FrameSchema,
   { hub, scope, go }: PageContext,
-  charts: (() => void)[],
+  queue: PaintQueue,
 ): HTMLElement {
   const facts = h("div", { class: "sub" });
   scope.effect(() => {
@@ -149,7 +151,7 @@ function deviceRow(
     const described = schema.devices[index]?.description ?? "";
     setText(facts, found === undefined ? described : [found.product, found.architecture].filter(Boolean).join(" · "));
   });
-  const cells = CELLS.map((cell) => deviceCell(cell, index, schema, hub, scope, charts));
+  const cells = CELLS.map((cell) => deviceCell(cell, index, schema, hub, scope, queue));
   return h(
     "div",
     {
@@ -173,7 +175,7 @@ function deviceCell(
   schema: FrameSchema,
   hub: Hub,
   scope: PageContext["scope"],
-  charts: (() => void)[],
+  queue: PaintQueue,
 ): HTMLElement {
   const value = h("b", {}, ABSENT);
   const series = cell.names.map((name) => seriesOf(schema, device, name)).find((found) => found >= 0) ?? -1;
@@ -191,12 +193,18 @@ function deviceCell(
     ...(cell.ceiling === undefined ? {} : { ceiling: cell.ceiling }),
   });
   scope.add(() => chart.surface.end());
-  charts.push(() => {
-    const { startSeconds, endSeconds } = shownInterval(hub.nowSeconds);
-    chart.paint(hub.store, startSeconds, endSeconds);
-    const now = hub.store.value(series, endSeconds) * scale;
-    const of = total < 0 ? Number.NaN : hub.store.value(total, endSeconds) * scale;
-    setText(value, Number.isNaN(of) ? quantity(now, unit) : `${quantity(now, unit)} of ${quantity(of, unit)}`);
+  queue.add({
+    urgency: () => {
+      const { startSeconds, endSeconds } = shownInterval(hub.nowSeconds);
+      return chart.urgency(hub.store, startSeconds, endSeconds);
+    },
+    paint: () => {
+      const { startSeconds, endSeconds } = shownInterval(hub.nowSeconds);
+      chart.paint(hub.store, startSeconds, endSeconds);
+      const now = hub.store.value(series, endSeconds) * scale;
+      const of = total < 0 ? Number.NaN : hub.store.value(total, endSeconds) * scale;
+      setText(value, Number.isNaN(of) ? quantity(now, unit) : `${quantity(now, unit)} of ${quantity(of, unit)}`);
+    },
   });
   return h("div", {}, head, chart.surface.element);
 }
@@ -250,7 +258,7 @@ function kernelsPanel({ hub, scope, go }: PageContext): HTMLElement {
   table.element.querySelector("table")?.classList.add("open");
   const place = new Switch(box.body);
   let seen = "";
-  scope.every(TABLE_PERIOD_MS, () => {
+  const update = (): void => {
     const now = hub.nowSeconds;
     const rows = [...hub.launches.kernels.values()].filter((row) => now - row.lastEndSeconds < 10);
     setText(box.aside, rows.length === 0 ? "" : `${rows.length} in the last 10 s`);
@@ -270,6 +278,14 @@ function kernelsPanel({ hub, scope, go }: PageContext): HTMLElement {
     const keys = rows.map((row) => row.key).join();
     if (keys !== seen) for (const key of lines.keys()) if (!hub.launches.kernels.has(key)) lines.delete(key);
     seen = keys;
+  };
+  scope.every(TABLE_PERIOD_MS, update);
+  // A kernel that was not there before is shown with the next picture.
+  let known = 0;
+  scope.everyFrame(() => {
+    if (hub.launches.kernels.size === known) return;
+    known = hub.launches.kernels.size;
+    update();
   });
   return box.element;
 }

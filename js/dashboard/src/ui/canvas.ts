@@ -38,12 +38,21 @@ export class Surface {
     this.isResized = true;
   }
 
+  /** Whether all must be painted anew: another size, or other colours. */
+  isChanged(): boolean {
+    return this.isResized || colourEpoch.peek() !== this.seenEpoch;
+  }
+
+  /** What is there now is being painted. */
+  seen(): void {
+    this.isResized = false;
+    this.seenEpoch = colourEpoch.peek();
+  }
+
   /** Whether all must be painted anew: another size, or other colours. Asking answers no until the next change. */
   takeChange(): boolean {
-    const epoch = colourEpoch.peek();
-    const isChanged = this.isResized || epoch !== this.seenEpoch;
-    this.isResized = false;
-    this.seenEpoch = epoch;
+    const isChanged = this.isChanged();
+    this.seen();
     return isChanged;
   }
 

@@ -1,8 +1,8 @@
 /**
  * A small chart of one metric over the shown stretch of time, for one or several devices.
  *
- * Time is cut into columns of a pixel that stay where they are, so a live chart is painted anew only when a column is complete or its value
- * changed, and what has been seen does not shimmer. Between two samples the line stays at the older one: nothing is invented.
+ * Time is cut into columns of a pixel that stay where they are: what has been seen does not shimmer, and a live chart reads only the columns
+ * that are new. Between two samples the line stays at the older one: nothing is invented.
  */
 
 import type { FrameStore } from "../data/frame_store";
@@ -12,7 +12,6 @@ import { colours } from "./palette";
 export interface StripSeries {
   readonly series: number;
   readonly colour: () => string;
-  readonly dash?: readonly number[];
 }
 
 export interface StripOptions {
@@ -20,28 +19,22 @@ export interface StripOptions {
   readonly scale: number;
   /** The axis reaches at least from 0 to here. */
   readonly ceiling?: number;
-  /** Shows only what values do, not how far they are from zero. */
-  readonly isTight?: boolean;
   readonly hasArea?: boolean;
   /** The axis ends at a power of two, as sizes of memory do. */
   readonly isBinary?: boolean;
 }
 
 const PADDING = 3;
-/** Columns of less than this many CSS pixels cost more than they show. */
-const COLUMN_PIXELS = 1;
 
 export class StripChart {
   readonly surface: Surface;
-  private low = new Float32Array(0);
-  private high = new Float32Array(0);
-  private seenColumn = Number.NaN;
-  private seenColumns = Number.NaN;
-  private seenSpan = Number.NaN;
-  private seenValues: number[] = [];
-  /** Share of the width under the pointer, or null. */
-  hoverShare: number | null = null;
-  private seenHover: number | null = null;
+  private lows: Float32Array[] = [];
+  private highs: Float32Array[] = [];
+  private values: Float32Array;
+  private columns = 0;
+  private lastColumn = Number.NaN;
+  private secondsPerColumn = Number.NaN;
+  private seenStore: FrameStore | undefined;
   private bottom = 0;
   private top = 1;
 
@@ -50,162 +43,149 @@ export class StripChart {
     private readonly options: StripOptions,
   ) {
     this.surface = new Surface(options.label, "strip");
+    this.values = new Float32Array(series.length).fill(Number.NaN);
   }
 
-  /** The smallest and largest value of the axis, in the metric's unit. */
-  get range(): readonly [number, number] {
-    return [this.bottom, this.top];
+  /** The largest value of the axis, in the metric's unit. */
+  get ceiling(): number {
+    return this.top;
   }
 
-  /** Paints when there is something new to see; tells whether it did. */
-  paint(store: FrameStore, startSeconds: number, endSeconds: number): boolean {
-    const { width, height } = this.surface;
-    const columns = Math.max(1, Math.floor(width / COLUMN_PIXELS));
-    const spanSeconds = endSeconds - startSeconds;
-    const secondsPerColumn = spanSeconds / columns;
+  /** 0: nothing new; 1: the newest value changed; 2: a new column, another size, other colours, another stretch. */
+  urgency(store: FrameStore, startSeconds: number, endSeconds: number): 0 | 1 | 2 {
+    const { columns, secondsPerColumn } = this.grid(startSeconds, endSeconds);
+    const isMoved =
+      columns !== this.columns ||
+      secondsPerColumn !== this.secondsPerColumn ||
+      Math.floor(endSeconds / secondsPerColumn) !== this.lastColumn;
+    if (isMoved || store !== this.seenStore || this.surface.isChanged()) return 2;
+    for (let index = 0; index < this.series.length; index += 1) {
+      const value = store.value(this.series[index]?.series ?? -1, endSeconds);
+      if (!Object.is(value, this.values[index])) return 1;
+    }
+    return 0;
+  }
+
+  private grid(startSeconds: number, endSeconds: number): { columns: number; secondsPerColumn: number } {
+    const columns = Math.max(1, this.surface.width);
+    return { columns, secondsPerColumn: (endSeconds - startSeconds) / columns };
+  }
+
+  paint(store: FrameStore, startSeconds: number, endSeconds: number): void {
+    const { columns, secondsPerColumn } = this.grid(startSeconds, endSeconds);
     const lastColumn = Math.floor(endSeconds / secondsPerColumn);
-    const values = this.series.map(({ series }) => store.value(series, endSeconds));
-    const isSame =
-      lastColumn === this.seenColumn &&
-      spanSeconds === this.seenSpan &&
-      columns === this.seenColumns &&
-      this.hoverShare === this.seenHover &&
-      values.every((value, index) => Object.is(value, this.seenValues[index]));
-    if (!this.surface.takeChange() && isSame) return false;
-    this.seenColumn = lastColumn;
-    this.seenSpan = spanSeconds;
-    this.seenColumns = columns;
-    this.seenValues = values;
-    this.seenHover = this.hoverShare;
-    if (!this.surface.begin()) return false;
-    if (this.low.length !== columns) {
-      this.low = new Float32Array(columns);
-      this.high = new Float32Array(columns);
-    }
+    this.read(store, columns, secondsPerColumn, lastColumn);
+    this.series.forEach(({ series }, index) => {
+      this.values[index] = store.value(series, endSeconds);
+    });
+    this.surface.seen();
+    if (!this.surface.begin()) return;
+    this.fit();
+    const { height } = this.surface;
+    this.lines(this.surface.width, height);
     const start = (lastColumn + 1 - columns) * secondsPerColumn;
-    this.fit(store, startSeconds, endSeconds);
-    this.grid(width, height);
-    for (const series of this.series) {
-      store.columns(series.series, start, secondsPerColumn, this.low, this.high);
-      this.line(series, store.value(series.series, start), height, width / columns);
-    }
-    if (this.hoverShare !== null) this.cursor(width, height);
-    return true;
+    this.series.forEach((series, index) => {
+      const [low, high] = [this.lows[index], this.highs[index]];
+      if (low !== undefined && high !== undefined)
+        this.line(series, low, high, store.value(series.series, start), height);
+    });
   }
 
-  private fit(store: FrameStore, startSeconds: number, endSeconds: number): void {
-    const { scale, ceiling, isTight } = this.options;
-    let low = Number.POSITIVE_INFINITY;
+  /** Brings the columns up to date: only those that are new, when the others only moved. */
+  private read(store: FrameStore, columns: number, secondsPerColumn: number, lastColumn: number): void {
+    const isSame = columns === this.columns && secondsPerColumn === this.secondsPerColumn && store === this.seenStore;
+    const moved = lastColumn - this.lastColumn;
+    if (this.lows[0]?.length !== columns) {
+      this.lows = this.series.map(() => new Float32Array(columns));
+      this.highs = this.series.map(() => new Float32Array(columns));
+    }
+    const canShift = isSame && moved >= 0 && moved < columns / 2;
+    // The column that was the newest may have got more values since.
+    const fresh = canShift ? Math.min(moved + 1, columns) : columns;
+    const start = (lastColumn + 1 - fresh) * secondsPerColumn;
+    this.series.forEach(({ series }, index) => {
+      const [low, high] = [this.lows[index], this.highs[index]];
+      if (low === undefined || high === undefined) return;
+      if (canShift && moved > 0) {
+        low.copyWithin(0, moved);
+        high.copyWithin(0, moved);
+      }
+      store.columns(series, start, secondsPerColumn, low.subarray(columns - fresh), high.subarray(columns - fresh));
+    });
+    this.columns = columns;
+    this.secondsPerColumn = secondsPerColumn;
+    this.lastColumn = lastColumn;
+    this.seenStore = store;
+  }
+
+  private fit(): void {
+    const { scale, ceiling, isBinary } = this.options;
+    let low = 0;
     let high = Number.NEGATIVE_INFINITY;
-    for (const { series } of this.series) {
-      const found = store.extremes(series, startSeconds, endSeconds);
-      low = Math.min(low, found.low * scale);
-      high = Math.max(high, found.high * scale);
-    }
-    if (!(high >= low)) {
-      low = 0;
-      high = ceiling ?? 1;
-    }
-    if (isTight !== true) {
-      low = Math.min(low, 0);
-      high =
-        ceiling === undefined
-          ? this.options.isBinary === true
-            ? powerOfTwo(high)
-            : niceCeiling(high)
-          : Math.max(high, ceiling);
-    }
-    if (high - low < 1e-12 * Math.max(Math.abs(high), 1)) {
-      const pad = Math.abs(high) * 0.05 || 1;
-      high += pad;
-      if (low < 0 || isTight === true) low -= pad;
-    }
+    for (const values of this.lows) for (const value of values) if (value * scale < low) low = value * scale;
+    for (const values of this.highs) for (const value of values) if (value * scale > high) high = value * scale;
+    if (high === Number.NEGATIVE_INFINITY) high = ceiling ?? 1;
+    if (ceiling !== undefined) high = Math.max(high, ceiling);
+    else high = isBinary === true ? powerOfTwo(high) : niceCeiling(high);
     this.bottom = low;
-    this.top = high;
+    this.top = high > low ? high : low + 1;
   }
 
-  private y(value: number, height: number): number {
-    const share = (value - this.bottom) / (this.top - this.bottom);
-    return height - PADDING - share * (height - 2 * PADDING);
-  }
-
-  private grid(width: number, height: number): void {
+  private lines(width: number, height: number): void {
     const { context } = this.surface;
-    context.strokeStyle = colours().line;
-    context.lineWidth = 1;
-    context.beginPath();
-    for (const share of [0, 0.5, 1]) {
-      const y = Math.round(PADDING + share * (height - 2 * PADDING)) + 0.5;
-      context.moveTo(0, y);
-      context.lineTo(width, y);
-    }
-    context.stroke();
+    context.fillStyle = colours().line;
+    for (const share of [0, 0.5, 1])
+      context.fillRect(0, Math.round(PADDING + share * (height - 2 * PADDING)), width, 1);
   }
 
-  private line(series: StripSeries, before: number, height: number, step: number): void {
+  private line(series: StripSeries, low: Float32Array, high: Float32Array, before: number, height: number): void {
     const { context } = this.surface;
     const { scale, hasArea } = this.options;
-    const { low, high } = this;
+    const inner = height - 2 * PADDING;
+    const factor = inner / (this.top - this.bottom);
+    const floor = height - PADDING;
     const lastFilled = lastValue(low);
-    context.beginPath();
+    const path = new Path2D();
     let held = before;
     let isDown = false;
     let firstX = 0;
     let lastX = 0;
-    for (let column = 0; column < low.length; column += 1) {
-      const x = column * step;
+    for (let column = 0; column <= lastFilled; column += 1) {
       let smallest = low[column] as number;
       let largest = high[column] as number;
       if (Number.isNaN(smallest)) {
-        if (Number.isNaN(held) || column > lastFilled) continue;
+        if (Number.isNaN(held)) continue;
         smallest = held;
         largest = held;
       }
-      const yLow = this.y(smallest * scale, height);
-      const yHigh = this.y(largest * scale, height);
-      const rises = !(largest * scale < held * scale);
-      const firstY = rises ? yLow : yHigh;
-      const secondY = rises ? yHigh : yLow;
-      if (isDown) context.lineTo(x, firstY);
+      const rises = !(largest < held);
+      const firstY = floor - ((rises ? smallest : largest) * scale - this.bottom) * factor;
+      const secondY = floor - ((rises ? largest : smallest) * scale - this.bottom) * factor;
+      if (isDown) path.lineTo(column, firstY);
       else {
-        context.moveTo(x, firstY);
-        firstX = x;
+        path.moveTo(column, firstY);
+        firstX = column;
         isDown = true;
       }
-      if (firstY !== secondY) context.lineTo(x, secondY);
+      if (firstY !== secondY) path.lineTo(column, secondY);
       held = rises ? largest : smallest;
-      lastX = x;
+      lastX = column;
     }
     if (!isDown) return;
     const colour = series.colour();
     context.strokeStyle = colour;
-    context.lineWidth = 1.5;
-    context.lineJoin = "round";
-    context.setLineDash((series.dash ?? []) as number[]);
-    context.stroke();
-    context.setLineDash([]);
+    // Lines of one device pixel are drawn several times as fast as wider ones, which tells where eight lie over each other.
+    context.lineWidth = hasArea === true ? 1.5 : 1;
+    context.stroke(path);
     if (hasArea === true) {
-      const floor = this.y(Math.max(this.bottom, 0), height);
-      context.lineTo(lastX, floor);
-      context.lineTo(firstX, floor);
-      context.closePath();
+      const base = floor - (Math.max(this.bottom, 0) - this.bottom) * factor;
+      path.lineTo(lastX, base);
+      path.lineTo(firstX, base);
       context.globalAlpha = 0.13;
       context.fillStyle = colour;
-      context.fill();
+      context.fill(path);
       context.globalAlpha = 1;
     }
-  }
-
-  private cursor(width: number, height: number): void {
-    const { context } = this.surface;
-    const x = Math.round((this.hoverShare ?? 0) * width) + 0.5;
-    context.strokeStyle = colours().muted;
-    context.setLineDash([2, 2]);
-    context.beginPath();
-    context.moveTo(x, 0);
-    context.lineTo(x, height);
-    context.stroke();
-    context.setLineDash([]);
   }
 }
 
