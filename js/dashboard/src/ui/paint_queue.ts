@@ -16,7 +16,7 @@ export const BUDGET_MS = 6;
 
 export class PaintQueue {
   private readonly lastPaint = new Map<Paintable, number>();
-  private turn = 0;
+  private paints = 0;
 
   add(chart: Paintable): void {
     this.lastPaint.set(chart, -1);
@@ -29,7 +29,6 @@ export class PaintQueue {
   /** Paints what the budget allows, at least one chart; returns how many waited. */
   run(now: () => number = () => performance.now(), budgetMs = BUDGET_MS): number {
     const started = now();
-    this.turn += 1;
     const wanting: { chart: Paintable; urgency: number; last: number }[] = [];
     for (const [chart, last] of this.lastPaint) {
       const urgency = chart.urgency();
@@ -40,7 +39,8 @@ export class PaintQueue {
     for (const { chart } of wanting) {
       if (painted > 0 && now() - started > budgetMs) break;
       chart.paint();
-      this.lastPaint.set(chart, this.turn);
+      this.paints += 1;
+      this.lastPaint.set(chart, this.paints);
       painted += 1;
     }
     return wanting.length - painted;
