@@ -56,7 +56,8 @@ const RECONNECT_DELAYS_MS = [10, 50, 100, 150, 200, 250, 500, 1000, 2000, 5000] 
 const REJOIN_DELAYS_MS = [1000, 2000, 5000, 10_000] as const;
 const TIMEOUT_MS = 10_000;
 const HEARTBEAT_MS = 30_000;
-/** WebSocket close code of a message that is too big (RFC 6455, 7.4.1). */
+/** WebSocket close codes (RFC 6455, 7.4.1): no goodbye, and a message that is too big. */
+const ABNORMAL = 1006;
 const MESSAGE_TOO_BIG = 1009;
 
 interface Pending {
@@ -233,6 +234,10 @@ export class ChannelSocket {
     socket.addEventListener("error", ({ message }) => {
       if (this.#socket === socket) {
         this.#problem = message ?? "";
+        // Not every platform follows with "close" when there never was a connection.
+        if (this.#state === "connecting") {
+          this.#ended(this.#closeError(ABNORMAL, ""));
+        }
       }
     });
     socket.addEventListener("close", ({ code, reason }) => {
