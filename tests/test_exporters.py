@@ -131,12 +131,12 @@ def test_launches_stand_on_the_stream_of_their_device(launches, messages):
         assert annotations["value"] == 64
 
 
-def synthetic(records, names=("", "other", "work")):
+def synthetic(records, names=("", "other", "work"), process_id=4242):
     """A snapshot with these records: (kind, start, duration, thread)."""
     return {
         **{key: [] for key in ("counters", "gauges", "histograms", "boundaries")},
         "schema": 1,
-        "process_id": 4242,
+        "process_id": process_id,
         "enabled": True,
         "clock": {"monotonic_ns": 10**9, "unix_ns": 1_700_000_000 * 10**9},
         "names": {"names": list(names), "threads": [[7, "worker"]], "devices": ["cpu:0"]},
@@ -198,6 +198,20 @@ def test_slices_past_the_last_lane_are_there_as_instants(messages):
     slices = Trace(exporters.perfetto(synthetic(records)), messages).slices()
     assert len(slices) == 80
     assert sum(duration == 0 for *_, duration, _ in slices) == 80 - 64
+
+
+def test_traces_of_two_processes_are_one_when_written_one_after_the_other(messages):
+    readings = [{"metric": "amdgpu_queue_depth", "labels": {"device": "cpu:0"}, "value": 1.0, "time_ns": 5}]
+    both = b"".join(
+        exporters.perfetto(synthetic([("marker", start, 10, 7)], process_id=pid), readings)
+        for start, pid in ((100, 4242), (200, 4243))
+    )
+    # Tracks that had the same number would stop the reader.
+    trace = messages.Trace.FromString(both)
+    uuids = [packet.track_descriptor.uuid for packet in trace.packet if packet.HasField("track_descriptor")]
+    assert len(set(uuids)) == len(uuids)
+    assert {packet.trusted_packet_sequence_id for packet in trace.packet} == {4242, 4243}
+    assert {packet.track_descriptor.process.pid for packet in trace.packet} == {0, 4242, 4243}
 
 
 def test_readings_become_counters_with_units_on_their_device(messages):
