@@ -11,27 +11,22 @@ import {
   createNeuralNetwork,
   DeviceNotFoundError,
   type Dtype,
-  type Frame,
-  type FrameSchema,
-  framesLost,
   fromBfloat16,
   fromRows,
   InvalidHandleError,
-  type JsonObject,
   KernelTimeoutError,
   LimitExceededError,
-  METRICS,
   NotPermittedError,
   type Precision,
   ShapeMismatchError,
-  type TelemetryData,
   Tensor,
   type TypedArray,
   tensor,
   toBfloat16,
 } from "../src/index.js";
 import { Random } from "./support/random.js";
-import { end, RealServer, repository, startPython } from "./support/real_server.js";
+import { end, RealServer } from "./support/real_server.js";
+import { until } from "./support/until.js";
 
 const SAXPY = `
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
@@ -51,19 +46,6 @@ after(async () => {
   client.close();
   await server.close();
 });
-
-/** Settles with the first value for which `check` is true. */
-function until<T>(check: (value: T) => boolean): { seen: (value: T) => void; found: Promise<T> } {
-  let seen: (value: T) => void = () => undefined;
-  const found = new Promise<T>((resolve) => {
-    seen = (value) => {
-      if (check(value)) {
-        resolve(value);
-      }
-    };
-  });
-  return { seen, found };
-}
 
 test("devices are listed and opened", async () => {
   const devices = await client.listDevices();
@@ -234,11 +216,14 @@ test("errors of kernels name what is wrong", async () => {
   await assert.rejects(client.executeKernel(handle, [1], { grid: 1, block: 1 }), ArgumentCountError);
 });
 
-test("a kernel that never ends is stopped after its time", async () => {
-  const source = "__global__ void endless(volatile int* x) { while (x[0] == 0) { } }";
+test("a kernel that takes too long is stopped after its time", async () => {
+  // Blocks of a few milliseconds; all of them would take hours.
+  const source = `__global__ void long_work(volatile int* x) {
+    for (int i = 0; i < 1000000; ++i) { x[0] = x[0] + 1; }
+  }`;
   const handle = await client.compileKernel(CoreType.AURA, source);
   await assert.rejects(
-    client.executeKernel(handle, [tensor(new Int32Array(1))], { grid: 4, block: 1, timeoutMs: 200 }),
+    client.executeKernel(handle, [tensor(new Int32Array(1))], { grid: 10_000_000, block: 1, timeoutMs: 200 }),
     (error: unknown) =>
       error instanceof KernelTimeoutError || (error instanceof AmdgpuError && error.kind === "request-timeout"),
   );
@@ -375,66 +360,6 @@ test("networks of one seed are the same network", async (t) => {
   assert.deepEqual(first, same);
   assert.notDeepEqual(first, other);
   assert.equal(first.length, 2);
-});
-
-test("frames come with the schema of the catalogue, in order", { timeout: 60_000 }, async () => {
-  const frames: [Frame, FrameSchema][] = [];
-  const { seen, found } = until<number>((count) => count === 5);
-  const stop = await client.subscribeFrames((frame, schema) => {
-    frames.push([frame, schema]);
-    seen(frames.length);
-  });
-  await found;
-  stop();
-  const [, schema] = frames[0] as [Frame, FrameSchema];
-  assert.ok(schema.devices.some(({ name }) => name === "cpu:0"));
-  const known = new Set<string>(METRICS.map(({ name }) => name));
-  for (const { name } of schema.metrics) {
-    assert.ok(known.has(name), name);
-  }
-  for (let index = 1; index < 5; index += 1) {
-    const [earlier, later] = [
-      (frames[index - 1] as [Frame, FrameSchema])[0],
-      (frames[index] as [Frame, FrameSchema])[0],
-    ];
-    assert.ok(later.timeSeconds > earlier.timeSeconds);
-    assert.ok(framesLost(earlier, later) < 60);
-  }
-});
-
-test("a launch that a Python program makes arrives, and its core is seen at work", { timeout: 60_000 }, async (t) => {
-  let pid: number | undefined;
-  const launches = until<JsonObject>((payload) => JSON.stringify(payload).includes(`"pid":${pid},`));
-  const samples = until<TelemetryData>(({ activeKernels }) => activeKernels.length > 0);
-  const stop = await client.subscribeEvents("kernel_launched", (payload) => launches.seen(payload));
-  t.after(stop);
-  const cpu = (await client.listDevices()).find(({ device }) => device === "cpu:0");
-  assert.ok(cpu);
-  await client.subscribeTelemetry(cpu.id, CoreType.AURA, samples.seen);
-  const program = await startPython([
-    `${repository}tests/telemetry_program.py`,
-    "--seconds",
-    "60",
-    "--rate",
-    "50",
-    "--device",
-    "cpu:0",
-    "--parts",
-    "kernels",
-  ]);
-  t.after(() => end(program.process));
-  assert.ok(program.line, program.complaint());
-  pid = program.process.pid;
-  const batch = await launches.found;
-  const kernels = batch["kernels"] as JsonObject[];
-  const launch = kernels.find((kernel) => kernel["pid"] === pid);
-  assert.ok(launch);
-  assert.equal(launch["device"], "cpu:0");
-  const sample = await samples.found;
-  assert.deepEqual([sample.deviceId, sample.coreType], [cpu.id, CoreType.AURA]);
-  assert.ok(Math.abs(Date.now() - sample.timestamp) < 60_000, "milliseconds since 1970");
-  assert.ok(sample.activeKernels[0]?.name);
-  await client.unsubscribeTelemetry(cpu.id, CoreType.AURA);
 });
 
 test("a server that is killed and started anew is found again, with subscriptions and networks", {
