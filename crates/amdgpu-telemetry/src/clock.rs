@@ -13,6 +13,8 @@ pub trait Clock: Send + Sync {
     fn unix_ns(&self) -> u64;
     /// Processor time of all threads of the process so far.
     fn process_cpu_ns(&self) -> u64;
+    /// Processor time of the calling thread so far.
+    fn thread_cpu_ns(&self) -> u64;
 }
 
 /// `CLOCK_MONOTONIC`, the clock of Python's `time.monotonic_ns()`: one time line for every process of the machine.
@@ -24,7 +26,7 @@ fn read(clock: libc::clockid_t) -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `time` is a valid place for the answer. The three clocks read here exist on every supported system, so the call cannot fail.
+    // SAFETY: `time` is a valid place for the answer. The clocks read here exist on every supported system, so the call cannot fail.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -41,6 +43,10 @@ impl Clock for SystemClock {
 
     fn process_cpu_ns(&self) -> u64 {
         read(libc::CLOCK_PROCESS_CPUTIME_ID)
+    }
+
+    fn thread_cpu_ns(&self) -> u64 {
+        read(libc::CLOCK_THREAD_CPUTIME_ID)
     }
 }
 
@@ -68,6 +74,10 @@ impl Clock for ManualClock {
 
     /// One busy thread since time zero.
     fn process_cpu_ns(&self) -> u64 {
+        self.now_ns()
+    }
+
+    fn thread_cpu_ns(&self) -> u64 {
         self.now_ns()
     }
 }

@@ -11,6 +11,8 @@
 //!   A slow subscriber loses its oldest records, counted, and slows nobody.
 //! - Switched off (`AMDGPU_TELEMETRY=off`, [`set_enabled`]) records, histograms, spans and boundaries cost one load; counters and
 //!   gauges go on.
+//! - [`sampler`] reads the sensors of the machine (see [`sources`]) at their own rates and keeps their [`history`]; while it runs, their values
+//!   are mirrored into the bus. Without it nothing of the machine is looked at.
 //! - After fork the child's bus is empty and works; subscriptions of the parent are closed in it.
 //! - [`attach`] lets other processes of the same user watch this one; [`recorder`] keeps and files what happened.
 //! - What is absent is absent: no sentinel is ever exported.
@@ -23,6 +25,7 @@ mod clock;
 pub mod export;
 mod fallback;
 pub mod frames;
+pub mod history;
 mod hub;
 mod labels;
 mod metrics;
@@ -30,7 +33,9 @@ mod names;
 mod record;
 pub mod recorder;
 mod ring;
+pub mod sampler;
 mod snapshot;
+pub mod sources;
 mod span;
 mod subscriber;
 mod totals;

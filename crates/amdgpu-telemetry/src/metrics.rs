@@ -193,6 +193,27 @@ impl Registry {
             visit(labels, &series.value());
         }
     }
+
+    /// Calls `visit` for every counter and every gauge that is set, of the metrics `wanted`, in no order. The lock is held meanwhile.
+    pub(crate) fn visit_numbers(
+        &self,
+        wanted: &[MetricId],
+        mut visit: impl FnMut(MetricId, &LabelValues, f64),
+    ) {
+        let families = self.lock();
+        for &metric in wanted {
+            for (labels, series) in &families.by_id[metric as usize].series {
+                let number = match series {
+                    Series::Counter(cell) => Some(cell.total()),
+                    Series::Gauge(cell) => cell.get(),
+                    Series::Histogram(_) => None,
+                };
+                if let Some(number) = number {
+                    visit(metric, labels, number);
+                }
+            }
+        }
+    }
 }
 
 impl Series {
