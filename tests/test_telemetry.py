@@ -48,8 +48,11 @@ print(json.dumps(device.get_telemetry("aura")["kernels"]))
 def test_a_sample_says_what_is_absent_and_why(device):
     sample = amdgpu.get_telemetry(device, "matrix")
     assert sample["schema"] == "amdgpu.telemetry_sample/1"
-    assert sample["temperature_celsius"] is None
-    assert sample["absent"]["temperature_celsius"]
+    for name in ("temperature_celsius", "power_watts", "fan_speed_ratio"):
+        assert (sample[name] is None) == (name in sample["absent"])
+    # No processor has a fan of its own.
+    assert sample["fan_speed_ratio"] is None
+    assert all(sample["absent"].values())
     json.dumps(sample)
     with pytest.raises(errors.UnknownCoreTypeError, match="aura"):
         amdgpu.get_telemetry(0, "tensor")

@@ -370,11 +370,15 @@ class AMDGPUDevice:
         """
         import asyncio
 
+        from amdgpu.telemetry.sensors import Sampler
+
         if not interval_seconds > 0:
             raise InvalidArgumentError(f"interval_seconds is {interval_seconds}; it must be positive")
-        while self._native is not None and not self._native.is_closed:
-            yield self.get_telemetry(core_type)
-            await asyncio.sleep(interval_seconds)
+        # Sensors are read at their own rates, not once for every sample.
+        with Sampler():
+            while self._native is not None and not self._native.is_closed:
+                yield self.get_telemetry(core_type)
+                await asyncio.sleep(interval_seconds)
 
     def close(self) -> None:
         """Release kernels, streams and cached memory. Arrays that are still alive keep their memory until they are dropped."""

@@ -103,6 +103,10 @@ mod _native {
         Recording, RecordingWriter, flight_save, flight_start, flight_status, flight_stop,
     };
     #[pymodule_export]
+    use super::telemetry::sensors::{
+        SensorFrame, SensorSampler, sensor_processes, sensor_readings,
+    };
+    #[pymodule_export]
     use super::telemetry::{
         Decision, Subscription, record_fallback, telemetry_chrome_trace, telemetry_is_enabled,
         telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,

@@ -3,6 +3,7 @@
 pub mod attach;
 pub mod exporters;
 pub mod recorder;
+pub mod sensors;
 
 use std::sync::OnceLock;
 use std::time::Duration;

@@ -14,3 +14,4 @@ pub use perfetto::{Reading, perfetto_trace};
 pub use prometheus::{
     OPEN_METRICS_CONTENT_TYPE, PROMETHEUS_CONTENT_TYPE, open_metrics, prometheus,
 };
+pub use units::unit_of;

@@ -1,6 +1,6 @@
-"""What the package is doing, live: samples, the event bus, Prometheus and Chrome-trace export."""
+"""What the package is doing, live: samples, sensors, the event bus, Prometheus and Chrome-trace export."""
 
-from amdgpu.telemetry import attach
+from amdgpu.telemetry import attach, sensors
 from amdgpu.telemetry.bus import (
     boundaries,
     events,
@@ -24,6 +24,7 @@ __all__ = [
     "is_enabled",
     "prometheus",
     "sample",
+    "sensors",
     "serve",
     "set_enabled",
     "snapshot",

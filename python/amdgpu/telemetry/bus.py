@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
 from amdgpu.errors import UnknownCoreTypeError
+from amdgpu.telemetry import sensors
 from amdgpu.types import CORE_TYPES
 
 if TYPE_CHECKING:
@@ -28,6 +29,16 @@ __all__ = [
 ]
 
 SAMPLE_SCHEMA = "amdgpu.telemetry_sample/1"
+# Sensor values of a sample: metric, and which of several sensors stands for the device, by a label.
+HEADLINES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("busy_ratio", "core", ("all",)),
+    ("memory_controller_busy_ratio", "", ()),
+    ("temperature_celsius", "sensor", ("edge", "gpu", "package", "junction")),
+    ("power_watts", "kind", ("package",)),
+    ("energy_joules_total", "", ()),
+    ("clock_hertz", "domain", ("graphics", "sm", "core")),
+    ("fan_speed_ratio", "", ()),
+)
 
 
 def get_telemetry(device: AMDGPUDevice | int | str = 0, core_type: str | None = None) -> dict[str, Any]:
@@ -39,8 +50,10 @@ def get_telemetry(device: AMDGPUDevice | int | str = 0, core_type: str | None = 
 
     Returns:
         A dict with `schema`, `timestamp_ns` (nanoseconds since the epoch), `device`, `core_type`, `launches_total`, `operations_total`,
-        `memory` (allocator statistics, bytes), `kernels` (name, calls, seconds) and sensor values. What is not known is None, and `absent`
-        says why.
+        `memory` (allocator statistics, bytes), `kernels` (name, calls, seconds), and sensor values of the whole device: `busy_ratio`,
+        `memory_controller_busy_ratio`, `temperature_celsius`, `power_watts`, `energy_joules_total`, `clock_hertz`, `fan_speed_ratio`. What is not
+        known is None, and `absent` says why; `sensors` has all readings of the device. Rates (`busy_ratio` of the CPU) are the mean since
+        the sample before, so the first one has none.
 
     Raises:
         UnknownCoreTypeError: A core type that does not exist.
@@ -73,9 +86,8 @@ def sample(device: AMDGPUDevice, core_type: str | None) -> dict[str, Any]:
         for row in bus["histograms"]
         if row["metric"] == "amdgpu_kernel_duration_seconds" and matches(row["labels"])
     ]
-    absent = dict.fromkeys(
-        ("busy_ratio", "temperature_celsius", "power_watts"), "no sensor source for this device in this version"
-    )
+    readings = [row for row in sensors.read() if row["labels"].get("device") == native.name]
+    values, absent = _chosen(readings)
     return {
         "schema": SAMPLE_SCHEMA,
         "timestamp_ns": time.time_ns(),
@@ -86,9 +98,27 @@ def sample(device: AMDGPUDevice, core_type: str | None) -> dict[str, Any]:
         "memory": native.memory_stats(),
         "memory_info": native.memory_info(),
         "kernels": kernels,
-        **dict.fromkeys(absent),
+        **values,
         "absent": absent,
+        "sensors": [row for row in readings if row["source"] != "runtime"],
     }
+
+
+def _chosen(readings: list[sensors.Reading]) -> tuple[dict[str, float | None], dict[str, str]]:
+    """The one value of a device for each of `HEADLINES`, and why others are None."""
+    values: dict[str, float | None] = {}
+    absent: dict[str, str] = {}
+    for name, label, preferred in HEADLINES:
+        found = [row for row in readings if row["metric"] == f"amdgpu_{name}"]
+        # Sensors in the order of preference, then as the source gave them; a value before a reason.
+        found.sort(key=lambda row: preferred.index(row["labels"][label]) if row["labels"].get(label) in preferred else len(preferred))
+        found.sort(key=lambda row: row["value"] is None)
+        values[name] = found[0]["value"] if found else None
+        if not found:
+            absent[name] = "no sensor source tells it of this device"
+        elif found[0]["value"] is None:
+            absent[name] = found[0]["reason"] or "unknown"
+    return values, absent
 
 
 def snapshot() -> dict[str, Any]:

@@ -7,7 +7,8 @@ const UNITS: [&str; 9] = [
 const PER_SECOND: &str = "bytes_per_second";
 
 /// The unit in which a metric is measured, as its name ends; `None` for plain numbers. `_total` comes after the unit.
-pub(super) fn unit_of(metric: &str) -> Option<&'static str> {
+#[must_use]
+pub fn unit_of(metric: &str) -> Option<&'static str> {
     let name = metric.strip_suffix("_total").unwrap_or(metric);
     if name.ends_with(PER_SECOND) {
         return Some(PER_SECOND);

@@ -79,8 +79,14 @@ impl Lane {
                 self.read(number, hub, board, true);
                 let group = &mut self.groups[number];
                 // In step with the period; after a pause from now on, so that nothing is made up for.
-                group.due_ns =
-                    group.due_ns.max(now_ns.saturating_sub(group.period_ns)) + group.period_ns;
+                group.due_ns += group.period_ns;
+                if group.due_ns <= now_ns {
+                    group.due_ns = now_ns + group.period_ns;
+                }
+                // No hardware of this kind so far.
+                if self.series.keys().is_empty() {
+                    group.due_ns = now_ns + LONGEST_PERIOD_NS;
+                }
             }
         }
         let due = self.groups.iter().map(|group| group.due_ns).min();

@@ -73,9 +73,13 @@ impl Source for AmdSource {
         let cards = self
             .cards
             .get_or_insert_with(|| find(&self.tree, self.visible.as_deref()));
-        for card in cards {
+        for card in &mut *cards {
             card.leaves_energy = self.has_tool;
             card.read(group, sink);
+        }
+        if cards.is_empty() {
+            // One may be plugged in, or its driver loaded.
+            self.cards = None;
         }
     }
 }

@@ -208,8 +208,8 @@ const ACCELERATOR_4: &[Field] = &[
 const ACCELERATOR_5: &[Field] = &[
     array(Engine("video"), 16, 2, VIDEO_ENGINES, PERCENT),
     array(Engine("jpeg"), 24, 2, 32, PERCENT),
-    field(Joules, 56, 8, ENERGY_UNIT),
-    field(PcieReplays, 120, 8, 1.0),
+    field(Joules, 88, 8, ENERGY_UNIT),
+    field(PcieReplays, 152, 8, 1.0),
 ];
 const ACCELERATOR_6: &[Field] = &[
     field(Joules, 16, 8, ENERGY_UNIT),
@@ -269,8 +269,8 @@ const LAYOUTS: [Layout; 15] = [
     ),
     layout(
         (1, 5),
-        328,
-        &[ACCELERATOR, ACCELERATOR_5, &links(144, 208), &clocks(280)],
+        360,
+        &[ACCELERATOR, ACCELERATOR_5, &links(176, 240), &clocks(312)],
     ),
     Layout {
         partitions: Some(Partitions {
@@ -316,13 +316,13 @@ const LAYOUTS: [Layout; 15] = [
         partitions: Some(Partitions {
             count_offset: 338,
             offset: 344,
-            stride: 376,
+            stride: 440,
             jpeg_count: 40,
             video_offset: 112,
         }),
         ..layout(
             (1, 8),
-            3360,
+            3872,
             &[
                 ACCELERATOR,
                 ACCELERATOR_7,
@@ -436,4 +436,4 @@ fn mean(table: &[u8], offset: usize, width: usize, count: usize) -> Option<f64> 
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
