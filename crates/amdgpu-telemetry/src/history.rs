@@ -93,8 +93,7 @@ impl Default for History {
 impl History {
     /// Take a sample. What is no finite number of a plausible size is none.
     pub fn push(&mut self, time_ns: u64, value: f64) {
-        // Not-a-number fails the comparison too.
-        if !(value.abs() <= MAX_MAGNITUDE) {
+        if value.is_nan() || value.abs() > MAX_MAGNITUDE {
             return;
         }
         self.last_ns = self.last_ns.max(time_ns);

@@ -50,6 +50,7 @@ enum Form {
 
 impl Packed {
     /// None if no bucket has a sample.
+    #[expect(clippy::float_cmp, reason = "what is the very same is kept once")]
     pub(super) fn of(buckets: &[Bucket]) -> Option<Self> {
         let mut filled = buckets.iter().filter_map(Bucket::values);
         let [base, ..] = filled.next()?;

@@ -1,5 +1,7 @@
 //! Against a model that keeps every sample, and the bounds that the contract states.
 
+#![allow(clippy::float_cmp)] // Exact where the contract says so.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

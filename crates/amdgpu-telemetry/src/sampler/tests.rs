@@ -1,5 +1,7 @@
 //! Sources made for these tests, on hubs of their own with a clock wound by hand.
 
+#![allow(clippy::float_cmp)] // Values come back as they were given.
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
@@ -52,7 +54,7 @@ fn monitor_of(
     Monitor::new(Arc::clone(hub), vec![Box::new(source)])
 }
 
-fn find<'a>(readings: &'a [Reading], metric: MetricId) -> &'a Reading {
+fn find(readings: &[Reading], metric: MetricId) -> &Reading {
     readings
         .iter()
         .find(|reading| reading.key.metric == metric)
@@ -306,7 +308,7 @@ fn a_second_source_cannot_take_a_series_over() {
         Box::new(Scripted {
             periods: TWO,
             script: Box::new(move |_, sink| {
-                sink.put(MetricId::MemoryTotalBytes, &["hip:0"], Ok(value))
+                sink.put(MetricId::MemoryTotalBytes, &["hip:0"], Ok(value));
             }),
         })
     };

@@ -13,6 +13,7 @@ mod hwmon;
 mod ras;
 mod slow;
 mod table;
+mod told;
 
 use std::time::Duration;
 

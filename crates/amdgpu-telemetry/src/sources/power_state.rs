@@ -149,9 +149,9 @@ mod tests {
             let _ = fs::remove_dir_all(&folder);
             fs::create_dir_all(folder.join("power")).unwrap();
             let card = Self(folder);
-            files
-                .iter()
-                .for_each(|(file, content)| card.write(file, content));
+            for (file, content) in files {
+                card.write(file, content);
+            }
             card
         }
 

@@ -51,6 +51,8 @@ impl ThrottleClock {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::float_cmp)] // Whole seconds are exact.
+
     use super::*;
 
     fn seconds(clock: &ThrottleClock, reason: &str) -> f64 {

@@ -1,5 +1,7 @@
 //! Trees of processors as the kernel's documentation describes them.
 
+#![allow(clippy::float_cmp)] // Values come back as they were given.
+
 use std::fs;
 use std::path::PathBuf;
 

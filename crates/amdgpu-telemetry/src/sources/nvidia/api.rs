@@ -180,23 +180,24 @@ impl Nvml {
             NOT_SUPPORTED => Err(Absence::new("this GPU does not tell it")),
             NO_PERMISSION => Err(Absence::new("the driver tells it to root only")),
             _ => {
-                // SAFETY: it takes any number and answers with a string that is never freed.
                 let text = self
-                    .functions
-                    .error_string
-                    .map(|function| unsafe { function(status) });
-                let text = text.filter(|text| !text.is_null()).map_or_else(
-                    || "no further reason".to_owned(),
-                    // SAFETY: not null, and a string of the library's as above.
-                    |text| {
-                        unsafe { CStr::from_ptr(text) }
-                            .to_string_lossy()
-                            .into_owned()
-                    },
-                );
+                    .error_text(status)
+                    .unwrap_or_else(|| "no further reason".to_owned());
                 Err(format!("NVML says: {text} ({status})").into())
             }
         }
+    }
+
+    fn error_text(&self, status: c_int) -> Option<String> {
+        let function = self.functions.error_string?;
+        // SAFETY: it takes any number and answers with a string that is never freed.
+        let text = unsafe { function(status) };
+        if text.is_null() {
+            return None;
+        }
+        // SAFETY: not null, and a string of the library's as above.
+        let text = unsafe { CStr::from_ptr(text) };
+        Some(text.to_string_lossy().into_owned())
     }
 
     fn get<T: Copy>(

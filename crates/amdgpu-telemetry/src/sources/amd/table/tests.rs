@@ -1,5 +1,7 @@
 //! The offsets of `decode` against the structures of the header, declared once more in its order and laid out by the compiler.
 
+#![allow(clippy::float_cmp)] // The arithmetic is written down twice.
+
 use proptest::prelude::*;
 
 use super::*;
