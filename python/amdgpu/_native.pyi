@@ -262,10 +262,7 @@ class SensorSampler:
     def history(
         self, index: int, tier: str, start_ns: int, end_ns: int
     ) -> (
-        tuple[
-            npt.NDArray[np.uint64], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]
-        ]
-        | None
+        tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]] | None
     ): ...
     def history_bytes(self) -> int: ...
     def frame_values(self, frame: SensorFrame) -> bytes: ...

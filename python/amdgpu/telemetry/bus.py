@@ -51,9 +51,9 @@ def get_telemetry(device: AMDGPUDevice | int | str = 0, core_type: str | None = 
     Returns:
         A dict with `schema`, `timestamp_ns` (nanoseconds since the epoch), `device`, `core_type`, `launches_total`, `operations_total`,
         `memory` (allocator statistics, bytes), `kernels` (name, calls, seconds), and sensor values of the whole device: `busy_ratio`,
-        `memory_controller_busy_ratio`, `temperature_celsius`, `power_watts`, `energy_joules_total`, `clock_hertz`, `fan_speed_ratio`. What is not
-        known is None, and `absent` says why; `sensors` has all readings of the device. Rates (`busy_ratio` of the CPU) are the mean since
-        the sample before, so the first one has none.
+        `memory_controller_busy_ratio`, `temperature_celsius`, `power_watts`, `energy_joules_total`, `clock_hertz`, `fan_speed_ratio`.
+        What is not known is None, and `absent` says why; `sensors` has all readings of the device. Rates (`busy_ratio` of the CPU) are
+        the mean since the sample before, so the first one has none.
 
     Raises:
         UnknownCoreTypeError: A core type that does not exist.
@@ -111,7 +111,11 @@ def _chosen(readings: list[sensors.Reading]) -> tuple[dict[str, float | None], d
     for name, label, preferred in HEADLINES:
         found = [row for row in readings if row["metric"] == f"amdgpu_{name}"]
         # Sensors in the order of preference, then as the source gave them; a value before a reason.
-        found.sort(key=lambda row: preferred.index(row["labels"][label]) if row["labels"].get(label) in preferred else len(preferred))
+        found.sort(
+            key=lambda row: (
+                preferred.index(row["labels"][label]) if row["labels"].get(label) in preferred else len(preferred)
+            )
+        )
         found.sort(key=lambda row: row["value"] is None)
         values[name] = found[0]["value"] if found else None
         if not found:

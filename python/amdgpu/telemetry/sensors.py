@@ -65,8 +65,8 @@ def read() -> list[Reading]:
     Loads and other rates are the mean since the reading before, so the first reading of a process has none unless a `Sampler` runs.
 
     Returns:
-        Readings with `metric`, `labels`, `value` (None: see `reason`), `time_ns` (monotonic), `period_ns` (how often a sampler reads it) and
-        `source`: amd-sysfs, amd-slow, nvml, cpu or runtime.
+        Readings with `metric`, `labels`, `value` (None: see `reason`), `time_ns` (monotonic), `period_ns` (how often a sampler reads it)
+        and `source`: amd-sysfs, amd-slow, nvml, cpu or runtime.
 
     Example:
         >>> from amdgpu.telemetry import sensors
@@ -88,8 +88,8 @@ def processes() -> list[Process]:
 class Sampler:
     """Reads the sensors at their own rates in native threads while it is open, and keeps their history.
 
-    All samplers of a process share one set of threads and one history. While one is open, `telemetry.snapshot()` and `telemetry.prometheus()`
-    show the sensors too. A source takes at most 0.06 % of a core; where reading is dear it is read less often, and `period_ns` says so.
+    All samplers of a process share one set of threads and one history. While one is open, `telemetry.snapshot()` and
+    `telemetry.prometheus()` show the sensors too. A source takes at most 0.06 % of a core; where reading is dear it is read less often, and `period_ns` says so.
 
     Example:
         >>> from amdgpu.telemetry.sensors import Sampler
@@ -181,7 +181,7 @@ class Sampler:
         """Stop sampling, unless another sampler of this process goes on."""
         self._native.close()
 
-    def __enter__(self) -> Sampler:
+    def __enter__(self) -> Sampler:  # noqa: PYI034  (Self came with Python 3.11)
         return self
 
     def __exit__(

@@ -207,6 +207,3 @@ pub fn clients(tree: &Tree) -> Vec<Client> {
     found.sort_by_key(|client| client.process_id);
     found
 }
-
-#[cfg(test)]
-mod tests;

@@ -305,12 +305,16 @@ impl Nvml {
             version: MEMORY_VERSION,
             ..MemoryWithReserved::default()
         };
-        // The older form counts what the driver keeps for itself as used.
-        if let Ok(memory) = self.get(self.functions.memory_with_reserved, gpu, versioned) {
-            return Ok([memory.used as f64, memory.total as f64]);
+        match self.get(self.functions.memory_with_reserved, gpu, versioned) {
+            Ok(memory) => Ok([memory.used as f64, memory.total as f64]),
+            // The older form counts what the driver keeps for itself as used.
+            Err(reason) => {
+                let older = self.get(self.functions.memory, gpu, Memory::default());
+                let memory =
+                    older.map_err(|other| if reason == MISSING { other } else { reason })?;
+                Ok([memory.used as f64, memory.total as f64])
+            }
         }
-        let memory = self.get(self.functions.memory, gpu, Memory::default())?;
-        Ok([memory.used as f64, memory.total as f64])
     }
 
     pub(super) fn celsius(&self, gpu: Handle) -> Value {
