@@ -17,6 +17,7 @@ from amdgpu.errors import InvalidArgumentError
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from typing_extensions import Self
 
 __all__ = ["TIERS", "Process", "Reading", "Sampler", "Series", "processes", "read"]
 
@@ -89,7 +90,8 @@ class Sampler:
     """Reads the sensors at their own rates in native threads while it is open, and keeps their history.
 
     All samplers of a process share one set of threads and one history. While one is open, `telemetry.snapshot()` and
-    `telemetry.prometheus()` show the sensors too. A source takes at most 0.06 % of a core; where reading is dear it is read less often, and `period_ns` says so.
+    `telemetry.prometheus()` show the sensors too. A source takes at most 0.06 % of a core; where reading is dear it is read less
+    often, and `period_ns` says so.
 
     Example:
         >>> from amdgpu.telemetry.sensors import Sampler
@@ -181,7 +183,7 @@ class Sampler:
         """Stop sampling, unless another sampler of this process goes on."""
         self._native.close()
 
-    def __enter__(self) -> Sampler:  # noqa: PYI034  (Self came with Python 3.11)
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
