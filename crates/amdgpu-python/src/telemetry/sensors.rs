@@ -122,6 +122,7 @@ impl SensorSampler {
                         "index": index,
                         "metric": metric.name,
                         "labels": labels(&info.key),
+                        "unit": unit_of(metric.name).unwrap_or_default(),
                         "period_ns": info.period_ns,
                         "source": info.source,
                     })
