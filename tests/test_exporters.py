@@ -197,7 +197,8 @@ def test_slices_past_the_last_lane_are_there_as_instants(messages):
     records = [("marker", start, 1000, 7) for start in range(80)]
     slices = Trace(exporters.perfetto(synthetic(records)), messages).slices()
     assert len(slices) == 80
-    assert sum(duration == 0 for *_, duration, _ in slices) == 80 - 64
+    instants = [annotations for *_, duration, annotations in slices if duration == 0]
+    assert [annotations["duration_ns"] for annotations in instants] == [1000] * (80 - 64)
 
 
 def test_traces_of_two_processes_are_one_when_written_one_after_the_other(messages):

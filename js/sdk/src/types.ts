@@ -104,7 +104,12 @@ export interface KernelOutput {
 
 export interface MultiplyOptions {
   readonly deviceId?: number | string;
+  /** What it computes in; "fp32" unless it is said, whatever the matrices are. */
   readonly precision?: Precision;
+  /** One number for each column, added to every row of the product. */
+  readonly bias?: Tensor;
+  /** Taken of the sum: relu, gelu, silu, tanh, sigmoid … */
+  readonly activation?: string;
 }
 
 export interface NetworkOptions {

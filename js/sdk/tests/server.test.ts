@@ -43,8 +43,8 @@ before(async () => {
 });
 
 after(async () => {
-  client.close();
-  await server.close();
+  client?.close();
+  await server?.close();
 });
 
 test("devices are listed and opened", async () => {
@@ -135,6 +135,21 @@ for (const { precision, dtype, output, make, read, tolerance } of PRODUCTS) {
     }
   });
 }
+
+test("a product takes a bias and an activation", async () => {
+  const [a, b] = [
+    fromRows([[1, -2]]),
+    fromRows([
+      [1, 2, 3],
+      [1, 1, 1],
+    ]),
+  ];
+  const product = await client.matrixMultiply(a, b, {
+    bias: tensor(Float32Array.of(0.5, 0.5, 0.5)),
+    activation: "relu",
+  });
+  assert.deepEqual(product.toRows(), [[0, 0.5, 1.5]]);
+});
 
 test("matrices that do not fit are the error of every other language", async () => {
   const [a, b] = [tensor(new Float32Array(6), { shape: [2, 3] }), tensor(new Float32Array(8), { shape: [4, 2] })];

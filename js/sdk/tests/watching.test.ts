@@ -13,8 +13,8 @@ before(async () => {
 });
 
 after(async () => {
-  client.close();
-  await server.close();
+  client?.close();
+  await server?.close();
 });
 
 test("frames come with the schema of the catalogue, in order", { timeout: 60_000 }, async () => {

@@ -283,6 +283,9 @@ impl Writer {
                 value => self.annotate(&mut event, &key, &value),
             }
         }
+        if kind == INSTANT && record.duration_ns > 0 {
+            self.annotate(&mut event, "duration_ns", &record.duration_ns.into());
+        }
         self.event_packet(record.start_ns, &event);
     }
 
