@@ -24,7 +24,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ChannelMaker = Callable[["Connection", str, str | None], Channel]
 
 PHOENIX = "phoenix"
-CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_MALFORMED, CLOSE_POLICY, CLOSE_TRY_LATER = 1000, 1001, 1003, 1008, 1013
+CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_MALFORMED, CLOSE_TOO_LARGE, CLOSE_TRY_LATER = 1000, 1001, 1003, 1009, 1013
 # The longest text that fits into a close frame.
 MAX_REASON_BYTES = 123
 
@@ -120,6 +120,11 @@ class Connection:
                 return
             await self._pace()
             text = event.get("text")
+            if text is not None and len(text) > self._limits.text_bytes:
+                self.close(
+                    CLOSE_TOO_LARGE, f"text is longer than {self._limits.text_bytes}; send arrays in binary frames"
+                )
+                return
             try:
                 message = self.codec.decode(event["bytes"] if text is None else text)
             except MalformedFrameError as error:

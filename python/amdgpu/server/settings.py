@@ -19,6 +19,7 @@ class Limits:
 
     Attributes:
         frame_bytes: Longest WebSocket message of a client; a longer one closes the socket (code 1009) before it is read.
+        text_bytes: Longest message in text; JSON of more would hold up the event loop. Arrays travel in binary.
         sockets: WebSocket connections at a time.
         channels: Channels of a socket, as Phoenix has it.
         messages_per_second: Past this rate the server reads a socket more slowly; nothing is lost.
@@ -39,6 +40,7 @@ class Limits:
     """
 
     frame_bytes: int = 16 << 20
+    text_bytes: int = 1 << 20
     sockets: int = 64
     channels: int = 100
     messages_per_second: float = 200.0

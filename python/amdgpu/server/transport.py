@@ -15,6 +15,8 @@ UNSENT_BYTES = 16 << 10
 DEAD_PEER_MS = 60_000
 # A connection on which no whole request arrives in this time is closed.
 REQUEST_SECONDS = 20.0
+# How long a client may take to answer the end of its socket.
+CLOSE_SECONDS = 2.0
 
 
 def prepare_listener(listener: socket.socket) -> None:
@@ -48,6 +50,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The handshake was read."""
         super().connection_made(transport)
+        self.close_timeout = CLOSE_SECONDS
         self.transport.set_write_buffer_limits(high=UNSENT_BYTES)
 
     def handle_ping(self) -> None:
