@@ -256,11 +256,9 @@ def test_a_client_that_asks_and_never_reads_is_closed(monkeypatch):
     limits = Limits(control_messages=50, control_bytes=1 << 16, messages_per_second=1e6, close_seconds=0.3)
     with running(limits=limits) as server, raw(server, receive_bytes=4096) as greedy:
         question = ws_frame(TEXT, b'[null,"1","phoenix","heartbeat",{}]')
+        # Many times what the buffers of both systems hold: the server stops to read long before.
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
-            # Many times what the buffers of both systems hold: the server stops to read long before.
-            greedy.settimeout(TIMEOUT_SECONDS)
-            for _ in range(1_000_000):
-                greedy.sendall(question)
+            greedy.sendall(question * 1_000_000)
         assert is_well(server)
 
 
@@ -335,8 +333,7 @@ def test_a_server_that_stops_tells_its_clients():
         connected.join("gpu:telemetry")
         server.close()
         with pytest.raises(ConnectionClosed) as closed:
-            while True:
-                connected.receive()
+            connected.until(lambda _: False)
         assert closed.value.rcvd.code in (1001, 1012)
     server.close()
 

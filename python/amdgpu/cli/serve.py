@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "amdgpu.serve/1"
 DEFAULT_PORT = 4000
+# How long after the last client was told the process may take to end.
+LEAVE_SECONDS = 3.0
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -59,12 +65,26 @@ def run(options: argparse.Namespace) -> int:
         allowed_hosts=tuple(options.allow_host),
         allowed_origins=tuple(options.allow_origin),
     )
-    try:
+    # Control-C is the usual way to end it.
+    with contextlib.suppress(KeyboardInterrupt):
         server.run(settings, on_started=lambda running: _say(options, running))
-    except KeyboardInterrupt:
-        # The usual way to end it.
-        return 0
+    _leave_soon()
     return 0
+
+
+def _leave_soon() -> None:
+    """End this process even when a client's kernel that cannot be stopped still holds a thread."""
+
+    def leave() -> None:
+        print("amdgpu serve: a kernel of a client is still running and is abandoned", file=sys.stderr, flush=True)
+        os._exit(0)
+
+    timer = threading.Timer(LEAVE_SECONDS, leave)
+    timer.daemon = True
+    timer.start()
+    # Should even the end of the interpreter wait for that thread, the system ends the process.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(math.ceil(2 * LEAVE_SECONDS))
 
 
 def _say(options: argparse.Namespace, running: Server) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from amdgpu import list_devices, telemetry
+from amdgpu import list_devices
 from amdgpu._generated.constants import PACKAGE_VERSION
 from amdgpu._generated.metrics import METRICS
-from amdgpu.errors import DeviceNotFoundError, InvalidArgumentError, InvalidMessageError
+from amdgpu.errors import DeviceNotFoundError, InvalidArgumentError, InvalidMessageError, KernelNotFoundError
 from amdgpu.server.execution import (
     CompileRequest,
     ExecuteRequest,
@@ -23,8 +24,9 @@ from amdgpu.server.execution import (
 )
 from amdgpu.server.operations import CloseRequest, CreateRequest, ForwardRequest, MultiplyRequest, Operations
 from amdgpu.server.settings import Settings
-from amdgpu.server.source import Source
+from amdgpu.server.source import Source, labels_of, process_of
 from amdgpu.server.workers import Workers
+from amdgpu.telemetry import attach
 
 T = TypeVar("T", bound=msgspec.Struct)
 Call = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -49,11 +51,29 @@ class ProcessRequest(Request, rename=None):
     pid: int | None = None
 
 
+class KernelRequest(Request, rename=None):
+    """`kernel:details`."""
+
+    handle: str
+    pid: int | None = None
+
+
+class HistoryRequest(Request, rename=None):
+    """`history:query`; labels as an object, or as `NAME:VALUE` in `label`."""
+
+    metric: str
+    labels: dict[str, str] | None = None
+    label: list[str] = msgspec.field(default_factory=list)
+    tier: Literal["raw", "10hz", "1hz"] = "1hz"
+    start_ns: int | None = None
+    end_ns: int | None = None
+
+
 class Api:
     """Answers calls. Every method may raise `AmdgpuError`."""
 
     def __init__(self, settings: Settings, source: Source) -> None:
-        limits = settings.limits
+        limits = self._limits = settings.limits
         self._source = source
         self._workers = Workers("kernels", limits.workers, limits.waiting_calls)
         self._readers = Workers("readers", limits.workers, limits.waiting_calls)
@@ -76,6 +96,15 @@ class Api:
             "server:health": self._document("server:health", NoArguments, self._health),
             "metric:list": self._document("metric:list", NoArguments, _metric_list),
             "boundary:list": self._document("boundary:list", ProcessRequest, self._boundary_list),
+            "sensors:read": self._document("sensors:read", NoArguments, self._sensors_read),
+            "history:query": self._document("history:query", HistoryRequest, self._history_query),
+            "process:list": self._document("process:list", NoArguments, self._process_list),
+            "process:snapshot": self._of_process("process:snapshot", "snapshot", lambda process: process.snapshot()),
+            "kernel:list": self._of_process("kernel:list", "kernels", lambda process: process.kernels()),
+            "kernel:details": self._document("kernel:details", KernelRequest, self._kernel_details),
+            "memory:map": self._of_process("memory:map", "memory", lambda process: process.memory()),
+            "network:list": self._of_process("network:list", "networks", lambda process: process.networks()),
+            "lanes:list": self._of_process("lanes:list", "launches", lambda process: process.lanes()),
         }
 
     async def call(self, event: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -133,8 +162,49 @@ class Api:
             "allow_execute": self.allow_execute,
         }
 
-    async def _boundary_list(self, _: ProcessRequest) -> dict[str, Any]:
-        return await self._read(lambda: {"boundaries": telemetry.boundaries()}, "reading boundaries")
+    async def _boundary_list(self, request: ProcessRequest) -> dict[str, Any]:
+        return await self._read(lambda: {"boundaries": self._source.read_boundaries(request.pid)}, "reading boundaries")
+
+    async def _sensors_read(self, _: NoArguments) -> dict[str, Any]:
+        return await self._read(lambda: {"readings": self._source.read_readings()}, "reading sensors")
+
+    async def _history_query(self, request: HistoryRequest) -> dict[str, Any]:
+        given = request.labels if request.labels is not None else labels_of(request.label)
+
+        def look() -> dict[str, Any]:
+            most = self._limits.history_points
+            span = (request.start_ns, request.end_ns)
+            return {"series": self._source.read_history(request.metric, given, request.tier, span, most=most)}
+
+        return await self._read(look, "reading the history")
+
+    async def _process_list(self, _: NoArguments) -> dict[str, Any]:
+        return await self._read(
+            lambda: {"processes": [dataclasses.asdict(info) for info in attach.processes()]}, "listing processes"
+        )
+
+    async def _kernel_details(self, request: KernelRequest) -> dict[str, Any]:
+        def look() -> dict[str, Any]:
+            with process_of(request.pid) as process:
+                try:
+                    return {"kernel": process.kernel(request.handle)}
+                except InvalidMessageError as error:
+                    raise KernelNotFoundError(str(error)) from None
+
+        # Its texts are made again by the compiler.
+        return await self._readers.run(look, self._limits.compile_seconds, "reading the kernel")
+
+    def _of_process(self, event: str, name: str, ask: Callable[[attach.Process], Any]) -> Call:
+        """A call that asks one process one thing."""
+
+        async def answer(request: ProcessRequest) -> dict[str, Any]:
+            def look() -> dict[str, Any]:
+                with process_of(request.pid) as process:
+                    return {name: ask(process)}
+
+            return await self._read(look, f"asking process {request.pid or os.getpid()}")
+
+        return self._document(event, ProcessRequest, answer)
 
 
 def schema_name(event: str) -> str:

@@ -35,4 +35,4 @@ class ApiChannel(Channel):
             answer = await self._api.call(event, arrays.unpack(payload))
             # Copies what may be megabytes.
             return await asyncio.to_thread(arrays.pack, answer)
-        return arrays.to_text(await self._api.call(event, payload))
+        return await asyncio.to_thread(arrays.to_text, await self._api.call(event, payload))

@@ -30,6 +30,8 @@ from amdgpu.server.settings import Settings
 from amdgpu.server.workers import Workers
 from amdgpu.types import CORE_TYPES, DeviceInfo, KernelResult
 
+# How long open devices may take to close when the server stops.
+CLOSE_SECONDS = 2.0
 # Twenty digits hold every 64-bit integer.
 INTEGER = re.compile(r"-?[0-9]{1,20}")
 
@@ -129,8 +131,10 @@ class Executor:
             self._kernels.clear()
             devices = list(self._devices.values())
             self._devices.clear()
-        for device in devices:
-            device.close()
+        # A kernel whose block never ends cannot be stopped; its device cannot be closed, and nobody shall wait for that.
+        closer = threading.Thread(target=_close_all, args=(devices,), name="amdgpu-server-close", daemon=True)
+        closer.start()
+        closer.join(CLOSE_SECONDS)
 
     def _initialize(self, request: InitializeRequest) -> DeviceInfo:
         unknown = [core for core in request.core_types or () if core not in CORE_TYPES]
@@ -261,6 +265,11 @@ def describe_device(info: DeviceInfo) -> dict[str, Any]:
         "warpSize": info.warp_size,
         "coreCounts": dict(info.core_counts),
     }
+
+
+def _close_all(devices: list[AMDGPUDevice]) -> None:
+    for device in devices:
+        device.close()
 
 
 def _argument(arg: Any, parameter: dict[str, Any] | None, what: str, room: int) -> Any:

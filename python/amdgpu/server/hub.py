@@ -11,6 +11,7 @@ import asyncio
 import logging
 import math
 import struct
+import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -160,6 +161,7 @@ class Hub:
         for name, every, tell in (
             ("frames", 1, self._tell_frames),
             ("launches", 1, self._tell_launches),
+            ("totals", max(round(rate / SAMPLES_PER_SECOND), 1), self._source.refresh_totals),
             ("samples", max(round(rate / SAMPLES_PER_SECOND), 1), self._tell_samples),
             ("summaries", max(round(rate / SUMMARIES_PER_SECOND), 1), self._start_summary),
         ):
@@ -175,7 +177,7 @@ class Hub:
 
     def _tell_frames(self) -> None:
         values = self._source.frame()
-        header = FRAME_HEADER.pack(self._sequence, self._source.frame_time_ns() * 1e-9)
+        header = FRAME_HEADER.pack(self._sequence, time.monotonic())
         row_bytes = 4 * len(self._source.metrics)
         rows = {entry["name"]: index for index, entry in enumerate(self._source.devices)}
         for topic, members in self._members.items():
@@ -221,6 +223,9 @@ class Hub:
         loop = asyncio.get_running_loop()
         try:
             profile, processes = await loop.run_in_executor(self._thread, self._source.read_summary)
+            if await loop.run_in_executor(self._thread, self._source.read_layout_changed):
+                self._start_anew()
+                return
         except Exception:  # noqa: BLE001  (said in the log)
             self._failed("summaries")
             return
@@ -228,6 +233,13 @@ class Hub:
             self._broadcast(topic, members, "profile_update", profile)
             if processes is not None:
                 self._broadcast(topic, members, "process_update", {"processes": processes})
+
+    def _start_anew(self) -> None:
+        """Frames hold something else from now on: clients join again and get the new schema."""
+        self._source.lay_out()
+        for members in list(self._members.values()):
+            for channel in list(members):
+                channel.connection.end_channel(channel, "phx_error")
 
     def _broadcast(
         self, topic: str, members: Iterable[TelemetryChannel], event: str, payload: Payload, *, is_event: bool = False

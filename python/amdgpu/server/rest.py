@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.server import answers
+from amdgpu.server import answers, arrays
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -53,11 +54,52 @@ def _count(text: str) -> int:
 
 # As many as Linux has.
 PROCESS_ID = {"type": "integer", "minimum": 1, "maximum": 1 << 22}
+
+
+def _label(text: str) -> str:
+    name, separator, _ = text.partition(":")
+    if not (name and separator):
+        raise ValueError
+    return text
+
+
 DEVICE = Parameter("name", "path", {"type": "string", "minLength": 1}, str, is_required=True)
+PID = Parameter("pid", "path", PROCESS_ID, _count, is_required=True)
+HANDLE = Parameter("handle", "path", {"type": "string", "minLength": 1}, str, is_required=True)
+TIME = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1, "description": "nanoseconds on the monotonic clock"}
+HISTORY = (
+    Parameter("metric", "query", {"type": "string", "minLength": 1}, str, is_required=True),
+    Parameter(
+        "label",
+        "query",
+        {"type": "array", "items": {"type": "string", "pattern": "^[^:]+:.*$"}, "description": "NAME:VALUE, repeated"},
+        _label,
+    ),
+    Parameter("tier", "query", {"type": "string", "enum": list(answers.TIERS)}),
+    Parameter("start_ns", "query", TIME, _count),
+    Parameter("end_ns", "query", TIME, _count),
+)
 ENDPOINTS = (
     Endpoint("/health", "server:health", "Whether the server is well, and what it runs with.", answers.HEALTH),
     Endpoint("/devices", "device:list", "The devices of this machine.", answers.DEVICES),
     Endpoint("/devices/{name}", "device:details", "One device, by name or index.", answers.DEVICE, (DEVICE,)),
+    Endpoint("/sensors", "sensors:read", "Every sensor now; what is absent says why.", answers.READINGS),
+    Endpoint("/history", "history:query", "What sensors said: minimum, mean, maximum.", answers.HISTORY, HISTORY),
+    Endpoint("/processes", "process:list", "Processes that use amdgpu.", answers.PROCESSES),
+    Endpoint("/processes/{pid}/snapshot", "process:snapshot", "Everything a process counts.", answers.SNAPSHOT, (PID,)),
+    Endpoint("/processes/{pid}/kernels", "kernel:list", "Kernels of a process.", answers.KERNELS, (PID,)),
+    Endpoint(
+        "/processes/{pid}/kernels/{handle}",
+        "kernel:details",
+        "A kernel: source, IR after each pass, assembly, resources.",
+        answers.KERNEL,
+        (PID, HANDLE),
+    ),
+    Endpoint(
+        "/processes/{pid}/memory", "memory:map", "Pools of a process: segments, blocks, owners.", answers.MEMORY, (PID,)
+    ),
+    Endpoint("/processes/{pid}/networks", "network:list", "Networks of a process.", answers.NETWORKS, (PID,)),
+    Endpoint("/processes/{pid}/lanes", "lanes:list", "Lanes of the last checked launches.", answers.LANES, (PID,)),
     Endpoint(
         "/boundaries",
         "boundary:list",
@@ -79,14 +121,17 @@ def routes(api: Api) -> list[Route]:
 def _handler(endpoint: Endpoint, api: Api) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
         answer = await api.call(endpoint.event, _arguments(endpoint, request))
-        return json_response(answer)
+        # What has arrays in it takes a while.
+        return await asyncio.to_thread(json_response, answer)
 
     return handle
 
 
 def json_response(content: Any) -> Response:
     """An answer in JSON; NaN is null there."""
-    return Response(msgspec.json.encode(content), media_type=JSON_TYPE, headers={"cache-control": "no-store"})
+    return Response(
+        msgspec.json.encode(arrays.to_text(content)), media_type=JSON_TYPE, headers={"cache-control": "no-store"}
+    )
 
 
 def _arguments(endpoint: Endpoint, request: Request) -> dict[str, Any]:

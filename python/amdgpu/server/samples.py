@@ -40,7 +40,7 @@ class SampleMaker:
         sensors = self._sensors.get(device, {})
         values = {
             "utilization": totals.get("busy_ratio", {}).get(core_type),
-            "memoryUsage": totals.get("pool_active_bytes"),
+            "memoryUsage": sensors.get("memory"),
             "temperature": sensors.get("temperature"),
             "powerConsumption": sensors.get("power"),
         }
@@ -55,10 +55,11 @@ class SampleMaker:
             "absent": {name: self._reason(device, name) for name, value in values.items() if value is None},
         }
 
-    def _reason(self, device: str, name: str) -> str:
-        if name in ("temperature", "powerConsumption"):
-            return self._source.reason(device, name)
-        return "no program uses this device now"
+    @staticmethod
+    def _reason(device: str, name: str) -> str:
+        if name == "utilization":
+            return "no program uses this core type of the device now"
+        return f"no sensor of {device} tells it; /api/v1/sensors says why"
 
     def _active(self, device: str, core_type: str) -> list[dict[str, Any]]:
         found: dict[tuple[int, str], list[int]] = {}

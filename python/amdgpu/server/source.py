@@ -1,20 +1,76 @@
-"""Where the server's numbers come from: the one place that knows the sampler, the watcher and the bus.
+"""Where the server's numbers come from: the one place that knows the sampler of sensors and the watcher of programs.
 
-Methods named `read_…` may take milliseconds and are called in threads; the others take microseconds and are called every tick.
+Methods named `read_…`, `open` and `close` may take milliseconds and are called in threads; the others take microseconds and are called in
+the event loop, every tick or ten times a second.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import struct
+import dataclasses
+import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
-from amdgpu import _native, list_devices, telemetry
+import numpy as np
 
-# Newest records win: more than this in one tick is more than a page shows.
-RECORDS_PER_TICK = 512
+from amdgpu import list_devices, telemetry
+from amdgpu.errors import AmdgpuError, InvalidArgumentError
+from amdgpu.telemetry import attach
+from amdgpu.telemetry.sensors import Sampler, Tier, read
+from amdgpu.types import CORE_TYPES
+
+# Newest records win: more than this of one process in one tick is more than a page shows.
+RECORDS_PER_POLL = 256
+POLL_SECONDS = 1 / 60
+TOTALS_SECONDS = 0.1
+# Of a processor with 192 cores, each would be a line; they are asked for one by one, from the history.
+FINE_LABELS = frozenset({"processor", "link", "uuid", "source", "pid"})
+# What does not change, or is of no use as a curve.
+PLAIN_METRICS = frozenset({"amdgpu_device_info"})
+MAX_METRICS = 128
+# The first samples of a sampler come within this; a source that is slower is there at the next join.
+FIRST_SAMPLES_SECONDS = 0.5
+# Scrapes further apart than this start the sampler anew each time.
+KEEP_SAMPLING_SECONDS = 120.0
+PROFILE_KERNELS = 64
+# Watching a process must not hold up `/metrics` of all others.
+SNAPSHOT_SECONDS = 0.5
+
+Take = Callable[[dict[str, Any]], float | None]
+
+
+def _under(*path: str) -> Take:
+    def take(totals: dict[str, Any]) -> float | None:
+        value: Any = totals
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    return take
+
+
+# Columns of frames that come from what programs do: name, labels, unit, where it stands in the watcher's totals of a device.
+PROGRAM_METRICS: tuple[tuple[str, dict[str, str], str, Take], ...] = (
+    ("amdgpu_kernel_launches_per_second", {}, "per_second", _under("launches_per_second")),
+    *(("amdgpu_busy_ratio", {"core": core}, "ratio", _under("busy_ratio", core)) for core in CORE_TYPES),
+    *(
+        ("amdgpu_operations_per_second", {"core": core}, "per_second", _under("operations_per_second", core))
+        for core in CORE_TYPES
+    ),
+    ("amdgpu_pool_bytes", {"state": "active"}, "bytes", _under("pool_active_bytes")),
+    ("amdgpu_pool_bytes", {"state": "reserved"}, "bytes", _under("pool_reserved_bytes")),
+    ("amdgpu_pool_allocations_per_second", {}, "per_second", _under("allocations_per_second")),
+    *(
+        (
+            "amdgpu_copy_bytes_per_second",
+            {"direction": direction},
+            "bytes_per_second",
+            _under("copy_bytes_per_second", direction.replace("-", "_")),
+        )
+        for direction in ("host-to-device", "device-to-host", "device-to-device")
+    ),
+)
 
 
 class Source:
@@ -23,42 +79,64 @@ class Source:
     def __init__(self) -> None:
         self.devices: list[dict[str, str]] = []
         self.metrics: list[dict[str, Any]] = []
-        self._subscription: _native.Subscription | None = None
+        self._lock = threading.Lock()
+        self._sampler: Sampler | None = None
+        self._watcher: attach.Watcher | None = None
+        self._scraper: Sampler | None = None
+        self._scrape_timer: threading.Timer | None = None
+        self._plan: tuple[tuple[str, ...], tuple[dict[str, Any], ...]] = ((), ())
+        self._programs = np.empty((0, 0), np.float32)
+        self._totals: dict[str, Any] = {"devices": {}, "networks": {}, "processes": {}}
+        self._totals_time = 0.0
         self._dropped = 0
+        self._is_told = False
 
     def open(self) -> None:
-        """Start sampling and watching."""
-        self.devices = [{"name": info.device, "kind": info.kind, "description": info.name} for info in list_devices()]
-        self.metrics = [{"name": "amdgpu_kernel_launches_total", "labels": {}, "unit": "1", "scale": 1}]
-        self._subscription = _native.Subscription(RECORDS_PER_TICK)
+        """Start sampling and watching; what is open stays as it is."""
+        with self._lock:
+            if self._sampler is not None:
+                return
+            self._sampler = Sampler()
+            self._watcher = attach.Watcher(interval_seconds=POLL_SECONDS, kinds=KINDS, capacity=RECORDS_PER_POLL)
+            self._dropped = 0
+            self._is_told = False
+            deadline = time.monotonic() + FIRST_SAMPLES_SECONDS
+            while not self._sampler.series() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self.lay_out()
 
     def close(self) -> None:
         """Stop sampling and watching."""
-        self._subscription = None
+        with self._lock:
+            if self._scrape_timer is not None:
+                self._scrape_timer.cancel()
+            for opened in (self._sampler, self._watcher, self._scraper):
+                if opened is not None:
+                    opened.close()
+            self._sampler = self._watcher = self._scraper = self._scrape_timer = None
+
+    def read_layout_changed(self) -> bool:
+        """Whether there are sensors by now that frames do not hold."""
+        with self._lock:
+            return self._sampler is not None and self._sensor_columns() != list(self._plan[1])
 
     def frame(self) -> bytes:
-        """The values of all devices and metrics now: float32, NaN where absent."""
-        totals = {
-            row["labels"]["device"]: row["value"]
-            for row in telemetry.snapshot()["counters"]
-            if row["metric"] == "amdgpu_kernel_launches_total"
-        }
-        return struct.pack(f"<{len(self.devices)}f", *(totals.get(d["name"], 0.0) for d in self.devices))
-
-    def frame_time_ns(self) -> int:
-        """When the values of `frame` were taken."""
-        return time.monotonic_ns()
+        """The values of all devices and metrics now: float32, a row for each device, NaN where absent."""
+        sampler = self._sampler
+        if sampler is None:
+            return np.full((len(self.devices), len(self.metrics)), np.nan, np.float32).tobytes()
+        values = np.frombuffer(sampler.frame_values(*self._plan), "<f4").reshape(len(self.devices), -1)
+        return np.concatenate((values, self._programs), axis=1).tobytes()
 
     def happened(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
-        """Launches, steps of networks, and how many records were lost, since the last call."""
-        if self._subscription is None:
+        """Launches, updates of networks, and how many records were lost, since the last call."""
+        watcher = self._watcher
+        if watcher is None:
             return [], [], 0
-        records = [json.loads(line) for line in self._subscription.poll(0).splitlines()]
-        lost = self._subscription.dropped - self._dropped
-        self._dropped += lost
-        kernels = [
-            {
-                "pid": os.getpid(),
+        kernels, networks = [], []
+        for record in watcher.poll():
+            row = {
+                "pid": record["pid"],
                 "name": record["name"],
                 "core": record["core"],
                 "language": record["to"],
@@ -66,40 +144,182 @@ class Source:
                 "stream": record["stream"],
                 "start_ns": record["start_ns"],
                 "duration_ns": record["duration_ns"],
-                "work_items": record["value"],
             }
-            for record in records
-            if record["kind"] == "launch"
-        ]
-        return kernels, [], lost
+            if record["kind"] == "launch":
+                kernels.append(row | {"work_items": record["value"]})
+            else:
+                networks.append(row | {"kind": record["kind"], "value": record["value"], "detail": record["detail"]})
+        dropped = watcher.dropped
+        lost, self._dropped = dropped - self._dropped, dropped
+        return kernels, networks, lost
+
+    def refresh_totals(self) -> None:
+        """Take the watcher's totals, which are new ten times a second, into frames."""
+        watcher = self._watcher
+        if watcher is None:
+            return
+        self._totals = watcher.totals()
+        rows = [self._totals["devices"].get(device["name"], {}) for device in self.devices]
+        self._programs = np.array(
+            [[_number(take(row)) for _, _, _, take in PROGRAM_METRICS] for row in rows], np.float32
+        ).reshape(len(rows), len(PROGRAM_METRICS))
 
     def totals(self) -> dict[str, Any]:
-        """Rates and sums of all programs, per device."""
-        return {"devices": {}}
+        """Rates and sums of all programs, per device, as of the last `refresh_totals`."""
+        return self._totals
 
     def sensors(self) -> dict[str, dict[str, float | None]]:
-        """Temperature in °C and power in W per device."""
-        return {}
-
-    def reason(self, device: str, name: str) -> str:
-        """Why a sensor of `sensors` is absent."""
-        return f"{device} has no sensor of {name}"
+        """Temperature in °C, power in W and memory in bytes per device, where they are read."""
+        if self._sampler is None:
+            return {}
+        found = np.frombuffer(self._sampler.frame_values(self._plan[0], SAMPLE_METRICS), "<f4").reshape(-1, 3)
+        return {
+            device: {name: None if value != value else value for name, value in zip(SAMPLE_NAMES, row, strict=True)}  # noqa: PLR0124  (NaN)
+            for device, row in zip(self._plan[0], found.tolist(), strict=True)
+        }
 
     def index(self, device: str) -> int:
-        """The position of a device in `list_devices()`."""
+        """The position of a device in `list_devices()`; -1 for one that only the sensors know."""
         return next((i for i, entry in enumerate(self.devices) if entry["name"] == device), -1)
 
     def read_summary(self) -> tuple[dict[str, Any], list[dict[str, Any]] | None]:
         """Totals for `profile_update`, and the processes if one came or went."""
-        return {"boundaries": telemetry.boundaries(), "kernels": []}, None
+        watcher = self._watcher
+        if watcher is None:
+            return {"boundaries": [], "kernels": [], "totals": {}}, None
+        changed = watcher.changed or not self._is_told
+        self._is_told = True
+        processes = [dataclasses.asdict(info) for info in watcher.processes] if changed else None
+        return {"boundaries": [], "kernels": [], "totals": self._totals}, processes
 
     def clock(self) -> dict[str, int]:
         """One instant on the monotonic clock and in the calendar."""
         return {"monotonic_ns": time.monotonic_ns(), "epoch_ns": time.time_ns()}
 
+    def read_readings(self) -> list[dict[str, Any]]:
+        """Every sensor now."""
+        return [dict(reading) for reading in read()]
+
+    def read_history(
+        self, metric: str, labels: dict[str, str], tier: Tier, span: tuple[int | None, int | None], *, most: int
+    ) -> list[dict[str, Any]]:
+        """The history of the series of a metric whose labels fit; at most `most` points in all."""
+        with Sampler() as sampler:
+            chosen = [
+                series
+                for series in sampler.series()
+                if series["metric"] == metric and labels.items() <= series["labels"].items()
+            ]
+            found = []
+            for series in chosen:
+                points = sampler.history(series["index"], tier, *span)
+                # The newest are kept.
+                kept = {name: values[-most:] if most else values[:0] for name, values in points.items()}
+                most -= len(kept["time_ns"])
+                names = {"metric": metric, "labels": series["labels"], "unit": series["unit"] or "1", "tier": tier}
+                found.append(names | kept)
+            return found
+
     def keep_sampling(self) -> None:
         """Have sensors read for a while, since somebody asks again and again."""
+        with self._lock:
+            if self._scrape_timer is not None:
+                self._scrape_timer.cancel()
+            if self._scraper is None:
+                self._scraper = Sampler()
+            self._scrape_timer = threading.Timer(KEEP_SAMPLING_SECONDS, self._end_scraping)
+            self._scrape_timer.daemon = True
+            self._scrape_timer.start()
 
     def read_others(self) -> list[tuple[int, dict[str, Any]]]:
-        """Snapshots of the other processes."""
-        return []
+        """Snapshots of the other processes; one that does not answer is left out, its absence says so."""
+        import os
+
+        found = []
+        for info in attach.processes():
+            if info.pid == os.getpid() or info.state != "running":
+                continue
+            try:
+                with attach.attach(info.pid) as process:
+                    found.append((info.pid, process.request("snapshot", SNAPSHOT_SECONDS)))
+            except AmdgpuError:
+                continue
+        return found
+
+    def read_boundaries(self, pid: int | None) -> list[dict[str, Any]]:
+        """What crossed from one language into another in a process; None is this one."""
+        if pid is None:
+            return telemetry.boundaries()
+        with process_of(pid) as process:
+            rows: list[dict[str, Any]] = process.snapshot()["boundaries"]
+            return rows
+
+    def _end_scraping(self) -> None:
+        with self._lock:
+            if self._scraper is not None:
+                self._scraper.close()
+            self._scraper = self._scrape_timer = None
+
+    def lay_out(self) -> None:
+        """Decide what frames hold, from the sensors that there are now."""
+        sampler = self._sampler
+        assert sampler is not None, "called while open"
+        known = {info.device: (info.kind, info.name) for info in list_devices()}
+        for series in sampler.series():
+            device = series["labels"].get("device")
+            if device is not None and device not in known:
+                known[device] = (device.partition(":")[0] if ":" in device else "hip", device)
+        self.devices = [{"name": name, "kind": kind, "description": text} for name, (kind, text) in known.items()]
+        columns = self._sensor_columns()
+        # The sampler remembers what was looked up by these very tuples.
+        self._plan = (tuple(known), tuple(columns))
+        self.metrics = [
+            *columns,
+            *({"name": name, "labels": labels, "unit": unit, "scale": 1} for name, labels, unit, _ in PROGRAM_METRICS),
+        ]
+        self._programs = np.full((len(self.devices), len(PROGRAM_METRICS)), np.nan, np.float32)
+
+    def _sensor_columns(self) -> list[dict[str, Any]]:
+        """One column for each metric and labels that a device has a series of."""
+        assert self._sampler is not None, "called while open"
+        columns: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, Any]] = {}
+        for series in self._sampler.series():
+            labels = {name: value for name, value in series["labels"].items() if name != "device"}
+            is_plain = series["metric"] in PLAIN_METRICS or FINE_LABELS & labels.keys()
+            if "device" not in series["labels"] or is_plain:
+                continue
+            key = (series["metric"], tuple(sorted(labels.items())))
+            unit = series["unit"] or "1"
+            columns.setdefault(key, {"name": series["metric"], "labels": labels, "unit": unit, "scale": 1})
+        return list(columns.values())[: MAX_METRICS - len(PROGRAM_METRICS)]
+
+
+KINDS = ("launch", "neural_update", "network_step")
+SAMPLE_NAMES = ("temperature", "power", "memory")
+SAMPLE_METRICS = ("amdgpu_temperature_celsius", "amdgpu_power_watts", "amdgpu_memory_used_bytes")
+
+
+def process_of(pid: int | None) -> attach.Process:
+    """A process to ask; None, and its own number, is this one.
+
+    Raises:
+        ProcessGoneError: There is no such process.
+    """
+    import os
+
+    return attach.attach(None if pid in (None, os.getpid()) else pid)
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def labels_of(pairs: list[str]) -> dict[str, str]:
+    """`["core:aura"]` as labels."""
+    found = {}
+    for pair in pairs:
+        name, separator, value = pair.partition(":")
+        if not separator:
+            raise InvalidArgumentError(f"label is {pair!r}; give NAME:VALUE")
+        found[name] = value
+    return found
