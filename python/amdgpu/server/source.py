@@ -7,9 +7,10 @@ the event loop, every tick or ten times a second.
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ FIRST_SAMPLES_SECONDS = 0.5
 # Scrapes further apart than this start the sampler anew each time.
 KEEP_SAMPLING_SECONDS = 120.0
 PROFILE_KERNELS = 64
+BOUNDARIES_SECONDS = 2.0
+MAX_BOUNDARY_PROCESSES = 8
 # Watching a process must not hold up `/metrics` of all others.
 SNAPSHOT_SECONDS = 0.5
 
@@ -45,18 +48,19 @@ def _under(*path: str) -> Take:
         value: Any = totals
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
-        return value
+        return None if value is None else float(value)
 
     return take
 
 
+CORES: tuple[str, ...] = CORE_TYPES
 # Columns of frames that come from what programs do: name, labels, unit, where it stands in the watcher's totals of a device.
 PROGRAM_METRICS: tuple[tuple[str, dict[str, str], str, Take], ...] = (
     ("amdgpu_kernel_launches_per_second", {}, "per_second", _under("launches_per_second")),
-    *(("amdgpu_busy_ratio", {"core": core}, "ratio", _under("busy_ratio", core)) for core in CORE_TYPES),
+    *(("amdgpu_busy_ratio", {"core": core}, "ratio", _under("busy_ratio", core)) for core in CORES),
     *(
         ("amdgpu_operations_per_second", {"core": core}, "per_second", _under("operations_per_second", core))
-        for core in CORE_TYPES
+        for core in CORES
     ),
     ("amdgpu_pool_bytes", {"state": "active"}, "bytes", _under("pool_active_bytes")),
     ("amdgpu_pool_bytes", {"state": "reserved"}, "bytes", _under("pool_reserved_bytes")),
@@ -90,6 +94,10 @@ class Source:
         self._totals_time = 0.0
         self._dropped = 0
         self._is_told = False
+        self._boundaries: list[dict[str, Any]] = []
+        self._boundaries_due = 0.0
+        # Launches and nanoseconds by process, name, core and device since the last summary.
+        self._seen: dict[tuple[Any, ...], list[int]] = {}
 
     def open(self) -> None:
         """Start sampling and watching; what is open stays as it is."""
@@ -146,6 +154,9 @@ class Source:
                 "duration_ns": record["duration_ns"],
             }
             if record["kind"] == "launch":
+                seen = self._seen.setdefault(tuple(row[name] for name in PROFILE_KEYS), [0, 0])
+                seen[0] += 1
+                seen[1] += row["duration_ns"]
                 kernels.append(row | {"work_items": record["value"]})
             else:
                 networks.append(row | {"kind": record["kind"], "value": record["value"], "detail": record["detail"]})
@@ -190,7 +201,14 @@ class Source:
         changed = watcher.changed or not self._is_told
         self._is_told = True
         processes = [dataclasses.asdict(info) for info in watcher.processes] if changed else None
-        return {"boundaries": [], "kernels": [], "totals": self._totals}, processes
+        seen, self._seen = self._seen, {}
+        busiest = sorted(seen.items(), key=lambda entry: entry[1][1], reverse=True)[:PROFILE_KERNELS]
+        kernels = [
+            dict(zip(PROFILE_KEYS, key, strict=True)) | {"launches": launches, "seconds": nanoseconds / 1e9}
+            for key, (launches, nanoseconds) in busiest
+        ]
+        self._read_boundaries_of([info.pid for info in watcher.processes])
+        return {"boundaries": self._boundaries, "kernels": kernels, "totals": self._totals}, processes
 
     def clock(self) -> dict[str, int]:
         """One instant on the monotonic clock and in the calendar."""
@@ -233,18 +251,8 @@ class Source:
 
     def read_others(self) -> list[tuple[int, dict[str, Any]]]:
         """Snapshots of the other processes; one that does not answer is left out, its absence says so."""
-        import os
-
-        found = []
-        for info in attach.processes():
-            if info.pid == os.getpid() or info.state != "running":
-                continue
-            try:
-                with attach.attach(info.pid) as process:
-                    found.append((info.pid, process.request("snapshot", SNAPSHOT_SECONDS)))
-            except AmdgpuError:
-                continue
-        return found
+        running = [info.pid for info in attach.processes() if info.state == "running" and info.pid != os.getpid()]
+        return list(_snapshots(running))
 
     def read_boundaries(self, pid: int | None) -> list[dict[str, Any]]:
         """What crossed from one language into another in a process; None is this one."""
@@ -253,6 +261,22 @@ class Source:
         with process_of(pid) as process:
             rows: list[dict[str, Any]] = process.snapshot()["boundaries"]
             return rows
+
+    def _read_boundaries_of(self, pids: list[int]) -> None:
+        """Sum what crossed from one language into another in all watched processes; now and then, since each has to list it."""
+        if time.monotonic() < self._boundaries_due:
+            return
+        self._boundaries_due = time.monotonic() + BOUNDARIES_SECONDS
+        rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+        for pid, snapshot in _snapshots(pids[:MAX_BOUNDARY_PROCESSES]):
+            for row in snapshot["boundaries"]:
+                known = rows.setdefault(
+                    (row["from"], row["to"], row["name"]), {**row, "count": 0, "total_seconds": 0.0, "pids": []}
+                )
+                known["count"] += row["count"]
+                known["total_seconds"] += row["total_seconds"]
+                known["pids"].append(pid)
+        self._boundaries = sorted(rows.values(), key=lambda row: float(row["total_seconds"]), reverse=True)
 
     def _end_scraping(self) -> None:
         with self._lock:
@@ -294,9 +318,20 @@ class Source:
         return list(columns.values())[: MAX_METRICS - len(PROGRAM_METRICS)]
 
 
+PROFILE_KEYS = ("pid", "name", "core", "device")
 KINDS = ("launch", "neural_update", "network_step")
 SAMPLE_NAMES = ("temperature", "power", "memory")
 SAMPLE_METRICS = ("amdgpu_temperature_celsius", "amdgpu_power_watts", "amdgpu_memory_used_bytes")
+
+
+def _snapshots(pids: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What processes count; one that does not answer is left out, its absence says so."""
+    for pid in pids:
+        try:
+            with process_of(pid) as process:
+                yield pid, process.request("snapshot", SNAPSHOT_SECONDS, records=0)
+        except AmdgpuError:
+            continue
 
 
 def process_of(pid: int | None) -> attach.Process:
@@ -305,8 +340,6 @@ def process_of(pid: int | None) -> attach.Process:
     Raises:
         ProcessGoneError: There is no such process.
     """
-    import os
-
     return attach.attach(None if pid in (None, os.getpid()) else pid)
 
 
