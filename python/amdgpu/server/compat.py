@@ -15,6 +15,7 @@ from amdgpu.server.metrics_page import END, escape
 
 MEBI = 1 / 2**20
 MEGA = 1e-6
+KILO = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,12 @@ AMD = (
     Rule("amdgpu_power_watts", "gpu_package_power", 1, {"kind": "package"}),
     Rule("amdgpu_energy_joules_total", "gpu_energy_consumed", 1e6, kind="counter"),
     Rule("amdgpu_clock_hertz", "gpu_clock", MEGA, carried={"domain": "clock_type"}),
+    Rule("amdgpu_engine_busy_ratio", "gpu_vcn_activity", 100, {"engine": "video"}),
+    Rule("amdgpu_engine_busy_ratio", "gpu_jpeg_activity", 100, {"engine": "jpeg"}),
+    Rule("amdgpu_partition_busy_ratio", "gpu_gfx_busy_instantaneous", 100, carried={"partition": "gpu_partition_id"}),
+    Rule("amdgpu_shared_memory_used_bytes", "gpu_used_gtt", MEBI),
+    Rule("amdgpu_shared_memory_total_bytes", "gpu_total_gtt", MEBI),
+    Rule("amdgpu_voltage_volts", "gpu_voltage", 1e3, carried={"rail": "rail"}),
     Rule("amdgpu_pcie_throughput_bytes_per_second", "pcie_bandwidth", 8e-6, carried={"direction": "direction"}),
     Rule("amdgpu_pcie_replays_total", "pcie_replay_count", kind="counter"),
     Rule("amdgpu_ecc_errors_total", "gpu_ecc_uncorrect_total", 1, {"severity": "uncorrected"}, kind="counter"),
@@ -67,6 +74,11 @@ DCGM = (
     Rule("amdgpu_throttle_seconds_total", "DCGM_FI_DEV_THERMAL_VIOLATION", 1e9, {"reason": "thermal"}, kind="counter"),
     Rule("amdgpu_pcie_bytes_total", "DCGM_FI_PROF_PCIE_RX_BYTES", 1, {"direction": "receive"}, kind="counter"),
     Rule("amdgpu_pcie_bytes_total", "DCGM_FI_PROF_PCIE_TX_BYTES", 1, {"direction": "transmit"}, kind="counter"),
+    Rule("amdgpu_engine_busy_ratio", "DCGM_FI_DEV_DEC_UTIL", 100, {"engine": "decoder"}),
+    Rule("amdgpu_engine_busy_ratio", "DCGM_FI_DEV_ENC_UTIL", 100, {"engine": "encoder"}),
+    Rule("amdgpu_fan_speed_ratio", "DCGM_FI_DEV_FAN_SPEED", 100),
+    Rule("amdgpu_pcie_throughput_bytes_per_second", "DCGM_FI_DEV_PCIE_RX_THROUGHPUT", KILO, {"direction": "receive"}),
+    Rule("amdgpu_pcie_throughput_bytes_per_second", "DCGM_FI_DEV_PCIE_TX_THROUGHPUT", KILO, {"direction": "transmit"}),
     Rule("amdgpu_pcie_replays_total", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER", kind="counter"),
     Rule("amdgpu_ecc_errors_total", "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", 1, {"severity": "uncorrected"}, kind="counter"),
     Rule("amdgpu_ecc_errors_total", "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", 1, {"severity": "corrected"}, kind="counter"),

@@ -34,7 +34,8 @@ STATUS_BY_REASON = {
     "invalid-handle": 404,
     "not-permitted": 403,
     "request-timeout": 504,
-    "connection-failed": 502,
+    # A process that does not listen is not there for who asks.
+    "connection-failed": 404,
     "limit-exceeded": 503,
 }
 

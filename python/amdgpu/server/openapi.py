@@ -16,7 +16,6 @@ PROBLEMS = {
     "403": "The page or the name that asks is a stranger's, or the process belongs to another user.",
     "404": "There is no such device, process or kernel.",
     "500": "The server failed at this.",
-    "502": "The process could not be reached.",
     "503": "Too much is asked at once.",
     "504": "The process did not answer in time.",
 }

@@ -234,7 +234,7 @@ class Source:
                 # The newest are kept.
                 kept = {name: values[-most:] if most else values[:0] for name, values in points.items()}
                 most -= len(kept["time_ns"])
-                names = {"metric": metric, "labels": series["labels"], "unit": series["unit"] or "1", "tier": tier}
+                names = {"metric": metric, "labels": series["labels"], "unit": unit_of(series["metric"]), "tier": tier}
                 found.append(names | kept)
             return found
 
@@ -309,15 +309,15 @@ class Source:
         columns: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, Any]] = {}
         for series in self._sampler.series():
             labels = {name: value for name, value in series["labels"].items() if name != "device"}
-            is_plain = series["metric"] in PLAIN_METRICS or FINE_LABELS & labels.keys()
-            if "device" not in series["labels"] or is_plain:
+            if "device" not in series["labels"] or not _is_curve(series, labels):
                 continue
             key = (series["metric"], tuple(sorted(labels.items())))
-            unit = series["unit"] or "1"
+            unit = unit_of(series["metric"])
             columns.setdefault(key, {"name": series["metric"], "labels": labels, "unit": unit, "scale": 1})
         return list(columns.values())[: MAX_METRICS - len(PROGRAM_METRICS)]
 
 
+UNITS = frozenset({"seconds", "bytes", "ratio", "celsius", "watts", "joules", "hertz", "rpm", "volts"})
 PROFILE_KEYS = ("pid", "name", "core", "device")
 KINDS = ("launch", "neural_update", "network_step")
 SAMPLE_NAMES = ("temperature", "power", "memory")
@@ -345,6 +345,21 @@ def process_of(pid: int | None) -> attach.Process:
 
 def _number(value: float | None) -> float:
     return np.nan if value is None else value
+
+
+def _is_curve(series: Any, labels: dict[str, str]) -> bool:
+    """Whether a series is a column of frames: no sums, which 32-bit floats round, and nothing that programs tell themselves."""
+    is_sum = series["metric"].endswith("_total") or series["metric"] in PLAIN_METRICS
+    return not (is_sum or series["source"] == "runtime" or FINE_LABELS & labels.keys())
+
+
+def unit_of(metric: str) -> str:
+    """The unit that a metric's name ends with; "1" for plain numbers."""
+    name = metric.removesuffix("_total")
+    if name.endswith("_bytes_per_second"):
+        return "bytes_per_second"
+    last = name.rpartition("_")[2]
+    return last if last in UNITS else "1"
 
 
 def labels_of(pairs: list[str]) -> dict[str, str]:

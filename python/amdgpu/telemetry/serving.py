@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.errors import LibraryMissingError
+from amdgpu.telemetry import attach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,4 +64,6 @@ def serve(
         allowed_hosts=tuple(allowed_hosts),
         allowed_origins=tuple(allowed_origins),
     )
+    # This program is watched as all others are; it would listen by itself when it opens a device.
+    attach.listen()
     return package.serve(settings)
