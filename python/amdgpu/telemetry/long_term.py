@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -100,7 +101,8 @@ class LongTermHistory:
             parquet.write_table(arrow.table(columns, schema=schema), unfinished, compression="zstd")
             unfinished.rename(path)
         except (OSError, arrow.ArrowException) as error:
-            unfinished.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
             raise WriteFailedError(f"{path} cannot be written: {error}") from error
 
     def read(
