@@ -58,10 +58,13 @@ neuralNetwork learner:
   connect input -> hidden (weight: random(-0.5, 0.5))
   connect hidden -> output (weight: random(-0.5, 0.5))
 """
-PARTS = ("kernels", "products", "spiking", "learning", "memory")
+USUAL_PARTS = ("kernels", "products", "spiking", "learning", "memory")
+PARTS = (*USUAL_PARTS, "checked")
 COUNT = 1 << 14
 BLOCK_THREADS = 256
 GRID_BLOCKS = COUNT // BLOCK_THREADS
+# Checked launches run item by item; one block is enough to see its lanes.
+CHECKED_COUNT = 200
 
 
 class Program:
@@ -77,6 +80,8 @@ class Program:
         self.saxpy = self.device.compile_kernel(SAXPY, name="saxpy")
         self.block_sum = self.device.compile_kernel(BLOCK_SUM, name="block_sum")
         self.left = np.full((96, 96), 0.5, dtype="float32")
+        checked = self.device.compile_kernel(BLOCK_SUM, name="block_sum", checked=True) if "checked" in parts else None
+        self.checked = checked
         self.spiking = amdgpu.Network(SPIKING, device=device) if "spiking" in parts else None
         self.learner = amdgpu.Network(LEARNING, device=device) if "learning" in parts else None
         self.scratch = np.ones(1 << 16, dtype="float32")
@@ -96,6 +101,9 @@ class Program:
             self.spiking.run(0.01)
         if self.learner is not None:
             self.learner.train(self.samples, self.labels, epochs=1, batch_size=16)
+        if self.checked is not None:
+            self.checked[1, BLOCK_THREADS](self.y, self.sums, CHECKED_COUNT)
+            self.launches += 1
         if "memory" in self.parts:
             amdgpu.array(self.scratch, device=self.name).free()
 
@@ -106,7 +114,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rate", type=float, default=100.0, help="rounds a second; 0 means as many as go")
     parser.add_argument("--device", default="cpu:0")
-    parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--parts", default=",".join(USUAL_PARTS), help=f"some of {', '.join(PARTS)}")
     options = parser.parse_args()
     parts = options.parts.split(",")
     unknown = set(parts) - set(PARTS)

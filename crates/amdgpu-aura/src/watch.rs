@@ -1,5 +1,7 @@
 //! What watchers of this process are told about kernels: what is loaded, how often it ran, and what its texts can be made of again.
 
+mod lanes;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -33,6 +35,7 @@ static TABLES: ForkLocal<Mutex<Vec<Weak<KernelTable>>>> = ForkLocal::new(Mutex::
 pub(crate) fn new_table() -> Arc<KernelTable> {
     provide(Topic::Kernels, all_kernels);
     provide(Topic::Kernel, one_kernel);
+    provide(Topic::Lanes, lanes::newest);
     let table = Arc::new(KernelTable::default());
     let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
     tables.retain(|other| other.strong_count() > 0);

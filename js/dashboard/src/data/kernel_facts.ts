@@ -56,11 +56,10 @@ function readKernel(source: Fields): Omit<KernelFacts, "pid"> {
 }
 
 function readOccupancy(value: unknown): { ratio: number; limit: string } {
-  if (typeof value === "number") return { ratio: num(value), limit: "" };
   const source = fields(value);
   return {
-    ratio: num(first(source, "ratio", "occupancy_ratio", "occupancy")),
-    limit: text(first(source, "limited_by", "limit", "limiter")),
+    ratio: num(source["waves_per_unit"]) / num(source["max_waves_per_unit"]),
+    limit: text(source["limited_by"]),
   };
 }
 

@@ -121,6 +121,7 @@ export function processPicker({ hub, scope, selectedPid }: PageContext, needsOne
   scope.effect(() => {
     const processes = hub.processes.get();
     const chosen = selectedPid.get();
+    picker.hidden = processes.length === 0;
     picker.replaceChildren(
       ...(needsOne ? [] : [h("option", { value: "" }, "all processes")]),
       ...processes.map((process) =>
@@ -237,9 +238,12 @@ function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Ro
     {
       id: "occupancy",
       title: "occupancy",
-      hint: "Wavefronts that fit a compute unit at once, of those that could",
+      hint: "Waves that fit a compute unit at once, of those that could",
+      render: (row, cell) => {
+        setText(cell, percent(fact(row, (facts) => facts.occupancyRatio)));
+        cell.title = row.facts?.occupancyLimit ? `limited by ${row.facts.occupancyLimit}` : "";
+      },
       isNumber: true,
-      text: (row) => percent(fact(row, (facts) => facts.occupancyRatio)),
       key: (row) => fact(row, (facts) => facts.occupancyRatio),
     },
     {

@@ -83,7 +83,7 @@ export const memory: Page = {
             icon: "memory",
             title: "This process holds no memory of a device",
             text: "Arrays of amdgpu.Array and of operations on GPUs come from the pools; NumPy arrays on the CPU device stay NumPy's.",
-            code: 'a = dev.empty((1024, 1024), dtype="float32")',
+            code: 'a = amdgpu.zeros((1024, 1024), device="cpu:0")',
           }),
         );
       } else {

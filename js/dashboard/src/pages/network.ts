@@ -17,7 +17,7 @@ const REFRESH_MS = 200;
 const QUIET_TICKS = 10;
 const MAX_PROCESSES = 12;
 const EXAMPLE =
-  'net = amdgpu.spiking.load(open("cuba.net").read())\nnet.run(1.0)          # or Network.train(...) of a layered network';
+  'net = amdgpu.Network(open("cuba.net").read())\nnet.run(1.0)          # or net.train(...) of a layered network';
 
 export const network: Page = {
   id: "network",
