@@ -15,6 +15,7 @@ export class FrameStore {
   private total = 0;
   private lastSequence: number | undefined;
   private lost = 0;
+  private pasts = 0;
 
   constructor(
     readonly seriesCount: number,
@@ -31,6 +32,11 @@ export class FrameStore {
   /** Frames that the server sent and that did not arrive, by their numbers. */
   get lostFrames(): number {
     return this.lost;
+  }
+
+  /** Changes when something was put in front. */
+  get past(): number {
+    return this.pasts;
   }
 
   get length(): number {
@@ -62,6 +68,26 @@ export class FrameStore {
     }
     this.total += 1;
     return true;
+  }
+
+  /** Puts older moments in front while there is room, the newest of them first to stay; returns how many. */
+  prepend(timesSeconds: readonly number[], columns: readonly Float32Array[]): number {
+    const room = this.capacity - this.total;
+    const usable = timesSeconds.filter((time) => !(time >= this.oldestSeconds)).length;
+    const count = Math.min(room, usable);
+    if (count <= 0) return 0;
+    const from = usable - count;
+    this.times.copyWithin(count, 0, this.total);
+    this.times.set(timesSeconds.slice(from, usable), 0);
+    this.rings.forEach((ring, series) => {
+      ring.copyWithin(count, 0, this.total);
+      const column = columns[series];
+      if (column === undefined) ring.fill(Number.NaN, 0, count);
+      else ring.set(column.subarray(from, usable), 0);
+    });
+    this.total += count;
+    this.pasts += 1;
+    return count;
   }
 
   /** The newest value, or that of the last frame up to `timeSeconds`. */

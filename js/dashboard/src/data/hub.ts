@@ -16,6 +16,7 @@ import {
 
 import { batch, signal } from "../state/signal";
 import { HISTORY_SECONDS } from "../state/timeline";
+import { backfill } from "./backfill";
 import {
   type Boundary,
   type DeviceFacts,
@@ -60,6 +61,8 @@ export class Hub {
   private socket: ChannelSocket | undefined;
   private api: Channel | undefined;
   private damaged = 0;
+  private filled: FrameStore | undefined;
+  private canAsk = false;
   private readonly frameWatchers = new Set<() => void>();
 
   /** Frames and events that could not be read, since the page was opened. */
@@ -102,7 +105,10 @@ export class Hub {
     telemetry.on("neural_update", () => this.networkSteps.update((count) => count + 1));
     telemetry.on("process_update", (payload) => this.processes.set(readProcesses(payload)));
     this.api = socket.channel("gpu:api", {});
-    this.api.onJoin(() => void this.refreshFacts());
+    this.api.onJoin(() => {
+      this.canAsk = true;
+      void this.refreshFacts();
+    });
     setInterval(() => this.isSilent.set(performance.now() - this.lastFrameMs > SILENCE_MS), SILENCE_MS / 3);
     await this.openAtLast(socket);
     await Promise.allSettled([telemetry.join(), this.api.join()]);
@@ -189,7 +195,21 @@ export class Hub {
       return;
     }
     this.lastFrameMs = performance.now();
+    if (this.filled !== this.store) void this.fillPast();
     for (const watcher of this.frameWatchers) watcher();
+  }
+
+  /** Asks once for what was before the page was opened. */
+  private async fillPast(): Promise<void> {
+    const schema = this.schema.peek();
+    const { store } = this;
+    if (schema === null || !this.canAsk || this.filled === store || store.length === 0) return;
+    this.filled = store;
+    try {
+      await backfill((event, payload) => this.ask(event, payload), schema, store, HISTORY_SECONDS);
+    } catch {
+      // Without it the page's history begins with its first frame.
+    }
   }
 
   private async refreshFacts(): Promise<void> {

@@ -35,6 +35,7 @@ export class StripChart {
   private lastColumn = Number.NaN;
   private secondsPerColumn = Number.NaN;
   private seenStore: FrameStore | undefined;
+  private seenPast = 0;
   private bottom = 0;
   private top = 1;
 
@@ -58,7 +59,7 @@ export class StripChart {
       columns !== this.columns ||
       secondsPerColumn !== this.secondsPerColumn ||
       Math.floor(endSeconds / secondsPerColumn) !== this.lastColumn;
-    if (isMoved || store !== this.seenStore || this.surface.isChanged()) return 2;
+    if (isMoved || store !== this.seenStore || store.past !== this.seenPast || this.surface.isChanged()) return 2;
     for (let index = 0; index < this.series.length; index += 1) {
       const value = store.value(this.series[index]?.series ?? -1, endSeconds);
       if (!Object.is(value, this.values[index])) return 1;
@@ -93,7 +94,11 @@ export class StripChart {
 
   /** Brings the columns up to date: only those that are new, when the others only moved. */
   private read(store: FrameStore, columns: number, secondsPerColumn: number, lastColumn: number): void {
-    const isSame = columns === this.columns && secondsPerColumn === this.secondsPerColumn && store === this.seenStore;
+    const isSame =
+      columns === this.columns &&
+      secondsPerColumn === this.secondsPerColumn &&
+      store === this.seenStore &&
+      store.past === this.seenPast;
     const moved = lastColumn - this.lastColumn;
     if (this.lows[0]?.length !== columns) {
       this.lows = this.series.map(() => new Float32Array(columns));
@@ -116,6 +121,7 @@ export class StripChart {
     this.secondsPerColumn = secondsPerColumn;
     this.lastColumn = lastColumn;
     this.seenStore = store;
+    this.seenPast = store.past;
   }
 
   private fit(): void {
