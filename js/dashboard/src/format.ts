@@ -88,6 +88,8 @@ export function quantity(value: number, unit: string): string {
       return decimal(value, "Hz");
     case "rpm":
       return `${value.toFixed(0)} rpm`;
+    case "per_second":
+      return `${decimal(value)}/s`;
     case "":
     case "1":
     case "count":

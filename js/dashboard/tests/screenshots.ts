@@ -7,12 +7,21 @@ import { openBrowser, openPage } from "./harness/browser";
 import { startLoadServer, startProgram, startServer } from "./harness/servers";
 
 const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes"];
-const SETTLE_MS = 6000;
+const SETTLE_MS = 5000;
 
 async function main(folder: string, isLoad: boolean): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const server = isLoad ? await startLoadServer() : await startServer();
-  const program = isLoad ? undefined : await startProgram("--seconds", "120", "--rate", "60");
+  const program = isLoad
+    ? undefined
+    : await startProgram(
+        "--seconds",
+        "180",
+        "--rate",
+        "40",
+        "--parts",
+        "kernels,products,spiking,learning,memory,checked",
+      );
   const browser = await openBrowser();
   try {
     const { page, errors, outside } = await openPage(browser, server.url);
@@ -32,6 +41,16 @@ async function main(folder: string, isLoad: boolean): Promise<void> {
           }, `#/${name}`);
           await new Promise((resolve) => setTimeout(resolve, 1800));
           await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
+          if (name === "kernels" && !isLoad) {
+            await page.evaluate(() => {
+              [...document.querySelectorAll<HTMLElement>("tr[data-key]")]
+                .find((row) => row.dataset["key"]?.includes("saxpy"))
+                ?.click();
+            });
+            await page.waitForSelector(".kernel-panes", { timeout: 20_000 });
+            await new Promise((resolve) => setTimeout(resolve, 500));
+            await page.screenshot({ path: join(folder, `kernel-${theme}-${width}.png`) });
+          }
         }
       }
     }

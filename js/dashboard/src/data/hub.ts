@@ -28,6 +28,7 @@ import {
 import { FrameStore } from "./frame_store";
 import { Launches } from "./launches";
 import { type Fields, fields, text } from "./readers";
+import { withUnits } from "./schema";
 import { forgetToken, keepToken, takeToken } from "./token";
 
 export type Status =
@@ -169,7 +170,7 @@ export class Hub {
 
   private joined(reply: JsonObject): void {
     try {
-      const schema = parseFrameSchema(reply);
+      const schema = withUnits(parseFrameSchema(reply));
       batch(() => {
         if (!isSameLayout(this.schema.peek(), schema)) {
           this.store = new FrameStore(schema.devices.length * schema.metrics.length, schema.rateHz, HISTORY_SECONDS);

@@ -1,5 +1,6 @@
 /** Kernels as `kernel:list` and `kernel:details` describe them. */
 
+import { bytes, nanoseconds, seconds } from "../format";
 import { type Fields, fields, first, num, rows, text } from "./readers";
 
 export interface KernelFacts {
@@ -10,6 +11,7 @@ export interface KernelFacts {
   readonly target: string;
   readonly device: string;
   readonly language: string;
+  readonly isChecked: boolean;
   readonly core: string;
   readonly calls: number;
   readonly totalSeconds: number;
@@ -39,6 +41,7 @@ function readKernel(source: Fields): Omit<KernelFacts, "pid"> {
     target: text(source["target"]),
     device: text(source["device"]),
     language: text(source["language"]),
+    isChecked: source["is_checked"] === true,
     core: text(source["core"]),
     calls: num(source["calls"]),
     totalSeconds: num(source["seconds"]),
@@ -115,10 +118,19 @@ export function readKernelDetails(answer: unknown): KernelDetails {
 function pairs(source: Fields, prefix = ""): (readonly [string, string])[] {
   return Object.entries(source)
     .filter(([, value]) => value !== null && typeof value !== "object" && value !== "")
-    .map(([key, value]) => [prefix + key.replaceAll("_", " "), shown(value)] as const);
+    .filter(([key]) => key !== "name" || prefix !== "")
+    .map(
+      ([key, value]) =>
+        [prefix + key.replace(/_(?:ns|seconds|bytes)$/, "").replaceAll("_", " "), shown(key, value)] as const,
+    );
 }
 
-function shown(value: unknown): string {
+function shown(key: string, value: unknown): string {
+  if (typeof value === "number") {
+    if (key.endsWith("_ns")) return nanoseconds(value);
+    if (key.endsWith("_seconds")) return seconds(value);
+    if (key.endsWith("_bytes")) return bytes(value);
+  }
   if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(4) : text(value);
 }

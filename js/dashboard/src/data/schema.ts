@@ -2,7 +2,8 @@
 
 import type { FrameMetric, FrameSchema } from "@amdgpu-framework/sdk";
 
-const UNIT_ENDINGS = /_(?:bytes_per_second|volts|bytes|watts|celsius|hertz|seconds|joules|ratio|rpm|total)(?=_|$)/g;
+const UNIT_ENDINGS =
+  /_(?:bytes_per_second|per_second|volts|bytes|watts|celsius|hertz|seconds|joules|ratio|rpm|total)(?=_|$)/g;
 
 /** `amdgpu_memory_used_bytes {}` as `memory used`, `amdgpu_power_watts {kind: package}` as `power · package`. */
 export function metricTitle({ name, labels }: Pick<FrameMetric, "name" | "labels">): string {
@@ -32,7 +33,23 @@ export function seriesOf(
   return metric < 0 || device < 0 || device >= schema.devices.length ? -1 : device * schema.metrics.length + metric;
 }
 
-/** The metric of a series. */
-export function metricOf(schema: FrameSchema, series: number): FrameMetric | undefined {
-  return series < 0 ? undefined : schema.metrics[series % schema.metrics.length];
+const UNITS: readonly (readonly [RegExp, string])[] = [
+  [/_bytes_per_second$/, "bytes_per_second"],
+  [/_per_second$/, "per_second"],
+  [/_ratio$/, "ratio"],
+  [/_bytes(?:_total)?$/, "bytes"],
+  [/_celsius$/, "celsius"],
+  [/_watts$/, "watts"],
+  [/_hertz$/, "hertz"],
+  [/_joules(?:_total)?$/, "joules"],
+  [/_seconds(?:_total)?$/, "seconds"],
+  [/_volts$/, "volts"],
+  [/_rpm$/, "rpm"],
+];
+
+/** The schema with units for metrics that came without one: names end with it. */
+export function withUnits(schema: FrameSchema): FrameSchema {
+  const unitOf = ({ name, unit }: FrameMetric): string =>
+    unit !== "" && unit !== "1" ? unit : (UNITS.find(([ending]) => ending.test(name))?.[1] ?? unit);
+  return { ...schema, metrics: schema.metrics.map((metric) => ({ ...metric, unit: unitOf(metric) })) };
 }

@@ -164,9 +164,12 @@ async function refresh(
 function rowsOf({ hub }: PageContext, listed: readonly KernelFacts[]): Row[] {
   const rows = new Map<string, Row>();
   const named = new Set<string>();
+  // Launches are known by name: of a kernel that is loaded twice they count for the one that is not checked.
+  const unchecked = new Set(listed.filter((facts) => !facts.isChecked).map((facts) => `${facts.pid} ${facts.name}`));
   for (const facts of listed) {
-    const live = hub.launches.kernels.get(`${facts.pid} ${facts.name}`);
-    named.add(`${facts.pid} ${facts.name}`);
+    const name = `${facts.pid} ${facts.name}`;
+    const live = facts.isChecked && unchecked.has(name) ? undefined : hub.launches.kernels.get(name);
+    named.add(name);
     const key = `${facts.pid}/${facts.handle}`;
     rows.set(key, { key, name: facts.name, core: facts.core || live?.core || "", pid: facts.pid, facts, live });
   }
@@ -197,7 +200,13 @@ function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Ro
   const fact = (row: Row, read: (facts: KernelFacts) => number): number =>
     row.facts === undefined ? Number.NaN : read(row.facts);
   return [
-    { id: "name", title: "kernel", className: "mono", text: (row) => row.name, key: (row) => row.name },
+    {
+      id: "name",
+      title: "kernel",
+      className: "mono",
+      text: (row) => (row.facts?.isChecked === true ? `${row.name} (checked)` : row.name),
+      key: (row) => row.name,
+    },
     { id: "core", title: "core", render: coreBadge, key: (row) => row.core },
     {
       id: "device",

@@ -28,6 +28,7 @@ const CORE_TITLES: Readonly<Record<Core, readonly [string, string]>> = {
 const TABLE_PERIOD_MS = 250;
 /** Rates and shares of busy time are means over the newest second. */
 const RATE_SECONDS = 1;
+const OPERATIONS = "amdgpu_operations_per_second";
 export const START_PROGRAM =
   "import amdgpu\namdgpu.matrix_multiply(a, b)     # any program that uses amdgpu shows up here";
 
@@ -51,6 +52,7 @@ function coreCard(core: Core, { hub, scope }: PageContext): HTMLElement {
   const busy = h("span", { class: "big" }, ABSENT);
   const rate = new Fact("launches a second");
   const mean = new Fact("mean duration");
+  const operations = new Fact("operations a second", "Products, layers and other operations that programs called");
   const units = new Fact("units");
   const strip = new BusyStrip(`Time that ${title} was at work`, core);
   const swatch = h("span", { class: "swatch" });
@@ -60,18 +62,24 @@ function coreCard(core: Core, { hub, scope }: PageContext): HTMLElement {
   box.body.append(
     h("div", { class: "head-line" }, busy, h("span", { class: "sub" }, "busy")),
     strip.surface.element,
-    h("div", { class: "facts" }, rate.element, mean.element, units.element),
+    h("div", { class: "facts" }, rate.element, mean.element, operations.element, units.element),
   );
   scope.effect(() => {
     const counts = hub.devices.get().map((device) => device.coreCounts.get(core) ?? Number.NaN);
     const known = counts.filter((value) => Number.isFinite(value));
     setText(units.value, known.length === 0 ? ABSENT : count(known.reduce((sum, value) => sum + value, 0)));
   });
+  let busySeries: number[] = [];
+  scope.effect(() => {
+    const schema = hub.schema.get();
+    const found = schema?.devices.map((_, device) => seriesOf(schema, device, "amdgpu_busy_ratio", { core })) ?? [];
+    busySeries = found.filter((series) => series >= 0);
+  });
   let lastMs = 0;
   scope.everyFrame((nowMs) => {
     swatch.style.setProperty("--swatch", coreColour(core));
     const { startSeconds, endSeconds } = shownInterval(hub.nowSeconds);
-    strip.paint(hub.launches, startSeconds, endSeconds);
+    strip.paint(hub.launches, hub.store, busySeries, startSeconds, endSeconds);
     if (nowMs - lastMs < TABLE_PERIOD_MS / 2) return;
     lastMs = nowMs;
     const sums = hub.launches.sums(core, endSeconds - RATE_SECONDS, endSeconds);
@@ -79,11 +87,22 @@ function coreCard(core: Core, { hub, scope }: PageContext): HTMLElement {
     const sensed = schema === null ? Number.NaN : largestBusy(hub, schema, core, endSeconds);
     const share = Number.isNaN(sensed) ? Math.min(sums.seconds / RATE_SECONDS, 1) : sensed;
     setText(busy, schema === null ? ABSENT : percent(share));
+    setText(operations.value, decimal(schema === null ? Number.NaN : sumOf(hub, schema, OPERATIONS, core, endSeconds)));
     setText(rate.value, schema === null ? ABSENT : decimal(sums.launches / RATE_SECONDS));
     setText(mean.value, sums.launches === 0 ? ABSENT : seconds(sums.seconds / sums.launches));
   });
   scope.add(() => strip.surface.end());
   return box.element;
+}
+
+/** A metric of a core, summed over the devices that have it. */
+function sumOf(hub: Hub, schema: FrameSchema, name: string, core: string, timeSeconds: number): number {
+  let sum = Number.NaN;
+  for (let device = 0; device < schema.devices.length; device += 1) {
+    const value = hub.store.value(seriesOf(schema, device, name, { core }), timeSeconds);
+    if (!Number.isNaN(value)) sum = Number.isNaN(sum) ? value : sum + value;
+  }
+  return sum;
 }
 
 /** The busiest device's share of busy time of a core, where frames have it. */

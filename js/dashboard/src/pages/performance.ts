@@ -10,7 +10,7 @@ import { h, setText } from "../ui/dom";
 import { drawFlame, flameTree } from "../ui/flame";
 import { panel } from "../ui/panel";
 import { type Dot, drawRoofline, type Roofs } from "../ui/roofline";
-import { emptyState, Switch } from "../ui/states";
+import { emptyState, loadingState, Switch } from "../ui/states";
 import { type Column, DataTable } from "../ui/table";
 import { coreBadge, START_PROGRAM } from "./overview";
 import type { Page, PageContext } from "./page";
@@ -37,7 +37,7 @@ export const performancePage: Page = {
   icon: "performance",
   mount(root, context) {
     const { scope, hub } = context;
-    const rows = signal<readonly Row[]>([]);
+    const rows = signal<readonly Row[] | null>(null);
     const roofBox = panel("Roofline", {
       note: "Operations and bytes of global memory are counted in the compiler's IR; a hollow dot has loops, which are counted once, so it is a lower bound. Dots are as large as the share of time that the kernel takes.",
     });
@@ -71,6 +71,10 @@ export const performancePage: Page = {
     scope.effect(() => {
       const found = rows.get();
       const device = hub.devices.get()[0];
+      if (found === null) {
+        roofPlace.show("loading", () => loadingState("Asking for kernels, and counting in their IR"));
+        return;
+      }
       const dots = found.flatMap((row) => (row.dot === null ? [] : [row.dot]));
       const roofs = roofsOf(device, dots);
       setText(roofBox.aside, roofText(device, roofs));
@@ -158,6 +162,7 @@ function place(
   const operations = isMeasured ? facts.operations : (one?.operations ?? Number.NaN) * workItems;
   const bytes = isMeasured ? facts.bytes : (one?.bytes ?? Number.NaN) * workItems;
   if (!(meanSeconds > 0)) return { dot: null, reason: "not launched yet" };
+  if (facts.isChecked) return { dot: null, reason: "checked: it runs item by item" };
   if (!isMeasured && one === null) return { dot: null, reason: "no IR to count in" };
   if (!isMeasured && !(workItems > 0)) return { dot: null, reason: "its work-items are not known yet" };
   if (!(operations > 0)) return { dot: null, reason: "no floating-point operation" };

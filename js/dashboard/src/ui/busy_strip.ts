@@ -1,5 +1,9 @@
-/** How busy a core was over the shown time, from the launches that were received: height is the share of each column's time. */
+/**
+ * How busy a core was over the shown time: height is the share of each column's time in which launches ran, as far as they were received,
+ * or what the programs say of the core, whichever is more. Operations inside native libraries are no launches, but they count there.
+ */
 
+import type { FrameStore } from "../data/frame_store";
 import type { Core, Launches } from "../data/launches";
 import { Surface } from "./canvas";
 import { colours, coreColour } from "./palette";
@@ -10,6 +14,9 @@ export class BusyStrip {
   readonly surface: Surface;
   private busy = new Float32Array(0);
   private counts = new Float32Array(0);
+  private low = new Float32Array(0);
+  private high = new Float32Array(0);
+  private told = new Float32Array(0);
   private seenVersion = -1;
   private seenColumn = Number.NaN;
   private seenSpan = Number.NaN;
@@ -21,7 +28,14 @@ export class BusyStrip {
     this.surface = new Surface(label, "strip");
   }
 
-  paint(launches: Launches, startSeconds: number, endSeconds: number): void {
+  /** `series` are those of the core's busy ratio, one for each device that has it. */
+  paint(
+    launches: Launches,
+    store: FrameStore,
+    series: readonly number[],
+    startSeconds: number,
+    endSeconds: number,
+  ): void {
     const { width, height } = this.surface;
     const columns = Math.max(1, Math.floor(width / BAR_PIXELS));
     const secondsPerColumn = (endSeconds - startSeconds) / columns;
@@ -36,6 +50,9 @@ export class BusyStrip {
     if (this.busy.length !== columns) {
       this.busy = new Float32Array(columns);
       this.counts = new Float32Array(columns);
+      this.low = new Float32Array(columns);
+      this.high = new Float32Array(columns);
+      this.told = new Float32Array(columns);
     }
     launches.columns(
       this.core,
@@ -44,13 +61,23 @@ export class BusyStrip {
       this.busy,
       this.counts,
     );
+    this.told.fill(0);
+    const start = (lastColumn + 1 - columns) * secondsPerColumn;
+    for (const one of series) {
+      store.columns(one, start, secondsPerColumn, this.low, this.high);
+      for (let column = 0; column < columns; column += 1) {
+        const value = this.high[column] as number;
+        if (value > (this.told[column] as number)) this.told[column] = value;
+      }
+    }
     const { context } = this.surface;
     context.fillStyle = colours().line;
     context.fillRect(0, height - 1, width, 1);
     context.fillStyle = coreColour(this.core);
     for (let column = 0; column < columns; column += 1) {
-      if (this.counts[column] === 0) continue;
-      const share = Math.min((this.busy[column] as number) / secondsPerColumn, 1);
+      const told = this.told[column] as number;
+      if (this.counts[column] === 0 && told === 0) continue;
+      const share = Math.min(Math.max((this.busy[column] as number) / secondsPerColumn, told), 1);
       // A launch of microseconds is seen too.
       const size = Math.max(1.5, share * (height - 2));
       context.fillRect(column * BAR_PIXELS, height - 1 - size, BAR_PIXELS - 1, size);

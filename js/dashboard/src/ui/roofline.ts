@@ -97,7 +97,7 @@ export function drawRoofline(width: number, height: number, dots: readonly Dot[]
     circle.append(svg("title", {}, dotText(dot)));
     root.append(
       circle,
-      svg("text", { x: placeX(dot.intensity) + radius + 4, y: placeY(dot.flopsPerSecond) + 4 }, dot.name),
+      svg("text", { x: placeX(dot.intensity) + radius + 4, y: placeY(dot.flopsPerSecond) + 16 }, dot.name),
     );
   }
   return root;
