@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { findBrowser, openBrowser, openPage, type Watched } from "./harness/browser";
+import { startProgram, startServer } from "./harness/servers";
+
+const WAIT_MS = 60_000;
+const skip = findBrowser() === undefined ? "no Chromium here: sudo apt-get install chromium" : false;
+
+async function go({ page }: Watched, name: string): Promise<void> {
+  await page.evaluate((hash) => {
+    location.hash = hash;
+  }, `#/${name}`);
+}
+
+test("a kernel launched in a Python process appears, with its source, IR and assembly behind a click", {
+  skip,
+}, async () => {
+  const server = await startServer();
+  const browser = await openBrowser();
+  const watched = await openPage(browser, server.url);
+  const { page } = watched;
+  await go(watched, "kernels");
+  const program = await startProgram("--seconds", "120", "--rate", "50");
+  try {
+    await page.waitForFunction(
+      (pid) => [...document.querySelectorAll("tr[data-key]")].some((row) => row.textContent?.includes(pid)),
+      { timeout: WAIT_MS },
+      String(program.pid),
+    );
+    await page.waitForFunction(
+      () =>
+        [...document.querySelectorAll<HTMLElement>("tr[data-key]")].some((row) => row.dataset["key"]?.includes("/")),
+      { timeout: WAIT_MS },
+    );
+    const key = await page.evaluate(() =>
+      [...document.querySelectorAll<HTMLElement>("tr[data-key]")]
+        .map((row) => row.dataset["key"])
+        .find((found) => found?.includes("/")),
+    );
+    await page.click(`tr[data-key="${key}"]`);
+    await page.waitForSelector(".kernel-panes", { timeout: WAIT_MS });
+    const panes = await page.evaluate(() =>
+      [...document.querySelectorAll(".pane")].map((pane) => pane.textContent ?? ""),
+    );
+    assert.match(panes[0] ?? "", /__global__/);
+    assert.match(panes[1] ?? "", /kernel @/);
+    assert.ok((panes[2] ?? "").length > 100);
+    await go(watched, "overview");
+    await page.waitForFunction(
+      () =>
+        [...document.querySelectorAll(".core-card .fact-value")].some((fact) => /^[1-9]/.test(fact.textContent ?? "")),
+      { timeout: WAIT_MS },
+    );
+    for (const name of ["memory", "network", "performance"]) {
+      await go(watched, name);
+      await page.waitForFunction(() => (document.querySelector("main")?.textContent ?? "").length > 40, {
+        timeout: WAIT_MS,
+      });
+    }
+    assert.deepEqual(watched.errors, []);
+    assert.deepEqual(watched.outside, []);
+  } finally {
+    await program.stop();
+    await browser.close();
+    await server.stop();
+  }
+});
