@@ -38,8 +38,11 @@ def test_info_shows_devices_and_libraries(cli):
     assert max(map(len, done.stdout.splitlines())) <= 120
 
 
-def test_no_command_is_info(cli):
-    assert "cpu:0" in cli().stdout
+def test_no_command_is_the_overview(cli):
+    done = cli()
+    assert done.returncode == 0
+    assert "cpu:0" in done.stdout
+    assert json.loads(cli("--json").stdout)["schema"] == "amdgpu.overview/1"
 
 
 def test_json_is_versioned(cli):

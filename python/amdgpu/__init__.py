@@ -16,6 +16,7 @@ from amdgpu.memory import allocate_memory
 from amdgpu.network import Network, neural_network_forward
 from amdgpu.ops import matrix_multiply
 from amdgpu.telemetry import get_telemetry
+from amdgpu.telemetry import report as _report
 from amdgpu.types import DeviceInfo, KernelResult
 
 __all__ = [
@@ -52,3 +53,5 @@ __all__ = [
     "telemetry",
     "zeros",
 ]
+
+_report.start_if_asked()

@@ -7,6 +7,25 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 REPORT_SCHEMA = "amdgpu.doctor/1"
+# Packages that bring a command or a function of their own, and the extra that installs each.
+EXTRAS = (
+    ("textual", "top"),
+    ("starlette", "server"),
+    ("matplotlib", "plot"),
+    ("onnx", "interchange"),
+    ("nir", "interchange"),
+)
+# Files that a GPU's driver makes, which the user must be allowed to open, and what allows it.
+DEVICE_FILES = (
+    ("AMD GPU access", "/dev/kfd", "add yourself to its group (sudo usermod -aG render,video $USER) and log in again"),
+    (
+        "NVIDIA GPU access",
+        "/dev/nvidiactl",
+        "ask for read and write permission of /dev/nvidia*; containers need --gpus all",
+    ),
+)
+# Less than this on the cache's disk, and compiled kernels will soon not be kept: a kernel takes some KiB, a large project some MiB.
+LOW_DISK_BYTES = 64 << 20
 HIP_LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
 
 
@@ -65,6 +84,10 @@ def doctor() -> list[Finding]:
         _driver("AMD GPU driver", HIP_LIBRARIES, "install the HIP runtime (package amdgpu-lib or hip-runtime-amd)")
     )
     findings.append(_driver("NVIDIA GPU driver", ("libcuda.so.1",), "install the NVIDIA driver"))
+    findings += [*_device_files(), _kernel_cache(), _environment()]
+    findings += [
+        _package(name, f"pip install 'amdgpu-framework[{extra}]'", is_required=False) for name, extra in EXTRAS
+    ]
     for device in _native.list_devices():
         findings.append(Finding(device["name"], True, False, device["product_name"]))
     return findings
@@ -83,6 +106,70 @@ def _package(name: str, fix: str, *, is_required: bool) -> Finding:
     from importlib.metadata import version
 
     return Finding(name, True, is_required, version(name))
+
+
+def _device_files() -> list[Finding]:
+    """Whether this user may open the devices that drivers have made; none for drivers that are not there."""
+    import os
+    from pathlib import Path
+
+    findings = []
+    for name, file, fix in DEVICE_FILES:
+        if Path(file).exists():
+            may_open = os.access(file, os.R_OK | os.W_OK)
+            findings.append(
+                Finding(
+                    name, may_open, False, f"{file} {'opens' if may_open else 'is refused'}", "" if may_open else fix
+                )
+            )
+    return findings
+
+
+def _kernel_cache() -> Finding:
+    """Whether compiled kernels can be kept on disk."""
+    import os
+    import shutil
+    from pathlib import Path
+
+    name, chosen = "kernel cache", os.environ.get("AMDGPU_CACHE_DIR")
+    if chosen == "off":
+        return Finding(
+            name, False, False, "switched off by AMDGPU_CACHE_DIR", "unset AMDGPU_CACHE_DIR to keep compiled kernels"
+        )
+    folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "amdgpu"
+    there = next((path for path in (folder, *folder.parents) if path.exists()), Path("/"))
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        return Finding(
+            name, False, False, f"{folder} cannot be written", "let AMDGPU_CACHE_DIR name a folder that can be written"
+        )
+    free = shutil.disk_usage(there).free
+    if free < LOW_DISK_BYTES:
+        return Finding(
+            name,
+            False,
+            False,
+            f"{folder}: {free >> 20} MiB of disk left",
+            "make room, or let AMDGPU_CACHE_DIR name another disk",
+        )
+    return Finding(name, True, False, str(folder))
+
+
+def _environment() -> Finding:
+    """Variables that nothing reads are misspelt."""
+    import difflib
+    import os
+
+    from amdgpu._generated.environment import VARIABLES
+
+    unknown = sorted(name for name in os.environ if name.startswith("AMDGPU_") and name not in VARIABLES)
+    if not unknown:
+        count = sum(name in os.environ for name in VARIABLES)
+        return Finding("environment", True, False, f"{count} variables of amdgpu set")
+    near = {name: difflib.get_close_matches(name, VARIABLES, 1) for name in unknown}
+    fixes = [f"{name}: did you mean {close[0]}?" if close else f"{name}: remove it" for name, close in near.items()]
+    return Finding(
+        "environment", False, False, f"nothing reads {', '.join(unknown)}", "; ".join(fixes) + " (docs/environment.md)"
+    )
 
 
 def _driver(name: str, files: tuple[str, ...], fix: str) -> Finding:

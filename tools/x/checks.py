@@ -111,6 +111,9 @@ CHECKS = (
     Check("stubtest", _stubtest, (EXTENSION, PACKAGE / "_native.pyi")),
     Check("js lint", lambda: node_workspace.npm(ROOT, "run", "--silent", "check"), JS_NEEDS),
     Check("js types", lambda: node_workspace.npm(ROOT, "run", "--silent", "types"), JS_NEEDS),
+    Check(
+        "cli pages", lambda: [str(VENV_PYTHON), "tools/cli_pages", "--check"], (EXTENSION, ROOT / "tools" / "cli_pages")
+    ),
     Check("docs", _module("x.docs"), (EXTENSION, ROOT / "docs" / "api.md")),
 )
 NAMES = tuple(check.name.replace(" ", "-") for check in CHECKS)

@@ -97,6 +97,12 @@ def run(console: Console) -> int:
     if generate.exists():
         done = process.run([str(VENV_PYTHON), str(generate)], console=console, label="generate", log_name="generate")
         done.require("the generator failed")
+    pages_of_commands = ROOT / "tools" / "cli_pages"
+    if pages_of_commands.exists():
+        command = [str(VENV_PYTHON), str(pages_of_commands)]
+        process.run(command, console=console, label="cli pages", log_name="cli-pages").require(
+            "the pages of commands failed"
+        )
     modules = api_modules()
     text = api_page(modules)
     if not API_PAGE.exists() or API_PAGE.read_text() != text:

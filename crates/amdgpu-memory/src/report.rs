@@ -10,6 +10,7 @@ pub(crate) struct Report {
     active: Gauge,
     inactive: Gauge,
     reserved: Gauge,
+    reserved_peak: Gauge,
     allocations: Counter,
     out_of_memory: Counter,
     copied: [Counter; 3],
@@ -38,6 +39,10 @@ impl Report {
             active: gauge("active"),
             inactive: gauge("inactive"),
             reserved: gauge("reserved"),
+            reserved_peak: amdgpu_telemetry::gauge(
+                MetricId::PoolReservedPeakBytes,
+                &[device, pool],
+            ),
             allocations: counter(MetricId::PoolAllocationsTotal),
             out_of_memory: counter(MetricId::PoolOutOfMemoryTotal),
             copied: [
@@ -80,6 +85,10 @@ impl Report {
     pub fn reserved(&self, bytes: f64) {
         self.reserved.add(bytes);
         self.inactive.add(bytes);
+        // Allocators of one device share the series; the sum is what the process holds.
+        if let Some(now) = self.reserved.get() {
+            self.reserved_peak.raise_to(now);
+        }
     }
 
     /// A request was refused.

@@ -95,8 +95,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::telemetry::exporters::{
-        telemetry_ndjson, telemetry_ndjson_of, telemetry_open_metrics_of, telemetry_perfetto_trace,
-        telemetry_perfetto_trace_of,
+        telemetry_chrome_trace_of, telemetry_ndjson, telemetry_ndjson_of,
+        telemetry_open_metrics_of, telemetry_perfetto_trace, telemetry_perfetto_trace_of,
     };
     #[pymodule_export]
     use super::telemetry::recorder::{

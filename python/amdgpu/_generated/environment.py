@@ -43,4 +43,12 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "on",
         "`off` keeps other processes of the same user from watching this one: it opens no socket.",
     ),
+    "AMDGPU_REPORT": (
+        "no report",
+        "Folder into which a process that imports amdgpu writes what it did when its interpreter ends, as `PID.json`: how `amdgpu run`, `trace`, `explain` and `record` see the programs they start.",
+    ),
+    "AMDGPU_REPORT_RECORDS": (
+        "0",
+        "How many of the newest telemetry records stand beside the report as `PID.ndjson`, at most 1048576.",
+    ),
 }

@@ -229,6 +229,12 @@ METRICS: tuple[Metric, ...] = (
         ("device", "pool", "state"),
         "Bytes of a memory pool by state: active, reserved, inactive.",
     ),
+    Metric(
+        "amdgpu_pool_reserved_peak_bytes",
+        "gauge",
+        ("device", "pool"),
+        "Most bytes that a memory pool has reserved at once.",
+    ),
     Metric("amdgpu_pool_allocations_total", "counter", ("device", "pool"), "Blocks handed out by a memory pool."),
     Metric(
         "amdgpu_pool_out_of_memory_total", "counter", ("device", "pool"), "Allocations a memory pool had to refuse."

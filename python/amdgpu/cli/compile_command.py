@@ -46,9 +46,8 @@ class Output:
     passes: list[dict[str, Any]]
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command."""
-    parser = commands.add_parser("compile", help="compile kernel files for targets, without their devices")
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="kernel source, for example saxpy.hip")
     parser.add_argument("--target", required=True, metavar="NAME,...", help="targets, for example gfx1100,sm_90,x86_64")
     parser.add_argument("-o", "--output", default=".", metavar="DIR", help="folder of the results (default: here)")
@@ -87,7 +86,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--dump-ir", metavar="DIR", help="folder for the IR before the passes and after each of them")
     parser.add_argument("--fast-math", action="store_true", help="allow results to differ between devices")
     output.add_json_option(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

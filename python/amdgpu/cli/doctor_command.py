@@ -10,11 +10,9 @@ if TYPE_CHECKING:
     import argparse
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command."""
-    parser = commands.add_parser("doctor", help="check the installation")
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     output.add_json_option(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -13,11 +13,9 @@ if TYPE_CHECKING:
 SCHEMA = "amdgpu.info/1"
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command."""
-    parser = commands.add_parser("info", help="devices, cores, memory, libraries")
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     output.add_json_option(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

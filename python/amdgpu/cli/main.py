@@ -1,29 +1,63 @@
 """Arguments and exit codes of the command `amdgpu`.
 
-Exit codes: 0 done; 1 the command failed (the message says why); 2 the arguments are wrong; 130 interrupted.
+Exit codes: 0 done; 1 the command failed (the message says why); 2 the arguments are wrong; 130 interrupted. `run`, `trace`, `explain`
+and `record` of a program end with the program's own code, 128 + N when signal N ended it.
+
+A command is a module with `configure(parser)`, which adds its arguments, and `run(options)`, which returns the exit code. Only the module
+of the command that was named is imported: the bare command answers before a GPU library, NumPy or Rich would be loaded.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from amdgpu.cli import compile_command, doctor_command, info, metrics, net, serve, tune_command
-from amdgpu.errors import AmdgpuError
+# Name of the command: its module, and the line that --help shows.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "overview": ("overview", "devices, memory, sensors and processes at a glance; what `amdgpu` alone shows"),
+    "devices": ("devices", "list the devices, best first"),
+    "pick": ("pick", "propose the device that is free"),
+    "top": ("top_command", "watch devices, processes and kernels live"),
+    "run": ("run_command", "run a program and sum up what it did"),
+    "trace": ("trace_command", "run a program and write a trace for Perfetto or Chrome"),
+    "explain": ("explain_command", "say what costs a program its time, with evidence and a fix"),
+    "serve": ("serve", "serve the dashboard, the API and the metrics"),
+    "metrics": ("metrics", "print the metrics in Prometheus text format"),
+    "compile": ("compile_command", "compile kernel files for targets, without their devices"),
+    "net": ("net", "check a network file, show what it is, and run it"),
+    "tune": ("tune_command", "measure which kernels compute matrix products fastest on a GPU"),
+    "info": ("info", "devices, cores, memory, libraries"),
+    "doctor": ("doctor_command", "check the installation"),
+    "completion": ("completion", "print the completion script of a shell"),
+    "man": ("man", "print the manual page"),
+}
+DEFAULT_COMMAND = "overview"
+TOP_OPTIONS = ("-h", "--help", "--version")
+INTERRUPTED = 130
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The argument parser, one sub-command per module of this package."""
+def build_parser(names: Iterable[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """The argument parser with the arguments of the commands `names`; the others are listed with their help line only."""
+    from importlib import import_module
+
     from amdgpu._generated.constants import PACKAGE_VERSION
 
+    wanted = frozenset(names)
     parser = argparse.ArgumentParser(
-        prog="amdgpu", description="Compute on AMD, NVIDIA and CPU devices, and see what they do."
+        prog="amdgpu",
+        description="Compute on AMD, NVIDIA and CPU devices, and see what they do.",
+        epilog="`amdgpu COMMAND --help` says more about a command; without one, the overview is shown.",
     )
     parser.add_argument("--version", action="version", version=f"amdgpu {PACKAGE_VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (info, compile_command, net, tune_command, metrics, serve, doctor_command):
-        module.add_parser(commands)
+    for name, (module_name, summary) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if name in wanted:
+            module = import_module(f"amdgpu.cli.{module_name}")
+            module.configure(command)
+            command.set_defaults(run=module.run)
     return parser
 
 
@@ -36,22 +70,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    parser = build_parser()
-    options = parser.parse_args(argv)
-    if options.command is None:
-        options = parser.parse_args(["info"])
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or (arguments[0].startswith("-") and arguments[0] not in TOP_OPTIONS):
+        arguments.insert(0, DEFAULT_COMMAND)
+    options = build_parser(name for name in arguments[:1] if name in COMMANDS).parse_args(arguments)
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """The command itself; what it raises becomes a sentence and an exit code."""
+    from amdgpu.errors import AmdgpuError
+
     try:
-        result: int = options.run(options)
+        code: int = options.run(options)
+        # A pipe that closed shows here, and not when the interpreter has no way left to be quiet about it.
+        sys.stdout.flush()
     except AmdgpuError as error:
-        print(f"amdgpu: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
+        return _fail(str(error))
+    except BrokenPipeError:
         # A reader that closed the pipe (`amdgpu metrics | head`) is no failure worth a message.
-        if isinstance(error, BrokenPipeError):
-            sys.stderr.close()
-            return 0
-        print(f"amdgpu: {error}", file=sys.stderr)
-        return 1
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _fail(str(error))
     except KeyboardInterrupt:
-        return 130
-    return result
+        return INTERRUPTED
+    return code
+
+
+def _fail(message: str) -> int:
+    print(f"amdgpu: {message}", file=sys.stderr)
+    return 1

@@ -21,9 +21,8 @@ SHOWN_ROWS = 5
 SHOWN_VALUES = 10
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command."""
-    parser = commands.add_parser("net", help="check a network file, show what it is, and run it")
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("file", help="network text, or - for standard input")
     parser.add_argument("--device", default="0", help="index or name of the device (default 0)")
     parser.add_argument(
@@ -44,7 +43,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--backend", choices=("matrix", "julia", "nim"), help="who computes; default: the best available"
     )
     layered.add_argument("--batch", type=int, help="rows of random input (default 1)")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

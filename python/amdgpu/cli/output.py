@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LOG_WIDTH_COLUMNS = 120
+# SGR numbers of ECMA-48; the terminal's own palette decides what they look like.
+SHADES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+# Eighths of a cell, so that a bar of 20 cells shows 160 steps.
+EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +27,47 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
 
 def print_json(schema: str, content: dict[str, Any]) -> None:
     """Print one JSON document; `schema` is NAME/VERSION and changes when a field changes its meaning."""
-    print(json.dumps({"schema": schema, **content}, indent=2, ensure_ascii=False, default=str))
+    print(json_text(schema, content))
+
+
+def json_text(schema: str, content: dict[str, Any]) -> str:
+    """One JSON document for people to read as well."""
+    return json.dumps({"schema": schema, **content}, indent=2, ensure_ascii=False, default=str)
+
+
+def print_json_line(schema: str, content: dict[str, Any]) -> None:
+    """Print one JSON document as one line, and hand it over at once: what commands that watch do."""
+    print(json.dumps({"schema": schema, **content}, ensure_ascii=False, default=str), flush=True)
+
+
+def has_colour() -> bool:
+    """Whether standard output is a terminal that wants colour (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def has_unicode(stream: Any = None) -> bool:
+    """Whether a stream (default: standard output) can take block characters; what cannot gets ASCII."""
+    stream = sys.stdout if stream is None else stream
+    encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "").replace("_", "")
+    return encoding.startswith("utf")
+
+
+def paint(text: str, *shades: str) -> str:
+    """The text in these shades, where there is colour."""
+    if not shades or not has_colour():
+        return text
+    return f"\x1b[{';'.join(SHADES[shade] for shade in shades)}m{text}\x1b[0m"
+
+
+def bar(share: float, width: int, *, is_ascii: bool) -> str:
+    """A bar of `width` cells, filled to `share` (0 to 1)."""
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    if is_ascii:
+        full = round(eighths / 8)
+        return "#" * full + "." * (width - full)
+    full, part = divmod(eighths, 8)
+    text = EIGHTHS[8] * full + (EIGHTHS[part] if part else "")
+    return text + "░" * (width - len(text))
 
 
 def console() -> Console:
@@ -47,6 +93,19 @@ def print_table(title: str, columns: Sequence[tuple[str, str]], rows: Sequence[S
     console().print(table)
 
 
+def table_lines(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table as lines of text, without the time that Rich takes to load; `columns` are (header, left or right)."""
+    widths = [max(len(header), *(len(row[place]) for row in rows), 0) for place, (header, _) in enumerate(columns)]
+    lines = []
+    for row in ([header for header, _ in columns], *rows):
+        cells = [
+            cell.rjust(width) if side == "right" else cell.ljust(width)
+            for cell, width, (_, side) in zip(row, widths, columns, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
 def bytes_text(count: float) -> str:
     """A number of bytes as people read it, in powers of 1024."""
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -63,3 +122,22 @@ def seconds_text(seconds: float) -> str:
     if seconds >= 1e-3:
         return f"{seconds * 1e3:.2f} ms"
     return f"{seconds * 1e6:.2f} µs"
+
+
+def count_text(count: float) -> str:
+    """A number as people read it, in powers of 1000."""
+    for unit in ("", "k", "M", "G"):
+        if abs(count) < 1000:
+            return f"{count:.0f}{unit}" if not unit or abs(count) >= 100 else f"{count:.1f}{unit}"
+        count /= 1000
+    return f"{count:.1f}T"
+
+
+def command_text(command: str) -> str:
+    """A command line with the names of its files instead of their paths, for places that are narrow."""
+    return " ".join(word.rpartition("/")[2] or word for word in command.split(" "))
+
+
+def percent_text(share: float) -> str:
+    """A share (0 to 1) in percent."""
+    return f"{share * 100:.0f} %" if share >= 0.1 or share == 0 else f"{share * 100:.1f} %"

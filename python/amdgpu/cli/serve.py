@@ -25,9 +25,8 @@ DEFAULT_PORT = 4000
 LEAVE_SECONDS = 3.0
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command."""
-    parser = commands.add_parser("serve", help="show devices and programs in a browser, and answer other programs")
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen at; others than loopback ask for a token"
     )
@@ -50,7 +49,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open the dashboard")
     output.add_json_option(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

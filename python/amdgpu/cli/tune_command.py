@@ -16,9 +16,8 @@ SCHEMA = "amdgpu.tune/1"
 DEFAULT_BUDGET_SECONDS = 600.0
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command."""
-    parser = commands.add_parser("tune", help="measure which kernels compute matrix products fastest on a GPU")
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("--device", default=None, metavar="NAME", help="the GPU; default: the first one")
     parser.add_argument(
         "--shapes", metavar="LIST", help="N, MxNxK or MxNxKxBATCH, separated by commas; default: usual shapes"
@@ -45,7 +44,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--architecture", metavar="NAME", help="with --no-measure: of this architecture, for which no GPU is needed"
     )
     output.add_json_option(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -29,3 +29,9 @@ pub const MATMUL: &str = "AMDGPU_MATMUL";
 
 /// `off` keeps other processes of the same user from watching this one: it opens no socket. Default: on.
 pub const ATTACH: &str = "AMDGPU_ATTACH";
+
+/// Folder into which a process that imports amdgpu writes what it did when its interpreter ends, as `PID.json`: how `amdgpu run`, `trace`, `explain` and `record` see the programs they start. Default: no report.
+pub const REPORT: &str = "AMDGPU_REPORT";
+
+/// How many of the newest telemetry records stand beside the report as `PID.ndjson`, at most 1048576. Default: 0.
+pub const REPORT_RECORDS: &str = "AMDGPU_REPORT_RECORDS";

@@ -71,6 +71,8 @@ pub enum MetricId {
     KernelCacheRequestsTotal,
     /// Bytes of a memory pool by state: active, reserved, inactive.
     PoolBytes,
+    /// Most bytes that a memory pool has reserved at once.
+    PoolReservedPeakBytes,
     /// Blocks handed out by a memory pool.
     PoolAllocationsTotal,
     /// Allocations a memory pool had to refuse.
@@ -333,6 +335,13 @@ pub const CATALOGUE: &[Metric] = &[
         kind: MetricKind::Gauge,
         labels: &["device", "pool", "state"],
         help: "Bytes of a memory pool by state: active, reserved, inactive.",
+    },
+    Metric {
+        id: MetricId::PoolReservedPeakBytes,
+        name: "amdgpu_pool_reserved_peak_bytes",
+        kind: MetricKind::Gauge,
+        labels: &["device", "pool"],
+        help: "Most bytes that a memory pool has reserved at once.",
     },
     Metric {
         id: MetricId::PoolAllocationsTotal,

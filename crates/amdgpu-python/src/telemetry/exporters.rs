@@ -39,6 +39,13 @@ pub fn telemetry_ndjson(py: Python<'_>) -> String {
     py.detach(|| ndjson(&amdgpu_telemetry::snapshot()))
 }
 
+/// The records of a snapshot as a Chrome trace.
+#[pyfunction]
+pub fn telemetry_chrome_trace_of(py: Python<'_>, snapshot_json: &str) -> PyResult<String> {
+    let snapshot: Snapshot = parse(py, "snapshot", snapshot_json)?;
+    Ok(py.detach(|| export::chrome_trace(&snapshot.records, &snapshot.names)))
+}
+
 /// The records of a snapshot as newline-delimited JSON.
 #[pyfunction]
 pub fn telemetry_ndjson_of(py: Python<'_>, snapshot_json: &str) -> PyResult<String> {

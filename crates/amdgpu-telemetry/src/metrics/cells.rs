@@ -135,6 +135,19 @@ impl Gauge {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
     }
 
+    /// Raise it to `value` if it is lower or absent: the gauge of a peak.
+    pub fn raise_to(&self, value: f64) {
+        let higher = |bits| {
+            let is_lower = bits == ABSENT || f64::from_bits(bits) < value;
+            is_lower.then_some(value.to_bits())
+        };
+        // Fails where there is nothing to raise.
+        let _ = self
+            .0
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, higher);
+    }
+
     /// Make it absent again: the source went away.
     pub fn clear(&self) {
         self.0.clear();
@@ -183,5 +196,15 @@ mod tests {
         assert!(gauge.get().is_some_and(f64::is_nan));
         gauge.clear();
         assert_eq!(gauge.get(), None);
+    }
+
+    #[test]
+    fn a_peak_is_raised_and_never_lowered() {
+        let peak = Gauge(Arc::default());
+        peak.raise_to(-1.0);
+        assert_eq!(peak.get(), Some(-1.0));
+        peak.raise_to(3.0);
+        peak.raise_to(2.0);
+        assert_eq!(peak.get(), Some(3.0));
     }
 }

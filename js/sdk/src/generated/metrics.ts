@@ -38,6 +38,7 @@ export type MetricName =
   | "amdgpu_pass_seconds"
   | "amdgpu_kernel_cache_requests_total"
   | "amdgpu_pool_bytes"
+  | "amdgpu_pool_reserved_peak_bytes"
   | "amdgpu_pool_allocations_total"
   | "amdgpu_pool_out_of_memory_total"
   | "amdgpu_copy_bytes_total"
@@ -98,6 +99,7 @@ export const METRICS: readonly MetricDescription[] = [
   { name: "amdgpu_pass_seconds", kind: "histogram", unit: "seconds", labels: ["target", "pass"], meaning: "Time of one compiler pass." },
   { name: "amdgpu_kernel_cache_requests_total", kind: "counter", unit: "1", labels: ["result"], meaning: "Kernel cache look-ups by result: memory, disk, miss." },
   { name: "amdgpu_pool_bytes", kind: "gauge", unit: "bytes", labels: ["device", "pool", "state"], meaning: "Bytes of a memory pool by state: active, reserved, inactive." },
+  { name: "amdgpu_pool_reserved_peak_bytes", kind: "gauge", unit: "bytes", labels: ["device", "pool"], meaning: "Most bytes that a memory pool has reserved at once." },
   { name: "amdgpu_pool_allocations_total", kind: "counter", unit: "1", labels: ["device", "pool"], meaning: "Blocks handed out by a memory pool." },
   { name: "amdgpu_pool_out_of_memory_total", kind: "counter", unit: "1", labels: ["device", "pool"], meaning: "Allocations a memory pool had to refuse." },
   { name: "amdgpu_copy_bytes_total", kind: "counter", unit: "bytes", labels: ["device", "direction"], meaning: "Bytes copied between host and device." },
