@@ -17,6 +17,7 @@ import {
 import { type Packable, pack, type Unpacked, unpack } from "./packing.js";
 import { ChannelSocket, type SocketOptions, type SocketState } from "./socket.js";
 import { Telemetry, type TelemetryEvent } from "./telemetry.js";
+import { Turns } from "./turns.js";
 import type {
   CompileOptions,
   CoreType,
@@ -34,10 +35,14 @@ import type {
 export const DEFAULT_URL = "ws://localhost:4000/socket";
 /** Compiling and running take longer than other answers. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** A server takes so many calls of one connection at a time and refuses more (`calls_in_flight` of its limits). */
+const MAX_CALLS = 8;
 
 export interface ClientOptions extends SocketOptions {
   /** How long calls of the server may take; connecting and joining have `timeoutMs`. */
   readonly requestTimeoutMs?: number;
+  /** Calls that are sent before one is answered; more wait for their turn, and their time-out begins with it. */
+  readonly maxCalls?: number;
 }
 
 type Request = { readonly [key: string]: Packable | undefined };
@@ -55,6 +60,7 @@ export class AMDGPUClient {
   readonly #api: Channel;
   readonly #telemetry: Telemetry;
   readonly #timeoutMs: number;
+  readonly #turns: Turns;
   #joins = 0;
 
   constructor(serverUrl: string = DEFAULT_URL, options: ClientOptions = {}) {
@@ -65,6 +71,7 @@ export class AMDGPUClient {
     });
     this.#telemetry = new Telemetry(this.#socket);
     this.#timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+    this.#turns = new Turns(Math.max(1, options.maxCalls ?? MAX_CALLS));
   }
 
   /** The channels beneath, for topics and events that this class has no function for. */
@@ -184,13 +191,15 @@ export class AMDGPUClient {
   /** Any call of `gpu:api` that has no arrays. */
   async request(event: string, payload: JsonObject | object): Promise<JsonObject> {
     const plain = JSON.parse(JSON.stringify(payload)) as JsonObject;
-    const answer = await this.#api.push(event, plain, { timeoutMs: this.#timeoutMs });
+    const answer = await this.#turns.run(() => this.#api.push(event, plain, { timeoutMs: this.#timeoutMs }));
     return readObject(answer, `answer to ${event}`);
   }
 
   /** Any call of `gpu:api` with arrays in it, or in its answer. */
   async requestArrays(event: string, request: Request, timeoutMs: number = this.#timeoutMs): Promise<Answer> {
-    const answer = await this.#api.push(event, pack(request), { timeoutMs });
+    // Packed before it waits: the caller may go on with the arrays.
+    const payload = pack(request);
+    const answer = await this.#turns.run(() => this.#api.push(event, payload, { timeoutMs }));
     return answer instanceof ArrayBuffer ? unpack(answer) : answer;
   }
 }

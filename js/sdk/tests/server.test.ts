@@ -151,6 +151,29 @@ test("a product takes a bias and an activation", async () => {
   assert.deepEqual(product.toRows(), [[0, 0.5, 1.5]]);
 });
 
+test("calls made all at once wait for their turn", async () => {
+  const products = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => client.matrixMultiply(fromRows([[index]]), fromRows([[2]]))),
+  );
+  assert.deepEqual(
+    products.map((product) => product.toRows()),
+    Array.from({ length: 50 }, (_, index) => [[2 * index]]),
+  );
+  const changed = fromRows([[1]]);
+  const results = Array.from({ length: 20 }, () => client.matrixMultiply(changed, fromRows([[2]])));
+  changed.data[0] = 5;
+  assert.deepEqual(new Set((await Promise.all(results)).map((product) => product.data[0])), new Set([2]));
+  const mixed = await Promise.allSettled(
+    Array.from({ length: 30 }, (_, index) =>
+      index % 3 === 0 ? client.initializeDevice(1000, []) : client.listDevices(),
+    ),
+  );
+  assert.deepEqual(
+    mixed.map(({ status }) => status),
+    Array.from({ length: 30 }, (_, index) => (index % 3 === 0 ? "rejected" : "fulfilled")),
+  );
+});
+
 test("matrices that do not fit are the error of every other language", async () => {
   const [a, b] = [tensor(new Float32Array(6), { shape: [2, 3] }), tensor(new Float32Array(8), { shape: [4, 2] })];
   await assert.rejects(client.matrixMultiply(a, b), (error: unknown) => {
