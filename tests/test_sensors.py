@@ -121,6 +121,15 @@ def test_a_sampler_keeps_values_and_history(sampler):
     assert sampler.history_bytes() > 0
 
 
+def test_a_sampler_that_has_just_started_is_waited_for(run_python):
+    program = """
+from amdgpu.telemetry import sensors
+with sensors.Sampler():
+    print(any(row["metric"] == "amdgpu_memory_total_bytes" and row["value"] for row in sensors.read()))
+"""
+    assert run_python(program).stdout.strip() == "True"
+
+
 def test_readings_of_a_running_sampler_are_the_same_as_its_own(sampler):
     wait_for(lambda: len(sampler.readings()) > 5)
     for row in sensors.read():

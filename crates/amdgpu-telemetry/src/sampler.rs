@@ -14,9 +14,9 @@ mod frame;
 mod lane;
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use crate::history::{Points, Resolution};
 use crate::hub::{Hub, global, lock};
@@ -41,6 +41,34 @@ pub struct Reading {
     pub value: Result<f64, Absence>,
 }
 
+/// A source with what is known of it while it is being read.
+struct Slot {
+    is_slow: bool,
+    was_read: AtomicBool,
+    lane: Mutex<Lane>,
+}
+
+impl Slot {
+    /// The lane, unless it is being read for longer than anyone would wait: then it hangs, or blocks as slow ones do.
+    fn lane_soon(&self) -> Option<MutexGuard<'_, Lane>> {
+        let deadline = Instant::now() + LONGEST_WAIT;
+        loop {
+            match self.lane.try_lock() {
+                Ok(lane) => return Some(lane),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    std::thread::sleep(WAIT_STEP);
+                }
+                Err(TryLockError::WouldBlock) => return None,
+            }
+        }
+    }
+}
+
+/// How long [`Monitor::read`] waits for a source that another thread reads for the first time.
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
+const WAIT_STEP: Duration = Duration::from_millis(1);
+
 #[derive(Default)]
 struct Running {
     samplers: usize,
@@ -52,7 +80,7 @@ struct Running {
 pub struct Monitor {
     hub: Arc<Hub>,
     process_id: u32,
-    lanes: Vec<Mutex<Lane>>,
+    slots: Vec<Slot>,
     board: Mutex<Board>,
     running: Mutex<Running>,
     ended: Condvar,
@@ -63,9 +91,13 @@ impl Monitor {
     #[must_use]
     pub fn new(hub: Arc<Hub>, sources: Vec<Box<dyn Source>>) -> Arc<Self> {
         Arc::new(Self {
-            lanes: sources
+            slots: sources
                 .into_iter()
-                .map(|source| Mutex::new(Lane::new(source, &hub)))
+                .map(|source| Slot {
+                    is_slow: source.is_slow(),
+                    was_read: AtomicBool::new(false),
+                    lane: Mutex::new(Lane::new(source, &hub)),
+                })
                 .collect(),
             board: Mutex::new(Board::default()),
             hub,
@@ -101,22 +133,25 @@ impl Monitor {
         running.samplers += 1;
         if running.samplers == 1 {
             running.generation += 1;
-            for lane in 0..self.lanes.len() {
+            for slot in 0..self.slots.len() {
+                // What was read before may be hours old.
+                self.slots[slot].was_read.store(false, Ordering::Relaxed);
                 let (monitor, generation) = (Arc::clone(self), running.generation);
                 // Out of threads: the values of this source stay as they are, and their times say so.
                 let _ = std::thread::Builder::new()
                     .name("amdgpu-sensors".into())
-                    .spawn(move || monitor.run(lane, generation));
+                    .spawn(move || monitor.run(slot, generation));
             }
         }
         Sampler(Arc::clone(self))
     }
 
-    fn run(&self, lane: usize, generation: u64) {
+    fn run(&self, slot: usize, generation: u64) {
+        let slot = &self.slots[slot];
         loop {
             let wait_ns = {
-                let mut lane = lock(&self.lanes[lane]);
-                let next_ns = lane.read_due(&self.hub, &self.board);
+                let next_ns = lock(&slot.lane).read_due(&self.hub, &self.board);
+                slot.was_read.store(true, Ordering::Relaxed);
                 next_ns.saturating_sub(self.hub.now_ns())
             };
             let running = lock(&self.running);
@@ -153,11 +188,9 @@ impl Monitor {
 
     /// Read every group of every source now, in this thread; slow sources are left out.
     pub fn read_all(&self) {
-        for lane in &self.lanes {
-            let mut lane = lock(lane);
-            if !lane.is_slow() {
-                lane.read_all(&self.hub, &self.board);
-            }
+        for slot in self.slots.iter().filter(|slot| !slot.is_slow) {
+            lock(&slot.lane).read_all(&self.hub, &self.board);
+            slot.was_read.store(true, Ordering::Relaxed);
         }
     }
 
@@ -165,13 +198,16 @@ impl Monitor {
     #[must_use]
     pub fn read(&self) -> Vec<Reading> {
         let is_sampled = lock(&self.running).samplers > 0;
-        for lane in &self.lanes {
-            // A source that is being read right now, or hangs, is not waited for.
-            if let Ok(mut lane) = lane.try_lock()
-                && !lane.is_slow()
-                && !(is_sampled && lane.was_read())
-            {
-                lane.read_all(&self.hub, &self.board);
+        for slot in self.slots.iter().filter(|slot| !slot.is_slow) {
+            if is_sampled && slot.was_read.load(Ordering::Relaxed) {
+                continue;
+            }
+            if let Some(mut lane) = slot.lane_soon() {
+                // The sampler's thread may have been first.
+                if !is_sampled || !slot.was_read.load(Ordering::Relaxed) {
+                    lane.read_all(&self.hub, &self.board);
+                    slot.was_read.store(true, Ordering::Relaxed);
+                }
             }
         }
         lock(&self.board).readings()

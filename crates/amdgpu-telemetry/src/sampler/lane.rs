@@ -63,14 +63,6 @@ impl Lane {
         }
     }
 
-    pub(super) fn is_slow(&self) -> bool {
-        self.source.is_slow()
-    }
-
-    pub(super) fn was_read(&self) -> bool {
-        self.groups.iter().all(|group| group.reads > 0)
-    }
-
     /// Reads the groups that are due. Returns when the next one is.
     pub(super) fn read_due(&mut self, hub: &Hub, board: &Mutex<Board>) -> u64 {
         for number in 0..self.groups.len() {

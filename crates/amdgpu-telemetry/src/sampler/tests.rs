@@ -71,15 +71,15 @@ fn each_group_is_read_at_its_own_rate() {
         sink.put(MetricId::BusyRatio, &["cpu:0", "all"], Ok(0.0));
     });
     for _ in 0..50 {
-        lock(&monitor.lanes[0]).read_due(&hub, &monitor.board);
+        lock(&monitor.slots[0].lane).read_due(&hub, &monitor.board);
         clock.advance_ns(SECOND / 10);
     }
     assert_eq!(reads[0].load(Ordering::Relaxed), 50);
     assert_eq!(reads[1].load(Ordering::Relaxed), 5);
     // After a pause nothing is made up for.
     clock.advance_ns(3600 * SECOND);
-    lock(&monitor.lanes[0]).read_due(&hub, &monitor.board);
-    let next_ns = lock(&monitor.lanes[0]).read_due(&hub, &monitor.board);
+    lock(&monitor.slots[0].lane).read_due(&hub, &monitor.board);
+    let next_ns = lock(&monitor.slots[0].lane).read_due(&hub, &monitor.board);
     assert_eq!(reads[0].load(Ordering::Relaxed), 51);
     assert!(next_ns > hub.now_ns());
 }
@@ -93,7 +93,7 @@ fn a_source_without_hardware_is_asked_once_a_minute() {
         seen.fetch_add(1, Ordering::Relaxed);
     });
     for _ in 0..600 {
-        lock(&monitor.lanes[0]).read_due(&hub, &monitor.board);
+        lock(&monitor.slots[0].lane).read_due(&hub, &monitor.board);
         clock.advance_ns(SECOND / 5);
     }
     assert_eq!(reads.load(Ordering::Relaxed), 2 * 2);
@@ -170,7 +170,7 @@ fn a_dear_source_is_read_less_often() {
         sink.put(MetricId::EnergyJoulesTotal, &["cpu:0"], Ok(1.0));
     });
     for _ in 0..4000 {
-        let next_ns = lock(&monitor.lanes[0]).read_due(&hub, &monitor.board);
+        let next_ns = lock(&monitor.slots[0].lane).read_due(&hub, &monitor.board);
         clock.advance_ns(next_ns.saturating_sub(hub.now_ns()));
     }
     let elapsed = (hub.now_ns() - SECOND) as f64;
@@ -224,6 +224,34 @@ fn the_bus_shows_what_is_sampled_and_nothing_once_nobody_samples() {
         snapshot.value(MetricId::TemperatureCelsius, &["cpu:0", "package"]),
         None
     );
+}
+
+#[test]
+fn a_source_that_hangs_holds_nobody_up() {
+    let (hub, _) = hub();
+    let (entered, enter) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
+    let hangs: Box<dyn Source> = Box::new(Scripted {
+        periods: TWO,
+        script: Box::new(move |_, _| {
+            // The test may be over before it is released.
+            let _ = entered.send(());
+            let _ = released.recv();
+        }),
+    });
+    let works: Box<dyn Source> = Box::new(Scripted {
+        periods: TWO,
+        script: Box::new(|_, sink| sink.put(MetricId::MemoryTotalBytes, &["cpu:0"], Ok(1.0))),
+    });
+    let monitor = Monitor::new(hub, vec![hangs, works]);
+    let sampler = monitor.sample();
+    enter.recv().unwrap();
+    assert_eq!(
+        find(&monitor.read(), MetricId::MemoryTotalBytes).value,
+        Ok(1.0)
+    );
+    drop(sampler);
+    drop(release);
 }
 
 #[test]

@@ -144,6 +144,19 @@ mod tests {
     }
 
     #[test]
+    fn reasons_say_who_refuses() {
+        let said = |code| {
+            let error = std::io::Error::from_raw_os_error(code);
+            absence(Path::new("/sys/energy_uj"), &error).to_string()
+        };
+        assert_eq!(said(libc::EACCES), "energy_uj may be read by root only");
+        assert_eq!(said(libc::EPERM), "energy_uj is refused at the moment");
+        assert_eq!(said(libc::ENOENT), "the driver has no file energy_uj");
+        assert!(said(libc::EBUSY).starts_with("energy_uj: "));
+        assert!(said(libc::EIO).starts_with("energy_uj: "));
+    }
+
+    #[test]
     fn files_without_an_end_are_cut() {
         let mut buf = Vec::new();
         bytes_into(Path::new("/dev/zero"), &mut buf).unwrap();
