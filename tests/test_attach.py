@@ -149,6 +149,67 @@ def test_what_outlives_its_device_is_a_leak(program, tmp_path):
     assert "closed" in leaks[0]["reason"]
 
 
+def test_networks_tell_rates_spikes_weights_and_what_they_learn(program):
+    running = program("--seconds", "60", "--rate", "100", "--parts", "spiking,learning")
+    with attach.attach(running.pid) as process:
+        rows = {row["name"]: row for row in process.networks()}
+        records = process.records(kinds=["neural_update"], timeout_seconds=PATIENCE_SECONDS)
+        updates = [next(records) for _ in range(30)]
+    spiking, learner = rows["watched"], rows["learner"]
+    assert (spiking["kind"], spiking["device"]) == ("spiking", "cpu:0")
+    assert [(one["name"], one["size"]) for one in spiking["populations"]] == [("exc", 400), ("inh", 100)]
+    assert all(0 < one["rate_hz"] < 200 for one in spiking["populations"])
+    raster = spiking["raster"]
+    assert raster["neurons_shown"] == [128, 100]
+    assert len(raster["times_s"]) == len(raster["population"]) == len(raster["neuron"]) > 0
+    assert raster["times_s"] == sorted(raster["times_s"])
+    assert all(
+        neuron < raster["neurons_shown"][which]
+        for which, neuron in zip(raster["population"], raster["neuron"], strict=True)
+    )
+    weights = spiking["weights"]
+    assert (weights["of_rows"], weights["of_columns"]) == (400, 400)
+    shown = [value for row in weights["values"] for value in row]
+    assert {round(value, 7) for value in shown if value is not None} == {0.0013}
+    assert 0.05 < sum(value is not None for value in shown) / len(shown) < 0.2
+    assert (learner["kind"], [one["size"] for one in learner["populations"]]) == ("layered", [4, 8, 2])
+    curve = learner["learning_curve"]
+    assert curve["epoch"] == list(range(curve["epoch"][0], curve["epoch"][0] + len(curve["epoch"])))
+    assert all(loss > 0 for loss in curve["loss"])
+    assert len(learner["weights"]["values"]) == 4
+    # Of short runs at a higher rate no more is told than a display shows.
+    times = [row["start_ns"] + row["duration_ns"] for row in updates if row["name"] == "watched"]
+    assert all(late - early >= 1e9 / 60 for early, late in zip(times, times[1:], strict=False))
+
+
+def test_rasters_and_rates_are_those_of_the_run():
+    net = amdgpu.Network(
+        """
+neuralNetwork shown:
+  neuron cell:
+    params(tau = 10.ms, drive = 20.mV)
+    dv/dt = (drive - v) / tau
+    threshold: v > 10.mV
+    reset: v = 0.mV
+  population cells(3, model: cell)
+  record spikes(cells)
+""",
+        device="cpu:0",
+    )
+    result = net.run(0.1)
+    with attach.attach() as process:
+        row = next(row for row in process.networks() if row["name"] == "shown")
+    spikes = result.spikes["cells"]
+    assert row["raster"]["times_s"] == pytest.approx(spikes.times.tolist())
+    assert row["raster"]["neuron"] == spikes.indices.tolist()
+    assert row["populations"][0]["spikes"] == result.counts["cells"]
+    assert row["populations"][0]["rate_hz"] == pytest.approx(result.rates()["cells"])
+    assert (row["weights"], row["steps"]) == (None, result.steps)
+    del net
+    with attach.attach() as process:
+        assert "shown" not in [row["name"] for row in process.networks()]
+
+
 def test_snapshot_and_totals_are_those_of_the_process(program):
     running = program("--seconds", "60", "--parts", "kernels,memory")
     with attach.attach(running.pid) as process:

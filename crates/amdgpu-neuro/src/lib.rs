@@ -15,6 +15,7 @@
 //!   a learning step that would leave such a weight changes nothing.
 //! - A [`Network`] may be used from every thread at the same time: forward passes run side by side, changes of weights take turns with
 //!   them. No thread is started here.
+//! - Watchers of the process see every network that lives, what it does and a sample of its spikes and weights.
 //! - Every call into Nim is reported as a boundary crossing, every forward pass as a network step.
 
 pub mod backend;
@@ -33,6 +34,7 @@ pub mod plan;
 pub mod spiking;
 mod temporal;
 pub mod training;
+mod watch;
 
 pub use backend::{DenseBackend, DenseBackendKind, DenseCall};
 pub use config::network_text_of_config;

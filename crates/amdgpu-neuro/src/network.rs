@@ -1,7 +1,7 @@
 //! A built network: its plan, its numbers, and access to both.
 
 use std::path::PathBuf;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use amdgpu_abi::{ACTIVATION_SOFTMAX, Activation, MetricId};
 use amdgpu_telemetry::{Counter, NameId, counter, intern};
@@ -13,6 +13,7 @@ use crate::library::compile_text;
 use crate::parameters::{Layout, Parameters, bias_name, weight_name};
 use crate::plan::{NetworkPlan, Warning};
 use crate::temporal::Temporal;
+use crate::watch::{self, Board, Population, WeightSample};
 
 /// What a plan leaves open.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,7 @@ pub struct Network {
     pub(crate) outputs: Vec<usize>,
     pub(crate) parameters: RwLock<Parameters>,
     pub(crate) steps: CountedSteps,
+    pub(crate) board: Arc<Board>,
 }
 
 /// Where the steps of a network are counted.
@@ -48,6 +50,26 @@ impl std::fmt::Debug for CountedSteps {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("CountedSteps")
     }
+}
+
+/// The network's board, which watchers see from now on. Layers are computed by this machine's cores.
+fn new_board(plan: &NetworkPlan) -> Arc<Board> {
+    let layers = plan.layers.iter().map(|layer| Population {
+        name: layer.name.clone(),
+        size: layer.size,
+        spikes: 0,
+        rate_hz: None,
+    });
+    let board = Board::new(
+        &plan.name,
+        "layered",
+        "cpu:0",
+        plan.dt_seconds.unwrap_or_default(),
+        layers.collect(),
+    );
+    let board = Arc::new(board);
+    watch::register(&board);
+    board
 }
 
 impl Network {
@@ -132,6 +154,7 @@ impl Network {
             total: counter(MetricId::NetworkStepsTotal, &[&plan.name]),
             name: intern(&plan.name),
         };
+        let board = new_board(&plan);
         Ok(Self {
             plan,
             layout,
@@ -142,7 +165,24 @@ impl Network {
             outputs,
             parameters: RwLock::new(parameters),
             steps,
+            board,
         })
+    }
+
+    /// A few weights of the first connection, for watchers.
+    pub(crate) fn weight_sample(&self) -> Option<WeightSample> {
+        let connection = self.plan.connections.first()?;
+        let [of_rows, of_columns] = connection.shape;
+        let mut sample = WeightSample::empty(&connection.name(), of_rows, of_columns);
+        let parameters = self.read();
+        let weights = parameters.weight(*self.layout.ranges.first()?);
+        for row in 0..sample.rows.len() {
+            let begin = sample.rows[row] as usize * of_columns;
+            for column in sample.columns.clone() {
+                sample.set(row, column, *weights.get(begin + column as usize)?);
+            }
+        }
+        Some(sample)
     }
 
     #[must_use]

@@ -19,6 +19,7 @@ mod group;
 mod kernels;
 mod memory;
 mod network;
+mod notice;
 mod objects;
 mod parts;
 mod planner;
@@ -34,6 +35,7 @@ mod stepper;
 mod storage;
 mod values;
 mod variables;
+mod weight_sample;
 mod weights;
 
 pub use network::{Progress, SpikingNetwork, SpikingOptions, memory_estimate};

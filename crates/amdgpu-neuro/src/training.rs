@@ -235,6 +235,12 @@ impl Trainer {
                     report.accuracy.unwrap_or(f64::NAN).to_bits(),
                 ),
         );
+        network
+            .board
+            .learnt(report.samples, report.loss, report.accuracy);
+        if network.board.wants_weights() {
+            network.board.set_weights(network.weight_sample());
+        }
         Ok(Some(report))
     }
 

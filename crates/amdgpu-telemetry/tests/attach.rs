@@ -257,6 +257,12 @@ fn answers_are_those_of_the_process() {
     assert_eq!(watched.line(), "emitted");
     let snapshot = ask(&mut client, &json!({"op": "snapshot"}));
     assert_eq!(snapshot["records_emitted"], 11);
+    assert_eq!(snapshot["records"].as_array().map(Vec::len), Some(11));
+    let short = ask(&mut client, &json!({"op": "snapshot", "records": 2}));
+    assert_eq!(
+        short["records"],
+        json!(snapshot["records"].as_array().unwrap()[9..])
+    );
     assert_eq!(
         ask(&mut client, &json!({"op": "totals"}))["records_emitted"],
         11

@@ -1,6 +1,6 @@
 """What the package is doing, live: samples, sensors, the event bus, Prometheus and Chrome-trace export."""
 
-from amdgpu.telemetry import attach, sensors
+from amdgpu.telemetry import attach, recorder, sensors
 from amdgpu.telemetry.bus import (
     boundaries,
     events,
@@ -23,6 +23,7 @@ __all__ = [
     "get_telemetry",
     "is_enabled",
     "prometheus",
+    "recorder",
     "sample",
     "sensors",
     "serve",

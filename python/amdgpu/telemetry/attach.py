@@ -112,7 +112,7 @@ class Process:
         self._streams.clear()
 
     def request(self, op: str, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS, **options: Any) -> Any:
-        """The answer to a request of the attach protocol (docs/telemetry.md), as plain values."""
+        """The answer to a request of the attach protocol (docs/attach.md), as plain values."""
         line = json.dumps({"op": op, **options})
         if self.is_self:
             answer = json.loads(_native.attach_answer(line))
@@ -127,9 +127,10 @@ class Process:
             raise ClosedError(f"the connection to process {self.pid} is closed")
         return json.loads(self._client.request(line, timeout_seconds))
 
-    def snapshot(self) -> dict[str, Any]:
-        """Everything its bus knows; the shape is that of `amdgpu.telemetry.snapshot()`."""
-        result: dict[str, Any] = self.request("snapshot")
+    def snapshot(self, *, records: int | None = None) -> dict[str, Any]:
+        """Everything its bus knows; the shape is that of `amdgpu.telemetry.snapshot()`. `records` bounds the newest records in it."""
+        options = {} if records is None else {"records": records}
+        result: dict[str, Any] = self.request("snapshot", **options)
         return result
 
     def totals(self) -> dict[str, Any]:
@@ -181,7 +182,7 @@ class Process:
         return sum(stream.dropped for stream in self._streams)
 
     def kernels(self) -> list[dict[str, Any]]:
-        """The kernels that are loaded, the busiest first; see docs/telemetry.md for the keys."""
+        """The kernels that are loaded, the busiest first; see docs/attach.md for the keys."""
         rows: list[dict[str, Any]] = self.request("kernels") or []
         return rows
 
@@ -305,7 +306,7 @@ class Watcher:
             return records
 
     def totals(self) -> dict[str, Any]:
-        """Rates and levels of all processes together, and of each; new ten times a second. See docs/telemetry.md for the keys."""
+        """Rates and levels of all processes together, and of each; new ten times a second. See docs/attach.md for the keys."""
         with self._lock:
             self._take(0.0)
             self._rates.keep_only({info["pid"] for info in json.loads(self._open.processes())})

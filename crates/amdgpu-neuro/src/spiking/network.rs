@@ -7,8 +7,10 @@ use std::time::Instant;
 use amdgpu_aura::{Context, Toolchain};
 use amdgpu_hal::DeviceKind;
 use amdgpu_hal::cpu::pool;
+use amdgpu_memory::OwnerScope;
 
 use super::kernels::{self, Bindings, BoundKernel};
+use super::notice::{self, Notices};
 use super::parts::Parts;
 use super::planner::{self, MemoryEstimate};
 use super::recorder::{self, Recorder, RunResult};
@@ -19,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::finite;
 use crate::plan::AnyPlan;
 use crate::plan::spiking::SpikingNetworkPlan;
+use crate::watch::Board;
 
 /// Steps between two looks for values that are not finite.
 const CHECK_STEPS: u64 = 64;
@@ -63,7 +66,8 @@ pub struct SpikingNetwork {
     pub(crate) names: Vec<String>,
     context: Arc<Context>,
     memory: MemoryEstimate,
-    reporter: Reporter,
+    pub(crate) reporter: Reporter,
+    pub(crate) board: Arc<Board>,
     rewards: RewardSchedule,
     pub(crate) inner: Mutex<Inner>,
 }
@@ -125,6 +129,8 @@ impl SpikingNetwork {
         options: &SpikingOptions,
     ) -> Result<Self> {
         let plan = read_plan(plan_json, options)?;
+        let owner = format!("network {}", plan.name);
+        let _owner = OwnerScope::of(amdgpu_telemetry::intern(&owner));
         let by_launches = options.by_launches || is_gpu(context);
         let memory = planner::estimate(&plan, free_bytes(context)?, by_launches)?;
         memory.check()?;
@@ -146,7 +152,8 @@ impl SpikingNetwork {
         let threads = threads.unwrap_or_else(|| pool::global().thread_count() as usize);
         let threads = (!by_launches).then_some(threads);
         let stepper = Stepper::new(&parts, bound, threads, context, toolchain)?;
-        let reporter = Reporter::new(&plan.name);
+        let reporter = Reporter::new(&plan.name, !by_launches);
+        let board = notice::new_board(&plan, &context.info().name)?;
         Ok(Self {
             rewards: RewardSchedule::build(&plan),
             plan,
@@ -154,6 +161,7 @@ impl SpikingNetwork {
             context: Arc::clone(context),
             memory,
             reporter,
+            board,
             inner: Mutex::new(Inner {
                 parts,
                 stepper,
@@ -233,7 +241,8 @@ impl SpikingNetwork {
         let inner = &mut *inner;
         let begin = Instant::now();
         let mut recorder = Recorder::new(&self.plan, inner.step, steps)?;
-        let outcome = self.go(inner, &mut recorder, steps, begin, watch);
+        let mut notices = Notices::begin(&self.plan, inner.step, &mut recorder)?;
+        let outcome = self.go(inner, &mut recorder, &mut notices, steps, begin, watch);
         // Also behind an error: what was delivered twice or not at all would be a state that no run can reach.
         let flushed = inner.stepper.flush(&inner.parts, inner.step);
         let (done, is_interrupted) = outcome?;
@@ -247,6 +256,7 @@ impl SpikingNetwork {
         &self,
         inner: &mut Inner,
         recorder: &mut Recorder,
+        notices: &mut Notices,
         steps: u64,
         begin: Instant,
         watch: &mut dyn FnMut(Progress) -> bool,
@@ -273,16 +283,20 @@ impl SpikingNetwork {
             if inner.step >= next_check || inner.step == end {
                 next_check = inner.step + CHECK_STEPS;
                 self.check_finite(inner)?;
+                if inner.step == end || notices.is_due() {
+                    notices.look(self, inner, first, recorder);
+                }
                 let elapsed_ns = begin.elapsed().as_nanos();
                 if elapsed_ns - watched_ns >= WATCH_NS || inner.step == end {
-                    watched_ns = elapsed_ns;
                     let spikes = recorder.spikes();
                     self.reporter.report(
                         inner.step - reported.0,
                         spikes - reported.1,
+                        (elapsed_ns - watched_ns) as u64,
                         begin.elapsed().as_secs_f64()
                             / ((inner.step - first) as f64 * self.plan.dt_seconds),
                     );
+                    watched_ns = elapsed_ns;
                     inner.stepper.count_launches(inner.step - reported.0);
                     reported = (inner.step, spikes);
                     is_interrupted = !watch(Progress {

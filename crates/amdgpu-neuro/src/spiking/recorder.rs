@@ -4,6 +4,7 @@ use super::projection::{Origin, origin_of};
 use super::source::steps_of;
 use crate::error::{Error, Result};
 use crate::plan::spiking::{RecordPlan, SourcePlan, SpikingNetworkPlan};
+use crate::watch::RasterSample;
 
 /// Spikes of a population or source.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,6 +95,8 @@ pub(crate) struct Recorder {
     hash: u64,
     first_step: u64,
     spikes: u64,
+    /// What watchers see of the spikes.
+    pub raster: RasterSample,
 }
 
 fn no_memory(what: &str) -> Error {
@@ -135,6 +138,7 @@ impl Recorder {
             hash: 0,
             first_step,
             spikes: 0,
+            raster: RasterSample::default(),
         })
     }
 
@@ -150,6 +154,7 @@ impl Recorder {
             log.counts[*index as usize] += 1;
         }
         self.spikes += indices.len() as u64;
+        self.raster.take(origin, step, indices);
         if log.is_kept {
             let more = indices.len();
             log.steps
@@ -161,6 +166,12 @@ impl Recorder {
             log.indices.extend(indices);
         }
         Ok(())
+    }
+
+    /// Spikes of a population or source so far.
+    pub fn count_of(&self, origin: Origin) -> u64 {
+        let of_neurons = &self.logs[origin.index].counts[origin.first..][..origin.size];
+        of_neurons.iter().map(|count| u64::from(*count)).sum()
     }
 
     /// Spikes so far.
@@ -203,9 +214,7 @@ impl Recorder {
         let mut counts = Vec::new();
         for name in names.chain(sources) {
             let origin = origin_of(plan, name)?;
-            let of_neurons = &self.logs[origin.index].counts[origin.first..][..origin.size];
-            let total = of_neurons.iter().map(|count| u64::from(*count)).sum();
-            counts.push((name.to_owned(), origin.size, total));
+            counts.push((name.to_owned(), origin.size, self.count_of(origin)));
         }
         let states = self.probes.into_iter().map(|probe| StateRecord {
             name: probe.name,

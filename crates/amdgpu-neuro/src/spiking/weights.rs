@@ -99,7 +99,7 @@ impl SpikingNetwork {
     }
 
     /// Position of the variable that is the weight: `w`, or the first.
-    fn weight_variable(&self, number: usize) -> Option<usize> {
+    pub(super) fn weight_variable(&self, number: usize) -> Option<usize> {
         let variables = &self.plan.spiking.projections[number].variables;
         let named = variables.iter().position(|one| one.name == WEIGHT);
         named.or((!variables.is_empty()).then_some(0))

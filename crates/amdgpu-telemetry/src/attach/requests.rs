@@ -25,6 +25,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 struct Line {
     op: String,
     handle: Option<String>,
+    /// Of a snapshot: newest records that it shows; all where it is left out.
+    records: Option<usize>,
     capacity: Option<usize>,
     /// Names of kinds of records; all where it is left out.
     kinds: Option<Vec<Kind>>,
@@ -60,7 +62,8 @@ impl Subscribe {
 #[derive(Debug)]
 pub(super) enum Request {
     Process,
-    Snapshot,
+    /// With so many records.
+    Snapshot(Option<usize>),
     Totals,
     Topic(Topic, Question),
     Subscribe(Subscribe),
@@ -81,7 +84,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Request, String> {
     let topic = Topic::ALL.into_iter().find(|topic| topic.name() == line.op);
     Ok(match (line.op.as_str(), topic) {
         ("process", _) => Request::Process,
-        ("snapshot", _) => Request::Snapshot,
+        ("snapshot", _) => Request::Snapshot(line.records),
         ("totals", _) => Request::Totals,
         ("subscribe", _) => Request::Subscribe(subscribe(line)?),
         (_, Some(Topic::Kernel)) if line.handle.is_none() => {
@@ -130,14 +133,20 @@ pub(super) fn envelope(op: &str, answer: &Value) -> String {
     json!({"schema": ATTACH_SCHEMA, "op": op, "answer": answer}).to_string()
 }
 
+fn snapshot(records: Option<usize>) -> Result<Value, String> {
+    let mut snapshot = hub::global().snapshot();
+    if let Some(newest) = records {
+        let excess = snapshot.records.len().saturating_sub(newest);
+        snapshot.records.drain(..excess);
+    }
+    serde_json::to_value(snapshot).map_err(|error| error.to_string())
+}
+
 /// The line that answers.
 pub(super) fn respond(request: &Request) -> String {
     let (op, answer) = match request {
         Request::Process => ("process", Ok(describe())),
-        Request::Snapshot => (
-            "snapshot",
-            serde_json::to_value(hub::global().snapshot()).map_err(|error| error.to_string()),
-        ),
+        Request::Snapshot(records) => ("snapshot", snapshot(*records)),
         Request::Totals => ("totals", Ok(json!(hub::global().totals()))),
         Request::Topic(topic, question) => (topic.name(), providers::ask(*topic, question)),
         Request::Subscribe(_) => (
