@@ -149,6 +149,23 @@ def test_what_outlives_its_device_is_a_leak(program, tmp_path):
     assert "closed" in leaks[0]["reason"]
 
 
+def test_lanes_of_checked_launches_are_told(program, tmp_path):
+    script = tmp_path / "checked.py"
+    script.write_text(
+        "import json, sys, amdgpu, numpy as np\n"
+        "device = amdgpu.initialize_device('cpu:0')\n"
+        "source = '__global__ void half(float* x) { if (threadIdx.x % 2 == 0) x[threadIdx.x] = 1; }'\n"
+        "device.compile_kernel(source, checked=True)[1, 32](np.zeros(32, 'float32'))\n"
+        "print(json.dumps({'ready': True}), flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with attach.attach(program(script=script).pid) as process:
+        (launch,) = process.lanes()
+    assert (launch["kernel"], launch["grid"], launch["block"]) == ("half", [1, 1, 1], [32, 1, 1])
+    writes = next(row for row in launch["rows"] if row["kind"] == "write")
+    assert [count > 0 for count in writes["counts"]] == [lane % 2 == 0 for lane in range(launch["lanes"])]
+
+
 def test_networks_tell_rates_spikes_weights_and_what_they_learn(program):
     running = program("--seconds", "60", "--rate", "100", "--parts", "spiking,learning")
     with attach.attach(running.pid) as process:
