@@ -103,6 +103,27 @@ def test_a_recording_has_a_limit_in_time_and_tells_its_progress(tmp_path):
     assert recorder.replay(tmp_path / "r").is_complete
 
 
+def test_a_program_records_itself_from_its_first_moment_to_its_end(tmp_path):
+    code = (
+        "import sys\n"
+        "from amdgpu.telemetry import recorder\n"
+        "recorder.begin(sys.argv[1])\n"
+        "import amdgpu, numpy as np\n"
+        "kernel = amdgpu.initialize_device('cpu:0').compile_kernel('__global__ void own(float* x) { x[0] += 1; }')\n"
+        "for _ in range(50): kernel[1, 1](np.zeros(1, 'float32'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "r")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    recording = recorder.replay(tmp_path / "r")
+    assert recording.is_complete
+    assert len(launches_of(recording, "own")) == 50
+    assert recording.readings[0]["readings"]
+    with pytest.raises(errors.WriteFailedError):
+        recorder.begin("/proc/no/such/folder")
+
+
 def test_the_flight_recorder_keeps_what_happened_before_it_was_asked(tmp_path):
     kernel = amdgpu.initialize_device("cpu:0").compile_kernel("__global__ void in_flight(float* x) { x[0] += 1; }")
     assert not recorder.is_running()

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
-from amdgpu.errors import InvalidArgumentError, ProcessGoneError
+from amdgpu.errors import AmdgpuError, InvalidArgumentError, ProcessGoneError
+from amdgpu.telemetry import sensors
+from amdgpu.telemetry.recording import Recording
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Recorder", "Recording", "is_running", "record", "replay", "save", "start", "stop"]
+__all__ = ["Recorder", "Recording", "begin", "is_running", "record", "replay", "save", "start", "status", "stop"]
 
 SPAN_SECONDS = 300.0
 CAPACITY_BYTES = 64 << 20
-# Sensors are read as often as their history keeps them.
-READINGS_EVERY_SECONDS = 0.1
+# A hundred sensors take 15 KB of text each time.
+READINGS_EVERY_SECONDS = 1.0
 # Kept in the recording as a whole: kernels, memory and counters move slowly.
 SNAPSHOT_EVERY_SECONDS = 10.0
-LINES_AT_ONCE = 50_000
 
 
 def start(seconds: float = SPAN_SECONDS, capacity_bytes: int = CAPACITY_BYTES) -> None:
@@ -101,6 +101,53 @@ def record(
         return recorder.close()
 
 
+def begin(path: str | Path, *, pid: int | str | None = None) -> BackgroundRecorder:
+    """Record in the background from now on until `close()` or the end of this process; arguments as for `record`.
+
+    Raises:
+        WriteFailedError: The file cannot be made.
+    """
+    return BackgroundRecorder(Recorder(path, pid=pid))
+
+
+class BackgroundRecorder:
+    """A recording that a thread of its own writes; `begin` makes it."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        import atexit
+        import threading
+
+        self._recorder = recorder
+        self._is_ended = threading.Event()
+        self._error: AmdgpuError | None = None
+        self._thread = threading.Thread(target=self._run, name="amdgpu-recorder", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def _run(self) -> None:
+        try:
+            while not self._is_ended.is_set() and not self._recorder.is_over:
+                self._recorder.take(0.05)
+        except AmdgpuError as error:
+            self._error = error
+
+    def close(self) -> int:
+        """End the recording; returns the number of records.
+
+        Raises:
+            WriteFailedError: The disk became full, say; the message says what the file holds.
+        """
+        import atexit
+
+        self._is_ended.set()
+        self._thread.join()
+        atexit.unregister(self.close)
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        return self._recorder.close()
+
+
 class Recorder:
     """A recording that grows: call `take` again and again, then `close`; a thread of your own may do it.
 
@@ -121,7 +168,7 @@ class Recorder:
         self._next_reading = 0.0
         self._next_snapshot = 0.0
         self._next_flush = 0.0
-        self._sensors = _sensor_reader() if with_readings else None
+        self._sampler = sensors.Sampler() if with_readings else None
         self._count: int | None = None
         if self._all:
             self._look()
@@ -136,6 +183,8 @@ class Recorder:
     ) -> None:
         if kind is None:
             self.close()
+        elif self._sampler is not None:
+            self._sampler.close()
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -162,9 +211,10 @@ class Recorder:
                 del self._streams[pid]
         if not self._streams and timeout_seconds > 0 and self._all:
             time.sleep(timeout_seconds)
-        if self._sensors is not None and now >= self._next_reading:
+        if self._sampler is not None and now >= self._next_reading:
             self._next_reading = now + READINGS_EVERY_SECONDS
-            self._writer.document("readings", 0, json.dumps(self._sensors()))
+            readings = {"time_ns": time.monotonic_ns(), "readings": self._sampler.readings()}
+            self._writer.document("readings", 0, json.dumps(readings))
         if now >= self._next_snapshot:
             self._next_snapshot = now + SNAPSHOT_EVERY_SECONDS
             self._snapshots()
@@ -180,6 +230,8 @@ class Recorder:
             self._snapshots()
             self._count = self._writer.finish()
             self._streams.clear()
+            if self._sampler is not None:
+                self._sampler.close()
         return self._count
 
     def _attach(self, pid: int | None) -> None:
@@ -197,7 +249,6 @@ class Recorder:
         self._writer.document("process", source, json.dumps({"pid": number, "command": words}))
 
     def _look(self) -> None:
-        from amdgpu.errors import AmdgpuError
         from amdgpu.telemetry import attach
 
         for info in attach.processes():
@@ -208,7 +259,6 @@ class Recorder:
                     continue  # It went between being listed and being asked.
 
     def _snapshots(self) -> None:
-        from amdgpu.errors import AmdgpuError
         from amdgpu.telemetry import attach
 
         for pid in self._streams:
@@ -227,36 +277,20 @@ def _own_pid() -> int:
     return os.getpid()
 
 
-def _sensor_reader() -> Callable[[], dict[str, Any]] | None:
-    try:
-        from amdgpu.telemetry import sensors
-    except ImportError:
-        return None
-
-    def read() -> dict[str, Any]:
-        return {"time_ns": time.monotonic_ns(), "readings": sensors.read()}
-
-    return read
-
-
 def _sensor_history() -> Iterator[dict[str, Any]]:
-    """What the sensors said in the last minutes, as far as a sampler runs, and say now."""
-    reader = _sensor_reader()
-    if reader is None:
-        return
-    from amdgpu.telemetry import sensors
-
+    """What the sensors said in the last minutes, as far as a sampler ran, and say now."""
     begin_ns = time.monotonic_ns() - int(SPAN_SECONDS * 1e9)
     by_time: dict[int, list[dict[str, Any]]] = {}
     with sensors.Sampler() as sampler:
         for series in sampler.series():
-            points = sampler.history(series["index"], tier="10hz", start_ns=begin_ns)
+            points = sampler.history(series["index"], tier="1hz", start_ns=begin_ns)
             for time_ns, mean in zip(points["time_ns"], points["mean"], strict=True):
                 value = {"metric": series["metric"], "labels": series["labels"], "value": float(mean)}
                 by_time.setdefault(int(time_ns), []).append(value)
+        now = {"time_ns": time.monotonic_ns(), "readings": sampler.readings()}
     for time_ns in sorted(by_time):
         yield {"time_ns": time_ns, "readings": by_time[time_ns]}
-    yield reader()
+    yield now
 
 
 def replay(path: str | Path) -> Recording:
@@ -267,111 +301,3 @@ def replay(path: str | Path) -> Recording:
         InvalidArgumentError: It cannot be opened.
     """
     return Recording(path)
-
-
-@dataclass(frozen=True)
-class RecordedProcess:
-    """A process of a recording."""
-
-    source: int
-    pid: int | None
-    command: list[str]
-    records: int
-    lost: int
-
-
-class Recording:
-    """What could be read of a recording; `replay` makes it.
-
-    Attributes:
-        damage: What could not be read, in a sentence; None where everything could. Everything else is there.
-        is_complete: Whether it was ended properly.
-        header: Schema, version and clock; empty where the first frame is damaged.
-    """
-
-    def __init__(self, path: str | Path) -> None:
-        self._native = _native.Recording(Path(path))
-        self.damage = self._native.damage
-        self.is_complete = self._native.is_complete
-        self.header: dict[str, Any] = json.loads(self._native.header or "{}")
-        self._records: list[dict[str, Any]] | None = None
-        documents = self._native.documents()
-        self.readings: list[dict[str, Any]] = [json.loads(text) for kind, _, text in documents if kind == "readings"]
-        self.snapshots: list[dict[str, Any]] = [json.loads(text) for kind, _, text in documents if kind == "snapshot"]
-        self.totals: list[tuple[int, dict[str, Any]]] = [
-            (source, json.loads(text)) for kind, source, text in documents if kind == "totals"
-        ]
-        self.networks: list[tuple[int, list[dict[str, Any]]]] = [
-            (source, json.loads(text)) for kind, source, text in documents if kind == "networks"
-        ]
-
-    @property
-    def processes(self) -> list[RecordedProcess]:
-        """Who was recorded."""
-        rows = []
-        for source, text, records, lost in self._native.sources():
-            process = json.loads(text or "{}")
-            rows.append(RecordedProcess(source, process.get("pid"), process.get("command", []), records, lost))
-        return rows
-
-    def iterate(self, *, start_ns: int | None = None, end_ns: int | None = None) -> Iterator[dict[str, Any]]:
-        """Records of one process after the other, each in the order of time, a part at a time; `records` has all at once."""
-        for process in self.processes:
-            for first in range(0, process.records, LINES_AT_ONCE):
-                for line in self._native.lines(process.source, first, LINES_AT_ONCE).splitlines():
-                    row = json.loads(line)
-                    if (start_ns is None or row["start_ns"] >= start_ns) and (
-                        end_ns is None or row["start_ns"] < end_ns
-                    ):
-                        yield row
-
-    @property
-    def records(self) -> Sequence[dict[str, Any]]:
-        """All records in the order of time, as `amdgpu.telemetry.events()` gave them, with `pid`."""
-        if self._records is None:
-            self._records = sorted(self.iterate(), key=lambda row: row["start_ns"])
-        return self._records
-
-    @property
-    def start_ns(self) -> int | None:
-        """Monotonic time of the first thing in it."""
-        return min(self._times(), default=None)
-
-    @property
-    def end_ns(self) -> int | None:
-        """Monotonic time of the last thing in it."""
-        return max(self._times(), default=None)
-
-    @property
-    def duration_seconds(self) -> float:
-        """From the first thing to the last."""
-        first, last = self.start_ns, self.end_ns
-        return 0.0 if first is None or last is None else (last - first) / 1e9
-
-    def _times(self) -> Iterator[int]:
-        for row in self.records:
-            if row["start_ns"] == 0:
-                continue  # Its producer did not say when.
-            yield row["start_ns"]
-            yield row["start_ns"] + row["duration_ns"]
-        for _, totals in self.totals:
-            yield totals["time_ns"]
-        for reading in self.readings:
-            yield reading["time_ns"]
-
-    def snapshot_at(self, time_ns: int) -> dict[str, Any]:
-        """What was known at a moment: the last `snapshot`, `readings` and `totals` (by process) from before it; None or empty without."""
-        snapshots = [one for one in self.snapshots if one["clock"]["monotonic_ns"] <= time_ns]
-        readings = [one for one in self.readings if one["time_ns"] <= time_ns]
-        pids = {process.source: process.pid for process in self.processes}
-        totals = {pids.get(source): one for source, one in self.totals if one["time_ns"] <= time_ns}
-        return {
-            "time_ns": time_ns,
-            "snapshot": snapshots[-1] if snapshots else None,
-            "readings": readings[-1]["readings"] if readings else [],
-            "totals": totals,
-        }
-
-    def __repr__(self) -> str:
-        count = sum(process.records for process in self.processes)
-        return f"<amdgpu.telemetry.recorder.Recording {count} records of {len(self.processes)} processes>"
