@@ -6,7 +6,7 @@
 //! - Sampling takes at most [`LANE_SHARE`] of a core for each source: where reading is dear, the source is read less often, and the period
 //!   of its series says so. What it took is counted in `amdgpu_sampling_seconds_total`.
 //! - Values are mirrored into the bus's gauges and counters while a sampler runs; absent ones are not there.
-//! - Memory is bounded: [`MAX_SERIES`] series, and [`HISTORY_BYTES`] for closed hours of all of them together; past that the oldest go.
+//! - Memory is bounded: [`MAX_SERIES`] series, and [`HISTORY_BYTES`] for the histories of all of them together; past that the oldest hours go.
 //! - A process forked from one with a sampler has none; handles of the parent answer [`Monitor::is_of_this_process`] with no.
 
 mod board;

@@ -12,7 +12,7 @@ use crate::sources::{Absence, SeriesKey, Value};
 
 /// Series of all sources together. What is open of a history takes up to 24 KiB, so these take 48 MiB at most.
 pub const MAX_SERIES: usize = 2048;
-/// What closed blocks of histories may take: the day of 60 series that never stand still, or of hundreds of usual ones.
+/// What histories may take: the day of 50 series that never stand still, or of hundreds of usual ones.
 pub const HISTORY_BYTES: usize = 64 << 20;
 /// How many samples come between two looks at the memory.
 const SAMPLES_BETWEEN_LOOKS: u32 = 4096;
@@ -158,9 +158,13 @@ impl Board {
             return;
         }
         self.samples = 0;
+        self.keep_below(HISTORY_BYTES);
+    }
+
+    /// Forgets the oldest hours, whosever they are, until all histories together take no more than `limit_bytes`, or nothing closed is left.
+    fn keep_below(&mut self, limit_bytes: usize) {
         let mut bytes = self.history_bytes();
-        let limit = HISTORY_BYTES + MAX_SERIES * size_of::<History>();
-        while bytes > limit {
+        while bytes > limit_bytes {
             let oldest = self
                 .histories
                 .iter_mut()
@@ -233,4 +237,58 @@ fn is_mirrored(key: &SeriesKey, source: &str) -> bool {
         number.is_some_and(|number| number < MAX_VALUES_PER_LABEL)
     };
     source != "runtime" && (!is_of_processor || has_room())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_the_limit_the_oldest_hours_of_all_series_go_first() {
+        const SECOND: u64 = 1_000_000_000;
+        let mut board = Board::default();
+        let places: Vec<usize> = ["hip:0", "hip:1", "hip:2"]
+            .into_iter()
+            .map(|device| {
+                let key = SeriesKey {
+                    metric: MetricId::EnergyJoulesTotal,
+                    labels: [device.into()].into(),
+                };
+                board.add(&key, "test", SECOND).unwrap()
+            })
+            .collect();
+        // The third one starts an hour later.
+        for second in 0..7200_u64 {
+            for &place in &places[..if second < 3600 { 2 } else { 3 }] {
+                board.set(
+                    place,
+                    second * SECOND,
+                    &Ok((second * 7 % 1001) as f64),
+                    None,
+                );
+            }
+        }
+        let beginnings = |board: &Board| {
+            let first = |place: &usize| {
+                let points = board
+                    .history(*place, Resolution::Seconds, 0, u64::MAX)
+                    .unwrap();
+                points.time_ns[0] / SECOND
+            };
+            places.iter().map(first).collect::<Vec<_>>()
+        };
+        assert_eq!(beginnings(&board), [0, 0, 3600]);
+        let limit = board.history_bytes() - 6000;
+        board.keep_below(limit);
+        assert!(board.history_bytes() <= limit);
+        let after = beginnings(&board);
+        assert!(
+            after[0] > 0 && after[0] <= 3600 && after[0].abs_diff(after[1]) <= 300,
+            "{after:?}"
+        );
+        assert_eq!(after[2], 3600);
+        // Less than what is open: nothing closed is left, and that is the end of it.
+        board.keep_below(0);
+        assert!(beginnings(&board).iter().all(|&second| second >= 6900));
+    }
 }
