@@ -1,4 +1,4 @@
-"""Rewards and states of spiking networks, and tasks that reward-modulated and unsupervised plasticity learn (tools/examples)."""
+"""Rewards and states of spiking networks, and tasks that reward-modulated and unsupervised plasticity learn (examples/spiking_learning)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import amdgpu
 import numpy as np
 import pytest
 from amdgpu.errors import InvalidArgumentError, NetworkError, ShapeMismatchError, WeightsNotFiniteError
-from examples import maze, stdp_digits, two_choice
+from spiking_learning import maze, stdp_digits, two_choice
 
 NETWORK = """
 dt = 1.ms

@@ -14,7 +14,7 @@ import amdgpu
 import numpy as np
 import pytest
 from amdgpu.errors import AmdgpuError, InvalidArgumentError, NetworkError, ShapeMismatchError, WeightsNotFiniteError
-from examples import order_of_bursts, surrogate_digits
+from spiking_learning import order_of_bursts, surrogate_digits
 
 Array = np.ndarray[Any, Any]
 SLOPE = 5.0

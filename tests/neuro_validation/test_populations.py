@@ -28,6 +28,7 @@ NETWORKS = [
     # Twelve seeds of ours give excitatory rates of 37.7 +- 3 Hz, four of Brian2 lie from 32.0 to 38.8 Hz.
     pytest.param("cobahh", "brian2", {"exc": 3200, "inh": 800}, 1.0, 0.2, id="cobahh"),
     pytest.param("cuba_stdp", "brian2", {"exc": 9000, "inh": 2250}, 1.0, 0.1, id="cuba_stdp"),
+    pytest.param("izhikevich", "brian2", {"exc": 800, "inh": 200}, 2.0, 0.1, id="izhikevich"),
     pytest.param("brunel", "nest", {"exc": 2000, "inh": 500}, 2.0, 0.1, id="brunel"),
     pytest.param("cuba_stdp", "nest", {"exc": 9000, "inh": 2250}, 1.0, 0.15, id="cuba_stdp-nest"),
 ]

@@ -71,7 +71,8 @@ pub(crate) fn fill_from(
         }
         // He et al. 2015, equation 10.
         Initializer::He {} => stream.fill_normal(first, 0.0, (2.0 / inputs).sqrt(), out),
-        Initializer::File { .. } => {}
+        // Files are read, and expressions computed, by those who know the positions.
+        Initializer::File { .. } | Initializer::Expression { .. } => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! The network plan as Rust reads it: schema `amdgpu.network_plan`, described in `docs/plan_schema.md`.
 
 mod check;
+pub mod expression;
 pub mod spiking;
 
 use std::collections::{HashMap, HashSet};
@@ -87,6 +88,10 @@ pub enum Initializer {
     He {},
     File {
         path: String,
+    },
+    /// Of the positions of a synapse's two neurons.
+    Expression {
+        code: Vec<expression::Token>,
     },
 }
 
@@ -340,7 +345,16 @@ impl NetworkPlan {
         self.check_rules()
     }
 
+    /// Initial values and rules.
     fn check_rules(&self) -> Result<()> {
+        let weights = self.connections.iter().map(|connection| &connection.weight);
+        let biases = self.layers.iter().filter_map(|layer| layer.bias.as_ref());
+        if weights
+            .chain(biases)
+            .any(|value| matches!(value, Initializer::Expression { .. }))
+        {
+            return Err(refuse("has expressions, which are for spiking networks"));
+        }
         if !self.plasticity.is_empty() && self.is_temporal() {
             return Err(refuse("has plasticity rules beside layers with a state"));
         }

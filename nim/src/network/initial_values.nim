@@ -1,7 +1,7 @@
 ## Initial values of variables, parameters, weights and delays: numbers with units, distributions, files, expressions of the index.
 
 import std/tables
-import ast, diagnostics, dimension_solver, formula, initializer, scope
+import ast, diagnostics, dimension_solver, formula, initializer, json_text, numbers, scope
 
 type
   InitialValue* = object
@@ -94,6 +94,39 @@ proc readInitialValue*(scope: var Scope; node: Expr; wanted: OpenDimension; what
   value.formula = typed.formula
   value.initializer = constantValue(0)
   true
+
+func program(formula: Formula; code: var seq[string]): bool =
+  ## An expression of `i` and `j` as a program for a stack (docs/plan_schema.md); false where something else is in it.
+  result = true
+  case formula.kind
+  of fkNumber:
+    code.add floatText(formula.value)
+  of fkSymbol:
+    result = formula.name in ["i", "j"]
+    code.add quoted(formula.name)
+  of fkNegate, fkNot:
+    result = formula.inner.program(code)
+    code.add quoted(if formula.kind == fkNegate: "negate" else: "not")
+  of fkBinary:
+    result = formula.left.program(code) and formula.right.program(code)
+    code.add quoted(formula.operator)
+  of fkCall:
+    result = formula.function notin RandomFunctions
+    for arg in formula.args:
+      result = result and arg.program(code)
+    code.add quoted(formula.function)
+
+proc readPairValue*(scope: var Scope; node: Expr; wanted: OpenDimension; what: string; report: var Report; value: var InitialValue): bool =
+  ## What each synapse has its own of: also an expression of the positions `i` of its source and `j` of its target.
+  result = scope.readInitialValue(node, wanted, what, ["i", "j"], report, value)
+  if result and value.formula != nil:
+    var code: seq[string]
+    if value.formula.program(code):
+      value = InitialValue(initializer: Initializer(kind: inExpression, code: code))
+    else:
+      report.error(node.span, what & " is an expression of more than the positions of the two neurons",
+                   expected = "numbers, i (the source's position) and j (the target's)")
+      result = false
 
 proc readConstant*(scope: var Scope; node: Expr; wanted: OpenDimension; what: string; report: var Report; value: var float): bool =
   ## One number with its unit.

@@ -9,9 +9,11 @@ type
     inHe = "he"
     inClippedNormal = "clipped_normal"
     inFile = "file"
+    inExpression = "expression"
 
   Initializer* = object
     kind*: InitializerKind
     first*, second*: float ## constant: value; random: low, high; normal: mean, standard deviation
     low*, high*: float     ## clipped_normal
     path*: string          ## file
+    code*: seq[string]     ## expression: a program for a stack, each token as JSON

@@ -55,3 +55,5 @@ func toJson*(initializer: Initializer): string =
     inline(kind)
   of inFile:
     inline(kind, field("path", quoted(initializer.path)))
+  of inExpression:
+    inline(kind, field("code", "[" & initializer.code.join(", ") & "]"))

@@ -149,8 +149,7 @@ proc connectPair(network: var SpikingNetwork; source, target: End; args: seq[Arg
   else:
     if "weight" in options and variable.len > 0:
       var value: InitialValue
-      if model.scope.readInitialValue(options["weight"], model.scope.symbols[variable].dimension, "the weight for " & shown(variable), [],
-                                      report, value):
+      if model.scope.readPairValue(options["weight"], model.scope.symbols[variable].dimension, "the weight for " & shown(variable), report, value):
         projection.plan.weight = value.initializer
     for arg in extra:
       report.error(arg.nameSpan, "connect has no option " & shown(arg.name), expected = oneOf(SpikingConnectOptions),

@@ -104,7 +104,6 @@ proc readSynapseVariables*(network: var SpikingNetwork; projection: var Projecti
                    hint = nearestHint(arg.name, names))
       continue
     var value: InitialValue
-    if model.scope.readInitialValue(arg.value, model.scope.symbols[arg.name].dimension, "the initial value of " & shown(arg.name), [],
-                                    report, value):
+    if model.scope.readPairValue(arg.value, model.scope.symbols[arg.name].dimension, "the initial value of " & shown(arg.name), report, value):
       projection.given[arg.name] = value
   network.populations[projection.target].model.scope.solver = model.scope.solver

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::expression::Expression;
 use super::spiking::{
     DrivePlan, GroupPlan, KernelPlan, PatternPlan, Phase, PopulationPlan, ProjectionPlan,
     RangePlan, RecordPlan, RewardPlan, Role, SourcePlan, SpikingNetworkPlan, SpikingPlan,
@@ -89,12 +90,30 @@ fn check_value(what: &str, value: &Initializer) -> Result<()> {
             high,
         } => &[*mean, *standard_deviation, *low, *high],
         Initializer::Xavier {} | Initializer::He {} | Initializer::File { .. } => &[],
+        Initializer::Expression { .. } => {
+            return Err(refuse(format!(
+                "starts {what} with an expression, which is for weights and variables of synapses"
+            )));
+        }
     };
     if numbers.iter().all(|number| (*number as f32).is_finite()) {
         return Ok(());
     }
     Err(refuse(format!(
         "gives {what} a value that float32 cannot hold"
+    )))
+}
+
+/// A value that each synapse has its own of.
+fn check_synapse_value(what: &str, value: &Initializer) -> Result<()> {
+    let Initializer::Expression { code } = value else {
+        return check_value(what, value);
+    };
+    if Expression::new(code).is_some() {
+        return Ok(());
+    }
+    Err(refuse(format!(
+        "gives {what} an expression that cannot be computed"
     )))
 }
 
@@ -326,17 +345,20 @@ fn check_projection(plan: &SpikingPlan, projection: &ProjectionPlan) -> Result<(
     } else if projection.variables.is_empty() {
         return Err(refuse(format!("gives {what} neither input nor variables")));
     }
-    check_value(&format!("the weight of {what}"), &projection.weight)?;
+    check_synapse_value(&format!("the weight of {what}"), &projection.weight)?;
     check_value(&format!("the delay of {what}"), &projection.delay_seconds)?;
-    for variables in [
-        &projection.variables,
-        &projection.pre_variables,
-        &projection.post_variables,
+    for (variables, check) in [
+        (
+            &projection.variables,
+            check_synapse_value as fn(&str, &Initializer) -> Result<()>,
+        ),
+        (&projection.pre_variables, check_value),
+        (&projection.post_variables, check_value),
     ] {
         let mut names = HashSet::new();
         for variable in variables {
             unique(&mut names, &variable.name, "synapse variables")?;
-            check_value(&format!("{what}.{}", variable.name), &variable.value)?;
+            check(&format!("{what}.{}", variable.name), &variable.value)?;
         }
     }
     if !projection.variables.is_empty()

@@ -202,6 +202,18 @@ impl Draft {
         };
         let weights = match &projection.weight {
             Initializer::Constant { value } => Raw::Uniform(*value),
+            Initializer::Expression { code } => {
+                let what = format!("the weights of {name}");
+                let mut weights = values::zeros(count, &what)?;
+                values::of_pairs(code, &what, &mut weights, |give| {
+                    for source in 0..connector.sources {
+                        targets.visit(source, &(0..u32::MAX), |number, target| {
+                            give(number, source as u32, target);
+                        });
+                    }
+                })?;
+                Raw::Each(weights)
+            }
             weight => Raw::Each(values::draw(
                 weight,
                 Object::Weight(number),
@@ -280,6 +292,41 @@ impl Bound {
         }
         self.terms += counts.into_iter().max().unwrap_or(0);
     }
+}
+
+/// Initial values of a variable of each synapse; the rows are starts and targets.
+fn draw_variable(
+    plan: &SpikingNetworkPlan,
+    (number, index): (usize, usize),
+    name: &str,
+    connector: &Connector,
+    (starts, columns): (&[u64], &[u32]),
+    base_directory: &Path,
+) -> Result<Vec<f32>> {
+    let variable = &plan.spiking.projections[number].variables[index];
+    let what = format!("{name}.{}", variable.name);
+    let Initializer::Expression { code } = &variable.value else {
+        return values::draw(
+            &variable.value,
+            Object::SynapseVariable(number, index),
+            plan.seed,
+            fans(connector, columns.len()),
+            columns.len(),
+            base_directory,
+            &what,
+        );
+    };
+    let mut all = values::zeros(columns.len(), &what)?;
+    values::of_pairs(code, &what, &mut all, |give| {
+        for source in 0..connector.sources {
+            let first = starts[source] as usize;
+            let row = &columns[first..starts[source + 1] as usize];
+            for (place, target) in row.iter().enumerate() {
+                give(first + place, source as u32, *target);
+            }
+        }
+    })?;
+    Ok(all)
 }
 
 /// Target range and position of the input of a projection that has one.
@@ -369,16 +416,16 @@ impl StatefulSynapses {
             )));
         };
         let mut largest = 0.0_f32;
-        let variables = projection.variables.iter().enumerate();
-        let variables = variables.map(|(index, variable)| {
-            let all = values::draw(
-                &variable.value,
-                Object::SynapseVariable(number, index),
-                plan.seed,
-                fans(&connector, count),
-                count,
+        let variables = 0..projection.variables.len();
+        let variables = variables.map(|index| {
+            let rows = (starts.as_slice(), columns.as_slice());
+            let all = draw_variable(
+                plan,
+                (number, index),
+                name,
+                &connector,
+                rows,
                 base_directory,
-                &format!("{name}.{}", variable.name),
             )?;
             largest = all
                 .iter()

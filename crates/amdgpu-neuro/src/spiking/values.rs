@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::initial;
 use crate::npy;
 use crate::plan::Initializer;
+use crate::plan::expression::{Expression, Token};
 use crate::plan::spiking::ValuesPlan;
 
 /// Values that a thread makes in one turn.
@@ -58,6 +59,20 @@ pub(crate) fn draw(
     }
     crate::finite::check_vector(what, &values)?;
     Ok(values)
+}
+
+/// Values of synapses by an expression of their two neurons; `visit` tells it the place, source and target of each.
+pub(crate) fn of_pairs(
+    code: &[Token],
+    what: &str,
+    values: &mut [f32],
+    visit: impl FnOnce(&mut dyn FnMut(usize, u32, u32)),
+) -> Result<()> {
+    let expression = Expression::new(code).ok_or_else(|| {
+        Error::InvalidDescription(format!("{what} have an expression that cannot be computed"))
+    })?;
+    visit(&mut |place, source, target| values[place] = expression.value(source, target) as f32);
+    crate::finite::check_vector(what, values)
 }
 
 /// Values of a variable or parameter over its group. Ranges draw from one object at the positions of their neurons.

@@ -4,7 +4,7 @@ Two groups of ten channels have one burst each, at random places in 25 steps and
 often whatever the class, so a network without a state in its hidden layer stays at chance, 0.5. The slope of a spike is that of
 SuperSpike (Zenke and Ganguli 2018, "SuperSpike: supervised learning in multilayer spiking neural networks").
 
-`python -m examples.order_of_bursts` (in `tools`) prints a line for each seed.
+`python examples/spiking_learning/order_of_bursts.py` prints a line for each seed.
 """
 
 from __future__ import annotations

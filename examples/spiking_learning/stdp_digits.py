@@ -8,9 +8,10 @@ neuron without interneurons, and inputs are voltages instead of conductances.
 Protocol: the 1,797 digits of 8 x 8 pixels that scikit-learn ships (Alpaydin and Kaynak 1998), enlarged to 28 x 28 by bilinear
 interpolation; for each seed 1,437 of them by chance to learn from, in three passes, and 360 to test with. Labels are used only behind
 the learning: a neuron counts for the digit at which it spiked most on average over the learning set, which is shown once more while
-nothing changes; the answer to a test image is the digit whose neurons spiked most on average. Chance is 0.1.
+nothing changes and inhibition is weaker, so that several answer; the answer to a test image is the digit whose neurons spiked most on
+average. Chance is 0.1.
 
-`python -m examples.stdp_digits` (in `tools`) prints a line for each seed.
+`python examples/spiking_learning/stdp_digits.py` prints a line for each seed.
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ WEIGHT_SUM = 60.0
 
 LEARNING_RATE = 0.05
 THRESHOLD_STEP = 1.0
+# While it learns, the first neuron silences all others; when it is asked, several answer.
+LEARNING_INHIBITION, ASKING_INHIBITION = 300, 40
 
 Images = npt.NDArray[np.float32]
 Labels = npt.NDArray[np.int64]
 
 
-def text(rate: float, step: float) -> str:
+def text(rate: float, step: float, inhibition: float) -> str:
     """The network; the rate of learning and the step of thresholds are 0 where it is only asked."""
     return f"""
 neuralNetwork digits:
@@ -69,7 +72,7 @@ neuralNetwork digits:
   population pixels({SIDE * SIDE}, model: poisson)
   population cells({NEURONS}, model: adaptive)
   connect pixels -> cells(synapse: learning, weight: random(0, 0.15))
-  connect cells -> cells(weight: -300, autapses: false)
+  connect cells -> cells(weight: -{inhibition}, autapses: false)
   record spikes(cells)
 """
 
@@ -97,7 +100,9 @@ class Learner:
     """A network that looks at images."""
 
     def __init__(self, seed: int) -> None:
-        self.net = amdgpu.Network(text(LEARNING_RATE, THRESHOLD_STEP), device="cpu:0", seed=seed, threads=1)
+        self.net = amdgpu.Network(
+            text(LEARNING_RATE, THRESHOLD_STEP, LEARNING_INHIBITION), device="cpu:0", seed=seed, threads=1
+        )
 
     def show(self, image: Images) -> npt.NDArray[np.int64]:
         """Spikes of each neuron at an image, from rest."""
@@ -115,7 +120,7 @@ class Learner:
 
     def end(self, seed: int) -> None:
         """From now on nothing changes: weights, and thresholds as they are."""
-        asked = amdgpu.Network(text(0, 0), device="cpu:0", seed=seed, threads=1)
+        asked = amdgpu.Network(text(0, 0, ASKING_INHIBITION), device="cpu:0", seed=seed, threads=1)
         asked.weights["pixels -> cells"] = self.net.weights["pixels -> cells"]
         asked.states["cells.theta"] = self.net.states["cells.theta"]
         self.net = asked

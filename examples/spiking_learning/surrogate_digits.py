@@ -4,7 +4,7 @@ The 1,797 digits of 8 x 8 pixels that scikit-learn ships; each pixel is a channe
 brightness, drawn once for each seed. 1,437 images to learn from, 360 to test with, by the seed. The slope of a spike is that of SuperSpike
 (Zenke and Ganguli 2018; see Neftci, Mostafa and Zenke 2019, "Surrogate gradient learning in spiking neural networks"). Chance is 0.1.
 
-`python -m examples.surrogate_digits` (in `tools`) prints a line for each seed.
+`python examples/spiking_learning/surrogate_digits.py` prints a line for each seed.
 """
 
 from __future__ import annotations

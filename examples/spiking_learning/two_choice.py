@@ -6,7 +6,7 @@ reward-modulated plasticity from drifting (Frémaux, Sprekeler and Gerstner 2010
 spike-timing-dependent plasticity"); the rule is `r_stdp` (Florian 2007). Half way through the answers are exchanged, so that what
 was learnt has to be unlearnt. Chance is 0.5.
 
-`python -m examples.two_choice` (in `tools`) prints a line for each seed.
+`python examples/spiking_learning/two_choice.py` prints a line for each seed.
 """
 
 from __future__ import annotations

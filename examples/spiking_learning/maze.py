@@ -7,7 +7,7 @@ The synapses in between learn by `r_stdp` (Florian 2007); the reward they get is
 with such a critic are the model of Frémaux, Sprekeler and Gerstner 2013, "Reinforcement learning using a continuous time actor-critic
 framework with spiking neurons". Chance is the same network without rewards.
 
-`python -m examples.maze` (in `tools`) prints a line for each seed.
+`python examples/spiking_learning/maze.py` prints a line for each seed.
 """
 
 from __future__ import annotations
