@@ -128,6 +128,8 @@ async function collect({ hub, selectedPid }: PageContext): Promise<Row[]> {
   );
   const kernels = lists.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
   const now = hub.nowSeconds;
+  // The bus knows launches by name, so a kernel and its checked twin are timed together.
+  const checked = new Set(kernels.filter((facts) => facts.isChecked).map((facts) => `${facts.pid} ${facts.name}`));
   const rows: Row[] = [];
   for (const facts of kernels) {
     const key = `${facts.pid}/${facts.handle}`;
@@ -136,6 +138,10 @@ async function collect({ hub, selectedPid }: PageContext): Promise<Row[]> {
     const mean =
       Number.isNaN(facts.meanSeconds) && live !== undefined ? live.totalNs / live.count / 1e9 : facts.meanSeconds;
     const load = live === undefined ? 0 : hub.launches.rate(live, now) * mean;
+    if (!facts.isChecked && checked.has(`${facts.pid} ${facts.name}`)) {
+      rows.push({ key, facts, dot: null, reason: "timed together with its checked twin" });
+      continue;
+    }
     rows.push({ key, facts, ...place(facts, counted.get(key) ?? null, mean, live?.workItems ?? Number.NaN, load) });
   }
   return rows;
