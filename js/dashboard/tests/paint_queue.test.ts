@@ -36,6 +36,13 @@ test("what does not fit the budget waits, and nobody waits for ever", () => {
   assert.ok(Math.max(...counts) - Math.min(...counts) <= 1);
 });
 
+test("a chart whose newest value alone changes rests for two pictures", () => {
+  const { queue, painted, clock } = charts([1, 2]);
+  for (let turn = 0; turn < 6; turn += 1) queue.run(clock, 100);
+  assert.equal(painted.filter((one) => one === 0).length, 2);
+  assert.equal(painted.filter((one) => one === 1).length, 6);
+});
+
 test("one chart is painted however late it is", () => {
   const { queue, painted, clock } = charts([2, 2]);
   queue.run(clock, -1);

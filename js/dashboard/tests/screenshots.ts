@@ -1,4 +1,4 @@
-/** Takes the pictures of docs/images: `node build/tests/screenshots.js FOLDER [load]`. */
+/** Takes pictures of every page: `node build/tests/screenshots.js FOLDER [real|load] [light|dark] [1440|800]`. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -8,8 +8,9 @@ import { startLoadServer, startProgram, startServer } from "./harness/servers";
 
 const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes"];
 const SETTLE_MS = 5000;
+const HEIGHT = 900;
 
-async function main(folder: string, isLoad: boolean): Promise<void> {
+async function main(folder: string, isLoad: boolean, themes: string[], widths: number[]): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const server = isLoad ? await startLoadServer() : await startServer();
   const program = isLoad
@@ -26,15 +27,12 @@ async function main(folder: string, isLoad: boolean): Promise<void> {
   try {
     const { page, errors, outside } = await openPage(browser, server.url);
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-    for (const theme of ["light", "dark"]) {
+    for (const theme of themes) {
       await page.evaluate((choice) => localStorage.setItem("amdgpu.theme", choice), theme);
       await page.reload({ waitUntil: "load" });
       await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-      for (const [width, height] of [
-        [1440, 900],
-        [800, 900],
-      ] as const) {
-        await page.setViewport({ width, height });
+      for (const width of widths) {
+        await page.setViewport({ width, height: HEIGHT });
         for (const name of PAGES) {
           await page.evaluate((hash) => {
             location.hash = hash;
@@ -62,4 +60,10 @@ async function main(folder: string, isLoad: boolean): Promise<void> {
   }
 }
 
-await main(process.argv[2] ?? "screenshots", process.argv[3] === "load");
+const [folder = "screenshots", kind, theme, width] = process.argv.slice(2);
+await main(
+  folder,
+  kind === "load",
+  theme === undefined ? ["light", "dark"] : [theme],
+  width === undefined ? [1440, 800] : [Number(width)],
+);
