@@ -9,6 +9,7 @@ import { startLoadServer, startProgram, startServer } from "./harness/servers";
 const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes"];
 const SETTLE_MS = 5000;
 const HEIGHT = 900;
+const PAGE_MS = 4000;
 
 async function main(folder: string, isLoad: boolean, themes: string[], widths: number[]): Promise<void> {
   mkdirSync(folder, { recursive: true });
@@ -37,7 +38,7 @@ async function main(folder: string, isLoad: boolean, themes: string[], widths: n
           await page.evaluate((hash) => {
             location.hash = hash;
           }, `#/${name}`);
-          await new Promise((resolve) => setTimeout(resolve, 1800));
+          await new Promise((resolve) => setTimeout(resolve, PAGE_MS));
           await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
           if (name === "kernels" && !isLoad) {
             await page.evaluate(() => {

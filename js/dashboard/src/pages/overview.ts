@@ -50,9 +50,9 @@ export const overview: Page = {
 function coreCard(core: Core, { hub, scope }: PageContext): HTMLElement {
   const [title, work] = CORE_TITLES[core];
   const busy = h("span", { class: "big" }, ABSENT);
-  const rate = new Fact("launches a second");
+  const rate = new Fact("launches/s");
   const mean = new Fact("mean duration");
-  const operations = new Fact("operations a second", "Products, layers and other operations that programs called");
+  const operations = new Fact("operations/s", "Products, layers and other operations that programs called");
   const units = new Fact("units");
   const strip = new BusyStrip(`Time that ${title} was at work`, core);
   const swatch = h("span", { class: "swatch" });
