@@ -10,6 +10,7 @@ const PAGES = ["overview", "device", "kernels", "performance", "memory", "networ
 const SETTLE_MS = 5000;
 const HEIGHT = 900;
 const PAGE_MS = 4000;
+const WAIT_MS = 60_000;
 
 async function main(folder: string, isLoad: boolean, themes: string[], widths: number[]): Promise<void> {
   mkdirSync(folder, { recursive: true });
@@ -41,12 +42,19 @@ async function main(folder: string, isLoad: boolean, themes: string[], widths: n
           await new Promise((resolve) => setTimeout(resolve, PAGE_MS));
           await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
           if (name === "kernels" && !isLoad) {
+            await page.waitForFunction(
+              () =>
+                [...document.querySelectorAll<HTMLElement>("tr[data-key]")].some((row) =>
+                  row.dataset["key"]?.includes(":saxpy:"),
+                ),
+              { timeout: WAIT_MS },
+            );
             await page.evaluate(() => {
               [...document.querySelectorAll<HTMLElement>("tr[data-key]")]
-                .find((row) => row.dataset["key"]?.includes("saxpy"))
+                .find((row) => row.dataset["key"]?.includes(":saxpy:"))
                 ?.click();
             });
-            await page.waitForSelector(".kernel-panes", { timeout: 20_000 });
+            await page.waitForSelector(".kernel-panes", { timeout: WAIT_MS });
             await new Promise((resolve) => setTimeout(resolve, 500));
             await page.screenshot({ path: join(folder, `kernel-${theme}-${width}.png`) });
           }
