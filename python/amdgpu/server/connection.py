@@ -8,6 +8,7 @@ while a kernel runs.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -17,10 +18,12 @@ from amdgpu.errors import AmdgpuError, InternalError, LimitExceededError
 from amdgpu.server.channel import Channel, describe
 from amdgpu.server.outbox import Outbox
 from amdgpu.server.settings import Limits
+from amdgpu.server.transport import frame
 from amdgpu.server.wire import Codec, MalformedFrameError, Message, Payload
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+WriteNow = Callable[[bytes], bool]
 ChannelMaker = Callable[["Connection", str, str | None], Channel]
 
 PHOENIX = "phoenix"
@@ -29,6 +32,18 @@ CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_MALFORMED, CLOSE_TOO_LARGE, CLOSE_TRY_LATE
 MAX_REASON_BYTES = 123
 
 log = logging.getLogger("amdgpu.server")
+
+
+class Broadcast:
+    """A message for many: encoded once, and framed once for all that can take it now."""
+
+    def __init__(self, data: str | bytes) -> None:
+        self.data = data
+
+    @functools.cached_property
+    def framed(self) -> bytes:
+        """The WebSocket frame."""
+        return frame(self.data)
 
 
 class Registry(Protocol):
@@ -47,7 +62,9 @@ class Registry(Protocol):
 class Connection:
     """One client."""
 
-    def __init__(self, codec: Codec, limits: Limits, registry: Registry, send: Send) -> None:
+    def __init__(
+        self, codec: Codec, limits: Limits, registry: Registry, send: Send, write_now: WriteNow | None = None
+    ) -> None:
         self.codec = codec
         self.outbox = Outbox(limits)
         self.last_heard = time.monotonic()
@@ -59,6 +76,8 @@ class Connection:
         self._closing: tuple[int, str] | None = None
         self._reader: asyncio.Task[None] | None = None
         self._allowance = limits.messages_per_second
+        self._write_now = write_now
+        self._is_sending = False
 
     async def run(self, receive: Receive) -> None:
         """Serve the client until it is gone."""
@@ -76,6 +95,21 @@ class Connection:
             await asyncio.gather(self._reader, writer, *self._calls, return_exceptions=True)
             for channel in list(self._channels.values()):
                 self._drop(channel)
+
+    def tell(self, topic: str, name: str | None, message: Broadcast) -> None:
+        """Send what all get: now if nothing is before it, else it waits; without a name it is a batch of events."""
+        if (
+            self._write_now is not None
+            and not self._is_sending
+            and self._closing is None
+            and self.outbox.is_empty
+            and self._write_now(message.framed)
+        ):
+            return
+        if name is None:
+            self.outbox.put_event(topic, message.data)
+        else:
+            self.outbox.put_latest(topic, name, message.data)
 
     def close(self, code: int, reason: str) -> None:
         """End the connection after what must not be lost was sent, if the client takes it in time."""
@@ -108,10 +142,9 @@ class Connection:
             data = await self.outbox.take()
             if data is None:
                 return
-            if isinstance(data, bytes):
-                await self._send({"type": "websocket.send", "bytes": data})
-            else:
-                await self._send({"type": "websocket.send", "text": data})
+            self._is_sending = True
+            await self._send({"type": "websocket.send", "bytes" if isinstance(data, bytes) else "text": data})
+            self._is_sending = False
 
     async def _read(self, receive: Receive) -> None:
         while True:

@@ -24,7 +24,7 @@ from amdgpu.server import api_channel, telemetry_channel
 from amdgpu.server.api import Api
 from amdgpu.server.api_channel import ApiChannel
 from amdgpu.server.channel import Channel
-from amdgpu.server.connection import CLOSE_GOING_AWAY, ChannelMaker, Connection
+from amdgpu.server.connection import CLOSE_GOING_AWAY, Broadcast, ChannelMaker, Connection
 from amdgpu.server.samples import SampleMaker
 from amdgpu.server.settings import Settings
 from amdgpu.server.source import Source
@@ -202,7 +202,7 @@ class Hub:
 
     def _tell_samples(self) -> None:
         self._samples.begin()
-        encoded: dict[tuple[int, str, str, str], str | bytes] = {}
+        encoded: dict[tuple[int, str, str, str], Broadcast] = {}
         for topic, members in self._members.items():
             for channel in members:
                 for core_type in channel.core_types:
@@ -211,9 +211,8 @@ class Hub:
                         key = (codec.version, topic, device, core_type)
                         if key not in encoded:
                             sample = self._samples.sample(device, core_type)
-                            encoded[key] = codec.broadcast(topic, "telemetry_update", sample)
-                        name = f"telemetry_update {device} {core_type}"
-                        channel.connection.outbox.put_latest(topic, name, encoded[key])
+                            encoded[key] = Broadcast(codec.broadcast(topic, "telemetry_update", sample))
+                        channel.connection.tell(topic, f"telemetry_update {device} {core_type}", encoded[key])
 
     def _start_summary(self) -> None:
         if self._summary is None or self._summary.done():
@@ -244,18 +243,14 @@ class Hub:
     def _broadcast(
         self, topic: str, members: Iterable[TelemetryChannel], event: str, payload: Payload, *, is_event: bool = False
     ) -> None:
-        encoded: dict[int, str | bytes] = {}
+        encoded: dict[int, Broadcast] = {}
         for channel in members:
-            connection = channel.connection
-            version = connection.codec.version
-            data = encoded.get(version)
-            if data is None:
+            version = channel.connection.codec.version
+            message = encoded.get(version)
+            if message is None:
                 fitting = self._frame_text(payload) if version == 1 and isinstance(payload, bytes) else payload
-                data = encoded[version] = CODECS[version].broadcast(topic, event, fitting)
-            if is_event:
-                connection.outbox.put_event(topic, data)
-            else:
-                connection.outbox.put_latest(topic, event, data)
+                message = encoded[version] = Broadcast(CODECS[version].broadcast(topic, event, fitting))
+            channel.connection.tell(topic, None if is_event else event, message)
 
     def _frame_text(self, data: bytes) -> dict[str, Any]:
         """A frame for clients of version 1, which have no binary frames."""

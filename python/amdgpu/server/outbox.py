@@ -42,6 +42,11 @@ class Outbox:
         self._wake.set()
         return True
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not (self._control or self._events or self._latest)
+
     def put_event(self, topic: str, data: Data) -> None:
         """Add a batch of events of a topic."""
         if len(self._events) >= self._limits.event_messages:

@@ -8,6 +8,7 @@ from amdgpu.server.connection import Connection, Receive, Send
 from amdgpu.server.hub import Hub
 from amdgpu.server.security import SUB_PROTOCOL, Refused, offered_protocols, query
 from amdgpu.server.settings import Limits
+from amdgpu.server.transport import WRITE_NOW
 from amdgpu.server.wire import CODECS, negotiate
 
 
@@ -30,7 +31,8 @@ class SocketEndpoint:
             version = None
         if version is None:
             raise Refused(403, "invalid-message", "vsn names no version that is spoken here; 1.0.0 and 2.0.0 are")
-        connection = Connection(CODECS[version], self._limits, self._hub, send)
+        write_now = scope.get("extensions", {}).get(WRITE_NOW)
+        connection = Connection(CODECS[version], self._limits, self._hub, send, write_now)
         if not self._hub.add(connection):
             raise Refused(503, "limit-exceeded", f"{self._limits.sockets} sockets are open; close one of them")
         try:

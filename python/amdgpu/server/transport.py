@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
 from typing import Any, cast
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.http11 import Request
+from websockets.protocol import State
 
 # A client that reads slowly shall get new frames, not those of half a minute ago: little is left to the system's buffers.
 UNSENT_BYTES = 16 << 10
+# Name of the extension of ASGI with which a message that is the same for all is framed once, and written without a task.
+WRITE_NOW = "amdgpu.write_now"
 # After so long without a sign of the other machine the system gives the connection up.
 DEAD_PEER_MS = 60_000
 # A connection on which no whole request arrives in this time is closed.
@@ -53,12 +58,37 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         self.close_timeout = CLOSE_SECONDS
         self.transport.set_write_buffer_limits(high=UNSENT_BYTES)
 
+    def handle_connect(self, event: Request) -> None:
+        """Offer the application `WRITE_NOW` beside what ASGI has."""
+        super().handle_connect(event)
+        if not self.close_sent:
+            # The application starts when this method is done.
+            self.scope["extensions"][WRITE_NOW] = self.write_now  # type: ignore[assignment]
+
+    def write_now(self, framed: bytes) -> bool:
+        """Write a whole WebSocket frame; False when the client has to be waited for, or is going."""
+        if not self.writable.is_set() or self.close_sent or self.disconnected or self.conn.state is not State.OPEN:
+            return False
+        self.transport.write(framed)
+        return True
+
     def handle_ping(self) -> None:
         """Answer a ping, unless earlier answers still wait to be read."""
         if self.writable.is_set():
             super().handle_ping()
         else:
             self.conn.data_to_send()
+
+
+def frame(data: str | bytes) -> bytes:
+    """A message as one WebSocket frame of a server (RFC 6455, section 5.2), the same for every client."""
+    opcode, body = (0x82, data) if isinstance(data, bytes) else (0x81, data.encode())
+    length = len(body)
+    if length < 126:
+        return bytes((opcode, length)) + body
+    if length < 1 << 16:
+        return struct.pack(">BBH", opcode, 126, length) + body
+    return struct.pack(">BBQ", opcode, 127, length) + body
 
 
 def options() -> dict[str, Any]:
