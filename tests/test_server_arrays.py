@@ -90,11 +90,16 @@ def test_other_layouts_are_refused(data, match):
         arrays.unpack(data)
 
 
+def test_a_header_that_would_hold_up_the_others_is_refused():
+    with pytest.raises(errors.LimitExceededError, match="header"):
+        arrays.unpack(with_header({"x": "y" * (1 << 20)}))
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_payload_or_an_error(data):
     try:
         assert isinstance(arrays.unpack(data), dict)
-    except errors.InvalidMessageError:
+    except (errors.InvalidMessageError, errors.LimitExceededError):
         return
 
 
@@ -104,7 +109,7 @@ def test_a_damaged_payload_is_a_payload_or_an_error(payload, position, byte):
     packed[position % len(packed)] = byte
     try:
         assert isinstance(arrays.unpack(bytes(packed)), dict)
-    except (errors.InvalidMessageError, errors.UnsupportedDtypeError):
+    except (errors.InvalidMessageError, errors.LimitExceededError, errors.UnsupportedDtypeError):
         return
 
 

@@ -233,6 +233,27 @@ def test_a_connection_that_asks_for_nothing_is_closed(monkeypatch):
         assert is_well(server)
 
 
+@pytest.mark.parametrize("start", [b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", b"GET /", b"GET / HTTP/1.1\r\n"])
+def test_a_request_whose_head_never_ends_is_not_kept(server, start):
+    with socket.create_connection(("127.0.0.1", server.port), TIMEOUT_SECONDS) as connection:
+        connection.sendall(start)
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            connection.sendall(b"x: y\r\n" * (4 << 20) if start.endswith(b"\n") else b"x" * (32 << 20))
+    assert is_well(server)
+
+
+def test_many_requests_over_one_connection_are_answered(server):
+    import http.client
+
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=TIMEOUT_SECONDS)
+    with contextlib.closing(connection):
+        for _ in range(300):
+            connection.request("GET", "/api/v1/health", headers={"X-Padding": "x" * 1000})
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 200
+
+
 def test_more_sockets_than_allowed_are_refused():
     from websockets.exceptions import InvalidStatus
 

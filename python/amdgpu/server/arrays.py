@@ -22,12 +22,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from amdgpu.errors import InvalidMessageError, UnsupportedDtypeError
+from amdgpu.errors import InvalidMessageError, LimitExceededError, UnsupportedDtypeError
 
 ALIGNMENT = 8
 # Kernels take at most a few dozen arguments; a header that lists more is none.
 MAX_ARRAYS = 256
 MAX_DIMENSIONS = 16
+# JSON of more would hold up the event loop.
+MAX_HEADER_BYTES = 1 << 20
 MAX_DEPTH = 32
 LENGTH = struct.Struct("<I")
 DTYPES = {
@@ -65,10 +67,15 @@ def unpack(data: bytes) -> dict[str, Any]:
 
     Raises:
         InvalidMessageError: `data` has another layout; the message says where.
+        LimitExceededError: Its header is too long.
     """
     if len(data) < LENGTH.size:
         raise InvalidMessageError("a binary payload starts with the four bytes of its header's length")
     (length,) = LENGTH.unpack_from(data)
+    if length > MAX_HEADER_BYTES:
+        raise LimitExceededError(
+            f"the header has {length} bytes; at most {MAX_HEADER_BYTES} are read, arrays follow it"
+        )
     start = LENGTH.size + length
     if len(data) < start:
         raise InvalidMessageError(f"the header has {length} bytes, of which {len(data) - LENGTH.size} are there")

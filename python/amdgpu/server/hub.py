@@ -59,6 +59,8 @@ class Hub:
         self._is_open = False
         self._sequence = 0
         self._batches = 0
+        # Records lost on the way here that were not told yet.
+        self._dropped = 0
         self._next_tick = 0.0
         self._failures: set[str] = set()
 
@@ -188,8 +190,10 @@ class Hub:
 
     def _tell_launches(self) -> None:
         kernels, networks, dropped = self._source.happened()
+        self._dropped += dropped
         if not kernels and not networks:
             return
+        dropped, self._dropped = self._dropped, 0
         self._samples.note(kernels)
         self._batches += 1
         for topic, members in self._members.items():

@@ -78,7 +78,8 @@ class Settings:
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
-    token: str | None = None
+    # Not shown where settings are printed.
+    token: str | None = field(default=None, repr=False)
     allow_execute: bool = False
     compat: str | None = None
     allowed_hosts: tuple[str, ...] = ()

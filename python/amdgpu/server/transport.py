@@ -20,6 +20,8 @@ WRITE_NOW = "amdgpu.write_now"
 DEAD_PEER_MS = 60_000
 # A connection on which no whole request arrives in this time is closed.
 REQUEST_SECONDS = 20.0
+# Longest head of a request: a page's address and headers take a few hundred bytes, cookies of a proxy some thousand.
+MAX_REQUEST_BYTES = 64 << 10
 # How long a client may take to answer the end of its socket.
 CLOSE_SECONDS = 2.0
 
@@ -37,12 +39,22 @@ class HttpProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # a cla
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A connection: it has `REQUEST_SECONDS` for its first request."""
         super().connection_made(transport)
+        self._waiting_bytes = 0
         self._deadline = self.loop.call_later(REQUEST_SECONDS, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone."""
         self._deadline.cancel()
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of a request: of one that is not complete yet, only so many are kept."""
+        before = self.cycle
+        super().data_received(data)
+        self._waiting_bytes = self._waiting_bytes + len(data) if self.cycle is before else 0
+        is_answered = before is None or before.response_complete
+        if is_answered and self._waiting_bytes > MAX_REQUEST_BYTES:
+            cast(asyncio.Transport, self.transport).abort()
 
     def _give_up(self) -> None:
         if self in self.connections and self.cycle is None:
