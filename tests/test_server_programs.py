@@ -82,6 +82,31 @@ def test_profiles_name_the_busiest_kernels(watching, program):
     assert all(row["launches"] >= 1 and row["seconds"] >= 0 for row in rows)
 
 
+def test_profiles_sum_the_boundaries_of_all_programs(watching, program):
+    rows = []
+    while not rows:
+        rows = [row for row in watching.event("profile_update")["boundaries"] if program.pid in row["pids"]]
+    assert {"from", "to", "name", "count", "total_seconds"} <= rows[0].keys()
+    assert rows[0]["count"] >= 1
+
+
+def test_metrics_of_another_process_carry_its_number(server, watching, program):
+    from prometheus_client.parser import text_string_to_metric_families
+
+    with urllib.request.urlopen(f"{server.base_url}metrics", timeout=TIMEOUT_SECONDS) as answer:
+        families = text_string_to_metric_families(answer.read().decode())
+    launches = next(family for family in families if family.name == "amdgpu_kernel_launches")
+    assert any(sample.labels.get("pid") == str(program.pid) and sample.value > 0 for sample in launches.samples)
+
+
+def test_networks_of_another_process_tell_their_steps(watching, program):
+    rows = []
+    while not rows:
+        rows = [row for row in watching.event("neural_update")["networks"] if row["pid"] == program.pid]
+    assert rows[0]["name"]
+    assert rows[0]["kind"] in ("neural_update", "network_step")
+
+
 def test_processes_are_told_when_they_come(server, program):
     with client(server) as connected:
         connected.join("gpu:telemetry")
