@@ -29,6 +29,7 @@ CAPACITY_BYTES = 64 << 20
 READINGS_EVERY_SECONDS = 1.0
 # Kept in the recording as a whole: kernels, memory and counters move slowly.
 SNAPSHOT_EVERY_SECONDS = 10.0
+LONGEST_REST_SECONDS = 0.5
 
 
 def start(seconds: float = SPAN_SECONDS, capacity_bytes: int = CAPACITY_BYTES) -> None:
@@ -227,12 +228,25 @@ class Recorder:
     def close(self) -> int:
         """Write the end; returns the number of records."""
         if self._count is None:
+            # A snapshot also hands out the records that nobody has collected yet.
             self._snapshots()
+            self._take_rest()
             self._count = self._writer.finish()
             self._streams.clear()
             if self._sampler is not None:
                 self._sampler.close()
         return self._count
+
+    def _take_rest(self) -> None:
+        """What came before the end; not what a busy program goes on to send."""
+        end = time.monotonic() + LONGEST_REST_SECONDS
+        for pid, stream in list(self._streams.items()):
+            wait = 0.0 if pid == _own_pid() else 0.05
+            try:
+                while self._writer.take(self._sources[pid], stream, wait) and time.monotonic() < end:
+                    pass
+            except ProcessGoneError:
+                del self._streams[pid]
 
     def _attach(self, pid: int | None) -> None:
         import os
