@@ -45,6 +45,11 @@ def reading(metric, name, value, reason=None, **labels):
     return {"metric": f"amdgpu_{metric}", "labels": {"device": name, **labels}, "value": value, "reason": reason}
 
 
+def _without_labels(rows):
+    """The rows of a metric differ in their labels and in what this machine knows."""
+    return [row | {"labels": {}} for row in rows[:1]] if isinstance(rows, list) else rows
+
+
 def test_the_overview_shows_devices_cache_and_processes(watched, tmp_path):
     done = command(AMDGPU_CACHE_DIR=str(tmp_path / "cache"))
     assert done.returncode == 0
@@ -103,6 +108,7 @@ def test_numpy_rich_and_textual_are_not_loaded_for_the_overview():
 def test_devices_are_listed():
     content = document(command("devices", "--json"))
     assert content["devices"][-1]["device"] == "cpu:0"
+    check_shape("devices", content | {"devices": [content["devices"][-1] | {"details": {}}]})
     assert "cpu:0" in command("devices").stdout
 
 
@@ -205,6 +211,7 @@ def test_metrics_again_and_again_are_lines_of_json():
     done = command("metrics", "--watch", "0.1", "--count", "2", "--json")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["schema"] for line in lines] == ["amdgpu.metrics/1"] * 2
+    check_shape("metrics", {kind: _without_labels(rows) for kind, rows in lines[0].items()})
     assert (
         command("metrics", "--watch", "0.1", "--count", "2").stdout.count("# TYPE amdgpu_telemetry_overhead_ratio") == 2
     )
@@ -215,3 +222,16 @@ def test_metrics_refuses_times_that_are_none(seconds):
     done = command("metrics", "--watch", seconds)
     assert done.returncode == 1
     assert "--watch" in done.stderr
+
+
+def test_metrics_have_the_sensors():
+    page = command("metrics").stdout
+    assert re.search(r'^amdgpu_memory_total_bytes\{device="cpu:0"\} \d', page, re.MULTILINE)
+
+
+def test_metrics_under_other_exporters_names_are_those_of_gpus():
+    pytest.importorskip("starlette", reason="the extra `server` is not installed")
+    done = command("metrics", "--compat", "dcgm")
+    assert done.returncode == 0, done.stderr
+    assert "amdgpu_" not in done.stdout
+    assert command("metrics", "--compat", "amd", "--json").returncode == 1

@@ -51,4 +51,8 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "0",
         "How many of the newest telemetry records stand beside the report as `PID.ndjson`, at most 1048576.",
     ),
+    "AMDGPU_REPORT_RECORDING": (
+        "no recording",
+        "File beside which each process that imports amdgpu records itself from its first moment, as `FILE.PID`: how `amdgpu record FILE -- PROGRAM` works.",
+    ),
 }

@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="how long a process is watched (default: %(default)s)",
     )
+    parser.add_argument("--recording", metavar="FILE", help="explain a recording of `amdgpu record`")
     output.add_json_option(parser)
     program.add_program_argument(parser, is_required=False)
 
@@ -43,9 +44,16 @@ def run(options: argparse.Namespace) -> int:
     from amdgpu.cli import subjects
 
     words = program.program_of(options)
-    if bool(words) == (options.pid is not None):
-        raise CommandError("explain what? One of: amdgpu explain -- PROGRAM ..., amdgpu explain --pid PID")
-    subject = subjects.of_program(words, RECORDS) if words else subjects.of_process(options.pid, options.seconds)
+    if sum((bool(words), options.pid is not None, options.recording is not None)) != 1:
+        raise CommandError(
+            "explain what? One of: amdgpu explain -- PROGRAM ..., amdgpu explain --pid PID, amdgpu explain --recording FILE"
+        )
+    if options.pid is not None:
+        subject = subjects.of_process(options.pid, options.seconds)
+    elif options.recording is not None:
+        subject = subjects.of_recording(options.recording)
+    else:
+        subject = subjects.of_program(words, RECORDS)
     found = rules.findings(subject.figures, subject.seconds, subject.kernel_details)
     if options.json:
         output.print_json(SCHEMA, _content(subject, found))

@@ -234,11 +234,6 @@ def of_records(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     by_kind: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for record in records:
         by_kind[record["kind"]].append(record)
-    cache = {"miss": 0, "memory": 0, "disk": 0}
-    for record in by_kind["cache_request"]:
-        # The number of the answer, see `Kind::CacheRequest`.
-        cache[("miss", "memory", "disk")[record["value"]]] += 1
-    requests = sum(cache.values())
     launches: defaultdict[tuple[str, str, str], int] = defaultdict(int)
     for record in by_kind["launch"]:
         launches[record["device_name"] or "", record["core"], record["to"] or ""] += 1
@@ -254,7 +249,8 @@ def of_records(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             "count": len(by_kind["compile"]),
             "seconds": sum(record["duration_ns"] for record in by_kind["compile"]) * NS,
         },
-        "kernel_cache": {**cache, "hit_ratio": (cache["memory"] + cache["disk"]) / requests if requests else None},
+        # What the cache found is counted and not recorded; what was compiled it had not.
+        "kernel_cache": {"memory": 0, "disk": 0, "miss": len(by_kind["compile"]), "hit_ratio": None},
         "boundaries": _boundaries_of_records(by_kind["boundary"]),
         "copies": _copies_of_records(by_kind["copy"]),
         "pools": [],

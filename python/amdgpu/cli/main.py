@@ -23,6 +23,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run_command", "run a program and sum up what it did"),
     "trace": ("trace_command", "run a program and write a trace for Perfetto or Chrome"),
     "explain": ("explain_command", "say what costs a program its time, with evidence and a fix"),
+    "record": ("record_command", "record a program or a process into a file"),
+    "replay": ("replay_command", "look at a recording"),
     "serve": ("serve", "serve the dashboard, the API and the metrics"),
     "metrics": ("metrics", "print the metrics in Prometheus text format"),
     "compile": ("compile_command", "compile kernel files for targets, without their devices"),
@@ -34,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "man": ("man", "print the manual page"),
 }
 DEFAULT_COMMAND = "overview"
+PROGRAM_COMMANDS = ("run", "trace", "explain", "record")
 TOP_OPTIONS = ("-h", "--help", "--version")
 INTERRUPTED = 130
 
@@ -73,7 +76,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or (arguments[0].startswith("-") and arguments[0] not in TOP_OPTIONS):
         arguments.insert(0, DEFAULT_COMMAND)
-    options = build_parser(name for name in arguments[:1] if name in COMMANDS).parse_args(arguments)
+    # What follows `--` belongs to the program that a command runs, whatever it looks like.
+    own, program = arguments, []
+    if arguments[0] in PROGRAM_COMMANDS and "--" in arguments:
+        place = arguments.index("--")
+        own, program = arguments[:place], arguments[place + 1 :]
+    options = build_parser(name for name in own[:1] if name in COMMANDS).parse_args(own)
+    if program:
+        options.program = program
     return _run(options)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from amdgpu.cli import output
@@ -20,6 +21,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("--open-metrics", action="store_true", help="OpenMetrics instead of Prometheus text")
     parser.add_argument(
+        "--compat",
+        choices=("amd", "dcgm"),
+        help="the names of AMD's or NVIDIA's exporter, of GPUs only; needs the extra `server`",
+    )
+    parser.add_argument(
         "--watch", type=float, metavar="S", help="again every S seconds; with --json one document a line"
     )
     parser.add_argument("--count", type=int, metavar="N", help="with --watch: stop after N times")
@@ -29,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the metrics of every device."""
     import amdgpu
+    from amdgpu.telemetry.sensors import Sampler, read
 
     if options.watch is not None and not (
         math.isfinite(options.watch) and SHORTEST_SECONDS <= options.watch <= LONGEST_SECONDS
@@ -36,20 +43,30 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(
             f"--watch is {options.watch}; from {SHORTEST_SECONDS} to {LONGEST_SECONDS:.0f} seconds are possible"
         )
+    if options.compat and options.json:
+        raise CommandError("--compat names a text page; --json has amdgpu's own names only")
+    if options.compat and find_spec("starlette") is None:
+        raise CommandError("--compat needs the server's parts: pip install 'amdgpu-framework[server]'")
     for device in amdgpu.list_devices():
         amdgpu.initialize_device(device.device)
     printed = 0
-    while True:
-        _print(options)
-        printed += 1
-        if options.watch is None or printed == options.count:
-            return 0
-        threading.Event().wait(options.watch)
+    # While it is open, the bus has the sensors too; a reading waits for its first look at them.
+    with Sampler():
+        read()
+        while True:
+            _print(options)
+            printed += 1
+            if options.watch is None or printed == options.count:
+                return 0
+            threading.Event().wait(options.watch)
 
 
 def _print(options: argparse.Namespace) -> None:
     import amdgpu
 
+    if options.compat:
+        print(_compat_page(options.compat, open_metrics=options.open_metrics), end="", flush=True)
+        return
     if not options.json:
         print(amdgpu.telemetry.prometheus(open_metrics=options.open_metrics), end="", flush=True)
         return
@@ -57,3 +74,14 @@ def _print(options: argparse.Namespace) -> None:
     content = {kind: bus[kind] for kind in ("counters", "gauges", "histograms")}
     show = output.print_json if options.watch is None else output.print_json_line
     show(SCHEMA, content)
+
+
+def _compat_page(names: str, *, open_metrics: bool) -> str:
+    from dataclasses import asdict
+
+    import amdgpu
+    from amdgpu.server import compat
+
+    snapshot = amdgpu.telemetry.snapshot()
+    devices = [asdict(device) for device in amdgpu.list_devices()]
+    return compat.page(names, [*snapshot["counters"], *snapshot["gauges"]], devices, open_metrics=open_metrics)

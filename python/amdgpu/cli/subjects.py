@@ -41,15 +41,25 @@ def of_process(pid: int, seconds: float) -> Subject:
         raise CommandError(f"--seconds is {seconds}; more than 0 and at most 3600 are possible")
     process = attach.attach(pid)
     try:
-        before, start_ns = process.snapshot(), time.monotonic_ns()
+        before, start_ns = process.snapshot(records=0), time.monotonic_ns()
         kept = list(_records_until(process, start_ns + round(seconds * 1e9)))
-        after, end_ns = process.snapshot(), time.monotonic_ns()
+        after, end_ns = process.snapshot(records=0), time.monotonic_ns()
         details = process.kernels()
     finally:
         process.close()
     content = figures.figures([figures.difference(before, after)])
     content |= {"absent": None, **_timeline(kept, content["launches_total"])}
     return Subject(f"process {pid}", (end_ns - start_ns) / 1e9, content, details, 0)
+
+
+def of_recording(path: str) -> Subject:
+    """A recording of `amdgpu record`."""
+    from amdgpu.cli import recordings
+
+    recording = recordings.read(path)
+    content = figures.of_records(recording.records) | {"absent": None if recording.records else recordings.NO_RECORDS}
+    content |= _timeline(list(recording.records), content["launches_total"])
+    return Subject(path, recording.duration_seconds, content, [], 0)
 
 
 def _records_until(process: Any, end_ns: int) -> Any:

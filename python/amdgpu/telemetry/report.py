@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from amdgpu import _native
-from amdgpu.errors import InvalidArgumentError
+from amdgpu.errors import AmdgpuError, InvalidArgumentError
 
 __all__ = ["MAX_RECORDS", "SCHEMA", "read_reports", "start_if_asked"]
 
@@ -81,7 +81,9 @@ class _Writer:
 
 
 def start_if_asked() -> None:
-    """Arrange for the report, if `AMDGPU_REPORT` asks for it."""
+    """Arrange for what the environment asks for: the report, a recording of this process."""
+    if os.environ.get("AMDGPU_REPORT_RECORDING"):
+        _begin_recording(Path(os.environ["AMDGPU_REPORT_RECORDING"]))
     folder = os.environ.get("AMDGPU_REPORT")
     if not folder:
         return
@@ -90,6 +92,21 @@ def start_if_asked() -> None:
     writer = _Writer(Path(folder), _record_count(os.environ.get("AMDGPU_REPORT_RECORDS") or "0"))
     atexit.register(writer.write)
     os.register_at_fork(after_in_child=writer.restart)
+
+
+def _begin_recording(path: Path) -> None:
+    """Record this process beside `path` from now on. Where that is not possible, the program runs without it."""
+    import atexit
+
+    from amdgpu.telemetry import recorder
+
+    try:
+        recording = recorder.begin(path.with_name(f"{path.name}.{os.getpid()}"))
+    except AmdgpuError as error:
+        print(f"amdgpu: process {os.getpid()} is not recorded: {error}", file=sys.stderr)
+        return
+    # A child of fork would write its end into the file of its parent.
+    os.register_at_fork(after_in_child=lambda: atexit.unregister(recording.close))
 
 
 def read_reports(folder: Path) -> list[dict[str, Any]]:

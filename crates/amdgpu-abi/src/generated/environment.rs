@@ -35,3 +35,6 @@ pub const REPORT: &str = "AMDGPU_REPORT";
 
 /// How many of the newest telemetry records stand beside the report as `PID.ndjson`, at most 1048576. Default: 0.
 pub const REPORT_RECORDS: &str = "AMDGPU_REPORT_RECORDS";
+
+/// File beside which each process that imports amdgpu records itself from its first moment, as `FILE.PID`: how `amdgpu record FILE -- PROGRAM` works. Default: no recording.
+pub const REPORT_RECORDING: &str = "AMDGPU_REPORT_RECORDING";

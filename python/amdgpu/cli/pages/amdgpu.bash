@@ -6,7 +6,7 @@
 #    source ~/.local/share/bash_completion/amdgpu
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_amdgpu_subparsers=(overview devices pick top run trace explain serve metrics compile net tune info doctor completion man)
+_shtab_amdgpu_subparsers=(overview devices pick top run trace explain record replay serve metrics compile net tune info doctor completion man)
 
 _shtab_amdgpu_overview_option_strings=(-h --help --json)
 _shtab_amdgpu_devices_option_strings=(-h --help --json)
@@ -14,9 +14,11 @@ _shtab_amdgpu_pick_option_strings=(-h --help --memory --kind --count --json)
 _shtab_amdgpu_top_option_strings=(-h --help --pid --interval --once --count --ascii --theme --json)
 _shtab_amdgpu_run_option_strings=(-h --help --md --output --json)
 _shtab_amdgpu_trace_option_strings=(-h --help -o --output --records --json)
-_shtab_amdgpu_explain_option_strings=(-h --help --pid --seconds --json)
+_shtab_amdgpu_explain_option_strings=(-h --help --pid --seconds --recording --json)
+_shtab_amdgpu_record_option_strings=(-h --help --pid --all --seconds --json)
+_shtab_amdgpu_replay_option_strings=(-h --help --summary --at --interval --once --count --ascii --theme --json)
 _shtab_amdgpu_serve_option_strings=(-h --help --host --port --token --token-file --allow-execute --compat --allow-host --allow-origin --no-browser --json)
-_shtab_amdgpu_metrics_option_strings=(-h --help --open-metrics --watch --count --json)
+_shtab_amdgpu_metrics_option_strings=(-h --help --open-metrics --compat --watch --count --json)
 _shtab_amdgpu_compile_option_strings=(-h --help --target -o --output --emit -D -O --name --disable-pass --dump-ir --fast-math --json)
 _shtab_amdgpu_net_option_strings=(-h --help --device --seed --plan --plot --json --run --save --input --output --backend --batch)
 _shtab_amdgpu_tune_option_strings=(-h --help --device --shapes --formats --layouts --budget --missing --verbose --no-measure --export --import --architecture --json)
@@ -29,6 +31,9 @@ _shtab_amdgpu_option_strings=(-h --help --version)
 _shtab_amdgpu_run___output_COMPGEN=_shtab_compgen_files
 _shtab_amdgpu_trace__o_COMPGEN=_shtab_compgen_files
 _shtab_amdgpu_trace___output_COMPGEN=_shtab_compgen_files
+_shtab_amdgpu_explain___recording_COMPGEN=_shtab_compgen_files
+_shtab_amdgpu_record_pos_0_COMPGEN=_shtab_compgen_files
+_shtab_amdgpu_replay_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_amdgpu_serve___token_file_COMPGEN=_shtab_compgen_files
 _shtab_amdgpu_compile_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_amdgpu_compile__o_COMPGEN=_shtab_compgen_dirs
@@ -44,11 +49,12 @@ _shtab_amdgpu_tune___import_COMPGEN=_shtab_compgen_files
 
 _shtab_amdgpu_pick___kind_choices=(hip cuda cpu)
 _shtab_amdgpu_serve___compat_choices=(amd dcgm)
+_shtab_amdgpu_metrics___compat_choices=(amd dcgm)
 _shtab_amdgpu_compile___emit_choices=(ir llvm asm obj)
 _shtab_amdgpu_compile__O_choices=(none low high max)
 _shtab_amdgpu_net___backend_choices=(matrix julia nim)
 _shtab_amdgpu_completion_pos_0_choices=(bash zsh fish)
-_shtab_amdgpu_pos_0_choices=(overview devices pick top run trace explain serve metrics compile net tune info doctor completion man)
+_shtab_amdgpu_pos_0_choices=(overview devices pick top run trace explain record replay serve metrics compile net tune info doctor completion man)
 
 _shtab_amdgpu_overview__h_nargs=0
 _shtab_amdgpu_overview___help_nargs=0
@@ -77,6 +83,16 @@ _shtab_amdgpu_explain_pos_0_nargs=...
 _shtab_amdgpu_explain__h_nargs=0
 _shtab_amdgpu_explain___help_nargs=0
 _shtab_amdgpu_explain___json_nargs=0
+_shtab_amdgpu_record__h_nargs=0
+_shtab_amdgpu_record___help_nargs=0
+_shtab_amdgpu_record___all_nargs=0
+_shtab_amdgpu_record___json_nargs=0
+_shtab_amdgpu_replay__h_nargs=0
+_shtab_amdgpu_replay___help_nargs=0
+_shtab_amdgpu_replay___summary_nargs=0
+_shtab_amdgpu_replay___once_nargs=0
+_shtab_amdgpu_replay___ascii_nargs=0
+_shtab_amdgpu_replay___json_nargs=0
 _shtab_amdgpu_serve__h_nargs=0
 _shtab_amdgpu_serve___help_nargs=0
 _shtab_amdgpu_serve___allow_execute_nargs=0

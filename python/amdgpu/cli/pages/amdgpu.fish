@@ -51,8 +51,8 @@ function _shtab_amdgpu_using
   test "$_shtab_amdgpu_cmdpath" = "$argv"
 end
 
-set -g _shtab_amdgpu_commands overview devices pick top run trace explain serve metrics compile net tune info doctor completion man
-set -g _shtab_amdgpu_opts_with_value --allow-host --allow-origin --architecture --backend --batch --budget --compat --count --device --disable-pass --dump-ir --emit --export --formats --host --import --input --interval --kind --layouts --memory --name --output --pid --plot --port --records --run --save --seconds --seed --shapes --target --theme --token --token-file --watch -D -O -o
+set -g _shtab_amdgpu_commands overview devices pick top run trace explain record replay serve metrics compile net tune info doctor completion man
+set -g _shtab_amdgpu_opts_with_value --allow-host --allow-origin --architecture --at --backend --batch --budget --compat --count --device --disable-pass --dump-ir --emit --export --formats --host --import --input --interval --kind --layouts --memory --name --output --pid --plot --port --recording --records --run --save --seconds --seed --shapes --target --theme --token --token-file --watch -D -O -o
 
 complete -c amdgpu -e
 complete -c amdgpu -f
@@ -94,7 +94,26 @@ complete -c amdgpu -n '_shtab_amdgpu_using; and test $_shtab_amdgpu_npos -eq 0' 
 complete -c amdgpu -n '_shtab_amdgpu_using explain' -s h -l help -d 'show this help message and exit'
 complete -c amdgpu -n '_shtab_amdgpu_using explain' -l pid -x -d 'watch this process for a while, instead of running a program'
 complete -c amdgpu -n '_shtab_amdgpu_using explain' -l seconds -x -d 'how long a process is watched (default: 5.0)'
+complete -c amdgpu -n '_shtab_amdgpu_using explain' -l recording -xka "(__fish_complete_path (commandline -ct))" -d 'explain a recording of `amdgpu record`'
 complete -c amdgpu -n '_shtab_amdgpu_using explain' -l json -d 'print JSON with a versioned schema'
+complete -c amdgpu -n '_shtab_amdgpu_using; and test $_shtab_amdgpu_npos -eq 0' -a record -d 'Record a program or a process into a file.'
+complete -c amdgpu -n '_shtab_amdgpu_using record' -s h -l help -d 'show this help message and exit'
+complete -c amdgpu -n '_shtab_amdgpu_using record' -l pid -x -d 'record this process'
+complete -c amdgpu -n '_shtab_amdgpu_using record' -l all -d 'record all processes of this user, those that come later too'
+complete -c amdgpu -n '_shtab_amdgpu_using record' -l seconds -x -d 'of a process: stop after so long; default: at its end or at Ctrl-C'
+complete -c amdgpu -n '_shtab_amdgpu_using record' -l json -d 'print JSON with a versioned schema'
+complete -c amdgpu -n '_shtab_amdgpu_using record; and test $_shtab_amdgpu_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'the recording; a file that is there is replaced'
+complete -c amdgpu -n '_shtab_amdgpu_using; and test $_shtab_amdgpu_npos -eq 0' -a replay -d 'Look at a recording.'
+complete -c amdgpu -n '_shtab_amdgpu_using replay' -s h -l help -d 'show this help message and exit'
+complete -c amdgpu -n '_shtab_amdgpu_using replay' -l summary -d 'print what is in it, and stop'
+complete -c amdgpu -n '_shtab_amdgpu_using replay' -l at -x -d 'begin so many seconds after its start'
+complete -c amdgpu -n '_shtab_amdgpu_using replay' -l interval -x -d 'seconds between two looks (default: 1.0)'
+complete -c amdgpu -n '_shtab_amdgpu_using replay' -l once -d 'print one picture and stop'
+complete -c amdgpu -n '_shtab_amdgpu_using replay' -l count -x -d 'with --json: stop after N lines'
+complete -c amdgpu -n '_shtab_amdgpu_using replay' -l ascii -d 'ASCII in place of braille and lines; NO_COLOR takes the colours away'
+complete -c amdgpu -n '_shtab_amdgpu_using replay' -l theme -x -d 'one of Textual'"'"'s themes (default: textual-dark)'
+complete -c amdgpu -n '_shtab_amdgpu_using replay' -l json -d 'print one JSON document a line, with a versioned schema'
+complete -c amdgpu -n '_shtab_amdgpu_using replay; and test $_shtab_amdgpu_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a recording of `amdgpu record`'
 complete -c amdgpu -n '_shtab_amdgpu_using; and test $_shtab_amdgpu_npos -eq 0' -a serve -d 'Serve the dashboard, the API and the metrics.'
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -s h -l help -d 'show this help message and exit'
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -l host -x -d 'address to listen at; others than loopback ask for a token'
@@ -110,6 +129,7 @@ complete -c amdgpu -n '_shtab_amdgpu_using serve' -l json -d 'print JSON with a 
 complete -c amdgpu -n '_shtab_amdgpu_using; and test $_shtab_amdgpu_npos -eq 0' -a metrics -d 'Print the metrics in Prometheus text format.'
 complete -c amdgpu -n '_shtab_amdgpu_using metrics' -s h -l help -d 'show this help message and exit'
 complete -c amdgpu -n '_shtab_amdgpu_using metrics' -l open-metrics -d 'OpenMetrics instead of Prometheus text'
+complete -c amdgpu -n '_shtab_amdgpu_using metrics' -l compat -xka "amd dcgm" -d 'the names of AMD'"'"'s or NVIDIA'"'"'s exporter, of GPUs only; needs the extra `server`'
 complete -c amdgpu -n '_shtab_amdgpu_using metrics' -l watch -x -d 'again every S seconds; with --json one document a line'
 complete -c amdgpu -n '_shtab_amdgpu_using metrics' -l count -x -d 'with --watch: stop after N times'
 complete -c amdgpu -n '_shtab_amdgpu_using metrics' -l json -d 'print JSON with a versioned schema'

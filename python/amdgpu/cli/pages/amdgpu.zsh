@@ -22,6 +22,8 @@ _shtab_amdgpu_commands() {
     net:'Check a network file, show what it is, and run it.'
     overview:'Devices, memory, sensors and processes at a glance; what `amdgpu` alone shows.'
     pick:'Propose the device that is free.'
+    record:'Record a program or a process into a file.'
+    replay:'Look at a recording.'
     run:'Run a program and sum up what it did.'
     serve:'Serve the dashboard, the API and the metrics.'
     top:'Watch devices, processes and kernels live.'
@@ -86,6 +88,7 @@ _shtab_amdgpu_explain_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--pid[watch this process for a while, instead of running a program]:PID:"
   "--seconds[how long a process is watched (default\: 5.0)]:S:"
+  "--recording[explain a recording of \`amdgpu record\`]:FILE:_files"
   "--json[print JSON with a versioned schema]"
   "(-)*::program and its arguments, to watch one from its start:"
 )
@@ -112,6 +115,7 @@ _shtab_amdgpu_man_defaults_added=0
 _shtab_amdgpu_metrics_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--open-metrics[OpenMetrics instead of Prometheus text]"
+  "--compat[the names of AMD\'s or NVIDIA\'s exporter, of GPUs only\; needs the extra \`server\`]:compat:(amd dcgm)"
   "--watch[again every S seconds\; with --json one document a line]:S:"
   "--count[with --watch\: stop after N times]:N:"
   "--json[print JSON with a versioned schema]"
@@ -157,6 +161,34 @@ _shtab_amdgpu_pick_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_amdgpu_pick_defaults_added=0
+
+_shtab_amdgpu_record_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--pid[record this process]:PID:"
+  "--all[record all processes of this user, those that come later too]"
+  "--seconds[of a process\: stop after so long\; default\: at its end or at Ctrl-C]:S:"
+  "--json[print JSON with a versioned schema]"
+  ":the recording\; a file that is there is replaced:_files"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_amdgpu_record_defaults_added=0
+
+_shtab_amdgpu_replay_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--summary[print what is in it, and stop]"
+  "--at[begin so many seconds after its start]:S:"
+  "--interval[seconds between two looks (default\: 1.0)]:S:"
+  "--once[print one picture and stop]"
+  "--count[with --json\: stop after N lines]:N:"
+  "--ascii[ASCII in place of braille and lines\; NO_COLOR takes the colours away]"
+  "--theme[one of Textual\'s themes (default\: textual-dark)]:NAME:"
+  "--json[print one JSON document a line, with a versioned schema]"
+  ":a recording of \`amdgpu record\`:_files"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_amdgpu_replay_defaults_added=0
 
 _shtab_amdgpu_run_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -260,6 +292,8 @@ _shtab_amdgpu() {
         net) _arguments -C -s $_shtab_amdgpu_net_options ;;
         overview) _arguments -C -s $_shtab_amdgpu_overview_options ;;
         pick) _arguments -C -s $_shtab_amdgpu_pick_options ;;
+        record) _arguments -C -s $_shtab_amdgpu_record_options ;;
+        replay) _arguments -C -s $_shtab_amdgpu_replay_options ;;
         run) _arguments -C -s $_shtab_amdgpu_run_options ;;
         serve) _arguments -C -s $_shtab_amdgpu_serve_options ;;
         top) _arguments -C -s $_shtab_amdgpu_top_options ;;

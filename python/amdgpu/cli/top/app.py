@@ -73,8 +73,8 @@ class TopApp(App[None]):
         Binding("a", "ascii", "ASCII"),
         Binding("plus,equals_sign", "rate(-1)", "faster"),
         Binding("minus", "rate(1)", "slower"),
-        Binding("left", "seek(-5)", "back"),
-        Binding("right", "seek(5)", "forward"),
+        Binding("left", "seek(-5)", "back", priority=True),
+        Binding("right", "seek(5)", "forward", priority=True),
     ]
 
     is_paused: reactive[bool] = reactive(False)

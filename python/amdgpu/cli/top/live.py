@@ -106,7 +106,7 @@ class LiveSource:
             if process is None:
                 process = self._attached[pid] = attach.attach(pid)
             totals = process.totals()
-            return Look(pid, command, totals["time_ns"], process.snapshot(), totals)
+            return Look(pid, command, totals["time_ns"], process.snapshot(records=0), totals)
         except (AmdgpuError, OSError) as error:
             # It ended while it was asked, or it hangs; the next frame tries anew.
             broken = self._attached.pop(pid, None)
