@@ -175,7 +175,7 @@ function networkView({ scope }: PageContext): { element: HTMLElement; update: (n
         }),
       );
     showRates(bars, one);
-    ratesBox.element.hidden = one.populations.length === 0;
+    ratesBox.element.hidden = one.populations.every((population) => Number.isNaN(population.rateHz));
     if (one.weights === null)
       weightsPlace.show("none", () =>
         emptyState({

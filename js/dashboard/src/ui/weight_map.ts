@@ -43,11 +43,13 @@ export class WeightMap {
     context.globalAlpha = 0.35;
     context.fillRect(0, 0, width, height);
     context.globalAlpha = 1;
-    const span = this.high - this.low || 1;
+    // Equal weights are neither low nor high.
+    const isFlat = this.high === this.low;
+    const span = isFlat ? 1 : this.high - this.low;
     this.values.forEach((row, y) => {
       row.forEach((value, x) => {
         if (Number.isNaN(value)) return;
-        context.fillStyle = rgb(cividis((value - this.low) / span));
+        context.fillStyle = rgb(cividis(isFlat ? 0.5 : (value - this.low) / span));
         const left = Math.floor((x * width) / columns);
         const top = Math.floor((y * height) / rows);
         context.fillRect(
