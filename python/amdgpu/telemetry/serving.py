@@ -45,7 +45,8 @@ def serve(
     Example:
         >>> import amdgpu, urllib.request
         >>> with amdgpu.telemetry.serve(port=0) as server:
-        ...     urllib.request.urlopen(f"{server.base_url}api/v1/health").status
+        ...     with urllib.request.urlopen(f"{server.base_url}api/v1/health") as answer:
+        ...         answer.status
         200
     """
     # The server stands above this module and needs packages that are not always there: it is looked up when it is wanted.
