@@ -411,6 +411,20 @@ def test_a_folder_that_others_may_enter_is_passed_over(folder):
     assert not list((folder / "amdgpu").iterdir())
 
 
+def test_where_no_socket_can_be_made_that_is_said_once(tmp_path):
+    # Longer than the address of a socket may be.
+    folder = tmp_path / ("long" * 25)
+    folder.mkdir(mode=0o700)
+    code = (
+        "import amdgpu; from amdgpu.telemetry import attach\n"
+        "for name in ('cpu:0', 'null:gfx1100'): amdgpu.initialize_device(name)\n"
+        "print(attach.listen())"
+    )
+    done = run_python(code, XDG_RUNTIME_DIR=str(folder))
+    assert (done.stdout, done.returncode) == ("False\n", 0), done.stderr
+    assert done.stderr.count("the process cannot be watched") == 1
+
+
 def test_unknown_kinds_of_records_are_refused():
     with pytest.raises(errors.InvalidArgumentError, match=r"there is no kind of record .lunch.; known are marker"):
         attach.attach().records(kinds=["lunch"])
