@@ -56,7 +56,10 @@ def test_the_json_card_is_a_contract(cache, tmp_path):
     assert device_pool["reserved_peak_bytes"] >= device_pool["reserved_bytes"] > 0
     assert card["seconds"] >= 0.2
     assert card["peak_resident_bytes"] > 10 << 20
-    check_shape("run", card)
+    for row in card["energy"]:
+        assert (row["joules"] is None) == (row["reason"] is not None)
+    # Sensors differ from machine to machine.
+    check_shape("run", card | {"energy": []})
 
 
 def test_launches_and_kernels_are_counted_exactly(cache, tmp_path):
@@ -98,7 +101,7 @@ def test_a_program_without_amdgpu_says_so():
     card = document(amdgpu("run", "--json", "--", "true"))
     assert "does not import amdgpu" in card["absent"]
     assert card["kernels"] == []
-    check_shape("run_without_amdgpu", card)
+    check_shape("run_without_amdgpu", card | {"energy": []})
 
 
 def test_standard_input_and_pipes_are_the_programs():
