@@ -21,7 +21,7 @@ NOT_BUILT = """<!doctype html>
 <body style="font-family: system-ui, sans-serif; max-width: 40rem; margin: 4rem auto; padding: 0 1rem; line-height: 1.5">
 <h1>The dashboard is not built</h1>
 <p>The server runs; only the files of its page are missing. In the source tree, build them with</p>
-<pre>./x build dashboard</pre>
+<pre>./x build</pre>
 <p>and reload. Everything else is there: <a href="metrics">/metrics</a> for Prometheus,
 <a href="api/v1/openapi.json">/api/v1</a> for programs, and <code>/socket/websocket</code> for clients that speak Phoenix Channels.</p>
 </body></html>
