@@ -181,6 +181,8 @@ class ProjectionRunner(PlanKernels):
                 bound["target_input", name] = self.rows.setdefault(name, np.zeros(self.targets, np.int32))
             elif argument["role"] == "per_quantum":
                 bound["per_quantum", name] = np.float32(1 / self.quantum)
+            elif argument["role"] == "most_quanta":
+                bound["most_quanta", name] = np.float32(2**30)
             elif argument["role"] == "parameter":
                 bound["parameter", name] = values_of(self.parameters[name]["values"], 1_000)[0]
         return bound

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import spiking_plans as plans
 from amdgpu import _native
-from amdgpu.errors import InvalidArgumentError
+from amdgpu.errors import InvalidArgumentError, NetworkError
 
 SMALL = {"exc": 400, "inh": 100, "probability": 0.1}
 # Six delays: enough synapses of each for the order of arrival.
@@ -156,3 +156,39 @@ def test_synapses_with_one_weight_by_their_storage_refuse_others(device: _native
         count = len(network.synapses("exc -> exc")[0])
         with pytest.raises(InvalidArgumentError, match=f"stored as {storage}"):
             network.set_weights("exc -> exc", np.zeros(count, np.float32))
+
+
+GROWING = """
+dt = 0.1.ms
+neuron cell:
+  params(tau = 10.ms)
+  dv/dt = -v / tau
+  threshold: v > 1.V
+  reset: v = 0.mV
+synapse growing:
+  variables(w)
+  on_pre:
+    target += w
+    w = w * {factor}
+source ticks(spikes(times: [{times}], indices: [{zeros}]), n: 1)
+population cells(2, model: cell)
+connect ticks -> cells(pattern: all_to_all, synapse: growing, weight: 1.mV, target: v)
+record v(cells, every: 0.1.ms)
+"""
+
+
+def test_weights_that_grow_beyond_their_room_add_no_more_and_stop_the_network_by_name() -> None:
+    steps = 12
+    times = ", ".join(f"{number + 1}.ms" for number in range(steps))
+    text = GROWING.format(factor=2, times=times, zeros=", ".join(["0"] * steps))
+    network = amdgpu.Network(text, device="cpu:0")
+    states = network.run(0.0045).states["cells.v"].values[:, 0]
+    jumps = [states[10 * number + 11] - states[10 * number + 10] for number in range(4)]
+    assert np.allclose(jumps, [1e-3, 2e-3, 4e-3, 8e-3], rtol=0.05)
+    with pytest.raises(NetworkError, match=r"w of ticks -> cells grew to .* 16 times .* w = clip\(w, 0, w_max\)"):
+        network.run(0.01)
+    with pytest.raises(InvalidArgumentError, match="the network stopped"):
+        network.run(0.001)
+    # What was added never turned negative, as it would have by wrapping around.
+    state = network.spiking_part.native.export_state()[1]
+    assert (state["state.cell.v"] > 0).all()

@@ -10,6 +10,7 @@ from amdgpu.device import default_device
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError, NetworkError
 from amdgpu.plotting.network import Drawing
 from amdgpu.spiking import Running, SpikingPart
+from amdgpu.spiking_batch import checked_seed
 from amdgpu.training.methods import Learning
 
 if TYPE_CHECKING:
@@ -330,9 +331,7 @@ def _with_absolute_includes(text: str, base_directory: str | Path) -> str:
 def _with_seed(plan_json: str, seed: int) -> str:
     import json
 
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise InvalidArgumentError(f"seed is {seed!r}; it is a whole number from 0 to 2^63 - 1")
-    return json.dumps(json.loads(plan_json) | {"seed": seed}, ensure_ascii=False)
+    return json.dumps(json.loads(plan_json) | {"seed": checked_seed(seed)}, ensure_ascii=False)
 
 
 def _config_json(config: Mapping[str, Any]) -> str:

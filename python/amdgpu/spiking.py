@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, spiking_batch
 from amdgpu.errors import InvalidArgumentError, NetworkError
 from amdgpu.plotting.activity import ActivityPlots
 from amdgpu.plotting.graph import weight_unit
@@ -173,6 +173,24 @@ class SpikingPart:
             raise raw["error"]
         return self.last_result
 
+    def run_batch(
+        self,
+        duration: float,
+        seeds: Sequence[int] | None,
+        inputs: Sequence[spiking_batch.Inputs] | None,
+        progress: Callable[[float], None] | None,
+    ) -> list[RunResult]:
+        """Run members of a batch; see `Running.run_batch`."""
+        runs = spiking_batch.run(
+            spiking_batch.plans_of(self.plan, seeds, inputs),
+            self._device(),
+            duration=duration,
+            base_directory=self._base_directory,
+            threads=self._threads,
+            progress=progress,
+        )
+        return [_result(raw, dt, self.state_units) for raw, dt in runs]
+
     def memory_estimate(self) -> dict[str, Any]:
         """Predicted memory in bytes; see `Running.memory_estimate`."""
         built = self._built
@@ -285,6 +303,43 @@ class Running:
         if count < 0:
             raise InvalidArgumentError(f"count is {count}; a network takes 0 or more steps")
         return self._running().run_steps(count, False)
+
+    def run_batch(
+        self,
+        duration: float,
+        *,
+        seeds: Sequence[int] | None = None,
+        inputs: Sequence[spiking_batch.Inputs] | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> list[RunResult]:
+        """Run a spiking network from its start with several seeds or inputs, several at once.
+
+        Each member is the network that the text with its seed is, with the same spikes; this network itself is left where it is. On the CPU
+        as many members run beside one another as there are threads and memory for, each on one thread; on a GPU one after the other.
+
+        Args:
+            duration: Seconds of model time of each.
+            seeds: One for each member; without them all have the text's.
+            inputs: For each member the spikes of sources that the text declares with `spikes`: by name, times in seconds and indices.
+                Sources that are not named keep the spikes of the text.
+            progress: Called with the part done, 0 to 1, whenever a member is finished.
+
+        Returns:
+            A result for each member, in their order.
+
+        Raises:
+            InvalidArgumentError: Neither seeds nor inputs, or numbers of them that differ; an unknown source; spikes out of range.
+
+        Example:
+            >>> import amdgpu
+            >>> net = amdgpu.Network('''
+            ... source noise(poisson(rate: 100.Hz), n: 50)
+            ... record spikes(noise)
+            ... ''')
+            >>> [result.counts["noise"] > 0 for result in net.run_batch(0.1, seeds=[1, 2, 3])]
+            [True, True, True]
+        """
+        return self._running().run_batch(duration, seeds, inputs, progress)
 
     @property
     def last_result(self) -> RunResult | None:

@@ -30,7 +30,8 @@ NETWORKS = ROOT / "tests" / "neuro_validation" / "networks"
 PEERS = ROOT / "tests" / "neuro_validation" / "peers" / "brian2_networks.py"
 WORKER = Path(__file__).resolve().parent / "suite" / "network_worker.py"
 CIRCUIT = ROOT / "examples" / "potjans_diesmann" / "run.py"
-MILLIONS = (("million", 1_000_000, 1_000), ("density", 1_000_000, 100_000))
+# Synapses of a neuron of a million, and how they are kept: plain rows of the second kind would be made here before they go to a GPU.
+MILLIONS = (("million", 1_000, "auto"), ("density", 100_000, "procedural"))
 NAMES = ("cuba", "coba", "cobahh", "cuba_stdp")
 # What text or program an edit changes: another number in an equation, so that no cache knows it.
 EDIT = ("20.ms", "20.01.ms")
@@ -44,7 +45,8 @@ def run(report: Report, arguments: list[str]) -> None:
     parser.add_argument("--without-peers", action="store_true")
     parser.add_argument("--large", nargs="?", const="all", choices=("all", "circuit", "million", "density"))
     parser.add_argument("--device", default="cpu:0", help="for --large")
-    parser.add_argument("--storage", default="auto", help="for --large million and density")
+    parser.add_argument("--storage", help="for --large million and density")
+    parser.add_argument("--neurons", type=int, default=1_000_000, help="for --large million and density")
     options = parser.parse_args(arguments)
     if options.large:
         run_large(report, options)
@@ -80,7 +82,7 @@ def run(report: Report, arguments: list[str]) -> None:
     for name in names:
         empty, filled = edit_to_first_step(name)
         report.add(f"{name}, edit to first step", "s", empty, build[name] or None)
-        report.add(f"{name}, text to first step, kernels cached", "s", filled)
+        report.add(f"{name}, text to first step, kernels cached", "s", filled, None)
 
 
 def run_large(report: Report, options: argparse.Namespace) -> None:
@@ -94,12 +96,14 @@ def run_large(report: Report, options: argparse.Namespace) -> None:
                 f"Potjans-Diesmann, full size, {count} {unit}",
                 "s",
                 found["run_seconds"],
+                None,
                 note=large_note(found) + f", CPU time {found['cpu_seconds']:.2f} s",
             )
-        for name, neurons, synapses in MILLIONS:
+        for name, of_million, storage in MILLIONS:
             if options.large != name and not (options.large == "all" and name == "million"):
                 continue
-            text = large_networks.text(neurons, synapses, options.storage)
+            neurons, synapses = options.neurons, max(1, of_million * options.neurons // 1_000_000)
+            text = large_networks.text(neurons, synapses, options.storage or storage)
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "large.net"
                 path.write_text(text)
@@ -107,11 +111,12 @@ def run_large(report: Report, options: argparse.Namespace) -> None:
                 found = run_ours(path, count, *model)
             seconds = found["run_seconds"] / found["model_seconds"]
             note = f"{found['steps'] / found['run_seconds']:.0f} steps a second, {found['rate_hz']:.2f} Hz, "
-            storage = "/".join(found["storage"])
+            kept = "/".join(found["storage"])
             report.add(
-                f"{neurons} neurons x {synapses} synapses, {storage}, {count} {unit}",
+                f"{neurons} neurons x {synapses} synapses, {kept}, {count} {unit}",
                 "s",
                 seconds,
+                None,
                 note=note + large_note(found) + f", device {found['device_bytes'] / 2**30:.2f} GiB",
             )
 

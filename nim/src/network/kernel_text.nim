@@ -83,7 +83,7 @@ func rank(role: string): int =
   const order = ["count", "step", "seed", "reward", "parameter", "parameter_array", "state", "refractory", "input", "quantum", "fired",
                  "events", "spike_list", "spike_count", "row_starts", "columns", "column_starts", "column_synapses", "synapse_sources",
                  "synapse_state", "last_update", "pre_state", "post_state", "source_state", "target_state", "source_parameter",
-                 "target_parameter", "target_input", "per_quantum"]
+                 "target_parameter", "target_input", "per_quantum", "most_quanta"]
   order.find(role)
 
 proc sortArguments(writer: var KernelWriter) =

@@ -101,7 +101,10 @@ proc emitAssignment(builder: var Builder; assignment: Assignment; depth: int) =
       value = negative(value)
     let row = builder.writer.argument("target_input", fed, "int*", "row_" & identifier(fed))
     let scale = builder.writer.argument("per_quantum", fed, "float", "per_quantum_" & identifier(fed))
-    builder.writer.line("atomicAdd(&" & row & "[target], (int)rintf((" & builder.writer.c(value) & ") * " & scale & "))" & remark, depth)
+    let most = builder.writer.argument("most_quanta", fed, "float", "most_quanta_" & identifier(fed))
+    let quanta = "(" & builder.writer.c(value) & ") * " & scale
+    # Sums of so much at most have a place in the row: what grew beyond it does not wrap around.
+    builder.writer.line("atomicAdd(&" & row & "[target], (int)rintf(fminf(fmaxf(" & quanta & ", -" & most & "), " & most & ")))" & remark, depth)
     return
   let old = symbol(assignment.name)
   let value = case assignment.operator

@@ -493,7 +493,9 @@ fn is_synapse_argument(
         Role::TargetParameter => target.parameter_index(name).is_some(),
         Role::SourceState => source.is_some_and(|group| group.variable_index(name).is_some()),
         Role::SourceParameter => source.is_some_and(|group| group.parameter_index(name).is_some()),
-        Role::TargetInput | Role::PerQuantum => target.input_index(name).is_some(),
+        Role::TargetInput | Role::PerQuantum | Role::MostQuanta => {
+            target.input_index(name).is_some()
+        }
         _ => false,
     })
 }

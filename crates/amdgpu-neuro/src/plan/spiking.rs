@@ -394,6 +394,7 @@ pub enum Role {
     TargetParameter,
     TargetInput,
     PerQuantum,
+    MostQuanta,
     Reward,
 }
 

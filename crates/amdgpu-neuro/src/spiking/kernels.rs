@@ -298,6 +298,10 @@ impl Bindings<'_> {
                 let quantum = target.inputs[target_plan.input_index(name)?].quantum;
                 fixed(Argument::Float(1.0 / quantum.value()))
             }
+            Role::MostQuanta => {
+                let quantum = target.inputs[target_plan.input_index(name)?].quantum;
+                fixed(Argument::Float(quantum.most(synapses.weight_bound)))
+            }
             Role::Reward => Some((Argument::Float(0.0), Some(Dynamic::Reward))),
             _ => rows_of(synapses, argument.role).or_else(|| self.shared(argument)),
         }

@@ -13,6 +13,7 @@ use super::kernels::{self, Bindings, BoundKernel};
 use super::notice::{self, Notices};
 use super::parts::Parts;
 use super::planner::{self, MemoryEstimate};
+use super::projection::{ProjectionKind, WEIGHT_GROWTH};
 use super::recorder::{self, Recorder, RunResult};
 use super::report::Reporter;
 use super::reward::RewardSchedule;
@@ -20,11 +21,13 @@ use super::stepper::Stepper;
 use crate::error::{Error, Result};
 use crate::finite;
 use crate::plan::AnyPlan;
-use crate::plan::spiking::SpikingNetworkPlan;
+use crate::plan::spiking::{Role, SpikingNetworkPlan};
 use crate::watch::Board;
 
 /// Steps between two looks for values that are not finite.
 const CHECK_STEPS: u64 = 64;
+/// Steps between two looks for weights that grew beyond what their input has room for: reading them all costs more than the neurons.
+const GROWTH_STEPS: u64 = 1024;
 /// Wall time between two calls of the watcher of a run.
 const WATCH_NS: u128 = 50_000_000;
 
@@ -266,6 +269,7 @@ impl SpikingNetwork {
         let mut watched_ns = 0;
         let mut reported = (first, 0);
         let mut next_check = first + CHECK_STEPS;
+        let mut next_growth_check = first + GROWTH_STEPS;
         let mut is_interrupted = false;
         while inner.step < end && !is_interrupted {
             let step = inner.step;
@@ -283,6 +287,10 @@ impl SpikingNetwork {
             if inner.step >= next_check || inner.step == end {
                 next_check = inner.step + CHECK_STEPS;
                 self.check_finite(inner)?;
+                if inner.step >= next_growth_check || inner.step == end {
+                    next_growth_check = inner.step + GROWTH_STEPS;
+                    self.check_growth(inner)?;
+                }
                 if inner.step == end || notices.is_due() {
                     notices.look(self, inner, first, recorder);
                 }
@@ -341,6 +349,43 @@ impl SpikingNetwork {
                 inner.fault = Some(error.to_string());
                 return Err(error);
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses to go on with weights beyond what was assumed of a text that does not bound them: kernels add no more than that.
+    fn check_growth(&self, inner: &mut Inner) -> Result<()> {
+        let plans = &self.plan.spiking.projections;
+        for (number, projection) in inner.parts.projections.iter().enumerate() {
+            let ProjectionKind::Stateful(synapses) = &projection.kind else {
+                continue;
+            };
+            let is_added = self.plan.spiking.projection_uses(number, Role::MostQuanta);
+            let (None, true, Some(weight)) = (
+                plans[number].weight_bound,
+                is_added,
+                self.weight_variable(number),
+            ) else {
+                continue;
+            };
+            let bound = synapses.weight_bound;
+            let weights = synapses.variables[weight].look()?;
+            let Some(place) = weights
+                .iter()
+                .position(|value| f64::from(value.abs()) > bound)
+            else {
+                continue;
+            };
+            let message = format!(
+                "{} of {} grew to {} in synapse {place} by step {}; without a limit in the text it has room up to {bound}, {} times the largest value that it starts with, and no more was added. Clip it where it learns, as in w = clip(w, 0, w_max)",
+                plans[number].variables[weight].name,
+                projection.name,
+                weights[place],
+                inner.step,
+                WEIGHT_GROWTH
+            );
+            inner.fault = Some(message.clone());
+            return Err(Error::InvalidDescription(message));
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ use crate::plan::spiking::{
 /// Standard deviations above the mean that the in-degree of rows made on demand is taken to have at most.
 const DEGREE_DEVIATIONS: f64 = 8.0;
 /// What kernels may make of a weight without saying so: this many times its largest initial value.
-const WEIGHT_GROWTH: f64 = 16.0;
+pub(crate) const WEIGHT_GROWTH: f64 = 16.0;
 
 /// Where spikes come from: groups first, then sources, in one numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,6 +34,16 @@ impl Quantum {
         2.0_f64.powi(self.exponent)
     }
 
+    /// The largest float32 of quanta that an amount has room for.
+    pub fn most(self, amount: f64) -> f64 {
+        let exact = amount / self.value();
+        let nearest = exact as f32;
+        if f64::from(nearest) > exact {
+            return f64::from(nearest.next_down());
+        }
+        f64::from(nearest)
+    }
+
     /// A weight in quanta, rounded to the nearest, halves to even.
     pub fn quanta(self, weight: f64) -> i32 {
         (weight / self.value()).round_ties_even() as i32

@@ -1,0 +1,141 @@
+"""Runs of one spiking network with several seeds or inputs, several of them at once: what `Network.run_batch` does."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from amdgpu import _native
+from amdgpu.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Inputs = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]
+
+# Part of the device's free memory that the networks of a batch may take together.
+USABLE = 0.8
+
+
+def plans_of(
+    plan: Mapping[str, Any], seeds: Sequence[int] | None, inputs: Sequence[Inputs] | None
+) -> list[dict[str, Any]]:
+    """The plans of the members: each with its seed, and with its spikes in place of those that the text lists."""
+    if seeds is None and inputs is None:
+        raise InvalidArgumentError("a batch is given by seeds, by inputs, or by both")
+    count = len(seeds) if seeds is not None else len(inputs or ())
+    if inputs is not None and len(inputs) != count:
+        raise InvalidArgumentError(f"there are {count} seeds and {len(inputs)} inputs; a batch takes one of each")
+    members = []
+    for number in range(count):
+        member = dict(plan)
+        if seeds is not None:
+            member["seed"] = checked_seed(seeds[number])
+        if inputs is not None:
+            spiking = plan["spiking"]
+            member["spiking"] = dict(spiking) | {"sources": _sources(spiking["sources"], inputs[number], number)}
+        members.append(member)
+    return members
+
+
+def checked_seed(seed: int) -> int:
+    """A seed that a plan can have."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise InvalidArgumentError(f"seed is {seed!r}; it is a whole number from 0 to 2^63 - 1")
+    return seed
+
+
+def _sources(sources: Sequence[dict[str, Any]], given: Inputs, number: int) -> list[dict[str, Any]]:
+    import numpy as np
+
+    listed = {one["name"]: one for one in sources if one["kind"] == "spikes"}
+    changed = {}
+    for name, (times, indices) in given.items():
+        if name not in listed:
+            known = ", ".join(listed) or "none"
+            raise InvalidArgumentError(f"input {number} is for {name!r}; sources with listed spikes are: {known}")
+        seconds, neurons = np.asarray(times, np.float64), np.asarray(indices)
+        size = listed[name]["size"]
+        if seconds.ndim != 1 or seconds.shape != neurons.shape:
+            raise InvalidArgumentError(
+                f"input {number} of {name!r} has times of shape {seconds.shape} and indices of shape {neurons.shape}; "
+                "both have one entry for each spike"
+            )
+        if neurons.size and neurons.dtype.kind not in "iu":
+            raise InvalidArgumentError(f"indices of input {number} of {name!r} are {neurons.dtype}, not whole numbers")
+        if not (np.isfinite(seconds).all() and (seconds >= 0).all()):
+            raise InvalidArgumentError(f"input {number} of {name!r} has times below 0 or that are not finite")
+        if neurons.size and (neurons.min() < 0 or neurons.max() >= size):
+            raise InvalidArgumentError(f"input {number} of {name!r} has indices outside 0 to {size - 1}")
+        changed[name] = {"times_seconds": seconds.tolist(), "indices": neurons.tolist()}
+    return [one | changed.get(one["name"], {}) for one in sources]
+
+
+def members_at_once(device: _native.Device, plan_json: str, threads: int | None, count: int) -> int:
+    """How many networks are stepped beside one another: one a thread on the CPU, as far as they fit into memory; one on a GPU."""
+    if device.kind != "cpu":
+        return 1
+    wanted = threads or int(os.environ.get("AMDGPU_CPU_THREADS") or os.cpu_count() or 1)
+    estimate = json.loads(_native.network_memory(plan_json, device))
+    room = int(estimate["free_bytes"] * USABLE) // max(1, estimate["total_bytes"])
+    return max(1, min(wanted, room, count))
+
+
+class _Stopped(Exception):
+    """Another member failed, or the user interrupted the batch."""
+
+
+def run(
+    plans: Sequence[dict[str, Any]],
+    device: _native.Device,
+    *,
+    duration: float,
+    base_directory: Any,
+    threads: int | None,
+    progress: Callable[[float], None] | None,
+) -> list[tuple[dict[str, Any], float]]:
+    """What each member's run gave, with its time step."""
+    if not plans:
+        return []
+    texts = [json.dumps(plan, ensure_ascii=False) for plan in plans]
+    at_once = members_at_once(device, texts[0], threads, len(texts))
+    stop = threading.Event()
+    done = [0.0] * len(texts)
+
+    def member(number: int) -> tuple[dict[str, Any], float]:
+        def watch(steps: int, total: int, _spikes: int) -> None:
+            done[number] = steps / max(1, total)
+            if stop.is_set():
+                raise _Stopped
+
+        if stop.is_set():
+            raise _Stopped
+        alone = threads if at_once == 1 else 1
+        network = _native.SpikingNetwork(texts[number], device, base_directory=base_directory, threads=alone)
+        raw = network.run(network.steps_of(float(duration)), watch)
+        if raw["error"] is not None:
+            raise raw["error"]
+        if progress is not None:
+            done[number] = 1.0
+            progress(sum(done) / len(done))
+        return raw, network.dt_seconds
+
+    with ThreadPoolExecutor(at_once, thread_name_prefix="amdgpu-batch") as pool:
+        futures = [pool.submit(member, number) for number in range(len(texts))]
+        try:
+            return [future.result() for future in futures]
+        except BaseException as error:
+            stop.set()
+            if isinstance(error, _Stopped):
+                raise _first_failure(futures) from None
+            raise
+
+
+def _first_failure(futures: Sequence[Future[Any]]) -> BaseException:
+    """What stopped the members of a batch."""
+    failures = [failure for future in futures if (failure := future.exception()) is not None]
+    return next((failure for failure in failures if not isinstance(failure, _Stopped)), failures[0])
