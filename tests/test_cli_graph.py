@@ -5,12 +5,15 @@ import math
 import pytest
 from amdgpu.cli import output
 from amdgpu.cli.top.graph import BRAILLE, graph, scaled
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+# A machine that does other things too is no reason to fail.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 values = st.lists(st.one_of(st.none(), st.floats(0, 1), st.just(math.nan)), max_size=50)
 
 
+@unhurried
 @given(values, st.integers(0, 30), st.integers(1, 8), st.booleans())
 def test_a_graph_has_the_size_it_was_asked_for(shares, width, height, is_ascii):
     lines = graph(shares, width, height, is_ascii=is_ascii)
@@ -21,6 +24,7 @@ def test_a_graph_has_the_size_it_was_asked_for(shares, width, height, is_ascii):
         assert all(BRAILLE <= ord(cell) < BRAILLE + 256 for line in lines for cell in line)
 
 
+@unhurried
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.integers(1, 20), st.integers(1, 6))
 def test_columns_are_filled_from_the_bottom_and_the_newest_is_right(shares, width, height):
     lines = graph(shares, width, height, is_ascii=True)
@@ -49,6 +53,7 @@ def test_values_without_a_bound_are_scaled_to_the_largest():
     assert scaled([]) == ([], 0.0)
 
 
+@unhurried
 @given(st.floats(-1, 2), st.integers(1, 40), st.booleans())
 def test_a_bar_is_as_wide_as_asked_for(share, width, is_ascii):
     text = output.bar(share, width, is_ascii=is_ascii)
