@@ -117,7 +117,7 @@ def run_large(report: Report, options: argparse.Namespace) -> None:
                 "s",
                 seconds,
                 None,
-                note=note + large_note(found) + f", device {found['device_bytes'] / 2**30:.2f} GiB",
+                note=note + large_note(found),
             )
 
 

@@ -2,7 +2,7 @@
 
 Prints one line of JSON with `build_seconds` (text to the first step, kernels compiled or found in the cache), `run_seconds` and
 `cpu_seconds` (the least of the rounds), the mean rate of all neurons, the hash of the spikes of the first round, and memory: what was
-predicted, the most that the process had, and the most that the device's allocator had.
+predicted, and the most that the process had.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ def main() -> None:
         cpu_seconds.append(time.process_time() - begin_cpu)
     first = results[0]
     estimate = network.memory_estimate()
-    device = amdgpu.AMDGPUDevice(device_name)
     neurons = [name for name in first.sizes if name in {one["name"] for one in network.plan["spiking"]["populations"]}]
     spikes = sum(first.counts[name] for name in neurons)
     print(
@@ -56,7 +55,6 @@ def main() -> None:
                 "predicted_bytes": estimate["total_bytes"],
                 "storage": sorted({one["storage"] for one in estimate["projections"]}),
                 "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-                "device_bytes": device.memory_stats()["reserved_bytes.all.peak"],
             }
         )
     )
