@@ -333,11 +333,16 @@ class Running:
         Example:
             >>> import amdgpu
             >>> net = amdgpu.Network('''
-            ... source noise(poisson(rate: 100.Hz), n: 50)
-            ... record spikes(noise)
+            ... neuron cell:
+            ...   params(tau = 10.ms, drive = 20.mV)
+            ...   dv/dt = (drive - v) / tau
+            ...   threshold: v > 10.mV
+            ...   reset: v = 0.mV
+            ... population cells(3, model: cell)
+            ... record spikes(cells)
             ... ''')
-            >>> [result.counts["noise"] > 0 for result in net.run_batch(0.1, seeds=[1, 2, 3])]
-            [True, True, True]
+            >>> [result.counts["cells"] for result in net.run_batch(0.1, seeds=[1, 2])]
+            [42, 42]
         """
         return self._running().run_batch(duration, seeds, inputs, progress)
 
