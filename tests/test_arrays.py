@@ -33,6 +33,12 @@ def test_values_come_back_as_they_went_in(dtype, rng):
     assert np.array_equal(array.numpy(), source)
 
 
+def test_an_open_device_may_be_named_by_itself(device):
+    made = amdgpu.array([1.0, 2.0], device=device)
+    assert made.device == device.name
+    assert amdgpu.zeros(2, device=device).numpy().tolist() == [0, 0]
+
+
 def test_bfloat16_comes_back_through_ml_dtypes():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     source = np.array([1.5, -2, 3], ml_dtypes.bfloat16)

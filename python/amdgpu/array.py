@@ -13,16 +13,20 @@ from amdgpu.errors import InvalidTypeError, UnsupportedDtypeError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from amdgpu.device import AMDGPUDevice
+
 __all__ = ["Array", "array", "empty", "from_dlpack", "zeros"]
 
 
-def empty(shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: int | str = 0) -> Array:
+def empty(
+    shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: AMDGPUDevice | int | str = 0
+) -> Array:
     """An array in device memory whose contents are undefined.
 
     Args:
         shape: Extent of each axis; an integer means one axis.
         dtype: A NumPy dtype or its name.
-        device: Index in `list_devices()` or a name such as `cpu:0`.
+        device: An open device, an index in `list_devices()`, or a name such as `cpu:0`.
 
     Returns:
         A row-major array on the device.
@@ -41,7 +45,9 @@ def empty(shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, devic
     return default_device(device).native.empty(_as_shape(shape), _dtype_name(dtype))
 
 
-def zeros(shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: int | str = 0) -> Array:
+def zeros(
+    shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: AMDGPUDevice | int | str = 0
+) -> Array:
     """An array of zeros in device memory; arguments and errors as for `empty`.
 
     Example:
@@ -54,13 +60,13 @@ def zeros(shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, devic
     return result
 
 
-def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: int | str = 0) -> Array:
+def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: AMDGPUDevice | int | str = 0) -> Array:
     """Copy anything array-like into device memory.
 
     Args:
         source: A NumPy array, nested sequences, or an object with `__dlpack__` or `__cuda_array_interface__`, on any device.
         dtype: Converts on the way; None keeps the dtype of the source. Memory of a GPU is not converted.
-        device: Index in `list_devices()` or a name.
+        device: An open device, an index in `list_devices()`, or a name.
 
     Returns:
         A row-major copy on the device.

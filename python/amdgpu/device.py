@@ -439,8 +439,10 @@ def initialize_device(
 _default_devices: dict[int | str, AMDGPUDevice] = {}
 
 
-def default_device(device_id: int | str = 0) -> AMDGPUDevice:
-    """The device that module-level functions share: opened once per process with all core types."""
+def default_device(device_id: AMDGPUDevice | int | str = 0) -> AMDGPUDevice:
+    """The device that module-level functions share: opened once per process with all core types. A device stands for itself."""
+    if isinstance(device_id, AMDGPUDevice):
+        return device_id
     device = _default_devices.get(device_id)
     if device is None or not device.is_open:
         device = _default_devices[device_id] = initialize_device(device_id)

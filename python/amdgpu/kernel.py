@@ -185,9 +185,9 @@ class RawKernel:
     def compile(self) -> _native.Kernel:
         """Compile now instead of at the first launch."""
         if self._kernel is None:
-            from amdgpu.device import AMDGPUDevice, default_device
+            from amdgpu.device import default_device
 
-            device = self._device if isinstance(self._device, AMDGPUDevice) else default_device(self._device or 0)
+            device = default_device(self._device or 0)
             self._kernel = device.compile_kernel(self.code, name=self.name, defines=self._defines)
         return self._kernel
 

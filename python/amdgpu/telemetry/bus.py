@@ -63,9 +63,9 @@ def get_telemetry(device: AMDGPUDevice | int | str = 0, core_type: str | None = 
         >>> amdgpu.get_telemetry(0, "aura")["core_type"]
         'aura'
     """
-    from amdgpu.device import AMDGPUDevice, default_device
+    from amdgpu.device import default_device
 
-    return sample(device if isinstance(device, AMDGPUDevice) else default_device(device), core_type)
+    return sample(default_device(device), core_type)
 
 
 def sample(device: AMDGPUDevice, core_type: str | None) -> dict[str, Any]:
