@@ -103,6 +103,26 @@ def test_a_recording_has_a_limit_in_time_and_tells_its_progress(tmp_path):
     assert recorder.replay(tmp_path / "r").is_complete
 
 
+def test_a_child_of_fork_ends_without_ending_the_recording_of_its_parent(tmp_path):
+    code = (
+        "import os, sys\n"
+        "from amdgpu.telemetry import recorder\n"
+        "recorder.begin(sys.argv[1])\n"
+        "child = os.fork()\n"
+        "if not child: sys.exit(0)\n"
+        "assert os.waitpid(child, 0)[1] == 0\n"
+        "import amdgpu, numpy as np\n"
+        "kernel = amdgpu.initialize_device('cpu:0').compile_kernel('__global__ void later(float* x) { x[0] += 1; }')\n"
+        "kernel[1, 1](np.zeros(1, 'float32'))\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "r")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    recording = recorder.replay(tmp_path / "r")
+    assert recording.is_complete
+    assert len(launches_of(recording, "later")) == 1
+
+
 def test_a_program_records_itself_from_its_first_moment_to_its_end(tmp_path):
     code = (
         "import sys\n"

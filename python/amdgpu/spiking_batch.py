@@ -81,7 +81,7 @@ def members_at_once(device: _native.Device, plan_json: str, threads: int | None,
         return 1
     wanted = threads or int(os.environ.get("AMDGPU_CPU_THREADS") or os.cpu_count() or 1)
     estimate = json.loads(_native.network_memory(plan_json, device))
-    room = int(estimate["free_bytes"] * USABLE) // max(1, estimate["total_bytes"])
+    room = int(estimate["free_bytes"] * USABLE // max(1, estimate["total_bytes"]))
     return max(1, min(wanted, room, count))
 
 

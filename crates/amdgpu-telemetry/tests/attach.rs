@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use amdgpu_telemetry::attach::{
-    self, Client, Error, MAX_CLIENTS, MAX_REQUEST_BYTES, ProcessState, RecordStream,
+    self, Client, Error, MAX_CLIENTS, MAX_REQUEST_BYTES, ProcessInfo, ProcessState, RecordStream,
     SubscribeOptions, Topic, Watcher,
 };
 use amdgpu_telemetry::frames::FrameKind;
@@ -481,6 +481,7 @@ fn a_stopped_process_is_listed_and_does_not_hold_up() {
         .request(&json!({"op": "snapshot"}), Duration::from_millis(50));
     assert!(silent.unwrap_err().to_string().contains("it is stopped"));
     let mut watcher = Watcher::new(SubscribeOptions::default());
+    find(&mut watcher, runs.pid());
     runs.tell("emit 3");
     watch_until(&mut watcher, runs.pid(), "last");
     stopped.signal(libc::SIGCONT);
@@ -518,6 +519,16 @@ fn a_child_of_a_fork_listens_on_its_own() {
     unsafe { libc::kill(child as i32, libc::SIGKILL) };
 }
 
+/// Polls until a process has answered the watcher: what it tells before is not for the watcher.
+fn find(watcher: &mut Watcher, pid: u32) {
+    let deadline = Instant::now() + PATIENCE;
+    let has_answered = |info: &ProcessInfo| info.pid == pid && info.version.is_some();
+    while !watcher.processes().iter().any(has_answered) {
+        watcher.poll(Duration::from_millis(20));
+        assert!(Instant::now() < deadline, "process {pid} is found");
+    }
+}
+
 fn watch_until(watcher: &mut Watcher, pid: u32, name: &str) -> Vec<FrameKind> {
     let deadline = Instant::now() + PATIENCE;
     let mut kinds = Vec::new();
@@ -543,23 +554,17 @@ fn a_watcher_sees_processes_come_and_go() {
         ..SubscribeOptions::default()
     };
     let mut watcher = Watcher::new(options);
+    find(&mut watcher, early.pid());
     early.tell("emit 2");
     watch_until(&mut watcher, early.pid(), "last");
     let mut late = Watched::start();
     let changes = watcher.changes();
-    let deadline = Instant::now() + PATIENCE;
-    while watcher
-        .processes()
-        .iter()
-        .all(|info| info.pid != late.pid())
-    {
-        watcher.poll(Duration::from_millis(20));
-        assert!(Instant::now() < deadline, "a new process is found");
-    }
+    find(&mut watcher, late.pid());
     assert!(watcher.changes() > changes);
     late.tell("emit 2");
     watch_until(&mut watcher, late.pid(), "last");
     drop(early);
+    let deadline = Instant::now() + PATIENCE;
     while watcher.processes().len() > 1 {
         watcher.poll(Duration::from_millis(20));
         assert!(

@@ -123,6 +123,7 @@ class BackgroundRecorder:
         self._error: AmdgpuError | None = None
         self._thread = threading.Thread(target=self._run, name="amdgpu-recorder", daemon=True)
         self._thread.start()
+        self._owner = _own_pid()
         atexit.register(self.close)
 
     def _run(self) -> None:
@@ -133,16 +134,18 @@ class BackgroundRecorder:
             self._error = error
 
     def close(self) -> int:
-        """End the recording; returns the number of records.
+        """End the recording; returns the number of records. A child made by `fork()` does not have it: nothing is done there.
 
         Raises:
             WriteFailedError: The disk became full, say; the message says what the file holds.
         """
         import atexit
 
+        atexit.unregister(self.close)
+        if _own_pid() != self._owner:
+            return 0
         self._is_ended.set()
         self._thread.join()
-        atexit.unregister(self.close)
         error, self._error = self._error, None
         if error is not None:
             raise error
@@ -241,7 +244,8 @@ class Recorder:
         """What came before the end; not what a busy program goes on to send."""
         end = time.monotonic() + LONGEST_REST_SECONDS
         for pid, stream in list(self._streams.items()):
-            wait = 0.0 if pid == _own_pid() else 0.05
+            # A launch in a stream is told of by another thread, a moment after who waited for it goes on.
+            wait = 0.01 if pid == _own_pid() else 0.05
             try:
                 while self._writer.take(self._sources[pid], stream, wait) and time.monotonic() < end:
                     pass

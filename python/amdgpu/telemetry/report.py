@@ -96,17 +96,13 @@ def start_if_asked() -> None:
 
 def _begin_recording(path: Path) -> None:
     """Record this process beside `path` from now on. Where that is not possible, the program runs without it."""
-    import atexit
-
     from amdgpu.telemetry import recorder
 
     try:
-        recording = recorder.begin(path.with_name(f"{path.name}.{os.getpid()}"))
+        recorder.begin(path.with_name(f"{path.name}.{os.getpid()}"))
     except AmdgpuError as error:
         print(f"amdgpu: process {os.getpid()} is not recorded: {error}", file=sys.stderr)
         return
-    # A child of fork would write its end into the file of its parent.
-    os.register_at_fork(after_in_child=lambda: atexit.unregister(recording.close))
 
 
 def read_reports(folder: Path) -> list[dict[str, Any]]:
