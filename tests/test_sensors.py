@@ -88,7 +88,10 @@ from amdgpu.telemetry import sensors
 sensors.read()
 with open("/proc/self/maps") as file:
     mapped = file.read()
-assert "libcuda.so" not in mapped and "libamdhip64" not in mapped
+assert "libamdhip64" not in mapped
+# NVML maps the driver by itself when it begins, and makes no context.
+assert "libcuda.so" not in mapped or "libnvidia-ml" in mapped
+assert os.getpid() not in [row["pid"] for row in sensors.processes()]
 assert "numpy" not in sys.modules
 print(len(os.listdir("/proc/self/task")))
 """

@@ -114,7 +114,8 @@ function browse(t: TestContext, path: string, url: string): ChildProcess {
   const browser = spawn(path, [...options, `--user-data-dir=${profile}`, url], { stdio: "ignore" });
   t.after(async () => {
     await end(browser, "SIGKILL");
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    // Its helper processes end, and write, a moment after it.
+    rmSync(profile, { recursive: true, force: true, maxRetries: 12, retryDelay: 100 });
   });
   return browser;
 }
