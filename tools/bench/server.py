@@ -11,6 +11,7 @@ import json
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
@@ -124,7 +125,12 @@ def _watched_program(report: Report, address: _Address) -> None:
         seconds_alone, _ = side_by_side(unwatched, unwatched)
         viewer = stack.enter_context(client(address))
         viewer.join("gpu:telemetry")
+        is_seen = threading.Event()
+        launching = threading.Thread(target=lambda: [bound(out, 1.0) for _ in iter(lambda: is_seen.wait(0.01), True)])
+        launching.start()
         viewer.event("kernel_launched")
+        is_seen.set()
+        launching.join()
         seconds_watched, _ = side_by_side(unwatched, unwatched)
     report.add("launch in a program that is watched", "us", seconds_watched * 1e6, seconds_alone * 1e6)
 
