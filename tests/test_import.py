@@ -31,6 +31,17 @@ def test_import_loads_neither_numpy_nor_llvm_nor_asyncio(run_python):
     assert done.stdout.strip() == "[]"
 
 
+def test_parts_that_few_programs_use_are_loaded_when_they_are_named(run_python):
+    done = run_python(
+        "import sys, amdgpu\n"
+        "late = ('anneal', 'interchange', 'search')\n"
+        "print([name for name in late if f'amdgpu.{name}' in sys.modules])\n"
+        "print('search' in dir(amdgpu), amdgpu.search.__name__, amdgpu.anneal.__name__, amdgpu.interchange.__name__)\n"
+        "print(hasattr(amdgpu, 'no_such_part'))\n"
+    )
+    assert done.stdout.splitlines() == ["[]", "True amdgpu.search amdgpu.anneal amdgpu.interchange", "False"]
+
+
 def test_listing_devices_starts_no_thread(run_python):
     done = run_python("import amdgpu, os\namdgpu.list_devices()\nprint(len(os.listdir('/proc/self/task')))")
     assert done.stdout.strip() == "1"

@@ -3,7 +3,9 @@
 `import amdgpu` opens no GPU library and starts no thread.
 """
 
-from amdgpu import anneal, dispatch, errors, interchange, math, search, telemetry
+from typing import TYPE_CHECKING
+
+from amdgpu import dispatch, errors, math, telemetry
 from amdgpu._generated.constants import PACKAGE_VERSION as __version__
 from amdgpu._native import Array, Event, Graph, Kernel, Stream
 from amdgpu.array import array, empty, from_dlpack, zeros
@@ -18,6 +20,9 @@ from amdgpu.ops import matrix_multiply
 from amdgpu.telemetry import get_telemetry
 from amdgpu.telemetry import report as _report
 from amdgpu.types import DeviceInfo, KernelResult
+
+if TYPE_CHECKING:
+    from amdgpu import anneal, interchange, search
 
 __all__ = [
     "AMDGPUDevice",
@@ -53,5 +58,21 @@ __all__ = [
     "telemetry",
     "zeros",
 ]
+
+# Half of the time of the import, and few programs use them: loaded when they are named.
+_LATE = frozenset({"anneal", "interchange", "search"})
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 _report.start_if_asked()

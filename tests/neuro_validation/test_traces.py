@@ -1,4 +1,4 @@
-"""Single neurons beside Brian2: our traces lie within the error of integration.
+"""Single neurons beside Brian2: our traces lie within stated bounds, mostly the rounding of float32; spikes fall in the same steps.
 
 Brian2 runs each built-in model twice: with our time step and integrator, and with Runge and Kutta's method at a quarter of the step, which
 says how large the error of integration is. Ours may differ from the first run by float32's roundings, and by no more than that error
