@@ -156,6 +156,31 @@ def test_libraries_opened_after_julia_may_throw_cpp_exceptions(run_python):
     assert done.stdout.strip() == "False", done.stderr
 
 
+SENDS_MUCH_AFTER_JULIA = """
+import asyncio, amdgpu
+amdgpu.math.softmax([1.0, 2.0])
+import uvloop
+LENGTH = 4 << 20
+async def answer(reader, writer):
+    writer.write(bytes(1000))
+    writer.write(bytes(LENGTH))
+    writer.close()
+async def main():
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    print(len(await reader.read(-1)) - 1000 - LENGTH)
+uvloop.run(main())
+"""
+
+
+@pytest.mark.usefixtures("needs_julia")
+def test_event_loops_started_after_julia_lose_no_data(run_python):
+    """Julia brings a libuv of its own into the process; uvloop must not call it in place of its own."""
+    pytest.importorskip("uvloop")
+    done = run_python(SENDS_MUCH_AFTER_JULIA)
+    assert done.stdout.strip() == "0", done.stderr
+
+
 def test_without_julia_the_error_says_what_to_install_and_the_rest_works(run_python):
     done = run_python(
         "import amdgpu, numpy as np\n"

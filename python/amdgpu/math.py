@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +19,8 @@ __all__ = [
     "adaptive_learning_rate",
     "availability",
     "momentum_update",
+    "prepare_runtime",
     "softmax",
-    "use_juliacall_if_running",
 ]
 
 
@@ -51,7 +53,7 @@ def activation(
         JuliaMissingError: There is no Julia.
         InvalidArgumentError: An unknown kind, or softmax (which is not elementwise).
     """
-    use_juliacall_if_running()
+    prepare_runtime()
     return _native.math_activation(x, kind, alpha, beta)
 
 
@@ -64,7 +66,7 @@ def softmax(x: npt.ArrayLike) -> npt.NDArray[np.float32]:
     Returns:
         float32 values in the shape of `x`; each row sums to 1.
     """
-    use_juliacall_if_running()
+    prepare_runtime()
     return _native.math_softmax(x)
 
 
@@ -87,7 +89,7 @@ def adaptive_learning_rate(
     Raises:
         ShapeMismatchError: Sizes differ.
     """
-    use_juliacall_if_running()
+    prepare_runtime()
     return _native.math_adaptive_learning_rate(gradients, momentum, learning_rate, decay)
 
 
@@ -113,18 +115,32 @@ def momentum_update(
     Raises:
         ShapeMismatchError: Sizes differ.
     """
-    use_juliacall_if_running()
+    prepare_runtime()
     _native.math_momentum_update(weights, gradients, velocity, learning_rate, momentum)
 
 
 _is_juliacall_adopted = False
 
 
-def use_juliacall_if_running() -> None:
-    """Take the Julia runtime of `juliacall` when the process already runs it: a process can hold only one."""
+# libjulia has to be opened for the whole process, and brings a libuv into it. A module that has its own, but leaves its functions open to
+# be replaced, must be loaded before: it would call Julia's with structures of another version, and its sockets would lose data.
+BOUND_BEFORE_JULIA = ("uvloop.loop",)
+
+
+def prepare_runtime() -> None:
+    """Make the process ready for Julia; called before each use, and does nothing once it runs.
+
+    Takes the runtime of `juliacall` when the process already has it, since a process can hold only one. Else loads the modules that
+    would not stand Julia coming before them (uvloop, where it is installed).
+    """
     global _is_juliacall_adopted
+    if _is_juliacall_adopted or _native.math_is_started():
+        return
     juliacall = sys.modules.get("juliacall")
-    if juliacall is None or _is_juliacall_adopted or _native.math_is_started():
+    if juliacall is None:
+        for name in BOUND_BEFORE_JULIA:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
         return
     sources = str(_native.julia_source_path())
     juliacall.Main.seval(f'include(raw"{sources}")')

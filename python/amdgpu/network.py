@@ -304,9 +304,9 @@ def forward_matrix(network: _native.Network, x: npt.ArrayLike) -> npt.NDArray[np
 
 def forward_julia(network: _native.Network, x: npt.ArrayLike) -> npt.NDArray[np.float32]:
     """Forward pass by the Math core (Julia)."""
-    from amdgpu.math import use_juliacall_if_running
+    from amdgpu.math import prepare_runtime
 
-    use_juliacall_if_running()
+    prepare_runtime()
     return network.forward(x, "julia")
 
 

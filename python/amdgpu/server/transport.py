@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import sys
 from typing import Any, cast
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -105,4 +106,6 @@ def frame(data: str | bytes) -> bytes:
 
 def options() -> dict[str, Any]:
     """How uvicorn is told."""
-    return {"http": HttpProtocol, "ws": SocketProtocol}
+    # uvloop loaded after Julia would call Julia's libuv (see `amdgpu.math`).
+    too_late = "juliacall" in sys.modules and "uvloop" not in sys.modules
+    return {"http": HttpProtocol, "ws": SocketProtocol, "loop": "asyncio" if too_late else "auto"}

@@ -243,9 +243,9 @@ def _backend_of(backend: str | None) -> str:
     if backend not in (None, "rust", "julia"):
         raise InvalidArgumentError(f"backend is {backend!r}; known are rust, julia")
     if backend == "julia":
-        from amdgpu.math import use_juliacall_if_running
+        from amdgpu.math import prepare_runtime
 
-        use_juliacall_if_running()
+        prepare_runtime()
     return backend or "rust"
 
 
