@@ -91,3 +91,36 @@ def test_speed_beside_single_precision(rng, capsys):
         np.testing.assert_array_equal(result.astype(np.float32), expected)
         with capsys.disabled():
             print(f"\n{np.dtype(dtype).name} {size} cubed: {2 * size**3 / best / 1e12:.2f} Tops")
+
+
+# Refuses `arch_prctl(ARCH_REQ_XCOMP_PERM, ...)` with EPERM and allows everything else (seccomp, classic BPF): what a sandbox may do.
+REFUSE_PERMISSION = """
+import ctypes, struct
+libc = ctypes.CDLL(None, use_errno=True)
+LOAD, EQUAL, RETURN, ALLOW, REFUSE = 0x20, 0x15, 0x06, 0x7FFF0000, 0x00050001
+program = b"".join(struct.pack("HBBI", *step) for step in [
+    (LOAD, 0, 0, 0), (EQUAL, 0, 3, 158),
+    (LOAD, 0, 0, 16), (EQUAL, 0, 1, 0x1023),
+    (RETURN, 0, 0, REFUSE), (RETURN, 0, 0, ALLOW),
+])
+steps = ctypes.create_string_buffer(program, len(program))
+class Filter(ctypes.Structure):
+    _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Filter(len(program) // 8, ctypes.addressof(steps))), 0, 0) == 0
+assert libc.syscall(158, 0x1023, 18) == -1
+"""
+
+
+@needs_tiles
+def test_without_permission_for_the_registers_other_instructions_compute(run_python):
+    done = run_python(
+        REFUSE_PERMISSION + "import numpy as np, amdgpu\n"
+        "rng = np.random.default_rng(1)\n"
+        "a, b = (rng.integers(-128, 128, (300, 300)).astype(np.int8) for _ in range(2))\n"
+        "exact = a.astype(np.int32) @ b.astype(np.int32)\n"
+        "print((amdgpu.matrix_multiply(a, b, 'cpu:0', precision='int8') == exact).all())\n"
+        "a, b = (rng.integers(-3, 4, (300, 300)).astype(np.float32) for _ in range(2))\n"
+        "print((amdgpu.matrix_multiply(a, b, 'cpu:0', precision='bf16') == a @ b).all())\n"
+    )
+    assert done.stdout.split() == ["True", "True"]
