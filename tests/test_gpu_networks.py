@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import amdgpu
+import network_cases as cases
 import numpy as np
 import pytest
 import spiking_plans as plans
@@ -62,3 +63,32 @@ def test_weights_that_are_set_are_used() -> None:
         network.set_weights("exc -> exc", network.synapses("exc -> exc")[2] * 0.5)
         hashes.append((before, network.run(500)["spike_hash"]))
     assert hashes[0] == hashes[1]
+
+
+@pytest.mark.parametrize("name", list(cases.TEXTS))
+def test_layered_networks_are_computed_there(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert GPU is not None
+    here, there = cases.network(name, "cpu:0"), cases.network(name, GPU)
+
+    def record(operation: str, reason: str) -> None:
+        # Without archives a kernel of our compiler multiplies, which is said.
+        assert operation == "matrix_multiply", f"{operation}: {reason}"
+
+    monkeypatch.setattr(_native, "record_fallback", record)
+    for x in cases.inputs(there):
+        wanted = here.forward(x)
+        found = there.forward(x)
+        lent = there.forward(amdgpu.array(x, "float32", device=GPU))
+        assert isinstance(found, np.ndarray)
+        cases.check(found, wanted)
+        assert isinstance(lent, amdgpu.Array)
+        assert np.array_equal(lent.numpy(), found)
+
+
+def test_backends_of_the_cpu_can_be_asked_for() -> None:
+    assert GPU is not None
+    here, there = cases.network("chain", "cpu:0"), cases.network("chain", GPU)
+    x = cases.inputs(there)[0]
+    assert np.array_equal(there.forward(x, backend="nim"), here.forward(x, backend="nim"))
+    with pytest.raises(amdgpu.errors.NoImplementationError, match="has no implementation 'cublas'"):
+        there.forward(x, backend="cublas")

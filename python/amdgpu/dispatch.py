@@ -91,6 +91,12 @@ _table: list[Implementation] = [
         for kind in ("cuda", "hip", "null")
     ),
     Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.network:forward_matrix", 2),
+    *(
+        Implementation(
+            "dense_forward", "neuromorphic", kind, "rust", "matrix", "amdgpu.device_network:forward", takes_device=True
+        )
+        for kind in ("cuda", "hip")
+    ),
     Implementation("dense_forward", "neuromorphic", "cpu", "julia", "julia", "amdgpu.network:forward_julia", 1),
     Implementation("dense_forward", "neuromorphic", "cpu", "nim", "nim", "amdgpu.network:forward_nim"),
     Implementation("kernel", "aura", "cpu", "rust", "aura", "amdgpu.kernel:launch"),
@@ -232,10 +238,14 @@ def _search(
 ) -> tuple[Callable[..., Any], Implementation]:
     _load_entry_points()
     fitting = _entries(operation, core_type, device_kind)
-    if not fitting and device_kind in _GPU_KINDS and (fitting := _entries(operation, core_type, "cpu")):
-        _native.record_fallback(
-            "dispatch", f"{operation} does not run on {device_kind} devices yet: the CPU computes it"
-        )
+    is_named = any(prefer in (None, entry.name) for entry in fitting)
+    if not is_named and device_kind in _GPU_KINDS and (of_cpu := _entries(operation, core_type, "cpu")):
+        of_name = f" by {prefer}" if fitting else ""
+        fitting = [*fitting, *of_cpu]
+        if any(prefer in (None, entry.name) for entry in of_cpu):
+            _native.record_fallback(
+                "dispatch", f"{operation}{of_name} does not run on {device_kind} devices: the CPU computes it"
+            )
     if prefer is not None:
         names = ", ".join(sorted(entry.name for entry in fitting)) or "none"
         fitting = [entry for entry in fitting if entry.name == prefer]

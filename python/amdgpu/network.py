@@ -156,10 +156,11 @@ class Network(Learning, Running, Drawing):
         Args:
             x: Input of shape (batch, inputs), or (inputs,) for one row; converted to float32. Where layers have a state (`lif`, `leaky`)
                 (batch, steps, inputs), or (steps, inputs): every sample begins at rest, and the output is the mean over the steps.
-            backend: matrix (Zig), julia or nim; None takes the best that is available.
+            backend: matrix (Zig on the CPU, kernels on a GPU), julia or nim (both on the CPU); None takes the best that is available.
 
         Returns:
-            Output of shape (batch, outputs), or (outputs,); float32.
+            Output of shape (batch, outputs), or (outputs,); float32. On a GPU an array of the device where x is one, else a NumPy array;
+            within the bound of `amdgpu.matrix_multiply` of what the CPU gives.
 
         Raises:
             ShapeMismatchError: The input has another number of values per row.
@@ -167,9 +168,10 @@ class Network(Learning, Running, Drawing):
             JuliaMissingError: The Julia backend was asked for and there is no Julia.
             NoImplementationError: An unknown backend.
         """
-        kind = default_device(self._device).native.kind
-        function, _ = dispatch.resolve(OPERATION, CORE, kind, prefer=backend)
-        result: npt.NDArray[np.float32] = function(self._native, x)
+        device = default_device(self._device)
+        function, entry = dispatch.resolve(OPERATION, CORE, device.native.kind, prefer=backend)
+        options = {"device": device} if entry.takes_device else {}
+        result: npt.NDArray[np.float32] = function(self._native, x, **options)
         return result
 
     def hebbian_step(self, x: npt.ArrayLike, *, backend: str = "matrix") -> npt.NDArray[np.float32]:
@@ -278,7 +280,7 @@ def neural_network_forward(
             `{"layers": [{"size": 784}, {"size": 10, "activation": "softmax"}], "seed": 1}`; or network text; or a `Network`.
         input_data: Shape (batch, inputs) or (inputs,).
         device_id: Index in `list_devices()` or a name.
-        backend: matrix (Zig), julia or nim; None takes the best that is available.
+        backend: matrix, julia or nim, as in `Network.forward`; None takes the best that is available.
 
     Returns:
         Output of shape (batch, outputs) or (outputs,); float32.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use amdgpu_abi::{ACTIVATION_IDENTITY, Activation};
+use amdgpu_abi::{ACTIVATION_IDENTITY, Activation, Language};
 use amdgpu_telemetry::{Core, Kind, Record, emit, now_ns};
 
 use crate::backend::{DenseBackend, DenseCall};
@@ -60,7 +60,12 @@ impl Network {
         Ok(out)
     }
 
-    pub(crate) fn check_steps(&self, steps: usize) -> Result<()> {
+    /// Refuses a number of steps of each sample that the network does not take.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ShapeMismatch`].
+    pub fn check_steps(&self, steps: usize) -> Result<()> {
         if steps > 0 && (steps == 1 || self.is_temporal()) {
             return Ok(());
         }
@@ -86,6 +91,15 @@ impl Network {
         Ok(())
     }
 
+    /// Refuses rows of inputs that hold NaN or infinity.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFinite`] with the row and column.
+    pub fn check_input(&self, x: &[f32]) -> Result<()> {
+        finite::check_matrix("the input", x, self.input_size())
+    }
+
     /// Values of every layer.
     pub(crate) fn propagate<'a>(
         &self,
@@ -96,7 +110,7 @@ impl Network {
     ) -> Result<LayerValues<'a>> {
         let rows = batch.rows();
         self.check_input_len(x, rows)?;
-        finite::check_matrix("the input", x, self.input_size())?;
+        self.check_input(x)?;
         let mut layers = LayerValues {
             values: vec![Cow::Borrowed(&[][..]); self.plan.layers.len()],
         };
@@ -255,13 +269,19 @@ impl Network {
     }
 
     pub(crate) fn report_step(&self, backend: &dyn DenseBackend, batch: usize, start_ns: u64) {
+        let duration_ns = now_ns().saturating_sub(start_ns);
+        self.count_step(backend.language(), batch, duration_ns);
+    }
+
+    /// Counts a forward pass that ended now, and tells the telemetry bus of it.
+    pub fn count_step(&self, language: Language, samples: usize, duration_ns: u64) {
         self.steps.total.increment();
         emit(
             Record::new(Kind::NetworkStep, self.steps.name)
                 .core(Core::Neuromorphic)
-                .language(backend.language())
-                .at(start_ns, now_ns().saturating_sub(start_ns))
-                .value(batch as u64),
+                .language(language)
+                .at(now_ns().saturating_sub(duration_ns), duration_ns)
+                .value(samples as u64),
         );
     }
 }

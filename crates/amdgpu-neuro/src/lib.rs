@@ -40,5 +40,5 @@ pub use backend::{DenseBackend, DenseBackendKind, DenseCall};
 pub use config::network_text_of_config;
 pub use error::{Error, Result};
 pub use library::{NeuroLibrary, compile_text};
-pub use network::{BuildOptions, Network};
+pub use network::{BuildOptions, LayerNumbers, Network};
 pub use plan::{AnyPlan, NetworkPlan};

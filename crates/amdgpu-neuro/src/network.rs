@@ -1,6 +1,7 @@
 //! A built network: its plan, its numbers, and access to both.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use amdgpu_abi::{ACTIVATION_SOFTMAX, Activation, MetricId};
@@ -24,6 +25,15 @@ pub struct BuildOptions {
     pub base_directory: PathBuf,
 }
 
+/// Weights and bias of a layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerNumbers {
+    /// `[width, size]`: a row for each value of the layer's sources, one source after the other; empty for the input layer.
+    pub weights: Vec<f32>,
+    pub width: usize,
+    pub bias: Option<Vec<f32>>,
+}
+
 /// A network that can be stepped. See the crate root for what it promises.
 #[derive(Debug)]
 pub struct Network {
@@ -36,6 +46,8 @@ pub struct Network {
     pub(crate) input: usize,
     pub(crate) outputs: Vec<usize>,
     pub(crate) parameters: RwLock<Parameters>,
+    /// Changes whenever numbers do; written under the lock of the parameters.
+    version: AtomicU64,
     pub(crate) steps: CountedSteps,
     pub(crate) board: Arc<Board>,
 }
@@ -164,6 +176,7 @@ impl Network {
             input,
             outputs,
             parameters: RwLock::new(parameters),
+            version: AtomicU64::new(0),
             steps,
             board,
         })
@@ -367,6 +380,28 @@ impl Network {
         Ok(())
     }
 
+    /// Another number whenever weights or biases may have changed since: copies of them elsewhere are right as long as it stays.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// The numbers of all layers at one time, with their version.
+    #[must_use]
+    pub fn layer_numbers(&self) -> (u64, Vec<LayerNumbers>) {
+        let parameters = self.read();
+        let pairs = parameters.weights.iter().zip(&parameters.biases);
+        let layers = pairs
+            .zip(&self.layout.inputs)
+            .map(|((weights, bias), inputs)| LayerNumbers {
+                weights: weights.clone(),
+                width: inputs.width,
+                bias: bias.clone(),
+            });
+        let layers = layers.collect();
+        (self.version(), layers)
+    }
+
     fn layer_index(&self, name: &str) -> Result<usize> {
         self.plan.layer_index(name).ok_or_else(|| {
             let known: Vec<_> = self
@@ -411,8 +446,11 @@ impl Network {
     }
 
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Parameters> {
-        self.parameters
+        let guard = self
+            .parameters
             .write()
-            .unwrap_or_else(PoisonError::into_inner)
+            .unwrap_or_else(PoisonError::into_inner);
+        self.version.fetch_add(1, Ordering::Release);
+        guard
     }
 }

@@ -15,7 +15,7 @@ use crate::floats::{to_f32, values};
 static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "Network.from_text");
 static FORWARD: Boundary = Boundary::new(Language::Python, Language::Rust, "Network.forward");
 
-#[pyclass(frozen, module = "amdgpu._native")]
+#[pyclass(frozen, module = "amdgpu._native", weakref)]
 pub struct Network {
     pub(crate) network: neuro::Network,
     text: String,
@@ -207,6 +207,59 @@ impl Network {
             .into_py_result(py)
     }
 
+    /// Another number whenever weights or biases may have changed since.
+    #[getter]
+    fn version(&self) -> u64 {
+        self.network.version()
+    }
+
+    /// The version, and for each layer its weights `(width, size)` and its bias; None for what it does not have.
+    fn layer_numbers<'py>(&self, py: Python<'py>) -> PyResult<(u64, Vec<LayerArrays<'py>>)> {
+        let (version, layers) = py.detach(|| self.network.layer_numbers());
+        let arrays = layers.into_iter().map(|layer| {
+            let shape = [layer.width, layer.weights.len() / layer.width.max(1)];
+            let weights = (layer.width > 0)
+                .then(|| to_array(py, layer.weights, &shape))
+                .transpose()?;
+            let bias = layer.bias.map(|bias| {
+                let shape = [bias.len()];
+                to_array(py, bias, &shape)
+            });
+            Ok((weights, bias.transpose()?))
+        });
+        let arrays = arrays.collect::<PyResult<_>>()?;
+        Ok((version, arrays))
+    }
+
+    /// What an input of a shape means: samples, steps of each, and the axes of the result before its outputs.
+    fn input_samples(
+        &self,
+        py: Python<'_>,
+        shape: Vec<usize>,
+    ) -> PyResult<(usize, usize, Vec<usize>)> {
+        let found = self.samples_of(py, &shape)?;
+        self.network.check_steps(found.1).into_py_result(py)?;
+        Ok(found)
+    }
+
+    /// An input as float32, of which no value is NaN or infinite.
+    fn checked_input<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let py = x.py();
+        let input = to_f32("x", x)?;
+        self.input_samples(py, input.shape().to_vec())?;
+        // SAFETY: the array is only read; it is kept alive by `input`.
+        let slice = unsafe { values(&input) };
+        py.detach(|| self.network.check_input(slice))
+            .into_py_result(py)?;
+        Ok(input)
+    }
+
+    /// Counts a forward pass that was computed on a device and ended now.
+    fn count_step(&self, samples: usize, duration_ns: u64) {
+        self.network
+            .count_step(Language::Python, samples, duration_ns);
+    }
+
     #[getter]
     fn parameter_count(&self) -> usize {
         self.network.parameter_count()
@@ -233,6 +286,11 @@ impl Network {
     }
 }
 
+type LayerArrays<'py> = (
+    Option<Bound<'py, PyArrayDyn<f32>>>,
+    Option<Bound<'py, PyArrayDyn<f32>>>,
+);
+
 impl Network {
     fn run<'py>(
         &self,
@@ -253,9 +311,21 @@ impl Network {
             )
         })?;
         let input = to_f32("x", x)?;
+        let (batch, steps, mut shape) = self.samples_of(py, input.shape())?;
+        shape.push(self.output_size());
+        // SAFETY: the array is only read; it is kept alive by `input`.
+        let slice = unsafe { values(&input) };
+        let output = py
+            .detach(|| step(slice, batch, steps, kind.open()?.as_ref()))
+            .into_py_result(py)?;
+        to_array(py, output, &shape)
+    }
+
+    /// Samples, steps of each, and the axes of the result before its outputs.
+    fn samples_of(&self, py: Python<'_>, shape: &[usize]) -> PyResult<(usize, usize, Vec<usize>)> {
         let inputs = self.input_size();
         let is_temporal = self.network.is_temporal();
-        let (batch, steps, mut shape) = match *input.shape() {
+        Ok(match *shape {
             [columns] if !is_temporal && columns == inputs => (1, 1, vec![]),
             [rows, columns] if !is_temporal && columns == inputs => (rows, 1, vec![rows]),
             [steps, columns] if is_temporal && columns == inputs => (1, steps, vec![]),
@@ -268,8 +338,7 @@ impl Network {
                     format!("({inputs},)")
                 };
                 let message = format!(
-                    "the network takes {one} or (batch, {steps}{inputs}); x has shape {:?}",
-                    input.shape()
+                    "the network takes {one} or (batch, {steps}{inputs}); x has shape {shape:?}"
                 );
                 return Err(raise(
                     py,
@@ -278,14 +347,7 @@ impl Network {
                     &message,
                 ));
             }
-        };
-        shape.push(self.output_size());
-        // SAFETY: the array is only read; it is kept alive by `input`.
-        let slice = unsafe { values(&input) };
-        let output = py
-            .detach(|| step(slice, batch, steps, kind.open()?.as_ref()))
-            .into_py_result(py)?;
-        to_array(py, output, &shape)
+        })
     }
 }
 
