@@ -1,4 +1,4 @@
-"""The forward pass of a layered network on a GPU: products of the Matrix core with activations behind their sums, one layer after the other.
+"""The forward pass of a layered network on a GPU: products of the Matrix core, activations behind their sums, layer after layer.
 
 Results are within the bounds of `amdgpu.matrix_multiply`; they are not the CPU's bits, because sums have another order.
 """
@@ -101,13 +101,15 @@ def activated(device: AMDGPUDevice, layer: Layer, sums: _native.Array, steps: in
     if layer.has_state:
         return with_state(device, layer, sums, steps)
     if layer.activation == "softmax":
-        return normalize("softmax", sums, (), (1,), device=device)
+        soft: _native.Array = normalize("softmax", sums, (), (1,), device=device)
+        return soft
     if layer.activation == "neuromorphic":
         made = device.native.empty(sums.shape, "float32")
         operands = (of_array(sums), Operand("float32", (), (), None, layer.beta))
         elementwise.compute(device, _NEUROMORPHIC, operands, of_array(made), "float32", alpha=layer.alpha)
         return made
-    return elements(layer.activation, (sums,), alpha=layer.alpha, device=device)
+    result: _native.Array = elements(layer.activation, (sums,), alpha=layer.alpha, device=device)
+    return result
 
 
 def outputs_of(
