@@ -115,6 +115,13 @@ def test_processes_are_told_when_they_come(server, program):
             pids = [process["pid"] for process in connected.event("process_update")["processes"]]
 
 
+def test_who_joins_later_is_told_the_processes_that_are_there(server, watching, program):
+    with client(server) as late:
+        late.join("gpu:telemetry")
+        processes = late.event("process_update")["processes"]
+    assert program.pid in [process["pid"] for process in processes]
+
+
 def test_a_process_is_asked_for_everything(server, watching, program):
     status, answer = rest(server, "processes")
     assert status == 200

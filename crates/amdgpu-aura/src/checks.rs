@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use amdgpu_compiler::KernelSignature;
 use amdgpu_compiler::checks::{AccessKind, Site, Target};
-use amdgpu_hal::cpu::checked::{self, Array, Expectations, OtherMemory};
+use amdgpu_hal::cpu::checked::{self, Array, CountedWork, Counts, Expectations, OtherMemory};
 use amdgpu_memory::{Allocator, BlockState};
 
 use crate::arguments::Argument;
@@ -16,6 +16,7 @@ pub(crate) struct Checks {
     file: String,
     /// Some pointers come from memory: structs, arrays of pointers.
     has_unknown: bool,
+    counts: Arc<Counts>,
 }
 
 impl Checks {
@@ -61,7 +62,13 @@ impl Checks {
                 .any(|site| site.target == checked::Target::Unknown),
             sites,
             file: file.to_owned(),
+            counts: Arc::default(),
         }
+    }
+
+    /// What the newest launch computed and moved.
+    pub fn counted(&self) -> Option<CountedWork> {
+        self.counts.newest()
     }
 
     pub fn expectations(
@@ -91,6 +98,7 @@ impl Checks {
                 Vec::new()
             },
             dynamic_shared_bytes,
+            counts: Arc::clone(&self.counts),
         }
     }
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use amdgpu_abi::{Dtype, Language, MetricId};
 use amdgpu_compiler::link::KernelResources;
-use amdgpu_compiler::{CompileOptions, GlobalVariable, KernelSignature, cpu_shared_bytes};
-use amdgpu_hal::cpu::checked::{self, Expectations};
+use amdgpu_compiler::{CompileOptions, GlobalVariable, KernelSignature, Work, cpu_shared_bytes};
+use amdgpu_hal::cpu::checked::{self, CountedWork, Expectations};
 use amdgpu_hal::{
     DeviceInfo, DeviceKind, Event, Function, GlobalMemory, LaunchConfig, Module, Stream,
 };
@@ -59,6 +59,8 @@ pub struct KernelFacts {
     pub scratch_bytes_per_thread: u64,
     /// `__launch_bounds__`, where the source has it.
     pub max_threads_per_block: Option<u32>,
+    /// What a work-item computes and moves, where the compiler counted it.
+    pub work: Option<Work>,
 }
 
 /// A kernel on a device.
@@ -161,6 +163,11 @@ impl Kernel {
             CoreType::Matrix => Core::Matrix,
             CoreType::Neuromorphic => Core::Neuromorphic,
         };
+        // Launches item by item are timed apart from those of the same kernel without checks.
+        let watched_name = match &origin.checks {
+            Some(_) => format!("{} (checked)", facts.name),
+            None => facts.name.clone(),
+        };
         let meter = if shared.launch_records() == LaunchRecords::None {
             let labels = [shared.name(), core.name(), Language::Rust.name()];
             Meter::Count(counter(MetricId::KernelLaunchesTotal, &labels))
@@ -170,7 +177,7 @@ impl Kernel {
                 shared.index(),
                 core,
                 Language::Rust,
-                &facts.name,
+                &watched_name,
             ))
         };
         let handle = format!("{}:{}:{}", shared.name(), facts.name, &origin.key[..16]);
@@ -601,6 +608,11 @@ impl Kernel {
         self.checks.is_some()
     }
 
+    /// What the newest checked launch computed and moved.
+    pub(crate) fn counted(&self) -> Option<CountedWork> {
+        self.checks.as_ref()?.counted()
+    }
+
     /// The options it was compiled with.
     #[must_use]
     pub fn options(&self) -> &CompileOptions {
@@ -733,6 +745,7 @@ pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
         static_shared_bytes: signature.static_shared_bytes,
         scratch_bytes_per_thread: signature.scratch_bytes_per_thread,
         max_threads_per_block: signature.launch_bounds.map(|bounds| bounds.max_threads),
+        work: signature.work.clone(),
     }
 }
 

@@ -60,7 +60,11 @@ fn loaded() -> BTreeMap<String, Arc<Kernel>> {
 
 #[expect(clippy::unnecessary_wraps, reason = "the type of every provider")]
 fn all_kernels(_: &Question) -> Result<Value, String> {
-    let mut rows: Vec<(f64, Value)> = loaded().values().map(|kernel| row(kernel)).collect();
+    let kernels = loaded();
+    let mut rows: Vec<(f64, Value)> = kernels
+        .values()
+        .map(|kernel| row(kernel, &kernels))
+        .collect();
     // The busiest first; kernels of one time stay in the order of their handles.
     rows.sort_by(|(left, _), (right, _)| right.total_cmp(left));
     rows.truncate(MAX_KERNELS);
@@ -76,7 +80,7 @@ fn target_of(kernel: &Kernel) -> &str {
 }
 
 /// A kernel's line of the list, and its time in seconds.
-fn row(kernel: &Kernel) -> (f64, Value) {
+fn row(kernel: &Kernel, all: &BTreeMap<String, Arc<Kernel>>) -> (f64, Value) {
     let calls = kernel.calls();
     let facts = kernel.facts();
     let occupancy = occupancy_of(kernel);
@@ -103,11 +107,32 @@ fn row(kernel: &Kernel) -> (f64, Value) {
         "shared_bytes": facts.static_shared_bytes,
         "scratch_bytes": resources.map_or_else(|| of_occupancy("scratch_bytes"), |found| json!(found.scratch_bytes)),
         "occupancy": occupancy,
-        // Nobody counts what a launch computes and moves.
-        "operations": null,
-        "bytes": null,
+        "work": facts.work,
+        "counted": counted(kernel, all),
     });
     (seconds.unwrap_or_default(), row)
+}
+
+/// What a checked launch of a kernel, or of its twin with checks, computed and moved.
+fn counted(kernel: &Kernel, all: &BTreeMap<String, Arc<Kernel>>) -> Value {
+    let is_twin = |other: &&Arc<Kernel>| {
+        other.is_checked()
+            && other.facts().name == kernel.facts().name
+            && other.source() == kernel.source()
+            && other.options().defines == kernel.options().defines
+    };
+    let found = if kernel.is_checked() {
+        kernel.counted()
+    } else {
+        all.values().filter(is_twin).find_map(|twin| twin.counted())
+    };
+    found.map_or(Value::Null, |work| {
+        json!({
+            "operations": work.operations,
+            "bytes": work.bytes,
+            "work_items": work.work_items,
+        })
+    })
 }
 
 /// For blocks of the usual size, or the largest that the kernel takes.
@@ -137,7 +162,7 @@ fn one_kernel(question: &Question) -> Result<Value, String> {
         )
     })?;
     let options = kernel.options();
-    let (_, mut answer) = row(kernel);
+    let (_, mut answer) = row(kernel, &kernels);
     answer["source"] = json!(kernel.source());
     answer["options"] = json!({
         "name": options.name,

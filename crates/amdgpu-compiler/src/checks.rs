@@ -12,6 +12,7 @@ use crate::ir::{
     AddressSpace, BinaryOp, Block, BlockId, CastKind, Cooperation, Function, Module, Op, Parameter,
     Predicate, Special, SpecialKind, Terminator, Type, Value, cfg::Cfg,
 };
+use crate::work::operations_of;
 use origins::{Origin, origins};
 
 /// Functions of the hardware layer begin so; they have no body of ours.
@@ -187,12 +188,15 @@ fn hooks() -> Vec<Function> {
         hook("meeting", &[Type::I32, Type::I32, Type::I32, Type::I64]),
         // Line, work-item, block.
         hook("turn", &[Type::I32, Type::I32, Type::I64]),
+        // Floating-point operations that follow.
+        hook("work", &[Type::I64]),
     ]
 }
 
 const ACCESS: u32 = 0;
 const MEETING: u32 = 1;
 const TURN: u32 = 2;
+const WORK: u32 = 3;
 
 /// What the hook of meetings is told.
 const KIND_BARRIER: u64 = 0;
@@ -220,6 +224,7 @@ impl Instrumenter<'_> {
         let blocks = self.function.blocks.len();
         for block in 0..blocks {
             if block != self.exit.0 as usize {
+                self.work(block);
                 self.accesses(block);
             }
         }
@@ -291,6 +296,31 @@ impl Instrumenter<'_> {
             terminator: Terminator::Return(result),
             ..Block::new(self.function.line)
         });
+    }
+
+    /// Tells how many floating-point operations the block has.
+    fn work(&mut self, block: usize) {
+        let instructions = &self.function.blocks[block].instructions;
+        let operations: u64 = instructions
+            .iter()
+            .map(|value| operations_of(&self.function, *value))
+            .sum();
+        if operations == 0 {
+            return;
+        }
+        let starts = instructions.iter().take_while(|value| {
+            matches!(
+                self.function.op(**value),
+                Op::Phi(_) | Op::Slot { .. } | Op::Cast(CastKind::AddressSpace, _)
+            )
+        });
+        let at = (block, starts.count());
+        let operations = self.constant(Type::I64, operations);
+        let call = Op::Call {
+            function: self.hooks + WORK,
+            arguments: vec![operations],
+        };
+        self.emit(at, call, Type::I32, 0);
     }
 
     fn accesses(&mut self, block: usize) {

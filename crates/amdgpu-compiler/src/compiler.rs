@@ -21,7 +21,9 @@ use crate::signature::{KernelSignature, signatures};
 use crate::source::{SourceMap, Span};
 use crate::target::{Target, TargetKind};
 use crate::telemetry::CompilerTelemetry;
-use crate::{checks, cooperative, hir, ir, lanes, llvm, lower, passes, regions, software, waves};
+use crate::{
+    checks, cooperative, hir, ir, lanes, llvm, lower, passes, regions, software, waves, work,
+};
 
 /// Largest source: far above any kernel file, small enough that positions fit into 32 bits after macro expansion.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
@@ -310,6 +312,13 @@ fn pipeline(
         }
     }
     let (metrics, mut dumps) = passes::run(&mut module, &pass_options, target.kind);
+    if !options.checked {
+        for kernel in &mut kernels {
+            let mut functions = module.functions.iter();
+            let found = functions.find(|function| function.name == kernel.symbol);
+            kernel.work = found.map(|function| work::of_kernel(&module, function));
+        }
+    }
     software::replace(&mut module, target);
     let lanes = (target.kind == TargetKind::Host
         && pass_options.optimization_level != OptimizationLevel::None

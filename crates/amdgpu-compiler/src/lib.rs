@@ -56,6 +56,7 @@ mod telemetry;
 mod token;
 mod types;
 mod waves;
+mod work;
 
 pub use codegen::{CodeGenerator, CodegenRequest, Emit};
 pub use compiler::{CompiledUnit, Compiler, MAX_SOURCE_BYTES};
@@ -70,3 +71,4 @@ pub use signature::{
 };
 pub use target::{Target, TargetKind};
 pub use telemetry::{CompilerTelemetry, Finding, LaneMetrics, PassMetrics};
+pub use work::{Bound, Work};

@@ -28,6 +28,7 @@ pub use context::MAX_FINDINGS;
 use context::{Budget, Context, Memory};
 pub(crate) use run::clean_regions;
 pub use run::{run, run_pass};
+pub(crate) use trip_count::{Counted, counted};
 pub(crate) use unrolling::for_each_target_mut;
 
 use crate::ir::{Function, Module};

@@ -6,6 +6,7 @@ use crate::hir;
 use crate::regions::ALIGN_BYTES;
 use crate::source::SourceMap;
 use crate::types::{ScalarType, Type, TypeId, TypeTable};
+use crate::work::Work;
 
 /// Element types, in the terms of the C ABI (`agpu_dtype`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -141,6 +142,9 @@ pub struct KernelSignature {
     pub scratch_bytes_per_thread: u64,
     /// Line of the kernel's name, from 1.
     pub source_line: u32,
+    /// What a work-item computes and moves; absent with checks, which count it themselves.
+    #[serde(default)]
+    pub work: Option<Work>,
 }
 
 /// A name in machine code for any text: letters, digits and `_` stay, the rest is written with `$`, which every assembler takes.
@@ -232,6 +236,7 @@ fn signature(function: &hir::Function, types: &TypeTable, sources: &SourceMap) -
         static_shared_bytes: 0,
         scratch_bytes_per_thread: 0,
         source_line: sources.line(function.span.start),
+        work: None,
     }
 }
 

@@ -53,6 +53,8 @@ static VENDOR: Vendor = Vendor {
         shared_memory_per_block_opt_in: None,
         warp_size: 87,
         clock_kilohertz: 5,
+        memory_clock_kilohertz: 60,
+        memory_bus_bits: 59,
         // On RDNA the runtime counts work-group processors.
         compute_units: 63,
         level2_cache: 19,

@@ -1,6 +1,10 @@
 //! What a device says of itself.
 
+mod peaks;
+
 use std::fmt;
+
+pub use peaks::Peaks;
 
 /// Kinds of device, in the order in which they are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,6 +91,9 @@ pub struct DeviceInfo {
     pub features: Vec<String>,
     /// Highest clock the system tells of.
     pub clock_hertz: Option<u64>,
+    /// Of the device's own memory, as its driver tells it.
+    pub memory_clock_hertz: Option<u64>,
+    pub memory_bus_bits: Option<u32>,
     pub uuid: Option<String>,
     pub driver_version: Option<String>,
 }

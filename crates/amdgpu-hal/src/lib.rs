@@ -47,6 +47,6 @@ pub use error::{Error, Result};
 pub use event::Event;
 pub use fork::{ForkLocal, ForkMark};
 pub use graph::{Graph, GraphCommand, GraphFunction, GraphPlan, GraphStep};
-pub use info::{CacheSizes, DeviceInfo, DeviceKind};
+pub use info::{CacheSizes, DeviceInfo, DeviceKind, Peaks};
 pub use module::{Function, GlobalMemory, Module, Residence};
 pub use stream::{CopyDirection, HostFunction, LaunchConfig, Notification, Stream};

@@ -20,6 +20,16 @@ impl Problem {
             .saturating_mul(self.columns)
             .saturating_mul(self.depth)
     }
+
+    /// Of both operands and the product, each once, where all are of one dtype; more goes through the caches.
+    #[must_use]
+    pub fn least_bytes(&self) -> u64 {
+        let area = |a: u64, b: u64| a.saturating_mul(b);
+        area(self.rows, self.depth)
+            .saturating_add(area(self.depth, self.columns))
+            .saturating_add(area(self.rows, self.columns))
+            .saturating_mul(u64::from(self.dtype.bits).div_ceil(8))
+    }
 }
 
 /// A choice.

@@ -86,7 +86,8 @@ impl Matrix {
     ) -> Result<(), Error> {
         let algorithm = Algorithm::choose(problem, self.kernel, thread_limit.unwrap_or(u32::MAX));
         let operations = problem.floating_point_operations();
-        self.call(boundary, algorithm.threads, operations, problem.dtype, call)
+        let work = (operations, problem.least_bytes());
+        self.call(boundary, algorithm.threads, work, problem.dtype, call)
     }
 
     /// Run a tensor operation in Zig, on several threads where that gains.
@@ -101,14 +102,14 @@ impl Matrix {
         } else {
             work.thread_limit.unwrap_or(u32::MAX).max(1)
         };
-        self.call(boundary, threads, work.operations, work.dtype, call)
+        self.call(boundary, threads, (work.operations, 0), work.dtype, call)
     }
 
     fn call(
         &self,
         boundary: &'static Boundary,
         threads: u32,
-        operations: u64,
+        (operations, bytes): (u64, u64),
         dtype: Dtype,
         call: impl FnOnce(*const amdgpu_abi::Executor) -> Status,
     ) -> Result<(), Error> {
@@ -122,7 +123,10 @@ impl Matrix {
                 .map_or(1, |executor| executor.thread_count),
         );
         let status = {
-            let _crossing = boundary.enter();
+            let crossing = boundary.enter();
+            if bytes > 0 {
+                crossing.computes(operations, bytes);
+            }
             call(
                 executor
                     .as_ref()

@@ -395,6 +395,17 @@ fn describe<'py>(py: Python<'py>, info: &DeviceInfo) -> PyResult<Bound<'py, PyDi
     result.set_item("level3_cache_bytes", info.caches.level3_bytes)?;
     result.set_item("simd_width_bits", info.simd_width_bits)?;
     result.set_item("clock_hertz", info.clock_hertz)?;
+    result.set_item("memory_clock_hertz", info.memory_clock_hertz)?;
+    result.set_item("memory_bus_bits", info.memory_bus_bits)?;
+    let peaks = info.peaks();
+    result.set_item(
+        "peak_flops_per_second",
+        peaks.map(|peaks| peaks.flops_per_second),
+    )?;
+    result.set_item(
+        "peak_bytes_per_second",
+        peaks.map(|peaks| peaks.bytes_per_second),
+    )?;
     result.set_item("uuid", info.uuid.as_deref())?;
     result.set_item("driver_version", info.driver_version.as_deref())?;
     Ok(result)

@@ -5,6 +5,8 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::Language;
@@ -27,6 +29,8 @@ pub(crate) struct Site {
     name: NameId,
     text: Arc<str>,
     durations: HistogramCell,
+    operations: AtomicU64,
+    bytes: AtomicU64,
 }
 
 type Key = (Language, Language, NameId);
@@ -65,6 +69,8 @@ impl BoundaryTable {
                 name,
                 text: Arc::from(text),
                 durations: HistogramCell::default(),
+                operations: AtomicU64::new(0),
+                bytes: AtomicU64::new(0),
             }))
         })
     }
@@ -83,6 +89,8 @@ impl BoundaryTable {
     pub(crate) fn reset(sites: &SiteMap) {
         for site in sites.values() {
             site.durations.reset();
+            site.operations.store(0, Relaxed);
+            site.bytes.store(0, Relaxed);
         }
     }
 }
@@ -104,6 +112,11 @@ pub struct BoundarySummary {
     pub p50_seconds: f64,
     pub p99_seconds: f64,
     pub max_seconds: f64,
+    /// Floating-point operations and bytes of memory of all calls, where the caller knows them from its operands; 0 where nobody does.
+    #[serde(default)]
+    pub operations: u64,
+    #[serde(default)]
+    pub bytes: u64,
 }
 
 pub(crate) const SECONDS_PER_NS: f64 = 1e-9;
@@ -120,6 +133,8 @@ impl BoundarySummary {
             p50_seconds: value.quantile_ns(0.5)? * SECONDS_PER_NS,
             p99_seconds: value.quantile_ns(0.99)? * SECONDS_PER_NS,
             max_seconds: value.max_ns as f64 * SECONDS_PER_NS,
+            operations: site.operations.load(Relaxed),
+            bytes: site.bytes.load(Relaxed),
         })
     }
 }
@@ -140,6 +155,15 @@ impl BoundaryGuard {
     #[inline]
     pub(crate) fn enter(site: &'static Site, start_ns: u64) -> Self {
         Self(Some(Crossing { site, start_ns }))
+    }
+
+    /// Say what the call computes and moves at least, as its operands tell.
+    #[inline]
+    pub fn computes(&self, operations: u64, bytes: u64) {
+        if let Some(crossing) = &self.0 {
+            crossing.site.operations.fetch_add(operations, Relaxed);
+            crossing.site.bytes.fetch_add(bytes, Relaxed);
+        }
     }
 }
 

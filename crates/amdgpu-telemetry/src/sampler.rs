@@ -189,7 +189,7 @@ impl Monitor {
     /// Read every group of every source now, in this thread; slow sources are left out.
     pub fn read_all(&self) {
         for slot in self.slots.iter().filter(|slot| !slot.is_slow) {
-            lock(&slot.lane).read_all(&self.hub, &self.board);
+            lock(&slot.lane).read_all(&self.hub, &self.board, false);
             slot.was_read.store(true, Ordering::Relaxed);
         }
     }
@@ -205,12 +205,19 @@ impl Monitor {
             if let Some(mut lane) = slot.lane_soon() {
                 // The sampler's thread may have been first.
                 if !is_sampled || !slot.was_read.load(Ordering::Relaxed) {
-                    lane.read_all(&self.hub, &self.board);
+                    // Who asks while a sampler runs looks at the bus next.
+                    lane.read_all(&self.hub, &self.board, is_sampled);
                     slot.was_read.store(true, Ordering::Relaxed);
                 }
             }
         }
-        lock(&self.board).readings()
+        let running = lock(&self.running);
+        let mut board = lock(&self.board);
+        if is_sampled && running.samplers == 0 {
+            // The last sampler went meanwhile.
+            board.clear_mirrors();
+        }
+        board.readings()
     }
 }
 

@@ -9,7 +9,18 @@ import { niceCeiling } from "../src/ui/strip_chart";
 import { sortRows } from "../src/ui/table";
 
 function boundary(from: string, to: string, name: string, seconds: number): Boundary {
-  return { from, to, name, pid: 1, calls: 10, seconds, medianSeconds: Number.NaN, slowestSeconds: Number.NaN };
+  return {
+    from,
+    to,
+    name,
+    pid: 1,
+    calls: 10,
+    seconds,
+    medianSeconds: Number.NaN,
+    slowestSeconds: Number.NaN,
+    operations: Number.NaN,
+    bytes: Number.NaN,
+  };
 }
 
 function widest(node: FlameNode): void {

@@ -1,4 +1,4 @@
-/** Takes pictures of every page: `node build/tests/screenshots.js FOLDER [real|load] [light|dark] [1440|800]`. */
+/** Takes pictures of every page: `node build/tests/screenshots.js FOLDER [real|load] [light|dark] [800|1280|1920]`. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -74,5 +74,5 @@ await main(
   folder,
   kind === "load",
   theme === undefined ? ["light", "dark"] : [theme],
-  width === undefined ? [1440, 800] : [Number(width)],
+  width === undefined ? [800, 1280, 1920] : [Number(width)],
 );

@@ -47,6 +47,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-origin", action="append", default=[], metavar="URL", help="a web page that may talk to this server"
     )
+    parser.add_argument(
+        "--certificate", metavar="FILE", help="speak TLS (https, wss) with the certificate of a PEM file"
+    )
+    parser.add_argument("--key", metavar="FILE", help="private key of the certificate, where its file has none")
     parser.add_argument("--no-browser", action="store_true", help="do not open the dashboard")
     output.add_json_option(parser)
 
@@ -62,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
         compat=options.compat,
         allowed_hosts=tuple(options.allow_host),
         allowed_origins=tuple(options.allow_origin),
+        certificate=options.certificate,
+        key=options.key,
     )
     # Control-C is the usual way to end it.
     with contextlib.suppress(KeyboardInterrupt):

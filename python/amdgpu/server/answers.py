@@ -82,6 +82,7 @@ BOUNDARY = {
 HEALTH = {"version": TEXT, "pid": COUNT, "uptime_seconds": NUMBER, "sockets": COUNT, "allow_execute": FLAG}
 DEVICES = {"devices": several(DEVICE_FIELDS)}
 DEVICE = {"device": DEVICE_FIELDS}
+PEAKS = {"peaks": fields(flops_per_second=maybe(NUMBER), bytes_per_second=maybe(NUMBER), source=TEXT)}
 READINGS = {"readings": several(READING)}
 HISTORY = {"series": several(SERIES)}
 PROCESSES = {"processes": several(PROCESS)}

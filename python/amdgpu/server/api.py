@@ -27,12 +27,15 @@ from amdgpu.server.settings import Settings
 from amdgpu.server.source import Source, labels_of, process_of
 from amdgpu.server.workers import Workers
 from amdgpu.telemetry import attach
+from amdgpu.telemetry.peaks import peaks_of
 
 T = TypeVar("T", bound=msgspec.Struct)
 Call = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 # Longest wait for what this process or a watched one is asked.
 READ_SECONDS = 10.0
+# A child process starts, compiles two kernels and measures.
+PEAKS_SECONDS = 30.0
 
 
 class NoArguments(Request):
@@ -40,7 +43,7 @@ class NoArguments(Request):
 
 
 class DeviceRequest(Request):
-    """`device:details`."""
+    """`device:details`, `device:peaks`."""
 
     name: str
 
@@ -93,6 +96,7 @@ class Api:
             "network:close": _typed(CloseRequest, self._operations.drop),
             "device:list": self._document("device:list", NoArguments, self._device_list),
             "device:details": self._document("device:details", DeviceRequest, self._device_details),
+            "device:peaks": self._document("device:peaks", DeviceRequest, self._device_peaks),
             "server:health": self._document("server:health", NoArguments, self._health),
             "metric:list": self._document("metric:list", NoArguments, _metric_list),
             "boundary:list": self._document("boundary:list", ProcessRequest, self._boundary_list),
@@ -152,6 +156,18 @@ class Api:
                 return {"device": device}
         known = ", ".join(device["device"] for device in self.devices())
         raise DeviceNotFoundError(f"there is no device {request.name!r}; known are {known}")
+
+    async def _device_peaks(self, request: DeviceRequest) -> dict[str, Any]:
+        def look() -> dict[str, Any]:
+            found = list_devices()
+            for info in found:
+                if request.name in (info.device, str(info.id)):
+                    return {"peaks": dataclasses.asdict(peaks_of(info))}
+            known = ", ".join(info.device for info in found)
+            raise DeviceNotFoundError(f"there is no device {request.name!r}; known are {known}")
+
+        # A processor is measured the first time.
+        return await self._readers.run(look, PEAKS_SECONDS, "measuring what the device can do")
 
     async def _health(self, _: NoArguments) -> dict[str, Any]:
         return {

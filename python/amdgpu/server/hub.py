@@ -61,6 +61,8 @@ class Hub:
         self._batches = 0
         # Records lost on the way here that were not told yet.
         self._dropped = 0
+        # Somebody joined who does not know the processes yet.
+        self._is_untold = False
         self._next_tick = 0.0
         self._failures: set[str] = set()
 
@@ -107,6 +109,7 @@ class Hub:
         """A channel was joined: tell it from now on."""
         if isinstance(channel, TelemetryChannel):
             self._members.setdefault(channel.topic, set()).add(channel)
+            self._is_untold = True
             if self._timer is None:
                 loop = asyncio.get_running_loop()
                 self._next_tick = loop.time()
@@ -224,14 +227,19 @@ class Hub:
 
     async def _tell_summary(self) -> None:
         loop = asyncio.get_running_loop()
+        is_untold, self._is_untold = self._is_untold, False
         try:
-            profile, processes = await loop.run_in_executor(self._thread, self._source.read_summary)
+            read = partial(self._source.read_summary, with_processes=is_untold)
+            profile, processes = await loop.run_in_executor(self._thread, read)
             if await loop.run_in_executor(self._thread, self._source.read_layout_changed):
                 self._start_anew()
                 return
         except Exception:  # noqa: BLE001  (said in the log)
+            self._is_untold |= is_untold
             self._failed("summaries")
             return
+        # Nothing is watched yet.
+        self._is_untold |= is_untold and processes is None
         for topic, members in self._members.items():
             self._broadcast(topic, members, "profile_update", profile)
             if processes is not None:

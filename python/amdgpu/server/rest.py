@@ -83,6 +83,13 @@ ENDPOINTS = (
     Endpoint("/health", "server:health", "Whether the server is well, and what it runs with.", answers.HEALTH),
     Endpoint("/devices", "device:list", "The devices of this machine.", answers.DEVICES),
     Endpoint("/devices/{name}", "device:details", "One device, by name or index.", answers.DEVICE, (DEVICE,)),
+    Endpoint(
+        "/devices/{name}/peaks",
+        "device:peaks",
+        "What a device can do at most: 32-bit arithmetic and memory; the CPU is measured the first time.",
+        answers.PEAKS,
+        (DEVICE,),
+    ),
     Endpoint("/sensors", "sensors:read", "Every sensor now; what is absent says why.", answers.READINGS),
     Endpoint("/history", "history:query", "What sensors said: minimum, mean, maximum.", answers.HISTORY, HISTORY),
     Endpoint("/processes", "process:list", "Processes that use amdgpu.", answers.PROCESSES),

@@ -59,7 +59,7 @@ class Server:
         host = f"[{self.host}]" if ":" in self.host else self.host
         # Wildcard addresses are to listen at, not to go to.
         host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104  (compared, not bound)
-        return f"http://{host}:{self.port}/"
+        return f"{self.settings.scheme}://{host}:{self.port}/"
 
     @property
     def url(self) -> str:
@@ -145,6 +145,8 @@ def _configuration(settings: Settings) -> uvicorn.Config:
         timeout_graceful_shutdown=int(limits.close_seconds),
         proxy_headers=False,
         server_header=False,
+        ssl_certfile=settings.certificate,
+        ssl_keyfile=settings.key,
         **transport.options(),
     )
 

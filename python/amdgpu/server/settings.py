@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
+import ssl
 from dataclasses import dataclass, field, replace
 
 from amdgpu.errors import InvalidArgumentError
@@ -72,6 +73,8 @@ class Settings:
         compat: Names at /metrics: None for amdgpu's own, "amd" or "dcgm" for those of AMD's and NVIDIA's exporters.
         allowed_hosts: Further names that requests may address this server by.
         allowed_origins: Further web pages (`http://name:port`) that may talk to it.
+        certificate: File with the certificate (PEM, with those that vouch for it) that makes the server speak TLS: https and wss.
+        key: File with its private key; None when the certificate's file has it.
         rate_hz: Frames a second.
         limits: Bounds on what clients may cause.
     """
@@ -84,6 +87,8 @@ class Settings:
     compat: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
+    certificate: str | None = None
+    key: str | None = None
     rate_hz: float = 60.0
     limits: Limits = field(default_factory=Limits)
 
@@ -94,10 +99,19 @@ class Settings:
             raise InvalidArgumentError(f"port is {self.port}; ports are 0 to 65535")
         if self.compat not in (None, *COMPATIBLE):
             raise InvalidArgumentError(f"compat is {self.compat!r}; known are {', '.join(COMPATIBLE)}")
+        if self.key is not None and self.certificate is None:
+            raise InvalidArgumentError("there is a key without a certificate; TLS needs --certificate FILE too")
+        if self.certificate is not None:
+            _check_certificate(self.certificate, self.key)
         if not 0 < self.rate_hz <= 240:
             raise InvalidArgumentError(
                 f"rate_hz is {self.rate_hz}; frames come at more than 0 and at most 240 a second"
             )
+
+    @property
+    def scheme(self) -> str:
+        """How addresses of the server begin."""
+        return "http" if self.certificate is None else "https"
 
     @property
     def needs_token(self) -> bool:
@@ -112,6 +126,28 @@ class Settings:
         if self.token is not None or not self.needs_token:
             return self
         return replace(self, token=secrets.token_urlsafe(TOKEN_BYTES))
+
+
+def _check_certificate(certificate: str, key: str | None) -> None:
+    """Load both files, so that what is wrong with them is said in a sentence, before anything listens."""
+
+    def no_password() -> str:
+        # OpenSSL would ask the terminal, and a server without one would wait for ever.
+        raise InvalidArgumentError(f"the key {key or certificate} is encrypted; give one without a password")
+
+    for path in (certificate, key):
+        if path is not None:
+            try:
+                with open(path, "rb"):  # noqa: PTH123  (only whether it can be read)
+                    pass
+            except OSError as error:
+                raise InvalidArgumentError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, no_password)
+    except ssl.SSLError as error:
+        what = "they do not belong together" if error.reason == "KEY_VALUES_MISMATCH" else str(error.reason or error)
+        files = certificate if key is None else f"{certificate} and {key}"
+        raise InvalidArgumentError(f"{files}: no certificate with its private key in PEM: {what}") from None
 
 
 def is_loopback(host: str) -> bool:

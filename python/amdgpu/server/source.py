@@ -93,7 +93,6 @@ class Source:
         self._totals: dict[str, Any] = {"devices": {}, "networks": {}, "processes": {}}
         self._totals_time = 0.0
         self._dropped = 0
-        self._is_told = False
         self._boundaries: list[dict[str, Any]] = []
         self._boundaries_due = 0.0
         # Launches and nanoseconds by process, name, core and device since the last summary.
@@ -107,7 +106,6 @@ class Source:
             self._sampler = Sampler()
             self._watcher = attach.Watcher(interval_seconds=POLL_SECONDS, kinds=KINDS, capacity=RECORDS_PER_POLL)
             self._dropped = 0
-            self._is_told = False
             deadline = time.monotonic() + FIRST_SAMPLES_SECONDS
             while not self._sampler.series() and time.monotonic() < deadline:
                 time.sleep(0.01)
@@ -193,14 +191,14 @@ class Source:
         """The position of a device in `list_devices()`; -1 for one that only the sensors know."""
         return next((i for i, entry in enumerate(self.devices) if entry["name"] == device), -1)
 
-    def read_summary(self) -> tuple[dict[str, Any], list[dict[str, Any]] | None]:
-        """Totals for `profile_update`, and the processes if one came or went."""
+    def read_summary(self, *, with_processes: bool) -> tuple[dict[str, Any], list[dict[str, Any]] | None]:
+        """Totals for `profile_update`, and the processes if one came or went or they are asked for."""
         watcher = self._watcher
         if watcher is None:
             return {"boundaries": [], "kernels": [], "totals": {}}, None
-        changed = watcher.changed or not self._is_told
-        self._is_told = True
-        processes = [dataclasses.asdict(info) for info in watcher.processes] if changed else None
+        # What changed is forgotten by asking.
+        changed = watcher.changed
+        processes = [dataclasses.asdict(info) for info in watcher.processes] if changed or with_processes else None
         seen, self._seen = self._seen, {}
         busiest = sorted(seen.items(), key=lambda entry: entry[1][1], reverse=True)[:PROFILE_KERNELS]
         kernels = [
@@ -270,11 +268,10 @@ class Source:
         rows: dict[tuple[str, str, str], dict[str, Any]] = {}
         for pid, snapshot in _snapshots(pids[:MAX_BOUNDARY_PROCESSES]):
             for row in snapshot["boundaries"]:
-                known = rows.setdefault(
-                    (row["from"], row["to"], row["name"]), {**row, "count": 0, "total_seconds": 0.0, "pids": []}
-                )
-                known["count"] += row["count"]
-                known["total_seconds"] += row["total_seconds"]
+                key = (row["from"], row["to"], row["name"])
+                known = rows.setdefault(key, {**row, **dict.fromkeys(SUMMED, 0), "pids": []})
+                for name in SUMMED:
+                    known[name] += row.get(name, 0)
                 known["pids"].append(pid)
         self._boundaries = sorted(rows.values(), key=lambda row: float(row["total_seconds"]), reverse=True)
 
@@ -318,6 +315,8 @@ class Source:
 
 
 UNITS = frozenset({"seconds", "bytes", "ratio", "celsius", "watts", "joules", "hertz", "rpm", "volts"})
+# Of a boundary, over all processes.
+SUMMED = ("count", "total_seconds", "operations", "bytes")
 PROFILE_KEYS = ("pid", "name", "core", "device")
 KINDS = ("launch", "neural_update", "network_step")
 SAMPLE_NAMES = ("temperature", "power", "memory")

@@ -23,6 +23,8 @@ def serve(
     compat: str | None = None,
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
+    certificate: str | None = None,
+    key: str | None = None,
 ) -> Any:
     """Show this program, and all others of the user, in a browser: starts the server in a thread.
 
@@ -34,6 +36,8 @@ def serve(
         compat: Names at /metrics: "amd" or "dcgm" for those of AMD's or NVIDIA's exporter.
         allowed_hosts: Further names of this server.
         allowed_origins: Web pages that may talk to it.
+        certificate: File with a certificate in PEM: the server speaks TLS.
+        key: File with its private key, where the certificate's file has none.
 
     Returns:
         An `amdgpu.server.Server`: `url`, `port`, `token`, `close()`, and a context manager.
@@ -64,6 +68,8 @@ def serve(
         compat=compat,
         allowed_hosts=tuple(allowed_hosts),
         allowed_origins=tuple(allowed_origins),
+        certificate=certificate,
+        key=key,
     )
     # This program is watched as all others are; it would listen by itself when it opens a device.
     attach.listen()

@@ -3,6 +3,7 @@
 //! Blocks run one after the other on the calling thread, so one [`Watch`] sees all of a launch in order. The first fault is kept and
 //! the rest counted; the work-item of a fault ends, all others go on. [`shadow`] remembers who touched what, for races.
 
+mod counts;
 mod fault;
 mod hooks;
 mod lanes;
@@ -18,6 +19,7 @@ use super::launch::{self, PackedArguments};
 use super::module::CpuFunction;
 use crate::{Error, Function, LaunchConfig, Result};
 
+pub use counts::{CountedWork, Counts};
 pub use lanes::{KEPT_LAUNCHES, LANES, LaneActivity, LaneRow, lane_activity};
 
 pub(super) use hooks::address_of;
@@ -91,6 +93,8 @@ pub struct Expectations {
     pub others: Vec<OtherMemory>,
     /// Dynamic shared memory.
     pub dynamic_shared_bytes: u64,
+    /// Told what the launch did.
+    pub counts: Arc<Counts>,
 }
 
 /// A launch that is watched.
@@ -101,6 +105,8 @@ struct Watch {
     targets: Targets,
     shadow: Shadow,
     lanes: LaneCounts,
+    work: CountedWork,
+    counts: Arc<Counts>,
     block_size: [u32; 3],
     grid: [u32; 3],
     fault: Option<Fault>,
@@ -169,6 +175,8 @@ pub unsafe fn run(
     let packed = PackedArguments::new(arguments);
     let mut watch = Watch {
         lanes: LaneCounts::new(expected.sites.len()),
+        work: CountedWork::default(),
+        counts: expected.counts,
         kernel: expected.kernel,
         file: expected.file,
         sites: expected.sites,
@@ -240,6 +248,13 @@ impl Watch {
         if self.is_cancelled {
             return Err(Error::cancelled());
         }
+        let extents = self.grid.iter().chain(&self.block_size);
+        self.counts.keep(CountedWork {
+            work_items: extents.fold(1, |items: u64, &extent| {
+                items.saturating_mul(u64::from(extent))
+            }),
+            ..self.work
+        });
         Ok(())
     }
 }

@@ -60,6 +60,8 @@ fn describe() -> DeviceInfo {
             Path::new("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"),
             identity.clock_hertz,
         ),
+        memory_clock_hertz: None,
+        memory_bus_bits: None,
         uuid: None,
         driver_version: fs::read_to_string("/proc/sys/kernel/osrelease")
             .ok()

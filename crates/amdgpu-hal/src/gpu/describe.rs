@@ -47,6 +47,10 @@ pub(super) fn describe(api: &Api, ordinal: i32) -> Result<DeviceInfo> {
         clock_hertz: ask
             .optional(numbers.clock_kilohertz)
             .map(|kilohertz| u64::from(kilohertz) * 1000),
+        memory_clock_hertz: ask
+            .optional(numbers.memory_clock_kilohertz)
+            .map(|kilohertz| u64::from(kilohertz) * 1000),
+        memory_bus_bits: ask.optional(numbers.memory_bus_bits),
         uuid: ask.uuid(),
         driver_version: ask.driver_version(),
         name,

@@ -76,6 +76,8 @@ pub(super) static VENDOR: Vendor = Vendor {
         shared_memory_per_block_opt_in: Some(-1),
         warp_size: 10,
         clock_kilohertz: 13,
+        memory_clock_kilohertz: 36,
+        memory_bus_bits: 37,
         compute_units: 16,
         level2_cache: 38,
     },

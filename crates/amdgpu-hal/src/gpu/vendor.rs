@@ -54,6 +54,8 @@ pub(crate) struct Attributes {
     pub shared_memory_per_block_opt_in: Option<i32>,
     pub warp_size: i32,
     pub clock_kilohertz: i32,
+    pub memory_clock_kilohertz: i32,
+    pub memory_bus_bits: i32,
     pub compute_units: i32,
     pub level2_cache: i32,
 }

@@ -99,6 +99,8 @@ impl Target {
             simd_width_bits: None,
             features: Vec::new(),
             clock_hertz: None,
+            memory_clock_hertz: None,
+            memory_bus_bits: None,
             uuid: None,
             driver_version: None,
         }

@@ -86,9 +86,9 @@ impl Lane {
     }
 
     /// Reads all groups, whether due or not.
-    pub(super) fn read_all(&mut self, hub: &Hub, board: &Mutex<Board>) {
+    pub(super) fn read_all(&mut self, hub: &Hub, board: &Mutex<Board>, is_mirrored: bool) {
         for number in 0..self.groups.len() {
-            self.read(number, hub, board, false);
+            self.read(number, hub, board, is_mirrored);
         }
     }
 

@@ -62,6 +62,26 @@ fn find(readings: &[Reading], metric: MetricId) -> &Reading {
 }
 
 #[test]
+fn what_was_read_while_a_sampler_runs_is_on_the_bus() {
+    // The sampler's thread and the caller race for the first look; whoever wins, the bus has it.
+    for _ in 0..50 {
+        let (hub, _clock) = hub();
+        let monitor = monitor_of(&hub, |_, sink| {
+            sink.put(MetricId::BusyRatio, &["cpu:0", "all"], Ok(0.5));
+        });
+        let sampler = monitor.sample();
+        let _ = monitor.read();
+        let snapshot = hub.snapshot();
+        assert!(
+            snapshot.gauges.iter().any(|gauge| gauge.value == 0.5),
+            "{:?}",
+            snapshot.gauges
+        );
+        drop(sampler);
+    }
+}
+
+#[test]
 fn each_group_is_read_at_its_own_rate() {
     let (hub, clock) = hub();
     let reads = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);

@@ -13,9 +13,6 @@ export interface DeviceFacts {
   readonly warpSize: number;
   readonly memoryBytes: number;
   readonly coreCounts: ReadonlyMap<string, number>;
-  readonly peakFlops: number;
-  readonly peakBytesPerSecond: number;
-  readonly peakSource: string;
   /** Everything else, for the table of facts. */
   readonly others: readonly (readonly [string, string])[];
 }
@@ -41,7 +38,6 @@ const SHOWN_ELSEWHERE = new Set([
 export function readDevices(answer: unknown): DeviceFacts[] {
   return rows(fields(answer)["devices"]).map((source) => {
     const details = fields(source["details"]);
-    const peaks = fields(first(source, "peaks") ?? details["peaks"]);
     const everything: Fields = { ...details, ...source };
     return {
       device: text(first(source, "device", "name"), "?"),
@@ -54,9 +50,6 @@ export function readDevices(answer: unknown): DeviceFacts[] {
       coreCounts: new Map(
         Object.entries(fields(first(source, "coreCounts", "core_counts"))).map(([core, value]) => [core, num(value)]),
       ),
-      peakFlops: num(first(everything, "peak_flops_per_second") ?? peaks["flops_per_second"]),
-      peakBytesPerSecond: num(first(everything, "peak_bytes_per_second") ?? peaks["bytes_per_second"]),
-      peakSource: text(first(everything, "peak_source") ?? peaks["source"]),
       others: Object.entries(everything)
         .filter(([key, value]) => !SHOWN_ELSEWHERE.has(key) && (typeof value === "string" || typeof value === "number"))
         .map(([key, value]) => [words(key), text(value)] as const),
@@ -107,6 +100,9 @@ export interface Boundary {
   readonly seconds: number;
   readonly medianSeconds: number;
   readonly slowestSeconds: number;
+  /** Of all calls, where the caller knows them from its operands; NaN otherwise. */
+  readonly operations: number;
+  readonly bytes: number;
 }
 
 export function readBoundaries(value: unknown): Boundary[] {
@@ -119,6 +115,8 @@ export function readBoundaries(value: unknown): Boundary[] {
     seconds: num(first(source, "total_seconds", "seconds")),
     medianSeconds: num(first(source, "p50_seconds", "median_seconds")),
     slowestSeconds: num(first(source, "max_seconds", "p99_seconds")),
+    operations: num(source["operations"]) || Number.NaN,
+    bytes: num(source["bytes"]) || Number.NaN,
   }));
 }
 

@@ -2,6 +2,7 @@
 
 import { bytes, nanoseconds, seconds } from "../format";
 import { type Fields, fields, first, num, rows, text } from "./readers";
+import { readWork, type Work } from "./work";
 
 export interface KernelFacts {
   readonly pid: number;
@@ -24,12 +25,20 @@ export interface KernelFacts {
   /** Share of the wavefronts that a compute unit can hold; NaN where the target has no such notion. */
   readonly occupancyRatio: number;
   readonly occupancyLimit: string;
-  readonly operations: number;
-  readonly bytes: number;
+  /** What a work-item computes and moves; null where nobody counted. */
+  readonly work: Work | null;
 }
 
 export function readKernels(answer: unknown, pid: number): KernelFacts[] {
   return rows(fields(answer)["kernels"]).map((source) => ({ ...readKernel(source), pid }));
+}
+
+/** What follows the name of a kernel whose launches are checked, on the bus and on the page. */
+export const CHECKED = " (checked)";
+
+/** The key of a kernel's launches: the bus knows them by process and name. */
+export function launchName(facts: Pick<KernelFacts, "pid" | "name" | "isChecked">): string {
+  return `${facts.pid} ${facts.name}${facts.isChecked ? CHECKED : ""}`;
 }
 
 function readKernel(source: Fields): Omit<KernelFacts, "pid"> {
@@ -53,8 +62,7 @@ function readKernel(source: Fields): Omit<KernelFacts, "pid"> {
     scratchBytes: num(source["scratch_bytes"]),
     occupancyRatio: occupancy.ratio,
     occupancyLimit: occupancy.limit,
-    operations: num(source["operations"]),
-    bytes: num(source["bytes"]),
+    work: readWork(source["work"], source["counted"]),
   };
 }
 

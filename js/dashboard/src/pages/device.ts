@@ -3,7 +3,7 @@
 import type { FrameMetric, FrameSchema } from "@amdgpu-framework/sdk";
 
 import { metricTitle } from "../data/schema";
-import { ABSENT, bytes, count, decimal, quantity } from "../format";
+import { ABSENT, bytes, count, quantity } from "../format";
 import { signal } from "../state/signal";
 import { type Interval, shownInterval } from "../state/timeline";
 import { h, setClass, setText } from "../ui/dom";
@@ -296,8 +296,6 @@ function factsPanel(schema: FrameSchema, index: number, { hub }: PageContext): H
     add("compute units", count(found.computeUnits));
     add("warp", count(found.warpSize));
     add("memory", bytes(found.memoryBytes));
-    add("peak arithmetic", Number.isNaN(found.peakFlops) ? "" : decimal(found.peakFlops, "FLOP/s"));
-    add("peak memory", Number.isNaN(found.peakBytesPerSecond) ? "" : `${decimal(found.peakBytesPerSecond, "B")}/s`);
     for (const [label, value] of found.others.slice(0, 8)) add(label, value);
   }
   box.body.append(facts);

@@ -1,7 +1,14 @@
 /** Every kernel of every process; one of them opened beside its IR, its assembly and its resources. */
 
 import { sentence } from "../data/hub";
-import { type KernelDetails, type KernelFacts, readKernelDetails, readKernels } from "../data/kernel_facts";
+import {
+  CHECKED,
+  type KernelDetails,
+  type KernelFacts,
+  launchName,
+  readKernelDetails,
+  readKernels,
+} from "../data/kernel_facts";
 import { type KernelRow, quantile } from "../data/launches";
 import { ABSENT, bytes, count, decimal, percent, seconds } from "../format";
 import { signal } from "../state/signal";
@@ -164,11 +171,9 @@ async function refresh(
 function rowsOf({ hub }: PageContext, listed: readonly KernelFacts[]): Row[] {
   const rows = new Map<string, Row>();
   const named = new Set<string>();
-  // Launches are known by name: of a kernel that is loaded twice they count for the one that is not checked.
-  const unchecked = new Set(listed.filter((facts) => !facts.isChecked).map((facts) => `${facts.pid} ${facts.name}`));
   for (const facts of listed) {
-    const name = `${facts.pid} ${facts.name}`;
-    const live = facts.isChecked && unchecked.has(name) ? undefined : hub.launches.kernels.get(name);
+    const name = launchName(facts);
+    const live = hub.launches.kernels.get(name);
     named.add(name);
     const key = `${facts.pid}/${facts.handle}`;
     rows.set(key, { key, name: facts.name, core: facts.core || live?.core || "", pid: facts.pid, facts, live });
@@ -204,7 +209,7 @@ function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Ro
       id: "name",
       title: "kernel",
       className: "mono",
-      text: (row) => (row.facts?.isChecked === true ? `${row.name} (checked)` : row.name),
+      text: (row) => (row.facts?.isChecked === true ? `${row.name}${CHECKED}` : row.name),
       key: (row) => row.name,
     },
     { id: "core", title: "core", render: coreBadge, key: (row) => row.core },

@@ -1,15 +1,16 @@
 /** How close kernels come to what the device can do, and where time goes between the languages. */
 
-import type { Boundary, DeviceFacts } from "../data/facts";
-import { sentence } from "../data/hub";
-import { type KernelFacts, readKernelDetails, readKernels } from "../data/kernel_facts";
-import { countIr, type StaticCount, scalarIr } from "../data/static_count";
-import { ABSENT, count, decimal, seconds } from "../format";
+import type { Boundary } from "../data/facts";
+import { type Hub, sentence } from "../data/hub";
+import { CHECKED, launchName, readKernels } from "../data/kernel_facts";
+import { fields, num, text } from "../data/readers";
+import { type Dot, type Placed, placeBoundary, placeKernel, type Roofs, roofsOf, shareOfRoof } from "../data/work";
+import { ABSENT, count, decimal, percent, seconds } from "../format";
 import { signal } from "../state/signal";
 import { h, setText } from "../ui/dom";
 import { drawFlame, flameTree } from "../ui/flame";
 import { panel } from "../ui/panel";
-import { type Dot, drawRoofline, type Roofs } from "../ui/roofline";
+import { drawRoofline, hasPlace } from "../ui/roofline";
 import { emptyState, loadingState, Switch } from "../ui/states";
 import { type Column, DataTable } from "../ui/table";
 import { coreBadge, START_PROGRAM } from "./overview";
@@ -17,18 +18,27 @@ import type { Page, PageContext } from "./page";
 
 const REFRESH_MS = 1000;
 const MAX_PROCESSES = 12;
-/** Kernels whose IR is asked for; each costs the server one compilation. */
-const MAX_COUNTED = 48;
 const ROOFLINE_HEIGHT = 420;
+/** After a question about peaks that failed. */
+const AGAIN_MS = 10_000;
+/** What the library of the Matrix core computes with. */
+const HOST_DEVICE = "cpu:0";
 
-/** Counts of kernels, kept over visits of the page. */
-const counted = new Map<string, StaticCount | null>();
+interface Peaks {
+  readonly flops: number;
+  readonly bytes: number;
+  readonly source: string;
+}
 
-interface Row {
+/** Peaks of devices, asked for once; the server may have to measure. */
+const known = new Map<string, Peaks>();
+
+interface Row extends Placed {
   readonly key: string;
-  readonly facts: KernelFacts;
-  readonly dot: Dot | null;
-  readonly reason: string;
+  readonly name: string;
+  readonly core: string;
+  readonly device: string;
+  readonly meanSeconds: number;
 }
 
 export const performancePage: Page = {
@@ -38,14 +48,22 @@ export const performancePage: Page = {
   mount(root, context) {
     const { scope, hub } = context;
     const rows = signal<readonly Row[] | null>(null);
+    const peaks = signal<{ readonly device: string; readonly value: Peaks | null; readonly trouble: string } | null>(
+      null,
+    );
+    let roofs: Roofs | null = null;
     const roofBox = panel("Roofline", {
-      note: "Operations and bytes of global memory are counted in the compiler's IR; a hollow dot has loops, which are counted once, so it is a lower bound. Dots are as large as the share of time that the kernel takes.",
+      note: "Operations and bytes of global memory as the compiler counts them in its IR, or a checked launch. A hollow dot is a bound: branches or loops of it depend on the data. Dots are as large as the share of time that the kernel takes.",
     });
     const roofPlace = new Switch(roofBox.body);
-    const table = new DataTable(rooflineColumns(), (row) => row.key, {
-      label: "Kernels under the roofline",
-      sortBy: "flops",
-    });
+    const table = new DataTable(
+      rooflineColumns(() => roofs),
+      (row) => row.key,
+      {
+        label: "Kernels under the roofline",
+        sortBy: "share",
+      },
+    );
     const flameBox = panel("Language boundaries", {
       note: "Width is time spent on the other side. The bus keeps sums for each function, not stacks: what a language calls is shared out over the functions that lead into it.",
     });
@@ -70,28 +88,50 @@ export const performancePage: Page = {
     const tableBox = h("div", {}, table.element);
     scope.effect(() => {
       const found = rows.get();
-      const device = hub.devices.get()[0];
       if (found === null) {
-        roofPlace.show("loading", () => loadingState("Asking for kernels, and counting in their IR"));
+        roofPlace.show("loading", () => loadingState("Asking for kernels"));
         return;
       }
-      const dots = found.flatMap((row) => (row.dot === null ? [] : [row.dot]));
-      const roofs = roofsOf(device, dots);
-      setText(roofBox.aside, roofText(device, roofs));
-      if (found.length === 0) {
+      const device = deviceOf(context, found);
+      const asked = peaks.get();
+      if (asked?.device !== device) {
+        peaks.set({ device, value: null, trouble: "" });
+        void askPeaks(hub, device).then(
+          (value) => peaks.set({ device, value, trouble: "" }),
+          (error: unknown) => {
+            peaks.set({ device, value: null, trouble: sentence(error) });
+            const timer = setTimeout(() => peaks.set(null), AGAIN_MS);
+            scope.add(() => clearTimeout(timer));
+          },
+        );
+        return;
+      }
+      const shown = found.filter((row) => row.device === device);
+      const dots = shown.flatMap((row) => (row.dot === null ? [] : [row.dot]));
+      roofs = roofsOf(asked.value ?? undefined, dots);
+      setText(roofBox.aside, roofText(device, roofs, asked.value !== null, asked.trouble));
+      if (shown.length === 0) {
         roofPlace.show("empty", () =>
           emptyState({
             icon: "performance",
             title: "No kernel to place yet",
-            text: "Launch a kernel; its dot appears within a second.",
+            text: `Launch a kernel on ${device}; its dot appears within a second.`,
             code: START_PROGRAM,
           }),
         );
         return;
       }
       roofPlace.show("chart", () => h("div", { class: "stack" }, chart, tableBox));
-      chart.replaceChildren(drawRoofline(Math.max(chart.clientWidth, 480), ROOFLINE_HEIGHT, dots, roofs));
-      table.update(found);
+      const placed = dots.filter(hasPlace);
+      const hint = h(
+        "p",
+        { class: "note" },
+        "None of the kernels has both floating-point operations and bytes to count; the table says why.",
+      );
+      chart.replaceChildren(
+        placed.length === 0 ? hint : drawRoofline(Math.max(chart.clientWidth, 480), ROOFLINE_HEIGHT, dots, roofs),
+      );
+      table.update(shown);
     });
     const flame = h("div", {});
     scope.effect(() => {
@@ -114,6 +154,29 @@ export const performancePage: Page = {
   },
 };
 
+/** The chosen device, or the one whose kernels take most time. */
+function deviceOf({ hub, selectedDevice }: PageContext, found: readonly Row[]): string {
+  const chosen = selectedDevice.get();
+  if (chosen !== null) return chosen;
+  const loads = new Map<string, number>();
+  for (const row of found) loads.set(row.device, (loads.get(row.device) ?? 0) + (row.dot?.loadRatio ?? 0));
+  const busiest = [...loads].sort((left, right) => right[1] - left[1])[0];
+  return busiest?.[0] ?? hub.devices.peek()[0]?.device ?? HOST_DEVICE;
+}
+
+async function askPeaks(hub: Hub, device: string): Promise<Peaks> {
+  const before = known.get(device);
+  if (before !== undefined) return before;
+  const answer = fields((await hub.ask("device:peaks", { name: device }))["peaks"]);
+  const found = {
+    flops: num(answer["flops_per_second"]),
+    bytes: num(answer["bytes_per_second"]),
+    source: text(answer["source"]),
+  };
+  known.set(device, found);
+  return found;
+}
+
 async function collect({ hub, selectedPid }: PageContext): Promise<Row[]> {
   const chosen = selectedPid.peek();
   const pids =
@@ -128,127 +191,93 @@ async function collect({ hub, selectedPid }: PageContext): Promise<Row[]> {
   );
   const kernels = lists.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
   const now = hub.nowSeconds;
-  // The bus knows launches by name, so a kernel and its checked twin are timed together.
-  const checked = new Set(kernels.filter((facts) => facts.isChecked).map((facts) => `${facts.pid} ${facts.name}`));
-  const rows: Row[] = [];
-  for (const facts of kernels) {
-    const key = `${facts.pid}/${facts.handle}`;
-    if (!counted.has(key) && counted.size < MAX_COUNTED) await countKernel(key, facts, hub);
-    const live = hub.launches.kernels.get(`${facts.pid} ${facts.name}`);
+  const rows = kernels.map((facts): Row => {
+    const live = hub.launches.kernels.get(launchName(facts));
     const mean =
       Number.isNaN(facts.meanSeconds) && live !== undefined ? live.totalNs / live.count / 1e9 : facts.meanSeconds;
     const load = live === undefined ? 0 : hub.launches.rate(live, now) * mean;
-    if (!facts.isChecked && checked.has(`${facts.pid} ${facts.name}`)) {
-      rows.push({ key, facts, dot: null, reason: "timed together with its checked twin" });
-      continue;
-    }
-    rows.push({ key, facts, ...place(facts, counted.get(key) ?? null, mean, live?.workItems ?? Number.NaN, load) });
-  }
-  return rows;
+    const placed = placeKernel(facts, mean, live?.workItems ?? Number.NaN, load);
+    const { core, device } = facts;
+    const name = facts.isChecked ? facts.name + CHECKED : facts.name;
+    return { key: `${facts.pid}/${facts.handle}`, name, core, device, meanSeconds: mean, ...placed };
+  });
+  const functions = hub.boundaries.peek().map(
+    (boundary): Row => ({
+      key: `${boundary.from} ${boundary.to} ${boundary.name}`,
+      name: boundary.name,
+      core: "matrix",
+      device: HOST_DEVICE,
+      meanSeconds: boundary.seconds / boundary.calls,
+      ...placeBoundary(boundary),
+    }),
+  );
+  return [...rows, ...functions.filter((row) => row.dot !== null)];
 }
 
-async function countKernel(key: string, facts: KernelFacts, hub: PageContext["hub"]): Promise<void> {
-  try {
-    const details = readKernelDetails(await hub.ask("kernel:details", { pid: facts.pid, handle: facts.handle }));
-    counted.set(key, countIr(scalarIr(details.passes), facts.name));
-  } catch (error) {
-    counted.set(key, null);
-    void sentence(error);
-  }
+function roofText(device: string, roofs: Roofs, isKnown: boolean, trouble: string): string {
+  if (trouble !== "") return `${device}: ${trouble}`;
+  if (!isKnown) return `${device}: asking what it can do; a processor is measured once`;
+  if (roofs.isOnlySeen) return `${device}: ${roofs.source}; dashed: the fastest of these kernels`;
+  return `${device}: ${decimal(roofs.flopsPerSecond, "FLOP/s")}, ${decimal(roofs.bytesPerSecond, "B/s")} (${roofs.source})`;
 }
 
-function place(
-  facts: KernelFacts,
-  one: StaticCount | null,
-  meanSeconds: number,
-  workItems: number,
-  load: number,
-): { dot: Dot | null; reason: string } {
-  const isMeasured = facts.operations > 0 && facts.bytes > 0;
-  const operations = isMeasured ? facts.operations : (one?.operations ?? Number.NaN) * workItems;
-  const bytes = isMeasured ? facts.bytes : (one?.bytes ?? Number.NaN) * workItems;
-  if (!(meanSeconds > 0)) return { dot: null, reason: "not launched yet" };
-  if (facts.isChecked) return { dot: null, reason: "checked: it runs item by item" };
-  if (!isMeasured && one === null) return { dot: null, reason: "no IR to count in" };
-  if (!isMeasured && !(workItems > 0)) return { dot: null, reason: "its work-items are not known yet" };
-  if (!(operations > 0)) return { dot: null, reason: "no floating-point operation" };
-  if (!(bytes > 0)) return { dot: null, reason: "no global memory" };
-  return {
-    dot: {
-      name: facts.name,
-      core: facts.core,
-      intensity: operations / bytes,
-      flopsPerSecond: operations / meanSeconds,
-      loadRatio: load,
-      isLowerBound: !isMeasured && one?.hasLoop === true,
-    },
-    reason: "",
-  };
-}
-
-function roofsOf(device: DeviceFacts | undefined, dots: readonly Dot[]): Roofs {
-  const flops = device?.peakFlops ?? Number.NaN;
-  const bandwidth = device?.peakBytesPerSecond ?? Number.NaN;
-  if (flops > 0 && bandwidth > 0)
-    return { flopsPerSecond: flops, bytesPerSecond: bandwidth, source: device?.peakSource ?? "", isOnlySeen: false };
-  return {
-    flopsPerSecond: Math.max(...dots.map((dot) => dot.flopsPerSecond), Number.NEGATIVE_INFINITY),
-    bytesPerSecond: Math.max(...dots.map((dot) => dot.flopsPerSecond / dot.intensity), Number.NEGATIVE_INFINITY),
-    source: "",
-    isOnlySeen: true,
-  };
-}
-
-function roofText(device: DeviceFacts | undefined, roofs: Roofs): string {
-  const name = device?.device ?? "device";
-  if (roofs.isOnlySeen) return `the peak of ${name} is not known; dashed: the fastest of these kernels`;
-  return `${name}: ${decimal(roofs.flopsPerSecond, "FLOP/s")}, ${decimal(roofs.bytesPerSecond, "B/s")}${roofs.source === "" ? "" : ` (${roofs.source})`}`;
-}
-
-function rooflineColumns(): Column<Row>[] {
+function rooflineColumns(roofs: () => Roofs | null): Column<Row>[] {
   const of = (row: Row, read: (dot: Dot) => number): number => (row.dot === null ? Number.NaN : read(row.dot));
+  const bound = (row: Row): string => BOUND_SIGNS[row.dot?.bound ?? "exact"];
+  const share = (row: Row): number => {
+    const now = roofs();
+    return now === null ? Number.NaN : of(row, (dot) => shareOfRoof(dot, now));
+  };
+  const flops = (row: Row): number => of(row, (dot) => dot.flopsPerSecond);
+  const bandwidth = (row: Row): number => of(row, (dot) => dot.bytesPerSecond);
+  const intensity = (row: Row): number => of(row, (dot) => dot.intensity);
   return [
-    { id: "name", title: "kernel", className: "mono", text: (row) => row.facts.name, key: (row) => row.facts.name },
-    { id: "core", title: "core", render: (row, cell) => coreBadge(row.facts, cell), key: (row) => row.facts.core },
+    { id: "name", title: "kernel", className: "mono", text: (row) => row.name, key: (row) => row.name },
+    { id: "core", title: "core", render: (row, cell) => coreBadge(row, cell), key: (row) => row.core },
+    {
+      id: "share",
+      title: "of the roof",
+      isNumber: true,
+      text: (row) => signed(bound(row), percent(share(row))),
+      key: share,
+    },
     {
       id: "flops",
       title: "speed",
       isNumber: true,
-      text: (row) =>
-        (row.dot?.isLowerBound === true ? "≥ " : "") +
-        decimal(
-          of(row, (dot) => dot.flopsPerSecond),
-          "FLOP/s",
-        ),
-      key: (row) => of(row, (dot) => dot.flopsPerSecond),
+      text: (row) => signed(bound(row), flops(row) > 0 ? decimal(flops(row), "FLOP/s") : ABSENT),
+      key: flops,
     },
     {
       id: "intensity",
-      title: "operations for each byte",
+      title: "per byte",
+      hint: "floating-point operations for each byte of global memory",
       isNumber: true,
-      text: (row) => (row.dot === null ? ABSENT : row.dot.intensity.toPrecision(3)),
-      key: (row) => of(row, (dot) => dot.intensity),
+      text: (row) => (Number.isFinite(intensity(row)) && intensity(row) > 0 ? intensity(row).toPrecision(3) : ABSENT),
+      key: intensity,
     },
     {
       id: "bandwidth",
       title: "memory",
       isNumber: true,
-      text: (row) =>
-        decimal(
-          of(row, (dot) => dot.flopsPerSecond / dot.intensity),
-          "B/s",
-        ),
-      key: (row) => of(row, (dot) => dot.flopsPerSecond / dot.intensity),
+      text: (row) => signed(bound(row), decimal(bandwidth(row), "B/s")),
+      key: bandwidth,
     },
     {
       id: "mean",
       title: "mean duration",
       isNumber: true,
-      text: (row) => seconds(row.facts.meanSeconds),
-      key: (row) => row.facts.meanSeconds,
+      text: (row) => seconds(row.meanSeconds),
+      key: (row) => row.meanSeconds,
     },
-    { id: "reason", title: "not placed because", text: (row) => row.reason },
+    { id: "remark", title: "how it was counted", className: "wrap", text: (row) => row.remark },
   ];
+}
+
+const BOUND_SIGNS = { exact: "", "at most": "≤ ", "at least": "≥ ", roughly: "≈ " } as const;
+
+function signed(sign: string, value: string): string {
+  return value === ABSENT ? value : sign + value;
 }
 
 function boundaryColumns(): Column<Boundary>[] {

@@ -1,32 +1,19 @@
 /** A roofline: speed over operations for each byte, both logarithmic; each kernel a dot under the roofs of memory and arithmetic. */
 
-import { decimal } from "../format";
+import type { Dot, Roofs } from "../data/work";
+import { shareOfRoof } from "../data/work";
+import { decimal, percent } from "../format";
 import { svg } from "./dom";
 import { coreColour } from "./palette";
-
-export interface Dot {
-  readonly name: string;
-  readonly core: string;
-  /** Floating-point operations for each byte. */
-  readonly intensity: number;
-  readonly flopsPerSecond: number;
-  readonly loadRatio: number;
-  /** The count leaves out repeated loops: the dot is a lower bound. */
-  readonly isLowerBound: boolean;
-}
-
-export interface Roofs {
-  readonly flopsPerSecond: number;
-  readonly bytesPerSecond: number;
-  readonly source: string;
-  /** Fastest that was seen here, where the device's own figure is not known. */
-  readonly isOnlySeen: boolean;
-}
 
 const LEFT = 64;
 const RIGHT = 20;
 const TOP = 14;
 const BOTTOM = 38;
+/** Names beside dots, of those that take most time; the others have theirs when pointed at. */
+const MAX_NAMES = 10;
+const LETTER_WIDTH = 6.5;
+const LINE_HEIGHT = 13;
 
 export interface Extent {
   readonly low: number;
@@ -46,7 +33,13 @@ export function decadesAround(values: readonly number[], decades: number): Exten
   return { low, high };
 }
 
-export function drawRoofline(width: number, height: number, dots: readonly Dot[], roofs: Roofs): SVGElement {
+/** Whether a dot has a place on logarithmic axes. */
+export function hasPlace(dot: Dot): boolean {
+  return dot.intensity > 0 && Number.isFinite(dot.intensity) && dot.flopsPerSecond > 0;
+}
+
+export function drawRoofline(width: number, height: number, given: readonly Dot[], roofs: Roofs): SVGElement {
+  const dots = given.filter(hasPlace).sort((left, right) => right.loadRatio - left.loadRatio);
   const knee = roofs.flopsPerSecond / roofs.bytesPerSecond;
   const x = decadesAround([...dots.map((dot) => dot.intensity), knee, 0.05, 20], 3);
   const y = decadesAround([...dots.map((dot) => dot.flopsPerSecond), roofs.flopsPerSecond], 3);
@@ -77,36 +70,73 @@ export function drawRoofline(width: number, height: number, dots: readonly Dot[]
       { x: (LEFT + width) / 2, y: height - 4, "text-anchor": "middle" },
       "floating-point operations for each byte",
     ),
+    svg("text", { x: LEFT + 6, y: TOP + 12 }, "FLOP/s"),
   );
-  axis.append(
-    svg("text", { x: 14, y: TOP + 10, transform: `rotate(-90 14 ${height / 2})`, "text-anchor": "middle", dx: 0 }, ""),
-  );
-  axis.append(svg("text", { x: LEFT + 6, y: TOP + 12 }, "FLOP/s"));
   root.append(axis);
-  drawRoofs(root, roofs, x, width, placeX, placeY);
-  for (const dot of [...dots].sort((left, right) => right.loadRatio - left.loadRatio)) {
+  drawRoofs(root, roofs, x, y, width, placeX, placeY);
+  const taken: Box[] = [];
+  const names: SVGElement[] = [];
+  for (const dot of dots) {
     const radius = 4 + 9 * Math.sqrt(Math.min(Math.max(dot.loadRatio, 0), 1));
-    const circle = svg("circle", {
-      cx: placeX(dot.intensity),
-      cy: placeY(dot.flopsPerSecond),
-      r: radius,
-      class: dot.isLowerBound ? "open" : "",
-    });
-    if (dot.isLowerBound) circle.style.stroke = coreColour(dot.core);
-    else circle.style.fill = coreColour(dot.core);
-    circle.append(svg("title", {}, dotText(dot)));
-    root.append(
-      circle,
-      svg("text", { x: placeX(dot.intensity) + radius + 4, y: placeY(dot.flopsPerSecond) + 16 }, dot.name),
-    );
+    const [cx, cy] = [placeX(dot.intensity), placeY(dot.flopsPerSecond)];
+    const circle = svg("circle", { cx, cy, r: radius, class: dot.bound === "exact" ? "" : "open" });
+    if (dot.bound === "exact") circle.style.fill = coreColour(dot.core);
+    else circle.style.stroke = coreColour(dot.core);
+    circle.append(svg("title", {}, dotText(dot, roofs)));
+    root.append(circle);
+    if (names.length < MAX_NAMES) {
+      const label = nameOf(dot, roofs);
+      const place = freePlace(taken, cx, cy, radius, label.length * LETTER_WIDTH, width, height);
+      if (place !== null) names.push(svg("text", { class: "name", x: place.x, y: place.y + LINE_HEIGHT - 3 }, label));
+    }
   }
+  // Above all dots.
+  root.append(...names);
   return root;
+}
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+}
+
+/** A place beside a dot where no other name stands; it is taken then. */
+function freePlace(
+  taken: Box[],
+  cx: number,
+  cy: number,
+  radius: number,
+  wide: number,
+  width: number,
+  height: number,
+): Box | null {
+  const right = cx + radius + 4;
+  const left = cx - radius - 4 - wide;
+  const heights = [cy - LINE_HEIGHT / 2, cy + radius, cy - radius - LINE_HEIGHT];
+  for (const y of heights) {
+    for (const x of [right, left]) {
+      if (x < LEFT || x + wide > width - 2 || y < TOP || y + LINE_HEIGHT > height - BOTTOM) continue;
+      const meets = taken.some((box) => x < box.x + box.width && box.x < x + wide && Math.abs(box.y - y) < LINE_HEIGHT);
+      if (meets) continue;
+      const box = { x, y, width: wide };
+      taken.push(box);
+      return box;
+    }
+  }
+  return null;
+}
+
+function nameOf(dot: Dot, roofs: Roofs): string {
+  const share = shareOfRoof(dot, roofs);
+  return Number.isNaN(share) ? dot.name : `${dot.name} ${percent(share)}`;
 }
 
 function drawRoofs(
   root: SVGElement,
   roofs: Roofs,
   x: Extent,
+  y: Extent,
   width: number,
   placeX: (value: number) => number,
   placeY: (value: number) => number,
@@ -114,12 +144,12 @@ function drawRoofs(
   const { flopsPerSecond: flops, bytesPerSecond: bandwidth } = roofs;
   if (!Number.isFinite(flops) || !Number.isFinite(bandwidth) || flops <= 0 || bandwidth <= 0) return;
   const knee = flops / bandwidth;
-  const bottom = placeY(10 ** Math.ceil(Math.log10(flops) - 9));
-  const start = 10 ** x.low;
+  // Where the slanted roof comes into the picture: from the left, or from below.
+  const start = Math.max(10 ** x.low, 10 ** y.low / bandwidth);
   root.append(
     svg("path", {
       class: roofs.isOnlySeen ? "roof seen" : "roof",
-      d: `M${placeX(start)} ${Math.min(placeY(start * bandwidth), bottom)}L${placeX(knee)} ${placeY(flops)}H${width - RIGHT}`,
+      d: `M${placeX(start)} ${placeY(start * bandwidth)}L${placeX(knee)} ${placeY(flops)}H${width - RIGHT}`,
     }),
   );
   const prefix = roofs.isOnlySeen ? "fastest seen: " : "";
@@ -136,9 +166,16 @@ function drawRoofs(
   );
 }
 
-export function dotText(dot: Dot): string {
-  const bound = dot.isLowerBound ? "at least " : "";
-  return `${dot.name}\n${bound}${decimal(dot.flopsPerSecond, "FLOP/s")} at ${dot.intensity.toPrecision(3)} operations for each byte`;
+export function dotText(dot: Dot, roofs: Roofs): string {
+  const bound = dot.bound === "exact" ? "" : `${dot.bound} `;
+  const share = shareOfRoof(dot, roofs);
+  const lines = [
+    dot.name,
+    `${bound}${decimal(dot.flopsPerSecond, "FLOP/s")} at ${dot.intensity.toPrecision(3)} operations for each byte`,
+    `${decimal(dot.bytesPerSecond, "B/s")} of memory`,
+  ];
+  if (!Number.isNaN(share)) lines.push(`${bound}${percent(share)} of the roof`);
+  return lines.join("\n");
 }
 
 function powerText(power: number): string {

@@ -69,11 +69,7 @@ export class DataTable<Row> {
     const label = isSortable
       ? h("button", { class: "sort", type: "button", onclick: () => this.sort(column.id) }, column.title)
       : column.title;
-    return h(
-      "th",
-      { scope: "col", title: column.hint, class: column.isNumber === true ? "number" : column.className },
-      label,
-    );
+    return h("th", { scope: "col", title: column.hint, class: column.isNumber === true ? "number" : undefined }, label);
   }
 
   private sort(id: string): void {

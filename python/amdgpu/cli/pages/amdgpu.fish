@@ -52,7 +52,7 @@ function _shtab_amdgpu_using
 end
 
 set -g _shtab_amdgpu_commands overview devices pick top run trace explain record replay serve metrics compile net tune info doctor completion man
-set -g _shtab_amdgpu_opts_with_value --allow-host --allow-origin --architecture --at --backend --batch --budget --compat --count --device --disable-pass --dump-ir --emit --export --formats --host --import --input --interval --kind --layouts --memory --name --output --pid --plot --port --recording --records --run --save --seconds --seed --shapes --target --theme --token --token-file --watch -D -O -o
+set -g _shtab_amdgpu_opts_with_value --allow-host --allow-origin --architecture --at --backend --batch --budget --certificate --compat --count --device --disable-pass --dump-ir --emit --export --formats --host --import --input --interval --key --kind --layouts --memory --name --output --pid --plot --port --recording --records --run --save --seconds --seed --shapes --target --theme --token --token-file --watch -D -O -o
 
 complete -c amdgpu -e
 complete -c amdgpu -f
@@ -124,6 +124,8 @@ complete -c amdgpu -n '_shtab_amdgpu_using serve' -l allow-execute -d 'let clien
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -l compat -xka "amd dcgm" -d 'names at /metrics: those of AMD'"'"'s or NVIDIA'"'"'s exporter'
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -l allow-host -x -d 'a further name of this server'
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -l allow-origin -x -d 'a web page that may talk to this server'
+complete -c amdgpu -n '_shtab_amdgpu_using serve' -l certificate -xka "(__fish_complete_path (commandline -ct))" -d 'speak TLS (https, wss) with the certificate of a PEM file'
+complete -c amdgpu -n '_shtab_amdgpu_using serve' -l key -xka "(__fish_complete_path (commandline -ct))" -d 'private key of the certificate, where its file has none'
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -l no-browser -d 'do not open the dashboard'
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -l json -d 'print JSON with a versioned schema'
 complete -c amdgpu -n '_shtab_amdgpu_using; and test $_shtab_amdgpu_npos -eq 0' -a metrics -d 'Print the metrics in Prometheus text format.'

@@ -211,6 +211,8 @@ _shtab_amdgpu_serve_options=(
   "--compat[names at \/metrics\: those of AMD\'s or NVIDIA\'s exporter]:compat:(amd dcgm)"
   "*--allow-host[a further name of this server]:NAME:"
   "*--allow-origin[a web page that may talk to this server]:URL:"
+  "--certificate[speak TLS (https, wss) with the certificate of a PEM file]:FILE:_files"
+  "--key[private key of the certificate, where its file has none]:FILE:_files"
   "--no-browser[do not open the dashboard]"
   "--json[print JSON with a versioned schema]"
 )

@@ -10,6 +10,7 @@ pub(in super::super) fn address_of(name: &str) -> Option<usize> {
         "agpu_checked_access" => access as *const () as usize,
         "agpu_checked_meeting" => meeting as *const () as usize,
         "agpu_checked_turn" => turn as *const () as usize,
+        "agpu_checked_work" => work as *const () as usize,
         _ => return None,
     })
 }
@@ -49,6 +50,14 @@ unsafe extern "C" fn meeting(line: u32, kind: u32, thread: u32, block: u64) -> i
 
 unsafe extern "C" fn turn(_line: u32, thread: u32, block: u64) -> i32 {
     with_watch(|watch| watch.is_going(thread, block))
+}
+
+/// Counts operations; nothing is asked.
+unsafe extern "C" fn work(operations: u64) -> i32 {
+    with_watch(|watch| {
+        watch.work.operations = watch.work.operations.saturating_add(operations);
+        true
+    })
 }
 
 impl Watch {
@@ -113,6 +122,14 @@ impl Watch {
         }
         if !place.is_watched() {
             return true;
+        }
+        if !place.is_shared() {
+            let ways = if site.kind == AccessKind::Atomic {
+                2
+            } else {
+                1
+            };
+            self.work.bytes = self.work.bytes.saturating_add(ways * bytes);
         }
         let item = self.items[thread as usize];
         let touch = Touch {
