@@ -229,3 +229,21 @@ class ProjectionRunner(PlanKernels):
     def weights(self, name: str = "w") -> np.ndarray:
         """A variable of the synapses as a matrix."""
         return self.synapse[name].reshape(self.sources, self.targets)
+
+
+def philox(counter: np.ndarray, key: tuple[int, int]) -> np.ndarray:
+    """Philox4x32-10 of the columns of `counter`, after the paper."""
+    words = [column.astype(np.uint64) for column in counter]
+    low, high = key
+    for _ in range(10):
+        first, third = words[0] * np.uint64(0xD2511F53), words[2] * np.uint64(0xCD9E8D57)
+        mask = np.uint64(0xFFFFFFFF)
+        shift = np.uint64(32)
+        words = [
+            (third >> shift) ^ words[1] ^ np.uint64(low),
+            third & mask,
+            (first >> shift) ^ words[3] ^ np.uint64(high),
+            first & mask,
+        ]
+        low, high = (low + 0x9E3779B9) & 0xFFFFFFFF, (high + 0xBB67AE85) & 0xFFFFFFFF
+    return np.array(words)

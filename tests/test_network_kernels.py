@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from amdgpu import _native
-from network_kernels import GroupRunner, PlanKernels
+from network_kernels import GroupRunner, PlanKernels, philox
 
 CUBA = """
 dt = 0.1.ms
@@ -172,24 +172,6 @@ def test_adaptive_exponential_neurons_adapt():
     assert len(intervals) > 5
     assert intervals[-1] > 1.2 * intervals[0]
     assert np.isfinite([runner.state["v"], runner.state["w"]]).all()
-
-
-def philox(counter: np.ndarray, key: tuple[int, int]) -> np.ndarray:
-    """Philox4x32-10 of the columns of `counter`, after the paper."""
-    words = [column.astype(np.uint64) for column in counter]
-    low, high = key
-    for _ in range(10):
-        first, third = words[0] * np.uint64(0xD2511F53), words[2] * np.uint64(0xCD9E8D57)
-        mask = np.uint64(0xFFFFFFFF)
-        shift = np.uint64(32)
-        words = [
-            (third >> shift) ^ words[1] ^ np.uint64(low),
-            third & mask,
-            (first >> shift) ^ words[3] ^ np.uint64(high),
-            first & mask,
-        ]
-        low, high = (low + 0x9E3779B9) & 0xFFFFFFFF, (high + 0xBB67AE85) & 0xFFFFFFFF
-    return np.array(words)
 
 
 def test_random_numbers_of_kernels_are_philox_bit_for_bit():

@@ -54,7 +54,7 @@ def test_units_of_expressions_are_checked():
 @pytest.mark.parametrize(
     ("weight", "expected"),
     [
-        ("0.1*i*random()", "more than the positions"),
+        ("0.1*i*poisson(2)", "more than the positions"),
         ("i + unknown", "unknown"),
         ("i > j", "is a condition"),
         ("v*i", "more than the positions"),

@@ -1,7 +1,7 @@
 """The native module: bindings of the Rust cores. Private; the public names live in the modules of `amdgpu`."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, final
 
@@ -564,7 +564,12 @@ class Network:
     @staticmethod
     def from_text(text: str, base_directory: str | os.PathLike[str] | None = None) -> Network: ...
     @staticmethod
-    def from_plan(plan_json: str, text: str, base_directory: str | os.PathLike[str] | None = None) -> Network: ...
+    def from_plan(
+        plan_json: str,
+        text: str,
+        base_directory: str | os.PathLike[str] | None = None,
+        arrays: Mapping[str, npt.NDArray[np.float64]] | None = None,
+    ) -> Network: ...
     @staticmethod
     def from_config(config_json: str) -> Network: ...
     @property
@@ -603,7 +608,13 @@ class Network:
     def hebbian_step(self, x: Any, backend: str) -> npt.NDArray[np.float32]: ...
 
 def network_plan(text: str) -> tuple[str, bool]: ...
-def network_memory(plan_json: str, device: Device) -> str: ...
+def network_memory(
+    plan_json: str,
+    device: Device,
+    *,
+    base_directory: str | os.PathLike[str] | None = None,
+    arrays: Mapping[str, npt.NDArray[np.float64]] | None = None,
+) -> str: ...
 
 @final
 class SpikingNetwork:
@@ -615,6 +626,7 @@ class SpikingNetwork:
         device: Device,
         *,
         base_directory: str | os.PathLike[str] | None = None,
+        arrays: Mapping[str, npt.NDArray[np.float64]] | None = None,
         seed: int | None = None,
         threads: int | None = None,
         by_launches: bool = False,

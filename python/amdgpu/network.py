@@ -10,7 +10,7 @@ from amdgpu.device import default_device
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError, NetworkError
 from amdgpu.plotting.network import Drawing
 from amdgpu.spiking import Running, SpikingPart
-from amdgpu.spiking_batch import checked_seed
+from amdgpu.spiking_batch import Givens, arrays_of, checked_seed
 from amdgpu.training.methods import Learning
 
 if TYPE_CHECKING:
@@ -30,11 +30,13 @@ class Network(Learning, Running, Drawing):
         text: Network text (`neuralNetwork NAME: ...`), or a configuration dict as `neural_network_forward` takes it.
         device: Index in `list_devices()` or a name.
         base_directory: Where relative paths in `file("...")` start; None means the working directory.
+        arrays: What `array("name")` in the text stands for: numbers of any real dtype, copied when the network is built.
         threads: Threads that step a spiking network on the CPU; None means those of the device. The spikes do not depend on it.
         seed: Takes the place of the text's seed, 0 to 2^63 - 1.
 
     Raises:
-        InvalidArgumentError: The seed is out of range, or was given with a configuration.
+        InvalidArgumentError: The seed is out of range, or was given with a configuration; arrays with a configuration.
+        InvalidTypeError: An array holds something else than real numbers.
         NetworkError: The text has errors; the message lists all of them with line and column.
 
     Example:
@@ -55,6 +57,7 @@ class Network(Learning, Running, Drawing):
         *,
         device: int | str = 0,
         base_directory: str | Path | None = None,
+        arrays: Mapping[str, npt.ArrayLike] | None = None,
         threads: int | None = None,
         seed: int | None = None,
     ) -> None:
@@ -67,15 +70,16 @@ class Network(Learning, Running, Drawing):
             if seed is not None:
                 plan_json = _with_seed(plan_json, seed)
             if is_spiking:
-                self._spiking = SpikingPart(
-                    text, plan_json, lambda: default_device(device).native, base_directory, threads
-                )
+                given = Givens(base_directory, arrays_of(arrays))
+                self._spiking = SpikingPart(text, plan_json, lambda: default_device(device).native, given, threads)
                 self.weights: Weights = SpikingWeights(self._spiking)
                 return
-            self._native = _native.Network.from_plan(plan_json, text, base_directory)
+            self._native = _native.Network.from_plan(plan_json, text, base_directory, arrays_of(arrays))
         elif isinstance(text, Mapping):
             if seed is not None:
                 raise InvalidArgumentError("a configuration holds its seed itself: give it as the entry 'seed'")
+            if arrays is not None:
+                raise InvalidArgumentError("a configuration holds its arrays itself: give them as weights and biases")
             self._native = _native.Network.from_config(_config_json(text))
         else:
             raise InvalidTypeError(f"a network is given as text or as a dict, not as {type(text).__name__}")
@@ -88,8 +92,15 @@ class Network(Learning, Running, Drawing):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @classmethod
-    def load(cls, path: str | Path, *, device: int | str = 0, seed: int | None = None) -> Network:
-        """Read network text from a file; `device` and `seed` as in `Network`.
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        device: int | str = 0,
+        arrays: Mapping[str, npt.ArrayLike] | None = None,
+        seed: int | None = None,
+    ) -> Network:
+        """Read network text from a file; `device`, `arrays` and `seed` as in `Network`.
 
         Raises:
             OSError: The file cannot be read.
@@ -105,7 +116,7 @@ class Network(Learning, Running, Drawing):
 
             line = raw.count(b"\n", 0, error.start) + 1
             raise NetworkError(f"{path}:{line}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
-        return cls(text, device=device, base_directory=Path(path).parent, seed=seed)
+        return cls(text, device=device, base_directory=Path(path).parent, arrays=arrays, seed=seed)
 
     @property
     def name(self) -> str:

@@ -105,14 +105,14 @@ class SpikingPart:
         text: str,
         plan_json: str,
         device: Callable[[], _native.Device],
-        base_directory: str | Path | None,
+        given: spiking_batch.Givens,
         threads: int | None,
     ) -> None:
         self.text = text
         self.plan_json = plan_json
         self.last_result: RunResult | None = None
         self._device = device
-        self._base_directory = base_directory
+        self._given = given
         self._threads = threads
         self._built: _native.SpikingNetwork | None = None
 
@@ -127,7 +127,7 @@ class SpikingPart:
         """Where relative paths of the text start."""
         from pathlib import Path
 
-        return Path(self._base_directory or ".")
+        return Path(self._given.base_directory or ".")
 
     @functools.cached_property
     def sizes(self) -> dict[str, int]:
@@ -157,7 +157,11 @@ class SpikingPart:
         """The built network."""
         if self._built is None:
             self._built = _native.SpikingNetwork(
-                self.plan_json, self._device(), base_directory=self._base_directory, threads=self._threads
+                self.plan_json,
+                self._device(),
+                base_directory=self._given.base_directory,
+                arrays=self._given.arrays,
+                threads=self._threads,
             )
         return self._built
 
@@ -185,7 +189,7 @@ class SpikingPart:
             spiking_batch.plans_of(self.plan, seeds, inputs),
             self._device(),
             duration=duration,
-            base_directory=self._base_directory,
+            given=self._given,
             threads=self._threads,
             progress=progress,
         )
@@ -194,7 +198,13 @@ class SpikingPart:
     def memory_estimate(self) -> dict[str, Any]:
         """Predicted memory in bytes; see `Running.memory_estimate`."""
         built = self._built
-        text = _native.network_memory(self.plan_json, self._device()) if built is None else built.memory_json()
+        if built is None:
+            given = self._given
+            text = _native.network_memory(
+                self.plan_json, self._device(), base_directory=given.base_directory, arrays=given.arrays
+            )
+        else:
+            text = built.memory_json()
         estimate: dict[str, Any] = json.loads(text)
         return estimate
 
@@ -216,7 +226,12 @@ class SpikingPart:
         self.native.import_state(int(header["step"]), arrays)
 
     def _digest(self) -> str:
-        return hashlib.sha256(self.plan_json.encode()).hexdigest()
+        """Of the plan and the arrays that it names."""
+        digest = hashlib.sha256(self.plan_json.encode())
+        for name, values in sorted(self._given.arrays.items()):
+            digest.update(f"{name} {values.shape}".encode())
+            digest.update(values.tobytes())
+        return digest.hexdigest()
 
 
 class SpikingStates:

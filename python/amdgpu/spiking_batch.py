@@ -7,15 +7,41 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
-from amdgpu.errors import InvalidArgumentError
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
     import numpy.typing as npt
 
     Inputs = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]
+
+
+@dataclass(frozen=True)
+class Givens:
+    """What networks are built from beside their plan: where relative paths start, and arrays by name."""
+
+    base_directory: str | Path | None = None
+    arrays: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+
+
+def arrays_of(arrays: Mapping[str, npt.ArrayLike] | None) -> dict[str, npt.NDArray[np.float64]]:
+    """Copies of what a program gives, as float64."""
+    import numpy as np
+
+    given = {}
+    for name, values in (arrays or {}).items():
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf" and array.size:
+            raise InvalidTypeError(f"the array {name!r} holds {array.dtype}; networks take real numbers")
+        given[str(name)] = np.array(array, np.float64, order="C")
+    return given
+
 
 # Part of the device's free memory that the networks of a batch may take together.
 USABLE = 0.8
@@ -75,12 +101,14 @@ def _sources(sources: Sequence[dict[str, Any]], given: Inputs, number: int) -> l
     return [one | changed.get(one["name"], {}) for one in sources]
 
 
-def members_at_once(device: _native.Device, plan_json: str, threads: int | None, count: int) -> int:
+def members_at_once(device: _native.Device, plan_json: str, threads: int | None, count: int, given: Givens) -> int:
     """How many networks are stepped beside one another: one a thread on the CPU, as far as they fit into memory; one on a GPU."""
     if device.kind != "cpu":
         return 1
     wanted = threads or int(os.environ.get("AMDGPU_CPU_THREADS") or os.cpu_count() or 1)
-    estimate = json.loads(_native.network_memory(plan_json, device))
+    estimate = json.loads(
+        _native.network_memory(plan_json, device, base_directory=given.base_directory, arrays=given.arrays)
+    )
     room = int(estimate["free_bytes"] * USABLE // max(1, estimate["total_bytes"]))
     return max(1, min(wanted, room, count))
 
@@ -94,7 +122,7 @@ def run(
     device: _native.Device,
     *,
     duration: float,
-    base_directory: Any,
+    given: Givens,
     threads: int | None,
     progress: Callable[[float], None] | None,
 ) -> list[tuple[dict[str, Any], float]]:
@@ -102,7 +130,7 @@ def run(
     if not plans:
         return []
     texts = [json.dumps(plan, ensure_ascii=False) for plan in plans]
-    at_once = members_at_once(device, texts[0], threads, len(texts))
+    at_once = members_at_once(device, texts[0], threads, len(texts), given)
     stop = threading.Event()
     done = [0.0] * len(texts)
 
@@ -115,7 +143,9 @@ def run(
         if stop.is_set():
             raise _Stopped
         alone = threads if at_once == 1 else 1
-        network = _native.SpikingNetwork(texts[number], device, base_directory=base_directory, threads=alone)
+        network = _native.SpikingNetwork(
+            texts[number], device, base_directory=given.base_directory, arrays=given.arrays, threads=alone
+        )
         raw = network.run(network.steps_of(float(duration)), watch)
         if raw["error"] is not None:
             raise raw["error"]

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::npy;
 use crate::philox::Stream;
 use crate::plan::Initializer;
+use crate::plan::resolve::values_of;
 
 /// Number of a connection's weights as an object of the random streams.
 pub(crate) const fn weight_object(connection: usize) -> u32 {
@@ -31,6 +32,12 @@ pub(crate) fn fill(
     };
     if let Initializer::File { path } = initializer {
         return npy::read_into(&base_directory.join(path), shape, out);
+    }
+    if let Initializer::Array { name, values } = initializer {
+        for (out, value) in out.iter_mut().zip(values_of(name, values.as_ref(), shape)?) {
+            *out = *value as f32;
+        }
+        return Ok(());
     }
     fill_from(initializer, stream, fans, 0, out);
     Ok(())
@@ -72,7 +79,10 @@ pub(crate) fn fill_from(
         // He et al. 2015, equation 10.
         Initializer::He {} => stream.fill_normal(first, 0.0, (2.0 / inputs).sqrt(), out),
         // Files are read, and expressions computed, by those who know the positions.
-        Initializer::File { .. } | Initializer::Expression { .. } => {}
+        Initializer::File { .. }
+        | Initializer::Array { .. }
+        | Initializer::Position { .. }
+        | Initializer::Expression { .. } => {}
     }
 }
 

@@ -23,6 +23,7 @@ pub mod config;
 mod error;
 mod finite;
 mod forward;
+pub mod given;
 mod initial;
 mod learning;
 mod library;

@@ -10,6 +10,7 @@ use amdgpu_telemetry::{Counter, NameId, counter, intern};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::finite;
+use crate::given::{Arrays, Givens};
 use crate::library::compile_text;
 use crate::parameters::{Layout, Parameters, bias_name, weight_name};
 use crate::plan::{NetworkPlan, Warning};
@@ -23,6 +24,8 @@ pub struct BuildOptions {
     pub seed: Option<u64>,
     /// Where relative paths of `file("…")` start; empty is the working directory.
     pub base_directory: PathBuf,
+    /// What `array("…")` names.
+    pub arrays: Arrays,
 }
 
 /// Weights and bias of a layer.
@@ -134,6 +137,10 @@ impl Network {
         if let Some(seed) = options.seed {
             plan.seed = seed;
         }
+        plan.resolve(&Givens {
+            base_directory: options.base_directory.clone(),
+            arrays: options.arrays.clone(),
+        })?;
         let layout = Layout::of(&plan)?;
         let parameters = Parameters::initial(&plan, &layout, &options.base_directory)?;
         let indices = plan.layer_indices();

@@ -1,4 +1,4 @@
-//! Weight files: NumPy's `.npy` format, versions 1 to 3, float32 and float64.
+//! NumPy's `.npy` files, versions 1 to 3: floats, integers and truth values.
 //!
 //! Format: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
@@ -7,19 +7,29 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::given::Array;
 
 /// Longest header that is read; NumPy's own are a few hundred bytes.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 
+/// How an entry is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Float,
+    Signed,
+    Unsigned,
+}
+
 struct Header {
-    is_double: bool,
+    kind: Kind,
+    entry_bytes: usize,
     is_big_endian: bool,
     is_fortran_order: bool,
     shape: Vec<usize>,
 }
 
 fn refuse(path: &Path, reason: &str) -> Error {
-    Error::InvalidDescription(format!("the weight file {} {reason}", path.display()))
+    Error::InvalidDescription(format!("the file {} {reason}", path.display()))
 }
 
 /// The text after `key` in the header, which is a Python dictionary.
@@ -28,24 +38,39 @@ fn value_of<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     Some(rest.trim_start().strip_prefix(':')?.trim_start())
 }
 
+/// Kind, bytes and byte order of entries that are numbers.
+fn entries_of(descr: &str) -> Option<(Kind, usize, bool)> {
+    let is_big_endian = match descr.as_bytes().first()? {
+        b'<' | b'|' | b'=' => false,
+        b'>' => true,
+        _ => return None,
+    };
+    let (kind, bytes) = match descr.get(1..)? {
+        "f4" => (Kind::Float, 4),
+        "f8" => (Kind::Float, 8),
+        "i1" => (Kind::Signed, 1),
+        "i2" => (Kind::Signed, 2),
+        "i4" => (Kind::Signed, 4),
+        "i8" => (Kind::Signed, 8),
+        "b1" | "u1" => (Kind::Unsigned, 1),
+        "u2" => (Kind::Unsigned, 2),
+        "u4" => (Kind::Unsigned, 4),
+        "u8" => (Kind::Unsigned, 8),
+        _ => return None,
+    };
+    Some((kind, bytes, is_big_endian))
+}
+
 fn parse_header(header: &str) -> std::result::Result<Header, String> {
     let missing = |key: &str| format!("has no {key} in its header");
     let descr = value_of(header, "descr").ok_or_else(|| missing("descr"))?;
     let descr = descr
         .strip_prefix('\'')
         .and_then(|text| text.split('\'').next())
-        .ok_or("holds structured values; float32 or float64 are expected")?;
-    let (is_double, is_big_endian) = match descr {
-        "<f4" => (false, false),
-        ">f4" => (false, true),
-        "<f8" => (true, false),
-        ">f8" => (true, true),
-        other => {
-            return Err(format!(
-                "holds values of type {other:?}; float32 or float64 are expected"
-            ));
-        }
-    };
+        .ok_or("holds structured values; numbers are expected")?;
+    let (kind, entry_bytes, is_big_endian) = entries_of(descr).ok_or_else(|| {
+        format!("holds values of type {descr:?}; float32, float64 or integers are expected")
+    })?;
     let order = value_of(header, "fortran_order").ok_or_else(|| missing("fortran_order"))?;
     let shape = value_of(header, "shape").ok_or_else(|| missing("shape"))?;
     let shape = shape
@@ -60,7 +85,8 @@ fn parse_header(header: &str) -> std::result::Result<Header, String> {
         .collect::<std::result::Result<Vec<_>, _>>()
         .map_err(|_| missing("readable shape"))?;
     Ok(Header {
-        is_double,
+        kind,
+        entry_bytes,
         is_big_endian,
         is_fortran_order: order.starts_with("True"),
         shape,
@@ -91,50 +117,128 @@ fn read_header(reader: &mut impl Read) -> std::result::Result<Header, String> {
     parse_header(&String::from_utf8_lossy(&header))
 }
 
-/// Reads an array of exactly `shape` into `out`, row-major.
-pub(crate) fn read_into(path: &Path, shape: &[usize], out: &mut [f32]) -> Result<()> {
+fn open(path: &Path) -> Result<(Header, BufReader<File>)> {
     let file =
         File::open(path).map_err(|error| refuse(path, &format!("cannot be opened: {error}")))?;
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let header = read_header(&mut reader).map_err(|reason| refuse(path, &reason))?;
+    Ok((header, reader))
+}
+
+impl Header {
+    /// The number of an entry's bytes.
+    fn value(&self, bytes: &[u8]) -> f64 {
+        let mut word = [0_u8; 8];
+        for (place, byte) in bytes.iter().enumerate() {
+            let place = if self.is_big_endian {
+                bytes.len() - 1 - place
+            } else {
+                place
+            };
+            word[place] = *byte;
+        }
+        let bits = u64::from_le_bytes(word);
+        match (self.kind, bytes.len()) {
+            (Kind::Float, 4) => f64::from(f32::from_bits(bits as u32)),
+            (Kind::Float, _) => f64::from_bits(bits),
+            (Kind::Unsigned, _) => bits as f64,
+            (Kind::Signed, len) => {
+                let unused = 64 - 8 * len as u32;
+                ((bits << unused) as i64 >> unused) as f64
+            }
+        }
+    }
+
+    /// The row-major place of the entry that stands at `position` of the file.
+    fn place(&self, position: usize) -> usize {
+        if !self.is_fortran_order {
+            return position;
+        }
+        let (mut rest, mut place, mut weight) = (position, 0, 1);
+        let strides: Vec<usize> = self
+            .shape
+            .iter()
+            .rev()
+            .map(|count| {
+                let stride = weight;
+                weight *= count;
+                stride
+            })
+            .collect();
+        for (count, stride) in self.shape.iter().zip(strides.iter().rev()) {
+            place += rest % count * stride;
+            rest /= count;
+        }
+        place
+    }
+
+    /// Calls `put` with the row-major place and the value of each entry.
+    fn each(
+        &self,
+        reader: &mut impl Read,
+        count: usize,
+        mut put: impl FnMut(usize, f64),
+    ) -> std::result::Result<(), String> {
+        let mut bytes = [0_u8; 8];
+        let bytes = &mut bytes[..self.entry_bytes];
+        for position in 0..count {
+            reader
+                .read_exact(bytes)
+                .map_err(|error| format!("ends too early: {error}"))?;
+            put(self.place(position), self.value(bytes));
+        }
+        Ok(())
+    }
+}
+
+/// Reads a whole array of any shape.
+pub(crate) fn read(path: &Path) -> Result<Array> {
+    let (header, mut reader) = open(path)?;
+    let axes = header.shape.iter();
+    let count = axes.fold(1_usize, |all, count| all.saturating_mul(*count));
+    let wanted = count.saturating_mul(header.entry_bytes) as u64;
+    // A header that promises more than the file holds must not make us ask for the memory.
+    let held = reader.get_ref().metadata().map_or(0, |data| data.len());
+    if wanted > held {
+        return Err(refuse(
+            path,
+            &format!("ends too early: its shape {:?} does not fit", header.shape),
+        ));
+    }
+    let mut values = Vec::new();
+    values
+        .try_reserve_exact(count)
+        .map_err(|_| Error::OutOfMemory {
+            what: format!("the values of {}", path.display()),
+            bytes: count.saturating_mul(size_of::<f64>()),
+        })?;
+    values.resize(count, 0.0);
+    let done = header.each(&mut reader, count, |place, value| values[place] = value);
+    done.map_err(|reason| refuse(path, &reason))?;
+    Ok(Array {
+        shape: header.shape,
+        values,
+    })
+}
+
+/// Reads an array of floats of exactly `shape` into `out`, row-major.
+pub(crate) fn read_into(path: &Path, shape: &[usize], out: &mut [f32]) -> Result<()> {
+    let (header, mut reader) = open(path)?;
+    if header.kind != Kind::Float {
+        return Err(refuse(
+            path,
+            "holds integers; float32 or float64 are expected",
+        ));
+    }
     if header.shape != shape {
         return Err(refuse(
             path,
             &format!("has the shape {:?}, expected {shape:?}", header.shape),
         ));
     }
-    let (rows, columns) = match *shape {
-        [rows, columns] => (rows, columns),
-        _ => (1, out.len()),
-    };
-    let truncated = |error: std::io::Error| refuse(path, &format!("ends too early: {error}"));
-    for position in 0..out.len() {
-        let value = if header.is_double {
-            let mut bytes = [0_u8; 8];
-            reader.read_exact(&mut bytes).map_err(truncated)?;
-            let value = if header.is_big_endian {
-                f64::from_be_bytes(bytes)
-            } else {
-                f64::from_le_bytes(bytes)
-            };
-            value as f32
-        } else {
-            let mut bytes = [0_u8; 4];
-            reader.read_exact(&mut bytes).map_err(truncated)?;
-            if header.is_big_endian {
-                f32::from_be_bytes(bytes)
-            } else {
-                f32::from_le_bytes(bytes)
-            }
-        };
-        let place = if header.is_fortran_order {
-            (position % rows) * columns + position / rows
-        } else {
-            position
-        };
-        out[place] = value;
-    }
-    Ok(())
+    let count = out.len();
+    let done = header.each(&mut reader, count, |place, value| out[place] = value as f32);
+    done.map_err(|reason| refuse(path, &reason))
 }
 
 #[cfg(test)]
@@ -188,6 +292,51 @@ mod tests {
     }
 
     #[test]
+    fn integers_of_every_size_and_three_axes_in_either_order_are_read() {
+        let header = "{'descr': '>i2', 'fortran_order': False, 'shape': (3,), }\n";
+        let data: Vec<u8> = [-2_i16, 0, 300]
+            .iter()
+            .flat_map(|v| v.to_be_bytes())
+            .collect();
+        let path = file("i2", header, &data);
+        let found = super::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(
+            (found.shape, found.values),
+            (vec![3], vec![-2.0, 0.0, 300.0])
+        );
+        let header = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2, 3), }\n";
+        // Entry (a, b, c) is 100 a + 10 b + c, the first axis fastest in the file.
+        let data: Vec<u8> = (0..12)
+            .map(|n| 100 * (n % 2) + 10 * (n / 2 % 2) + n / 4)
+            .collect();
+        let path = file("u1", header, &data);
+        let found = super::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let wanted = [0, 1, 2, 10, 11, 12, 100, 101, 102, 110, 111, 112];
+        assert_eq!(found.values, wanted.map(f64::from));
+        let path = file(
+            "c8",
+            "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }\n",
+            &[],
+        );
+        assert!(super::read(&path).unwrap_err().to_string().contains("<c8"));
+        std::fs::remove_file(path).unwrap();
+        let path = file(
+            "huge",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }\n",
+            &[],
+        );
+        assert!(
+            super::read(&path)
+                .unwrap_err()
+                .to_string()
+                .contains("ends too early")
+        );
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
     fn wrong_files_are_refused_with_their_name_and_the_reason() {
         let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
         let message = |path: &Path, shape: &[usize]| read(path, shape).unwrap_err().to_string();
@@ -200,7 +349,7 @@ mod tests {
         let path = file("short", header, &float32(&[0.0; 5]));
         assert!(message(&path, &[2, 3]).contains("ends too early"));
         let path = file("ints", &header.replace("<f4", "<i8"), &[]);
-        assert!(message(&path, &[2, 3]).contains("<i8"));
+        assert!(message(&path, &[2, 3]).contains("holds integers"));
         let path = file("none", "{}", &[]);
         assert!(message(&path, &[2, 3]).contains("no descr"));
         let path = file("none", "", &[]);

@@ -108,7 +108,7 @@ impl Stream {
 }
 
 /// A word as a number in [0, 1).
-fn unit_interval(word: u32) -> f64 {
+pub(crate) fn unit_interval(word: u32) -> f64 {
     f64::from(word) * (1.0 / 4_294_967_296.0)
 }
 

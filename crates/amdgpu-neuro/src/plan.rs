@@ -2,9 +2,13 @@
 
 mod check;
 pub mod expression;
+pub mod listed;
+pub mod positions;
+pub(crate) mod resolve;
 pub mod spiking;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use amdgpu_abi::{
     ACTIVATION_ELU, ACTIVATION_GELU, ACTIVATION_IDENTITY, ACTIVATION_LEAKY_RELU,
@@ -15,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use spiking::SpikingNetworkPlan;
 
 use crate::error::{Error, Result};
+use crate::given::Array;
 use crate::temporal::Temporal;
 
 pub const SCHEMA: &str = "amdgpu.network_plan";
@@ -88,6 +93,17 @@ pub enum Initializer {
     He {},
     File {
         path: String,
+    },
+    /// An array that the program gives.
+    Array {
+        name: String,
+        /// Once it was found.
+        #[serde(skip)]
+        values: Option<Arc<Array>>,
+    },
+    /// Of a parameter: where neurons are on an axis.
+    Position {
+        axis: usize,
     },
     /// Of the positions of a synapse's two neurons.
     Expression {
@@ -349,10 +365,12 @@ impl NetworkPlan {
     fn check_rules(&self) -> Result<()> {
         let weights = self.connections.iter().map(|connection| &connection.weight);
         let biases = self.layers.iter().filter_map(|layer| layer.bias.as_ref());
-        if weights
-            .chain(biases)
-            .any(|value| matches!(value, Initializer::Expression { .. }))
-        {
+        if weights.chain(biases).any(|value| {
+            matches!(
+                value,
+                Initializer::Expression { .. } | Initializer::Position { .. }
+            )
+        }) {
             return Err(refuse("has expressions, which are for spiking networks"));
         }
         if !self.plasticity.is_empty() && self.is_temporal() {

@@ -30,6 +30,7 @@ mod recorder;
 mod report;
 mod reward;
 mod source;
+mod space;
 mod state;
 mod stepper;
 mod storage;
@@ -37,6 +38,8 @@ mod values;
 mod variables;
 mod weight_sample;
 mod weights;
+
+pub(crate) use space::check_convolution;
 
 pub use network::{Progress, SpikingNetwork, SpikingOptions, memory_estimate};
 pub use planner::{MemoryEstimate, ProjectionEstimate};

@@ -1,12 +1,13 @@
 //! `_native.Network`: a checked network plan with its weights.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_neuro as neuro;
 use amdgpu_neuro::{BuildOptions, DenseBackendKind};
 use amdgpu_telemetry::Boundary;
-use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, raise};
@@ -39,15 +40,17 @@ impl Network {
 
     /// A network whose text was compiled before.
     #[staticmethod]
-    #[pyo3(signature = (plan_json, text, base_directory=None))]
+    #[pyo3(signature = (plan_json, text, base_directory=None, arrays=None))]
     fn from_plan(
         py: Python<'_>,
         plan_json: &str,
         text: String,
         base_directory: Option<PathBuf>,
+        arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f64>>>,
     ) -> PyResult<Self> {
         let options = BuildOptions {
             base_directory: base_directory.unwrap_or_default(),
+            arrays: crate::spiking::arrays_of(arrays),
             ..BuildOptions::default()
         };
         let network = py

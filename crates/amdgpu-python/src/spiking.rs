@@ -1,14 +1,19 @@
 //! `_native.SpikingNetwork`: a spiking network on a device.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use amdgpu_abi::Language;
 use amdgpu_neuro as neuro;
+use amdgpu_neuro::given::{Array, Arrays};
 use amdgpu_neuro::spiking::{
     Progress, RunResult, SpikingNetwork as Engine, SpikingOptions, StateArray,
 };
 use amdgpu_telemetry::Boundary;
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{
+    PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -33,12 +38,38 @@ pub fn network_plan(py: Python<'_>, text: &str) -> PyResult<(String, bool)> {
     .into_py_result(py)
 }
 
+/// Arrays of the program as networks take them: copies, row-major.
+pub(crate) fn arrays_of(arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f64>>>) -> Arrays {
+    let given = arrays.unwrap_or_default().into_iter();
+    given
+        .map(|(name, values)| {
+            let array = Array {
+                shape: values.shape().to_vec(),
+                values: values.as_array().iter().copied().collect(),
+            };
+            (name, Arc::new(array))
+        })
+        .collect()
+}
+
 /// Predicted memory of the network of a plan on a device, as JSON.
 #[pyfunction]
-pub fn network_memory(py: Python<'_>, plan_json: &str, device: &Device) -> PyResult<String> {
+#[pyo3(signature = (plan_json, device, *, base_directory=None, arrays=None))]
+pub fn network_memory(
+    py: Python<'_>,
+    plan_json: &str,
+    device: &Device,
+    base_directory: Option<PathBuf>,
+    arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f64>>>,
+) -> PyResult<String> {
     let context = device.context();
+    let options = SpikingOptions {
+        base_directory: base_directory.unwrap_or_default(),
+        arrays: arrays_of(arrays),
+        ..SpikingOptions::default()
+    };
     let estimate = py
-        .detach(|| neuro::spiking::memory_estimate(plan_json, context))
+        .detach(|| neuro::spiking::memory_estimate(plan_json, context, &options))
         .into_py_result(py)?;
     Ok(estimate.to_json())
 }
@@ -51,12 +82,17 @@ pub struct SpikingNetwork {
 #[pymethods]
 impl SpikingNetwork {
     #[new]
-    #[pyo3(signature = (plan_json, device, *, base_directory=None, seed=None, threads=None, by_launches=false))]
+    #[pyo3(signature = (plan_json, device, *, base_directory=None, arrays=None, seed=None, threads=None, by_launches=false))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "keyword arguments of a Python function"
+    )]
     fn new(
         py: Python<'_>,
         plan_json: &str,
         device: &Device,
         base_directory: Option<PathBuf>,
+        arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f64>>>,
         seed: Option<u64>,
         threads: Option<usize>,
         by_launches: bool,
@@ -65,6 +101,7 @@ impl SpikingNetwork {
         let options = SpikingOptions {
             seed,
             base_directory: base_directory.unwrap_or_default(),
+            arrays: arrays_of(arrays),
             threads,
             by_launches,
         };

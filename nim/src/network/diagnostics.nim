@@ -69,7 +69,9 @@ func shown*(name: string): string =
     dec cut
   "'" & name[0 ..< cut] & "…'"
 
-func count*(number: int; noun: string): string =
+func count*(number: int; noun: string; plural = ""): string =
+  if number != 1 and plural.len > 0:
+    return $number & " " & plural
   result = $number & " " & noun
   if number != 1:
     result.add 's'

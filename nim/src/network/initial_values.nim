@@ -1,9 +1,12 @@
 ## Initial values of variables, parameters, weights and delays: numbers with units, distributions, files, expressions of the index.
 
 import std/tables
-import ast, diagnostics, dimension_solver, formula, initializer, json_text, numbers, scope
+import ast, diagnostics, dimension_solver, dimensions, formula, initializer, json_text, numbers, references, scope
 
 type
+  Index* = tuple[name: string; dimension: Dimension]
+    ## What an expression may use beside the names of its scope.
+
   InitialValue* = object
     ## `formula` is nil for what the plan can say itself; otherwise it uses `i` (and `j`, `size`) and is computed by a kernel.
     initializer*: Initializer
@@ -54,25 +57,40 @@ proc checkDistribution(node: Expr; what: string; value: Initializer; report: var
       report.error(node.span, what & " is outside the range of float32")
       return false
 
-proc readInitialValue*(scope: var Scope; node: Expr; wanted: OpenDimension; what: string; indices: openArray[string];
+func ofPair(indices: openArray[Index]): bool =
+  ## Whether the value is one of a synapse, which has two neurons.
+  for index in indices:
+    if index.name == "j":
+      return true
+
+proc readInitialValue*(scope: var Scope; node: Expr; wanted: OpenDimension; what: string; indices: openArray[Index];
                        report: var Report; value: var InitialValue): bool =
   ## `indices` are the names of positions that an expression may use; none where only the plan's own forms will do.
   if node.kind in {ekCall, ekName}:
     let name = if node.kind == ekName: node.text elif node.callee.kind == ekName: node.callee.text else: ""
     if name in ["xavier", "he"] and name notin scope.symbols:
+      if not indices.ofPair:
+        report.error(node.span, what & " cannot start as " & shown(name), expected = "a value of a neuron",
+                     hint = "xavier and he are for weights, which have inputs and outputs")
+        return false
       value.initializer = Initializer(kind: if name == "he": inHe else: inXavier)
       return true
-    if name == "file" and node.kind == ekCall:
-      if node.args.len != 1 or node.args[0].value.kind != ekString or node.args[0].value.text.len == 0:
-        report.error(node.span, "'file' needs the path of a .npy file", expected = "file(\"values.npy\")")
+    if node.isReference:
+      var reference: Reference
+      if not readReference(node, report, reference):
         return false
-      value.initializer = Initializer(kind: inFile, path: node.args[0].value.text)
+      value.initializer = Initializer(kind: if reference.kind == rfFile: inFile else: inArray, path: reference.name)
       return true
+    if name == "constant" and node.kind == ekCall:
+      if node.args.len != 1 or node.args[0].name notin ["", "value"]:
+        report.error(node.span, "'constant' needs a value", expected = "constant(0.1)")
+        return false
+      return scope.readInitialValue(node.args[0].value, wanted, what, indices, report, value)
   # Indices are names of this expression only.
   var inner = scope
   inner.allowsRandom = true
   for index in indices:
-    inner.symbols[index] = Symbol(name: index, kind: syConstant)
+    inner.symbols[index.name] = Symbol(name: index.name, kind: syConstant, dimension: open(index.dimension))
   let typed = inner.check(node, report)
   scope.solver = inner.solver
   if typed.formula == nil:
@@ -89,44 +107,73 @@ proc readInitialValue*(scope: var Scope; node: Expr; wanted: OpenDimension; what
     value.initializer = constantValue(number)
     return checkDistribution(node, what, value.initializer, report)
   if indices.len == 0:
-    report.error(node.span, what & " is " & describe(node), expected = "a number with its unit, random, normal, clip(normal(…), low, high) or file")
+    report.error(node.span, what & " is " & describe(node), expected = "a number with its unit, random, normal, clip(normal(…), low, high), file or array")
     return false
   value.formula = typed.formula
   value.initializer = constantValue(0)
   true
 
-func program(formula: Formula; code: var seq[string]): bool =
-  ## An expression of `i` and `j` as a program for a stack (docs/plan_schema.md); false where something else is in it.
+func program(formula: Formula; names: openArray[Index]; code: var seq[string]): bool =
+  ## An expression of two neurons as a program for a stack (docs/plan_schema.md); false where something else is in it.
   result = true
   case formula.kind
   of fkNumber:
     code.add floatText(formula.value)
   of fkSymbol:
-    result = formula.name in ["i", "j"]
+    result = false
+    for name in names:
+      result = result or name.name == formula.name
     code.add quoted(formula.name)
   of fkNegate, fkNot:
-    result = formula.inner.program(code)
+    result = formula.inner.program(names, code)
     code.add quoted(if formula.kind == fkNegate: "negate" else: "not")
   of fkBinary:
-    result = formula.left.program(code) and formula.right.program(code)
+    result = formula.left.program(names, code) and formula.right.program(names, code)
     code.add quoted(formula.operator)
   of fkCall:
-    result = formula.function notin RandomFunctions
+    result = formula.function != "poisson"
     for arg in formula.args:
-      result = result and arg.program(code)
+      result = result and arg.program(names, code)
+    if formula.function in RandomFunctions and formula.args.len == 0:
+      # The standard ones.
+      code.add floatText(0)
+      code.add floatText(1)
     code.add quoted(formula.function)
 
-proc readPairValue*(scope: var Scope; node: Expr; wanted: OpenDimension; what: string; report: var Report; value: var InitialValue): bool =
-  ## What each synapse has its own of: also an expression of the positions `i` of its source and `j` of its target.
-  result = scope.readInitialValue(node, wanted, what, ["i", "j"], report, value)
+proc readPairValue*(scope: var Scope; node: Expr; wanted: OpenDimension; what: string; names: openArray[Index]; report: var Report;
+                    value: var InitialValue): bool =
+  ## What each synapse has its own of: also an expression of `names`, such as the positions `i` of its source and `j` of its target.
+  result = scope.readInitialValue(node, wanted, what, names, report, value)
   if result and value.formula != nil:
     var code: seq[string]
-    if value.formula.program(code):
+    if value.formula.program(names, code):
       value = InitialValue(initializer: Initializer(kind: inExpression, code: code))
     else:
+      var known = ""
+      for name in names:
+        known.add (if known.len > 0: ", " else: "") & name.name
       report.error(node.span, what & " is an expression of more than the positions of the two neurons",
-                   expected = "numbers, i (the source's position) and j (the target's)")
+                   expected = "numbers, random numbers and " & known)
       result = false
+
+func timesKernel*(value: Initializer; product: var Initializer): bool =
+  ## The value times the kernel's entry, unless it names the kernel itself; false for values that are no expression.
+  var code: seq[string]
+  case value.kind
+  of inConstant: code = @[floatText(value.first)]
+  of inRandom: code = @[floatText(value.first), floatText(value.second), quoted("random")]
+  of inNormal: code = @[floatText(value.first), floatText(value.second), quoted("normal")]
+  of inClippedNormal:
+    code = @[floatText(value.first), floatText(value.second), quoted("normal"), floatText(value.low), floatText(value.high), quoted("clip")]
+  of inExpression:
+    if quoted("kernel") in value.code:
+      product = value
+      return true
+    code = value.code
+  else:
+    return false
+  product = Initializer(kind: inExpression, code: code & @[quoted("kernel"), quoted("*")])
+  true
 
 proc readConstant*(scope: var Scope; node: Expr; wanted: OpenDimension; what: string; report: var Report; value: var float): bool =
   ## One number with its unit.

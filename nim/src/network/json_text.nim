@@ -57,3 +57,7 @@ func toJson*(initializer: Initializer): string =
     inline(kind, field("path", quoted(initializer.path)))
   of inExpression:
     inline(kind, field("code", "[" & initializer.code.join(", ") & "]"))
+  of inArray:
+    inline(kind, field("name", quoted(initializer.path)))
+  of inPosition:
+    inline(kind, field("axis", $initializer.axis))

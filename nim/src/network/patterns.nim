@@ -1,9 +1,10 @@
 ## The `pattern` of a connect statement: who is connected with whom.
 
-import ast, diagnostics, limits, spiking_plan, suggestions, values
+import std/sets
+import ast, diagnostics, limits, position_patterns, references, spiking_plan, suggestions, values
 
 const
-  PatternNames* = ["all_to_all", "one_to_one", "probability", "fixed_in", "fixed_out", "fixed_total", "pairs"]
+  PatternNames* = ["all_to_all", "one_to_one", "probability", "fixed_in", "fixed_out", "fixed_total", "pairs", "gaussian", "convolution"]
 
 proc readCount(node: Expr; what: string; most: int64; report: var Report; count: var int64): bool =
   if node == nil or node.kind != ekInt or node.intValue < 0 or node.intValue > most:
@@ -25,7 +26,44 @@ proc readIndices(node: Expr; what: string; size: int; report: var Report; indice
     indices.add int(item.intValue)
   true
 
-proc readPattern*(node: Expr; sourceSize, targetSize: int; report: var Report; pattern: var PatternPlan): bool =
+proc readPairs(options: Values; at: Span; ends: PatternEnds; report: var Report; pattern: var PatternPlan): bool =
+  ## Two lists, each in the text, a file or an array, or one file or array with two columns.
+  let (sources, targets) = (options["sources"], options["targets"])
+  if sources == nil or (targets == nil and not sources.isReference):
+    let missing = if sources == nil: "sources" else: "targets"
+    report.error(at, "pattern 'pairs' needs '" & missing & "'", expected = "pairs([0, 1], [1, 2]), pairs(file(\"pairs.npy\")) or pairs(array(\"pairs\"))")
+    return false
+  if sources.isReference:
+    if not readReference(sources, report, pattern.sourcesFrom):
+      return false
+  elif not readIndices(sources, "the sources of the pairs", ends.sourceSize, report, pattern.sources):
+    return false
+  if targets == nil:
+    let both = pattern.sourcesFrom.columns
+    pattern.sourcesFrom = both[0]
+    pattern.targetsFrom = both[1]
+  elif targets.isReference:
+    if not readReference(targets, report, pattern.targetsFrom):
+      return false
+  elif not readIndices(targets, "the targets of the pairs", ends.targetSize, report, pattern.targets):
+    return false
+  if pattern.sourcesFrom.kind == rfNone and pattern.targetsFrom.kind == rfNone and pattern.sources.len != pattern.targets.len:
+    report.error(at, "pairs of " & $pattern.sources.len & " sources and " & $pattern.targets.len & " targets",
+                 expected = "two lists of one length")
+    return false
+  true
+
+proc checkPairs*(node: Expr; pattern: PatternPlan; report: var Report) =
+  ## Where no pair may stand twice; pairs of files are looked at when they are read.
+  var seen: HashSet[(int, int)]
+  for place in 0 ..< min(pattern.sources.len, pattern.targets.len):
+    let pair = (pattern.sources[place], pattern.targets[place])
+    if seen.containsOrIncl(pair):
+      report.error(node.span, "the pair of source " & $pair[0] & " and target " & $pair[1] & " stands twice", expected = "each pair once",
+                   hint = "multapses: true allows several synapses between two neurons")
+      return
+
+proc readPattern*(node: Expr; ends: PatternEnds; report: var Report; pattern: var PatternPlan): bool =
   var name: string
   var args: seq[Arg]
   if not splitCall(node, "the pattern", report, name, args):
@@ -43,10 +81,14 @@ proc readPattern*(node: Expr; sourceSize, targetSize: int; report: var Report; p
     of pkFixedIn, pkFixedOut: @["k"]
     of pkFixedTotal: @["n"]
     of pkPairs: @["sources", "targets"]
+    of pkGaussian: return readGaussian(args, node.span, ends, report, pattern)
+    of pkConvolution: return readConvolution(args, node.span, ends, report, pattern)
     else: @[]
   let options = matchArgs(args, parameters, [], owner, node.span, report)
   if report.errorCount > errorsBefore:
     return false
+  if pattern.kind == pkPairs:
+    return readPairs(options, node.span, ends, report, pattern)
   for parameter in parameters:
     if options[parameter] == nil:
       report.error(node.span, owner & " needs '" & parameter & "'", expected = name & "(" & parameter & ")")
@@ -56,8 +98,8 @@ proc readPattern*(node: Expr; sourceSize, targetSize: int; report: var Report; p
   of pkAllToAll:
     discard
   of pkOneToOne:
-    if sourceSize != targetSize:
-      report.error(node.span, "one_to_one between " & $sourceSize & " and " & $targetSize & " neurons", expected = "two populations of one size")
+    if ends.sourceSize != ends.targetSize:
+      report.error(node.span, "one_to_one between " & $ends.sourceSize & " and " & $ends.targetSize & " neurons", expected = "two populations of one size")
       result = false
   of pkProbability:
     if not readNumber(options["p"], "the probability", report, pattern.probability):
@@ -71,10 +113,5 @@ proc readPattern*(node: Expr; sourceSize, targetSize: int; report: var Report; p
     result = readCount(options["k"], "'k' of " & owner, MaxPopulationSize, report, pattern.count)
   of pkFixedTotal:
     result = readCount(options["n"], "'n' of " & owner, high(int64), report, pattern.count)
-  of pkPairs:
-    result = readIndices(options["sources"], "the sources of the pairs", sourceSize, report, pattern.sources) and
-      readIndices(options["targets"], "the targets of the pairs", targetSize, report, pattern.targets)
-    if result and pattern.sources.len != pattern.targets.len:
-      report.error(node.span, "pairs of " & $pattern.sources.len & " sources and " & $pattern.targets.len & " targets",
-                   expected = "two lists of one length")
-      result = false
+  of pkPairs, pkGaussian, pkConvolution:
+    discard

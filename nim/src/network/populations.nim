@@ -1,7 +1,7 @@
 ## The `population` and `neuron` statements of a spiking network.
 
 import std/tables
-import ast, diagnostics, initial_values, limits, neuron_model, prelude, scope, spiking_network, suggestions
+import ast, diagnostics, dimensions, initial_values, limits, neuron_model, positions, prelude, scope, spiking_network, suggestions
 
 const
   PopulationExample = "population NAME(size, model: MODEL, v: -70.mV)"
@@ -61,8 +61,14 @@ proc checkGiven(population: var Population; arg: Arg; report: var Report) =
   var value: InitialValue
   for state in model.states:
     if state.name == name:
-      if model.scope.readInitialValue(arg.value, model.scope.symbols[name].dimension, "the initial value of " & shown(name), ["i", "size"],
-                                      report, value):
+      var names: seq[Index] = @[("i", Dimensionless), ("size", Dimensionless)]
+      if population.positions.isThere:
+        for axis in population.positions.axisNames:
+          # Names of the model hide axes.
+          if axis notin model.scope.symbols:
+            names.add (axis, population.positions.dimension)
+      if model.scope.readInitialValue(arg.value, model.scope.symbols[name].dimension, "the initial value of " & shown(name), names, report,
+                                      value):
         population.given[name] = value
       return
   for parameter in model.parameters:
@@ -112,7 +118,15 @@ proc checkPopulation*(network: var SpikingNetwork; statement: Statement; report:
     network.excuse statement
     return
   for arg in node.args:
-    if arg.name.len > 0 and arg.name notin ["size", "model"]:
+    if arg.name == "positions":
+      if population.positions.isThere:
+        report.error(arg.nameSpan, "'positions' is given twice", expected = "one value")
+      elif not readPositions(arg.value, population.size, population.name, report, population.positions):
+        # Patterns on positions that are wrong are not reported as well.
+        network.excuse statement
+        return
+  for arg in node.args:
+    if arg.name.len > 0 and arg.name notin ["size", "model", "positions"]:
       population.checkGiven(arg, report)
   network.names[population.name] = population.span
   network.populations.add population

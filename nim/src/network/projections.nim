@@ -1,7 +1,7 @@
 ## The `connect` statements of a spiking network.
 
 import std/tables
-import ast, diagnostics, dimension_solver, dimensions, initial_values, limits, neuron_model, patterns, plan, scope, spiking_network,
+import ast, diagnostics, dimension_solver, dimensions, initial_values, limits, neuron_model, patterns, plan, position_patterns, scope, spiking_network,
   spiking_plan, suggestions, synapses, values, vocabulary
 
 type
@@ -59,14 +59,20 @@ proc readFlag(node: Expr; what: string; report: var Report; flag: var bool) =
   else:
     report.error(node.span, what & " is " & describe(node), expected = "true or false")
 
-proc readDelay(network: SpikingNetwork; node: Expr; report: var Report; delay: var Initializer): bool =
+func endsOf(network: SpikingNetwork; source, target: End): PatternEnds =
+  result = PatternEnds(sourceName: source.name, targetName: target.name, sourceSize: source.size, targetSize: target.size,
+                       targets: network.populations[target.population].positions)
+  result.sources = if source.population >= 0: network.populations[source.population].positions
+                   else: network.sources[network.sourceIndex(source.name)].positions
+
+proc readDelay(network: SpikingNetwork; node: Expr; names: openArray[Index]; report: var Report; delay: var Initializer): bool =
   var scope = Scope(owner: "the delay")
   var value: InitialValue
-  if not scope.readInitialValue(node, open(TimeDimension), "the delay", [], report, value):
+  if not scope.readPairValue(node, open(TimeDimension), "the delay", names, report, value):
     return false
   delay = value.initializer
-  if delay.kind notin {inConstant, inRandom, inNormal, inClippedNormal, inFile}:
-    report.error(node.span, "the delay cannot start as " & describe(node), expected = "a time, random, normal or file")
+  if delay.kind notin {inConstant, inRandom, inNormal, inClippedNormal, inFile, inArray, inExpression}:
+    report.error(node.span, "the delay cannot start as " & describe(node), expected = "a time, random, normal, file, array or an expression")
     return false
   let lowest = case delay.kind
     of inConstant, inRandom: delay.first
@@ -98,6 +104,17 @@ proc readTarget(network: SpikingNetwork; node: Expr; target: End; at: Span; repo
   else:
     return node.text
 
+proc takeKernel(projection: var Projection; at: Span; report: var Report) =
+  ## The weights of a convolution: each times the entry of the kernel that connects its neurons.
+  var isRight = timesKernel(projection.plan.weight, projection.plan.weight)
+  if "w" in projection.given:
+    var value = projection.given["w"]
+    isRight = timesKernel(value.initializer, value.initializer)
+    projection.given["w"] = value
+  if not isRight:
+    report.error(at, "the weight of a convolution is no number or expression", expected = "what the kernel's entries are multiplied with",
+                 hint = "convolution(file(\"kernel.npy\")) reads the kernel from a file")
+
 proc connectPair(network: var SpikingNetwork; source, target: End; args: seq[Arg]; at: Span; report: var Report) =
   ## One projection from the options of a statement.
   var projection = Projection(span: source.span, source: source.population, target: target.population)
@@ -108,6 +125,10 @@ proc connectPair(network: var SpikingNetwork; source, target: End; args: seq[Arg
   var position = 0
   for arg in args:
     var name = arg.name
+    if name.len == 0 and arg.value.kind == ekName and arg.value.text in ["autapses", "multapses"]:
+      # A flag by its name alone is set.
+      options[arg.value.text] = newName("true", arg.value.span)
+      continue
     if name.len == 0 and position < 1:
       name = "weight"
       inc position
@@ -121,18 +142,22 @@ proc connectPair(network: var SpikingNetwork; source, target: End; args: seq[Arg
       extra.add arg
   let errorsBefore = report.errorCount
   let model = network.populations[target.population].model
+  let ends = network.endsOf(source, target)
   # A synapse may say itself what it adds to.
   let ownTarget = "synapse" in options and "target" notin options and model.target.len == 0
   let variable = if ownTarget: "" else: network.readTarget(options.getOrDefault("target"), target, at, report)
   projection.plan.input = variable
   if "pattern" in options:
-    discard readPattern(options["pattern"], source.size, target.size, report, projection.plan.pattern)
+    discard readPattern(options["pattern"], ends, report, projection.plan.pattern)
+  let names = ends.pairNames(projection.plan.pattern.kind)
   if "delay" in options:
-    discard network.readDelay(options["delay"], report, projection.plan.delay)
+    discard network.readDelay(options["delay"], names, report, projection.plan.delay)
   if "autapses" in options:
     readFlag(options["autapses"], "'autapses'", report, projection.plan.allowsAutapses)
   if "multapses" in options:
     readFlag(options["multapses"], "'multapses'", report, projection.plan.allowsMultapses)
+  if projection.plan.pattern.kind == pkPairs and not projection.plan.allowsMultapses:
+    checkPairs(options["pattern"], projection.plan.pattern, report)
   if "storage" in options:
     let node = options["storage"]
     if node.kind == ekName and node.text in StorageKinds:
@@ -145,15 +170,18 @@ proc connectPair(network: var SpikingNetwork; source, target: End; args: seq[Arg
     if splitCall(options["synapse"], "the synapse", report, choice.name, choice.args):
       network.attachSynapse(projection, choice, report)
     if projection.synapse != nil:
-      network.readSynapseVariables(projection, extra, options.getOrDefault("weight"), report)
+      network.readSynapseVariables(projection, extra, options.getOrDefault("weight"), names, report)
   else:
     if "weight" in options and variable.len > 0:
       var value: InitialValue
-      if model.scope.readPairValue(options["weight"], model.scope.symbols[variable].dimension, "the weight for " & shown(variable), report, value):
+      if model.scope.readPairValue(options["weight"], model.scope.symbols[variable].dimension, "the weight for " & shown(variable), names,
+                                   report, value):
         projection.plan.weight = value.initializer
     for arg in extra:
       report.error(arg.nameSpan, "connect has no option " & shown(arg.name), expected = oneOf(SpikingConnectOptions),
                    hint = nearestHint(arg.name, SpikingConnectOptions))
+  if projection.plan.pattern.kind == pkConvolution:
+    projection.takeKernel(if "weight" in options: options["weight"].span else: at, report)
   projection.isBroken = report.errorCount > errorsBefore
   network.projections.add projection
 

@@ -1,8 +1,8 @@
 ## The `source` statements: what spikes or drives neurons without being simulated.
 
 import std/tables
-import ast, diagnostics, dimension_solver, dimensions, initial_values, limits, plan, populations, scope, spiking_network, spiking_plan, suggestions,
-  values
+import ast, diagnostics, dimension_solver, dimensions, initial_values, limits, plan, populations, positions, references, scope, spiking_network,
+  spiking_plan, suggestions, values
 
 const
   SourceExample = "source NAME(poisson(rate: 300.Hz), n: 50)"
@@ -28,16 +28,33 @@ proc readList*(node: Expr; wanted: Dimension; what: string; report: var Report; 
       return false
     values.add value
 
+proc readListed(node: Expr; wanted: Dimension; what: string; report: var Report; values: var seq[float]; reference: var Reference): bool =
+  ## A list in the text, a file or an array; the last two in SI units.
+  if node.isReference: readReference(node, report, reference)
+  else: readList(node, wanted, what, report, values)
+
 proc readSpikeTimes(call: SourceCall; size: int; report: var Report; source: var SourcePlan): bool =
   let errorsBefore = report.errorCount
   let given = matchArgs(call.args, ["times", "indices"], [], "source 'spikes'", call.kindSpan, report)
-  if report.errorCount > errorsBefore or not readList(given["times"], TimeDimension, "the times", report, source.times):
+  if report.errorCount > errorsBefore or not readListed(given["times"], TimeDimension, "the times", report, source.times, source.timesFrom):
     return false
-  if given["indices"] == nil and size == 1:
+  let node = given["indices"]
+  if node == nil and source.timesFrom.kind != rfNone:
+    # Times and indices side by side.
+    let both = source.timesFrom.columns
+    source.timesFrom = both[0]
+    source.indicesFrom = both[1]
+    return true
+  for time in source.times:
+    if time < 0:
+      report.error(call.kindSpan, "a spike before the start", expected = "times from 0.s")
+      return false
+  if node == nil and size == 1:
     source.indices = newSeq[int](source.times.len)
     return true
-  let node = given["indices"]
-  if node == nil or node.kind != ekList or node.items.len != source.times.len:
+  if node.isReference:
+    return readReference(node, report, source.indicesFrom)
+  if node == nil or node.kind != ekList or (source.timesFrom.kind == rfNone and node.items.len != source.times.len):
     report.error(call.kindSpan, "source 'spikes' needs as many indices as times", expected = "spikes(times: [1.ms, 2.ms], indices: [0, 1])")
     return false
   for item in node.items:
@@ -45,10 +62,6 @@ proc readSpikeTimes(call: SourceCall; size: int; report: var Report; source: var
       report.error(item.span, "an index of the spikes is " & describe(item), expected = "a whole number from 0 to " & $(size - 1))
       return false
     source.indices.add int(item.intValue)
-  for time in source.times:
-    if time < 0:
-      report.error(call.kindSpan, "a spike before the start", expected = "times from 0.s")
-      return false
   true
 
 proc readRate(node: Expr; at: Span; report: var Report; rate: var Initializer): bool =
@@ -87,8 +100,13 @@ proc addSource(network: var SpikingNetwork; call: SourceCall; report: var Report
     source = SourcePlan(kind: skSpikes, name: call.name, size: size)
     if not readSpikeTimes(call, size, report, source):
       return false
+  var positions: Positions
+  if call.options["positions"] != nil:
+    if not readPositions(call.options["positions"], size, call.name, report, positions):
+      return false
+    source.positions = positions.plan
   network.names[call.name] = call.span
-  network.sources.add Source(plan: source, span: call.span)
+  network.sources.add Source(plan: source, span: call.span, positions: positions)
   true
 
 proc readDriveTarget(network: SpikingNetwork; node: Expr; report: var Report; population: var int; variable: var string): bool =
@@ -158,11 +176,13 @@ proc addDrive(network: var SpikingNetwork; call: SourceCall; target: Expr; repor
     let given = matchArgs(call.args, ["samples", "every"], [], "source 'current'", call.kindSpan, report)
     var drive = DrivePlan(kind: dkCurrent, population: population, variable: variable)
     var plain = Scope()
-    if given["samples"] == nil or given["every"] == nil or given["samples"].kind != ekList:
+    if given["samples"] == nil or given["every"] == nil or (given["samples"].kind != ekList and not given["samples"].isReference):
       if report.errorCount == errorsBefore:
         report.error(call.kindSpan, "source 'current' needs samples and their interval", expected = "current([0.nA, 1.nA], every: 10.ms)")
       return
-    for item in given["samples"].items:
+    if given["samples"].isReference and not readReference(given["samples"], report, drive.samplesFrom):
+      return
+    for item in (if given["samples"].kind == ekList: given["samples"].items else: @[]):
       var sample: float
       if report.isFull or not model.scope.readConstant(item, dimension, "a sample", report, sample):
         return
@@ -190,7 +210,7 @@ proc checkSource*(network: var SpikingNetwork; statement: Statement; report: var
     report.error(call.span, shown(call.name) & " is declared twice", hint = "it was declared on line " & $network.names[call.name].line)
     return
   let errorsBefore = report.errorCount
-  call.options = matchArgs(node.args, ["kind", "n", "target", "weight"], [], "source " & shown(call.name), node.span, report)
+  call.options = matchArgs(node.args, ["kind", "n", "target", "weight", "positions"], [], "source " & shown(call.name), node.span, report)
   if report.errorCount > errorsBefore or call.options["kind"] == nil or
       not splitCall(call.options["kind"], "the kind of the source", report, call.kind, call.args):
     if report.errorCount == errorsBefore:
@@ -202,6 +222,9 @@ proc checkSource*(network: var SpikingNetwork; statement: Statement; report: var
     report.error(call.kindSpan, "unknown kind of source " & shown(call.kind), expected = oneOf(SourceKinds), hint = nearestHint(call.kind, SourceKinds))
     return
   let target = call.options["target"]
+  if target != nil and call.options["positions"] != nil:
+    report.error(call.options["positions"].span, "positions of source " & shown(call.name) & ", which acts on a population without neurons of its own",
+                 expected = "positions of sources that connections start from")
   if target != nil:
     let targets = if target.kind == ekList: target.items else: @[target]
     for item in targets:

@@ -1,7 +1,7 @@
 ## From the declared network to the plan: groups of neurons of one model, their constants and kernels.
 
 import std/[sets, strutils, tables]
-import constants, device_code, diagnostics, dimension_solver, dimensions, equation_analysis, formula, initial_values, kernel_text, neuron_model, plan,
+import constants, device_code, diagnostics, dimension_solver, dimensions, equation_analysis, formula, initial_values, kernel_text, neuron_model, plan, positions,
   scope, spiking_network, spiking_plan, synapse_kernels, synapse_model, update_kernel, weight_bounds
 
 type
@@ -12,6 +12,8 @@ type
     kernelNames: HashSet[string]
 
 const
+  PositionPrefix = "position "
+    ## Of the parameters that hold coordinates: no name of the language has a blank.
   FirstSynapseObject = 1 shl 24
     ## Numbers of random streams: groups take two each from 0, projections four each from here.
 
@@ -64,6 +66,9 @@ proc initializeKernel(model: NeuronModel; group: int; members: seq[Population]; 
       let formula = value.replace(constants)
       for used in formula.names:
         if used in ["i", "size"]:
+          continue
+        if member.positions.isThere and used in AxisNames and used notin model.scope.symbols:
+          lines.identifiers[used] = lines.argument("parameter_array", PositionPrefix & used, "const float*", "all_" & used) & "[neuron]"
           continue
         var isState = false
         for state in model.states:
@@ -145,6 +150,13 @@ proc startOf(state: StateVariable; member: Population; values: Bindings; report:
                  expected = "a value of its own in population " & shown(member.name))
   member.valueOf(state.name, constantValue(start))
 
+func positionsAlong(axis: int; members: seq[Population]): ValuesPlan =
+  ## Where the neurons of a group are on an axis.
+  result = ValuesPlan(name: PositionPrefix & AxisNames[axis])
+  for member in members:
+    let isThere = member.positions.isThere and AxisNames[axis] in member.positions.axisNames
+    result.values.addRange(member.first, member.size, if isThere: Initializer(kind: inPosition, axis: axis) else: constantValue(0))
+
 proc addGroup(generated: var Generated; network: SpikingNetwork; group: int; report: var Report) =
   var members: seq[Population]
   for population in network.populations:
@@ -205,7 +217,11 @@ proc addGroup(generated: var Generated; network: SpikingNetwork; group: int; rep
     for value in member.given.values:
       needsKernel = needsKernel or value.formula != nil
   if needsKernel:
-    generated.plan.kernels.add initializeKernel(model, group, members, bindings, initEquations(model, uniform + idle), generated.text)
+    let start = initializeKernel(model, group, members, bindings, initEquations(model, uniform + idle), generated.text)
+    generated.plan.kernels.add start
+    for axis, name in AxisNames:
+      if ("parameter_array", PositionPrefix & name) in start.arguments:
+        plan.parameters.add positionsAlong(axis, members)
   generated.plan.groups.add plan
 
 proc addConstantOf(generated: var Generated; pool: ConstantPool; name, prefix: string; group: int) =
@@ -323,7 +339,8 @@ proc generate*(network: var SpikingNetwork; report: var Report): SpikingPlan =
   for group in 0 ..< groups:
     generated.addGroup(network, group, report)
   for population in network.populations:
-    generated.plan.populations.add PopulationPlan(name: population.name, group: population.group, first: population.first, size: population.size)
+    generated.plan.populations.add PopulationPlan(name: population.name, group: population.group, first: population.first,
+                                                        size: population.size, positions: population.positions.plan)
   for source in network.sources:
     generated.plan.sources.add source.plan
   generated.plan.drives = network.drives

@@ -1,6 +1,7 @@
 ## The object `spiking` of the plan, as docs/plan_schema.md describes it.
 
-import json_text, numbers, spiking_plan
+import std/strutils
+import json_text, numbers, references, spiking_plan
 
 func names(items: seq[string]): string =
   result = "["
@@ -45,15 +46,40 @@ func toJson(group: GroupPlan): string =
          field("parameters", toJson(group.parameters)), field("inputs", names(group.inputs)),
          field("has_refractory", $group.hasRefractory))
 
+func listed(values: string; reference: Reference): string =
+  ## The values, or where they come from.
+  if reference.kind == rfNone:
+    return values
+  let origin = field($reference.kind, quoted(reference.name))
+  if reference.column == 0: inline(origin) else: inline(origin, field("column", $(reference.column - 1)))
+
+func toJson(positions: PositionsPlan): string =
+  let kind = field("kind", quoted($positions.kind))
+  case positions.kind
+  of poNone: "null"
+  of poGrid:
+    inline(kind, field("counts", numbers(positions.counts)), field("spacing", floats(positions.spacing)),
+           field("origin", floats(positions.origin)), field("periodic", $positions.isPeriodic))
+  of poPoints:
+    inline(kind, field("dimensions", if positions.dimensions > 0: $positions.dimensions else: "null"),
+           field("coordinates", listed(floats(positions.coordinates), positions.reference)), field("scale", floatText(positions.scale)),
+           field("period", if positions.period.len > 0: floats(positions.period) else: "null"))
+
+func withPositions(fields: string; positions: PositionsPlan): string =
+  if positions.kind == poNone: inline(fields) else: inline(fields, field("positions", toJson(positions)))
+
 func toJson(population: PopulationPlan): string =
-  inline(field("name", quoted(population.name)), field("group", $population.group), field("first", $population.first),
-         field("size", $population.size))
+  let fields = [field("name", quoted(population.name)), field("group", $population.group), field("first", $population.first),
+                field("size", $population.size)]
+  withPositions(fields.join(", "), population.positions)
 
 func toJson(source: SourcePlan): string =
   let head = field("kind", quoted($source.kind)) & ", " & field("name", quoted(source.name)) & ", " & field("size", $source.size)
   case source.kind
-  of skPoisson: inline(head, field("rate_hz", toJson(source.rate)))
-  of skSpikes: inline(head, field("times_seconds", floats(source.times)), field("indices", numbers(source.indices)))
+  of skPoisson: withPositions(head & ", " & field("rate_hz", toJson(source.rate)), source.positions)
+  of skSpikes:
+    withPositions(head & ", " & field("times_seconds", listed(floats(source.times), source.timesFrom)) & ", " &
+                  field("indices", listed(numbers(source.indices), source.indicesFrom)), source.positions)
 
 func toJson(drive: DrivePlan): string =
   let head = field("kind", quoted($drive.kind)) & ", " & field("population", quoted(drive.population))
@@ -62,7 +88,7 @@ func toJson(drive: DrivePlan): string =
     inline(head, field("input", quoted(drive.variable)), field("rate_hz", floatText(drive.rate)), field("count", floatText(drive.count)),
            field("weight", floatText(drive.weight)))
   of dkCurrent:
-    inline(head, field("variable", quoted(drive.variable)), field("samples", floats(drive.samples)),
+    inline(head, field("variable", quoted(drive.variable)), field("samples", listed(floats(drive.samples), drive.samplesFrom)),
            field("every_seconds", floatText(drive.every)))
 
 func toJson(reward: RewardPlan): string =
@@ -77,7 +103,13 @@ func toJson(pattern: PatternPlan): string =
   of pkAllToAll, pkOneToOne: inline(kind)
   of pkProbability: inline(kind, field("probability", floatText(pattern.probability)))
   of pkFixedIn, pkFixedOut, pkFixedTotal: inline(kind, field("count", $pattern.count))
-  of pkPairs: inline(kind, field("sources", numbers(pattern.sources)), field("targets", numbers(pattern.targets)))
+  of pkPairs:
+    inline(kind, field("sources", listed(numbers(pattern.sources), pattern.sourcesFrom)),
+           field("targets", listed(numbers(pattern.targets), pattern.targetsFrom)))
+  of pkGaussian: inline(kind, field("sigma", floatText(pattern.sigma)), field("peak", floatText(pattern.probability)))
+  of pkConvolution:
+    inline(kind, field("kernel", listed(floats(pattern.kernel), pattern.kernelFrom)), field("shape", numbers(pattern.shape)),
+           field("stride", numbers(pattern.stride)), field("padding", if pattern.hasPadding: numbers(pattern.padding) else: "null"))
 
 func toJson(variables: seq[SynapseVariablePlan]): string =
   var items: seq[string]

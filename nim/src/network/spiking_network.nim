@@ -1,7 +1,7 @@
 ## What the statements of a spiking network declare, by name, before anything is generated from it.
 
 import std/tables
-import ast, diagnostics, initial_values, neuron_model, spiking_plan, synapse_model
+import ast, diagnostics, initial_values, neuron_model, positions, spiking_plan, synapse_model
 
 type
   Population* = object
@@ -11,10 +11,12 @@ type
     model*: NeuronModel
     given*: OrderedTable[string, InitialValue]  ## initial values of variables and values of parameters
     group*, first*: int
+    positions*: Positions
 
   Source* = object
     plan*: SourcePlan
     span*: Span
+    positions*: Positions
 
   Projection* = object
     plan*: ProjectionPlan

@@ -1,6 +1,6 @@
 ## The checked spiking network as the engine builds it: the objects of docs/plan_schema.md, section "Spiking", under the same names.
 
-import initializer
+import initializer, references
 
 type
   ValueRange* = object
@@ -18,9 +18,29 @@ type
     inputs*: seq[string]
     hasRefractory*: bool
 
+  PositionsKind* = enum
+    poNone
+    poGrid = "grid"
+    poPoints = "points"
+
+  PositionsPlan* = object
+    case kind*: PositionsKind
+    of poNone: discard
+    of poGrid:
+      counts*: seq[int]
+      spacing*, origin*: seq[float]
+      isPeriodic*: bool
+    of poPoints:
+      dimensions*: int           ## 0: those of the file
+      coordinates*: seq[float]
+      reference*: Reference
+      scale*: float
+      period*: seq[float]        ## empty: none
+
   PopulationPlan* = object
     name*: string
     group*, first*, size*: int
+    positions*: PositionsPlan
 
   SourceKind* = enum
     skPoisson = "poisson"
@@ -29,12 +49,14 @@ type
   SourcePlan* = object
     name*: string
     size*: int
+    positions*: PositionsPlan
     case kind*: SourceKind
     of skPoisson:
       rate*: Initializer
     of skSpikes:
       times*: seq[float]
       indices*: seq[int]
+      timesFrom*, indicesFrom*: Reference
 
   DriveKind* = enum
     dkPoisson = "poisson"
@@ -47,6 +69,7 @@ type
       rate*, count*, weight*: float
     of dkCurrent:
       samples*: seq[float]
+      samplesFrom*: Reference
       every*: float
 
   RewardKind* = enum
@@ -69,12 +92,20 @@ type
     pkFixedOut = "fixed_out"
     pkFixedTotal = "fixed_total"
     pkPairs = "pairs"
+    pkGaussian = "gaussian"
+    pkConvolution = "convolution"
 
   PatternPlan* = object
     kind*: PatternKind
-    probability*: float
+    probability*: float          ## of gaussian: at the distance 0
+    sigma*: float
     count*: int64
     sources*, targets*: seq[int]
+    sourcesFrom*, targetsFrom*: Reference
+    kernel*: seq[float]
+    kernelFrom*: Reference
+    shape*, stride*, padding*: seq[int]
+    hasPadding*: bool            ## otherwise the size stays
 
   SynapseVariablePlan* = object
     name*, unit*: string

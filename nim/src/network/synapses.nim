@@ -86,24 +86,26 @@ proc attachSynapse*(network: var SpikingNetwork; projection: var Projection; cho
   if report.errorCount == errorsBefore and not model.isBroken:
     projection.synapse = model
 
-proc readSynapseVariables*(network: var SpikingNetwork; projection: var Projection; args: seq[Arg]; weight: Expr; report: var Report) =
+proc readSynapseVariables*(network: var SpikingNetwork; projection: var Projection; args: seq[Arg]; weight: Expr; names: openArray[Index];
+                           report: var Report) =
   ## Initial values of the synapse's variables; the weight is that of `w`.
   let model = projection.synapse
-  var names: seq[string]
+  var known: seq[string]
   for state in model.states:
-    names.add state.name
+    known.add state.name
   var all = args
   if weight != nil:
-    if "w" in names:
+    if "w" in known:
       all.add Arg(name: "w", nameSpan: weight.span, value: weight)
     else:
-      report.error(weight.span, model.scope.owner & " has no variable w that the weight could be", expected = oneOf(names))
+      report.error(weight.span, model.scope.owner & " has no variable w that the weight could be", expected = oneOf(known))
   for arg in all:
-    if arg.name notin names:
-      report.error(arg.nameSpan, model.scope.owner & " has no variable " & shown(arg.name), expected = oneOf(names),
-                   hint = nearestHint(arg.name, names))
+    if arg.name notin known:
+      report.error(arg.nameSpan, model.scope.owner & " has no variable " & shown(arg.name), expected = oneOf(known),
+                   hint = nearestHint(arg.name, known))
       continue
     var value: InitialValue
-    if model.scope.readPairValue(arg.value, model.scope.symbols[arg.name].dimension, "the initial value of " & shown(arg.name), report, value):
+    if model.scope.readPairValue(arg.value, model.scope.symbols[arg.name].dimension, "the initial value of " & shown(arg.name), names,
+                                 report, value):
       projection.given[arg.name] = value
   network.populations[projection.target].model.scope.solver = model.scope.solver

@@ -1,6 +1,6 @@
 ## Reading values out of expressions: numbers, sizes, times, initial values, activations. What does not fit is reported.
 
-import activations, ast, diagnostics, dimensions, limits, numbers, plan, suggestions, units
+import activations, ast, diagnostics, dimensions, limits, numbers, plan, references, suggestions, units
 
 type
   Values* = object
@@ -203,15 +203,34 @@ proc readNormal(args: seq[Arg]; at: Span; report: var Report; initializer: var I
   initializer = Initializer(kind: inNormal, first: pair[0], second: pair[1])
   true
 
-proc readFile(args: seq[Arg]; at: Span; report: var Report; initializer: var Initializer): bool =
+proc readClipped(args: seq[Arg]; at: Span; report: var Report; initializer: var Initializer): bool =
+  ## `clip(normal(mean, sd), low, high)`.
   let errorsBefore = report.errorCount
-  let path = matchArgs(args, ["path"], [], "'file'", at, report)["path"]
-  if path == nil or path.kind != ekString or path.text.len == 0 or '\0' in path.text:
-    if report.errorCount == errorsBefore:
-      report.error(at, "'file' needs the path of a .npy file", expected = "file(\"weights.npy\")")
+  let values = matchArgs(args, ["value", "low", "high"], [], "'clip'", at, report)
+  let inner = values["value"]
+  var pair: array[2, float]
+  if report.errorCount > errorsBefore:
     return false
-  initializer = Initializer(kind: inFile, path: path.text)
-  report.errorCount == errorsBefore
+  if inner == nil or inner.kind != ekCall or inner.callee.kind != ekName or inner.callee.text != "normal":
+    report.error(at, "'clip' needs a normal distribution", expected = "clip(normal(mean, sd), low, high)")
+    return false
+  if not readNormal(inner.args, inner.span, report, initializer) or not readPair(values, ["low", "high"], "'clip'", at, report, pair):
+    return false
+  if pair[0] > pair[1]:
+    report.error(at, "the limits of 'clip' are exchanged", expected = "the lower one first")
+    return false
+  initializer.kind = inClippedNormal
+  initializer.low = pair[0]
+  initializer.high = pair[1]
+  true
+
+proc readGiven(node: Expr; report: var Report; initializer: var Initializer): bool =
+  var reference: Reference
+  result = node.isReference and readReference(node, report, reference)
+  if result:
+    initializer = Initializer(kind: if reference.kind == rfFile: inFile else: inArray, path: reference.name)
+  elif not node.isReference:
+    report.error(node.span, shown(node.text) & " needs a text in parentheses", expected = node.text & "(\"weights\")")
 
 proc readInitializer*(node: Expr; what: string; accepted: openArray[string]; report: var Report;
                       initializer: var Initializer): bool =
@@ -235,7 +254,8 @@ proc readInitializer*(node: Expr; what: string; accepted: openArray[string]; rep
   of "constant": readConstant(args, node.span, report, initializer)
   of "random": readRandom(args, node.span, report, initializer)
   of "normal": readNormal(args, node.span, report, initializer)
-  of "file": readFile(args, node.span, report, initializer)
+  of "clip": readClipped(args, node.span, report, initializer)
+  of "file", "array": readGiven(node, report, initializer)
   else:
     let errorsBefore = report.errorCount
     discard matchArgs(args, [], [], shown(name), node.span, report)

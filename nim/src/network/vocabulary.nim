@@ -22,8 +22,8 @@ const
   RuleOptions* = ["learning_rate", "on"]
   BcmOptions* = ["learning_rate", "threshold_rate", "on"]
 
-  WeightInitializers* = ["constant", "random", "normal", "xavier", "he", "file"]
-  BiasInitializers* = ["constant", "random", "normal", "file", "none"]
+  WeightInitializers* = ["constant", "random", "normal", "clip", "xavier", "he", "file", "array"]
+  BiasInitializers* = ["constant", "random", "normal", "clip", "file", "array", "none"]
 
 func startsStatement*(word: string): bool =
   ## Words that open a statement; used to find the end of a bracket that was never closed.

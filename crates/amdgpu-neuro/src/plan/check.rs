@@ -1,9 +1,14 @@
 //! What building and stepping a spiking network rely on. The language's rules are the checker's; this is about plans that did not come
 //! from it: afterwards every name and position in the plan is known to exist.
 
+mod positions;
+
 use std::collections::HashSet;
 
+use positions::{check_positions, check_space};
+
 use super::expression::Expression;
+use super::positions::MAX_DIMENSIONS;
 use super::spiking::{
     DrivePlan, GroupPlan, KernelPlan, PatternPlan, Phase, PopulationPlan, ProjectionPlan,
     RangePlan, RecordPlan, RewardPlan, Role, SourcePlan, SpikingNetworkPlan, SpikingPlan,
@@ -31,6 +36,9 @@ pub(super) fn check_spiking(plan: &SpikingNetworkPlan) -> Result<()> {
     names.clear();
     for population in &spiking.populations {
         check_population(spiking, population)?;
+        if let Some(positions) = &population.positions {
+            check_positions(&population.name, population.size, positions)?;
+        }
         unique(&mut names, &population.name, "populations")?;
     }
     if spiking.populations.is_empty() {
@@ -38,6 +46,9 @@ pub(super) fn check_spiking(plan: &SpikingNetworkPlan) -> Result<()> {
     }
     for source in &spiking.sources {
         check_source(source)?;
+        if let Some(positions) = source.positions() {
+            check_positions(source.name(), source.size(), positions)?;
+        }
         unique(&mut names, source.name(), "populations or sources")?;
     }
     for drive in &spiking.drives {
@@ -89,7 +100,16 @@ fn check_value(what: &str, value: &Initializer) -> Result<()> {
             low,
             high,
         } => &[*mean, *standard_deviation, *low, *high],
-        Initializer::Xavier {} | Initializer::He {} | Initializer::File { .. } => &[],
+        Initializer::Xavier {}
+        | Initializer::He {}
+        | Initializer::File { .. }
+        | Initializer::Array { .. } => &[],
+        Initializer::Position { axis } if *axis < MAX_DIMENSIONS => &[],
+        Initializer::Position { .. } => {
+            return Err(refuse(format!(
+                "starts {what} with an axis that there is not"
+            )));
+        }
         Initializer::Expression { .. } => {
             return Err(refuse(format!(
                 "starts {what} with an expression, which is for weights and variables of synapses"
@@ -195,8 +215,11 @@ fn check_source(source: &SourcePlan) -> Result<()> {
             size,
             times_seconds,
             indices,
+            ..
         } => {
-            if times_seconds.len() != indices.len() {
+            let is_there = times_seconds.is_there() && indices.is_there();
+            let (times_seconds, indices) = (times_seconds.values(), indices.values());
+            if is_there && times_seconds.len() != indices.len() {
                 return Err(refuse(format!(
                     "gives source {name:?} {} times and {} indices",
                     times_seconds.len(),
@@ -281,7 +304,11 @@ fn check_drive(plan: &SpikingPlan, drive: &DrivePlan) -> Result<()> {
         } => {
             check_variable(population(plan, name)?.1, variable)?;
             check_interval(name, *every_seconds)?;
-            if samples.iter().all(|sample| (*sample as f32).is_finite()) {
+            if samples
+                .values()
+                .iter()
+                .all(|sample| (*sample as f32).is_finite())
+            {
                 return Ok(());
             }
             Err(refuse(format!(
@@ -346,7 +373,8 @@ fn check_projection(plan: &SpikingPlan, projection: &ProjectionPlan) -> Result<(
         return Err(refuse(format!("gives {what} neither input nor variables")));
     }
     check_synapse_value(&format!("the weight of {what}"), &projection.weight)?;
-    check_value(&format!("the delay of {what}"), &projection.delay_seconds)?;
+    check_synapse_value(&format!("the delay of {what}"), &projection.delay_seconds)?;
+    check_space(plan, projection)?;
     for (variables, check) in [
         (
             &projection.variables,
@@ -378,13 +406,30 @@ fn check_projection(plan: &SpikingPlan, projection: &ProjectionPlan) -> Result<(
             )))
         }
         PatternPlan::Pairs { sources, targets }
-            if sources.len() != targets.len()
-                || sources.iter().any(|index| *index as usize >= from)
-                || targets.iter().any(|index| *index as usize >= to) =>
+            if sources.is_there()
+                && targets.is_there()
+                && sources.values().len() != targets.values().len() =>
         {
             Err(refuse(format!(
-                "connects {what} by pairs that are not pairs of their neurons"
+                "connects {what} by pairs of {} sources and {} targets",
+                sources.values().len(),
+                targets.values().len()
             )))
+        }
+        PatternPlan::Pairs { sources, targets } => {
+            let outside = |list: &[u32], size: usize, side: &str| {
+                let mut rows = list.iter().enumerate();
+                let wrong = rows.find(|(_, index)| **index as usize >= size)?;
+                Some(refuse(format!(
+                    "connects {what} by pairs of which number {} has the {side} {}; there are {size}",
+                    wrong.0, wrong.1
+                )))
+            };
+            let wrong = outside(sources.values(), from, "source");
+            match wrong.or_else(|| outside(targets.values(), to, "target")) {
+                Some(error) => Err(error),
+                None => Ok(()),
+            }
         }
         PatternPlan::FixedIn { count } if !projection.allow_multapses && *count > from => {
             Err(refuse(format!(

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::listed::Listed;
+use super::positions::PositionsPlan;
 use super::{Initializer, Warning};
 
 /// A plan of version 2.
@@ -64,6 +66,16 @@ impl SpikingPlan {
             (Some(population), _) => population.size,
             (None, Some(source)) => self.sources[source].size(),
             (None, None) => 0,
+        }
+    }
+
+    /// Where the neurons of a population or source are.
+    #[must_use]
+    pub fn positions_of(&self, name: &str) -> Option<&PositionsPlan> {
+        match (self.population(name), self.source_index(name)) {
+            (Some(population), _) => population.positions.as_ref(),
+            (None, Some(source)) => self.sources[source].positions(),
+            (None, None) => None,
         }
     }
 
@@ -151,6 +163,8 @@ pub struct PopulationPlan {
     pub group: usize,
     pub first: usize,
     pub size: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positions: Option<PositionsPlan>,
 }
 
 /// What spikes without being simulated.
@@ -161,12 +175,16 @@ pub enum SourcePlan {
         name: String,
         size: usize,
         rate_hz: Initializer,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        positions: Option<PositionsPlan>,
     },
     Spikes {
         name: String,
         size: usize,
-        times_seconds: Vec<f64>,
-        indices: Vec<usize>,
+        times_seconds: Listed<f64>,
+        indices: Listed<usize>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        positions: Option<PositionsPlan>,
     },
 }
 
@@ -182,6 +200,13 @@ impl SourcePlan {
     pub const fn size(&self) -> usize {
         match self {
             Self::Poisson { size, .. } | Self::Spikes { size, .. } => *size,
+        }
+    }
+
+    #[must_use]
+    pub const fn positions(&self) -> Option<&PositionsPlan> {
+        match self {
+            Self::Poisson { positions, .. } | Self::Spikes { positions, .. } => positions.as_ref(),
         }
     }
 }
@@ -200,7 +225,7 @@ pub enum DrivePlan {
     Current {
         population: String,
         variable: String,
-        samples: Vec<f64>,
+        samples: Listed<f64>,
         every_seconds: f64,
     },
 }
@@ -238,9 +263,27 @@ pub enum PatternPlan {
         count: u64,
     },
     Pairs {
-        sources: Vec<u32>,
-        targets: Vec<u32>,
+        sources: Listed<u32>,
+        targets: Listed<u32>,
     },
+    /// Each pair with the probability `peak · exp(-distance² / (2 sigma²))`.
+    Gaussian {
+        sigma: f64,
+        peak: f64,
+    },
+    Convolution(Box<ConvolutionPlan>),
+}
+
+/// From a grid to a grid by the entries of a kernel that are not 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConvolutionPlan {
+    pub kernel: Listed<f64>,
+    /// Of the kernel, the axis that changes fastest last; empty: that of its file.
+    pub shape: Vec<usize>,
+    /// For x, y, z.
+    pub stride: Vec<usize>,
+    /// For x, y, z; `None`: as many as keep the size, half of them on either side.
+    pub padding: Option<Vec<usize>>,
 }
 
 /// How synapses are kept.

@@ -3,12 +3,13 @@
 //! Rows come from counters alone: any number of threads makes the same rows, and a row can be made again at any time (procedural storage).
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use amdgpu_hal::cpu::pool;
 
 use super::gaps::Gaps;
 use super::objects::Object;
+use super::space::{Convolution, Space};
 use crate::error::{Error, Result};
 use crate::philox::lanes::{WORDS, Width};
 use crate::philox::{BLOCK_WORDS, Stream};
@@ -39,6 +40,8 @@ pub(crate) struct Connector {
     pub projection: usize,
     /// Of a pattern with a probability, from its first use on.
     pub gaps: OnceLock<Gaps>,
+    /// Of patterns and values on positions.
+    pub space: Option<Arc<Space>>,
 }
 
 /// Rows in one piece: the targets of source `s` are `columns[starts[s]..starts[s + 1]]`.
@@ -126,6 +129,8 @@ impl Connector {
                 | PatternPlan::OneToOne {}
                 | PatternPlan::Probability { .. }
                 | PatternPlan::FixedOut { .. }
+                | PatternPlan::Gaussian { .. }
+                | PatternPlan::Convolution(_)
         )
     }
 
@@ -154,7 +159,18 @@ impl Connector {
             PatternPlan::FixedIn { count } => self.targets as u64 * *count as u64,
             PatternPlan::FixedOut { count } => self.sources as u64 * *count as u64,
             PatternPlan::FixedTotal { count } => *count,
-            PatternPlan::Pairs { sources, .. } => sources.len() as u64,
+            PatternPlan::Pairs { sources, .. } => sources.values().len() as u64,
+            PatternPlan::Gaussian { .. } => {
+                let neighbours = self.space.as_ref().and_then(|space| space.neighbours());
+                let bound = neighbours.map_or(pairs, |(ends, neighbours)| {
+                    neighbours.bound(ends, self.sources)
+                });
+                bound.min(pairs)
+            }
+            PatternPlan::Convolution(_) => {
+                let convolution = self.space.as_ref().and_then(|space| space.convolution());
+                convolution.map_or(pairs, Convolution::count)
+            }
         }
     }
 
@@ -190,6 +206,22 @@ impl Connector {
                 let drawn = self.draw(source, *count, self.targets, skipped);
                 let targets = drawn.into_iter().map(|target| target as usize);
                 targets.for_each(take_other);
+            }
+            PatternPlan::Gaussian { .. } => {
+                if let Some((ends, near)) = self.space.as_ref().and_then(|space| space.neighbours())
+                {
+                    let row = near.row(ends, self.stream(), source, &(begin..end));
+                    for target in row {
+                        take_other(target as usize);
+                    }
+                }
+            }
+            PatternPlan::Convolution(_) => {
+                if let Some(kernel) = self.space.as_ref().and_then(|space| space.convolution()) {
+                    for target in kernel.row(source) {
+                        take_other(target as usize);
+                    }
+                }
             }
             _ => {}
         }
@@ -257,6 +289,7 @@ impl Connector {
     pub fn rows(&self) -> Result<Rows> {
         match &self.pattern {
             PatternPlan::Pairs { sources, targets } => {
+                let (sources, targets) = (sources.values(), targets.values());
                 let pair = |index: u64| (sources[index as usize], targets[index as usize]);
                 self.rows_of_draws(sources.len() as u64, &pair)
             }
@@ -478,6 +511,7 @@ pub(crate) mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::plan::listed::Listed;
 
     pub fn connector(pattern: PatternPlan, sources: usize, targets: usize) -> Connector {
         Connector {
@@ -489,6 +523,7 @@ pub(crate) mod tests {
             seed: 11,
             projection: 3,
             gaps: OnceLock::new(),
+            space: None,
         }
     }
 
@@ -620,8 +655,8 @@ pub(crate) mod tests {
         assert_eq!(rows_of(&total).columns.len(), 1234);
         let pairs = connector(
             PatternPlan::Pairs {
-                sources: vec![3, 0, 3],
-                targets: vec![2, 1, 0],
+                sources: Listed::new(vec![3, 0, 3]),
+                targets: Listed::new(vec![2, 1, 0]),
             },
             4,
             3,

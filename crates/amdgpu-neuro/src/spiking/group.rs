@@ -78,10 +78,23 @@ impl Group {
     ) -> Result<Self> {
         let group = &plan.spiking.groups[number];
         let size = group.size;
+        let positions_at = |first: usize| {
+            let mut populations = plan.spiking.populations.iter();
+            let found = populations.find(|one| one.group == number && one.first == first);
+            found.and_then(|population| population.positions.as_ref())
+        };
         let variables = group.variables.iter().enumerate().map(|(index, values)| {
             let what = format!("{}.{}", group.name, values.name);
             let object = Object::Variable(number, index);
-            let start = values::over_group(values, object, plan.seed, size, base_directory, &what)?;
+            let start = values::over_group(
+                values,
+                object,
+                plan.seed,
+                size,
+                base_directory,
+                positions_at,
+                &what,
+            )?;
             DeviceArray::from_slice(allocator, &start)
         });
         let parameters = group.parameters.iter().enumerate().map(|(index, values)| {
@@ -90,7 +103,15 @@ impl Group {
             }
             let what = format!("{}.{}", group.name, values.name);
             let object = Object::Parameter(number, index);
-            let all = values::over_group(values, object, plan.seed, size, base_directory, &what)?;
+            let all = values::over_group(
+                values,
+                object,
+                plan.seed,
+                size,
+                base_directory,
+                positions_at,
+                &what,
+            )?;
             DeviceArray::from_slice(allocator, &all).map(Some)
         });
         let inputs = needs.iter().map(|need| Input::new(allocator, size, *need));

@@ -20,6 +20,7 @@ use super::reward::RewardSchedule;
 use super::stepper::Stepper;
 use crate::error::{Error, Result};
 use crate::finite;
+use crate::given::{Arrays, Givens};
 use crate::plan::AnyPlan;
 use crate::plan::spiking::{Role, SpikingNetworkPlan};
 use crate::watch::Board;
@@ -38,6 +39,8 @@ pub struct SpikingOptions {
     pub seed: Option<u64>,
     /// Where relative paths of files start; empty is the working directory.
     pub base_directory: PathBuf,
+    /// What `array("…")` names.
+    pub arrays: Arrays,
     /// Threads that step the network on the CPU device; `None`: all of the device.
     pub threads: Option<usize>,
     /// Step by launches on the CPU device too, as GPUs do: slower, for tests of that way where there is no GPU.
@@ -94,6 +97,10 @@ fn read_plan(json: &str, options: &SpikingOptions) -> Result<SpikingNetworkPlan>
     if let Some(seed) = options.seed {
         plan.seed = seed;
     }
+    plan.resolve(&Givens {
+        base_directory: options.base_directory.clone(),
+        arrays: options.arrays.clone(),
+    })?;
     Ok(plan)
 }
 
@@ -113,9 +120,13 @@ fn free_bytes(context: &Context) -> Result<u64> {
 ///
 /// # Errors
 ///
-/// The plan is not one of a spiking network, or asks for a storage that a projection cannot have.
-pub fn memory_estimate(json: &str, context: &Context) -> Result<MemoryEstimate> {
-    let plan = read_plan(json, &SpikingOptions::default())?;
+/// The plan is not one of a spiking network, asks for a storage that a projection cannot have, or names a file or array that does not fit.
+pub fn memory_estimate(
+    json: &str,
+    context: &Context,
+    options: &SpikingOptions,
+) -> Result<MemoryEstimate> {
+    let plan = read_plan(json, options)?;
     planner::estimate(&plan, free_bytes(context)?, is_gpu(context))
 }
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::connectivity::Connector;
+use super::space::Space;
 use super::storage::{LONG_GAP, SHORT_BLOCK};
 use crate::error::{Error, Result};
 use crate::plan::Initializer;
@@ -78,6 +79,7 @@ pub(crate) fn connector(plan: &SpikingNetworkPlan, number: usize) -> Connector {
         seed: plan.seed,
         projection: number,
         gaps: std::sync::OnceLock::new(),
+        space: Space::of(&plan.spiking, projection).map(std::sync::Arc::new),
     }
 }
 

@@ -10,7 +10,7 @@ use super::objects::Object;
 use super::planner::{self, MAX_DELAY_STEPS};
 use super::quantum::Quantum;
 use super::storage::{Delays, Synapses, Targets, Weights};
-use super::values::{self, Fans};
+use super::values::{self, Fans, SynapseValues};
 use crate::error::{Error, Result};
 use crate::plan::Initializer;
 use crate::plan::spiking::{
@@ -138,22 +138,22 @@ fn draw_delays(
     plan: &SpikingNetworkPlan,
     number: usize,
     name: &str,
-    count: usize,
+    (count, connector): (usize, &Connector),
     base_directory: &Path,
+    visit: impl FnOnce(&mut dyn FnMut(usize, u32, u32)),
 ) -> Result<Delays> {
     let delay = &plan.spiking.projections[number].delay_seconds;
     if let Initializer::Constant { value } = delay {
         return Ok(Delays::Uniform(delay_steps(*value, plan.dt_seconds, name)?));
     }
-    let seconds = values::draw(
-        delay,
-        Object::Delay(number),
-        plan.seed,
-        Fans(1.0, 1.0),
-        count,
+    let draw = SynapseValues {
+        value: delay,
+        object: Object::Delay(number),
+        seed: plan.seed,
+        fans: Fans(1.0, 1.0),
         base_directory,
-        &format!("the delays of {name}"),
-    )?;
+    };
+    let seconds = draw.all(count, connector, &format!("the delays of {name}"), visit)?;
     let mut steps = values::zeros(count, "the delays")?;
     for (step, seconds) in steps.iter_mut().zip(seconds) {
         // What a distribution puts below 0 is no delay at all.
@@ -200,31 +200,35 @@ impl Draft {
                 (Targets::from_rows(kind, rows, connector.targets), count)
             }
         };
+        let visit = |give: &mut dyn FnMut(usize, u32, u32)| {
+            for source in 0..connector.sources {
+                targets.visit(source, &(0..u32::MAX), |number, target| {
+                    give(number, source as u32, target);
+                });
+            }
+        };
         let weights = match &projection.weight {
             Initializer::Constant { value } => Raw::Uniform(*value),
-            Initializer::Expression { code } => {
+            value => {
+                let draw = SynapseValues {
+                    value,
+                    object: Object::Weight(number),
+                    seed: plan.seed,
+                    fans: fans(&connector, count),
+                    base_directory,
+                };
                 let what = format!("the weights of {name}");
-                let mut weights = values::zeros(count, &what)?;
-                values::of_pairs(code, &what, &mut weights, |give| {
-                    for source in 0..connector.sources {
-                        targets.visit(source, &(0..u32::MAX), |number, target| {
-                            give(number, source as u32, target);
-                        });
-                    }
-                })?;
-                Raw::Each(weights)
+                Raw::Each(draw.all(count, &connector, &what, visit)?)
             }
-            weight => Raw::Each(values::draw(
-                weight,
-                Object::Weight(number),
-                plan.seed,
-                fans(&connector, count),
-                count,
-                base_directory,
-                &format!("the weights of {name}"),
-            )?),
         };
-        let delays = draw_delays(plan, number, name, count, base_directory)?;
+        let delays = draw_delays(
+            plan,
+            number,
+            name,
+            (count, &connector),
+            base_directory,
+            visit,
+        )?;
         bound.longest_delay = bound.longest_delay.max(delays.range().1);
         let draft = Self {
             target,
@@ -305,19 +309,14 @@ fn draw_variable(
 ) -> Result<Vec<f32>> {
     let variable = &plan.spiking.projections[number].variables[index];
     let what = format!("{name}.{}", variable.name);
-    let Initializer::Expression { code } = &variable.value else {
-        return values::draw(
-            &variable.value,
-            Object::SynapseVariable(number, index),
-            plan.seed,
-            fans(connector, columns.len()),
-            columns.len(),
-            base_directory,
-            &what,
-        );
+    let draw = SynapseValues {
+        value: &variable.value,
+        object: Object::SynapseVariable(number, index),
+        seed: plan.seed,
+        fans: fans(connector, columns.len()),
+        base_directory,
     };
-    let mut all = values::zeros(columns.len(), &what)?;
-    values::of_pairs(code, &what, &mut all, |give| {
+    draw.all(columns.len(), connector, &what, |give| {
         for source in 0..connector.sources {
             let first = starts[source] as usize;
             let row = &columns[first..starts[source + 1] as usize];
@@ -325,8 +324,7 @@ fn draw_variable(
                 give(first + place, source as u32, *target);
             }
         }
-    })?;
-    Ok(all)
+    })
 }
 
 /// Target range and position of the input of a projection that has one.
@@ -380,6 +378,9 @@ fn in_degree_bound(connector: &Connector) -> f64 {
         PatternPlan::Probability { probability } => *probability,
         PatternPlan::FixedOut { count } => *count as f64 / connector.targets as f64,
         PatternPlan::OneToOne {} => return 1.0,
+        PatternPlan::Gaussian { .. } | PatternPlan::Convolution(_) => {
+            return largest_in_degree(connector);
+        }
         _ => 1.0,
     };
     let mean = sources * probability;
@@ -390,6 +391,15 @@ fn in_degree_bound(connector: &Connector) -> f64 {
     } else {
         bound.min(sources)
     }
+}
+
+/// Most synapses that a target has, by making all rows.
+fn largest_in_degree(connector: &Connector) -> f64 {
+    let mut degrees = vec![0_u32; connector.targets];
+    for source in 0..connector.sources {
+        connector.row(source, |target| degrees[target as usize] += 1);
+    }
+    f64::from(degrees.into_iter().max().unwrap_or(0))
 }
 
 impl StatefulSynapses {

@@ -59,6 +59,7 @@ impl Source {
                 name,
                 size,
                 rate_hz,
+                ..
             } => {
                 let chances = if let Initializer::Constant { value } = rate_hz {
                     Chances::Uniform(chance(*value, plan.dt_seconds, name)?)
@@ -89,10 +90,11 @@ impl Source {
                 ..
             } => {
                 let steps = times_seconds
+                    .values()
                     .iter()
                     .map(|time| (time / plan.dt_seconds).round() as u64);
                 let mut spikes: Vec<_> = steps
-                    .zip(indices.iter().map(|index| *index as u32))
+                    .zip(indices.values().iter().map(|index| *index as u32))
                     .collect();
                 spikes.sort_unstable();
                 spikes.dedup();
@@ -299,7 +301,11 @@ impl CurrentDrive {
                 size: population.size,
             },
             variable: plan.spiking.groups[population.group].variable_index(variable)?,
-            samples: samples.iter().map(|sample| *sample as f32).collect(),
+            samples: samples
+                .values()
+                .iter()
+                .map(|sample| *sample as f32)
+                .collect(),
             every_steps: steps_of(*every_seconds, plan.dt_seconds),
         })
     }

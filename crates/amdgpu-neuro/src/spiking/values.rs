@@ -1,16 +1,20 @@
 //! Initial values of neurons and synapses.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use amdgpu_hal::cpu::pool;
 
-use super::connectivity::Shared;
+use super::connectivity::{Connector, Shared};
 use super::objects::Object;
 use crate::error::{Error, Result};
+use crate::given::Origin;
 use crate::initial;
 use crate::npy;
 use crate::plan::Initializer;
-use crate::plan::expression::{Expression, Token};
+use crate::plan::expression::{Expression, Pair, Surroundings, Synapse, Token};
+use crate::plan::positions::PositionsPlan;
+use crate::plan::resolve::values_of;
 use crate::plan::spiking::ValuesPlan;
 
 /// Values that a thread makes in one turn.
@@ -46,6 +50,12 @@ pub(crate) fn draw(
     let mut values = zeros(count, what)?;
     if let Initializer::File { path } = initializer {
         npy::read_into(&base_directory.join(path), &[count], &mut values)?;
+    } else if let Initializer::Array {
+        name,
+        values: given,
+    } = initializer
+    {
+        copy(values_of(name, given.as_ref(), &[count])?, &mut values);
     } else {
         let stream = object.stream(seed, 0);
         let shared = Shared::new(&mut values);
@@ -61,27 +71,118 @@ pub(crate) fn draw(
     Ok(values)
 }
 
-/// Values of synapses by an expression of their two neurons; `visit` tells it the place, source and target of each.
-pub(crate) fn of_pairs(
-    code: &[Token],
-    what: &str,
-    values: &mut [f32],
-    visit: impl FnOnce(&mut dyn FnMut(usize, u32, u32)),
-) -> Result<()> {
-    let expression = Expression::new(code).ok_or_else(|| {
-        Error::InvalidDescription(format!("{what} have an expression that cannot be computed"))
-    })?;
-    visit(&mut |place, source, target| values[place] = expression.value(source, target) as f32);
-    crate::finite::check_vector(what, values)
+/// Where values of synapses come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SynapseValues<'a> {
+    pub value: &'a Initializer,
+    pub object: Object,
+    pub seed: u64,
+    pub fans: Fans,
+    pub base_directory: &'a Path,
 }
 
-/// Values of a variable or parameter over its group. Ranges draw from one object at the positions of their neurons.
-pub(crate) fn over_group(
+impl SynapseValues<'_> {
+    /// One value for each of `count` synapses; `visit` tells what it is given the place, source and target of each.
+    pub fn all(
+        &self,
+        count: usize,
+        connector: &Connector,
+        what: &str,
+        visit: impl FnOnce(&mut dyn FnMut(usize, u32, u32)),
+    ) -> Result<Vec<f32>> {
+        let matrix = [connector.sources, connector.targets];
+        let given = match self.value {
+            Initializer::Expression { code } => {
+                let mut values = zeros(count, what)?;
+                self.compute(code, connector, what, &mut values, visit)?;
+                return Ok(values);
+            }
+            Initializer::File { path } => {
+                Some(Arc::new(npy::read(&self.base_directory.join(path))?))
+            }
+            Initializer::Array { values, .. } => values.clone(),
+            _ => None,
+        };
+        match given {
+            Some(given) if given.shape == matrix => {
+                let mut values = zeros(count, what)?;
+                visit(&mut |place, source, target| {
+                    let at = source as usize * matrix[1] + target as usize;
+                    values[place] = given.values[at] as f32;
+                });
+                crate::finite::check_vector(what, &values)?;
+                Ok(values)
+            }
+            Some(given) if given.shape != [count] => Err(Error::InvalidDescription(format!(
+                "{what}: {} has the shape {:?}, expected {matrix:?} or one value for each of the synapses, {:?}",
+                origin_of(self.value),
+                given.shape,
+                [count]
+            ))),
+            _ => draw(
+                self.value,
+                self.object,
+                self.seed,
+                self.fans,
+                count,
+                self.base_directory,
+                what,
+            ),
+        }
+    }
+
+    fn compute(
+        &self,
+        code: &[Token],
+        connector: &Connector,
+        what: &str,
+        values: &mut [f32],
+        visit: impl FnOnce(&mut dyn FnMut(usize, u32, u32)),
+    ) -> Result<()> {
+        let expression = Expression::new(code).ok_or_else(|| {
+            Error::InvalidDescription(format!("{what} have an expression that cannot be computed"))
+        })?;
+        let around = Surroundings {
+            pair: connector.space.as_deref().map(|space| space as &dyn Pair),
+            seed: self.seed,
+            object: self.object.number(),
+        };
+        visit(&mut |place, source, target| {
+            let synapse = Synapse {
+                place,
+                source,
+                target,
+            };
+            values[place] = expression.value(synapse, &around) as f32;
+        });
+        crate::finite::check_vector(what, values)
+    }
+}
+
+/// Where given values are, for messages.
+fn origin_of(value: &Initializer) -> String {
+    match value {
+        Initializer::File { path } => Origin::File(path.clone()).to_string(),
+        Initializer::Array { name, .. } => Origin::Array(name.clone()).to_string(),
+        _ => "the value".to_owned(),
+    }
+}
+
+fn copy(given: &[f64], out: &mut [f32]) {
+    for (value, given) in out.iter_mut().zip(given) {
+        *value = *given as f32;
+    }
+}
+
+/// Values of a variable or parameter over its group; `positions_at` tells where the neurons of the population that begins at a place of
+/// the group are. Ranges draw from one object at the positions of their neurons.
+pub(crate) fn over_group<'a>(
     plan: &ValuesPlan,
     object: Object,
     seed: u64,
     size: usize,
     base_directory: &Path,
+    positions_at: impl Fn(usize) -> Option<&'a PositionsPlan>,
     what: &str,
 ) -> Result<Vec<f32>> {
     let mut values = zeros(size, what)?;
@@ -89,6 +190,26 @@ pub(crate) fn over_group(
         let part = &mut values[range.first..range.first + range.count];
         if let Initializer::File { path } = &range.value {
             npy::read_into(&base_directory.join(path), &[range.count], part)?;
+        } else if let Initializer::Array {
+            name,
+            values: given,
+        } = &range.value
+        {
+            copy(values_of(name, given.as_ref(), &[range.count])?, part);
+        } else if let Initializer::Position { axis } = range.value {
+            let positions = positions_at(range.first);
+            if let Some(positions) = positions
+                && axis >= positions.dimensions()
+            {
+                return Err(Error::InvalidDescription(format!(
+                    "{what} uses axis {} of positions that have {}",
+                    axis + 1,
+                    positions.dimensions()
+                )));
+            }
+            for (neuron, value) in part.iter_mut().enumerate() {
+                *value = positions.map_or(0.0, |positions| positions.of(neuron)[axis]) as f32;
+            }
         } else {
             let stream = object.stream(seed, 0);
             let fans = (1.0, range.count as f64);

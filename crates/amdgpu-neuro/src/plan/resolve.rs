@@ -1,0 +1,318 @@
+//! Puts files and arrays in the places of a plan that name them, and refuses what does not fit there.
+
+use std::sync::Arc;
+
+use super::listed::{Given, Listed};
+use super::positions::{MAX_DIMENSIONS, PositionsPlan};
+use super::spiking::{
+    ConvolutionPlan, DrivePlan, PatternPlan, ProjectionPlan, SourcePlan, SpikingNetworkPlan,
+    SpikingPlan,
+};
+use super::{Initializer, NetworkPlan, check};
+use crate::error::{Error, Result};
+use crate::given::{Array, Givens, Origin};
+
+fn refuse(what: &str, origin: &Origin, reason: &str) -> Error {
+    Error::InvalidDescription(format!("{what}: {origin} {reason}"))
+}
+
+/// One number of an array as a list holds it.
+trait Number: Sized {
+    const NAME: &'static str;
+
+    fn of(value: f64) -> Option<Self>;
+}
+
+impl Number for f64 {
+    const NAME: &'static str = "a finite number";
+
+    fn of(value: f64) -> Option<Self> {
+        value.is_finite().then_some(value)
+    }
+}
+
+impl Number for u32 {
+    const NAME: &'static str = "a whole number from 0";
+
+    fn of(value: f64) -> Option<Self> {
+        let is_index = value >= 0.0 && value <= f64::from(Self::MAX) && value.fract() == 0.0;
+        is_index.then_some(value as Self)
+    }
+}
+
+impl Number for usize {
+    const NAME: &'static str = u32::NAME;
+
+    fn of(value: f64) -> Option<Self> {
+        u32::of(value).map(|value| value as Self)
+    }
+}
+
+/// A list's values, from where they are.
+fn fill<T: Number>(list: &mut Listed<T>, givens: &Givens, what: &str) -> Result<()> {
+    let Listed::Given(given) = &*list else {
+        return Ok(());
+    };
+    let array = givens.read(&given.origin, what)?;
+    *list = Listed::new(column_of(&array, given, what)?);
+    Ok(())
+}
+
+/// All values of an array with one axis, or a column of one that has two columns.
+fn column_of<T: Number>(array: &Array, given: &Given, what: &str) -> Result<Vec<T>> {
+    let (first, step) = match (given.column, array.shape.as_slice()) {
+        (None, [_]) => (0, 1),
+        (Some(column), [_, 2]) => (column.min(1), 2),
+        (column, shape) => {
+            let wanted = if column.is_some() { "[n, 2]" } else { "[n]" };
+            let reason = format!("has the shape {shape:?}, expected {wanted}");
+            return Err(refuse(what, &given.origin, &reason));
+        }
+    };
+    let own = array.values.iter().skip(first).step_by(step);
+    own.enumerate()
+        .map(|(row, value)| {
+            T::of(*value).ok_or_else(|| {
+                let reason = format!("holds {value} in row {row}, expected {}", T::NAME);
+                refuse(what, &given.origin, &reason)
+            })
+        })
+        .collect()
+}
+
+/// An initial value's array.
+fn find(value: &mut Initializer, givens: &Givens, what: &str) -> Result<()> {
+    if let Initializer::Array { name, values } = value {
+        *values = Some(givens.read(&Origin::Array(name.clone()), what)?);
+    }
+    Ok(())
+}
+
+fn fill_positions(
+    positions: &mut Option<PositionsPlan>,
+    givens: &Givens,
+    what: &str,
+) -> Result<()> {
+    let Some(PositionsPlan::Points {
+        dimensions,
+        coordinates,
+        period,
+        ..
+    }) = positions
+    else {
+        return Ok(());
+    };
+    let Listed::Given(given) = &*coordinates else {
+        return Ok(());
+    };
+    let array = givens.read(&given.origin, what)?;
+    let found = match array.shape.as_slice() {
+        [_] => 1,
+        [_, axes @ 1..=MAX_DIMENSIONS] => *axes,
+        shape => {
+            let reason = format!(
+                "has the shape {shape:?}, expected a row for each neuron with 1 to {MAX_DIMENSIONS} coordinates"
+            );
+            return Err(refuse(what, &given.origin, &reason));
+        }
+    };
+    if let Some(value) = array.values.iter().find(|value| !value.is_finite()) {
+        return Err(refuse(what, &given.origin, &format!("holds {value}")));
+    }
+    *dimensions = Some(found);
+    // One number is for every axis: how many there are only the values tell.
+    if let Some(period) = period
+        && let [all] = period[..]
+    {
+        period.resize(found, all);
+    }
+    *coordinates = Listed::new(array.values.clone());
+    Ok(())
+}
+
+fn fill_pattern(pattern: &mut PatternPlan, givens: &Givens, what: &str) -> Result<()> {
+    match pattern {
+        PatternPlan::Pairs { sources, targets } => {
+            fill(
+                sources,
+                givens,
+                &format!("the sources of the pairs of {what}"),
+            )?;
+            fill(
+                targets,
+                givens,
+                &format!("the targets of the pairs of {what}"),
+            )
+        }
+        PatternPlan::Convolution(convolution) => {
+            let ConvolutionPlan { kernel, shape, .. } = &mut **convolution;
+            let Listed::Given(given) = &*kernel else {
+                return Ok(());
+            };
+            let what = format!("the kernel of {what}");
+            let array = givens.read(&given.origin, &what)?;
+            if let Some(value) = array.values.iter().find(|value| !value.is_finite()) {
+                return Err(refuse(&what, &given.origin, &format!("holds {value}")));
+            }
+            shape.clone_from(&array.shape);
+            *kernel = Listed::new(array.values.clone());
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A pair that stands twice where each may stand once.
+fn check_pairs(projection: &ProjectionPlan) -> Result<()> {
+    let PatternPlan::Pairs { sources, targets } = &projection.pattern else {
+        return Ok(());
+    };
+    if projection.allow_multapses {
+        return Ok(());
+    }
+    let pairs = sources.values().iter().zip(targets.values());
+    let mut pairs: Vec<_> = pairs.collect();
+    pairs.sort_unstable();
+    let Some(pair) = pairs.windows(2).find(|pair| pair[0] == pair[1]) else {
+        return Ok(());
+    };
+    Err(Error::InvalidDescription(format!(
+        "{} -> {}: the pair of source {} and target {} stands twice; multapses: true allows that",
+        projection.from, projection.to, pair[0].0, pair[0].1
+    )))
+}
+
+fn fill_projection(projection: &mut ProjectionPlan, givens: &Givens) -> Result<()> {
+    let what = format!("{} -> {}", projection.from, projection.to);
+    fill_pattern(&mut projection.pattern, givens, &what)?;
+    check_pairs(projection)?;
+    find(
+        &mut projection.weight,
+        givens,
+        &format!("the weights of {what}"),
+    )?;
+    find(
+        &mut projection.delay_seconds,
+        givens,
+        &format!("the delays of {what}"),
+    )?;
+    let of_synapses = projection.variables.iter_mut();
+    let of_neurons = projection
+        .pre_variables
+        .iter_mut()
+        .chain(&mut projection.post_variables);
+    for variable in of_synapses.chain(of_neurons) {
+        find(
+            &mut variable.value,
+            givens,
+            &format!("{what}.{}", variable.name),
+        )?;
+    }
+    Ok(())
+}
+
+fn fill_sources(spiking: &mut SpikingPlan, givens: &Givens) -> Result<()> {
+    for source in &mut spiking.sources {
+        let what = format!("source {:?}", source.name());
+        let positions = match source {
+            SourcePlan::Poisson {
+                rate_hz, positions, ..
+            } => {
+                find(rate_hz, givens, &format!("the rates of {what}"))?;
+                positions
+            }
+            SourcePlan::Spikes {
+                times_seconds,
+                indices,
+                positions,
+                ..
+            } => {
+                fill(times_seconds, givens, &format!("the times of {what}"))?;
+                fill(indices, givens, &format!("the indices of {what}"))?;
+                positions
+            }
+        };
+        fill_positions(positions, givens, &format!("the positions of {what}"))?;
+    }
+    for drive in &mut spiking.drives {
+        if let DrivePlan::Current {
+            population,
+            samples,
+            ..
+        } = drive
+        {
+            fill(
+                samples,
+                givens,
+                &format!("the samples that drive {population:?}"),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+impl SpikingNetworkPlan {
+    /// Reads what the plan names: afterwards every list is there, and fits.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, an array that was not given, values that do not fit where they are named.
+    pub(crate) fn resolve(&mut self, givens: &Givens) -> Result<()> {
+        let spiking = &mut self.spiking;
+        fill_sources(spiking, givens)?;
+        for population in &mut spiking.populations {
+            let what = format!("the positions of {:?}", population.name);
+            fill_positions(&mut population.positions, givens, &what)?;
+        }
+        for group in &mut spiking.groups {
+            for values in group.variables.iter_mut().chain(&mut group.parameters) {
+                for range in &mut values.values {
+                    let what = format!("{}.{}", group.name, values.name);
+                    find(&mut range.value, givens, &what)?;
+                }
+            }
+        }
+        for projection in &mut spiking.projections {
+            fill_projection(projection, givens)?;
+        }
+        check::check_spiking(self)
+    }
+}
+
+impl NetworkPlan {
+    /// Finds the arrays that weights and biases start as.
+    ///
+    /// # Errors
+    ///
+    /// An array that was not given.
+    pub(crate) fn resolve(&mut self, givens: &Givens) -> Result<()> {
+        for connection in &mut self.connections {
+            let what = format!("the weight of connection '{}'", connection.name());
+            find(&mut connection.weight, givens, &what)?;
+        }
+        for layer in &mut self.layers {
+            if let Some(bias) = &mut layer.bias {
+                find(bias, givens, &format!("the bias of layer '{}'", layer.name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The values of an array that has to have `shape`.
+pub(crate) fn values_of<'a>(
+    name: &str,
+    values: Option<&'a Arc<Array>>,
+    shape: &[usize],
+) -> Result<&'a [f64]> {
+    match values {
+        Some(array) if array.shape == shape => Ok(&array.values),
+        Some(array) => Err(Error::InvalidDescription(format!(
+            "the array {name:?} has the shape {:?}, expected {shape:?}",
+            array.shape
+        ))),
+        None => Err(Error::InvalidDescription(format!(
+            "the array {name:?} was not given"
+        ))),
+    }
+}
