@@ -122,6 +122,28 @@ def test_who_joins_later_is_told_the_processes_that_are_there(server, watching, 
     assert program.pid in [process["pid"] for process in processes]
 
 
+def test_active_kernels_say_why_they_have_no_occupancy(server, watching, program):
+    watching.call("subscribe", {"coreType": "aura"}, topic="gpu:telemetry")
+    reasons = {}
+    while "processor" not in reasons.get("occupancy", ""):
+        sample = watching.event("telemetry_update")
+        for kernel in sample["activeKernels"]:
+            if kernel["id"] == f"{program.pid}:saxpy":
+                assert (kernel["occupancy"], kernel["progress"]) == (None, None)
+                reasons = kernel["absent"]
+    assert reasons.keys() == {"occupancy", "progress"}
+
+
+def test_occupancies_are_shares_of_what_a_unit_holds():
+    from amdgpu.server.source import _occupancy_of
+
+    row = {"device": "hip:0", "target": "gfx1100", "occupancy": {"waves_per_unit": 16, "max_waves_per_unit": 64}}
+    assert _occupancy_of(row) == (0.25, "")
+    unknown = row | {"occupancy": {"waves_per_unit": 16, "max_waves_per_unit": None}}
+    assert _occupancy_of(unknown)[0] is None
+    assert "hip:0" in _occupancy_of(unknown)[1]
+
+
 def test_a_process_is_asked_for_everything(server, watching, program):
     status, answer = rest(server, "processes")
     assert status == 200

@@ -60,7 +60,9 @@ impl Kernel {
             groups_per_unit: residence.blocks_per_unit,
             waves_per_unit: residence.blocks_per_unit * threads.div_ceil(info.warp_size.max(1)),
             waves_per_simd: None,
-            max_waves_per_unit: None,
+            max_waves_per_unit: info
+                .max_threads_per_unit
+                .map(|threads| threads / info.warp_size.max(1)),
             limited_by: None,
             registers: residence.registers,
             shared_bytes: residence.shared_bytes,

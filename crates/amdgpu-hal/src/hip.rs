@@ -47,6 +47,7 @@ static VENDOR: Vendor = Vendor {
     libraries,
     attributes: Attributes {
         max_threads_per_block: 56,
+        max_threads_per_unit: 57,
         max_block: [26, 27, 28],
         max_grid: [29, 30, 31],
         shared_memory_per_block: 74,

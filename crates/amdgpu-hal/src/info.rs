@@ -79,6 +79,8 @@ pub struct DeviceInfo {
     /// Threads of a warp (wavefront) as kernels see it.
     pub warp_size: u32,
     pub max_threads_per_block: u32,
+    /// Threads that one compute unit holds at once.
+    pub max_threads_per_unit: Option<u32>,
     pub max_block: [u32; 3],
     pub max_grid: [u32; 3],
     pub shared_memory_per_block_bytes: u64,

@@ -11,6 +11,7 @@ from amdgpu.server.source import Source
 # A kernel counts as active for so long after its last launch: a page shows it a moment, not a frame.
 ACTIVE_NS = 1_000_000_000
 MAX_ACTIVE_KERNELS = 32
+NO_PROGRESS = "no device tells how far a kernel is; launches are told when they have ended"
 
 
 class SampleMaker:
@@ -73,8 +74,13 @@ class SampleMaker:
                 "name": name,
                 "executionTime": sum(durations) / len(durations) / 1e9,
                 "launches": len(durations),
-                "occupancy": None,
-                "progress": None,
+                **self._occupancy(pid, name),
             }
             for (pid, name), durations in newest
         ]
+
+    def _occupancy(self, pid: int, name: str) -> dict[str, Any]:
+        """Occupancy and progress of an active kernel, with the reasons where there is none."""
+        occupancy, reason = self._source.occupancy(pid, name)
+        absent = {"progress": NO_PROGRESS} if occupancy is not None else {"progress": NO_PROGRESS, "occupancy": reason}
+        return {"occupancy": occupancy, "progress": None, "absent": absent}

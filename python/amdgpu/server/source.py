@@ -39,6 +39,8 @@ BOUNDARIES_SECONDS = 2.0
 MAX_BOUNDARY_PROCESSES = 8
 # Watching a process must not hold up `/metrics` of all others.
 SNAPSHOT_SECONDS = 0.5
+# Kernels of all programs whose occupancy is remembered.
+MAX_OCCUPANCIES = 4096
 
 Take = Callable[[dict[str, Any]], float | None]
 
@@ -94,6 +96,8 @@ class Source:
         self._totals_time = 0.0
         self._dropped = 0
         self._boundaries: list[dict[str, Any]] = []
+        # Of kernels by process and name: the share of the waves that a unit holds, or why there is none.
+        self._occupancies: dict[tuple[int, str], tuple[float | None, str]] = {}
         self._boundaries_due = 0.0
         # Launches and nanoseconds by process, name, core and device since the last summary.
         self._seen: dict[tuple[Any, ...], list[int]] = {}
@@ -191,6 +195,27 @@ class Source:
         """The position of a device in `list_devices()`; -1 for one that only the sensors know."""
         return next((i for i, entry in enumerate(self.devices) if entry["name"] == device), -1)
 
+    def occupancy(self, pid: int, name: str) -> tuple[float | None, str]:
+        """The share of the waves of a unit that a kernel's launches can fill; None with the reason."""
+        return self._occupancies.get((pid, name), (None, "its process has not been asked yet"))
+
+    def _read_occupancies(self, active: set[tuple[int, str]]) -> None:
+        """Ask processes about kernels that are new; those that are quiet are forgotten when there are very many."""
+        if len(self._occupancies) > MAX_OCCUPANCIES:
+            self._occupancies = {key: value for key, value in self._occupancies.items() if key in active}
+        new = active - self._occupancies.keys()
+        for pid in sorted({pid for pid, _ in new})[:MAX_BOUNDARY_PROCESSES]:
+            try:
+                with process_of(pid) as process:
+                    rows = process.request("kernels", SNAPSHOT_SECONDS) or []
+            except AmdgpuError as error:
+                known: dict[str, tuple[float | None, str]] = {name: (None, str(error)) for _, name in new}
+            else:
+                known = {_launch_name(row): _occupancy_of(row) for row in reversed(rows)}
+            for owner, name in new:
+                if owner == pid:
+                    self._occupancies[owner, name] = known.get(name, (None, "its process lists no kernel of this name"))
+
     def read_summary(self, *, with_processes: bool) -> tuple[dict[str, Any], list[dict[str, Any]] | None]:
         """Totals for `profile_update`, and the processes if one came or went or they are asked for."""
         watcher = self._watcher
@@ -200,6 +225,7 @@ class Source:
         changed = watcher.changed
         processes = [dataclasses.asdict(info) for info in watcher.processes] if changed or with_processes else None
         seen, self._seen = self._seen, {}
+        self._read_occupancies({(pid, name) for pid, name, _, _ in seen})
         busiest = sorted(seen.items(), key=lambda entry: entry[1][1], reverse=True)[:PROFILE_KERNELS]
         kernels = [
             dict(zip(PROFILE_KEYS, key, strict=True)) | {"launches": launches, "seconds": nanoseconds / 1e9}
@@ -312,6 +338,20 @@ class Source:
             unit = unit_of(series["metric"])
             columns.setdefault(key, {"name": series["metric"], "labels": labels, "unit": unit, "scale": 1})
         return list(columns.values())[: MAX_METRICS - len(PROGRAM_METRICS)]
+
+
+def _launch_name(row: dict[str, Any]) -> str:
+    return f"{row['name']} (checked)" if row["is_checked"] else str(row["name"])
+
+
+def _occupancy_of(row: dict[str, Any]) -> tuple[float | None, str]:
+    """Of one row of a process's list of kernels."""
+    found = row["occupancy"]
+    if found and found["max_waves_per_unit"]:
+        return found["waves_per_unit"] / found["max_waves_per_unit"], ""
+    if row["target"] == "host":
+        return None, f"{row['device']} has none: a processor runs a block on one core"
+    return None, f"what {row['device']} holds of it is not known: neither its compiler nor its driver tells"
 
 
 UNITS = frozenset({"seconds", "bytes", "ratio", "celsius", "watts", "joules", "hertz", "rpm", "volts"})

@@ -49,6 +49,7 @@ fn describe() -> DeviceInfo {
         logical_cores: Some(logical_cores),
         warp_size: WARP_SIZE,
         max_threads_per_block: MAX_THREADS_PER_BLOCK,
+        max_threads_per_unit: None,
         max_block: MAX_BLOCK,
         max_grid: MAX_GRID,
         shared_memory_per_block_bytes: SHARED_MEMORY_PER_BLOCK_BYTES,

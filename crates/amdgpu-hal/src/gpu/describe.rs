@@ -34,6 +34,7 @@ pub(super) fn describe(api: &Api, ordinal: i32) -> Result<DeviceInfo> {
         logical_cores: None,
         warp_size: ask.attribute(numbers.warp_size)?,
         max_threads_per_block: ask.attribute(numbers.max_threads_per_block)?,
+        max_threads_per_unit: ask.optional(numbers.max_threads_per_unit),
         max_block: triple(numbers.max_block)?,
         max_grid: triple(numbers.max_grid)?,
         shared_memory_per_block_bytes: u64::from(shared_bytes),

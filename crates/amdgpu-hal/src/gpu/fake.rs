@@ -70,6 +70,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     libraries: Vec::<PathBuf>::new,
     attributes: Attributes {
         max_threads_per_block: 1,
+        max_threads_per_unit: 39,
         max_block: [2, 3, 4],
         max_grid: [5, 6, 7],
         shared_memory_per_block: 8,

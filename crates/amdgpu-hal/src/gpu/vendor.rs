@@ -47,6 +47,7 @@ pub(crate) struct Vendor {
 /// Numbers of device attributes.
 pub(crate) struct Attributes {
     pub max_threads_per_block: i32,
+    pub max_threads_per_unit: i32,
     pub max_block: [i32; 3],
     pub max_grid: [i32; 3],
     pub shared_memory_per_block: i32,

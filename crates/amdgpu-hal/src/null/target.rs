@@ -91,6 +91,7 @@ impl Target {
             logical_cores: None,
             warp_size: self.warp_size,
             max_threads_per_block: MAX_THREADS_PER_BLOCK,
+            max_threads_per_unit: None,
             max_block: MAX_BLOCK,
             max_grid: MAX_GRID,
             shared_memory_per_block_bytes: self.shared_memory_per_block_bytes,

@@ -13,7 +13,7 @@ const EXTENSION: &str = "sock";
 /// Sockets of one folder that are looked at: far more than processes of one user that use a device.
 const MAX_SOCKETS: usize = 4096;
 
-fn user() -> u32 {
+pub(super) fn user() -> u32 {
     // SAFETY: takes nothing, touches no memory, cannot fail.
     unsafe { libc::geteuid() }
 }
