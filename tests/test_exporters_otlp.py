@@ -124,6 +124,7 @@ def test_a_snapshot_arrives_whole(receiver):
         "amdgpu_spikes",
         "amdgpu_pcie_throughput_bytes_per_second",
         "amdgpu_compile_seconds",
+        "hw.energy",
     ]
     energy = metrics["amdgpu_energy_joules"]
     assert energy.unit == "J"
@@ -203,3 +204,60 @@ def test_times_that_are_none_are_refused():
     for arguments in ({"interval_seconds": 0}, {"timeout_seconds": -1}, {"interval_seconds": float("nan")}):
         with pytest.raises(errors.InvalidArgumentError, match="seconds"):
             amdgpu.telemetry.export_otlp(**arguments)
+
+
+def hardware_of(rows):
+    from amdgpu.telemetry.exporters import hardware
+
+    return {
+        name: [(row["labels"], row["value"]) for row in group] for (name, _, _), group in hardware.rows_of(rows).items()
+    }
+
+
+def reading(metric, value, **labels):
+    return {"metric": metric, "labels": {"device": "cuda:0", **labels}, "value": value}
+
+
+def test_hardware_has_the_conventions_names_and_attributes():
+    gpu = {"hw.id": "cuda:0", "hw.type": "gpu"}
+    found = hardware_of(
+        [
+            reading("amdgpu_busy_ratio", 0.5, core="all"),
+            reading("amdgpu_busy_ratio", 0.1, core="video_decoder"),
+            reading("amdgpu_busy_ratio", 0.9, core="all") | {"labels": {"device": "cpu:0", "core": "all"}},
+            reading("amdgpu_memory_used_bytes", 7.0),
+            reading("amdgpu_power_watts", 100.0, kind="average"),
+            reading("amdgpu_power_watts", 120.0, kind="current"),
+            reading("amdgpu_temperature_celsius", 61.0, sensor="memory"),
+            reading("amdgpu_pcie_bytes_total", 5.0, direction="receive"),
+            reading("amdgpu_ecc_errors_total", 1.0, severity="corrected"),
+            reading("amdgpu_pcie_replays_total", 2.0),
+            reading("amdgpu_spikes_total", 3.0),
+        ]
+    )
+    sensor = {"hw.id": "cuda:0 memory", "hw.type": "temperature", "hw.parent": "cuda:0", "hw.sensor_location": "memory"}
+    assert found == {
+        "hw.gpu.utilization": [({**gpu, "hw.gpu.task": "general"}, 0.5)],
+        "hw.gpu.memory.usage": [(gpu, 7.0)],
+        "hw.power": [(gpu, 100.0)],
+        "hw.temperature": [(sensor, 61.0)],
+        "hw.gpu.io": [({**gpu, "network.io.direction": "receive"}, 5.0)],
+        "hw.errors": [({**gpu, "error.type": "corrected"}, 1.0), ({**gpu, "error.type": "pcie_replay"}, 2.0)],
+    }
+
+
+def test_names_units_and_kinds_are_those_of_the_conventions():
+    conventions = pytest.importorskip("opentelemetry.semconv._incubating.metrics.hw_metrics")
+    from amdgpu.telemetry.exporters import hardware
+    from opentelemetry.sdk.metrics import Counter, MeterProvider, ObservableGauge, UpDownCounter
+
+    provider = MeterProvider()
+    meter = provider.get_meter("conventions")
+    kinds = {hardware.COUNTER: Counter, hardware.UP_DOWN: UpDownCounter, hardware.GAUGE: ObservableGauge}
+    for convention in hardware.CONVENTIONS.values():
+        make = getattr(conventions, "create_" + convention.name.replace(".", "_"))
+        extra = [None] if convention.kind == hardware.GAUGE else []
+        instrument = make(meter, *extra)
+        assert (instrument.name, instrument.unit) == (convention.name, convention.unit)
+        assert isinstance(instrument, kinds[convention.kind]), convention.name
+    provider.shutdown()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from amdgpu.errors import ConnectionFailedError, InvalidArgumentError, LibraryMissingError
 from amdgpu.telemetry.bus import snapshot
+from amdgpu.telemetry.exporters import hardware
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import DataT, MetricsData
@@ -170,7 +171,11 @@ class OtlpExport:
 
 
 def metrics_data(bus: Mapping[str, Any], resource: Any) -> MetricsData:
-    """A snapshot in OpenTelemetry's data model. Names are those of the catalogue without `_total`, which is a suffix of Prometheus."""
+    """A snapshot in OpenTelemetry's data model.
+
+    Names are those of the catalogue without `_total`, which is a suffix of Prometheus. Metrics of hardware come a second time under the
+    names of OpenTelemetry's conventions.
+    """
     from opentelemetry.sdk.metrics.export import Metric, MetricsData, ResourceMetrics, ScopeMetrics
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
@@ -189,6 +194,9 @@ def metrics_data(bus: Mapping[str, Any], resource: Any) -> MetricsData:
         for name, group in groupby(rows, key=lambda row: str(row["metric"])):
             data = convert(list(group), start_ns, now_ns)
             metrics.append(Metric(name.removesuffix("_total"), meanings.get(name, ""), unit(name), data))
+    kinds = {hardware.GAUGE: gauge, hardware.COUNTER: counter, hardware.UP_DOWN: up_down}
+    for (name, unit_text, kind), rows in hardware.rows_of([*bus["counters"], *bus["gauges"]]).items():
+        metrics.append(Metric(name, "", unit_text, kinds[kind](rows, start_ns, now_ns)))
     scope = InstrumentationScope("amdgpu", PACKAGE_VERSION)
     return MetricsData([ResourceMetrics(resource, [ScopeMetrics(scope, metrics, "")], "")])
 
@@ -199,6 +207,14 @@ def counter(rows: list[dict[str, Any]], start_ns: int, now_ns: int) -> DataT:
 
     points = [NumberDataPoint(row["labels"], start_ns, now_ns, row["value"]) for row in rows]
     return Sum(points, AggregationTemporality.CUMULATIVE, is_monotonic=True)
+
+
+def up_down(rows: list[dict[str, Any]], start_ns: int, now_ns: int) -> DataT:
+    """Sums that may fall: what is in use now."""
+    from opentelemetry.sdk.metrics.export import AggregationTemporality, NumberDataPoint, Sum
+
+    points = [NumberDataPoint(row["labels"], start_ns, now_ns, row["value"]) for row in rows]
+    return Sum(points, AggregationTemporality.CUMULATIVE, is_monotonic=False)
 
 
 def gauge(rows: list[dict[str, Any]], start_ns: int, now_ns: int) -> DataT:
