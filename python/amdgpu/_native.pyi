@@ -430,6 +430,8 @@ class Array:
     @property
     def ptr(self) -> int: ...
     @property
+    def _address(self) -> int: ...
+    @property
     def is_freed(self) -> bool: ...
     @property
     def is_read_only(self) -> bool: ...
@@ -507,6 +509,15 @@ class Kernel:
         stream: Stream | None = None,
         timeout_ms: int | None = None,
     ) -> tuple[int, int]: ...
+    def queue(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Any],
+        *,
+        shared_bytes: int = 0,
+        memory: Sequence[Array] = ...,
+    ) -> None: ...
 
 @final
 class PreparedLaunch:

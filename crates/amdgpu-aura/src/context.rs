@@ -10,6 +10,7 @@ use amdgpu_memory::{Allocator, AllocatorOptions};
 use crate::compile::LoadedUnits;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::order::Order;
 use crate::watch::{self, KernelTable};
 
 /// Kinds of work, counted apart.
@@ -92,6 +93,7 @@ pub(crate) struct Shared {
     is_closed: AtomicBool,
     /// Streams of launches with a time limit, kept for the next one: a stream is a thread on some devices.
     idle_streams: Mutex<Vec<Arc<dyn Stream>>>,
+    order: Order,
 }
 
 impl Shared {
@@ -117,6 +119,15 @@ impl Shared {
 
     pub fn launch_records(&self) -> LaunchRecords {
         self.launch_records
+    }
+
+    pub fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// Lets what `stream` gets from now on wait for what the default stream was given without a wait.
+    pub fn hold_back(&self, stream: &dyn Stream) -> Result<()> {
+        Ok(self.order.hold_back(self.device.as_ref(), stream)?)
     }
 
     /// A stream that nobody else uses: one given back earlier, or a new one.
@@ -178,6 +189,7 @@ impl Context {
                 launch_records: options.launch_records,
                 is_closed: AtomicBool::new(false),
                 idle_streams: Mutex::new(Vec::new()),
+                order: Order::default(),
             }),
             cores: options.cores,
             kernels: watch::new_table(),
@@ -222,6 +234,38 @@ impl Context {
     /// `closed`, or what the device reports.
     pub fn create_stream(&self) -> Result<Arc<dyn Stream>> {
         Ok(self.device()?.create_stream()?)
+    }
+
+    /// Says that something was put into the default stream just now and not waited for.
+    pub fn note_queued(&self) {
+        self.shared.order.note();
+    }
+
+    /// Let what `stream` gets from now on wait for what was queued.
+    ///
+    /// # Errors
+    ///
+    /// What the device reports.
+    pub fn hold_back(&self, stream: &dyn Stream) -> Result<()> {
+        self.shared.hold_back(stream)
+    }
+
+    /// Wait for what was queued; nothing where nothing was.
+    ///
+    /// # Errors
+    ///
+    /// What a queued kernel left.
+    pub fn settle(&self) -> Result<()> {
+        if self.shared.order.is_used() {
+            self.shared.device.default_stream().synchronize()?;
+        }
+        Ok(())
+    }
+
+    /// Whether a kernel is of this context.
+    #[must_use]
+    pub fn owns(&self, kernel: &Kernel) -> bool {
+        Arc::ptr_eq(&self.shared, &kernel.shared)
     }
 
     /// A kernel by its handle.

@@ -373,6 +373,7 @@ impl Graph {
         shared.check_open()?;
         let graph = self.built(shared)?;
         if let Some(stream) = stream {
+            shared.hold_back(stream.as_ref())?;
             // SAFETY: launches were checked when they were recorded; memory is the caller's promise.
             unsafe { stream.replay(graph.as_ref())? };
             if self.ports().next().is_some() {

@@ -2,6 +2,7 @@
 
 mod direct;
 mod packed;
+mod queued;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -509,6 +510,7 @@ impl Kernel {
         expected: Option<Expectations>,
         stream: &Arc<dyn Stream>,
     ) -> Result<LaunchTimes> {
+        self.shared.hold_back(stream.as_ref())?;
         // What kernels print is fetched behind an event, so those that do have one each.
         if self.port.is_none() && !self.is_next_timed() {
             let start_ns = now_ns();

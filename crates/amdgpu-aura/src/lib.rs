@@ -24,6 +24,7 @@ mod kernel;
 mod messages;
 mod occupancy;
 mod offline;
+mod order;
 mod watch;
 
 pub use arguments::{Argument, Parameter, ParameterKind};

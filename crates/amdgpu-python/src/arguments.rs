@@ -193,6 +193,7 @@ fn address(
         if inner.device_name() != Some(kernel.device_info().name.as_str()) {
             check_place(kernel, index, py, &inner.place())?;
         }
+        settle(array, kernel)?;
         converted.bytes += inner.bytes() as u64;
         converted.keep.push(inner.keep());
         return Ok(memory(
@@ -225,6 +226,17 @@ fn address(
     );
     converted.borrowed.push(operand.into_owner());
     Ok(argument)
+}
+
+/// Waits for what another opening of the device has queued, whose order this kernel's streams do not know.
+pub(crate) fn settle(array: &Bound<'_, Array>, kernel: &aura::Kernel) -> PyResult<()> {
+    match array.get().context() {
+        Some(context) if !context.owns(kernel) => {
+            let py = array.py();
+            py.detach(|| context.settle()).into_py_result(py)
+        }
+        _ => Ok(()),
+    }
 }
 
 fn memory(address: u64, dtype: Option<Dtype>, is_read_only: bool) -> Argument {

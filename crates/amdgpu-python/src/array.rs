@@ -28,6 +28,8 @@ enum Storage {
         block: Mutex<Option<Block>>,
         address: DevicePointer,
         context: Arc<Context>,
+        /// Somebody else was told the address, and may look there without asking.
+        is_lent: AtomicBool,
     },
     /// A variable of a module.
     Module {
@@ -89,6 +91,7 @@ impl Array {
                 address: block.ptr(),
                 block: Mutex::new(Some(block)),
                 context: Arc::clone(context),
+                is_lent: AtomicBool::new(false),
             }),
             is_freed: Arc::default(),
             dtype,
@@ -159,6 +162,26 @@ impl Array {
         match &*self.storage {
             Storage::Block { context, .. } | Storage::Module { context, .. } => Some(context),
             Storage::Foreign { .. } => None,
+        }
+    }
+
+    /// Whether nobody but kernels and copies of this context knows the memory, so that the order of its default stream is all that matters.
+    pub fn is_private_to(&self, context: &Arc<Context>) -> bool {
+        match &*self.storage {
+            Storage::Block {
+                context: own,
+                is_lent,
+                ..
+            } => Arc::ptr_eq(own, context) && !is_lent.load(Ordering::Acquire),
+            Storage::Module { .. } | Storage::Foreign { .. } => false,
+        }
+    }
+
+    /// Notes that somebody else gets to know the address; true the first time.
+    fn lend(&self) -> bool {
+        match &*self.storage {
+            Storage::Block { is_lent, .. } => !is_lent.swap(true, Ordering::AcqRel),
+            Storage::Module { .. } | Storage::Foreign { .. } => false,
         }
     }
 
@@ -353,9 +376,23 @@ impl Array {
         self.place().is_host_reachable()
     }
 
-    /// Address of the first element on its device.
+    /// Address of the first element on its device. Waits for operations that still write there, and from now on operations on this memory
+    /// end before their call does, since whoever has the address may look at any time.
     #[getter]
     fn ptr(&self, py: Python<'_>) -> PyResult<usize> {
+        self.check_alive(py)?;
+        if self.lend()
+            && !graph::is_recording()
+            && let Some(context) = self.context()
+        {
+            py.detach(|| context.settle()).into_py_result(py)?;
+        }
+        Ok(self.data() as usize)
+    }
+
+    /// The address for kernels of this package, which keep the order themselves.
+    #[getter]
+    fn _address(&self, py: Python<'_>) -> PyResult<usize> {
         self.check_alive(py)?;
         Ok(self.data() as usize)
     }
@@ -396,6 +433,7 @@ impl Array {
             )));
         }
         self.check_alive(py)?;
+        self.lend();
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
         interface.set_item("shape", self.shape(py)?)?;
@@ -466,6 +504,7 @@ impl Array {
             && let Some(device) = self.hal_device(py)?
         {
             graph::check_not_recording(py, "lending memory of a GPU")?;
+            self.lend();
             lender::order_before(py, &device, stream)?;
         }
         let owner = Box::new((Arc::clone(&self.storage), Arc::clone(&self.is_freed)));

@@ -7,11 +7,11 @@ use amdgpu_abi::layout::DTYPE_UINT;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_aura as aura;
 use amdgpu_aura::{LaunchShape, LaunchTimes, ParameterKind};
-use amdgpu_hal::LaunchConfig;
+use amdgpu_hal::{DeviceKind, LaunchConfig};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::arguments::convert;
+use crate::arguments::{convert, settle};
 use crate::array::Array;
 use crate::compile::to_python;
 use crate::errors::{IntoPyResult, from_coded, raise};
@@ -338,6 +338,36 @@ impl Kernel {
         Ok((times.start_ns, times.duration_ns))
     }
 
+    /// Launch in the order of the device's default stream and return at once; where others know the memory, or the host reads it, wait.
+    /// `memory`: arrays whose addresses are among the arguments.
+    #[pyo3(signature = (grid, block, args, *, shared_bytes=0, memory=Vec::new()))]
+    fn queue(
+        &self,
+        py: Python<'_>,
+        grid: &Bound<'_, PyAny>,
+        block: &Bound<'_, PyAny>,
+        args: Vec<Bound<'_, PyAny>>,
+        shared_bytes: i64,
+        memory: Vec<Bound<'_, Array>>,
+    ) -> PyResult<()> {
+        let shape = LaunchShape {
+            grid: extents("grid", grid)?,
+            block: extents("block", block)?,
+            shared_bytes,
+        };
+        let config = self.kernel.check_shape(&shape).into_py_result(py)?;
+        if graph::is_recording() || !self.knows_all(&args, &memory) {
+            for array in &memory {
+                settle(array, &self.kernel)?;
+            }
+            return launch(py, &self.kernel, &config, &args, None).map(|_| ());
+        }
+        let converted = convert(&self.kernel, &args, None)?;
+        // SAFETY: all memory is of this context's allocator, which hands it on in the order of the stream that the launch goes into.
+        py.detach(|| unsafe { self.kernel.queue(&config, &converted.arguments) })
+            .map_err(|error| from_coded(py, &error))
+    }
+
     /// How many blocks of this shape one unit of the device holds at once, one dict; None on CPUs.
     #[pyo3(signature = (block, *, shared_bytes=0))]
     fn occupancy<'py>(
@@ -388,6 +418,18 @@ impl Kernel {
 }
 
 impl Kernel {
+    /// Whether all memory of a launch is known to this device's context only, and not to the host.
+    fn knows_all(&self, args: &[Bound<'_, PyAny>], memory: &[Bound<'_, Array>]) -> bool {
+        let is_known = |array: &Bound<'_, Array>| array.get().is_private_to(&self.context);
+        let parameters = &self.kernel.facts().parameters;
+        self.kernel.device_info().kind != DeviceKind::Cpu
+            && args.iter().zip(parameters).all(|(arg, parameter)| {
+                !matches!(parameter.kind, ParameterKind::Pointer { .. })
+                    || arg.cast::<Array>().is_ok_and(is_known)
+            })
+            && memory.iter().all(is_known)
+    }
+
     /// A limit needs somebody who can stop waiting: the launch runs in a stream.
     fn launch_with_limit(
         &self,
@@ -426,6 +468,8 @@ impl Kernel {
             self.kernel.create_event().into_py_result(py)?,
         );
         let queue = stream.inner();
+        // What it waits for is not its own time.
+        self.kernel.hold_back(queue.as_ref()).into_py_result(py)?;
         queue.record(&begin).into_py_result(py)?;
         launch(py, &self.kernel, config, args, Some(stream))?;
         queue.record(&end).into_py_result(py)?;

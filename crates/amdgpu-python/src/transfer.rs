@@ -81,6 +81,12 @@ pub unsafe fn copy(destination: &Side<'_>, source: &Side<'_>, bytes: u64) -> hal
         return Ok(());
     };
     let stream = device.default_stream();
+    if let (Some(other), true) = (source.device, direction == CopyDirection::DeviceToDevice)
+        && other.default_stream().id() != stream.id()
+    {
+        // The source was opened a second time, and what is under way there knows nothing of this stream.
+        other.default_stream().synchronize()?;
+    }
     // SAFETY: as the caller promises; the wait ends the use of both sides.
     unsafe { stream.copy(destination.address, source.address, bytes, direction) }?;
     stream.synchronize()

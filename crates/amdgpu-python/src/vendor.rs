@@ -64,7 +64,8 @@ impl VendorSession {
         self.session.library().name()
     }
 
-    /// `out = epilogue(alpha * (a @ b) + beta * out)` of dense arrays; without a stream the call waits. False when the library does not
+    /// `out = epilogue(alpha * (a @ b) + beta * out)` of dense arrays. Without a stream the call queues the product on the
+    /// default stream, and waits where others know the memory. False when the library does not
     /// compute it, and nothing was done.
     ///
     /// `extents` are rows and columns of the result, inner dimension, and how many products; `number` is f64, f32, tf32, f16, bf16 or i8;
@@ -140,6 +141,8 @@ impl VendorSession {
         let Some(bytes) = wanted else {
             return Ok(false);
         };
+        arrays.settle(py, &self.context)?;
+        self.context.hold_back(queue.as_ref()).into_py_result(py)?;
         let memory = (bytes > 0)
             .then(|| {
                 let shape = vec![bytes as i64];
@@ -171,7 +174,10 @@ impl VendorSession {
             return submitted.into_py_result(py);
         }
         let is_taken = submitted.into_py_result(py)?;
-        if is_taken {
+        if is_taken && arrays.are_private_to(&self.context) {
+            // All of it, the workspace too, is memory that the next in the order of this stream gets.
+            self.context.note_queued();
+        } else if is_taken {
             py.detach(|| Kernel::wait(queue.as_ref(), None))
                 .into_py_result(py)?;
         }
@@ -242,12 +248,26 @@ impl VendorSession {
 }
 
 impl Arrays<'_, '_> {
-    fn bytes(&self) -> u64 {
+    fn are_private_to(&self, context: &Arc<Context>) -> bool {
+        self.all().all(|array| array.get().is_private_to(context))
+    }
+
+    /// Waits for what other openings of the device have queued, whose order the library's stream does not know.
+    fn settle(&self, py: Python<'_>, own: &Arc<Context>) -> PyResult<()> {
+        self.all()
+            .filter_map(|array| array.get().context())
+            .filter(|context| !Arc::ptr_eq(context, own))
+            .try_for_each(|context| py.detach(|| context.settle()).into_py_result(py))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Bound<'_, Array>> {
         [Some(self.a), Some(self.b), Some(self.out), self.bias]
             .into_iter()
             .flatten()
-            .map(|array| array.get().bytes() as u64)
-            .sum()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.all().map(|array| array.get().bytes() as u64).sum()
     }
 }
 

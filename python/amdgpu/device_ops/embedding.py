@@ -46,7 +46,7 @@ def embedding(table: Any, indices: Any, out: Any = None, *, device: AMDGPUDevice
     )
     width = row_bytes // word
     count = index.size * width
-    kernel.launch(-(-count // source.BLOCK), source.BLOCK, [dense(device, rows), index, made.array, width, count])
+    kernel.queue(-(-count // source.BLOCK), source.BLOCK, [dense(device, rows), index, made.array, width, count])
     return made.deliver()
 
 

@@ -32,7 +32,9 @@ def multiply(device: AMDGPUDevice, product: Product) -> None:
     arguments += [float(x) if is_float else int(x) for x in (product.alpha, product.beta)]
     arguments += source.walk_arguments(stack, strides)
     text = _text(product, memory, len(stack))
-    tiled.launch(device, key, text, (rows, columns, depth), arguments, batch=math.prod(product.stack))
+    hidden = source.hidden(*memory.values())
+    extents = (rows, columns, depth)
+    tiled.launch(device, key, text, extents, arguments, batch=math.prod(product.stack), memory=hidden)
 
 
 def _following(product: Product) -> dict[str, Operand]:

@@ -216,7 +216,7 @@ def _launch(
         device, key, lambda: normalize_source(kind, lanes, is_column=is_column, is_gradient=is_gradient), "normalize"
     )
     block = (rows, lanes, 1) if is_column else (lanes, rows, 1)
-    kernel.launch(-(-lines.count // rows), block, [*arrays, lines.count, lines.length, lines.inner, float(epsilon)])
+    kernel.queue(-(-lines.count // rows), block, [*arrays, lines.count, lines.length, lines.inner, float(epsilon)])
 
 
 def _lanes(lines: Lines) -> int:

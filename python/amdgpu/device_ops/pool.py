@@ -86,7 +86,7 @@ def pool(
         )
         sizes = [image.channels, image.rows, image.columns, rows, columns, *window, *stride, *padding, *dilation]
         arguments = [*(dense(device, one) for one in given), made.array, made.operand.size, *sizes]
-        kernel.launch(-(-made.operand.size // source.BLOCK), source.BLOCK, arguments)
+        kernel.queue(-(-made.operand.size // source.BLOCK), source.BLOCK, arguments)
     return made.deliver()
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Calls that a device remembers the launch of; shapes of networks are few.
 _LAUNCHES_LIMIT = 4096
+# What loads are aligned to.
+_VECTOR_BYTES = 16
 _JOINED_PLACES = """
     const bool is_first = a.place < b.place;
     const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
@@ -59,9 +61,12 @@ def reduce(
     values = lend(operation, "x", x, device)
     if values.array is None:
         values = of_array(dense(device, values))
-    key = (operation, None if axes is None else tuple(axes), keepdims, values.dtype, values.shape, values.strides)
+    call = (operation, None if axes is None else tuple(axes), keepdims, values.dtype, values.shape, values.strides)
     launches: dict[Any, tuple[Launch, tuple[int, ...], str]] = device.__dict__.setdefault("_fold_launches", {})
-    known = launches.get((key, values.is_contiguous)) if out is None else None
+    assert values.array is not None
+    # Which kernel it is depends on where memory begins, too.
+    key = (call, values.is_contiguous, values.array._address % _VECTOR_BYTES)
+    known = launches.get(key) if out is None else None
     if known is not None:
         launch, shape, dtype = known
         result = device.native.empty(shape, dtype)
@@ -91,7 +96,7 @@ def reduce(
     if done is not None:
         if len(launches) >= _LAUNCHES_LIMIT:
             launches.clear()
-        launches[key, values.is_contiguous] = done, shape, dtype
+        launches[key] = done, shape, dtype
     return made.deliver()
 
 
@@ -127,7 +132,8 @@ def _fold(operation: str, computed: str) -> Fold:
     compare = ">" if is_largest else "<"
     limit = _LIMITS[computed, "max" if is_largest else "min"]
     if operation in ("max", "min"):
-        joined = f"return a.value != a.value ? a : b.value != b.value ? b : a.value {compare}= b.value ? a : b;"
+        # What is not a number stays: a comparison with it is false.
+        joined = f"return a.value {compare}= b.value || a.value != a.value ? a : b;"
         return Fold(operation, computed, f"a.value = {limit};", plain, joined)
     return Fold(
         operation,

@@ -52,7 +52,7 @@ class _Scan:
         if lines.inner > 1:
             kernel = self._kernel("columns", given, made)
             arguments = [x, out, lines.count, lines.length, lines.inner]
-            kernel.launch(-(-lines.count // source.BLOCK), source.BLOCK, arguments)
+            kernel.queue(-(-lines.count // source.BLOCK), source.BLOCK, arguments)
             return
         chunks = -(-lines.length // _CHUNK)
         carries = out
@@ -66,7 +66,7 @@ class _Scan:
     def _launch(
         self, kind: str, arrays: tuple[_native.Array, ...], dtype: tuple[str, str], lines: Lines, chunks: int
     ) -> None:
-        self._kernel(kind, *dtype).launch(lines.count * chunks, source.BLOCK, [*arrays, lines.length, chunks])
+        self._kernel(kind, *dtype).queue(lines.count * chunks, source.BLOCK, [*arrays, lines.length, chunks])
 
     def _kernel(self, kind: str, given: str, made: str) -> _native.Kernel:
         key = ("scan", self.operation, kind, given, made, self.state)

@@ -108,7 +108,12 @@ def walk(prefix: str, rank: int, offsets: Sequence[str], index: str, width: str)
 def pointer(operand: Operand) -> Any:
     """The argument for an operand's memory: its address where it has gaps, which arrays as arguments must not have."""
     assert operand.array is not None
-    return operand.array if operand.is_dense else operand.array.ptr
+    return operand.array if operand.is_dense else operand.array._address
+
+
+def hidden(*operands: Operand) -> list[_native.Array]:
+    """The memory that `pointer` gives by its address, which launches have to know of."""
+    return [one.array for one in operands if one.array is not None and not one.is_dense]
 
 
 def pointer_parameter(operand: Operand, ctype: str, name: str, *, is_written: bool = False) -> tuple[str, str]:

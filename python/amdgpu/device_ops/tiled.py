@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from amdgpu.device_ops import source
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
+    from amdgpu import _native
     from amdgpu.device import AMDGPUDevice
 
 _TILE = 64
@@ -118,12 +119,18 @@ def launch(
     *,
     batch: int = 1,
     parts: int = 1,
+    memory: Sequence[_native.Array] = (),
 ) -> None:
-    """Launch a kernel for rows, columns and inner dimension; `parts` of the inner dimension are summed apart (`blockIdx.z`)."""
+    """Launch a kernel for rows, columns and inner dimension; `parts` of the inner dimension are summed apart (`blockIdx.z`).
+
+    Arrays whose addresses are among the arguments are `memory`.
+    """
     rows, columns, depth = extents
     kernel = source.kernel_for(device, ("tiled", key), text.source, "tiled")
     down, across = -(-rows // _TILE), -(-columns // _TILE)
     part_depth = max(-(-depth // parts), 1)
     for first in range(0, batch, source.GRID_LIMIT):
         grid = (down * across, min(batch - first, source.GRID_LIMIT), parts)
-        kernel.launch(grid, source.BLOCK, [rows, columns, depth, part_depth, across, first, *arguments])
+        kernel.queue(
+            grid, source.BLOCK, [rows, columns, depth, part_depth, across, first, *arguments], memory=memory
+        )

@@ -61,10 +61,11 @@ def write(device: AMDGPUDevice, x: Operand, result: Operand) -> None:
     wide, tall = -(-extents[near] // _TILE), -(-extents[-1] // _TILE)
     count = math.prod(rest)
     arguments = [source.pointer(x), result.array, extents[near], extents[-1], wide, tall, strides[-1]]
-    kernel.launch(
+    kernel.queue(
         wide * tall * count,
         (_TILE, _TILE_ROWS, 1),
         [*arguments, out_strides[near], *source.walk_arguments(rest, walked)],
+        memory=source.hidden(x),
     )
 
 

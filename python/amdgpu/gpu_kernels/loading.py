@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,24 @@ class LaunchPlan:
     shared_bytes: int = 0
 
     def launch(self, stream: _native.Stream | None = None) -> None:
-        """Launch in a stream; without one wait for the end."""
-        self.kernel.launch(self.grid, self.block, self.arguments, shared_bytes=self.shared_bytes, stream=stream)
+        """Launch in a stream; without one queue it on the device's own."""
+        launch(self.kernel, self.grid, self.block, self.arguments, shared_bytes=self.shared_bytes, stream=stream)
+
+
+def launch(
+    kernel: _native.Kernel,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    arguments: list[Any],
+    *,
+    shared_bytes: int = 0,
+    stream: _native.Stream | None = None,
+) -> None:
+    """Launch a kernel in a stream; without one queue it on the device's own."""
+    if stream is None:
+        kernel.queue(grid, block, arguments, shared_bytes=shared_bytes)
+    else:
+        kernel.launch(grid, block, arguments, shared_bytes=shared_bytes, stream=stream)
 
 
 def load(device: AMDGPUDevice, kernel: ArchivedKernel, parameters: str) -> _native.Kernel:

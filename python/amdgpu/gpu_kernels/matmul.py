@@ -71,7 +71,7 @@ def matmul(
         alpha: Factor of the product.
         beta: Factor of what `out` holds; 0 does not read it.
         kernel: One of `candidates`; None chooses among them and the vendor's library (`amdgpu.gpu_kernels.choice`).
-        stream: Stream to launch in; None waits for the result.
+        stream: Stream to launch in; None is the device's own, in whose order arrays are read.
 
     Returns:
         The result. int8 gives int32, everything else the format of the operands where `out` has no other.
@@ -113,7 +113,7 @@ def multiply(
         out = device.native.empty(shape, "int32" if problem.output == "i32" else name_of(a.dtype))
     choice = None
     if kernel is None and problem.m and problem.n and problem.batch:
-        if out.ptr % _VECTOR_BYTES:
+        if out._address % _VECTOR_BYTES:
             problem = replace(problem, is_aligned=False)
         choice = choose(device, problem)
         if choice is not None and choice.library:
@@ -152,7 +152,7 @@ def plan_matmul(
     _check_places(problem, a, out, bias)
     if 0 in out.shape:
         return []
-    if out.ptr % _VECTOR_BYTES:
+    if out._address % _VECTOR_BYTES:
         problem = replace(problem, is_aligned=False)
     plans: list[LaunchPlan] = []
     architecture, units = facts_of(device)
@@ -176,7 +176,7 @@ def plan_matmul(
         # Blocks stay and compute tile after tile: as many as there are units.
         clusters = min(tiles * problem.batch, max(units // kernel.cluster, 1))
         grid = (clusters * kernel.cluster, 1, 1)
-        arguments += [problem.batch, _maps(device, kernel, problem, (a.ptr, b.ptr, out.ptr))]
+        arguments += [problem.batch, _maps(device, kernel, problem, (a._address, b._address, out._address))]
     plans.append(
         LaunchPlan(_load(device, kernel), grid, (kernel.threads, 1, 1), arguments, kernel.dynamic_shared_bytes)
     )

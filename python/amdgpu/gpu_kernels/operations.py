@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from amdgpu.device_ops.reduce import reduce as fold_axes
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
-from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, load
+from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, launch, load
 from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, epilogue_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def elementwise(
             silu of one.
         x: The first array.
         y: The second, of the same shape and format.
-        stream: Stream to launch in; None waits for the result.
+        stream: Stream to launch in; None is the device's own, in whose order arrays are read.
 
     Raises:
         InvalidArgumentError: Too many or too few arrays for the operation.
@@ -96,7 +96,7 @@ def elementwise(
         per_block = kernel.threads * (_VECTOR_BYTES // ITEM_BYTES[number])
         blocks = min(-(-x.size // per_block), facts_of(device)[1] * _BLOCKS_PER_UNIT)
         arguments = [x, x if y is None else y, result, x.size, blocks]
-        load(device, kernel, _ELEMENTWISE).launch(blocks, kernel.threads, arguments, stream=stream)
+        launch(load(device, kernel, _ELEMENTWISE), blocks, kernel.threads, arguments, stream=stream)
     return result
 
 
@@ -137,7 +137,7 @@ def reduce(
     if count:
         grid = count if is_row else -(-count // kernel.threads)
         sizes = (count, length) if is_row else (length, count)
-        load(device, kernel, _REDUCTION).launch(grid, kernel.threads, [x, result, *sizes], stream=stream)
+        launch(load(device, kernel, _REDUCTION), grid, kernel.threads, [x, result, *sizes], stream=stream)
     return result
 
 
@@ -168,7 +168,7 @@ def convolve(
         dilation: Pixels from one tap to the next.
         groups: Groups of channels that are convolved apart.
         kernel: An archived kernel; None chooses.
-        stream: Stream to launch in; None waits for the result.
+        stream: Stream to launch in; None is the device's own, in whose order arrays are read.
 
     Returns:
         Shape (images, rows, columns, filters).
@@ -217,7 +217,6 @@ def convolve(
     grid = (-(-pixels // kernel.tile[0]) * -(-own_filters // kernel.tile[1]), groups, 1)
     arguments = [images, filters, result, result if bias is None else bias, count, height, width, channels]
     arguments += [out_height, out_width, out_channels, kernel_height, kernel_width, stride, padding, dilation, groups]
-    load(device, kernel, _CONVOLUTION).launch(
-        grid, kernel.threads, arguments, shared_bytes=kernel.dynamic_shared_bytes, stream=stream
-    )
+    made, shared_bytes = load(device, kernel, _CONVOLUTION), kernel.dynamic_shared_bytes
+    launch(made, grid, kernel.threads, arguments, shared_bytes=shared_bytes, stream=stream)
     return result

@@ -56,7 +56,7 @@ class Session:
         beta: float = 0.0,
         stream: _native.Stream | None = None,
     ) -> bool:
-        """Compute a product; False when the library does not, and nothing was done. Without a stream it waits."""
+        """Compute a product; False when the library does not, and nothing was done. Without a stream it is queued on the device's own."""
         return self._native.multiply(
             a,
             b,

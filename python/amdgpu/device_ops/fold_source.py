@@ -1,0 +1,204 @@
+"""The text of the kernels that fold: one that reads values, one that reads what the first left of each chunk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from amdgpu.device_ops import dtypes, source
+
+if TYPE_CHECKING:
+    from amdgpu.device_ops.fold import Problem
+
+# Bytes that a lane of rows has asked for before it folds the first value: memory answers late, and a block that waits for each value
+# reaches half of its speed. 2,048 work-items of 16 bytes each on every unit of an H200 are what its bandwidth times its latency asks for.
+_AHEAD_BYTES = 16
+# Values that a lane of columns, or of states, has asked for.
+_COLUMNS_AHEAD = 4
+
+
+@dataclass(frozen=True)
+class Form:
+    """How work-items share a fold.
+
+    Attributes:
+        lanes: Work-items that fold the same results.
+        width: Neighbouring results of a work-item, whose values it reads at once.
+        is_column: Neighbours in memory belong to different results.
+        is_last: The kernel gives results; else states.
+    """
+
+    lanes: int
+    width: int
+    is_column: bool
+    is_last: bool
+
+    @property
+    def rows(self) -> int:
+        """Groups of results of a block."""
+        return source.BLOCK // self.lanes
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Shape of a block."""
+        return (self.rows, self.lanes, 1) if self.is_column else (self.lanes, self.rows, 1)
+
+
+def _ahead(problem: Problem, form: Form) -> int:
+    if form.is_column:
+        return _COLUMNS_AHEAD
+    # Beyond four, places cost registers and time to compile.
+    return min(max(_AHEAD_BYTES // dtypes.ITEM_BYTES[problem.x.dtype], 2), 4 if problem.fold.has_places else 8)
+
+
+def _head(problem: Problem, form: Form, ahead: int) -> str:
+    """Types, and the functions of a fold."""
+    how = problem.fold
+    row, lane = ("x", "y") if form.is_column else ("y", "x")
+    fields = "S value; long long place;" if how.has_places else "S value;"
+    given = "C x, double shift, long long place" if how.has_shift else "C x, long long place"
+    return (
+        source.types(X=problem.x.dtype, C=problem.computed, R=problem.result, S=how.state)
+        + source.functions(how.state)
+        + f"""
+#define LANES {form.lanes}
+#define AHEAD {ahead}
+#define WIDTH {form.width}
+#define ROWS {form.rows}
+#define ROW threadIdx.{row}
+#define LANE threadIdx.{lane}
+struct State {{ {fields} }};
+struct alignas(sizeof(X) * WIDTH) Values {{ X v[WIDTH]; }};
+__device__ inline State nothing() {{ State a; {how.start} return a; }}
+__device__ inline State mapped({given}) {{ State a; {how.mapped} return a; }}
+__device__ inline State joined(State a, State b) {{ {how.joined} }}
+__device__ inline R finished(State a, double divisor) {{ return (R)({how.finished}); }}
+"""
+    )
+
+
+_TREE = """
+    // The rows of shared memory are those of the block, so that neighbours write neighbouring banks.
+    __shared__ State states[BLOCK * WIDTH];
+    #define AT(lane, j) states[(j) * BLOCK + {place}]
+    #pragma unroll
+    for (int j = 0; j < WIDTH; ++j) AT(LANE, j) = state[j];
+    __syncthreads();
+    for (int half = LANES / 2; half > 0; half /= 2) {{
+        if (LANE < half) {{
+            #pragma unroll
+            for (int j = 0; j < WIDTH; ++j) AT(LANE, j) = joined(AT(LANE, j), AT(LANE + half, j));
+        }}
+        __syncthreads();
+    }}
+    if (LANE == 0 && output < outputs) {{
+        #pragma unroll
+        for (int j = 0; j < WIDTH; ++j) {store}
+    }}
+"""
+
+
+def _tree(form: Form) -> str:
+    place = "(lane) * ROWS + ROW" if form.is_column else "ROW * LANES + (lane)"
+    store = (
+        "out[output + j] = finished(AT(0, j), divisor);"
+        if form.is_last
+        else "out[(unsigned long long)part * outputs + output + j] = AT(0, j);"
+    )
+    return _TREE.replace("BLOCK", str(source.BLOCK)).format(place=place, store=store)
+
+
+def first(problem: Problem, form: Form, ranks: tuple[int, int], counts: tuple[int, int]) -> str:
+    """The kernel that reads x, whose kept and reduced axes have these ranks and counts."""
+    how, x = problem.fold, problem.x
+    parameter, statement = source.pointer_parameter(x, "X", "x")
+    outputs, length = counts
+    out = "R" if form.is_last else "State"
+    shift = ", const double* shifts" if how.has_shift else ""
+    given = "shift[j], " if how.has_shift else ""
+    return (
+        _head(problem, form, _ahead(problem, form))
+        + f"""
+extern "C" __global__ void fold({parameter}, {out}* out{shift}, unsigned long long outputs,
+                                unsigned long long length, unsigned long long chunk,
+                                double divisor{source.walk_parameters("k", ranks[0], 1)}\
+{source.walk_parameters("r", ranks[1], 1)},
+                                unsigned first_part) {{
+{statement}\
+    const unsigned long long output = ((unsigned long long)blockIdx.x * ROWS + ROW) * WIDTH;
+    const unsigned part = blockIdx.y + first_part;
+    State state[WIDTH];
+    #pragma unroll
+    for (int j = 0; j < WIDTH; ++j) state[j] = nothing();
+    if (output < outputs) {{
+        long long row = 0;
+{source.walk("k", ranks[0], ["row"], "output", source.index_type(outputs))}\
+{_SHIFTS if how.has_shift else ""}\
+        const unsigned long long begin = part * chunk;
+        const unsigned long long end = begin + chunk < length ? begin + chunk : length;
+        unsigned long long i = begin + LANE;
+        for (; i + (AHEAD - 1) * LANES < end; i += AHEAD * LANES) {{
+            Values values[AHEAD];
+            #pragma unroll
+            for (int step = 0; step < AHEAD; ++step) {{
+                const unsigned long long at = i + step * LANES;
+                long long place = row;
+{source.walk("r", ranks[1], ["place"], "at", source.index_type(length))}\
+                values[step] = *(const Values*)(x + place);
+            }}
+            #pragma unroll
+            for (int step = 0; step < AHEAD; ++step) {{
+                #pragma unroll
+                for (int j = 0; j < WIDTH; ++j)
+                    state[j] = joined(state[j], mapped((C)values[step].v[j], {given}i + step * LANES));
+            }}
+        }}
+        for (; i < end; i += LANES) {{
+            long long place = row;
+{source.walk("r", ranks[1], ["place"], "i", source.index_type(length))}\
+            const Values values = *(const Values*)(x + place);
+            #pragma unroll
+            for (int j = 0; j < WIDTH; ++j) state[j] = joined(state[j], mapped((C)values.v[j], {given}i));
+        }}
+    }}
+{_tree(form)}}}
+"""
+    )
+
+
+_SHIFTS = """
+        double shift[WIDTH];
+        #pragma unroll
+        for (int j = 0; j < WIDTH; ++j) shift[j] = shifts[output + j];
+"""
+
+
+def again(problem: Problem, form: Form) -> str:
+    """The kernel that reads states."""
+    out = "R" if form.is_last else "State"
+    return (
+        _head(problem, form, _COLUMNS_AHEAD)
+        + f"""
+extern "C" __global__ void fold(const State* states_of_chunks, {out}* out, unsigned long long outputs,
+                                unsigned long long length, unsigned long long chunk, double divisor,
+                                unsigned first_part) {{
+    const unsigned long long output = (unsigned long long)blockIdx.x * ROWS + ROW;
+    const unsigned part = blockIdx.y + first_part;
+    State state[1] = {{nothing()}};
+    if (output < outputs) {{
+        const unsigned long long begin = part * chunk;
+        const unsigned long long end = begin + chunk < length ? begin + chunk : length;
+        unsigned long long i = begin + LANE;
+        for (; i + (AHEAD - 1) * LANES < end; i += AHEAD * LANES) {{
+            State states_ahead[AHEAD];
+            #pragma unroll
+            for (int step = 0; step < AHEAD; ++step)
+                states_ahead[step] = states_of_chunks[(i + step * LANES) * outputs + output];
+            #pragma unroll
+            for (int step = 0; step < AHEAD; ++step) state[0] = joined(state[0], states_ahead[step]);
+        }}
+        for (; i < end; i += LANES) state[0] = joined(state[0], states_of_chunks[i * outputs + output]);
+    }}
+{_tree(form)}}}
+"""
+    )
