@@ -125,6 +125,19 @@ def test_large_arguments_are_let_go_while_the_stream_goes_on(device):
     assert alive <= 2
 
 
+def test_queued_launches_on_memory_of_the_host_are_over_when_the_call_is(device):
+    kernel = device.compile_kernel(APPEND)
+    values, count = amdgpu.zeros(4, "int32", device=device), amdgpu.zeros(1, "int32", device=device)
+    seen = np.asarray(values)
+    for value in (7, 8):
+        kernel.queue(1, 1, [values, count, value])
+        assert value in seen
+    with pytest.raises(errors.ArgumentCountError, match="append"):
+        kernel.queue(1, 1, [values])
+    with pytest.raises(errors.InvalidLaunchError, match="grid"):
+        kernel.queue(0, 1, [values, count, 1])
+
+
 def test_objects_of_other_devices_are_refused(device):
     null = amdgpu.initialize_device("null:gfx1100")
     event = null.create_stream().record()

@@ -392,7 +392,7 @@ impl Array {
 
     /// The address for kernels of this package, which keep the order themselves.
     #[getter]
-    fn _address(&self, py: Python<'_>) -> PyResult<usize> {
+    fn kernel_address(&self, py: Python<'_>) -> PyResult<usize> {
         self.check_alive(py)?;
         Ok(self.data() as usize)
     }

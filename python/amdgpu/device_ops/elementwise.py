@@ -98,8 +98,8 @@ class _Quick:
                 return None
             parts.append((x.shape, x.strides, x.dtype))
         if out is not None:
-            first, last = out._address, out._address + out.nbytes
-            if out.is_read_only or any(x._address < last and first < x._address + x.nbytes for x in inputs):
+            first, last = out.kernel_address, out.kernel_address + out.nbytes
+            if out.is_read_only or any(x.kernel_address < last and first < x.kernel_address + x.nbytes for x in inputs):
                 return None
         return cls((len(inputs), *parts), inputs, out)
 
@@ -110,7 +110,7 @@ class _Quick:
         if found is None:
             return None
         written = self.arrays if self.out is None else (*self.arrays, self.out)
-        if found[0].needs_alignment and any(x._address % VECTOR_BYTES for x in written):
+        if found[0].needs_alignment and any(x.kernel_address % VECTOR_BYTES for x in written):
             return None
         return found
 
@@ -265,7 +265,7 @@ class Plan:
 
     def launch(self, numbers: list[Any], arrays: list[_native.Array]) -> None:
         """Run the kernel; the result is the first of the arrays."""
-        given = [x if is_direct else x._address for x, is_direct in zip(arrays, self.are_direct, strict=True)]
+        given = [x if is_direct else x.kernel_address for x, is_direct in zip(arrays, self.are_direct, strict=True)]
         self.kernel.queue(self.blocks, source.BLOCK, [*numbers, *given, *self.tail], memory=arrays)
 
 
@@ -276,7 +276,7 @@ def plan_of(
     stretched = (operand.broadcast_to(result.shape) for operand in operands if operand.array is not None)
     wide = [result, *stretched]
     count = result.size
-    are_aligned = all(one.array is not None and one.array._address % VECTOR_BYTES == 0 for one in wide)
+    are_aligned = all(one.array is not None and one.array.kernel_address % VECTOR_BYTES == 0 for one in wide)
     shapes = [operand.shape for operand in operands if operand.array is not None]
     is_flat = are_aligned and all(one.is_dense for one in wide) and all(shape == result.shape for shape in shapes)
     kinds = tuple((operand.dtype, operand.array is not None) for operand in operands)

@@ -175,7 +175,7 @@ def _width(x: Operand, kept: tuple[int, ...], kept_strides: tuple[int, ...], red
     """Neighbouring columns that a work-item reads at once: all that fit, or one."""
     width = _most_columns(x.dtype)
     assert x.array is not None
-    is_aligned = x.array._address % (width * dtypes.ITEM_BYTES[x.dtype]) == 0
+    is_aligned = x.array.kernel_address % (width * dtypes.ITEM_BYTES[x.dtype]) == 0
     are_whole = not any(stride % width for stride in (*kept_strides[:-1], *reduced_strides))
     return width if is_aligned and are_whole and kept_strides[-1] == 1 and kept[-1] % width == 0 else 1
 

@@ -241,7 +241,11 @@ def _writable(operation: str, out: Any, shape: tuple[int, ...], dtype: str) -> _
 def _is_same(a: Operand, b: Operand) -> bool:
     assert a.array is not None
     assert b.array is not None
-    return a.array._address == b.array._address and (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
+    return a.array.kernel_address == b.array.kernel_address and (a.shape, a.strides, a.dtype) == (
+        b.shape,
+        b.strides,
+        b.dtype,
+    )
 
 
 def _overlaps(a: Operand, b: Operand) -> bool:
@@ -257,4 +261,4 @@ def _bytes(operand: Operand) -> tuple[int, int]:
     steps = [(extent - 1) * stride for extent, stride in zip(operand.shape, operand.strides, strict=True)]
     item = dtypes.ITEM_BYTES[operand.dtype]
     low, high = sum(step for step in steps if step < 0), sum(step for step in steps if step > 0)
-    return operand.array._address + low * item, operand.array._address + (high + 1) * item
+    return operand.array.kernel_address + low * item, operand.array.kernel_address + (high + 1) * item

@@ -65,7 +65,7 @@ def reduce(
     launches: dict[Any, tuple[Launch, tuple[int, ...], str]] = device.__dict__.setdefault("_fold_launches", {})
     assert values.array is not None
     # Which kernel it is depends on where memory begins, too.
-    key = (call, values.is_contiguous, values.array._address % _VECTOR_BYTES)
+    key = (call, values.is_contiguous, values.array.kernel_address % _VECTOR_BYTES)
     known = launches.get(key) if out is None else None
     if known is not None:
         launch, shape, dtype = known

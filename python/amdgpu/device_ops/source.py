@@ -108,7 +108,7 @@ def walk(prefix: str, rank: int, offsets: Sequence[str], index: str, width: str)
 def pointer(operand: Operand) -> Any:
     """The argument for an operand's memory: its address where it has gaps, which arrays as arguments must not have."""
     assert operand.array is not None
-    return operand.array if operand.is_dense else operand.array._address
+    return operand.array if operand.is_dense else operand.array.kernel_address
 
 
 def hidden(*operands: Operand) -> list[_native.Array]:

@@ -131,6 +131,4 @@ def launch(
     part_depth = max(-(-depth // parts), 1)
     for first in range(0, batch, source.GRID_LIMIT):
         grid = (down * across, min(batch - first, source.GRID_LIMIT), parts)
-        kernel.queue(
-            grid, source.BLOCK, [rows, columns, depth, part_depth, across, first, *arguments], memory=memory
-        )
+        kernel.queue(grid, source.BLOCK, [rows, columns, depth, part_depth, across, first, *arguments], memory=memory)

@@ -100,7 +100,7 @@ def _direct(a: Any, b: Any, out: Any, device: AMDGPUDevice, options: dict[str, A
     transposes = bool(options.get("transpose_a")), bool(options.get("transpose_b"))
     key = (precision, activation, transposes, *((x.shape, x.strides, x.dtype) for x in arrays))
     kept: dict[Any, Problem | None] = device.__dict__.setdefault("_direct_problems", {})
-    is_aligned = a._address % _VECTOR_BYTES == 0 and b._address % _VECTOR_BYTES == 0
+    is_aligned = a.kernel_address % _VECTOR_BYTES == 0 and b.kernel_address % _VECTOR_BYTES == 0
     if is_aligned and key in kept:
         problem = kept[key]
     else:

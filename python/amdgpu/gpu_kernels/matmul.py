@@ -113,7 +113,7 @@ def multiply(
         out = device.native.empty(shape, "int32" if problem.output == "i32" else name_of(a.dtype))
     choice = None
     if kernel is None and problem.m and problem.n and problem.batch:
-        if out._address % _VECTOR_BYTES:
+        if out.kernel_address % _VECTOR_BYTES:
             problem = replace(problem, is_aligned=False)
         choice = choose(device, problem)
         if choice is not None and choice.library:
@@ -152,7 +152,7 @@ def plan_matmul(
     _check_places(problem, a, out, bias)
     if 0 in out.shape:
         return []
-    if out._address % _VECTOR_BYTES:
+    if out.kernel_address % _VECTOR_BYTES:
         problem = replace(problem, is_aligned=False)
     plans: list[LaunchPlan] = []
     architecture, units = facts_of(device)
@@ -176,7 +176,10 @@ def plan_matmul(
         # Blocks stay and compute tile after tile: as many as there are units.
         clusters = min(tiles * problem.batch, max(units // kernel.cluster, 1))
         grid = (clusters * kernel.cluster, 1, 1)
-        arguments += [problem.batch, _maps(device, kernel, problem, (a._address, b._address, out._address))]
+        arguments += [
+            problem.batch,
+            _maps(device, kernel, problem, (a.kernel_address, b.kernel_address, out.kernel_address)),
+        ]
     plans.append(
         LaunchPlan(_load(device, kernel), grid, (kernel.threads, 1, 1), arguments, kernel.dynamic_shared_bytes)
     )

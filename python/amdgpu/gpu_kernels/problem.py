@@ -88,7 +88,7 @@ def problem_of(
     if k != inner or (len(shapes[0]) == 3 and shapes[1][0] != batch):
         raise ShapeMismatchError(f"operands have the shapes {shapes[0]} and {shapes[1]}, transposed: {transposes}")
     item, output_item = ITEM_BYTES[operand], ITEM_BYTES[output]
-    sizes = (columns_a * item, columns_b * item, n * output_item, a._address, b._address)
+    sizes = (columns_a * item, columns_b * item, n * output_item, a.kernel_address, b.kernel_address)
     layout = "".join("t" if is_transposed else "n" for is_transposed in transposes)
     is_aligned = all(size % _VECTOR_BYTES == 0 for size in sizes)
     return Problem(m, n, k, batch, operand, output, layout, epilogue, is_aligned)
