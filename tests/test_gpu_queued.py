@@ -86,6 +86,15 @@ def test_calls_return_before_their_kernels_end_and_reading_waits(gpu: Any) -> No
     assert hold.is_over
 
 
+def test_waiting_for_an_array_waits_for_its_operations(gpu: Any) -> None:
+    x = array(gpu, np.arange(N))
+    hold = Hold(gpu, lambda: amdgpu.ops.add(x, 1.0))
+    hold.begin(SHORT)
+    y = amdgpu.ops.add(x, 1.0)
+    y.wait()
+    assert hold.is_over
+
+
 def test_launches_in_streams_see_the_results_of_operations(gpu: Any) -> None:
     x, y, out = array(gpu, np.arange(N)), array(gpu, np.zeros(N)), array(gpu, np.zeros(N))
     twice, stream = gpu.compile_kernel(TWICE), gpu.create_stream()

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from amdgpu._native import Array
 from amdgpu.errors import InvalidArgumentError
 
 WARM_UP_ITERATIONS = 3
@@ -45,11 +46,11 @@ def benchmark_operation(
         raise InvalidArgumentError(f"iterations is {iterations}; it must be at least 1")
     function, name = _find(operation)
     for _ in range(WARM_UP_ITERATIONS):
-        function(*args, **options)
+        _wait(function(*args, **options))
     seconds = []
     for _ in range(iterations):
         start = time.perf_counter_ns()
-        function(*args, **options)
+        _wait(function(*args, **options))
         seconds.append((time.perf_counter_ns() - start) / 1e9)
     seconds.sort()
     result: dict[str, Any] = {
@@ -67,6 +68,13 @@ def benchmark_operation(
         (m, k), (_, n) = np.shape(args[0]), np.shape(args[1])
         result["flops_per_second"] = 2 * m * n * k / result["median_seconds"]
     return result
+
+
+def _wait(result: Any) -> None:
+    """Operations on arrays of a GPU return before they are done."""
+    for one in result if isinstance(result, tuple) else (result,):
+        if isinstance(one, Array):
+            one.wait()
 
 
 def _find(operation: str | Callable[..., Any]) -> tuple[Callable[..., Any], str]:

@@ -719,6 +719,16 @@ impl Array {
         Ok(self.view(resolved, strides))
     }
 
+    /// Wait for the operations that were queued on the array's device; raises what a kernel among them left. Reading the array waits by itself.
+    fn wait(&self, py: Python<'_>) -> PyResult<()> {
+        self.check_alive(py)?;
+        graph::check_not_recording(py, "waiting for an array")?;
+        match self.context() {
+            Some(context) => py.detach(|| context.settle()).into_py_result(py),
+            None => Ok(()),
+        }
+    }
+
     /// Refuse all further use and give the memory back: at once, or when the last view or borrower is gone. Freeing twice is an error.
     fn free(&self, py: Python<'_>) -> PyResult<()> {
         if self.is_freed.swap(true, Ordering::AcqRel) {
