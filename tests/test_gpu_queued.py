@@ -9,6 +9,7 @@ from typing import Any
 import amdgpu
 import numpy as np
 import pytest
+from amdgpu.device import default_device
 from amdgpu.device_ops import elementwise
 
 GPU_NAMES = [info.device for info in amdgpu.list_devices() if info.kind in ("hip", "cuda")]
@@ -32,11 +33,10 @@ __global__ void twice(const float* x, float* out, int n) {
 
 @pytest.fixture(scope="module")
 def gpu() -> Any:
-    """The first GPU, opened."""
+    """The first GPU as functions of the package open it: where their arrays and operations are."""
     if not GPU_NAMES:
         pytest.skip("list_devices() shows no GPU")
-    with amdgpu.initialize_device(GPU_NAMES[0]) as opened:
-        yield opened
+    return default_device(GPU_NAMES[0])
 
 
 class Hold:
@@ -206,13 +206,24 @@ def test_another_opening_of_the_device_sees_the_results(gpu: Any) -> None:
         assert np.array_equal(copy.numpy(), np.arange(N, dtype="float32") + 3)
 
 
+def test_every_opening_of_the_device_waits_for_all(gpu: Any) -> None:
+    x = array(gpu, np.arange(N))
+    with amdgpu.initialize_device(gpu.name) as second:
+        hold = Hold(gpu, lambda: amdgpu.ops.add(x, 1.0))
+        hold.begin(SHORT)
+        amdgpu.ops.add(x, 1.0)
+        second.synchronize()
+        assert hold.is_over
+
+
 def test_the_wait_behind_a_fault_names_the_kernel(gpu: Any, run_python: Any) -> None:
     program = f"""
 import numpy as np
 import amdgpu
 from amdgpu import errors
+from amdgpu.device import default_device
 name = {gpu.name!r}
-device = amdgpu.initialize_device(name)
+device = default_device(name)
 wild = device.compile_kernel("__global__ void wild(unsigned long long address) {{ *(int*)address = 1; }}")
 x = amdgpu.array(np.ones(1000, "float32"), device=device)
 y = amdgpu.ops.add(x, 1.0)

@@ -18,6 +18,7 @@ import amdgpu
 import numpy as np
 import torch
 from amdgpu import gpu_kernels
+from amdgpu.device import default_device
 from amdgpu.gpu_kernels.choice import candidates
 from amdgpu.gpu_kernels.loading import facts_of
 from amdgpu.gpu_kernels.problem import problem_of
@@ -190,7 +191,9 @@ def steps(device: Any) -> Iterator[Case]:
 def show(name: str, ours: Call, theirs: Call | None, device: Any) -> None:
     try:
         note = "" if theirs is None else compare(name, ours(), theirs())
-        calls = [(ours, device.synchronize)] + ([] if theirs is None else [(theirs, torch.cuda.synchronize)])
+        calls: list[tuple[Call, Call]] = [(ours, device.synchronize)] + (
+            [] if theirs is None else [(theirs, torch.cuda.synchronize)]
+        )
         figures = measured(calls)
     except Exception as error:  # noqa: BLE001
         print(f"{name:44} failed: {type(error).__name__}: {error}", flush=True)
@@ -210,7 +213,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="", help="part of the names of operations")
     wanted = parser.parse_args().only
-    device = amdgpu.initialize_device("cuda:0")
+    device = default_device("cuda:0")
     torch.backends.cuda.matmul.allow_tf32 = False
     header = f"{'ours':>8} {'torch':>8} {'ratio':>5}"
     print(f"{'microseconds':44} {header} | {header} | {header}\n{'':44} {'alone':^23} | {'queued':^23} | {'host':^23}")

@@ -154,6 +154,7 @@ pub trait Device: Debug + Send + Sync {
     /// before the call uses memory any more, not even through a stream whose last handle is gone.
     fn wait_idle(&self) -> Result<()>;
 
-    /// Waits for every stream of this device. Reports the first error that sticks to one of them, and clears it.
+    /// Waits for every stream of this device, on a GPU those of its other openings too. Reports the first error that sticks to one of its own,
+    /// and clears it.
     fn synchronize(&self) -> Result<()>;
 }

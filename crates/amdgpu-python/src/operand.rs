@@ -19,6 +19,11 @@ use crate::dlpack;
 use crate::errors::raise;
 use crate::lender::{self, Place};
 
+/// The CUDA Array Interface says which stream the producer works in from here on.
+const FIRST_VERSION_WITH_STREAMS: u32 = 3;
+/// By the number that the CUDA Array Interface and DLPack have for it.
+const LEGACY_DEFAULT_STREAM: u64 = 1;
+
 /// Memory that an argument lends for the duration of a call. `owner` keeps it alive.
 pub struct Operand<'py> {
     pub data: *mut c_void,
@@ -201,8 +206,14 @@ impl<'py> Operand<'py> {
         } else {
             lender::cuda_device_of(py, address)?
         };
-        if let Some(stream) = entry("stream")? {
-            lender::wait_for(py, &name, stream.extract::<u64>()?)?;
+        // Up to version 2 nothing names the stream of the producer; PyTorch works in the driver's own.
+        let version = entry("version")?.map_or(Ok(0), |version| version.extract::<u32>())?;
+        let stream = match entry("stream")? {
+            Some(stream) => Some(stream.extract::<u64>()?),
+            None => (version < FIRST_VERSION_WITH_STREAMS).then_some(LEGACY_DEFAULT_STREAM),
+        };
+        if let Some(stream) = stream {
+            lender::wait_for(py, &name, stream)?;
         }
         Ok(Self {
             data: std::ptr::with_exposed_provenance_mut(address as usize),

@@ -125,8 +125,8 @@ BITS = {"bitwise_and", "bitwise_or", "bitwise_xor", "invert"}
 HELPERS = """
 __device__ inline C larger(C x, C y) { return x != x ? x : x >= y ? x : y; }
 __device__ inline C smaller(C x, C y) { return x != x ? x : x <= y ? x : y; }
-// max(x, 0) - |x| Q(|x|), where Q(a) = erfc(a / sqrt(2)) / 2 = 2^(-a^2 log2(e) / 2) u / a * 2.12132 p(2 u - 1), u = a / (a + sqrt(18)): p is
-// that of zig/src/matrix/vector_math.zig. Every value takes the same steps, so that lanes need not wait for each other.
+// max(x, 0) - |x| Q(|x|), where a Q(a) = a erfc(a / sqrt(2)) / 2 = 2.12132 * 2^(-a^2 log2(e) / 2) u p(2 u - 1) with u = a / (a + sqrt(18)):
+// p is that of zig/src/matrix/vector_math.zig. Every value takes the same steps, so that lanes need not wait for each other.
 __device__ inline float gelu(float x) {
     // Beyond, |x| Q(|x|) is below every float.
     const float a = fminf(fabsf(x), 14.5f);

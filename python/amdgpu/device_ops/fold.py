@@ -1,4 +1,4 @@
-"""Reductions of axes by generated kernels, in one launch or several.
+"""Reductions of axes by generated kernels, in one step or several.
 
 A block has ROWS x LANES work-items: the lanes of a row fold results together, each every LANES-th value, and then in a tree. Where
 neighbours in memory belong to one result, they are neighbouring lanes; else neighbouring rows, of which each has as many results as 16
@@ -90,27 +90,51 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Launch:
-    """A fold by one launch, for other arrays of the same shape, strides and dtypes."""
+class Step:
+    """A launch but for its arrays.
+
+    Attributes:
+        kernel: The kernel.
+        grids: One for each launch, with the last argument: its first chunk.
+        block: Shape of a block.
+        tail: Arguments behind the arrays.
+    """
 
     kernel: _native.Kernel
-    grid: tuple[int, int, int]
+    grids: list[tuple[tuple[int, int, int], int]]
     block: tuple[int, int, int]
     tail: list[Any]
 
-    def run(self, x: Operand, out: _native.Array) -> None:
-        """Fold x into `out`."""
-        self.kernel.queue(self.grid, self.block, [source.pointer(x), out, *self.tail], memory=source.hidden(x))
+    def run(self, arrays: list[Any], memory: list[_native.Array]) -> None:
+        """Launch."""
+        for grid, first in self.grids:
+            self.kernel.queue(grid, self.block, [*arrays, *self.tail, first], memory=memory)
 
 
-def fold(
-    device: AMDGPUDevice, problem: Problem, out: _native.Array, shift: _native.Array | None = None
-) -> Launch | None:
-    """Launch the kernels that fold x into `out`, which is dense and in the order of the kept axes.
+@dataclass(frozen=True)
+class Plan:
+    """A fold for any arrays of the same shapes, strides and dtypes.
 
-    Returns:
-        The launch where it was one, of two arrays.
+    Attributes:
+        steps: The first reads values, the others what those before them left of each chunk.
+        spaces: Bytes of what each step but the last leaves.
     """
+
+    steps: list[Step]
+    spaces: list[int]
+
+    def run(self, device: AMDGPUDevice, x: Operand, out: _native.Array, shift: _native.Array | None = None) -> None:
+        """Fold x into `out`, which is dense and in the order of the kept axes."""
+        targets = [*(device.native.empty((size,), "uint8") for size in self.spaces), out]
+        for index, (step, target) in enumerate(zip(self.steps, targets, strict=True)):
+            if index:
+                step.run([targets[index - 1], target], [])
+            else:
+                step.run([source.pointer(x), target, *([] if shift is None else [shift])], source.hidden(x))
+
+
+def plan(device: AMDGPUDevice, problem: Problem) -> Plan | None:
+    """The kernels of a fold; None where there is no result."""
     x = problem.x
     kept, (kept_strides,) = source.coalesce(
         [x.shape[axis] for axis in problem.kept], [[x.strides[axis] for axis in problem.kept]]
@@ -128,7 +152,6 @@ def fold(
     chunk = lanes * serial
     chunks = max(-(-length // chunk), 1)
     # Where a chunk is all, the first kernel gives the result.
-    space = None if chunks == 1 else device.native.empty((chunks * outputs * problem.fold.state_bytes,), "uint8")
     form = fold_source.Form(lanes, width, is_column=is_column, is_last=chunks == 1)
     key = (
         *("fold", problem.fold.name, problem.fold.state, x.dtype, problem.computed, problem.result, form),
@@ -137,18 +160,18 @@ def fold(
     kernel = source.kernel_for(
         device, key, lambda: fold_source.first(problem, form, (len(kept), len(reduced)), (outputs, length)), "fold"
     )
-    block = form.block
     across = -(-outputs // (form.rows * width))
-    arguments = [source.pointer(x), out if space is None else space, *([shift] if problem.fold.has_shift else [])]
-    arguments += [outputs, length, chunk, float(problem.divisor)]
-    arguments += source.walk_arguments(kept, (kept_strides,)) + source.walk_arguments(reduced, (reduced_strides,))
-    for first in range(0, chunks, source.GRID_LIMIT):
-        grid = (across, min(chunks - first, source.GRID_LIMIT), 1)
-        kernel.queue(grid, block, [*arguments, first], memory=source.hidden(x))
-    if space is not None:
-        _fold_again(device, problem, (space, out), outputs, chunks)
-        return None
-    return None if problem.fold.has_shift else Launch(kernel, (across, 1, 1), block, [*arguments[2:], 0])
+    tail = [outputs, length, chunk, float(problem.divisor)]
+    tail += source.walk_arguments(kept, (kept_strides,)) + source.walk_arguments(reduced, (reduced_strides,))
+    grids = [
+        ((across, min(chunks - begin, source.GRID_LIMIT), 1), begin) for begin in range(0, chunks, source.GRID_LIMIT)
+    ]
+    made = Plan([Step(kernel, grids, form.block, tail)], [])
+    while chunks > 1:
+        made.spaces.append(chunks * outputs * problem.fold.state_bytes)
+        step, chunks = _again(device, problem, outputs, chunks)
+        made.steps.append(step)
+    return made
 
 
 def _lanes(length: int) -> int:
@@ -180,22 +203,16 @@ def _width(x: Operand, kept: tuple[int, ...], kept_strides: tuple[int, ...], red
     return width if is_aligned and are_whole and kept_strides[-1] == 1 and kept[-1] % width == 0 else 1
 
 
-def _fold_again(
-    device: AMDGPUDevice, problem: Problem, memory: tuple[_native.Array, _native.Array], outputs: int, count: int
-) -> None:
-    """Fold the states of chunks, which lie chunk after chunk, until one for each result is left."""
-    space, out = memory
+def _again(device: AMDGPUDevice, problem: Problem, outputs: int, count: int) -> tuple[Step, int]:
+    """The step that folds the states of chunks, which lie chunk after chunk, and how many it leaves for each result."""
     is_column = outputs > 1
     lanes = 1 if is_column else _lanes(count)
     while is_column and lanes < _AGAIN_LANES and lanes * _AGAIN_VALUES < count:
         lanes *= 2
     chunk = lanes * _SERIAL
     chunks = -(-count // chunk)
-    after = None if chunks == 1 else device.native.empty((chunks * outputs * problem.fold.state_bytes,), "uint8")
     form = fold_source.Form(lanes, 1, is_column=is_column, is_last=chunks == 1)
     key = ("fold again", problem.fold.name, problem.fold.state, problem.computed, problem.result, form)
     kernel = source.kernel_for(device, key, lambda: fold_source.again(problem, form), "fold")
-    arguments = [space, out if after is None else after, outputs, count, chunk, float(problem.divisor), 0]
-    kernel.queue((-(-outputs // form.rows), chunks, 1), form.block, arguments)
-    if after is not None:
-        _fold_again(device, problem, (after, out), outputs, chunks)
+    grid = (-(-outputs // form.rows), chunks, 1)
+    return Step(kernel, [(grid, 0)], form.block, [outputs, count, chunk, float(problem.divisor)]), chunks

@@ -89,6 +89,21 @@ def _slope(product: Product) -> str:
 
 def follow(device: AMDGPUDevice, product: Product, sums: Operand) -> None:
     """Write the result from the sums, of the result's shape: what `Product` says follows them."""
+    if product.result.size:
+        operands, body = _after_sums(product, sums)
+        plan = elementwise.plan_of(device, body, operands, product.result, product.sums)
+        numbers = [float(product.alpha), *(one.value for one in operands if one.array is None)]
+        plan.launch(numbers, [one.array for one in (product.result, *operands) if one.array is not None])
+
+
+def following_plan(device: AMDGPUDevice, product: Product, sums: Operand) -> elementwise.Plan:
+    """The kernel that `follow` launches with alpha, result, sums, bias and residual, for a product that holds nothing of its result."""
+    operands, body = _after_sums(product, sums)
+    return elementwise.plan_of(device, body, operands, product.result, product.sums)
+
+
+def _after_sums(product: Product, sums: Operand) -> tuple[tuple[Operand, ...], elementwise_source.Body]:
+    """What is combined with the sums, and how."""
     computed = product.sums
     is_float = computed in dtypes.FLOATS
     number = "float64" if is_float else "int64"
@@ -103,5 +118,4 @@ def follow(device: AMDGPUDevice, product: Product, sums: Operand) -> None:
             steps.append(f"sum = sum + {next(names)};")
     expression = elementwise_source.activation_text(product.activation, computed)
     steps.append(f"{{ const C x = sum; const C alpha = {_slope(product)}; return {expression}; }}")
-    body = elementwise_source.Body(f"{product.activation} of a product", " ".join(steps))
-    elementwise.compute(device, body, tuple(operands), product.result, computed, alpha=product.alpha)
+    return tuple(operands), elementwise_source.Body(f"{product.activation} of a product", " ".join(steps))

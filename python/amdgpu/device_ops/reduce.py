@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.device_ops import dtypes
-from amdgpu.device_ops.fold import Fold, Launch, Problem, fold
+from amdgpu.device_ops.fold import Fold, Plan, Problem, plan
 from amdgpu.device_ops.lines import resolve_axes
-from amdgpu.device_ops.operand import lend, of_array, target
+from amdgpu.device_ops.operand import Operand, lend, of_array, target
 from amdgpu.device_ops.transpose import dense
 from amdgpu.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from amdgpu import _native
     from amdgpu.device import AMDGPUDevice
 
-# Calls that a device remembers the launch of; shapes of networks are few.
-_LAUNCHES_LIMIT = 4096
+# Calls that a device remembers the steps of; shapes of networks are few.
+_REDUCTIONS_LIMIT = 4096
 # What loads are aligned to.
 _VECTOR_BYTES = 16
 _JOINED_PLACES = """
@@ -61,16 +63,22 @@ def reduce(
     values = lend(operation, "x", x, device)
     if values.array is None:
         values = of_array(dense(device, values))
-    call = (operation, None if axes is None else tuple(axes), keepdims, values.dtype, values.shape, values.strides)
-    launches: dict[Any, tuple[Launch, tuple[int, ...], str]] = device.__dict__.setdefault("_fold_launches", {})
+    call = (
+        operation,
+        None if axes is None else tuple(axes),
+        keepdims,
+        correction,
+        values.dtype,
+        values.shape,
+        values.strides,
+    )
     assert values.array is not None
     # Which kernel it is depends on where memory begins, too.
     key = (call, values.is_contiguous, values.array.kernel_address % _VECTOR_BYTES)
-    known = launches.get(key) if out is None else None
+    known = device.__dict__.setdefault("_reductions", {}).get(key) if out is None else None
     if known is not None:
-        launch, shape, dtype = known
-        result = device.native.empty(shape, dtype)
-        launch.run(values, result)
+        result = device.native.empty(known.shape, known.dtype)
+        known.run(device, values, result)
         return result
     rank = len(values.shape)
     reduced = tuple(sorted(resolve_axes(operation, values.shape, range(rank) if axes is None else axes)))
@@ -83,21 +91,46 @@ def reduce(
     made = target(operation, device, shape, dtype, out, inputs=(values,))
     if operation in ("max", "min", "argmax", "argmin") and made.operand.size and not count:
         raise InvalidArgumentError(f"{operation}: nothing is left to choose from in x of shape {list(values.shape)}")
-    divisor = float(count)
-    shift = None
+    divisor, mean = float(count), None
     if operation in ("var", "std"):
         # The mean first, kept in float64.
-        shift = device.native.empty((max(math.prod(shape), 1),), "float64")
-        how = _fold("mean", computed)
-        fold(device, Problem(how, values, computed, "float64", kept, reduced, divisor), shift)
+        mean = plan(device, Problem(_fold("mean", computed), values, computed, "float64", kept, reduced, divisor))
         divisor = max(count - correction, 0.0)
     problem = Problem(_fold(operation, computed), values, computed, dtype, kept, reduced, divisor)
-    done = fold(device, problem, made.array, shift)
-    if done is not None:
-        if len(launches) >= _LAUNCHES_LIMIT:
-            launches.clear()
-        launches[key] = done, shape, dtype
+    steps = plan(device, problem)
+    if steps is not None:
+        reduction = _Reduction(mean, steps, shape, dtype)
+        reduction.run(device, values, made.array)
+        kept_reductions: dict[Any, _Reduction] = device.__dict__["_reductions"]
+        if len(kept_reductions) >= _REDUCTIONS_LIMIT:
+            kept_reductions.clear()
+        kept_reductions[key] = reduction
     return made.deliver()
+
+
+@dataclass(frozen=True)
+class _Reduction:
+    """A reduction of arrays of one shape, with what its result is.
+
+    Attributes:
+        mean: What gives the mean that is subtracted first, where that is so.
+        steps: The fold.
+        shape: Of the result.
+        dtype: Of the result.
+    """
+
+    mean: Plan | None
+    steps: Plan
+    shape: tuple[int, ...]
+    dtype: str
+
+    def run(self, device: AMDGPUDevice, x: Operand, out: _native.Array) -> None:
+        """Reduce x into `out`."""
+        shift = None
+        if self.mean is not None:
+            shift = device.native.empty((max(math.prod(self.shape), 1),), "float64")
+            self.mean.run(device, x, shift)
+        self.steps.run(device, x, out, shift)
 
 
 def result_dtypes(operation: str, x: str) -> tuple[str, str]:

@@ -27,6 +27,7 @@ from amdgpu.errors import (
     NoImplementationError,
     UnsupportedFeatureError,
 )
+from amdgpu.gpu_kernels import followed
 from amdgpu.gpu_kernels.archive import archive_for
 from amdgpu.gpu_kernels.loading import facts_of
 from amdgpu.gpu_kernels.matmul import matmul
@@ -70,12 +71,18 @@ def multiply(a: Any, b: Any, out: Any = None, *, device: AMDGPUDevice, **options
     direct = _direct(a, b, out, device, options)
     if direct is not None:
         return direct
+    behind = followed.find(a, b, out, device, options)
+    if behind is not None:
+        return behind.run(device, a, b, options)
     product = product_of(a, b, out, device=device, **options)
     if product.result.size:
         try:
             _compute(device, product)
         except (NoImplementationError, CompileError, CodeGenerationError, UnsupportedFeatureError) as error:
             return _on_host((a, b, out), f"the CPU computes what {device.name} does not: {error}", options)
+        ways = _ways(product)
+        if not ways[0][1] and math.prod(product.extents) >= _SMALL_PRODUCTS:
+            followed.keep((a, b, out), device, options, product=product, operand=ways[0][0])
     given = (a, b, options.get("bias"), options.get("residual"))
     is_ours = out is None and any(_is_on(device, x) for x in given)
     result = product.made.deliver()

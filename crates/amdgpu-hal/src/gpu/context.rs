@@ -1,12 +1,13 @@
 //! The primary context of a device, and making it current.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::api::Api;
 use super::event_pool::EventPool;
 use super::functions::{Functions, Handle, SUCCESS, Status};
 use super::loss::Loss;
+use super::queue::Queue;
 use super::recording::Recording;
 use super::reference::Reference;
 use super::watcher::Watcher;
@@ -35,6 +36,8 @@ pub(crate) struct Context {
     pub(super) events: EventPool,
     reference: Mutex<Option<Arc<Reference>>>,
     watcher: Mutex<Option<Watcher>>,
+    /// Every stream that lives, of all devices that were opened for the ordinal.
+    queues: Mutex<Vec<Weak<Queue>>>,
 }
 
 /// The context is current on this thread; the one that was before comes back at the end.
@@ -81,7 +84,21 @@ impl Context {
             events: EventPool::default(),
             reference: Mutex::new(None),
             watcher: Mutex::new(None),
+            queues: Mutex::default(),
         })
+    }
+
+    /// Notes a new stream.
+    pub(super) fn add_queue(&self, queue: &Arc<Queue>) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| queue.strong_count() > 0);
+        queues.push(Arc::downgrade(queue));
+    }
+
+    /// The streams of all openings.
+    pub(super) fn live_queues(&self) -> Vec<Arc<Queue>> {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Whether this is still the process that opened the device.

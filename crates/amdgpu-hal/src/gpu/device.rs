@@ -11,8 +11,8 @@ use super::queue::Queue;
 use super::stream::GpuStream;
 use super::{describe, memory};
 use crate::{
-    Device, DeviceInfo, DevicePointer, Event, Graph, GraphPlan, MemoryInfo, MemoryKind, Module,
-    Result, Stream,
+    Device, DeviceInfo, DevicePointer, Error, Event, Graph, GraphPlan, MemoryInfo, MemoryKind,
+    Module, Result, Stream,
 };
 
 /// A GPU with a default stream of its own.
@@ -102,7 +102,8 @@ impl Device for GpuDevice {
 
     unsafe fn order_before(&self, native_handle: u64) -> Result<()> {
         self.check()?;
-        for queue in self.live_queues() {
+        // The memory may have been written through another opening of the GPU.
+        for queue in self.context.live_queues() {
             // SAFETY: the caller's contract is the same.
             unsafe { queue.order_before(native_handle as usize) }?;
         }
@@ -131,8 +132,18 @@ impl Device for GpuDevice {
     fn synchronize(&self) -> Result<()> {
         self.check()?;
         let mut outcome = Ok(());
-        for queue in self.live_queues() {
+        let own = self.live_queues();
+        for queue in &own {
             outcome = outcome.and(queue.synchronize());
+        }
+        for queue in self.context.live_queues() {
+            if !own.iter().any(|known| Arc::ptr_eq(known, &queue)) {
+                // Its errors belong to who opened it; a fault of the GPU is everybody's.
+                outcome = outcome.and(queue.wait_idle().or_else(|error| match error {
+                    Error::DeviceLost { .. } => Err(error),
+                    _ => Ok(()),
+                }));
+            }
         }
         outcome
     }

@@ -247,14 +247,16 @@ impl Queue {
         let status =
             unsafe { (context.functions().stream_create)(&raw mut handle, STREAM_NON_BLOCKING) };
         context.check("making a stream", status)?;
-        Ok(Arc::new(Self {
+        let queue = Arc::new(Self {
             id: crate::stream::next_id(),
             handle,
             context: Arc::clone(context),
             state: Mutex::default(),
             work: Condvar::new(),
             progress: Condvar::new(),
-        }))
+        });
+        context.add_queue(&queue);
+        Ok(queue)
     }
 
     pub fn handle(&self) -> Handle {
