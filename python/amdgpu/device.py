@@ -334,7 +334,7 @@ class AMDGPUDevice:
         return self.native.create_stream()
 
     def synchronize(self) -> None:
-        """Wait until all work of the device is done; raises the first error that a stream kept."""
+        """Wait until all work of the device is done, on a GPU that of its other openings too; raises the first error that a stream kept."""
         self.native.synchronize()
 
     def memory_stats(self) -> dict[str, float]:

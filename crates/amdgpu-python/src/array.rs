@@ -1,5 +1,8 @@
 //! `amdgpu.Array`: memory of a device seen as an n-dimensional array.
 
+mod bytes;
+mod sharing;
+
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +17,7 @@ use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use crate::array::bytes::{checked_bytes, host_side};
 use crate::dlpack::{self, row_major};
 use crate::errors::{IntoPyResult, raise};
 use crate::graph;
@@ -162,26 +166,6 @@ impl Array {
         match &*self.storage {
             Storage::Block { context, .. } | Storage::Module { context, .. } => Some(context),
             Storage::Foreign { .. } => None,
-        }
-    }
-
-    /// Whether nobody but kernels and copies of this context knows the memory, so that the order of its default stream is all that matters.
-    pub fn is_private_to(&self, context: &Arc<Context>) -> bool {
-        match &*self.storage {
-            Storage::Block {
-                context: own,
-                is_lent,
-                ..
-            } => Arc::ptr_eq(own, context) && !is_lent.load(Ordering::Acquire),
-            Storage::Module { .. } | Storage::Foreign { .. } => false,
-        }
-    }
-
-    /// Notes that somebody else gets to know the address; true the first time.
-    fn lend(&self) -> bool {
-        match &*self.storage {
-            Storage::Block { is_lent, .. } => !is_lent.swap(true, Ordering::AcqRel),
-            Storage::Module { .. } | Storage::Foreign { .. } => false,
         }
     }
 
@@ -746,82 +730,4 @@ impl Array {
         }
         Ok(())
     }
-}
-
-impl Array {
-    fn side<'a>(&self, device: Option<&'a Arc<dyn hal::Device>>) -> Side<'a> {
-        Side {
-            address: self.pointer(),
-            device,
-        }
-    }
-
-    /// Whether an operand can be copied into this array.
-    fn check_same(&self, py: Python<'_>, operand: &Operand<'_>) -> PyResult<()> {
-        if operand.shape != self.shape {
-            let message = format!(
-                "cannot copy shape {:?} into shape {:?}",
-                operand.shape, self.shape
-            );
-            return Err(raise(
-                py,
-                ErrorCode::ShapeMismatch,
-                Language::Rust,
-                &message,
-            ));
-        }
-        if operand.dtype != self.dtype {
-            let name = |dtype: Dtype| dtype.name().unwrap_or("?");
-            let message = format!(
-                "cannot copy {} into {}",
-                name(operand.dtype),
-                name(self.dtype)
-            );
-            return Err(raise(
-                py,
-                ErrorCode::UnsupportedDtype,
-                Language::Rust,
-                &message,
-            ));
-        }
-        if !operand.is_contiguous() || !is_contiguous(&self.shape, &self.strides) {
-            return Err(raise(
-                py,
-                ErrorCode::NotContiguous,
-                Language::Rust,
-                "copy_from needs contiguous arrays",
-            ));
-        }
-        Ok(())
-    }
-}
-
-fn host_side(operand: &Operand<'_>) -> Side<'static> {
-    Side {
-        address: DevicePointer::from_host(operand.data.cast::<u8>()),
-        device: None,
-    }
-}
-
-/// Bytes of an array; extents must not be negative and the product must fit.
-fn checked_bytes(py: Python<'_>, shape: &[i64], dtype: Dtype) -> PyResult<u64> {
-    if let Some(extent) = shape.iter().find(|extent| **extent < 0) {
-        let message = format!("shape {shape:?} has the negative extent {extent}");
-        return Err(raise(
-            py,
-            ErrorCode::InvalidArgument,
-            Language::Rust,
-            &message,
-        ));
-    }
-    shape
-        .iter()
-        .try_fold(dtype.size_bytes() as i64, |bytes, extent| {
-            bytes.checked_mul(*extent)
-        })
-        .map(|bytes| bytes as u64)
-        .ok_or_else(|| {
-            let message = format!("an array of shape {shape:?} is larger than any memory");
-            raise(py, ErrorCode::OutOfMemory, Language::Rust, &message)
-        })
 }

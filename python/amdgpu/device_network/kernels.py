@@ -52,7 +52,7 @@ def side_by_side(device: AMDGPUDevice, parts: list[_native.Array]) -> _native.Ar
     first = 0
     for part, width in zip(parts, widths, strict=True):
         count = rows * width
-        kernel.launch(-(-count // source.BLOCK), source.BLOCK, [part, made, width, sum(widths), first, count])
+        kernel.queue(-(-count // source.BLOCK), source.BLOCK, [part, made, width, sum(widths), first, count])
         first += width
     return made
 
@@ -64,5 +64,5 @@ def with_state(device: AMDGPUDevice, layer: Layer, sums: _native.Array, steps: i
     kernel = source.kernel_for(device, ("state", is_spiking), lambda: text, "state")
     values = device.native.empty(sums.shape, "float32")
     count = sums.size // steps
-    kernel.launch(-(-count // source.BLOCK), source.BLOCK, [sums, values, float(layer.alpha), steps, layer.size, count])
+    kernel.queue(-(-count // source.BLOCK), source.BLOCK, [sums, values, float(layer.alpha), steps, layer.size, count])
     return values
