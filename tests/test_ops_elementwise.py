@@ -207,11 +207,23 @@ def test_any_number_of_threads_gives_the_same_bits(threads, rng):
     assert _native.elementwise("gelu", (x,), threads=threads).tobytes() == one.tobytes()
 
 
-def test_a_value_has_the_same_bits_at_every_position(rng):
-    x = rng.standard_normal(1000).astype(np.float32)
-    whole = ops.exp(x)
+@pytest.mark.parametrize("name", ["exp", "sin", "cos"])
+def test_a_value_has_the_same_bits_at_every_position(name, rng):
+    # Beside small arguments and large ones, which take other ways.
+    x = (rng.standard_normal(1000) * 10.0 ** rng.integers(-3, 8, 1000)).astype(np.float32)
+    function = getattr(ops, name)
+    whole = function(x)
     for begin in range(40):
-        np.testing.assert_array_equal(ops.exp(x[begin : begin + 37]), whole[begin : begin + 37])
+        np.testing.assert_array_equal(function(x[begin : begin + 37]), whole[begin : begin + 37])
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_sines_near_multiples_of_half_pi_are_within_two_units(name):
+    nearest = (np.arange(1, 100) * np.pi / 2).astype(np.float32).view(np.int32)
+    x = (nearest[:, None] + np.arange(-500, 500, dtype=np.int32)).view(np.float32).ravel()
+    expected = getattr(np, name)(x.astype(np.float64))
+    unit = np.spacing(np.abs(expected).astype(np.float32)).astype(np.float64)
+    assert (np.abs(getattr(ops, name)(x) - expected) <= 2 * unit).all()
 
 
 def test_division_is_of_real_numbers():

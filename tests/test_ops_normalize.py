@@ -222,3 +222,31 @@ def test_bad_batch_norms_are_refused():
         ops.batch_norm(x.astype(int), np.zeros(3), np.zeros(3))
     with pytest.raises(errors.InvalidArgumentError, match="eps is nan"):
         ops.batch_norm(x, np.zeros(3), np.zeros(3), eps=float("nan"))
+
+
+def test_rows_of_a_result_larger_than_the_caches_have_the_bits_of_rows_alone(rng):
+    # 16.8 MB: with x, more than many a last cache. Rows begin at every place in a cache line.
+    x = (rng.standard_normal((4100, 1027)) * 5).astype(np.float32)
+    weight, bias = rng.standard_normal((2, 1027)).astype(np.float32)
+    x[7, 3:900] = -np.inf
+    x[8, 5] = np.nan
+    for name, parameters in (("softmax", ()), ("log_softmax", ()), ("layer_norm", (weight, bias)), ("rms_norm", ())):
+        result = _native.normalize(name, x, parameters, (1,), threads=1)
+        assert _native.normalize(name, x, parameters, (1,), threads=3).tobytes() == result.tobytes()
+        for row in (0, 1, 7, 8, 2049, 4099):
+            alone = _native.normalize(name, x[row : row + 1].copy(), parameters, (1,), threads=1)
+            np.testing.assert_array_equal(result[row : row + 1], alone)
+    expected = ops.softmax(x)
+    ops.softmax(x, out=x)
+    np.testing.assert_array_equal(x, expected)
+
+
+@pytest.mark.parametrize("columns", [40, 64, 1000])
+def test_equal_values_of_a_row_have_equal_probabilities_beside_masked_ones(columns):
+    x = np.full((2, columns), 1.25, np.float32)
+    x[0, 3], x[1, columns // 2 :] = -np.inf, -np.inf
+    x[:, 7] = 3.5
+    result = ops.softmax(x)
+    for row in range(2):
+        assert len(np.unique(result[row][x[row] == 1.25])) == 1
+        assert (result[row][np.isinf(x[row])] == 0).all()

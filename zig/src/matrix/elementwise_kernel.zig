@@ -112,7 +112,7 @@ pub fn isPredicate(operation: Operation) bool {
 /// 32 registers.
 fn isLong(operation: Operation) bool {
     return switch (operation) {
-        .exp, .exp2, .expm1, .log, .log2, .log10, .log1p, .tanh, .sigmoid, .silu, .gelu_tanh, .softplus => true,
+        .exp, .exp2, .expm1, .log, .log2, .log10, .log1p, .tanh, .sigmoid, .silu, .gelu_tanh, .softplus, .sin, .cos => true,
         else => false,
     };
 }

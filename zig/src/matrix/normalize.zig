@@ -7,6 +7,7 @@ const std = @import("std");
 const abi = @import("../abi.zig");
 const status = @import("../status.zig");
 const generic = @import("generic");
+const kernels = @import("kernels.zig");
 const normalize_columns = @import("normalize_columns.zig");
 const parallel = @import("parallel.zig");
 const strided = @import("strided.zig");
@@ -16,6 +17,9 @@ const workspace = @import("workspace.zig");
 const row_kernel = generic.row_kernel;
 const View = strided.View;
 const Space = strided.Space(2);
+
+/// Shorter rows are mostly head and tail of what can pass around the caches.
+const streamed_row_bytes = 1024;
 
 /// Rows that are read and written together where neighbours in memory belong to different rows: two cache lines of float32 for each page
 /// that is looked up.
@@ -120,6 +124,8 @@ pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), pr
         job.buffer_len = padded_len;
     }
     job.pieces = pieces;
+    const out_bytes = job.row_count * job.row_len * @sizeOf(T);
+    job.streams = job.is_ready[0] and job.row_len * @sizeOf(T) >= streamed_row_bytes and 2 * out_bytes >= kernels.info().caches.level3_bytes;
     try parallel.run(executor, pieces, Job(T), &job);
 }
 
@@ -141,6 +147,8 @@ fn Job(comptime T: type) type {
         pieces: usize = 1,
         /// Whether several rows pass through the buffer together.
         is_blocked: bool = false,
+        /// Whether results are more than the caches keep and pass around them.
+        streams: bool = false,
 
         const Self = @This();
 
@@ -155,11 +163,12 @@ fn Job(comptime T: type) type {
             for (begin..end) |piece| {
                 const first = piece * job.row_count / job.pieces;
                 const last = (piece + 1) * job.row_count / job.pieces;
-                if (job.is_blocked) job.normalizeBlocks(piece, first, last) else for (first..last) |row| job.normalizeRow(piece, row);
+                if (job.is_blocked) job.normalizeBlocks(piece, first, last) else for (first..last) |row| job.normalizeRow(piece, row, last);
             }
+            if (job.streams) generic.stream_store.finish();
         }
 
-        fn normalizeRow(job: *const Self, piece: usize, row: usize) void {
+        fn normalizeRow(job: *const Self, piece: usize, row: usize, last: usize) void {
             const out = &job.problem.out;
             const x = &job.problem.x;
             const out_offset = job.rows.offset(0, row);
@@ -176,7 +185,10 @@ fn Job(comptime T: type) type {
                 walk.start += x_offset;
                 strided.readElements(T, job.table, x, &walk, job.row_len, target);
             }
+            const has_next = job.is_ready[1] and row + 1 < last and job.row_len <= row_kernel.short_row;
             job.table.row(&.{
+                .next = if (has_next) @ptrFromInt(strided.addressAt(x, job.rows.offset(1, row + 1))) else null,
+                .streams = job.streams,
                 .operation = job.problem.operation,
                 .x = source,
                 .out = target,

@@ -1,4 +1,5 @@
-//! Gradients of pooling. Windows overlap, so every channel of an image is computed by one thread, results in order.
+//! Gradients of pooling. Windows overlap, so every channel of an image is computed by one thread, results in order. Largest values of windows
+//! that lie side by side are in pool_apart.zig.
 //!
 //! Vectors run over channels, which are copied a block at a time unless they are adjacent in the image and both gradients.
 
@@ -9,6 +10,7 @@ const convolve = @import("convolve.zig");
 const parallel = @import("parallel.zig");
 const pixels = @import("pixels.zig");
 const pool = @import("pool.zig");
+const pool_apart = @import("pool_apart.zig");
 const strided = @import("strided.zig");
 const windowed = @import("windowed.zig");
 const windows_of = @import("windows.zig");
@@ -25,6 +27,7 @@ const adjacent_channels = 64;
 pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const pool.Problem, executor: ?*const abi.Executor) pool.Error!void {
     const target = &problem.gradient.?;
     if (target.len() == 0) return;
+    if (pool_apart.fits(T, problem)) |along| return pool_apart.run(T, table, problem, along, executor);
     const columns = &problem.windows.columns;
     const plane = problem.windows.rows.image * columns.image;
     const copies = !isAdjacent(T, problem);

@@ -11,17 +11,22 @@ const windows_of = @import("windows.zig");
 
 const Image = test_support.Image;
 
-fn randomSlide(rng: std.Random, may_dilate: bool) windows_of.Slide {
+fn randomSlide(rng: std.Random, may_dilate: bool, lies_apart: bool) windows_of.Slide {
     while (true) {
         const window = rng.intRangeAtMost(usize, 1, 4);
         var slide: windows_of.Slide = .{
-            .image = rng.intRangeAtMost(usize, 1, 20),
+            .image = rng.intRangeAtMost(usize, 1, 40),
             .window = window,
             .result = 0,
             .stride = rng.intRangeAtMost(usize, 1, 3),
             .padding = rng.uintAtMost(usize, window / 2),
             .dilation = if (may_dilate) rng.intRangeAtMost(usize, 1, 3) else 1,
         };
+        if (lies_apart) {
+            slide.stride = window;
+            slide.padding = 0;
+            slide.dilation = 1;
+        }
         const reach = slide.dilation * (slide.window - 1) + 1;
         if (slide.image + 2 * slide.padding < reach) continue;
         slide.result = (slide.image + 2 * slide.padding - reach) / slide.stride + 1;
@@ -69,7 +74,8 @@ fn testPooling(comptime T: type, rounds: usize) !void {
     const rng = random.random();
     for (0..rounds) |_| for (std.enums.values(pool.Operation)) |operation| {
         const is_maximum = operation == .maximum or operation == .maximum_gradient;
-        const windows: windows_of.Windows = .{ .rows = randomSlide(rng, is_maximum), .columns = randomSlide(rng, is_maximum) };
+        const lies_apart = rng.uintLessThan(u8, 3) == 0;
+        const windows: windows_of.Windows = .{ .rows = randomSlide(rng, is_maximum, lies_apart), .columns = randomSlide(rng, is_maximum, lies_apart) };
         const batch = rng.intRangeAtMost(usize, 1, 2);
         const channels = rng.intRangeAtMost(usize, 1, 70);
         const image_shape = [4]usize{ batch, channels, windows.rows.image, windows.columns.image };

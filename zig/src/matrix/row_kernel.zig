@@ -4,6 +4,11 @@
 
 const std = @import("std");
 const elementary = @import("elementary.zig");
+const micro_kernel = @import("micro_kernel.zig");
+const stream_store = @import("stream_store.zig");
+const vector_math = @import("vector_math.zig");
+
+const Arithmetic = micro_kernel.Arithmetic;
 
 /// Numbered as in agpu.h; normalize.zig asserts that.
 pub const Operation = enum(u32) { softmax = 0, log_softmax = 1, layer_norm = 2, rms_norm = 3 };
@@ -18,21 +23,27 @@ pub fn Row(comptime T: type) type {
         scale: ?[*]const T,
         shift: ?[*]const T,
         epsilon: f64,
+        /// The row that comes next, if its values are to be asked for meanwhile.
+        next: ?[*]const T = null,
+        /// Whether stores pass the caches by; to be followed by `stream_store.finish`.
+        streams: bool = false,
     };
 }
 
 /// Values of a block: its sum in single precision keeps all but the last three bits.
 const block_len = 4096;
+/// Rows up to this long are asked for ahead and kept until they are written: they stay in L1.
+pub const short_row = 2048;
 
-pub inline fn apply(comptime T: type, comptime lanes: comptime_int, row: *const Row(T)) void {
+pub inline fn apply(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, row: *const Row(T)) void {
     // Everything below is one function.
     @setEvalBranchQuota(10_000);
     if (row.len == 0) return;
     switch (row.operation) {
-        .softmax => softmax(T, lanes, row),
-        .log_softmax => logSoftmax(T, lanes, row),
-        .layer_norm => standardize(T, lanes, row, true),
-        .rms_norm => standardize(T, lanes, row, false),
+        .softmax => softmax(T, lanes, arithmetic, row),
+        .log_softmax => logSoftmax(T, lanes, arithmetic, row),
+        .layer_norm => standardize(T, lanes, arithmetic, row, true),
+        .rms_norm => standardize(T, lanes, arithmetic, row, false),
     }
 }
 
@@ -48,13 +59,47 @@ const Step = union(enum) {
     exp,
 };
 
-inline fn mapped(comptime T: type, comptime lanes: comptime_int, comptime step: Step, x: @Vector(lanes, T), shift: @Vector(lanes, T)) @Vector(lanes, T) {
+/// Vectors whose additions do not wait for each other.
+fn Group(comptime T: type, comptime lanes: comptime_int) type {
+    return [chains]@Vector(lanes, T);
+}
+
+inline fn mapped(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime step: Step, group: Group(T, lanes), shift: T) Group(T, lanes) {
     const V = @Vector(lanes, T);
-    return switch (step) {
-        .plain => x,
-        .square_deviation => (x - shift) * (x - shift),
-        .exp, .exp_written => elementary.exp(V, x - shift),
-    };
+    const shifts: V = @splat(shift);
+    var values: Group(T, lanes) = undefined;
+    if (T == f32 and (step == .exp or step == .exp_written)) {
+        // One question for all vectors. A value has the same bits either way.
+        var is_ordinary: @Vector(lanes, bool) = @splat(true);
+        inline for (0..chains) |part| {
+            values[part] = group[part] - shifts;
+            is_ordinary = is_ordinary & (@abs(values[part]) <= @as(V, @splat(vector_math.ordinary_exponent)));
+        }
+        if (@reduce(.And, is_ordinary)) {
+            inline for (&values) |*value| value.* = vector_math.expOrdinary(arithmetic, V, value.*);
+        } else {
+            inline for (&values) |*value| value.* = vector_math.expAnywhere(arithmetic, V, value.*);
+        }
+        return values;
+    }
+    inline for (0..chains) |part| {
+        const x = group[part];
+        values[part] = switch (step) {
+            .plain => x,
+            .square_deviation => (x - shifts) * (x - shifts),
+            .exp, .exp_written => elementary.exp(V, x - shifts),
+        };
+    }
+    return values;
+}
+
+/// Asks for lines [from, from + lines) of a group of the next row.
+inline fn ask(comptime T: type, comptime lanes: comptime_int, row: *const Row(T), place: usize, comptime from: usize, comptime lines: usize) void {
+    const next = row.next orelse return;
+    const line_len = 64 / @sizeOf(T);
+    inline for (from..from + lines) |line| {
+        if (line * line_len < chains * lanes) @prefetch(next + place + line * line_len, .{});
+    }
 }
 
 /// Additions of different chains do not wait for each other: more than an addition takes cycles, with two of them begun in each.
@@ -70,34 +115,34 @@ pub fn laneSum(comptime T: type, comptime lanes: comptime_int, values: @Vector(l
     return laneSum(T, half, low + high);
 }
 
-inline fn sum(comptime T: type, comptime lanes: comptime_int, comptime step: Step, row: *const Row(T), shift: T) f64 {
+inline fn sum(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime step: Step, row: *const Row(T), out: [*]T, shift: T, comptime from: usize, comptime lines: usize) f64 {
     const V = @Vector(lanes, T);
-    const shifts: V = @splat(shift);
     var total: f64 = 0;
     var begin: usize = 0;
     while (begin < row.len) {
         const end = @min(row.len, begin + block_len);
-        var sums: [chains]V = @splat(@splat(0));
+        var sums: Group(T, lanes) = @splat(@splat(0));
         var i = begin;
         while (i + chains * lanes <= end) : (i += chains * lanes) {
+            ask(T, lanes, row, i, from, lines);
+            var group: Group(T, lanes) = undefined;
+            inline for (0..chains) |part| group[part] = row.x[i + part * lanes ..][0..lanes].*;
+            const values = mapped(T, lanes, arithmetic, step, group, shift);
             inline for (0..chains) |part| {
-                const x: V = row.x[i + part * lanes ..][0..lanes].*;
-                const value = mapped(T, lanes, step, x, shifts);
-                if (step == .exp_written) row.out[i + part * lanes ..][0..lanes].* = value;
-                sums[part] += value;
+                if (step == .exp_written) out[i + part * lanes ..][0..lanes].* = values[part];
+                sums[part] += values[part];
             }
         }
-        while (i < end) : (i += lanes) {
-            const rest = @min(lanes, end - i);
-            var padded: [lanes]T = @splat(shift);
-            for (0..rest) |lane| padded[lane] = row.x[i + lane];
-            const values: [lanes]T = mapped(T, lanes, step, padded, shifts);
-            var kept: [lanes]T = @splat(0);
-            for (0..rest) |lane| kept[lane] = values[lane];
-            if (step == .exp_written) for (0..rest) |lane| {
-                row.out[i + lane] = values[lane];
-            };
-            sums[0] += kept;
+        if (i < end) {
+            var padded: [chains * lanes]T = @splat(shift);
+            for (padded[0 .. end - i], row.x[i..end]) |*to, from_x| to.* = from_x;
+            var group: Group(T, lanes) = undefined;
+            inline for (0..chains) |part| group[part] = padded[part * lanes ..][0..lanes].*;
+            const values = mapped(T, lanes, arithmetic, step, group, shift);
+            inline for (0..chains) |part| padded[part * lanes ..][0..lanes].* = values[part];
+            if (step == .exp_written) @memcpy(out[i..end], padded[0 .. end - i]);
+            @memset(padded[end - i ..], 0);
+            inline for (0..chains) |part| sums[part] += @as(V, padded[part * lanes ..][0..lanes].*);
         }
         total += laneSum(T, lanes, (sums[0] + sums[1]) + (sums[2] + sums[3]));
         begin = end;
@@ -124,66 +169,68 @@ inline fn larger(comptime V: type, a: V, b: V) V {
 }
 
 /// e^(x - max) / sum; a NaN or an infinity of the wrong sign in the row makes it NaN throughout.
-inline fn softmax(comptime T: type, comptime lanes: comptime_int, row: *const Row(T)) void {
+inline fn softmax(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, row: *const Row(T)) void {
     const largest = largestOf(T, lanes, row);
-    const total = sum(T, lanes, .exp_written, row, largest);
-    const factor: T = @floatCast(1.0 / total);
-    affine(T, lanes, row.out, row.out, row.len, factor, 0);
+    if (row.streams and row.len <= short_row) {
+        var powers: [short_row]T align(64) = undefined;
+        const total = sum(T, lanes, arithmetic, .exp_written, row, &powers, largest, 0, chains);
+        return finish(T, lanes, row, &powers, 0, @floatCast(1.0 / total), .{});
+    }
+    const total = sum(T, lanes, arithmetic, .exp_written, row, row.out, largest, 0, chains);
+    var written = row.*;
+    written.streams = false;
+    finish(T, lanes, &written, row.out, 0, @floatCast(1.0 / total), .{});
 }
 
 /// (x - max) - log(sum)
-inline fn logSoftmax(comptime T: type, comptime lanes: comptime_int, row: *const Row(T)) void {
+inline fn logSoftmax(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, row: *const Row(T)) void {
     const largest = largestOf(T, lanes, row);
-    const total = sum(T, lanes, .exp, row, largest);
+    const total = sum(T, lanes, arithmetic, .exp, row, undefined, largest, 0, chains);
     const logarithm = elementary.log(@Vector(1, f64), .{total})[0];
-    const V = @Vector(lanes, T);
-    const most: V = @splat(largest);
-    const taken: V = @splat(@floatCast(logarithm));
-    var i: usize = 0;
-    while (i + lanes <= row.len) : (i += lanes) row.out[i..][0..lanes].* = (@as(V, row.x[i..][0..lanes].*) - most) - taken;
-    for (i..row.len) |rest| row.out[rest] = (row.x[rest] - largest) - taken[0];
-}
-
-/// target = source * factor + addend, with two roundings.
-inline fn affine(comptime T: type, comptime lanes: comptime_int, source: [*]const T, target: [*]T, len: usize, factor: T, addend: T) void {
-    const V = @Vector(lanes, T);
-    const factors: V = @splat(factor);
-    const addends: V = @splat(addend);
-    var i: usize = 0;
-    while (i + lanes <= len) : (i += lanes) target[i..][0..lanes].* = @as(V, source[i..][0..lanes].*) * factors + addends;
-    for (i..len) |rest| target[rest] = source[rest] * factor + addend;
+    finish(T, lanes, row, row.x, largest, 1, .{ .shift_all = @as(T, @floatCast(-logarithm)) });
 }
 
 /// (x - mean) / sqrt(mean of (x - mean)^2 + epsilon) * scale + shift; the mean is zero for the root-mean-square norm.
-inline fn standardize(comptime T: type, comptime lanes: comptime_int, row: *const Row(T), comptime is_centered: bool) void {
+inline fn standardize(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, row: *const Row(T), comptime is_centered: bool) void {
     const count: f64 = @floatFromInt(row.len);
-    const mean: T = if (is_centered) @floatCast(sum(T, lanes, .plain, row, 0) / count) else 0;
-    const variance = sum(T, lanes, .square_deviation, row, mean) / count;
+    const mean: T = if (is_centered) @floatCast(sum(T, lanes, arithmetic, .plain, row, undefined, 0, 0, 2) / count) else 0;
+    const variance = sum(T, lanes, arithmetic, .square_deviation, row, undefined, mean, if (is_centered) 2 else 0, if (is_centered) 2 else chains) / count;
     const factor: T = @floatCast(1.0 / @sqrt(variance + row.epsilon));
     if (row.scale) |scale| {
-        if (row.shift) |shift| return finish(T, lanes, row, mean, factor, scale, shift);
-        return finish(T, lanes, row, mean, factor, scale, null);
+        if (row.shift) |shift| return finish(T, lanes, row, row.x, mean, factor, .{ .scale = scale, .shift = shift });
+        return finish(T, lanes, row, row.x, mean, factor, .{ .scale = scale });
     }
-    if (row.shift) |shift| return finish(T, lanes, row, mean, factor, null, shift);
-    return finish(T, lanes, row, mean, factor, null, null);
+    if (row.shift) |shift| return finish(T, lanes, row, row.x, mean, factor, .{ .shift = shift });
+    finish(T, lanes, row, row.x, mean, factor, .{});
 }
 
-/// (x - mean) * factor * scale + shift, each rounded.
-inline fn finish(comptime T: type, comptime lanes: comptime_int, row: *const Row(T), mean: T, factor: T, scale: anytype, shift: anytype) void {
+/// (source - mean) * factor, times scale and plus shift where there are any; each rounded.
+inline fn finish(comptime T: type, comptime lanes: comptime_int, row: *const Row(T), source: [*]const T, mean: T, factor: T, parameters: anytype) void {
     const V = @Vector(lanes, T);
-    const means: V = @splat(mean);
-    const factors: V = @splat(factor);
-    var i: usize = 0;
-    while (i + lanes <= row.len) : (i += lanes) {
-        var value = (@as(V, row.x[i..][0..lanes].*) - means) * factors;
-        if (@TypeOf(scale) != @TypeOf(null)) value *= @as(V, scale[i..][0..lanes].*);
-        if (@TypeOf(shift) != @TypeOf(null)) value += @as(V, shift[i..][0..lanes].*);
-        row.out[i..][0..lanes].* = value;
+    var at: usize = 0;
+    if (row.streams) {
+        const misaligned = @intFromPtr(row.out) / @sizeOf(T) % lanes;
+        const head = if (misaligned == 0) 0 else @min(row.len, lanes - misaligned);
+        while (at < head) : (at += 1) row.out[at] = finished(T, 1, source, at, mean, factor, parameters)[0];
+        while (at + lanes <= row.len) : (at += lanes) {
+            const value = finished(T, lanes, source, at, mean, factor, parameters);
+            stream_store.store(lanes * @sizeOf(T), @ptrCast(row.out + at), @bitCast(value));
+        }
     }
-    for (i..row.len) |rest| {
-        var value = (row.x[rest] - mean) * factor;
-        if (@TypeOf(scale) != @TypeOf(null)) value *= scale[rest];
-        if (@TypeOf(shift) != @TypeOf(null)) value += shift[rest];
-        row.out[rest] = value;
+    while (at + chains * lanes <= row.len) : (at += chains * lanes) {
+        var values: [chains]V = undefined;
+        inline for (0..chains) |part| values[part] = finished(T, lanes, source, at + part * lanes, mean, factor, parameters);
+        inline for (0..chains) |part| row.out[at + part * lanes ..][0..lanes].* = values[part];
     }
+    while (at + lanes <= row.len) : (at += lanes) row.out[at..][0..lanes].* = finished(T, lanes, source, at, mean, factor, parameters);
+    while (at < row.len) : (at += 1) row.out[at] = finished(T, 1, source, at, mean, factor, parameters)[0];
+}
+
+inline fn finished(comptime T: type, comptime lanes: comptime_int, source: [*]const T, at: usize, mean: T, factor: T, parameters: anytype) @Vector(lanes, T) {
+    const V = @Vector(lanes, T);
+    var value = (@as(V, source[at..][0..lanes].*) - @as(V, @splat(mean))) * @as(V, @splat(factor));
+    if (@hasField(@TypeOf(parameters), "shift_all")) value += @as(V, @splat(parameters.shift_all));
+    if (@hasField(@TypeOf(parameters), "scale")) value *= @as(V, parameters.scale[at..][0..lanes].*);
+    if (@hasField(@TypeOf(parameters), "shift")) value += @as(V, parameters.shift[at..][0..lanes].*);
+    return value;
 }

@@ -24,7 +24,12 @@ pub inline fn finish() void {
     if (builtin.cpu.arch == .x86_64) asm volatile ("sfence" ::: .{ .memory = true });
 }
 
-inline fn store(comptime vector_bytes: comptime_int, target: [*]u8, vector: @Vector(vector_bytes, u8)) void {
+/// To an aligned address; to be followed by `finish`.
+pub inline fn store(comptime vector_bytes: comptime_int, target: [*]u8, vector: @Vector(vector_bytes, u8)) void {
+    if (builtin.cpu.arch != .x86_64) {
+        target[0..vector_bytes].* = vector;
+        return;
+    }
     const instruction = if (vector_bytes == 16) "movntps %[vector], (%[target])" else "vmovntps %[vector], (%[target])";
     asm volatile (instruction
         :

@@ -29,6 +29,7 @@ pub fn Kernel(comptime T: type) type {
             .turn = if (is_float) turn else {},
             .window = if (is_float) window else {},
             .window_back = if (is_float) windowBack else {},
+            .pool_apart = if (is_float) poolApart else {},
         };
 
         fn load(job: *const generic.storage.Load(T)) void {
@@ -48,7 +49,7 @@ pub fn Kernel(comptime T: type) type {
         }
 
         fn row(job: *const generic.row_kernel.Row(T)) void {
-            generic.row_kernel.apply(T, lanes, job);
+            generic.row_kernel.apply(T, lanes, .fused, job);
         }
 
         fn rowGradient(job: *const generic.row_gradient_kernel.Row(T)) void {
@@ -85,6 +86,10 @@ pub fn Kernel(comptime T: type) type {
 
         fn window(job: *const generic.window_kernel.Window(T)) void {
             generic.window_kernel.apply(T, lanes, .fused, job);
+        }
+
+        fn poolApart(job: *const generic.pool_apart_kernel.Apart(T)) void {
+            generic.pool_apart_kernel.apply(T, lanes, job);
         }
 
         fn windowBack(job: *const generic.window_kernel.WindowBack(T)) void {

@@ -1,6 +1,7 @@
 //! The routines of the tensor operations that are compiled once per instruction set and type that is computed in.
 
 const elementwise_kernel = @import("elementwise_kernel.zig");
+const pool_apart_kernel = @import("pool_apart_kernel.zig");
 const reduce_kernel = @import("reduce_kernel.zig");
 const row_gradient_kernel = @import("row_gradient_kernel.zig");
 const row_kernel = @import("row_kernel.zig");
@@ -32,5 +33,6 @@ pub fn Table(comptime T: type) type {
         turn: if (is_float) *const fn (*const turn_kernel.Turn(T)) void else void,
         window: if (is_float) *const fn (*const window_kernel.Window(T)) void else void,
         window_back: if (is_float) *const fn (*const window_kernel.WindowBack(T)) void else void,
+        pool_apart: if (is_float) *const fn (*const pool_apart_kernel.Apart(T)) void else void,
     };
 }

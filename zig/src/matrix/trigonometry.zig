@@ -1,6 +1,7 @@
 //! Sine and cosine on vectors of float32 or float64, within two units in the last place everywhere; NaN in, and infinities, give NaN.
 //!
-//! x = n pi / 2 + r: pi / 2 in parts of 33 bits, so that their products with n are exact (Cody & Waite 1980); float32 is reduced in float64.
+//! x = n pi / 2 + r: pi / 2 in parts of 33 bits, so that their products with n are exact (Cody & Waite 1980); float32 is reduced in float64,
+//! small arguments in parts of 18 bits.
 //! Arguments too large for that go one by one through the functions of the language, which reduce them with all the bits of pi they need.
 
 const std = @import("std");
@@ -27,6 +28,7 @@ pub inline fn cos(comptime V: type, x: V) V {
 const largest_argument = 1e6;
 
 inline fn apply(comptime V: type, comptime function: Function, x: V) V {
+    if (Element(V) == f32 and @reduce(.And, @abs(x) <= all(V, largest_short))) return reducedShort(V, function, x);
     if (@reduce(.And, @abs(x) <= all(V, largest_argument))) return reduced(V, function, x);
     const len = @typeInfo(V).vector.len;
     const arguments: [len]Element(V) = x;
@@ -45,7 +47,7 @@ fn scalar(comptime T: type, comptime function: Function, x: T) T {
 }
 
 const pi_half_parts = [4]f64{ 0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69, 0x1.b839a252049c1p-104 };
-const two_over_pi: f64 = 0.63661977236758134308;
+const two_over_pi = 0.63661977236758134308;
 /// Adding and subtracting 1.5 * 2^52 rounds to an integer, which then stands in the low bits.
 const round_magic: f64 = 6755399441055744.0;
 
@@ -53,23 +55,44 @@ inline fn reduced(comptime V: type, comptime function: Function, x: V) V {
     return if (Element(V) == f32) reducedSingle(V, function, x) else reducedDouble(V, function, x);
 }
 
+/// Up to here n is below 64: its products with parts of 18 bits are exact in float32.
+const largest_short = 100;
+const short_parts = [3]f32{ 0x1.921f8p+0, 0x1.aa22p-19, 0x1.68c234p-39 };
+/// Adding and subtracting 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
+const short_magic: f32 = 12582912.0;
+
 inline fn reducedSingle(comptime V: type, comptime function: Function, x: V) V {
+    // A value has the same bits whatever stands beside it.
+    const is_short = @abs(x) <= all(V, largest_short);
+    return @select(f32, is_short, reducedShort(V, function, x), reducedWide(V, function, x));
+}
+
+/// In float32 alone: within 1.5 units in the last place.
+inline fn reducedShort(comptime V: type, comptime function: Function, x: V) V {
+    const shifted = x * all(V, two_over_pi) + all(V, short_magic);
+    const n = shifted - all(V, short_magic);
+    const r = ((x - n * all(V, short_parts[0])) - n * all(V, short_parts[1])) - n * all(V, short_parts[2]);
+    return ofReduced(V, function, x, r, @bitCast(shifted));
+}
+
+inline fn reducedWide(comptime V: type, comptime function: Function, x: V) V {
     const len = @typeInfo(V).vector.len;
     const Wide = @Vector(len, f64);
-    const Bits = @Vector(len, u32);
     const wide: Wide = @floatCast(x);
     const shifted = wide * all(Wide, two_over_pi) + all(Wide, round_magic);
     const n = shifted - all(Wide, round_magic);
     const rest = (wide - n * all(Wide, pi_half_parts[0])) - n * all(Wide, pi_half_parts[1]);
-    const r: V = @floatCast(rest);
-    const quadrant: Bits = @truncate(@as(@Vector(len, u64), @bitCast(shifted)));
+    return ofReduced(V, function, x, @floatCast(rest), @truncate(@as(@Vector(len, u64), @bitCast(shifted))));
+}
+
+inline fn ofReduced(comptime V: type, comptime function: Function, x: V, r: V, quadrant: @Vector(@typeInfo(V).vector.len, u32)) V {
     // Fitted by reweighted least squares to the relative error on [0, pi / 4]: below 4e-9.
     const z = r * r;
     const sine_series = all(V, -0.16666654934659875) + z * (all(V, 0.00833217755520938) + z * all(V, -0.00019517216511262352));
     const cosine_series = all(V, 0.04166664685082286) + z * (all(V, -0.0013887366721815168) + z * all(V, 2.4438357495438402e-05));
     const sine = r + r * (z * sine_series);
     const cosine = all(V, 1) - (all(V, 0.5) * z - z * z * cosine_series);
-    const result = choose(V, Bits, function, quadrant, sine, cosine);
+    const result = choose(V, @TypeOf(quadrant), function, quadrant, sine, cosine);
     return if (function == .sine) @select(f32, x == all(V, 0), x, result) else result;
 }
 

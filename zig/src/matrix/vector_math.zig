@@ -3,6 +3,9 @@
 //! The scalar twins in float64 are at the end; the tests compare them over the whole range.
 
 const std = @import("std");
+const micro_kernel = @import("micro_kernel.zig");
+
+const Arithmetic = micro_kernel.Arithmetic;
 
 inline fn Like(comptime V: type) type {
     return @Vector(@typeInfo(V).vector.len, u32);
@@ -18,8 +21,12 @@ inline fn clamp(comptime V: type, x: V, low: f32, high: f32) V {
 
 /// Coefficients from the highest power down.
 inline fn horner(comptime V: type, x: V, comptime coefficients: []const f32) V {
+    return hornerBy(.separate, V, x, coefficients);
+}
+
+inline fn hornerBy(comptime arithmetic: Arithmetic, comptime V: type, x: V, comptime coefficients: []const f32) V {
     var sum = all(V, coefficients[0]);
-    inline for (coefficients[1..]) |coefficient| sum = sum * x + all(V, coefficient);
+    inline for (coefficients[1..]) |coefficient| sum = micro_kernel.multiplyAdd(arithmetic, V, sum, x, all(V, coefficient));
     return sum;
 }
 
@@ -39,9 +46,14 @@ fn Reduced(comptime V: type) type {
 }
 
 inline fn reduce(comptime V: type, x: V) Reduced(V) {
-    const shifted = x * all(V, std.math.log2e) + all(V, round_magic);
+    return reduceBy(.separate, V, x);
+}
+
+inline fn reduceBy(comptime arithmetic: Arithmetic, comptime V: type, x: V) Reduced(V) {
+    const shifted = micro_kernel.multiplyAdd(arithmetic, V, x, all(V, std.math.log2e), all(V, round_magic));
     const n = shifted - all(V, round_magic);
-    return .{ .r = (x - n * all(V, ln2_high)) - n * all(V, ln2_low), .shifted = shifted };
+    const near = micro_kernel.multiplyAdd(arithmetic, V, n, all(V, -ln2_high), x);
+    return .{ .r = micro_kernel.multiplyAdd(arithmetic, V, n, all(V, -ln2_low), near), .shifted = shifted };
 }
 
 /// 2^n for n in [-126, 127].
@@ -55,7 +67,12 @@ inline fn exponent(comptime V: type, shifted: V) Like(V) {
 
 /// e^r - 1 = r + r^2 p(r), p of degree 4 fitted by reweighted least squares to the relative error on the reduced range: below 1.4e-8.
 inline fn expm1Reduced(comptime V: type, r: V) V {
-    return r + r * r * horner(V, r, &.{ 0.0013882516741037523, 0.008366538228691, 0.041667200444071247, 0.1666654349000882, 0.4999999815106091 });
+    return expm1ReducedBy(.separate, V, r);
+}
+
+inline fn expm1ReducedBy(comptime arithmetic: Arithmetic, comptime V: type, r: V) V {
+    const p = hornerBy(arithmetic, V, r, &.{ 0.0013882516741037523, 0.008366538228691, 0.041667200444071247, 0.1666654349000882, 0.4999999815106091 });
+    return micro_kernel.multiplyAdd(arithmetic, V, r * r, p, r);
 }
 
 /// 2^x: the distance from the nearest whole number is exact, its power is that of e at the distance times ln 2.
@@ -71,23 +88,28 @@ pub inline fn exp2(comptime V: type, x: V) V {
 }
 
 pub inline fn exp(comptime V: type, x: V) V {
-    if (@reduce(.And, @abs(x) <= all(V, 86.0))) {
-        // n is in [-124, 124] and may be added to the exponent at once; the magic number has no bits that a shift by 23 keeps.
-        const reduced = reduce(V, x);
-        const scale = @as(Like(V), @bitCast(reduced.shifted)) << @splat(23);
-        return @bitCast(@as(Like(V), @bitCast(all(V, 1) + expm1Reduced(V, reduced.r))) +% scale);
-    }
-    return expAnywhere(V, x);
+    if (@reduce(.And, @abs(x) <= all(V, ordinary_exponent))) return expOrdinary(.separate, V, x);
+    return expAnywhere(.separate, V, x);
+}
+
+/// As far as `expOrdinary` goes.
+pub const ordinary_exponent = 86.0;
+
+/// n is in [-124, 124] and may be added to the exponent at once; the magic number has no bits that a shift by 23 keeps.
+pub inline fn expOrdinary(comptime arithmetic: Arithmetic, comptime V: type, x: V) V {
+    const reduced = reduceBy(arithmetic, V, x);
+    const scale = @as(Like(V), @bitCast(reduced.shifted)) << @splat(23);
+    return @bitCast(@as(Like(V), @bitCast(all(V, 1) + expm1ReducedBy(arithmetic, V, reduced.r))) +% scale);
 }
 
 /// The same bits, also where the result is zero, subnormal, infinite or NaN.
-inline fn expAnywhere(comptime V: type, x: V) V {
+pub inline fn expAnywhere(comptime arithmetic: Arithmetic, comptime V: type, x: V) V {
     // Outside, the result is 0 or infinity; inside, n is in [-151, 128], more than one power of two can express.
-    const reduced = reduce(V, clamp(V, x, -104.0, 89.0));
+    const reduced = reduceBy(arithmetic, V, clamp(V, x, -104.0, 89.0));
     const n = exponent(V, reduced.shifted);
     const Signed = @Vector(@typeInfo(V).vector.len, i32);
     const half: Like(V) = @bitCast(@as(Signed, @bitCast(n)) >> @splat(1));
-    const result = (all(V, 1) + expm1Reduced(V, reduced.r)) * powerOfTwo(V, half) * powerOfTwo(V, n -% half);
+    const result = (all(V, 1) + expm1ReducedBy(arithmetic, V, reduced.r)) * powerOfTwo(V, half) * powerOfTwo(V, n -% half);
     return keepNan(V, x, result);
 }
 
