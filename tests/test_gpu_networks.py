@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import spiking_plans as plans
 from amdgpu import _native
+from test_network_positions import CELL, ON_DEVICES
 
 GPU = next((number for number, info in enumerate(amdgpu.list_devices()) if info.kind in ("cuda", "hip")), None)
 pytestmark = pytest.mark.skipif(GPU is None, reason="needs a GPU")
@@ -35,6 +36,17 @@ def test_spikes_and_states_have_the_bits_of_the_cpu(name: str) -> None:
     assert list(state) == list(other)
     for key, values in state.items():
         assert np.array_equal(values, other[key]), key
+
+
+def test_patterns_and_values_on_positions_have_the_bits_of_the_cpu() -> None:
+    plan, _ = _native.network_plan(CELL + ON_DEVICES)
+    runs = [_native.SpikingNetwork(plan, amdgpu.device.default_device(name).native) for name in ("cpu:0", GPU)]
+    tables = [network.synapses("c -> c") for network in runs]
+    for ours, theirs in zip(*tables, strict=True):
+        assert np.array_equal(ours, theirs)
+    wanted, found = (network.run(1000) for network in runs)
+    assert found["spike_hash"] == wanted["spike_hash"]
+    assert found["counts"] == wanted["counts"]
 
 
 def test_a_checkpoint_moves_between_devices() -> None:

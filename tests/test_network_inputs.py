@@ -209,3 +209,14 @@ def test_pairs_may_repeat_with_multapses():
     text = CELL + "connect a -> b(pattern: pairs([0, 0, 3], [1, 1, 2]), weight: 0.1, {})\n"
     for flag in ["multapses: true", "multapses"]:
         assert amdgpu.Network(text.format(flag), device="cpu:0").synapses("a -> b").sources.tolist() == [0, 0, 3]
+
+
+def test_rules_have_the_names_of_the_requirements():
+    text = CELL + "connect a -> b(pattern: fixed_in(3), weight: 0.1)\nplasticity {}\n"
+    for other, name in [
+        ("reinforcement(tau_c: 0.5.s)", "r_stdp(tau_c: 0.5.s)"),
+        ("stdp(dependence: power_law)", "stdp(dependence: power)"),
+    ]:
+        plans = [amdgpu.Network(text.format(rule)).plan["spiking"] for rule in (other, name)]
+        assert plans[0]["source"] == plans[1]["source"]
+        assert plans[0]["kernels"] == plans[1]["kernels"]

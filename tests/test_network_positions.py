@@ -5,7 +5,9 @@ from __future__ import annotations
 import amdgpu
 import numpy as np
 import pytest
+from amdgpu import _native
 from amdgpu.errors import NetworkError, WeightsNotFiniteError
+from amdgpu.plotting.graph import synapse_count
 from network_kernels import philox
 
 CELL = """
@@ -225,6 +227,35 @@ def test_a_network_of_kernels_spikes_the_same_with_any_number_of_threads():
         hashes.add(net.run(0.1).spike_hash)
     assert len(hashes) == 1
     assert net.last_result.counts["c"] > 100
+
+
+ON_DEVICES = """
+source in(poisson(rate: 500.Hz), n: 400, positions: grid(20, 20))
+population c(400, model: cell, positions: grid(20, 20), v: x/40)
+connect in -> c(pattern: convolution([[0, 1, 0], [1, 4, 1], [0, 1, 0]], padding: same), weight: 0.25)
+connect c -> c(pattern: gaussian(1.5, p: 0.5), weight: random(0, 0.1)*exp(-distance/3), delay: 0.1.ms + 0.1.ms*distance)
+connect c -> c(pattern: gaussian(1.5, p: 0.2), weight: 0.0625, autapses: false)
+plasticity stdp(on: in -> c)
+"""
+
+
+def test_stepping_by_launches_gives_the_spikes_of_stepping_by_threads():
+    plan, _ = _native.network_plan(CELL + ON_DEVICES)
+    device = amdgpu.device.default_device("cpu:0").native
+    runs = [_native.SpikingNetwork(plan, device, by_launches=way).run(300) for way in (False, True)]
+    assert runs[0]["spike_hash"] == runs[1]["spike_hash"]
+    assert sum(count for _, _, count in runs[0]["counts"]) > 500
+
+
+def test_pictures_tell_what_the_plan_tells_of_patterns():
+    text = (
+        "population a(9, model: cell, positions: grid(3, 3))\n"
+        "connect a -> a(pattern: gaussian(1))\n"
+        'connect a -> a(pattern: pairs([0, 1], array("t")))\n'
+        'connect a -> a(pattern: pairs(array("p")))\n'
+    )
+    plan = built(text, arrays={}).plan["spiking"]
+    assert [synapse_count(one, {"a": 9}) for one in plan["projections"]] == [None, 2, None]
 
 
 def test_weights_and_delays_follow_positions_and_distance():

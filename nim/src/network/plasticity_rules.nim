@@ -5,7 +5,9 @@ import ast, diagnostics, prelude, spiking_network, suggestions, synapses, values
 
 const
   PlasticityExample = "plasticity stdp(tau_plus: 20.ms, w_max: 1.0, on: exc -> exc)"
-  Dependences = ["additive", "multiplicative", "power"]
+  Dependences = ["additive", "multiplicative", "power", "power_law"]
+  ReinforcementMode = "reinforcement"
+    ## The requirements' name of learning from rewards.
   Pairings = ["all_to_all", "nearest"]
 
 proc namesOf(node: Expr; report: var Report; names: var seq[string]): bool =
@@ -68,11 +70,13 @@ proc checkSpikingPlasticity*(network: var SpikingNetwork; statement: Statement; 
       on = arg.value
       choice.args.delete idx
       break
+  if choice.name == ReinforcementMode and choice.name notin network.synapses:
+    choice.name = "r_stdp"
   if choice.name == "stdp" and choice.name notin network.synapses:
     let dependence = choose(choice.args, "dependence", Dependences, report)
     let pairing = choose(choice.args, "pairing", Pairings, report)
     if dependence != "additive":
-      choice.name.add "_" & dependence
+      choice.name.add (if dependence == "power_law": "_power" else: "_" & dependence)
     if pairing == "nearest":
       choice.name.add "_nearest"
   if choice.name notin network.synapses and choice.name notin builtInSynapseNames():

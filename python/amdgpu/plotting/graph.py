@@ -89,13 +89,15 @@ def nodes_and_edges(plan: dict[str, Any]) -> tuple[list[Node], list[Edge]]:
 
 
 def synapse_count(projection: dict[str, Any], sizes: Mapping[str, int]) -> int | None:
-    """Synapses that a pattern makes, of `probability` the expected number; None for a pattern that is not known here."""
+    """Synapses that a pattern makes, of `probability` the expected number; None where the plan does not tell."""
     origin, target = projection["from"], projection["to"]
     pairs = sizes[origin] * sizes[target]
     if origin == target and not projection["allow_autapses"]:
         pairs -= sizes[origin]
     pattern = projection["pattern"]
     count = pattern.get("count", 0)
+    # Lists in files and arrays stand in the plan by their names.
+    listed = [one for one in (pattern.get("sources"), pattern.get("targets")) if isinstance(one, list)]
     known = {
         "all_to_all": pairs,
         "probability": round(pattern.get("probability", 0) * pairs),
@@ -103,7 +105,7 @@ def synapse_count(projection: dict[str, Any], sizes: Mapping[str, int]) -> int |
         "fixed_in": count * sizes[target],
         "fixed_out": count * sizes[origin],
         "fixed_total": count,
-        "pairs": len(pattern.get("sources", ())),
+        "pairs": len(listed[0]) if listed else None,
     }
     return known.get(pattern["kind"])
 

@@ -62,8 +62,17 @@ impl Axis {
         if count == 1 || (self.is_periodic && 2.0 * reach >= self.extent) {
             return (0..count).collect();
         }
-        let place = |position: f64| (position - self.low) / self.extent * count as f64;
-        let (first, last) = (place(position - reach), place(position + reach));
+        // On an axis that begins anew within its first round, however far away the position is.
+        let rounds = if self.is_periodic {
+            ((position - self.low) / self.extent).floor()
+        } else {
+            0.0
+        };
+        let place = |way: f64| {
+            let part = (position - self.low) / self.extent - rounds + way / self.extent;
+            part * count as f64
+        };
+        let (first, last) = (place(-reach), place(reach));
         if !self.is_periodic {
             let most = count as f64 - 1.0;
             let first = first.floor().clamp(0.0, most) as usize;
@@ -256,6 +265,31 @@ mod tests {
             coordinates: Listed::new(values.into_iter().map(f64::from).collect()),
             scale: 1.0,
             period: period.map(|period| vec![period; dimensions]),
+        }
+    }
+
+    #[test]
+    fn positions_at_the_ends_of_what_floats_hold_have_rows_too() {
+        for period in [None, Some(4.0), Some(1e-300)] {
+            let far = PositionsPlan::Points {
+                dimensions: Some(1),
+                coordinates: Listed::new(vec![1e300, -1e300, 0.0, 3.9, 1e-300, 2e17]),
+                scale: 1e10,
+                period: period.map(|period| vec![period]),
+            };
+            let ends = Ends {
+                sources: far.clone(),
+                targets: far,
+                period: [period.unwrap_or(0.0), 0.0, 0.0],
+            };
+            for sigma in [1e-200, 0.5, 1e200] {
+                let near = Neighbours::new(&ends, 6, sigma, 1.0);
+                for source in 0..6 {
+                    let row = near.row(&ends, Stream::new(3, 9, 0), source, &(0..6));
+                    assert!(row.windows(2).all(|pair| pair[0] < pair[1]));
+                }
+                assert!(near.bound(&ends, 6) > 0);
+            }
         }
     }
 
