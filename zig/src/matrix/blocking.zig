@@ -149,6 +149,28 @@ pub const Blocking = struct {
         return if (own > room) null else own;
     }
 
+    /// Columns that one thread packs for itself, null where rows are the better cut. The rows, all of them, stay in the L2 of every thread, and each
+    /// thread writes whole columns of `out`, where runs of rows touch every page of it again and again. (Measured on two cores of Zen 4, float64,
+    /// 512 rows and 784 columns: 97 instead of 91 GFLOP/s.)
+    pub fn ownColumns(
+        blocking: Blocking,
+        comptime numbers: Numbers,
+        table: *const Table(numbers),
+        problem: *const product.Problem(numbers),
+        thread_count: usize,
+    ) ?usize {
+        if (thread_count == 1 or problem.columns < problem.rows) return null;
+        const rows = roundUp(problem.rows, table.tile_rows);
+        if (rows * blocking.lineBytes(numbers) > kernels.info().caches.level2_bytes * 5 / 8) return null;
+        const panels = divideUp(problem.columns, table.tile_columns);
+        const items = @min(2 * own_items_per_thread, panels / thread_count) * thread_count;
+        if (items == 0) return null;
+        // Beside the rows. Small items cost nothing: the rows stream past every panel anyway.
+        const room = @min(packed_bytes_limit / thread_count, kernels.info().caches.level2_bytes / 8);
+        const own = @min(divideUp(panels, items), room / (table.tile_columns * blocking.lineBytes(numbers)));
+        return if (own == 0) null else own * table.tile_columns;
+    }
+
     /// Rows packed at once, over several blocks of loop 3.
     pub fn slabRows(blocking: Blocking, comptime numbers: Numbers, table: *const Table(numbers), rows: usize) usize {
         const limit = packed_bytes_limit / blocking.lineBytes(numbers);
@@ -162,7 +184,7 @@ const least_own_panels = 2;
 const own_items_per_thread = 8;
 
 /// Bytes of each of the two packed operands: together they stay below the memory that the workspace keeps.
-const packed_bytes_limit = 4 << 20;
+pub const packed_bytes_limit = 4 << 20;
 
 /// Cuts `total` into equal pieces of at most about `limit`, rounded up to `multiple`.
 fn balanced(total: usize, limit: usize, multiple: usize) usize {
@@ -201,6 +223,23 @@ test "threads that pack their own rows find as many items each, within the works
             }
         }
     }
+    // All rows fit into L2, there are at least as many columns, and each thread finds a panel.
+    var problem: product.Problem(numbers) = undefined;
+    for ([_]usize{ 2, 3, 16, 200 }) |thread_count| {
+        for ([_][2]usize{ .{ 64, 63 }, .{ 64, 64 }, .{ 100, 784 }, .{ 64, 100_000 }, .{ 1 << 20, 2 << 20 } }) |extents| {
+            problem.rows, problem.columns = extents;
+            const own = blocks.ownColumns(numbers, table, &problem, thread_count) orelse {
+                const has_panels = divideUp(problem.columns, table.tile_columns) >= thread_count;
+                const has_room = thread_count * table.tile_columns * blocks.lineBytes(numbers) <= packed_bytes_limit;
+                try std.testing.expect(problem.columns < problem.rows or problem.rows > 100_000 or !has_panels or !has_room);
+                continue;
+            };
+            try std.testing.expect(own % table.tile_columns == 0);
+            try std.testing.expect(thread_count * own * blocks.lineBytes(numbers) <= packed_bytes_limit);
+        }
+    }
+    problem.rows, problem.columns = .{ 64, 784 };
+    try std.testing.expectEqual(null, blocks.ownColumns(numbers, table, &problem, 1));
     try std.testing.expectEqual(null, blocks.ownRows(numbers, table, 3 * table.tile_rows, 2));
     try std.testing.expectEqual(2 * table.tile_rows, blocks.ownRows(numbers, table, 4 * table.tile_rows, 2));
 }

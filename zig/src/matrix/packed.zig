@@ -1,13 +1,14 @@
 //! Products of packed panels: loops 5 to 3 of Goto & van de Geijn (2008), packing, and the split among threads.
 //!
-//! The right block is packed by all threads together. Where every thread finds enough rows, each packs those that it takes by itself, into
-//! its own L2; else all pack the rows of a slab together and then share its tiles.
+//! Where every thread finds enough rows or columns, each packs those that it takes by itself (packed_lines.zig); else all pack the rows of a
+//! slab together and then share its tiles.
 
 const std = @import("std");
 const generic = @import("generic");
 const abi = @import("../abi.zig");
 const blocking = @import("blocking.zig");
 const parallel = @import("parallel.zig");
+const packed_lines = @import("packed_lines.zig");
 const product = @import("product.zig");
 const workspace = @import("workspace.zig");
 
@@ -25,28 +26,23 @@ pub fn multiply(
     table: *const Table(numbers),
     executor: ?*const abi.Executor,
 ) Error!void {
-    const Word = numbers.Word();
     const thread_count = parallel.threadCount(executor);
     const blocks: blocking.Blocking = .choose(numbers, table, problem);
-    const own_rows = blocks.ownRows(numbers, table, problem.rows, thread_count);
-    const left_panel = generic.pack.panelWords(numbers, table.tile_rows, blocks.depth, table.lanes);
-    const right_panel = generic.pack.panelWords(numbers, table.tile_columns, blocks.depth, table.lanes);
-    const slab_rows = own_rows orelse blocks.slabRows(numbers, table, problem.rows);
-    const left_len = left_panel * divideUp(slab_rows, table.tile_rows);
-    const left_count = if (own_rows == null) 1 else thread_count;
-    const right_len = right_panel * divideUp(@min(blocks.columns, problem.columns), table.tile_columns);
-    const buffer = try workspace.acquire((left_count * left_len + right_len) * @sizeOf(Word));
+    if (blocks.ownColumns(numbers, table, problem, thread_count)) |columns| {
+        return packed_lines.multiply(numbers, .right, problem, table, .{ .depth = blocks.depth, .rows = problem.rows, .columns = columns }, executor);
+    }
+    if (blocks.ownRows(numbers, table, problem.rows, thread_count)) |rows| {
+        return packed_lines.multiply(numbers, .left, problem, table, .{ .depth = blocks.depth, .rows = rows, .columns = blocks.columns }, executor);
+    }
+    const Word = numbers.Word();
+    var slab: Slab(numbers) = .of(problem, table, &blocks);
+    const slab_rows = blocks.slabRows(numbers, table, problem.rows);
+    const left_len = slab.left_panel * divideUp(slab_rows, table.tile_rows);
+    const right_len = slab.right_panel * divideUp(@min(blocks.columns, problem.columns), table.tile_columns);
+    const buffer = try workspace.acquire((left_len + right_len) * @sizeOf(Word));
     defer workspace.release(buffer);
-
-    var slab: Slab(numbers) = .{
-        .problem = problem,
-        .table = table,
-        .left_panel = left_panel,
-        .right_panel = right_panel,
-        .left = buffer.slice(Word, 0, left_count * left_len).ptr,
-        .right = buffer.slice(Word, left_count * left_len * @sizeOf(Word), right_len).ptr,
-        .block_rows = blocks.rows,
-    };
+    slab.left = buffer.slice(Word, 0, left_len).ptr;
+    slab.right = buffer.slice(Word, left_len * @sizeOf(Word), right_len).ptr;
     // Loop 5: columns, so that the packed right block stays in L3.
     while (slab.column < problem.columns) : (slab.column += blocks.columns) {
         slab.columns = @min(blocks.columns, problem.columns - slab.column);
@@ -55,13 +51,6 @@ pub fn multiply(
         while (slab.step < problem.depth) : (slab.step += blocks.depth) {
             slab.depth = @min(blocks.depth, problem.depth - slab.step);
             slab.row = 0;
-            if (own_rows) |item_rows| {
-                slab.rows = problem.rows;
-                var shared: OwnShared = .{ .places = .{ .count = thread_count } };
-                const job: Slab(numbers).OwnRows = .choose(&slab, item_rows, left_len, thread_count, &shared);
-                try parallel.run(executor, divideUp(problem.rows, item_rows), Slab(numbers).OwnRows, &job);
-                continue;
-            }
             while (slab.row < problem.rows) : (slab.row += slab_rows) {
                 slab.rows = @min(slab_rows, problem.rows - slab.row);
                 try slab.run(executor);
@@ -70,60 +59,20 @@ pub fn multiply(
     }
 }
 
-/// What threads that pack their own rows share.
-const OwnShared = struct {
-    places: Places,
-    /// Pieces of the right block that somebody packs, and those that are packed.
-    taken: std.atomic.Value(usize) = .init(0),
-    packed_pieces: std.atomic.Value(usize) = .init(0),
-};
-
-/// Places in the workspace, one for each thread that can be at work.
-const Places = struct {
-    count: usize,
-    taken: [limit / 64]std.atomic.Value(u64) = @splat(.init(0)),
-
-    /// Threads of an executor at most.
-    const limit = 1024;
-
-    fn take(places: *Places) usize {
-        while (true) {
-            for (&places.taken, 0..) |*group, index| {
-                if (index * 64 >= places.count) break;
-                var seen = group.load(.monotonic);
-                while (~seen != 0) {
-                    const bit: u6 = @intCast(@ctz(~seen));
-                    const place = index * 64 + bit;
-                    if (place >= places.count) break;
-                    seen = group.cmpxchgWeak(seen, seen | @as(u64, 1) << bit, .acquire, .monotonic) orelse return place;
-                }
-            }
-            std.atomic.spinLoopHint();
-        }
-    }
-
-    fn give(places: *Places, place: usize) void {
-        _ = places.taken[place / 64].fetchAnd(~(@as(u64, 1) << @intCast(place % 64)), .release);
-    }
-};
-
 /// Panels that one thread packs side by side, and the steps of the depth it takes of each in turn. Measured on Zen 4 with a left operand that
 /// comes from memory.
-const panels_together = 8;
+pub const panels_together = 8;
 const steps_together = 16;
 
-/// Looks at a counter, about 10 us, before a thread that waits for another lets others run: packing a piece takes less.
-const spins_before_yield = 300;
-
 /// One trip through loops 5 and 4: packs, then computes its tiles.
-fn Slab(comptime numbers: Numbers) type {
+pub fn Slab(comptime numbers: Numbers) type {
     return struct {
         problem: *const Problem(numbers),
         table: *const Table(numbers),
         left_panel: usize,
         right_panel: usize,
-        left: [*]numbers.Word(),
-        right: [*]numbers.Word(),
+        left: [*]numbers.Word() = undefined,
+        right: [*]numbers.Word() = undefined,
         block_rows: usize,
         row: usize = 0,
         rows: usize = 0,
@@ -134,80 +83,37 @@ fn Slab(comptime numbers: Numbers) type {
 
         const Self = @This();
 
-        /// Items are runs of rows. Whoever comes first packs the right block, and others help: nobody waits for a thread that has not come.
-        const OwnRows = struct {
-            slab: *const Self,
-            item_rows: usize,
-            left_len: usize,
-            right_panels: usize,
-            panels_per_piece: usize,
-            shared: *OwnShared,
-
-            fn choose(slab: *const Self, item_rows: usize, left_len: usize, thread_count: usize, shared: *OwnShared) OwnRows {
-                const panels = divideUp(slab.columns, slab.table.tile_columns);
-                return .{
-                    .slab = slab,
-                    .item_rows = item_rows,
-                    .left_len = left_len,
-                    .right_panels = panels,
-                    .panels_per_piece = if (thread_count == 1) panels else @min(panels_together, divideUp(panels, 4 * thread_count)),
-                    .shared = shared,
-                };
-            }
-
-            pub fn run(job: *const OwnRows, begin: usize, end: usize) void {
-                job.packRight();
-                const place = job.shared.places.take();
-                defer job.shared.places.give(place);
-                for (begin..end) |item| {
-                    var part = job.slab.*;
-                    part.row = item * job.item_rows;
-                    part.rows = @min(job.item_rows, part.problem.rows - part.row);
-                    part.block_rows = part.rows;
-                    part.left += place * job.left_len;
-                    const packing: Packing = .{ .slab = &part, .left_panels = divideUp(part.rows, part.table.tile_rows), .right_panels = 0 };
-                    packing.run(0, packing.left_panels);
-                    const tiles: Tiles = .choose(&part, 1);
-                    tiles.compute(0, 0);
-                }
-            }
-
-            /// Returns when all of it is packed.
-            fn packRight(job: *const OwnRows) void {
-                const pieces = divideUp(job.right_panels, job.panels_per_piece);
-                const packing: Packing = .{ .slab = job.slab, .left_panels = 0, .right_panels = job.right_panels };
-                while (job.shared.taken.load(.monotonic) < pieces) {
-                    const piece = job.shared.taken.fetchAdd(1, .monotonic);
-                    if (piece >= pieces) break;
-                    const first = piece * job.panels_per_piece;
-                    packing.run(first, @min(first + job.panels_per_piece, job.right_panels));
-                    _ = job.shared.packed_pieces.fetchAdd(1, .release);
-                }
-                // The rest is in the hands of threads at work.
-                var waits: usize = 0;
-                while (job.shared.packed_pieces.load(.acquire) < pieces) : (waits += 1) {
-                    if (waits < spins_before_yield) std.atomic.spinLoopHint() else std.Thread.yield() catch {};
-                }
-            }
-        };
+        pub fn of(problem: *const Problem(numbers), table: *const Table(numbers), blocks: *const blocking.Blocking) Self {
+            return .{
+                .problem = problem,
+                .table = table,
+                .left_panel = generic.pack.panelWords(numbers, table.tile_rows, blocks.depth, table.lanes),
+                .right_panel = generic.pack.panelWords(numbers, table.tile_columns, blocks.depth, table.lanes),
+                .block_rows = blocks.rows,
+            };
+        }
 
         fn run(slab: *const Self, executor: ?*const abi.Executor) Error!void {
-            const packing: Packing = .{
-                .slab = slab,
-                .left_panels = divideUp(slab.rows, slab.table.tile_rows),
-                // The right block was packed with the first rows.
-                .right_panels = if (slab.row == 0) divideUp(slab.columns, slab.table.tile_columns) else 0,
-            };
+            // The right block is packed with the first rows.
+            const packing: Packing = .of(slab, true, slab.row == 0);
             try parallel.run(executor, packing.left_panels + packing.right_panels, Packing, &packing);
 
             const tiles: Tiles = .choose(slab, parallel.threadCount(executor));
             try parallel.run(executor, tiles.row_blocks * tiles.column_groups, Tiles, &tiles);
         }
 
-        const Packing = struct {
+        pub const Packing = struct {
             slab: *const Self,
             left_panels: usize,
             right_panels: usize,
+
+            pub fn of(slab: *const Self, has_left: bool, has_right: bool) Packing {
+                return .{
+                    .slab = slab,
+                    .left_panels = if (has_left) divideUp(slab.rows, slab.table.tile_rows) else 0,
+                    .right_panels = if (has_right) divideUp(slab.columns, slab.table.tile_columns) else 0,
+                };
+            }
 
             pub fn run(packing: *const Packing, begin: usize, end: usize) void {
                 var item = begin;
@@ -251,13 +157,13 @@ fn Slab(comptime numbers: Numbers) type {
             }
         };
 
-        const Tiles = struct {
+        pub const Tiles = struct {
             slab: *const Self,
             row_blocks: usize,
             column_groups: usize,
             columns_per_group: usize,
 
-            fn choose(slab: *const Self, thread_count: usize) Tiles {
+            pub fn choose(slab: *const Self, thread_count: usize) Tiles {
                 const row_blocks = divideUp(slab.rows, slab.block_rows);
                 const panels = divideUp(slab.columns, slab.table.tile_columns);
                 // Eight pieces a thread keep the wait for the last one short.
@@ -276,7 +182,7 @@ fn Slab(comptime numbers: Numbers) type {
                 for (begin..end) |item| tiles.compute(item / tiles.column_groups, item % tiles.column_groups);
             }
 
-            fn compute(tiles: *const Tiles, row_block: usize, group: usize) void {
+            pub fn compute(tiles: *const Tiles, row_block: usize, group: usize) void {
                 const slab = tiles.slab;
                 const it = slab.problem;
                 const row = row_block * slab.block_rows;

@@ -204,7 +204,10 @@ fn DirectGrid(comptime numbers: Numbers) type {
         fn choose(problem: *const Problem(numbers), table: *const Table(numbers), thread_count: usize) Self {
             // Four pieces a thread even out what else runs on the machine.
             const wanted = if (thread_count == 1) 1 else 4 * thread_count;
-            const row_pieces = std.math.clamp(problem.rows / table.tile_rows, 1, wanted);
+            // Whole columns where there are many: runs of rows touch every page of `out` again and again. (Measured on two cores of Zen 4, 256 rows,
+            // 3136 columns, a depth of 64: 216 instead of 178 GFLOP/s in float32, 105 instead of 93 in float64.)
+            const is_wide = problem.columns >= @max(2 * problem.rows, wanted * table.tile_columns);
+            const row_pieces = if (is_wide) 1 else std.math.clamp(problem.rows / table.tile_rows, 1, wanted);
             const item_rows = roundUp(divideUp(problem.rows, row_pieces), table.tile_rows);
             const column_pieces = std.math.clamp(problem.columns / table.tile_columns, 1, divideUp(wanted, row_pieces));
             const item_columns = roundUp(divideUp(problem.columns, column_pieces), table.tile_columns);

@@ -172,7 +172,7 @@ test "any number of threads gives the same bits" {
 test "row-major products of any number of threads give the same bits" {
     var random: std.Random.DefaultPrng = .init(16);
     const rng = random.random();
-    for ([_][3]usize{ .{ 131, 101, 50 }, .{ 64, 64, 64 }, .{ 5, 1030, 40 }, .{ 200, 37, 300 }, .{ 12, 129, 7 }, .{ 1, 9000, 40 }, .{ 700, 7, 90 } }) |extents| {
+    for ([_][3]usize{ .{ 131, 101, 50 }, .{ 64, 64, 64 }, .{ 5, 1030, 40 }, .{ 200, 37, 300 }, .{ 12, 129, 7 }, .{ 1, 9000, 40 }, .{ 700, 7, 90 }, .{ 900, 64, 32 }, .{ 300, 90, 1200 }, .{ 49, 256, 1300 }, .{ 30, 160, 20_000 } }) |extents| {
         const rows, const columns, const depth = extents;
         const a = try std.testing.allocator.alloc(f32, rows * depth);
         defer std.testing.allocator.free(a);
