@@ -75,7 +75,7 @@ const dots_item_rows = 48;
 pub fn multiplyCombine(comptime numbers: Numbers, problem: *const Problem(numbers), table: *const Table(numbers), executor: ?*const abi.Executor) product.Error!void {
     const thread_count = parallel.threadCount(executor);
     // Long runs are what makes it fast: no more pieces than threads.
-    const item_rows = blocking.roundUp(blocking.divideUp(problem.rows, thread_count), table.lanes);
+    const item_rows = blocking.roundUp(blocking.divideUp(problem.rows, thread_count), 4 * table.lanes);
     const job: RowItems(numbers) = .{ .problem = problem, .table = table, .item_rows = item_rows, .is_combined = true };
     try parallel.run(executor, blocking.divideUp(problem.rows, item_rows), RowItems(numbers), &job);
 }
