@@ -80,6 +80,18 @@ def test_the_overview_draws_ascii_where_nothing_else_can_be_shown():
     assert re.search(r"memory +[#.]{24}", done.stdout)
 
 
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_reasons_stay_within_the_terminal(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    reason = "no k10temp, zenpower or coretemp sensor; virtual machines have none"
+    lines = overview._condition_lines(
+        {"device": "cpu:0", "sensors": [reading("temperature_celsius", "cpu:0", None, reason)]}, " | ", columns
+    )
+    plain = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]
+    assert max(map(len, plain)) <= columns
+    assert reason in " ".join(" ".join(plain).split())
+
+
 def test_a_device_without_sensors_has_the_reasons():
     content = {
         "version": "1",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import argparse
 
 SCHEMA = "amdgpu.overview/1"
+# A reason is not cut into shorter pieces, however narrow the terminal is.
+MIN_REASON_COLUMNS = 30
 BAR_CELLS = 24
 LABEL_CELLS = 13
 # Shares from which on a bar has another colour: a fifth is left, a twentieth is left.
@@ -64,7 +66,7 @@ def lines(content: dict[str, Any]) -> list[str]:
     is_ascii = not output.has_unicode()
     text = [output.paint(f"amdgpu {content['version']}", "bold"), ""]
     for device in content["devices"]:
-        text += [*_device_lines(device, is_ascii=is_ascii), ""]
+        text += [*_device_lines(device, width, is_ascii=is_ascii), ""]
     cache = content["kernel_cache"]
     known = f"{cache['kernels']} kernels, {output.bytes_text(cache['bytes'])}" if cache["kernels"] is not None else "-"
     place = f"  {output.paint(cache['path'] or '', 'dim')}" if cache["path"] else ""
@@ -75,7 +77,7 @@ def lines(content: dict[str, Any]) -> list[str]:
     return text
 
 
-def _device_lines(device: dict[str, Any], *, is_ascii: bool) -> list[str]:
+def _device_lines(device: dict[str, Any], width: int, *, is_ascii: bool) -> list[str]:
     name, sensors = device["device"], device["sensors"]
     head = f"{device['id']}  {output.paint(name, 'bold', 'cyan')}  {device['name']}"
     dot = " | " if is_ascii else " · "
@@ -88,15 +90,16 @@ def _device_lines(device: dict[str, Any], *, is_ascii: bool) -> list[str]:
         f"{head}  {output.paint(device['architecture'], 'dim')}",
         _labelled("cores", cores),
         _labelled("memory", f"{_bar(share, is_ascii=is_ascii)}  {output.percent_text(share):>5}  {amounts}"),
-        _labelled(
-            "busy",
-            _absent(no_busy) if busy is None else f"{_bar(busy, is_ascii=is_ascii)}  {output.percent_text(busy):>5}",
+        *(
+            _absent_lines("busy", no_busy, width)
+            if busy is None
+            else [_labelled("busy", f"{_bar(busy, is_ascii=is_ascii)}  {output.percent_text(busy):>5}")]
         ),
-        *_condition_lines(device, dot),
+        *_condition_lines(device, dot, width),
     ]
 
 
-def _condition_lines(device: dict[str, Any], dot: str) -> list[str]:
+def _condition_lines(device: dict[str, Any], dot: str, width: int) -> list[str]:
     """Temperature, power and clock: what is known on one line, what is not with its reason on lines of their own."""
     name, sensors = device["device"], device["sensors"]
     heat, no_heat = machine.hottest(sensors, name)
@@ -110,16 +113,16 @@ def _condition_lines(device: dict[str, Any], dot: str) -> list[str]:
     ]
     text = [_labelled("now", dot.join(part for part in known if part))] if any(known) else []
     if heat is None:
-        text.append(_labelled("temperature", _absent(no_heat)))
+        text += _absent_lines("temperature", no_heat, width)
     if power is None:
-        text.append(_labelled("power", _absent(no_power)))
+        text += _absent_lines("power", no_power, width)
     return text
 
 
 def _process_lines(content: dict[str, Any], width: int) -> list[str]:
     found = content["processes"]
     if not found:
-        return [_labelled("processes", _absent(content["processes_absent"] or "none uses amdgpu now"))]
+        return _absent_lines("processes", content["processes_absent"] or "none uses amdgpu now", width)
     now_ns = time.time_ns()
     rows = []
     for row in found:
@@ -149,8 +152,13 @@ def _labelled(label: str, text: str) -> str:
     return f"   {output.paint(label.ljust(LABEL_CELLS), 'dim')}{text}"
 
 
-def _absent(reason: str) -> str:
-    return output.paint(f"not known: {reason}", "dim")
+def _absent_lines(label: str, reason: str, width: int) -> list[str]:
+    """Why a value is not there, within the width of the terminal."""
+    import textwrap
+
+    room = max(width - 3 - LABEL_CELLS, MIN_REASON_COLUMNS)
+    parts = textwrap.wrap(f"not known: {reason}", room)
+    return [_labelled(label if number == 0 else "", output.paint(part, "dim")) for number, part in enumerate(parts)]
 
 
 def _bar(share: float, *, is_ascii: bool) -> str:

@@ -1,5 +1,6 @@
 /** Every kernel of every process; one of them opened beside its IR, its assembly and its resources. */
 
+import { shortCommand } from "../data/facts";
 import { sentence } from "../data/hub";
 import {
   CHECKED,
@@ -135,7 +136,7 @@ export function processPicker({ hub, scope, selectedPid }: PageContext, needsOne
         h(
           "option",
           { value: process.pid, selected: process.pid === chosen },
-          `${process.pid} · ${process.command.slice(0, 60)}`,
+          `${process.pid} · ${shortCommand(process.command).slice(0, 60)}`,
         ),
       ),
     );

@@ -122,6 +122,9 @@ interface Cell {
   readonly totalName?: string;
 }
 
+/** Said where hardware, driver or this user's rights give no value; `amdgpu` in a terminal says which. */
+const NO_SENSOR = "no sensor";
+
 const CELLS: readonly Cell[] = [
   { title: "busy", names: ["amdgpu_busy_ratio"], ceiling: 1 },
   { title: "memory", names: ["amdgpu_memory_used_bytes"], totalName: "amdgpu_memory_total_bytes" },
@@ -196,7 +199,7 @@ function deviceCell(
   scope: PageContext["scope"],
   queue: PaintQueue,
 ): HTMLElement {
-  const value = h("b", {}, ABSENT);
+  const value = h("b", { class: "absent" }, NO_SENSOR);
   const series = cell.names.map((name) => seriesOf(schema, device, name)).find((found) => found >= 0) ?? -1;
   const head = h("div", { class: "cell-head" }, cell.title, value);
   if (series < 0) return h("div", { title: "This device has no sensor for it that this user may read" }, head);
@@ -222,7 +225,9 @@ function deviceCell(
       chart.paint(hub.store, startSeconds, endSeconds);
       const now = hub.store.value(series, endSeconds) * scale;
       const of = total < 0 ? Number.NaN : hub.store.value(total, endSeconds) * scale;
-      setText(value, Number.isNaN(of) ? quantity(now, unit) : `${quantity(now, unit)} of ${quantity(of, unit)}`);
+      value.classList.toggle("absent", Number.isNaN(now));
+      if (Number.isNaN(now)) setText(value, NO_SENSOR);
+      else setText(value, Number.isNaN(of) ? quantity(now, unit) : `${quantity(now, unit)} of ${quantity(of, unit)}`);
     },
   });
   return h("div", {}, head, chart.surface.element);
