@@ -265,8 +265,8 @@ def test_more_sockets_than_allowed_are_refused():
         assert second.call("heartbeat", topic="phoenix") == ("ok", {})
 
 
-def test_a_client_that_reads_nothing_loses_frames_and_slows_nobody(server):
-    with raw(server, receive_bytes=4096) as slow, client(server) as other:
+def test_a_client_that_reads_nothing_loses_frames_and_slows_nobody():
+    with running(idle_rate_hz=60.0) as server, raw(server, receive_bytes=4096) as slow, client(server) as other:
         slow.sendall(ws_frame(TEXT, b'["1","1","gpu:telemetry","phx_join",{}]'))
         other.join("gpu:telemetry")
         sequences = [other.frame()[0] for _ in range(120)]

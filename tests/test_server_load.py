@@ -61,7 +61,7 @@ def serve_many(clients, seconds):
     """What each client counted, and how much the resident memory of this process, the server's, grew after the first second."""
     import json
 
-    with running() as server:
+    with running(idle_rate_hz=60.0) as server:
         address = f"{server.base_url.replace('http', 'ws')}socket/websocket?vsn=2.0.0"
         command = [sys.executable, "-c", CLIENTS, address, str(clients)]
         # Once for everything that is made once: buffers, caches, threads.

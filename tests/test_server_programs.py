@@ -150,7 +150,7 @@ def test_a_process_is_asked_for_everything(server, watching, program):
     assert program.pid in [process["pid"] for process in answer["processes"]]
     status, answer = rest(server, f"processes/{program.pid}/kernels")
     assert status == 200
-    kernel = answer["kernels"][0]
+    kernel = next(row for row in answer["kernels"] if row["name"] == "saxpy")
     status, answer = rest(server, f"processes/{program.pid}/kernels/{kernel['handle']}")
     assert status == 200
     assert "__global__" in answer["kernel"]["source"]

@@ -165,6 +165,8 @@ def test_loopback_runs_without_a_token():
         {"port": 70000},
         {"compat": "x"},
         {"rate_hz": 0},
+        {"idle_rate_hz": 0},
+        {"idle_rate_hz": 1000},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings):

@@ -45,8 +45,9 @@ class AMDGPUDevice:
         device_id: Index in `list_devices()`, or a name such as `cpu:0` or `null:gfx1100`.
         core_types: Core types to enable, out of aura, matrix, neuromorphic; None enables all.
         optimization_level: none, low, high or max; the default of `compile_kernel`.
-        telemetry: Which launches of this device write telemetry records: "off", "standard" (all but most of those in streams of a
-            GPU, of which one in 64 is timed) or "detailed" (all); True means standard, False off. All launches are counted.
+        telemetry: Which launches of this device write telemetry records: "off", "standard" (a sample of short launches and of those
+            in streams of a GPU, see docs/telemetry.md, and all others) or "detailed" (all); True means standard, False off. All launches
+            are counted.
 
     Raises:
         DeviceNotFoundError: No such device.

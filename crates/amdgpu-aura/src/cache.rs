@@ -26,6 +26,15 @@ impl CacheAnswer {
             Self::Miss => "miss",
         }
     }
+
+    /// Its number in records of the kind `cache_request`.
+    pub(crate) const fn code(self) -> u64 {
+        match self {
+            Self::Miss => 0,
+            Self::Memory => 1,
+            Self::Disk => 2,
+        }
+    }
 }
 
 /// Identity of a compilation: everything that can change the machine code.

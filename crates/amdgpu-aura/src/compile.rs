@@ -12,7 +12,9 @@ use amdgpu_compiler::{
     CodeGenerator, CompileOptions, CompiledUnit, Compiler, GlobalVariable, KernelSignature, Target,
 };
 use amdgpu_hal::{Device, DeviceInfo, DeviceKind, Module};
-use amdgpu_telemetry::{Core, Kind, counter, fallback, histogram, intern, span};
+use amdgpu_telemetry::{
+    Core, Kind, Record, counter, emit, fallback, histogram, intern, now_ns, span,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{CacheAnswer, CacheKey, DiskCache, Entry, Lookup, MemoryCache};
@@ -124,7 +126,12 @@ impl Context {
         let started = Instant::now();
         let request = &with_instance(request);
         let key = key_of(request, self.info(), generator);
+        let begin_ns = now_ns();
         let (unit, answer) = self.find_or_build(request, &key, generator)?;
+        let record = Record::new(Kind::CacheRequest, intern(&request.options.name))
+            .device(self.shared().index())
+            .at(begin_ns, now_ns().saturating_sub(begin_ns));
+        emit(record.value(answer.code()));
         counter(MetricId::KernelCacheRequestsTotal, &[answer.name()]).increment();
         let signature = choose(&unit.facts, request.kernel_name)?;
         let function = unit.module.function(&signature.symbol)?;

@@ -60,8 +60,7 @@ pub struct ContextOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaunchRecords {
     None,
-    /// All that are waited for and all on the CPU; of those in a stream of a GPU a sample, because events around each of them would cost
-    /// more than the launch.
+    /// Of short ones that are waited for, and of those in a stream of a GPU, a sample; see `kernel::launches`.
     Sampled,
     All,
 }
@@ -136,7 +135,11 @@ impl Shared {
         let idle = self.lock_streams().pop();
         match idle {
             Some(stream) => Ok(stream),
-            None => Ok(self.device.create_stream()?),
+            None => {
+                let stream = self.device.create_stream()?;
+                watch::note_stream(self.name(), &stream);
+                Ok(stream)
+            }
         }
     }
 
@@ -181,6 +184,7 @@ impl Context {
     pub fn open(device: Arc<dyn Device>, index: u16, options: ContextOptions) -> Result<Self> {
         amdgpu_telemetry::name_device(index, &device.info().name);
         let allocator = Allocator::new(Arc::clone(&device), options.memory)?;
+        watch::note_stream(&device.info().name, device.default_stream());
         Ok(Self {
             shared: Arc::new(Shared {
                 device,
@@ -233,7 +237,9 @@ impl Context {
     ///
     /// `closed`, or what the device reports.
     pub fn create_stream(&self) -> Result<Arc<dyn Stream>> {
-        Ok(self.device()?.create_stream()?)
+        let stream = self.device()?.create_stream()?;
+        watch::note_stream(self.shared.name(), &stream);
+        Ok(stream)
     }
 
     /// Says that something was put into the default stream just now and not waited for.

@@ -1,30 +1,32 @@
 //! A loaded kernel and its launches.
 
 mod direct;
+mod launches;
 mod packed;
 mod queued;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use amdgpu_abi::{Dtype, Language, MetricId};
+use amdgpu_abi::Dtype;
 use amdgpu_compiler::link::KernelResources;
 use amdgpu_compiler::{CompileOptions, GlobalVariable, KernelSignature, Work, cpu_shared_bytes};
 use amdgpu_hal::cpu::checked::{self, CountedWork, Expectations};
 use amdgpu_hal::{
     DeviceInfo, DeviceKind, Event, Function, GlobalMemory, LaunchConfig, Module, Stream,
 };
-use amdgpu_telemetry::{Core, Counter, KernelMeter, counter, now_ns};
+use amdgpu_telemetry::now_ns;
 
 use crate::arguments::{Argument, Parameter, ParameterKind, pack};
 use crate::cache::CacheAnswer;
 use crate::checks::Checks;
-use crate::context::{CoreType, LaunchRecords, Shared};
+use crate::context::{CoreType, Shared};
 use crate::error::{Error, Result};
 use crate::messages::{Port, deliver};
 pub use direct::DirectKernel;
+pub(crate) use launches::Calls;
+use launches::{Launches, Timing};
 pub use packed::PackedArguments;
 
 /// Argument blocks up to this size are packed on the stack; nearly all kernels have fewer than 32 parameters.
@@ -35,9 +37,6 @@ const SPIN_NS: u64 = 50_000;
 const POLL_INTERVAL: Duration = Duration::from_micros(50);
 /// How long a kernel that has to stop is waited for: many times what its blocks take between two looks.
 const STOP_NS: u64 = 100_000_000;
-
-/// Of the launches in streams of a GPU, one in this many is timed: enough for a histogram, and too few to be felt.
-const TIMED_EVERY: u32 = 64;
 
 /// Grid, block and dynamic shared memory as the caller gave them; checked by [`Kernel::check_shape`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +68,7 @@ pub struct Kernel {
     pub(crate) shared: Arc<Shared>,
     facts: KernelFacts,
     function: Arc<dyn Function>,
-    meter: Meter,
-    /// Launches in streams so far, for [`TIMED_EVERY`].
-    queued: AtomicU32,
-    /// Launches that were counted without being timed.
-    untimed: AtomicU64,
+    launches: Arc<Launches>,
     handle: String,
     core: CoreType,
     source: Arc<str>,
@@ -88,42 +83,6 @@ pub struct Kernel {
     checks: Option<Checks>,
     options: CompileOptions,
     is_foreign: bool,
-}
-
-/// How often a kernel ran, as far as that was recorded. Kernels of one name on one device share the timed ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Calls {
-    pub timed: u64,
-    pub timed_seconds: f64,
-    pub untimed: u64,
-}
-
-/// Reports launches: as records and histograms, or as a bare count where the device was opened without telemetry.
-#[derive(Clone)]
-enum Meter {
-    Records(KernelMeter),
-    Count(Counter),
-}
-
-impl Meter {
-    fn finish(&self, stream: u32, start_ns: u64, duration_ns: u64, config: &LaunchConfig) {
-        match self {
-            Self::Records(meter) => {
-                let blocks = config.block_count().unwrap_or(u64::MAX);
-                let items = blocks.saturating_mul(config.threads_per_block());
-                meter.finish(stream, start_ns, duration_ns, items, blocks);
-            }
-            Self::Count(launches) => launches.increment(),
-        }
-    }
-
-    /// Launches that are not timed.
-    fn count(&self, launches: u64) {
-        match self {
-            Self::Records(meter) => meter.count(launches),
-            Self::Count(counter) => counter.add(launches),
-        }
-    }
 }
 
 /// What a compilation gives to each of its kernels.
@@ -145,7 +104,7 @@ pub(crate) struct Origin<'a> {
     pub is_foreign: bool,
 }
 
-/// When a launch started and how long it took; the duration is 0 while it still runs.
+/// When a launch started and how long it took; the duration is 0 while it still runs, both are where nobody wanted to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchTimes {
     pub start_ns: u64,
@@ -159,36 +118,18 @@ impl Kernel {
         function: Arc<dyn Function>,
         origin: Origin<'_>,
     ) -> Self {
-        let core = match origin.core {
-            CoreType::Aura => Core::Aura,
-            CoreType::Matrix => Core::Matrix,
-            CoreType::Neuromorphic => Core::Neuromorphic,
-        };
         // Launches item by item are timed apart from those of the same kernel without checks.
         let watched_name = match &origin.checks {
             Some(_) => format!("{} (checked)", facts.name),
             None => facts.name.clone(),
         };
-        let meter = if shared.launch_records() == LaunchRecords::None {
-            let labels = [shared.name(), core.name(), Language::Rust.name()];
-            Meter::Count(counter(MetricId::KernelLaunchesTotal, &labels))
-        } else {
-            Meter::Records(KernelMeter::new(
-                shared.name(),
-                shared.index(),
-                core,
-                Language::Rust,
-                &watched_name,
-            ))
-        };
+        let launches = Arc::new(Launches::new(&shared, origin.core, &watched_name));
         let handle = format!("{}:{}:{}", shared.name(), facts.name, &origin.key[..16]);
         Self {
             shared,
             facts,
             function,
-            meter,
-            queued: AtomicU32::new(0),
-            untimed: AtomicU64::new(0),
+            launches,
             handle,
             core: origin.core,
             source: origin.source,
@@ -404,6 +345,36 @@ impl Kernel {
         arguments: &[Argument],
         stream: Option<&Arc<dyn Stream>>,
     ) -> Result<LaunchTimes> {
+        // SAFETY: as the caller promises.
+        unsafe { self.launch_with(config, arguments, stream, true) }
+    }
+
+    /// Like [`Kernel::launch`], for callers that do not want to know the times: those of short launches are not taken each time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Kernel::launch`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Kernel::launch`].
+    pub unsafe fn run(
+        &self,
+        config: &LaunchConfig,
+        arguments: &[Argument],
+        stream: Option<&Arc<dyn Stream>>,
+    ) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.launch_with(config, arguments, stream, false) }.map(drop)
+    }
+
+    unsafe fn launch_with(
+        &self,
+        config: &LaunchConfig,
+        arguments: &[Argument],
+        stream: Option<&Arc<dyn Stream>>,
+        wants_times: bool,
+    ) -> Result<LaunchTimes> {
         self.shared.check_open()?;
         let mut stack = [0_u8; STACK_ARGUMENT_BYTES];
         let mut heap = Vec::new();
@@ -415,8 +386,9 @@ impl Kernel {
             &mut heap[..]
         };
         self.pack(arguments, block)?;
+        let expected = self.expectations(config, arguments);
         // SAFETY: the block was packed to the kernel's own layout; pointers are the caller's promise.
-        unsafe { self.submit(config, block, self.expectations(config, arguments), stream) }
+        unsafe { self.submit(config, block, expected, stream, wants_times) }
     }
 
     unsafe fn submit(
@@ -425,10 +397,11 @@ impl Kernel {
         block: &[u8],
         expected: Option<Expectations>,
         stream: Option<&Arc<dyn Stream>>,
+        wants_times: bool,
     ) -> Result<LaunchTimes> {
         match stream {
             // SAFETY: as the callers promise.
-            None => unsafe { self.launch_and_wait(config, block, expected) },
+            None => unsafe { self.launch_and_wait(config, block, expected, wants_times) },
             // SAFETY: as above.
             Some(stream) => unsafe { self.launch_in(config, block, expected, stream) },
         }
@@ -485,15 +458,19 @@ impl Kernel {
         config: &LaunchConfig,
         block: &[u8],
         expected: Option<Expectations>,
+        wants_times: bool,
     ) -> Result<LaunchTimes> {
         let stream = self.shared.device().default_stream();
-        let start_ns = now_ns();
+        let timing = self.launches.next_waited_for();
+        let is_timed = wants_times || timing != Timing::Untimed;
+        let start_ns = if is_timed { now_ns() } else { 0 };
         // SAFETY: as `launch`; the wait below ends the use of the arguments.
         unsafe { self.enqueue(stream.as_ref(), config, block, expected)? };
         stream.synchronize()?;
-        let duration_ns = now_ns() - start_ns;
-        self.meter
-            .finish(stream.id() as u32, start_ns, duration_ns, config);
+        let duration_ns = if is_timed { now_ns() - start_ns } else { 0 };
+        self.launches.count(1);
+        self.launches
+            .time(timing, stream.id() as u32, start_ns, duration_ns, config);
         if let Some(port) = &self.port {
             port.deliver()?;
         }
@@ -512,7 +489,11 @@ impl Kernel {
     ) -> Result<LaunchTimes> {
         self.shared.hold_back(stream.as_ref())?;
         // What kernels print is fetched behind an event, so those that do have one each.
-        if self.port.is_none() && !self.is_next_timed() {
+        let timing = match self.port {
+            None => self.launches.next_in_stream(),
+            Some(_) => Timing::ALONE,
+        };
+        if timing == Timing::Untimed {
             let start_ns = now_ns();
             // SAFETY: as `launch`.
             unsafe { self.enqueue(stream.as_ref(), config, block, expected)? };
@@ -529,16 +510,19 @@ impl Kernel {
         // SAFETY: as `launch`.
         unsafe { self.enqueue(stream.as_ref(), config, block, expected)? };
         stream.record(&end)?;
+        // Now: who waits for the stream finds it counted, whenever its times are known.
+        self.launches.count(1);
         if let Some(port) = &self.port {
             port.launched(stream.id(), &end);
         }
-        let (meter, config, id) = (self.meter.clone(), *config, stream.id() as u32);
+        let (launches, config, id) = (Arc::clone(&self.launches), *config, stream.id() as u32);
         let reached = Arc::clone(&end);
         stream.notify(
             &end,
             Box::new(move || {
                 if let (Some(begin), Some(end)) = (begin.timestamp_ns(), reached.timestamp_ns()) {
-                    meter.finish(id, begin, end.saturating_sub(begin), &config);
+                    let duration_ns = end.saturating_sub(begin);
+                    launches.time(timing, id, begin, duration_ns, &config);
                 }
             }),
         )?;
@@ -546,22 +530,6 @@ impl Kernel {
             start_ns: submitted_ns,
             duration_ns: 0,
         })
-    }
-
-    /// Whether the launch in a stream that comes now is measured.
-    fn is_next_timed(&self) -> bool {
-        let is_gpu = matches!(self.shared.info().kind, DeviceKind::Hip | DeviceKind::Cuda);
-        match self.shared.launch_records() {
-            LaunchRecords::None => false,
-            LaunchRecords::All => true,
-            LaunchRecords::Sampled => {
-                !is_gpu
-                    || self
-                        .queued
-                        .fetch_add(1, Ordering::Relaxed)
-                        .is_multiple_of(TIMED_EVERY)
-            }
-        }
     }
 
     /// The device of the kernel, for streams and events beside its launches.
@@ -581,21 +549,12 @@ impl Kernel {
 
     /// Launches that ran as part of something that is measured as a whole.
     pub(crate) fn count_launches(&self, launches: u64) {
-        self.untimed.fetch_add(launches, Ordering::Relaxed);
-        self.meter.count(launches);
+        self.launches.count(launches);
     }
 
     /// Nothing where the device was opened without telemetry.
     pub(crate) fn calls(&self) -> Option<Calls> {
-        let Meter::Records(meter) = &self.meter else {
-            return None;
-        };
-        let (timed, timed_seconds) = meter.timed();
-        Some(Calls {
-            timed,
-            timed_seconds,
-            untimed: self.untimed.load(Ordering::Relaxed),
-        })
+        self.launches.calls()
     }
 
     /// Whether another compiler made its code.

@@ -1,6 +1,7 @@
 //! What watchers of this process are told about kernels: what is loaded, how often it ran, and what its texts can be made of again.
 
 mod lanes;
+mod streams;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::kernel::Kernel;
 use crate::offline::HOST_TARGET;
+pub(crate) use streams::note_stream;
 
 /// Kernels of one answer: more than anybody looks through, and less than a program that makes up kernels has.
 const MAX_KERNELS: usize = 4096;
@@ -95,8 +97,8 @@ fn row(kernel: &Kernel, all: &BTreeMap<String, Arc<Kernel>>) -> (f64, Value) {
         "device": kernel.device_info().name,
         "language": "hip-c",
         "core": kernel.core().name(),
-        "calls": calls.map(|calls| calls.timed + calls.untimed),
-        "calls_are_sampled": calls.is_some_and(|calls| calls.untimed > 0),
+        "calls": calls.map(|calls| calls.all),
+        "calls_are_sampled": calls.is_some_and(|calls| calls.timed < calls.all),
         "timed_calls": calls.map(|calls| calls.timed),
         "seconds": seconds,
         "mean_seconds": calls.filter(|calls| calls.timed > 0).map(|calls| calls.timed_seconds / calls.timed as f64),

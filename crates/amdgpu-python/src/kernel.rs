@@ -50,13 +50,14 @@ impl Kernel {
     }
 }
 
-/// Convert, launch, and for launches in a stream keep the arguments alive.
+/// Convert, launch, and for launches in a stream keep the arguments alive. Without `wants_times` they may be zero.
 fn launch(
     py: Python<'_>,
     kernel: &Arc<aura::Kernel>,
     config: &LaunchConfig,
     args: &[Bound<'_, PyAny>],
     stream: Option<&Stream>,
+    wants_times: bool,
 ) -> PyResult<LaunchTimes> {
     let converted = convert(kernel, args, stream)?;
     if let Some(stream) = stream {
@@ -72,7 +73,14 @@ fn launch(
     let Some(stream) = stream else {
         // SAFETY: the argument objects live in `args` until the launch, which waits, is over; `keep` holds blocks against `free()`.
         return py
-            .detach(|| unsafe { kernel.launch(config, arguments, None) })
+            .detach(|| unsafe {
+                if wants_times {
+                    return kernel.launch(config, arguments, None);
+                }
+                kernel
+                    .run(config, arguments, None)
+                    .map(|()| LaunchTimes::default())
+            })
             .map_err(|error| from_coded(py, &error));
     };
     // SAFETY: the owners go into the stream, which holds them until the launch has run.
@@ -333,7 +341,10 @@ impl Kernel {
         let config = self.kernel.check_shape(&shape).into_py_result(py)?;
         let times = match (timeout_ms, stream) {
             (Some(limit_ms), _) => self.launch_with_limit(py, &config, &args, stream, limit_ms)?,
-            (None, stream) => launch(py, &self.kernel, &config, &args, stream.map(Bound::get))?,
+            (None, stream) => {
+                let stream = stream.map(Bound::get);
+                launch(py, &self.kernel, &config, &args, stream, true)?
+            }
         };
         Ok((times.start_ns, times.duration_ns))
     }
@@ -471,7 +482,7 @@ impl Kernel {
         // What it waits for is not its own time.
         self.kernel.hold_back(queue.as_ref()).into_py_result(py)?;
         queue.record(&begin).into_py_result(py)?;
-        launch(py, &self.kernel, config, args, Some(stream))?;
+        launch(py, &self.kernel, config, args, Some(stream), false)?;
         queue.record(&end).into_py_result(py)?;
         let limit = Some(Duration::from_millis(limit_ms));
         let is_done = py
@@ -502,7 +513,7 @@ impl Launcher {
     fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<()> {
         let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
         let stream = self.stream.as_ref().map(Py::get);
-        launch(py, &self.kernel, &self.config, &args, stream)?;
+        launch(py, &self.kernel, &self.config, &args, stream, false)?;
         Ok(())
     }
 

@@ -64,7 +64,6 @@ impl PreparedLaunch {
                     this.kernel
                         .launch_packed(&this.config, &this.arguments, None)
                 })
-                .map(|_| ())
                 .into_py_result(py);
         };
         // SAFETY: as above; the stream keeps this object until it has passed the launch.
@@ -76,7 +75,7 @@ impl PreparedLaunch {
         stream
             .keep([slf.clone().unbind().into_any()], 0)
             .into_py_result(py)?;
-        launched.map(|_| ()).into_py_result(py)
+        launched.into_py_result(py)
     }
 
     fn __repr__(&self) -> String {

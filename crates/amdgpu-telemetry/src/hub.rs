@@ -9,6 +9,7 @@ mod producer;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use amdgpu_abi::{MetricId, environment};
 use once_cell::race::{OnceBox, OnceNonZeroUsize};
@@ -33,6 +34,8 @@ const MAX_NAMED_DEVICES: usize = 256;
 pub struct Hub {
     pub(crate) clock: ClockSource,
     enabled: Arc<AtomicBool>,
+    /// Whether somebody takes all records: an impatient subscriber, or the flight recorder.
+    wants_every_record: AtomicBool,
     pub(crate) names: NameTable,
     pub(crate) metrics: Registry,
     pub(crate) boundaries: BoundaryTable,
@@ -47,6 +50,8 @@ pub struct Hub {
     pub(crate) reading_ns: AtomicU64,
     /// Time for which this machine's cores did work of a core type that nobody measures as launches, in nanoseconds.
     pub(crate) host_busy_ns: [AtomicU64; Core::ALL.len()],
+    /// Sets the gauges that nobody keeps up to date, before somebody reads them.
+    refresher: OnceBox<fn()>,
     /// What one boundary crossing costs here, in picoseconds.
     pub(crate) crossing_cost_ps: OnceNonZeroUsize,
 }
@@ -63,6 +68,7 @@ impl Hub {
             clock,
             metrics: Registry::new(Arc::clone(&enabled)),
             enabled,
+            wants_every_record: AtomicBool::new(false),
             names: NameTable::new(),
             boundaries: BoundaryTable::default(),
             rings: Rings::default(),
@@ -73,6 +79,7 @@ impl Hub {
             notice_handler: Mutex::default(),
             reading_ns: AtomicU64::new(0),
             host_busy_ns: Default::default(),
+            refresher: OnceBox::new(),
             crossing_cost_ps: OnceNonZeroUsize::new(),
         })
     }
@@ -87,6 +94,14 @@ impl Hub {
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.enabled.load(Ordering::Relaxed)
+    }
+
+    /// Whether somebody takes all records. Where nobody does, those of launches that come by the million may be a sample; what is counted is
+    /// counted exactly all the same.
+    #[inline]
+    #[must_use]
+    pub fn wants_every_record(&self) -> bool {
+        self.wants_every_record.load(Ordering::Relaxed)
     }
 
     /// Switch records, histograms and spans on or off. Counters and gauges go on: they are what a bill is checked against.
@@ -135,6 +150,19 @@ impl Hub {
         self.host_busy_ns[core as usize].fetch_add(busy_ns, Ordering::Relaxed);
     }
 
+    /// Have `refresh` called before gauges are read: for values that change too often to be written down each time. The first one stays.
+    pub fn set_refresher(&self, refresh: fn()) {
+        // A second call changes nothing, as promised.
+        let _ = self.refresher.set(Box::new(refresh));
+    }
+
+    /// Bring the gauges up to date that are not kept so.
+    pub(crate) fn refresh(&self) {
+        if let Some(refresh) = self.refresher.get() {
+            refresh();
+        }
+    }
+
     /// Tell exporters what a record's `device` number stands for, for example 0 for `cpu:0`.
     pub fn name_device(&self, index: u16, name: &str) {
         let index = usize::from(index);
@@ -170,8 +198,20 @@ impl Hub {
     /// none runs.
     #[must_use]
     pub fn subscribe(self: &Arc<Self>, name: &str, capacity: usize) -> Subscription {
+        self.subscribe_patiently(name, capacity, Duration::ZERO)
+    }
+
+    /// Like [`Hub::subscribe`], for a reader that looks only every `interval`. Where its queue is small, the collector looks no more often
+    /// either, and hot launches need not write a record each: see [`Hub::wants_every_record`].
+    #[must_use]
+    pub fn subscribe_patiently(
+        self: &Arc<Self>,
+        name: &str,
+        capacity: usize,
+        interval: Duration,
+    ) -> Subscription {
         let dropped = self.counter(MetricId::TelemetryDroppedTotal, &[name]);
-        let queue = Arc::new(Queue::new(capacity, dropped));
+        let queue = Arc::new(Queue::new(capacity, interval, dropped));
         self.add_subscriber(&queue);
         Subscription {
             queue,

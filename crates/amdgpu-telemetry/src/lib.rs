@@ -133,6 +133,18 @@ pub fn add_host_busy(core: Core, busy_ns: u64) {
     global().add_host_busy(core, busy_ns);
 }
 
+/// See [`Hub::wants_every_record`].
+#[inline]
+#[must_use]
+pub fn wants_every_record() -> bool {
+    global().wants_every_record()
+}
+
+/// See [`Hub::set_refresher`].
+pub fn set_refresher(refresh: fn()) {
+    global().set_refresher(refresh);
+}
+
 /// The texts of some names.
 #[must_use]
 pub fn names_of(ids: impl IntoIterator<Item = NameId>) -> HashMap<NameId, Arc<str>> {

@@ -237,6 +237,12 @@ impl Sampler {
         lock(&self.0.board).series().to_vec()
     }
 
+    /// How many series there are so far.
+    #[must_use]
+    pub fn series_count(&self) -> usize {
+        lock(&self.0.board).series().len()
+    }
+
     /// Calls `take` with times and values, in the order of [`Sampler::series`]; not-a-number is absent.
     pub fn latest<T>(&self, take: impl FnOnce(&[u64], &[f64]) -> T) -> T {
         let board = lock(&self.0.board);

@@ -81,6 +81,7 @@ impl Hub {
     /// Everything the bus knows now. Drains the rings itself where no collector runs.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
+        self.refresh();
         let start_ns = self.now_ns();
         let (records, emitted, lost) = {
             let mut delivery = lock(&self.delivery);

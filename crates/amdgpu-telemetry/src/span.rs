@@ -109,14 +109,10 @@ impl KernelMeter {
         self.launches.add(launches);
     }
 
-    /// How many launches were timed, and how long they took, in seconds.
-    #[must_use]
-    pub fn timed(&self) -> (u64, f64) {
-        let value = self.durations.value();
-        (
-            value.count(),
-            value.sum_ns as f64 * crate::boundary::SECONDS_PER_NS,
-        )
+    /// Launches that are told of together, each of about this duration: counted and in the histogram, without records.
+    pub fn count_alike(&self, launches: u64, duration_ns: u64) {
+        self.launches.add(launches);
+        self.durations.record_many_ns(duration_ns, launches);
     }
 
     /// A launch is over. `work_items` and `work_groups` as they were launched.
@@ -129,13 +125,26 @@ impl KernelMeter {
         work_groups: u64,
     ) {
         self.launches.increment();
-        self.durations.record_ns(duration_ns);
+        self.time(1, stream, start_ns, duration_ns, [work_items, work_groups]);
+    }
+
+    /// The time of a launch that was counted before. It stands for those of so many, itself included, since the others are counted without being
+    /// timed: in the histogram it weighs as much as all of them. `work` is work-items and work-groups.
+    pub fn time(
+        &self,
+        launches: u64,
+        stream: u32,
+        start_ns: u64,
+        duration_ns: u64,
+        work: [u64; 2],
+    ) {
+        self.durations.record_many_ns(duration_ns, launches);
         hub::emit(
             self.record
                 .stream(stream)
                 .at(start_ns, duration_ns)
-                .value(work_items)
-                .detail(work_groups, 0),
+                .value(work[0])
+                .detail(work[1], 0),
         );
     }
 }

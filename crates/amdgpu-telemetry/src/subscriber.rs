@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::hub::{Hub, lock};
 use crate::metrics::Counter;
 use crate::record::Record;
+use crate::ring::RING_CAPACITY;
 
 /// Largest queue a subscriber may ask for: 64 MiB of records.
 pub const MAX_SUBSCRIPTION_CAPACITY: usize = 1 << 20;
@@ -19,6 +20,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 pub(crate) struct Queue {
     capacity: usize,
+    /// How long records may lie in the rings before they come here.
+    patience: Duration,
     records: Mutex<VecDeque<Record>>,
     arrived: Condvar,
     received: AtomicU64,
@@ -30,9 +33,14 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn new(capacity: usize, dropped_metric: Counter) -> Self {
+    /// `interval`: the reader looks this often. It is waited for with the rings only where these hold all that fits into the queue, so that
+    /// nothing is lost which would not have been lost here.
+    pub(crate) fn new(capacity: usize, interval: Duration, dropped_metric: Counter) -> Self {
+        let capacity = capacity.clamp(1, MAX_SUBSCRIPTION_CAPACITY);
+        let is_small = capacity <= RING_CAPACITY;
         Self {
-            capacity: capacity.clamp(1, MAX_SUBSCRIPTION_CAPACITY),
+            capacity,
+            patience: if is_small { interval } else { Duration::ZERO },
             records: Mutex::default(),
             arrived: Condvar::new(),
             received: AtomicU64::new(0),
@@ -56,6 +64,10 @@ impl Queue {
         }
         drop(waiting);
         self.arrived.notify_all();
+    }
+
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
     }
 
     /// Takes no lock, see `closed`.
@@ -170,7 +182,7 @@ mod tests {
 
     fn subscription(capacity: usize) -> Subscription {
         Subscription {
-            queue: Arc::new(Queue::new(capacity, Counter::detached())),
+            queue: Arc::new(Queue::new(capacity, Duration::ZERO, Counter::detached())),
             hub: Weak::new(),
         }
     }

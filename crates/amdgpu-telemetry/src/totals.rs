@@ -23,7 +23,7 @@ const HOST_DEVICE: &str = "cpu:0";
 pub struct DeviceTotals {
     /// Launches by core.
     pub launches: By,
-    /// Those of them whose time was measured.
+    /// Those of them whose time was measured, or which a measured one stands for.
     pub timed_launches: By,
     /// Their time, in seconds.
     pub busy_seconds: By,

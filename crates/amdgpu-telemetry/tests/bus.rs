@@ -463,3 +463,46 @@ fn a_subscription_outlives_the_last_handle_of_its_hub() {
         Some(1)
     );
 }
+
+#[test]
+fn a_small_queue_that_is_seldom_read_does_not_want_every_record() {
+    let (hub, _) = hub();
+    let interval = Duration::from_millis(16);
+    assert!(!hub.wants_every_record());
+    let patient = hub.subscribe_patiently("viewer", 256, interval);
+    assert!(!hub.wants_every_record());
+    let large = hub.subscribe_patiently("recording", 1 << 16, interval);
+    assert!(hub.wants_every_record());
+    drop(large);
+    assert!(!hub.wants_every_record());
+    let at_once = hub.subscribe("events", 256);
+    assert!(hub.wants_every_record());
+    drop(patient);
+    assert!(hub.wants_every_record());
+    drop(at_once);
+    assert!(!hub.wants_every_record());
+}
+
+#[test]
+fn what_a_patient_subscriber_gets_and_loses_is_what_was_emitted() {
+    let (hub, _) = hub();
+    let producer = hub.producer();
+    let patient = hub.subscribe_patiently("viewer", 256, Duration::from_millis(16));
+    let emitted = 5 * RING_CAPACITY as u64;
+    (0..emitted).for_each(|number| producer.emit(marker(number)));
+    let received = values(&drain(&hub, &patient));
+    let newest: Vec<u64> = (emitted - 256..emitted).collect();
+    assert_eq!(received, newest);
+    assert_eq!(patient.dropped(), emitted - 256);
+}
+
+#[test]
+fn a_record_wakes_the_collector_of_a_patient_subscriber() {
+    let (hub, _) = hub();
+    let producer = hub.producer();
+    // An hour: only being woken brings a record before the test's own patience ends.
+    let patient = hub.subscribe_patiently("viewer", 256, Duration::from_secs(3600));
+    producer.emit(marker(1));
+    let first = patient.recv_timeout(PATIENCE);
+    assert_eq!(first.map(|record| record.value), Some(1));
+}

@@ -249,8 +249,7 @@ def of_records(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             "count": len(by_kind["compile"]),
             "seconds": sum(record["duration_ns"] for record in by_kind["compile"]) * NS,
         },
-        # What the cache found is counted and not recorded; what was compiled it had not.
-        "kernel_cache": {"memory": 0, "disk": 0, "miss": len(by_kind["compile"]), "hit_ratio": None},
+        "kernel_cache": _cache_of_records(by_kind["cache_request"]),
         "boundaries": _boundaries_of_records(by_kind["boundary"]),
         "copies": _copies_of_records(by_kind["copy"]),
         "pools": [],
@@ -293,6 +292,14 @@ def _boundaries_of_records(records: Iterable[Mapping[str, Any]]) -> list[dict[st
         row["count"] += 1
         row["seconds"] += record["duration_ns"] * NS
     return sorted(sums.values(), key=lambda row: (-row["seconds"], row["name"]))
+
+
+def _cache_of_records(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    # The number of the answer, see `Kind::CacheRequest`.
+    answers = [("miss", "memory", "disk")[record["value"]] for record in records]
+    found = {answer: answers.count(answer) for answer in ("memory", "disk", "miss")}
+    hits = found["memory"] + found["disk"]
+    return {**found, "hit_ratio": hits / len(records) if records else None}
 
 
 def _copies_of_records(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

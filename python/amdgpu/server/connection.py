@@ -8,7 +8,6 @@ while a kernel runs.
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -37,13 +36,18 @@ log = logging.getLogger("amdgpu.server")
 class Broadcast:
     """A message for many: encoded once, and framed once for all that can take it now."""
 
+    __slots__ = ("_framed", "data")
+
     def __init__(self, data: str | bytes) -> None:
         self.data = data
+        self._framed: bytes | None = None
 
-    @functools.cached_property
+    @property
     def framed(self) -> bytes:
         """The WebSocket frame."""
-        return frame(self.data)
+        if self._framed is None:
+            self._framed = frame(self.data)
+        return self._framed
 
 
 class Registry(Protocol):

@@ -1,8 +1,9 @@
 """What is told to all who watch: frames, launches, samples, totals.
 
-One timer in the event loop ticks while somebody watches, at `Settings.rate_hz`. A tick asks the source for what is cheap, encodes each
-message once, and puts it into the outboxes; it waits for nobody. What takes longer (totals, processes) is read in a thread, twice a second,
-and told when it is there.
+One timer in the event loop ticks while somebody watches: at `Settings.rate_hz` while programs have something to tell, which they say
+themselves, and at `Settings.idle_rate_hz`, as often as sensors are read, while they have not. A tick asks the source for what is cheap,
+encodes each message once, and puts it into the outboxes; it waits for nobody. What takes longer (totals, processes) is read in a
+thread, twice a second, and told when it is there.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import logging
 import math
 import struct
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +41,28 @@ SAMPLES_PER_SECOND = 10
 SUMMARIES_PER_SECOND = 2
 SWEEP_SECONDS = 5.0
 
+# Of the protocol, the one that has binary messages.
+FRAME_VERSION = 2
+
 log = logging.getLogger("amdgpu.server")
+
+
+@lru_cache(maxsize=64)
+def _frame_prefix(topic: str) -> bytes:
+    """What a frame of a topic begins with as a message of the protocol."""
+    message = CODECS[FRAME_VERSION].broadcast(topic, "frame", b"")
+    assert isinstance(message, bytes), "binary payloads make binary messages"
+    return message
+
+
+@dataclass(slots=True)
+class _Told:
+    """One kind of message: how many seconds apart it is told, zero at every tick, and when next."""
+
+    name: str
+    every_seconds: float
+    tell: Callable[[], None]
+    due: float = 0.0
 
 
 class Hub:
@@ -53,6 +76,7 @@ class Hub:
         self._connections: set[Connection] = set()
         self._members: dict[str, set[TelemetryChannel]] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="amdgpu-server-source")
+        self._loop: asyncio.AbstractEventLoop
         self._timer: asyncio.TimerHandle | None = None
         self._sweeper: asyncio.TimerHandle | None = None
         self._summary: asyncio.Task[None] | None = None
@@ -65,9 +89,23 @@ class Hub:
         self._is_untold = False
         self._next_tick = 0.0
         self._failures: set[str] = set()
+        self._period_seconds = 1 / settings.rate_hz
+        self._idle_seconds = 1 / min(settings.idle_rate_hz, settings.rate_hz)
+        self._last_tick = 0.0
+        # What is told, how many seconds apart, and when next.
+        self._told: list[_Told] = [
+            _Told("totals", 1 / SAMPLES_PER_SECOND, self._source.refresh_totals),
+            _Told("frames", 0.0, self._tell_frames),
+            _Told("launches", 0.0, self._tell_launches),
+            _Told("samples", 1 / SAMPLES_PER_SECOND, self._tell_samples),
+            _Told("summaries", 1 / SUMMARIES_PER_SECOND, self._start_summary),
+        ]
+        # The descriptor of the source that the event loop waits for.
+        self._news: int | None = None
 
     def start(self) -> None:
         """Begin to look after connections; called in the event loop."""
+        self._loop = asyncio.get_running_loop()
         self._sweep()
 
     async def stop(self) -> None:
@@ -81,6 +119,7 @@ class Hub:
             await asyncio.gather(self._summary, return_exceptions=True)
         for connection in self._connections:
             connection.close(CLOSE_GOING_AWAY, "the server stops")
+        self._deafen()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._source.close)
         self._thread.shutdown(wait=False)
 
@@ -143,6 +182,7 @@ class Hub:
         if not self._is_open:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._source.open)
             self._is_open = True
+            self._hear()
         devices = [entry for entry in self._source.devices if device in (None, entry["name"])]
         return {
             "schema": FRAME_SCHEMA,
@@ -159,37 +199,66 @@ class Hub:
             self._timer = None
             if self._is_open:
                 self._is_open = False
+                self._deafen()
                 self._thread.submit(self._source.close)
             return
         self._sequence = (self._sequence + 1) % 2**32
-        rate = self._settings.rate_hz
-        for name, every, tell in (
-            ("frames", 1, self._tell_frames),
-            ("launches", 1, self._tell_launches),
-            ("totals", max(round(rate / SAMPLES_PER_SECOND), 1), self._source.refresh_totals),
-            ("samples", max(round(rate / SAMPLES_PER_SECOND), 1), self._tell_samples),
-            ("summaries", max(round(rate / SUMMARIES_PER_SECOND), 1), self._start_summary),
-        ):
-            if self._sequence % every == 0:
+        loop = self._loop
+        now = self._last_tick = loop.time()
+        # A tick that comes a moment early does not put off until the next one what is nearly due.
+        soon = now + self._period_seconds / 2
+        for told in self._told:
+            if told.due <= soon:
+                told.due = max(told.due + told.every_seconds, now)
                 try:
-                    tell()
+                    told.tell()
                 except Exception:  # noqa: BLE001  (one kind of message must not stop the others)
-                    self._failed(name)
-        loop = asyncio.get_running_loop()
+                    self._failed(told.name)
         # A late tick is not made up for: there would be nothing new in it.
-        self._next_tick = max(self._next_tick + 1 / rate, loop.time())
+        self._next_tick = max(self._next_tick + self._idle_seconds, loop.time())
         self._timer = loop.call_at(self._next_tick, self._tick)
+
+    def _hear(self) -> None:
+        """Have programs wake this hub when they have something to tell."""
+        descriptor = self._source.descriptor
+        if descriptor is not None and self._news is None:
+            self._loop.add_reader(descriptor, self._heard)
+            self._news = descriptor
+
+    def _deafen(self) -> None:
+        """Before the descriptor is closed."""
+        if self._news is not None:
+            self._loop.remove_reader(self._news)
+            self._news = None
+
+    def _heard(self) -> None:
+        """A program has something to tell: that is told as soon as the rate allows it."""
+        self._source.acknowledge()
+        sooner = max(self._last_tick + self._period_seconds, self._loop.time())
+        if self._timer is not None and sooner < self._next_tick:
+            self._timer.cancel()
+            self._next_tick = sooner
+            self._timer = self._loop.call_at(sooner, self._tick)
 
     def _tell_frames(self) -> None:
         values = self._source.frame()
         header = FRAME_HEADER.pack(self._sequence, time.monotonic())
-        row_bytes = 4 * len(self._source.metrics)
-        rows = {entry["name"]: index for index, entry in enumerate(self._source.devices)}
         for topic, members in self._members.items():
             device = next(iter(members)).device
-            start = 0 if device is None else rows[device] * row_bytes
-            data = header + (values if device is None else values[start : start + row_bytes])
-            self._broadcast(topic, members, "frame", data)
+            data = header + (values if device is None else self._row(values, device))
+            message = Broadcast(_frame_prefix(topic) + data)
+            for channel in members:
+                connection = channel.connection
+                if connection.codec.version == FRAME_VERSION:
+                    connection.tell(topic, "frame", message)
+                else:
+                    self._broadcast(topic, (channel,), "frame", data)
+
+    def _row(self, values: bytes, device: str) -> bytes:
+        """The part of a frame of all devices that is one device's."""
+        row_bytes = 4 * len(self._source.metrics)
+        start = row_bytes * next(i for i, entry in enumerate(self._source.devices) if entry["name"] == device)
+        return values[start : start + row_bytes]
 
     def _tell_launches(self) -> None:
         kernels, networks, dropped = self._source.happened()
@@ -208,6 +277,8 @@ class Hub:
                     self._broadcast(topic, members, event, payload, is_event=True)
 
     def _tell_samples(self) -> None:
+        if not any(channel.core_types for members in self._members.values() for channel in members):
+            return
         self._samples.begin()
         encoded: dict[tuple[int, str, str, str], Broadcast] = {}
         for topic, members in self._members.items():
@@ -229,21 +300,28 @@ class Hub:
         loop = asyncio.get_running_loop()
         is_untold, self._is_untold = self._is_untold, False
         try:
-            read = partial(self._source.read_summary, with_processes=is_untold)
-            profile, processes = await loop.run_in_executor(self._thread, read)
-            if await loop.run_in_executor(self._thread, self._source.read_layout_changed):
+            read = partial(self._read_summary, with_processes=is_untold)
+            summary = await loop.run_in_executor(self._thread, read)
+            if summary is None:
                 self._start_anew()
                 return
         except Exception:  # noqa: BLE001  (said in the log)
             self._is_untold |= is_untold
             self._failed("summaries")
             return
+        profile, processes = summary
         # Nothing is watched yet.
         self._is_untold |= is_untold and processes is None
         for topic, members in self._members.items():
             self._broadcast(topic, members, "profile_update", profile)
             if processes is not None:
                 self._broadcast(topic, members, "process_update", {"processes": processes})
+
+    def _read_summary(self, *, with_processes: bool) -> tuple[dict[str, Any], list[dict[str, Any]] | None] | None:
+        """What is told twice a second; None when frames have to hold something else."""
+        if self._source.read_layout_changed():
+            return None
+        return self._source.read_summary(with_processes=with_processes)
 
     def _start_anew(self) -> None:
         """Frames hold something else from now on: clients join again and get the new schema."""

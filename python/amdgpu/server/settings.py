@@ -73,9 +73,10 @@ class Settings:
         compat: Names at /metrics: None for amdgpu's own, "amd" or "dcgm" for those of AMD's and NVIDIA's exporters.
         allowed_hosts: Further names that requests may address this server by.
         allowed_origins: Further web pages (`http://name:port`) that may talk to it.
+        rate_hz: Frames a second while programs have something to tell; never more.
+        idle_rate_hz: Frames a second while they have not: as often as the fastest sensors are read, so that no value is left out.
         certificate: File with the certificate (PEM, with those that vouch for it) that makes the server speak TLS: https and wss.
         key: File with its private key; None when the certificate's file has it.
-        rate_hz: Frames a second.
         limits: Bounds on what clients may cause.
     """
 
@@ -90,6 +91,7 @@ class Settings:
     certificate: str | None = None
     key: str | None = None
     rate_hz: float = 60.0
+    idle_rate_hz: float = 10.0
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -106,6 +108,10 @@ class Settings:
         if not 0 < self.rate_hz <= 240:
             raise InvalidArgumentError(
                 f"rate_hz is {self.rate_hz}; frames come at more than 0 and at most 240 a second"
+            )
+        if not 0 < self.idle_rate_hz <= 240:
+            raise InvalidArgumentError(
+                f"idle_rate_hz is {self.idle_rate_hz}; frames come at more than 0 and at most 240 a second"
             )
 
     @property

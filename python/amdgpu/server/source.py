@@ -18,7 +18,7 @@ import numpy as np
 from amdgpu import list_devices, telemetry
 from amdgpu.errors import AmdgpuError, InvalidArgumentError
 from amdgpu.telemetry import attach
-from amdgpu.telemetry.sensors import Sampler, Tier, read
+from amdgpu.telemetry.sensors import Frame, Sampler, Tier, read
 from amdgpu.types import CORE_TYPES
 
 # Newest records win: more than this of one process in one tick is more than a page shows.
@@ -91,9 +91,10 @@ class Source:
         self._scraper: Sampler | None = None
         self._scrape_timer: threading.Timer | None = None
         self._plan: tuple[tuple[str, ...], tuple[dict[str, Any], ...]] = ((), ())
-        self._programs = np.empty((0, 0), np.float32)
+        self._frame: Frame | None = None
+        # Series that the layout of frames knows.
+        self._series_known = 0
         self._totals: dict[str, Any] = {"devices": {}, "networks": {}, "processes": {}}
-        self._totals_time = 0.0
         self._dropped = 0
         self._boundaries: list[dict[str, Any]] = []
         # Of kernels by process and name: the share of the waves that a unit holds, or why there is none.
@@ -123,28 +124,45 @@ class Source:
             for opened in (self._sampler, self._watcher, self._scraper):
                 if opened is not None:
                     opened.close()
-            self._sampler = self._watcher = self._scraper = self._scrape_timer = None
+            self._sampler = self._watcher = self._scraper = self._scrape_timer = self._frame = None
 
     def read_layout_changed(self) -> bool:
         """Whether there are sensors by now that frames do not hold."""
         with self._lock:
-            return self._sampler is not None and self._sensor_columns() != list(self._plan[1])
+            if self._sampler is None or self._sampler.series_count == self._series_known:
+                return False
+            self._series_known = self._sampler.series_count
+            return self._sensor_columns() != list(self._plan[1])
+
+    @property
+    def descriptor(self) -> int | None:
+        """Becomes readable when programs have something to tell; None while the source is closed."""
+        watcher = self._watcher
+        return None if watcher is None else watcher.descriptor
+
+    def acknowledge(self) -> None:
+        """Make the descriptor unreadable until programs have something else to tell."""
+        watcher = self._watcher
+        if watcher is not None:
+            watcher.acknowledge()
 
     def frame(self) -> bytes:
         """The values of all devices and metrics now: float32, a row for each device, NaN where absent."""
-        sampler = self._sampler
-        if sampler is None:
+        frame = self._frame
+        if frame is None:
             return np.full((len(self.devices), len(self.metrics)), np.nan, np.float32).tobytes()
-        values = np.frombuffer(sampler.frame_values(*self._plan), "<f4").reshape(len(self.devices), -1)
-        return np.concatenate((values, self._programs), axis=1).tobytes()
+        return frame.read()
 
     def happened(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
         """Launches, updates of networks, and how many records were lost, since the last call."""
         watcher = self._watcher
         if watcher is None:
-            return [], [], 0
+            return NOTHING_HAPPENED
+        records = watcher.poll()
+        if not records:
+            return NOTHING_HAPPENED
         kernels, networks = [], []
-        for record in watcher.poll():
+        for record in records:
             row = {
                 "pid": record["pid"],
                 "name": record["name"],
@@ -168,14 +186,19 @@ class Source:
 
     def refresh_totals(self) -> None:
         """Take the watcher's totals, which are new ten times a second, into frames."""
-        watcher = self._watcher
-        if watcher is None:
+        watcher, frame = self._watcher, self._frame
+        if watcher is None or frame is None:
             return
-        self._totals = watcher.totals()
+        totals = watcher.totals()
+        if totals is self._totals:
+            return
+        self._totals = totals
+        self._set_tails(frame)
+
+    def _set_tails(self, frame: Frame) -> None:
         rows = [self._totals["devices"].get(device["name"], {}) for device in self.devices]
-        self._programs = np.array(
-            [[_number(take(row)) for _, _, _, take in PROGRAM_METRICS] for row in rows], np.float32
-        ).reshape(len(rows), len(PROGRAM_METRICS))
+        values = [[_number(take(row)) for _, _, _, take in PROGRAM_METRICS] for row in rows]
+        frame.set_tails(np.array(values, "<f4").tobytes())
 
     def totals(self) -> dict[str, Any]:
         """Rates and sums of all programs, per device, as of the last `refresh_totals`."""
@@ -320,11 +343,14 @@ class Source:
         columns = self._sensor_columns()
         # The sampler remembers what was looked up by these very tuples.
         self._plan = (tuple(known), tuple(columns))
+        self._series_known = sampler.series_count
         self.metrics = [
             *columns,
             *({"name": name, "labels": labels, "unit": unit, "scale": 1} for name, labels, unit, _ in PROGRAM_METRICS),
         ]
-        self._programs = np.full((len(self.devices), len(PROGRAM_METRICS)), np.nan, np.float32)
+        frame = sampler.frame(*self._plan)
+        self._set_tails(frame)
+        self._frame = frame
 
     def _sensor_columns(self) -> list[dict[str, Any]]:
         """One column for each metric and labels that a device has a series of."""
@@ -354,6 +380,7 @@ def _occupancy_of(row: dict[str, Any]) -> tuple[float | None, str]:
     return None, f"what {row['device']} holds of it is not known: neither its compiler nor its driver tells"
 
 
+NOTHING_HAPPENED: tuple[list[dict[str, Any]], list[dict[str, Any]], int] = ([], [], 0)
 UNITS = frozenset({"seconds", "bytes", "ratio", "celsius", "watts", "joules", "hertz", "rpm", "volts"})
 # Of a boundary, over all processes.
 SUMMED = ("count", "total_seconds", "operations", "bytes")

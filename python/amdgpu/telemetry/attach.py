@@ -7,13 +7,15 @@ slow loses records, which is counted, and nobody waits for it.
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
-from amdgpu.telemetry.rates import Rates
+from amdgpu.telemetry.rates import STALE_SECONDS, Rates
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -250,6 +252,10 @@ class Watcher:
         self._lost_here = 0
         self._seen_changes = 0
         self._rates = Rates()
+        # What `totals` gave last, with the number of processes' changes that it knew.
+        self._document: dict[str, Any] | None = None
+        self._known_changes = -1
+        self._document_until = 0.0
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -287,37 +293,63 @@ class Watcher:
         return is_new
 
     @property
+    def descriptor(self) -> int | None:
+        """A file descriptor that becomes readable when something has come to be polled: for event loops.
+
+        Processes that are new are found by polling alone. None where the system has no descriptor left.
+        """
+        return self._open.descriptor
+
+    def acknowledge(self) -> None:
+        """Make the descriptor unreadable until something else comes."""
+        self._open.acknowledge()
+
+    @property
     def dropped(self) -> int:
         """Records lost so far because this reader was too slow."""
         return self._open.dropped + self._lost_here
 
     def poll(self, timeout_seconds: float = 0.0) -> list[dict[str, Any]]:
         """Records that came since the last call, each with `pid`; waits up to `timeout_seconds` for the first."""
-        import time
-
-        deadline = time.monotonic() + timeout_seconds
         with self._lock:
             self._take(0.0)
-            # Totals arrive between records; only records end the wait.
-            while not self._waiting and (left := deadline - time.monotonic()) > 0:
-                self._take(left)
+            if timeout_seconds > 0.0 and not self._waiting:
+                deadline = time.monotonic() + timeout_seconds
+                # Totals arrive between records; only records end the wait.
+                while not self._waiting and (left := deadline - time.monotonic()) > 0:
+                    self._take(left)
+            if not self._waiting:
+                return []
             records = list(self._waiting)
             self._waiting.clear()
             return records
 
     def totals(self) -> dict[str, Any]:
-        """Rates and levels of all processes together, and of each; new ten times a second. See docs/attach.md for the keys."""
+        """Rates and levels of all processes together, and of each; new ten times a second. See docs/attach.md for the keys.
+
+        As long as there is nothing new, the very same dict is given again.
+        """
         with self._lock:
             self._take(0.0)
-            self._rates.keep_only({info["pid"] for info in json.loads(self._open.processes())})
-            return self._rates.document()
+            changes = self._open.changes
+            if changes != self._known_changes:
+                self._known_changes = changes
+                self._document = None
+                self._rates.keep_only({info["pid"] for info in json.loads(self._open.processes())})
+            # Rates of a process that has fallen silent end.
+            if self._document is None or time.monotonic() >= self._document_until:
+                self._document = self._rates.document()
+                self._document_until = time.monotonic() + STALE_SECONDS / 4 if self._document["processes"] else math.inf
+            return self._document
 
     def _take(self, timeout_seconds: float) -> None:
         lines, documents = self._open.poll(timeout_seconds, self._capacity)
         for pid, kind, text in documents:
             if kind == "totals":
                 self._rates.add(pid, json.loads(text))
-        self._waiting.extend(json.loads(line) for line in lines.splitlines())
-        while len(self._waiting) > self._capacity:
-            self._waiting.popleft()
-            self._lost_here += 1
+                self._document = None
+        if lines:
+            self._waiting.extend(json.loads(line) for line in lines.splitlines())
+            while len(self._waiting) > self._capacity:
+                self._waiting.popleft()
+                self._lost_here += 1

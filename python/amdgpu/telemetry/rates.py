@@ -123,7 +123,7 @@ def _device(before: dict[str, Any], now: dict[str, Any], seconds: float) -> dict
     for core in CORES:
         ratio = busy.get(core)
         if ratio is not None and 0 < timed.get(core, 0.0) < launches.get(core, 0.0):
-            # Of launches in streams of a GPU one in 64 is timed; the others are taken to last as long.
+            # What was never timed, launches of graphs for example, is taken to last as long.
             ratio *= launches[core] / timed[core]
             is_estimated = True
         ratios[core] = None if ratio is None else min(ratio, 1.0)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-__all__ = ["TIERS", "Process", "Reading", "Sampler", "Series", "processes", "read"]
+__all__ = ["TIERS", "Frame", "Process", "Reading", "Sampler", "Series", "processes", "read"]
 
 Tier = Literal["raw", "10hz", "1hz"]
 TIERS: tuple[Tier, ...] = ("raw", "10hz", "1hz")
@@ -110,6 +111,11 @@ class Sampler:
         rows: list[Series] = json.loads(self._native.series())
         return rows
 
+    @property
+    def series_count(self) -> int:
+        """How many series there are so far."""
+        return self._native.series_count
+
     def latest(self) -> tuple[list[int], list[float]]:
         """Monotonic times in nanoseconds and values, in the order of `series()`; NaN is absent."""
         return self._native.latest()
@@ -179,6 +185,14 @@ class Sampler:
             self._frames[id(devices), id(metrics)] = (plan, devices, metrics)
         return self._native.frame_values(plan)
 
+    def frame(self, devices: Sequence[str], metrics: Sequence[str | Mapping[str, Any]]) -> Frame:
+        """A frame that is asked for again and again; the arguments are those of `frame_values`.
+
+        Raises:
+            InvalidArgumentError: A metric that is not in the catalogue.
+        """
+        return Frame(self._native, _native.SensorFrame(list(devices), [_column(metric) for metric in metrics]))
+
     def close(self) -> None:
         """Stop sampling, unless another sampler of this process goes on."""
         self._native.close()
@@ -190,6 +204,27 @@ class Sampler:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class Frame:
+    """The matrix of latest values of chosen devices and metrics, and what is to stand behind it.
+
+    Attributes:
+        read: Takes nothing and returns the bytes of `Sampler.frame_values`; behind the sensors of each device, its tail.
+    """
+
+    def __init__(self, sampler: _native.SensorSampler, plan: _native.SensorFrame) -> None:
+        self._plan = plan
+        # Called sixty times a second: one call, with nothing of Python around it.
+        self.read: Callable[[], bytes] = partial(sampler.frame_values, plan)
+
+    def set_tails(self, tails: bytes) -> None:
+        """What stands behind the sensors of each device from now on: as many bytes for each, one device after the other.
+
+        Raises:
+            InvalidArgumentError: The bytes cannot be shared out evenly.
+        """
+        self._plan.set_tails(tails)
 
 
 def _column(metric: str | Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:

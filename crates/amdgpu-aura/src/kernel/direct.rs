@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use amdgpu_hal::LaunchConfig;
 use amdgpu_hal::cpu::DirectLaunch;
+use amdgpu_telemetry::{is_enabled, now_ns};
 
 use super::Kernel;
+use super::launches::is_in_sample;
 use crate::arguments::Argument;
 use crate::error::Result;
 
@@ -14,6 +17,18 @@ use crate::error::Result;
 pub struct DirectKernel {
     kernel: Arc<Kernel>,
     launch: DirectLaunch,
+    blocks: u64,
+    /// Calls of [`DirectKernel::run`]. Two threads may take one number, which only moves the sample.
+    runs: AtomicU32,
+    /// Of a sample of them since the last [`DirectKernel::count_launches`].
+    sample: Sample,
+}
+
+#[derive(Default)]
+struct Sample {
+    runs: AtomicU64,
+    blocks: AtomicU64,
+    spent_ns: AtomicU64,
 }
 
 impl DirectKernel {
@@ -32,6 +47,9 @@ impl DirectKernel {
         Ok(launch.map(|launch| Self {
             kernel: Arc::clone(kernel),
             launch,
+            blocks: config.block_count().unwrap_or(u64::MAX),
+            runs: AtomicU32::new(0),
+            sample: Sample::default(),
         }))
     }
 
@@ -56,12 +74,37 @@ impl DirectKernel {
     ///
     /// As [`Kernel::launch`]; `blocks` are blocks of the launch.
     pub unsafe fn run(&self, blocks: Range<u64>) {
+        let number = self.runs.load(Ordering::Relaxed);
+        self.runs.store(number.wrapping_add(1), Ordering::Relaxed);
+        if !is_in_sample(number) || !is_enabled() {
+            // SAFETY: as the caller promises.
+            unsafe { self.launch.run(blocks) };
+            return;
+        }
+        let (count, begin_ns) = (blocks.end.saturating_sub(blocks.start), now_ns());
         // SAFETY: as the caller promises.
-        unsafe { self.launch.run(blocks) }
+        unsafe { self.launch.run(blocks) };
+        let spent_ns = now_ns().saturating_sub(begin_ns);
+        self.sample.runs.fetch_add(1, Ordering::Relaxed);
+        self.sample.blocks.fetch_add(count, Ordering::Relaxed);
+        self.sample.spent_ns.fetch_add(spent_ns, Ordering::Relaxed);
     }
 
-    /// Count launches that were made this way.
-    pub fn count_launches(&self, launches: u64) {
-        self.kernel.count_launches(launches);
+    /// Count launches that were made this way since the last call. Their time, that of all their blocks one after the other, is estimated
+    /// from the blocks that were timed; returns the sum in nanoseconds, zero where none was.
+    pub fn count_launches(&self, launches: u64) -> u64 {
+        let taken = |cell: &AtomicU64| cell.swap(0, Ordering::Relaxed);
+        let (runs, blocks) = (taken(&self.sample.runs), taken(&self.sample.blocks));
+        let spent_ns = taken(&self.sample.spent_ns);
+        if launches == 0 || blocks == 0 {
+            self.kernel.count_launches(launches);
+            return 0;
+        }
+        let launch_ns = spent_ns as f64 / blocks as f64 * self.blocks as f64;
+        let timed = runs.min(launches);
+        self.kernel
+            .launches
+            .count_estimated(launches, timed, launch_ns as u64);
+        (launch_ns * launches as f64) as u64
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use amdgpu_hal::cpu::checked::{self, Expectations};
 use amdgpu_hal::{GraphCommand, GraphFunction, LaunchConfig, Stream};
 
-use super::{Kernel, LaunchTimes};
+use super::Kernel;
 use crate::arguments::{Argument, pack};
 use crate::error::Result;
 
@@ -32,7 +32,7 @@ impl Kernel {
         })
     }
 
-    /// Like [`Kernel::launch`], with arguments that this kernel packed before.
+    /// Like [`Kernel::run`], with arguments that this kernel packed before.
     ///
     /// # Errors
     ///
@@ -46,11 +46,11 @@ impl Kernel {
         config: &LaunchConfig,
         arguments: &PackedArguments,
         stream: Option<&Arc<dyn Stream>>,
-    ) -> Result<LaunchTimes> {
+    ) -> Result<()> {
         self.shared.check_open()?;
         let expected = self.packed_expectations(config, arguments);
         // SAFETY: as the caller promises.
-        unsafe { self.submit(config, &arguments.block, expected, stream) }
+        unsafe { self.submit(config, &arguments.block, expected, stream, false) }.map(drop)
     }
 
     /// Check one argument and write it into a block that this kernel packed before.

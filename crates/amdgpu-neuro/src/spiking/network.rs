@@ -308,15 +308,16 @@ impl SpikingNetwork {
                 let elapsed_ns = begin.elapsed().as_nanos();
                 if elapsed_ns - watched_ns >= WATCH_NS || inner.step == end {
                     let spikes = recorder.spikes();
+                    let launches_ns = inner.stepper.count_launches(inner.step - reported.0);
                     self.reporter.report(
                         inner.step - reported.0,
                         spikes - reported.1,
                         (elapsed_ns - watched_ns) as u64,
+                        launches_ns,
                         begin.elapsed().as_secs_f64()
                             / ((inner.step - first) as f64 * self.plan.dt_seconds),
                     );
                     watched_ns = elapsed_ns;
-                    inner.stepper.count_launches(inner.step - reported.0);
                     reported = (inner.step, spikes);
                     is_interrupted = !watch(Progress {
                         done_steps: inner.step - first,

@@ -49,10 +49,17 @@ impl Reporter {
         }
     }
 
-    /// Steps and spikes since the last report, and how fast the run is.
-    pub fn report(&self, steps: u64, spikes: u64, wall_ns: u64, realtime_factor: f64) {
+    /// Steps and spikes since the last report, and how fast the run is. `launches_ns` of the time are known as that of launches.
+    pub fn report(
+        &self,
+        steps: u64,
+        spikes: u64,
+        wall_ns: u64,
+        launches_ns: u64,
+        realtime_factor: f64,
+    ) {
         if self.is_host {
-            add_host_busy(Core::Neuromorphic, wall_ns);
+            add_host_busy(Core::Neuromorphic, wall_ns.saturating_sub(launches_ns));
         }
         self.steps.add(steps);
         self.spikes.add(spikes);

@@ -69,10 +69,11 @@ impl Stepper {
         }
     }
 
-    /// Counts the launches of `steps` steps where nobody else does.
-    pub fn count_launches(&self, steps: u64) {
-        if let Self::Cpu(stepper) = self {
-            stepper.count_launches(steps);
+    /// Counts the launches of `steps` steps where nobody else does; returns the nanoseconds that are known of them.
+    pub fn count_launches(&self, steps: u64) -> u64 {
+        match self {
+            Self::Cpu(stepper) => stepper.count_launches(steps),
+            Self::Device(_) => 0,
         }
     }
 

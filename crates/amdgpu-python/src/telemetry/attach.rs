@@ -259,6 +259,17 @@ impl Watcher {
         py.detach(|| serde_json::json!(lock(&self.0).processes()).to_string())
     }
 
+    /// A descriptor that becomes readable when something has come; None where there is none.
+    #[getter]
+    fn descriptor(&self, py: Python<'_>) -> Option<i32> {
+        py.detach(|| lock(&self.0).descriptor())
+    }
+
+    /// Make the descriptor unreadable until something else comes.
+    fn acknowledge(&self, py: Python<'_>) {
+        py.detach(|| lock(&self.0).acknowledge());
+    }
+
     /// Goes up when a process comes or goes.
     #[getter]
     fn changes(&self, py: Python<'_>) -> u64 {

@@ -131,6 +131,12 @@ impl SensorSampler {
         })
     }
 
+    /// How many series there are so far.
+    #[getter]
+    fn series_count(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, Sampler::series_count)
+    }
+
     /// Times and values in the order of the series; not-a-number is absent.
     fn latest(&self, py: Python<'_>) -> PyResult<(Vec<u64>, Vec<f64>)> {
         self.with(py, |sampler| {
@@ -230,5 +236,19 @@ impl SensorFrame {
             raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
         })?;
         Ok(Self(Mutex::new(plan)))
+    }
+    /// What stands behind the sensors of each device in frames from now on: as many bytes for each.
+    fn set_tails(&self, py: Python<'_>, tails: &[u8]) -> PyResult<()> {
+        let mut plan = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        plan.set_tails(tails).map_err(|devices| {
+            let message = format!(
+                "{} bytes are not the same for {devices} devices",
+                tails.len()
+            );
+            raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+        })
     }
 }

@@ -115,7 +115,7 @@ impl Session<'_> {
 
     fn stream_records(&self, options: &Subscribe) -> io::Result<()> {
         let hub = hub::global();
-        let subscription = hub.subscribe("attach", options.capacity);
+        let subscription = hub.subscribe_patiently("attach", options.capacity, options.pause);
         let acknowledged = requests::envelope("subscribe", &requests::describe());
         self.write(format!("{acknowledged}\n").as_bytes())?;
         let mut sender = Sender::new(options);

@@ -17,7 +17,7 @@ use crate::subscriber::Subscription;
 use crate::{export, hub};
 
 /// Bytes that are read before records are looked at.
-const CHUNK_BYTES: usize = 256 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 /// Bytes of one look: a flood must not keep a watcher from the other processes.
 const MAX_LOOK_BYTES: usize = 4 << 20;
 /// Longest wait for the answer to the request itself.
@@ -89,6 +89,8 @@ struct Socket {
     /// The acknowledgement, a line, comes before the first frame.
     is_acknowledged: bool,
     line: Vec<u8>,
+    /// Where bytes are read to; made once, because a new one this large is a system call and a fault for each of its pages.
+    chunk: Box<[u8]>,
     is_over: bool,
     /// Of amdgpu in the process.
     version: Option<String>,
@@ -140,6 +142,7 @@ impl RecordStream {
                 reader: FrameReader::default(),
                 is_acknowledged: false,
                 line,
+                chunk: vec![0; CHUNK_BYTES].into_boxed_slice(),
                 is_over: false,
                 version: None,
             }),
@@ -305,11 +308,17 @@ impl Socket {
 
     /// Takes over what is there; an error at the end of the connection.
     fn read(&mut self, pid: u32) -> Result<()> {
-        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut chunk = std::mem::take(&mut self.chunk);
+        let outcome = self.read_into(pid, &mut chunk);
+        self.chunk = chunk;
+        outcome
+    }
+
+    fn read_into(&mut self, pid: u32, chunk: &mut [u8]) -> Result<()> {
         let mut taken = 0;
         let mut was_reset = false;
         while taken < MAX_LOOK_BYTES && !self.is_over {
-            match socket::receive(&self.stream, &mut chunk) {
+            match socket::receive(&self.stream, chunk) {
                 Ok(0) => self.is_over = true,
                 Ok(count) => {
                     taken += count;

@@ -1,6 +1,7 @@
 //! Records of all processes of this user, of those that come later too.
 
 use std::collections::HashMap;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use super::client::Client;
@@ -45,6 +46,57 @@ pub struct Watcher {
     changes: u64,
     /// Lost by processes that are gone.
     lost_before: u64,
+    news: Option<News>,
+}
+
+/// One descriptor for the connections to all processes: readable when something has come on one of them that was not looked at since.
+struct News(OwnedFd);
+
+impl News {
+    /// `None` where the system has no descriptor left; who waits then looks at a time of its own.
+    fn new() -> Option<Self> {
+        // SAFETY: takes a flag, touches no memory.
+        let descriptor = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        // SAFETY: just made, and nobody else has it.
+        (descriptor >= 0).then(|| Self(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+    }
+
+    /// Watches a connection until it is closed.
+    fn add(&self, descriptor: RawFd) {
+        let mut event = libc::epoll_event {
+            events: (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET) as u32,
+            u64: 0,
+        };
+        // SAFETY: both descriptors are open, the event lives through the call. Without it, news of this process are seen a little later.
+        unsafe {
+            libc::epoll_ctl(
+                self.0.as_raw_fd(),
+                libc::EPOLL_CTL_ADD,
+                descriptor,
+                &raw mut event,
+            )
+        };
+    }
+
+    /// Takes note of what has come so far.
+    fn acknowledge(&self) {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; 64];
+        loop {
+            // SAFETY: the events live through the call and their number is told; it does not wait.
+            let count = unsafe {
+                libc::epoll_wait(
+                    self.0.as_raw_fd(),
+                    events.as_mut_ptr(),
+                    events.len() as libc::c_int,
+                    0,
+                )
+            };
+            if usize::try_from(count).is_ok_and(|count| count == events.len()) {
+                continue;
+            }
+            return;
+        }
+    }
 }
 
 impl Watcher {
@@ -57,6 +109,7 @@ impl Watcher {
             next_scan: Instant::now(),
             changes: 0,
             lost_before: 0,
+            news: News::new(),
         };
         watcher.scan();
         watcher
@@ -86,6 +139,20 @@ impl Watcher {
             .map(|watched| watched.stream.dropped())
             .sum();
         self.lost_before + now
+    }
+
+    /// A descriptor that becomes readable when something has come: for event loops that wait for other things too. `None` where the system
+    /// has none left. Processes that are new are found by polling alone.
+    #[must_use]
+    pub fn descriptor(&self) -> Option<RawFd> {
+        self.news.as_ref().map(|news| news.0.as_raw_fd())
+    }
+
+    /// Makes the descriptor unreadable until something else comes. What has come stays to be polled.
+    pub fn acknowledge(&self) {
+        if let Some(news) = &self.news {
+            news.acknowledge();
+        }
     }
 
     /// The stream of a process, for names and lines.
@@ -189,6 +256,9 @@ impl Watcher {
                 .and_then(|stream| RecordStream::begin(Client::of(pid, stream), &self.options));
             match begun {
                 Ok(stream) => {
+                    if let (Some(news), Some(descriptor)) = (&self.news, stream.descriptor()) {
+                        news.add(descriptor);
+                    }
                     let info = ProcessInfo::of(pid, None);
                     self.watched.insert(pid, Watched { stream, info });
                     self.changes += 1;

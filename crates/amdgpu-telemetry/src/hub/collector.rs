@@ -1,5 +1,5 @@
-//! The collector: a thread that exists while somebody subscribes or the flight recorder runs. It looks at the rings every half millisecond while records come,
-//! sleeps when none do, and is woken by the first one.
+//! The collector: a thread that exists while somebody subscribes or the flight recorder runs. While records come it looks at the rings every
+//! half millisecond, or as often as the most impatient subscriber does; it sleeps when none come, and is woken by the first one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,8 +10,8 @@ use super::{Hub, lock};
 
 /// Half of the millisecond that an event may take to its subscriber.
 const COLLECT_PERIOD: Duration = Duration::from_micros(500);
-/// Empty looks before the collector goes to sleep: 10 ms, so that a program with short pauses is not charged for wake-ups.
-const QUIET_ROUNDS: u32 = 20;
+/// The collector goes to sleep when nothing came for so long, so that a program with short pauses is not charged for wake-ups.
+const QUIET_TIME: Duration = Duration::from_millis(10);
 /// Longest sleep, in case the first record and falling asleep missed each other.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
@@ -66,8 +66,8 @@ impl Hub {
         }
     }
 
-    /// Deliver once. `None` when nobody watches any more: the collector ends.
-    fn collect_once(&self) -> Option<usize> {
+    /// Deliver once: the number of records, and when to look again. `None` when nobody watches any more: the collector ends.
+    fn collect_once(&self) -> Option<(usize, Duration)> {
         let mut delivery = lock(&self.delivery);
         if delivery.is_unwatched() {
             delivery.collector_running = false;
@@ -77,20 +77,27 @@ impl Hub {
         let count = self.drain(&mut delivery);
         self.reading_ns
             .fetch_add(self.now_ns().saturating_sub(start_ns), Ordering::Relaxed);
-        Some(count)
+        Some((count, delivery.patience().max(COLLECT_PERIOD)))
     }
 }
 
 fn collect(hub: &Hub) {
-    let mut quiet_rounds = 0;
-    while let Some(count) = hub.collect_once() {
-        quiet_rounds = if count > 0 { 0 } else { quiet_rounds + 1 };
-        let sleepy = quiet_rounds >= QUIET_ROUNDS;
-        hub.doorbell.asleep.store(sleepy, Ordering::Relaxed);
-        std::thread::park_timeout(if quiet_rounds > QUIET_ROUNDS {
-            LONGEST_SLEEP
+    let mut quiet = Duration::ZERO;
+    let mut was_sleepy = false;
+    while let Some((count, period)) = hub.collect_once() {
+        quiet = if count > 0 {
+            Duration::ZERO
         } else {
-            COLLECT_PERIOD
+            quiet.saturating_add(period)
+        };
+        let sleepy = quiet >= QUIET_TIME;
+        hub.doorbell.asleep.store(sleepy, Ordering::Relaxed);
+        std::thread::park_timeout(match (sleepy, was_sleepy) {
+            (false, _) => period,
+            // A record may have missed the flag.
+            (true, false) => COLLECT_PERIOD,
+            (true, true) => LONGEST_SLEEP,
         });
+        was_sleepy = sleepy;
     }
 }

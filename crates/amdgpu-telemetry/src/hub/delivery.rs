@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::{Hub, lock};
 use crate::record::Record;
@@ -63,6 +65,15 @@ impl Hub {
         self.drain(&mut delivery);
         delivery.subscribers.push(Arc::clone(queue));
         self.ensure_collector(&mut delivery);
+        self.note_demand(&delivery);
+        // It may be waiting as long as those before had patience.
+        self.doorbell.ring();
+    }
+
+    fn note_demand(&self, delivery: &Delivery) {
+        let is_patient = delivery.is_unwatched() || !delivery.patience().is_zero();
+        self.wants_every_record
+            .store(!is_patient, Ordering::Relaxed);
     }
 
     fn ensure_collector(self: &Arc<Self>, delivery: &mut Delivery) {
@@ -76,18 +87,26 @@ impl Hub {
         self.drain(&mut delivery);
         delivery.flight = Some(ring);
         self.ensure_collector(&mut delivery);
+        self.note_demand(&delivery);
+        self.doorbell.ring();
     }
 
     pub(crate) fn stop_flight(&self) {
-        let forgotten = lock(&self.delivery).flight.take();
+        let mut delivery = lock(&self.delivery);
+        let forgotten = delivery.flight.take();
+        self.note_demand(&delivery);
+        drop(delivery);
         drop(forgotten);
         self.doorbell.ring();
     }
 
     pub(crate) fn remove_subscriber(&self, queue: &Arc<Queue>) {
-        lock(&self.delivery)
+        let mut delivery = lock(&self.delivery);
+        delivery
             .subscribers
             .retain(|known| !Arc::ptr_eq(known, queue));
+        self.note_demand(&delivery);
+        drop(delivery);
         self.doorbell.ring();
     }
 }
@@ -96,6 +115,15 @@ impl Delivery {
     /// Whether nobody wants records as they come.
     pub(super) fn is_unwatched(&self) -> bool {
         self.subscribers.is_empty() && self.flight.is_none()
+    }
+
+    /// How long records may stay in the rings; zero where somebody wants them at once, and all of them.
+    pub(super) fn patience(&self) -> Duration {
+        if self.flight.is_some() {
+            return Duration::ZERO;
+        }
+        let patience = self.subscribers.iter().map(|queue| queue.patience());
+        patience.min().unwrap_or_default()
     }
 
     /// In the child of a fork: no history, no subscriber, no collector.

@@ -56,6 +56,7 @@ impl Held {
         self.families.reset();
         BoundaryTable::reset(&self.sites);
         self.hub.reading_ns.store(0, Ordering::Relaxed);
+        self.hub.wants_every_record.store(false, Ordering::Relaxed);
         for busy in &self.hub.host_busy_ns {
             busy.store(0, Ordering::Relaxed);
         }

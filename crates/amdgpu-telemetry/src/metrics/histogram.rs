@@ -74,9 +74,15 @@ pub(crate) struct HistogramCell {
 impl HistogramCell {
     #[inline]
     pub(crate) fn record_ns(&self, duration_ns: u64) {
+        self.record_many_ns(duration_ns, 1);
+    }
+
+    #[inline]
+    fn record_many_ns(&self, duration_ns: u64, times: u64) {
         let shard = &self.shards[thread_slot() % HISTOGRAM_SHARDS].0;
-        shard.buckets[bucket_of(duration_ns)].fetch_add(1, Ordering::Relaxed);
-        shard.sum_ns.fetch_add(duration_ns, Ordering::Relaxed);
+        shard.buckets[bucket_of(duration_ns)].fetch_add(times, Ordering::Relaxed);
+        let sum_ns = duration_ns.saturating_mul(times);
+        shard.sum_ns.fetch_add(sum_ns, Ordering::Relaxed);
         if duration_ns > self.max_ns.load(Ordering::Relaxed) {
             self.max_ns.fetch_max(duration_ns, Ordering::Relaxed);
         }
@@ -117,8 +123,14 @@ pub struct Histogram {
 impl Histogram {
     #[inline]
     pub fn record_ns(&self, duration_ns: u64) {
+        self.record_many_ns(duration_ns, 1);
+    }
+
+    /// A duration that stands for so many.
+    #[inline]
+    pub fn record_many_ns(&self, duration_ns: u64, times: u64) {
         if self.enabled.load(Ordering::Relaxed) {
-            self.cell.record_ns(duration_ns);
+            self.cell.record_many_ns(duration_ns, times);
         }
     }
 
@@ -244,6 +256,18 @@ mod tests {
         enabled.store(true, Ordering::Relaxed);
         histogram.record_ns(5);
         assert_eq!(histogram.value().count(), 1);
+    }
+
+    #[test]
+    fn a_duration_may_stand_for_many() {
+        let histogram = HistogramCell::default();
+        histogram.record_ns(300);
+        histogram.record_many_ns(700, 64);
+        let value = histogram.value();
+        assert_eq!(
+            (value.count(), value.sum_ns, value.max_ns),
+            (65, 300 + 64 * 700, 700)
+        );
     }
 
     proptest! {

@@ -30,6 +30,8 @@ pub struct FramePlan {
     columns: Vec<Column>,
     places: Vec<Option<usize>>,
     series_known: usize,
+    /// What stands behind the sensors of each device, of equal length for all.
+    tails: Vec<u8>,
 }
 
 impl FramePlan {
@@ -56,7 +58,22 @@ impl FramePlan {
                 .collect(),
             places: Vec::new(),
             series_known: usize::MAX,
+            tails: Vec::new(),
         })
+    }
+
+    /// Values that others know, as they are to stand behind the sensors of each device: the same number of bytes for each.
+    ///
+    /// # Errors
+    ///
+    /// The number of devices that the bytes cannot be shared out to.
+    pub fn set_tails(&mut self, tails: &[u8]) -> Result<(), usize> {
+        if !tails.len().is_multiple_of(self.devices.len().max(1)) {
+            return Err(self.devices.len());
+        }
+        self.tails.clear();
+        self.tails.extend_from_slice(tails);
+        Ok(())
     }
 
     fn look_up(&mut self, board: &Board) {
@@ -79,10 +96,15 @@ impl FramePlan {
             self.look_up(board);
         }
         let values = board.values();
-        out.reserve(self.places.len() * size_of::<f32>());
-        for place in &self.places {
-            let value = place.map_or(f32::NAN, |place| values[place] as f32);
-            out.extend_from_slice(&value.to_le_bytes());
+        out.reserve(self.places.len() * size_of::<f32>() + self.tails.len());
+        let tail_bytes = self.tails.len() / self.devices.len().max(1);
+        for device in 0..self.devices.len() {
+            let (columns, tail) = (self.columns.len(), device * tail_bytes);
+            for place in &self.places[device * columns..(device + 1) * columns] {
+                let value = place.map_or(f32::NAN, |place| values[place] as f32);
+                out.extend_from_slice(&value.to_le_bytes());
+            }
+            out.extend_from_slice(&self.tails[tail..tail + tail_bytes]);
         }
     }
 }

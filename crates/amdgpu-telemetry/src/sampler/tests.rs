@@ -343,6 +343,16 @@ fn frames_have_a_row_for_each_device_and_nothing_invented() {
     // Series that came later are found.
     monitor.read_all();
     assert_eq!(frame(&mut plan)[3], 0.125);
+    // What others know stands behind the sensors of its device.
+    let tails: Vec<u8> = [7.0_f32, 8.0]
+        .iter()
+        .flat_map(|one| one.to_le_bytes())
+        .collect();
+    plan.set_tails(&tails).unwrap();
+    let values = frame(&mut plan);
+    assert_eq!(values.len(), 8);
+    assert_eq!((values[3], values[4], values[7]), (7.0, 0.125, 8.0));
+    assert_eq!(plan.set_tails(&tails[..5]), Err(2));
     assert_eq!(
         FramePlan::new(vec![], vec![("amdgpu_nonsense".to_owned(), vec![])]).unwrap_err(),
         "amdgpu_nonsense"

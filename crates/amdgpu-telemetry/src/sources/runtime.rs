@@ -49,6 +49,7 @@ impl Source for RuntimeSource {
     }
 
     fn read(&mut self, _group: usize, sink: &mut Sink<'_>) {
+        self.0.refresh();
         self.0
             .metrics
             .visit_numbers(&COUNTED_HERE, |metric, labels, number| {

@@ -42,7 +42,6 @@ pub(super) fn launch(
 ) -> Result<()> {
     // SAFETY: arguments are arrays of this network, which live as long as the stepper and have the lengths that the kernels go through.
     unsafe { kernel.launch_packed(config, arguments, Some(stream)) }
-        .map(|_| ())
         .map_err(|error| Error::from_core(&error))
 }
 

@@ -1,0 +1,223 @@
+//! How often a kernel ran, how long it took, and which of its launches are timed.
+//!
+//! All launches are counted. Timing one costs two looks at the clock, a histogram entry and a record: nothing beside a launch of ten
+//! microseconds, much beside one of a tenth. So of short launches that are waited for, and of all in streams of a GPU, where events
+//! around each would cost more than the launch, a sample is timed; busy times are estimated from it, for each kernel by itself.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use amdgpu_abi::{Language, MetricId};
+use amdgpu_hal::{DeviceKind, LaunchConfig};
+use amdgpu_telemetry::{Core, Counter, KernelMeter, counter, is_enabled, wants_every_record};
+
+use crate::context::{CoreType, LaunchRecords, Shared};
+
+/// Of launches that are sampled one in this many is timed: enough for a histogram, and too few to be felt.
+const SAMPLED_EVERY: u64 = 64;
+/// The first launches of a kernel are all timed: what runs a few times is seen as it is, and the mean is known before it decides.
+const FIRST_TIMED: u64 = 1024;
+/// Launches that take this long on average are all timed: timing takes 60 ns (`docs/telemetry.md`), less than 1 % of it.
+const SHORT_NS: u64 = 8_000;
+/// Weight of the newest duration in the running mean, as a shift: one long launch in eight shows for a while.
+const MEAN_SHIFT: u32 = 3;
+
+/// How often a kernel ran, as far as that was recorded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Calls {
+    pub timed: u64,
+    pub timed_seconds: f64,
+    pub all: u64,
+}
+
+/// Reports launches: as records and histograms, or as a bare count where the device was opened without telemetry.
+enum Meter {
+    Records(KernelMeter),
+    Count(Counter),
+}
+
+/// What is done about one launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timing {
+    /// Counted.
+    Untimed,
+    /// Timed, for so many launches, itself included.
+    Timed { launches: u64 },
+}
+
+impl Timing {
+    /// Timed, and stands for itself.
+    pub const ALONE: Self = Self::Timed { launches: 1 };
+}
+
+/// The launches of one kernel.
+pub(super) struct Launches {
+    meter: Meter,
+    records: LaunchRecords,
+    is_gpu: bool,
+    /// Launches that were sampled so far. Two threads may take one number, which only moves the sample.
+    sampled: AtomicU32,
+    counted: AtomicU64,
+    timed: AtomicU64,
+    timed_ns: AtomicU64,
+    mean_ns: AtomicU64,
+}
+
+impl Launches {
+    pub fn new(shared: &Shared, core: CoreType, kernel: &str) -> Self {
+        let core = match core {
+            CoreType::Aura => Core::Aura,
+            CoreType::Matrix => Core::Matrix,
+            CoreType::Neuromorphic => Core::Neuromorphic,
+        };
+        let (device, records) = (shared.name(), shared.launch_records());
+        let meter = if records == LaunchRecords::None {
+            let labels = [device, core.name(), Language::Rust.name()];
+            Meter::Count(counter(MetricId::KernelLaunchesTotal, &labels))
+        } else {
+            let index = shared.index();
+            let meter = KernelMeter::new(device, index, core, Language::Rust, kernel);
+            Meter::Records(meter)
+        };
+        Self {
+            meter,
+            records,
+            is_gpu: matches!(shared.info().kind, DeviceKind::Hip | DeviceKind::Cuda),
+            sampled: AtomicU32::new(0),
+            counted: AtomicU64::new(0),
+            timed: AtomicU64::new(0),
+            timed_ns: AtomicU64::new(0),
+            mean_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// About a launch that is waited for.
+    #[inline]
+    pub fn next_waited_for(&self) -> Timing {
+        if !is_enabled() {
+            return Timing::Untimed;
+        }
+        match self.records {
+            LaunchRecords::None => Timing::Untimed,
+            LaunchRecords::All => Timing::ALONE,
+            LaunchRecords::Sampled
+                if self.mean_ns.load(Ordering::Relaxed) >= SHORT_NS
+                    || self.timed.load(Ordering::Relaxed) < FIRST_TIMED
+                    || wants_every_record() =>
+            {
+                Timing::ALONE
+            }
+            LaunchRecords::Sampled => self.sample(),
+        }
+    }
+
+    /// About a launch in a stream.
+    pub fn next_in_stream(&self) -> Timing {
+        match self.records {
+            LaunchRecords::None => Timing::Untimed,
+            LaunchRecords::Sampled if self.is_gpu => self.sample(),
+            LaunchRecords::Sampled | LaunchRecords::All => Timing::ALONE,
+        }
+    }
+
+    #[inline]
+    fn sample(&self) -> Timing {
+        let number = self.sampled.load(Ordering::Relaxed);
+        self.sampled
+            .store(number.wrapping_add(1), Ordering::Relaxed);
+        if is_in_sample(number) {
+            Timing::Timed {
+                launches: SAMPLED_EVERY,
+            }
+        } else {
+            Timing::Untimed
+        }
+    }
+
+    /// The time of a launch, which is counted by itself.
+    pub fn time(
+        &self,
+        timing: Timing,
+        stream: u32,
+        start_ns: u64,
+        duration_ns: u64,
+        config: &LaunchConfig,
+    ) {
+        let (Timing::Timed { launches }, Meter::Records(meter), true) =
+            (timing, &self.meter, is_enabled())
+        else {
+            return;
+        };
+        let blocks = config.block_count().unwrap_or(u64::MAX);
+        let items = blocks.saturating_mul(config.threads_per_block());
+        meter.time(launches, stream, start_ns, duration_ns, [items, blocks]);
+        self.timed.fetch_add(1, Ordering::Relaxed);
+        self.timed_ns.fetch_add(duration_ns, Ordering::Relaxed);
+        let mean = self.mean_ns.load(Ordering::Relaxed);
+        let moved = mean - (mean >> MEAN_SHIFT) + (duration_ns >> MEAN_SHIFT);
+        self.mean_ns.store(moved, Ordering::Relaxed);
+    }
+
+    /// Count launches.
+    #[inline]
+    pub fn count(&self, launches: u64) {
+        self.counted.fetch_add(launches, Ordering::Relaxed);
+        match &self.meter {
+            Meter::Records(meter) => meter.count(launches),
+            Meter::Count(counter) => counter.add(launches),
+        }
+    }
+
+    /// Launches of which some were timed; the others are taken to have lasted as long.
+    pub fn count_estimated(&self, launches: u64, timed: u64, duration_ns: u64) {
+        self.timed.fetch_add(timed, Ordering::Relaxed);
+        self.timed_ns
+            .fetch_add(timed.saturating_mul(duration_ns), Ordering::Relaxed);
+        self.counted.fetch_add(launches, Ordering::Relaxed);
+        match &self.meter {
+            Meter::Records(meter) => meter.count_alike(launches, duration_ns),
+            Meter::Count(counter) => counter.add(launches),
+        }
+    }
+
+    /// Nothing where the device was opened without telemetry.
+    pub fn calls(&self) -> Option<Calls> {
+        let Meter::Records(_) = &self.meter else {
+            return None;
+        };
+        // First, so that no launch is seen timed that is not seen counted.
+        let timed = self.timed.load(Ordering::Relaxed);
+        Some(Calls {
+            timed,
+            timed_seconds: self.timed_ns.load(Ordering::Relaxed) as f64 * 1e-9,
+            all: self.counted.load(Ordering::Relaxed).max(timed),
+        })
+    }
+}
+
+/// Whether this one of things that come one after the other is timed: one in [`SAMPLED_EVERY`], the first among them, spread so that no rhythm
+/// of the program meets the same ones each time. Multiples of the golden ratio are even in [0, 1), whatever step they are taken with
+/// (D. Knuth, "The Art of Computer Programming", 6.4).
+#[inline]
+pub(super) fn is_in_sample(number: u32) -> bool {
+    const GOLDEN: u32 = 0x9e37_79b9;
+    number.wrapping_mul(GOLDEN) < u32::MAX / SAMPLED_EVERY as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_even_whatever_rhythm_it_meets() {
+        assert!(is_in_sample(0));
+        for step in 1..=64_u32 {
+            let taken = (0..64_000)
+                .filter(|number| is_in_sample(number * step))
+                .count();
+            assert!(
+                (900..=1100).contains(&taken),
+                "{taken} of 64,000 with step {step}"
+            );
+        }
+    }
+}
