@@ -133,14 +133,12 @@ impl Shared {
     pub fn take_stream(&self) -> Result<Arc<dyn Stream>> {
         self.check_open()?;
         let idle = self.lock_streams().pop();
-        match idle {
-            Some(stream) => Ok(stream),
-            None => {
-                let stream = self.device.create_stream()?;
-                watch::note_stream(self.name(), &stream);
-                Ok(stream)
-            }
+        if let Some(stream) = idle {
+            return Ok(stream);
         }
+        let stream = self.device.create_stream()?;
+        watch::note_stream(self.name(), &stream);
+        Ok(stream)
     }
 
     /// Keep an idle stream for the next caller of [`Shared::take_stream`].
