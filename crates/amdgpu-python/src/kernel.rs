@@ -371,7 +371,7 @@ impl Kernel {
             for array in &memory {
                 settle(array, &self.kernel)?;
             }
-            return launch(py, &self.kernel, &config, &args, None).map(|_| ());
+            return launch(py, &self.kernel, &config, &args, None, false).map(drop);
         }
         let converted = convert(&self.kernel, &args, None)?;
         // SAFETY: all memory is of this context's allocator, which hands it on in the order of the stream that the launch goes into.
