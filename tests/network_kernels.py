@@ -165,9 +165,12 @@ class ProjectionRunner(PlanKernels):
             ("seed", ""): np.uint64(self.plan["seed"]),
             ("reward", ""): np.float32(reward),
             ("row_starts", ""): self.row_starts,
+            ("row_ends", ""): self.row_starts[1:],
             ("columns", ""): self.columns,
             ("column_starts", ""): self.column_starts,
+            ("column_ends", ""): self.column_starts[1:],
             ("column_synapses", ""): self.column_synapses,
+            ("column_sources", ""): self.synapse_sources[self.column_synapses],
             ("synapse_sources", ""): self.synapse_sources,
             ("last_update", ""): self.last,
         }

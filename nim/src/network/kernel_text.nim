@@ -81,8 +81,8 @@ func bodyText*(writer: KernelWriter): string =
 func rank(role: string): int =
   ## Arguments stand in the order of their roles, whatever the kernel met first.
   const order = ["count", "step", "seed", "reward", "parameter", "parameter_array", "state", "refractory", "input", "quantum", "fired",
-                 "events", "spike_list", "spike_count", "row_starts", "columns", "column_starts", "column_synapses", "synapse_sources",
-                 "synapse_state", "last_update", "pre_state", "post_state", "source_state", "target_state", "source_parameter",
+                 "events", "spike_list", "spike_count", "row_starts", "row_ends", "columns", "column_starts", "column_ends", "column_synapses",
+                 "column_sources", "synapse_sources", "synapse_state", "last_update", "pre_state", "post_state", "source_state", "target_state", "source_parameter",
                  "target_parameter", "target_input", "per_quantum", "most_quanta"]
   order.find(role)
 

@@ -271,18 +271,20 @@ proc eventKernel(builder: Builder; kind: EventKind; assignments: seq[Assignment]
   own.writer.line("for (unsigned int k = blockIdx.x; k < *" & count & "; k += gridDim.x) {")
   if kind == evPre:
     let starts = own.writer.argument("row_starts", "", "const unsigned int*", "row_starts")
+    let ends = own.writer.argument("row_ends", "", "const unsigned int*", "row_ends")
     let columns = own.writer.argument("columns", "", "const unsigned int*", "columns")
     own.writer.line("const unsigned int source = " & list & "[k];", 2)
-    own.writer.line("for (unsigned int s = " & starts & "[source] + threadIdx.x; s < " & starts & "[source + 1]; s += blockDim.x) {", 2)
+    own.writer.line("for (unsigned int s = " & starts & "[source] + threadIdx.x; s < " & ends & "[source]; s += blockDim.x) {", 2)
     own.writer.line("const unsigned int target = " & columns & "[s];", 3)
   else:
     let starts = own.writer.argument("column_starts", "", "const unsigned int*", "column_starts")
+    let ends = own.writer.argument("column_ends", "", "const unsigned int*", "column_ends")
     let places = own.writer.argument("column_synapses", "", "const unsigned int*", "column_synapses")
-    let sources = own.writer.argument("synapse_sources", "", "const unsigned int*", "synapse_sources")
+    let sources = own.writer.argument("column_sources", "", "const unsigned int*", "column_sources")
     own.writer.line("const unsigned int target = " & list & "[k];", 2)
-    own.writer.line("for (unsigned int place = " & starts & "[target] + threadIdx.x; place < " & starts & "[target + 1]; place += blockDim.x) {", 2)
+    own.writer.line("for (unsigned int place = " & starts & "[target] + threadIdx.x; place < " & ends & "[target]; place += blockDim.x) {", 2)
     own.writer.line("const unsigned int s = " & places & "[place];", 3)
-    own.writer.line("const unsigned int source = " & sources & "[s];", 3)
+    own.writer.line("const unsigned int source = " & sources & "[place];", 3)
   let at = own.writer.lineCount
   own.emitSynapse(kind, assignments, @[], dt, 3, report)
   if own.writer.draws > 0:

@@ -522,10 +522,13 @@ fn is_synapse_argument(
         | Role::Step
         | Role::Seed
         | Role::RowStarts
+        | Role::RowEnds
         | Role::Columns
         | Role::SynapseSources
         | Role::ColumnStarts
+        | Role::ColumnEnds
         | Role::ColumnSynapses
+        | Role::ColumnSources
         | Role::LastUpdate
         | Role::Reward => true,
         Role::SpikeList | Role::SpikeCount => is_event,

@@ -8,6 +8,7 @@
 mod history;
 mod late;
 mod partition;
+mod synapses;
 
 use std::ops::Range;
 
@@ -16,7 +17,7 @@ use amdgpu_hal::cpu::pool;
 
 use super::connectivity::Shared;
 use super::group::Group;
-use super::kernels::{BLOCK, BoundKernel, Dynamic, EventPair, Events, ROW_BLOCKS};
+use super::kernels::{BLOCK, BoundKernel, Dynamic};
 use super::parts::Parts;
 use super::projection::{Projection, ProjectionKind};
 use super::recorder::Recorder;
@@ -25,7 +26,8 @@ use crate::error::{Error, Result};
 use crate::plan::spiking::Phase;
 use history::History;
 use late::LatePlan;
-use partition::{Partition, SharedPartitions, SpikeLists, Turn, within};
+use partition::{Partition, SharedPartitions, SpikeLists, Turn};
+use synapses::{SynapseKernel, collect, give, withdraw};
 
 /// Steps made in one go at most: bounds the spikes that are kept between turns.
 const MAX_TURN_STEPS: u64 = 64;
@@ -33,19 +35,8 @@ const MAX_TURN_STEPS: u64 = 64;
 const PARALLEL_NS: u64 = 15_000;
 /// Turns between two measurements of how long a turn takes.
 const MEASURE_EVERY: u64 = 64;
-/// Pieces that the spiking neurons of a projection with state are split into at most.
-const MAX_SYNAPSE_PIECES: u64 = 64;
 /// Neurons that make a partition worth while.
 const PARTITION_NEURONS: usize = 512;
-
-/// A kernel of a projection with state.
-struct SynapseKernel {
-    phase: Phase,
-    projection: usize,
-    dynamic: Vec<(usize, Dynamic)>,
-    blocks: u64,
-    kernel: DirectKernel,
-}
 
 pub(crate) struct CpuStepper {
     partitions: Vec<Partition>,
@@ -122,13 +113,8 @@ impl CpuStepper {
             if let Some(projection) = kernel.projection
                 && !matches!(kernel.phase, Phase::Initialize)
             {
-                synapse_kernels.push(SynapseKernel {
-                    phase: kernel.phase,
-                    projection,
-                    dynamic: kernel.dynamic.clone(),
-                    blocks: u64::from(kernel.config.grid[0]),
-                    kernel: direct(kernel)?,
-                });
+                let made = SynapseKernel::new(kernel, projection, parts, partition_count)?;
+                synapse_kernels.push(made);
             }
         }
         synapse_kernels.sort_by_key(|kernel| (kernel.projection, kernel.phase.order()));
@@ -269,18 +255,16 @@ impl CpuStepper {
         self.is_stale |= self.late.is_late[projection];
     }
 
-    /// Counts the launches of `steps` steps; returns the time that they took together, in nanoseconds of one thread, as far as it is known.
-    pub fn count_launches(&self, steps: u64) -> u64 {
-        let updates = self
-            .partitions
-            .first()
-            .into_iter()
-            .flat_map(|partition| &partition.updates);
-        let synapses = self.synapse_kernels.iter().map(|kernel| &kernel.kernel);
-        updates
-            .chain(synapses)
-            .map(|kernel| kernel.count_launches(steps))
-            .sum()
+    /// Counts the launches of `steps` steps.
+    pub fn count_launches(&self, steps: u64) {
+        if let Some(partition) = self.partitions.first() {
+            for update in &partition.updates {
+                update.count_launches(steps);
+            }
+        }
+        for kernel in &self.synapse_kernels {
+            kernel.count_launches(steps);
+        }
     }
 
     fn run_turn(&mut self, parts: &Parts, step: u64, steps: u64) -> Result<()> {
@@ -398,48 +382,6 @@ fn turn_steps(parts: &Parts) -> u64 {
     shortest.unwrap_or(MAX_TURN_STEPS).min(MAX_TURN_STEPS)
 }
 
-/// The spikes of a range of a group or source in the first step of a turn, counted inside the range.
-fn collect(
-    lists: &[Vec<SpikeLists>],
-    origin: usize,
-    first: usize,
-    size: usize,
-    out: &mut Vec<u32>,
-) {
-    out.clear();
-    for list in lists {
-        let spikes = within(list[origin].of_step(0), first, size);
-        out.extend(spikes.iter().map(|index| index - first as u32));
-    }
-}
-
-/// Shows spikes to kernels.
-fn give(events: &Events, spikes: &[u32]) {
-    // SAFETY: the arrays have a place for every neuron; no kernel runs.
-    unsafe {
-        let list = events.list.host_ptr();
-        let flags = events.flags.host_ptr();
-        for (place, spike) in spikes.iter().enumerate() {
-            list.add(place).write(*spike);
-            flags.add(*spike as usize).write(1);
-        }
-        events.count.host_ptr().write(spikes.len() as u32);
-    }
-}
-
-/// Takes them back.
-fn withdraw(events: &Events) {
-    // SAFETY: as above; the list is as `give` left it.
-    unsafe {
-        let list = events.list.host_ptr();
-        let flags = events.flags.host_ptr();
-        for place in 0..events.count.host_ptr().read() {
-            flags.add(list.add(place as usize).read() as usize).write(0);
-        }
-        events.count.host_ptr().write(0);
-    }
-}
-
 /// Puts the arguments of a step in place; `row_of` tells the row of this step of a group's input.
 fn set_dynamic(
     kernel: &mut DirectKernel,
@@ -468,47 +410,5 @@ fn set_dynamic(
                 kernel.set_bytes(*index, &reward.unwrap_or(0.0).to_le_bytes());
             }
         }
-    }
-}
-
-impl SynapseKernel {
-    fn run(
-        &mut self,
-        parts: &Parts,
-        step: u64,
-        reward: Option<f32>,
-        is_shared: bool,
-    ) -> Result<()> {
-        let Some(EventPair { pre, post }) = &parts.events[self.projection] else {
-            return Ok(());
-        };
-        // SAFETY: the count is one word of the CPU device's memory, and no kernel runs.
-        let spikes = |events: &Events| u64::from(unsafe { events.count.host_ptr().read() });
-        let blocks = match self.phase {
-            Phase::OnPre => spikes(pre).min(ROW_BLOCKS),
-            Phase::OnPost => spikes(post).min(ROW_BLOCKS),
-            Phase::OnReward if reward.is_none() => 0,
-            _ => self.blocks,
-        };
-        if blocks == 0 {
-            return Ok(());
-        }
-        let groups = &parts.groups;
-        let mut row_of = |group: usize, input: usize| {
-            let input = &groups[group].inputs[input];
-            input.ring.address(input.row(step))
-        };
-        let kernel = &mut self.kernel;
-        set_dynamic(kernel, &self.dynamic, groups, step, reward, &mut row_of);
-        let kernel = &self.kernel;
-        // SAFETY: arguments were bound to arrays of the lengths that the plan gives; blocks may run side by side, as on a GPU.
-        let work = |range: Range<u64>| unsafe { kernel.run(range) };
-        if !is_shared {
-            work(0..blocks);
-            return Ok(());
-        }
-        pool::global()
-            .parallel_for(blocks, blocks.div_ceil(MAX_SYNAPSE_PIECES), &work)
-            .map_err(|error| Error::from_core(&error))
     }
 }

@@ -38,12 +38,39 @@ pub(crate) enum Dynamic {
     Reward,
 }
 
+/// Positions of the arguments that say where rows or columns begin and end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowArguments {
+    pub starts: usize,
+    pub ends: usize,
+}
+
+impl RowArguments {
+    fn of(kernel: &KernelPlan) -> Option<Self> {
+        let place = |role: Role| {
+            let mut arguments = kernel.arguments.iter();
+            arguments.position(|argument| argument.role == role)
+        };
+        let (starts, ends) = match kernel.phase {
+            Phase::OnPre => (Role::RowStarts, Role::RowEnds),
+            Phase::OnPost => (Role::ColumnStarts, Role::ColumnEnds),
+            _ => return None,
+        };
+        Some(Self {
+            starts: place(starts)?,
+            ends: place(ends)?,
+        })
+    }
+}
+
 /// A kernel with its arguments.
 pub(crate) struct BoundKernel {
     pub kernel: Arc<Kernel>,
     pub config: LaunchConfig,
     pub arguments: Vec<Argument>,
     pub dynamic: Vec<(usize, Dynamic)>,
+    /// Of kernels that may be called for parts of rows or columns.
+    pub rows: Option<RowArguments>,
     pub phase: Phase,
     pub group: Option<usize>,
     pub projection: Option<usize>,
@@ -147,6 +174,7 @@ pub(crate) fn bind(
         config,
         arguments,
         dynamic,
+        rows: RowArguments::of(kernel),
         phase: kernel.phase,
         group: kernel.group,
         projection: kernel.projection,
@@ -310,12 +338,22 @@ impl Bindings<'_> {
 
 /// The arrays that say which synapses there are.
 fn rows_of(synapses: &StatefulSynapses, role: Role) -> Bound {
+    // Ends are the starts of what follows.
+    let ends = match role {
+        Role::RowEnds => Some(&synapses.row_starts),
+        Role::ColumnEnds => Some(synapses.column_starts.as_ref()?),
+        _ => None,
+    };
+    if let Some(ends) = ends {
+        return fixed(ends.argument(1));
+    }
     let array = match role {
         Role::RowStarts => &synapses.row_starts,
         Role::Columns => &synapses.columns,
         Role::SynapseSources => synapses.sources.as_ref()?,
         Role::ColumnStarts => synapses.column_starts.as_ref()?,
         Role::ColumnSynapses => synapses.column_synapses.as_ref()?,
+        Role::ColumnSources => synapses.column_sources.as_ref()?,
         Role::LastUpdate => synapses.last_update.as_ref()?,
         _ => return None,
     };

@@ -190,6 +190,9 @@ fn stateful_bytes(plan: &SpikingNetworkPlan, number: usize, connector: &Connecto
     if plan.spiking.has_phase(number, Phase::OnPost) {
         words += targets + 1 + synapses;
     }
+    if uses(Role::ColumnSources) {
+        words += synapses;
+    }
     if uses(Role::LastUpdate) {
         words += synapses;
     }

@@ -64,6 +64,7 @@ pub(crate) struct StatefulSynapses {
     pub sources: Option<DeviceArray<u32>>,
     pub column_starts: Option<DeviceArray<u32>>,
     pub column_synapses: Option<DeviceArray<u32>>,
+    pub column_sources: Option<DeviceArray<u32>>,
     pub variables: Vec<DeviceArray<f32>>,
     pub pre_variables: Vec<DeviceArray<f32>>,
     pub post_variables: Vec<DeviceArray<f32>>,
@@ -467,7 +468,7 @@ impl StatefulSynapses {
         let uses = |role| plan.spiking.projection_uses(number, role);
         let has_columns = plan.spiking.has_phase(number, Phase::OnPost);
         let mut sources = Vec::new();
-        if uses(Role::SynapseSources) {
+        if uses(Role::SynapseSources) || uses(Role::ColumnSources) {
             sources = values::zeros(count, "the sources of synapses")?;
             for source in 0..connector.sources {
                 sources[starts[source] as usize..starts[source + 1] as usize].fill(source as u32);
@@ -483,15 +484,26 @@ impl StatefulSynapses {
                 .then(|| DeviceArray::from_slice(allocator, values))
                 .transpose()
         };
+        let synapse_sources = optional(uses(Role::SynapseSources), &sources)?;
+        let mut column_sources = None;
+        if uses(Role::ColumnSources) {
+            let mut ordered = values::zeros(column_synapses.len(), "the columns of synapses")?;
+            for (ordered, synapse) in ordered.iter_mut().zip(&column_synapses) {
+                *ordered = sources[*synapse as usize];
+            }
+            column_sources = Some(DeviceArray::from_slice(allocator, &ordered)?);
+        }
+        drop(sources);
         let row_starts: Vec<u32> = starts.iter().map(|start| *start as u32).collect();
         Ok(Self {
             count,
             delay: delay_steps(*value, plan.dt_seconds, name)?,
             row_starts: DeviceArray::from_slice(allocator, &row_starts)?,
             columns: DeviceArray::from_slice(allocator, &columns)?,
-            sources: optional(uses(Role::SynapseSources), &sources)?,
+            sources: synapse_sources,
             column_starts: optional(has_columns, &column_starts)?,
             column_synapses: optional(has_columns, &column_synapses)?,
+            column_sources,
             variables,
             weight_bound: projection.weight_bound.unwrap_or(grown),
             pre_variables: of_neurons(
