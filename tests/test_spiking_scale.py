@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import spiking_plans as plans
 from amdgpu import _native
-from amdgpu.errors import InvalidArgumentError, NetworkError
+from amdgpu.errors import InvalidArgumentError, NetworkError, OutOfMemoryError
 
 SMALL = {"exc": 400, "inh": 100, "probability": 0.1}
 # Six delays: enough synapses of each for the order of arrival.
@@ -158,6 +158,50 @@ def test_synapses_with_one_weight_by_their_storage_refuse_others(device: _native
             network.set_weights("exc -> exc", np.zeros(count, np.float32))
 
 
+def on_demand(neurons: int) -> amdgpu.Network:
+    """A tenth of all pairs, made when a spike needs them, beside a few synapses that are kept."""
+    return amdgpu.Network(
+        "neuron cell:\n  params(tau = 10.ms)\n  dv/dt = -v / tau\n  threshold: v > 10.mV\n  reset: v = 0.mV\n"
+        f"population cells({neurons}, model: cell)\n"
+        "connect cells -> cells(pattern: probability(0.1), weight: 0.01.mV, target: v, storage: procedural)\n"
+        "population few(10, model: cell)\nconnect few -> cells(pattern: fixed_out(2), weight: 1.mV, target: v)\n",
+        device="cpu:0",
+    )
+
+
+def test_tables_of_more_synapses_than_memory_holds_are_refused_before_they_are_made():
+    net = on_demand(1_000_000)
+    with pytest.raises(OutOfMemoryError, match=r"sources=range\(0, \d+\)"):
+        net.synapses("cells -> cells")
+    with pytest.raises(OutOfMemoryError, match="are free"):
+        net.weights["cells -> cells"]
+    part = net.synapses("cells -> cells", sources=range(5, 7))
+    assert set(part.sources.tolist()) == {5, 6}
+    assert 190_000 < len(part) < 210_000
+    # Weights of others are checked against what they may bring at most, without a visit to each.
+    net.weights["few -> cells"] = np.full(20, 2e-3)
+    with pytest.raises(InvalidArgumentError, match="left room for"):
+        net.weights["few -> cells"] = np.full(20, 1e9)
+
+
+def test_synapses_of_some_sources_are_those_of_the_whole_table():
+    net = on_demand(300)
+    learning = amdgpu.Network(GROWING.format(factor="1.5", times="1.ms", zeros="0"), device="cpu:0")
+    for network, name, first, end in (
+        (net, "cells -> cells", 17, 40),
+        (net, "few -> cells", 0, 3),
+        (learning, "ticks -> cells", 0, 1),
+    ):
+        whole, part = network.synapses(name), network.synapses(name, sources=range(first, end))
+        wanted = (whole.sources >= first) & (whole.sources < end)
+        for field in ("sources", "targets", "weights", "delays"):
+            assert np.array_equal(getattr(whole, field)[wanted], getattr(part, field)), field
+    assert len(net.synapses("cells -> cells", sources=range(4, 4))) == 0
+    for sources in (range(299, 301), range(-1, 3), range(0, 9, 2)):
+        with pytest.raises(InvalidArgumentError, match="sources"):
+            net.synapses("cells -> cells", sources=sources)
+
+
 GROWING = """
 dt = 0.1.ms
 neuron cell:
@@ -187,7 +231,7 @@ def test_weights_that_grow_beyond_their_room_add_no_more_and_stop_the_network_by
     assert np.allclose(jumps, [1e-3, 2e-3, 4e-3, 8e-3], rtol=0.05)
     with pytest.raises(NetworkError, match=r"w of ticks -> cells grew to .* 16 times .* w = clip\(w, 0, w_max\)"):
         network.run(0.01)
-    with pytest.raises(InvalidArgumentError, match="the network stopped"):
+    with pytest.raises(InvalidArgumentError, match="cannot go on"):
         network.run(0.001)
     # What was added never turned negative, as it would have by wrapping around.
     state = network.spiking_part.native.export_state()[1]

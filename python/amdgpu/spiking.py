@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, spiking_batch
-from amdgpu.errors import InvalidArgumentError, NetworkError
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError, NetworkError
 from amdgpu.plotting.activity import ActivityPlots
 from amdgpu.plotting.graph import weight_unit
 from amdgpu.training import checkpoint
@@ -218,10 +218,15 @@ class SpikingPart:
         """Read the state; see `Network.restore`."""
         header, arrays = checkpoint.read(path)
         if header.get("schema") != SCHEMA or header.get("version") != 1:
-            raise NetworkError(f"{path} is no checkpoint of a spiking network: its schema is {header.get('schema')!r}")
+            raise NetworkError(
+                f"{path} is no checkpoint of a spiking network that this version reads: its schema is {header.get('schema')!r}, "
+                f"version {header.get('version')!r}; {SCHEMA!r}, version 1, is read"
+            )
         if header.get("plan") != self._digest():
             raise NetworkError(
-                f"{path} was saved by the network {header.get('name')!r}, whose text is not that of {self.native.name!r}"
+                f"{path} was saved by another network, {header.get('name')!r} at step {header.get('step')}: its text, its seed or "
+                f"what this version makes of them is not that of {self.native.name!r} here; restore into a network of the text "
+                "and seed that were saved"
             )
         self.native.import_state(int(header["step"]), arrays)
 
@@ -311,6 +316,8 @@ class Running:
             42
         """
         part = self._running()
+        if isinstance(duration, str):
+            raise InvalidTypeError(f"duration is the text {duration!r}; it is a number of seconds")
         return part.run_steps(part.native.steps_of(float(duration)), progress)
 
     def step(self, count: int = 1) -> RunResult:
@@ -391,9 +398,38 @@ class Running:
         """
         return self._running().memory_estimate()
 
-    def synapses(self, connection: str) -> Synapses:
-        """Sources, targets, weights and delays of a connection of a spiking network."""
-        return Synapses(*self._running().native.synapses(connection))
+    def synapses(self, connection: str, *, sources: range | None = None) -> Synapses:
+        """Sources, targets, weights and delays of a connection of a spiking network.
+
+        Args:
+            connection: For example `exc -> inh`; blanks around the arrow do not matter.
+            sources: Those of these source neurons alone, a range of step 1, for connections whose table would not fit into memory.
+
+        Raises:
+            InvalidArgumentError: There is no such connection, or no such sources.
+            OutOfMemoryError: The table, at 20 bytes for each synapse, does not fit into the memory that is free; nothing was made of it.
+
+        Example:
+            >>> import amdgpu
+            >>> net = amdgpu.Network('''
+            ... neuron cell:
+            ...   params(tau = 10.ms)
+            ...   dv/dt = -v / tau
+            ...   threshold: v > 10.mV
+            ...   reset: v = 0.mV
+            ... population cells(1000, model: cell)
+            ... connect cells -> cells(pattern: probability(0.1), weight: 1.mV, target: v)
+            ... ''')
+            >>> table = net.synapses("cells -> cells", sources=range(10, 12))
+            >>> sorted(set(table.sources.tolist()))
+            [10, 11]
+        """
+        part = self._running()
+        if sources is None:
+            return Synapses(*part.native.synapses(connection))
+        if sources.step != 1 or sources.start < 0:
+            raise InvalidArgumentError(f"sources is {sources}; a range from 0 or more with steps of 1 is possible")
+        return Synapses(*part.native.synapses(connection, (sources.start, max(sources.start, sources.stop))))
 
 
 def _result(raw: dict[str, Any], dt: float, units: Mapping[str, str]) -> RunResult:

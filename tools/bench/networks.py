@@ -2,7 +2,8 @@
 
 `--only NAME,…` takes some of cuba, coba, cobahh, cuba_stdp; `--threads 1,2` other numbers of threads; `--without-peers` runs ours alone.
 Brian2's time is that of its loop over the steps, as its program measures it, with -O3 and -march=native; ours the least of three rounds.
-The last rows are the time from an edited network text to its first step, with an empty cache of kernels and then with a filled one.
+The last rows are the time from an edited network text to its first step: with an empty cache of kernels and with a filled one, each in a
+process that has just started, which imports NumPy and opens the device, and with a filled one where the network before the edit ran already.
 
 `--large` measures large networks instead, on `--device` (cpu:0): the cortical microcircuit of Potjans and Diesmann at full size with
 constant currents, and 1,000,000 neurons with 1,000 synapses each. `--large density` is 1,000,000 neurons with 100,000 synapses each, for a
@@ -80,9 +81,10 @@ def run(report: Report, arguments: list[str]) -> None:
         if len(hashes) > 1:
             raise SystemExit(f"{name} has other spikes with another number of threads, so its speed means nothing")
     for name in names:
-        empty, filled = edit_to_first_step(name)
+        empty, filled, running = edit_to_first_step(name)
         report.add(f"{name}, edit to first step", "s", empty, build[name] or None)
-        report.add(f"{name}, text to first step, kernels cached", "s", filled, None)
+        report.add(f"{name}, edit to first step, kernels cached, new process", "s", filled, None)
+        report.add(f"{name}, edit to first step, kernels cached, running process", "s", running, None)
 
 
 def run_large(report: Report, options: argparse.Namespace) -> None:
@@ -150,8 +152,8 @@ def run_brian2(python: Path, name: str, threads: int) -> dict[str, Any]:
     return last_line(subprocess.run(command, capture_output=True, text=True, check=False))
 
 
-def edit_to_first_step(name: str) -> tuple[float, float]:
-    """Seconds from a changed text to its first step, with an empty kernel cache and with the one that this filled."""
+def edit_to_first_step(name: str) -> tuple[float, float, float]:
+    """Seconds from a changed text to its first step: with an empty kernel cache, with a filled one, and in a running process."""
     text = (NETWORKS / f"{name}.net").read_text()
     edited = text.replace(*EDIT) if EDIT[0] in text else text.replace("10.ms", "10.01.ms")
     with tempfile.TemporaryDirectory() as folder:
@@ -160,12 +162,13 @@ def edit_to_first_step(name: str) -> tuple[float, float]:
         environment = os.environ | {"AMDGPU_CACHE_DIR": folder}
         command = [sys.executable, str(WORKER), str(path), "--seconds", "0.0001", "--rounds", "1"]
         times = []
-        for _ in range(2):
+        for more in ([], [], ["--before", str(NETWORKS / f"{name}.net")]):
             begin = time.perf_counter()
-            found = last_line(subprocess.run(command, capture_output=True, text=True, check=False, env=environment))
+            done = subprocess.run([*command, *more], capture_output=True, text=True, check=False, env=environment)
+            found = last_line(done)
             print(f"{name}: {time.perf_counter() - begin:.2f} s with the start of Python")
             times.append(float(found["build_seconds"]))
-        return times[0], times[1]
+        return times[0], times[1], times[2]
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:

@@ -45,6 +45,7 @@ pub use error::{Error, Result};
 pub use host::{HostBlock, HostMemoryStats, HostPages, host_memory_stats};
 pub use options::AllocatorOptions;
 pub use owner::{Owner, OwnerScope};
+pub use sizes::readable;
 pub use snapshot::{BlockSnapshot, BlockState, SegmentSnapshot};
 pub use stats::{MemoryStats, Stat, StatValue, StatsByPool};
 pub use strategy::{Strategy, SubBlock, SubPool, SubPoolStats};

@@ -34,7 +34,8 @@ pub(crate) fn segment(rounded_bytes: u64) -> Option<u64> {
 }
 
 /// Bytes as a person reads them.
-pub(crate) fn readable(bytes: u64) -> String {
+#[must_use]
+pub fn readable(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
         return format!("{bytes} bytes");

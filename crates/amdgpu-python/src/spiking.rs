@@ -201,9 +201,17 @@ impl SpikingNetwork {
     }
 
     /// Sources, targets, weights and delays of a projection.
-    fn synapses<'py>(&self, py: Python<'py>, name: &str) -> PyResult<SynapseArrays<'py>> {
+    /// Those of all sources, or of a range of them.
+    #[pyo3(signature = (name, sources=None))]
+    fn synapses<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        sources: Option<(usize, usize)>,
+    ) -> PyResult<SynapseArrays<'py>> {
+        let sources = sources.map(|(first, end)| first..end);
         let table = py
-            .detach(|| self.engine.synapses(name))
+            .detach(|| self.engine.synapses(name, sources))
             .into_py_result(py)?;
         Ok((
             PyArray1::from_vec(py, table.sources),

@@ -24,9 +24,12 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--device", default="cpu:0")
+    parser.add_argument("--before", type=Path, help="a network that is built and stepped once before the clock starts")
     parser.add_argument("--warm-up", type=float, default=0.0, help="model time before the first round, seconds")
     options = parser.parse_args()
     device_name = int(options.device) if options.device.isdigit() else options.device
+    if options.before is not None:
+        amdgpu.Network(options.before.read_text(), device=device_name, threads=options.threads).step()
     begin = time.perf_counter()
     network = amdgpu.Network(options.file.read_text(), device=device_name, threads=options.threads)
     network.step()

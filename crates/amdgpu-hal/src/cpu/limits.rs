@@ -20,7 +20,8 @@ pub(super) fn memory_limit_bytes() -> Result<u64> {
 }
 
 /// Bytes the system could still give out; `None` where it does not tell.
-pub(super) fn available_bytes() -> Option<u64> {
+#[must_use]
+pub fn available_bytes() -> Option<u64> {
     let available = meminfo_bytes("MemAvailable:");
     let cgroup = Cgroup::of_this_process().free_bytes();
     match (available, cgroup) {

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use amdgpu_aura::{Context, Toolchain};
 use amdgpu_hal::DeviceKind;
-use amdgpu_hal::cpu::pool;
-use amdgpu_memory::OwnerScope;
+use amdgpu_hal::cpu::{available_bytes, pool};
+use amdgpu_memory::{OwnerScope, readable};
 
 use super::kernels::{self, Bindings, BoundKernel};
 use super::notice::{self, Notices};
@@ -237,11 +237,17 @@ impl SpikingNetwork {
     /// A variable became NaN or infinite: the network stops there. Recordings that do not fit into memory. What the device reports.
     pub fn run(&self, steps: u64, watch: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult> {
         let needed = recorder::state_bytes(&self.plan, steps);
-        let free = free_bytes(&self.context)?;
+        // Recordings are kept on this machine, whatever steps the network.
+        let free = match available_bytes() {
+            Some(bytes) if is_gpu(&self.context) => bytes,
+            _ => free_bytes(&self.context)?,
+        };
         if needed > free {
             return Err(Error::OutOfMemory {
                 what: format!(
-                    "the recorded states of {steps} steps, of which {free} bytes are free; record fewer neurons or less often, or run in shorter pieces"
+                    "the recorded states of {steps} steps, {}, where {} are free: record fewer neurons or less often, or run in shorter pieces",
+                    readable(needed),
+                    readable(free)
                 ),
                 bytes: usize::try_from(needed).unwrap_or(usize::MAX),
             });
@@ -249,7 +255,7 @@ impl SpikingNetwork {
         let mut inner = self.lock();
         if let Some(fault) = &inner.fault {
             return Err(Error::InvalidArgument(format!(
-                "the network stopped: {fault}; restore a checkpoint or build it again"
+                "the network cannot go on ({fault}); restore a checkpoint or build it again"
             )));
         }
         let inner = &mut *inner;
@@ -317,6 +323,7 @@ impl SpikingNetwork {
                         begin.elapsed().as_secs_f64()
                             / ((inner.step - first) as f64 * self.plan.dt_seconds),
                     );
+                    recorder.check_room(inner.step, available_bytes)?;
                     watched_ns = elapsed_ns;
                     reported = (inner.step, spikes);
                     is_interrupted = !watch(Progress {
@@ -355,7 +362,7 @@ impl SpikingNetwork {
                     ),
                     value: values[place],
                     place: format!(
-                        "[{local}], at most {CHECK_STEPS} steps after it became so; the network stopped"
+                        "[{local}], at most {CHECK_STEPS} steps after it became so, and the network stopped: look for divisions by 0, roots and logarithms of negative values, and growth that a smaller dt would follow"
                     ),
                 };
                 inner.fault = Some(error.to_string());

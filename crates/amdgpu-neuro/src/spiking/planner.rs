@@ -1,5 +1,6 @@
 //! How much memory a network takes, before any of it is allocated, and how its synapses are kept.
 
+use amdgpu_memory::readable;
 use serde::Serialize;
 
 use super::connectivity::Connector;
@@ -12,7 +13,7 @@ use crate::plan::spiking::{
 };
 
 /// Part of the free memory that a network may take: the rest is for recordings, the system and others.
-const USABLE: f64 = 0.9;
+pub(crate) const USABLE: f64 = 0.9;
 /// Longest delay in steps: rows of an input are kept for each step that is under way.
 pub(crate) const MAX_DELAY_STEPS: u32 = 65_535;
 /// Steps that delays read from a file are assumed to have when memory is predicted.
@@ -365,7 +366,7 @@ impl MemoryEstimate {
                     .alternatives
                     .iter()
                     .filter(|(_, bytes)| *bytes < one.bytes)
-                    .map(|(kind, bytes)| format!("{} {bytes}", kind.name()))
+                    .map(|(kind, bytes)| format!("{} {}", kind.name(), readable(*bytes)))
                     .collect();
                 let offer = if smaller.is_empty() {
                     "nothing smaller holds it".to_owned()
@@ -375,15 +376,16 @@ impl MemoryEstimate {
                 format!(
                     "{} takes {} as {} ({offer})",
                     one.name,
-                    one.bytes,
+                    readable(one.bytes),
                     one.storage.name()
                 )
             })
             .collect();
         Err(Error::OutOfMemory {
             what: format!(
-                "the network, of which {} bytes are free; {}; fewer neurons, a lower density, or uniform weights and delays take less",
-                self.free_bytes,
+                "the network, {}, where {} are free: {}; fewer neurons, a lower density, or uniform weights and delays take less",
+                readable(self.total_bytes),
+                readable(self.free_bytes),
                 named.join("; ")
             ),
             bytes: usize::try_from(self.total_bytes).unwrap_or(usize::MAX),

@@ -373,7 +373,7 @@ pub(crate) fn origin_of(plan: &SpikingNetworkPlan, name: &str) -> Result<Origin>
 }
 
 /// Most synapses that a target has, when rows are made only on demand: certain but for odds of one in 10^15.
-fn in_degree_bound(connector: &Connector) -> f64 {
+pub(crate) fn in_degree_bound(connector: &Connector) -> f64 {
     let sources = connector.sources as f64;
     let probability = match &connector.pattern {
         PatternPlan::Probability { probability } => *probability,
@@ -469,10 +469,7 @@ impl StatefulSynapses {
         let has_columns = plan.spiking.has_phase(number, Phase::OnPost);
         let mut sources = Vec::new();
         if uses(Role::SynapseSources) || uses(Role::ColumnSources) {
-            sources = values::zeros(count, "the sources of synapses")?;
-            for source in 0..connector.sources {
-                sources[starts[source] as usize..starts[source + 1] as usize].fill(source as u32);
-            }
+            sources = sources_of(&starts)?;
         }
         let (column_starts, column_synapses) = if has_columns {
             columns_of(&columns, connector.targets)?
@@ -484,26 +481,20 @@ impl StatefulSynapses {
                 .then(|| DeviceArray::from_slice(allocator, values))
                 .transpose()
         };
-        let synapse_sources = optional(uses(Role::SynapseSources), &sources)?;
-        let mut column_sources = None;
+        let mut column_sources = Vec::new();
         if uses(Role::ColumnSources) {
-            let mut ordered = values::zeros(column_synapses.len(), "the columns of synapses")?;
-            for (ordered, synapse) in ordered.iter_mut().zip(&column_synapses) {
-                *ordered = sources[*synapse as usize];
-            }
-            column_sources = Some(DeviceArray::from_slice(allocator, &ordered)?);
+            column_sources = in_order(&column_synapses, &sources)?;
         }
-        drop(sources);
         let row_starts: Vec<u32> = starts.iter().map(|start| *start as u32).collect();
         Ok(Self {
             count,
             delay: delay_steps(*value, plan.dt_seconds, name)?,
             row_starts: DeviceArray::from_slice(allocator, &row_starts)?,
             columns: DeviceArray::from_slice(allocator, &columns)?,
-            sources: synapse_sources,
+            sources: optional(uses(Role::SynapseSources), &sources)?,
             column_starts: optional(has_columns, &column_starts)?,
             column_synapses: optional(has_columns, &column_synapses)?,
-            column_sources,
+            column_sources: optional(uses(Role::ColumnSources), &column_sources)?,
             variables,
             weight_bound: projection.weight_bound.unwrap_or(grown),
             pre_variables: of_neurons(
@@ -550,6 +541,25 @@ impl StatefulSynapses {
         bound.reserved += weight * f64::from(most);
         Ok(())
     }
+}
+
+/// The source of each synapse.
+fn sources_of(starts: &[u64]) -> Result<Vec<u32>> {
+    let count = starts.last().copied().unwrap_or(0) as usize;
+    let mut sources = values::zeros(count, "the sources of synapses")?;
+    for (source, ends) in starts.windows(2).enumerate() {
+        sources[ends[0] as usize..ends[1] as usize].fill(source as u32);
+    }
+    Ok(sources)
+}
+
+/// The values at some places, in their order.
+fn in_order(places: &[u32], values: &[u32]) -> Result<Vec<u32>> {
+    let mut ordered = values::zeros(places.len(), "the columns of synapses")?;
+    for (ordered, place) in ordered.iter_mut().zip(places) {
+        *ordered = values[*place as usize];
+    }
+    Ok(ordered)
 }
 
 /// Synapses by target: where each target begins, and the synapses in order.

@@ -1,5 +1,7 @@
 //! What a run keeps: spikes, states, counts and the hash that two equal runs share.
 
+use amdgpu_memory::readable;
+
 use super::projection::{Origin, origin_of};
 use super::source::steps_of;
 use crate::error::{Error, Result};
@@ -99,6 +101,11 @@ pub(crate) struct Recorder {
     pub raster: RasterSample,
 }
 
+/// Bytes that a recorded spike may still take: a list that grows is copied, and times and indices are handed over beside it.
+const SPIKE_BYTES: u64 = 2 * 8 + 12;
+/// Spikes that are recorded without a look at the memory.
+const UNCHECKED_SPIKES: u64 = 1 << 20;
+
 fn no_memory(what: &str) -> Error {
     Error::OutOfMemory {
         what: format!(
@@ -166,6 +173,30 @@ impl Recorder {
             log.indices.extend(indices);
         }
         Ok(())
+    }
+
+    /// Whether the free memory still has room for spikes to be kept and handed over.
+    ///
+    /// # Errors
+    ///
+    /// It has not: said before the system ends the process for it.
+    pub fn check_room(&self, step: u64, free_bytes: impl FnOnce() -> Option<u64>) -> Result<()> {
+        let kept = self.logs.iter().map(|log| log.indices.len() as u64);
+        let spikes: u64 = kept.sum();
+        if spikes < UNCHECKED_SPIKES {
+            return Ok(());
+        }
+        let needed = spikes * SPIKE_BYTES;
+        let Some(free) = free_bytes().filter(|free| *free < needed) else {
+            return Ok(());
+        };
+        Err(Error::OutOfMemory {
+            what: format!(
+                "more than the {spikes} spikes that were recorded by step {step}, where {} are free: record fewer populations, or run in shorter pieces; the network can go on from here",
+                readable(free)
+            ),
+            bytes: usize::try_from(needed).unwrap_or(usize::MAX),
+        })
     }
 
     /// Spikes of a population or source so far.
@@ -313,4 +344,41 @@ pub(crate) fn state_bytes(plan: &SpikingNetworkPlan, steps: u64) -> u64 {
             .saturating_mul(4 * *count as u64 + 16),
     });
     bytes.fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_spikes(count: usize) -> Recorder {
+        Recorder {
+            logs: vec![Log {
+                is_kept: true,
+                steps: vec![0; count],
+                indices: vec![0; count],
+                counts: vec![count as u32],
+            }],
+            probes: Vec::new(),
+            hash: 0,
+            first_step: 0,
+            spikes: count as u64,
+            raster: RasterSample::default(),
+        }
+    }
+
+    #[test]
+    fn recorded_spikes_end_a_run_before_memory_does() {
+        let many = UNCHECKED_SPIKES as usize;
+        let recorder = with_spikes(many);
+        let needed = UNCHECKED_SPIKES * SPIKE_BYTES;
+        assert!(recorder.check_room(7, || Some(needed)).is_ok());
+        assert!(recorder.check_room(7, || None).is_ok());
+        let error = recorder.check_room(7, || Some(needed - 1)).unwrap_err();
+        assert!(
+            matches!(error, Error::OutOfMemory { bytes, .. } if bytes as u64 == needed),
+            "{error}"
+        );
+        assert!(error.to_string().contains("by step 7"), "{error}");
+        assert!(with_spikes(many - 1).check_room(7, || Some(0)).is_ok());
+    }
 }

@@ -1,7 +1,13 @@
 //! Synapses as the user sees them: sources, targets, weights, delays.
 
+use std::ops::Range;
+
+use amdgpu_hal::cpu::available_bytes;
+use amdgpu_memory::readable;
+
 use super::network::{Inner, SpikingNetwork};
-use super::projection::{Projection, ProjectionKind};
+use super::planner::USABLE;
+use super::projection::{Projection, ProjectionKind, in_degree_bound};
 use super::storage::{Delays, Targets, Weights};
 use crate::error::{Error, Result};
 use crate::finite;
@@ -9,6 +15,9 @@ use crate::plan::spiking::Role;
 
 /// The variable of synapses with state that counts as their weight.
 const WEIGHT: &str = "w";
+
+/// Bytes of a synapse in a [`SynapseTable`].
+const TABLE_BYTES: u64 = 20;
 
 /// Synapses in their order: sources ascending, then targets.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,22 +55,31 @@ impl SpikingNetwork {
         })
     }
 
-    /// All synapses of a projection.
+    /// The synapses of a projection, or those of some of its sources.
     ///
     /// # Errors
     ///
-    /// There is no such projection; memory is out.
-    pub fn synapses(&self, name: &str) -> Result<SynapseTable> {
+    /// There is no such projection or source; the table does not fit into memory, which is known before it is made.
+    pub fn synapses(&self, name: &str, sources: Option<Range<usize>>) -> Result<SynapseTable> {
         let number = self.projection_index(name)?;
         let inner = self.lock();
         let projection = &inner.parts.projections[number];
+        let size = projection.origin.size;
+        let sources = sources.unwrap_or(0..size);
+        if sources.start > sources.end || sources.end > size {
+            return Err(Error::InvalidArgument(format!(
+                "{name} has the sources 0 to {size}, the end excluded; {} to {} were asked for",
+                sources.start, sources.end
+            )));
+        }
+        self.check_table(number, name, &sources, size)?;
         let mut table = SynapseTable::default();
         let dt = self.plan.dt_seconds;
         match &projection.kind {
             ProjectionKind::Static { input, synapses } => {
                 let group = &inner.parts.groups[projection.target.group];
                 let quantum = group.inputs[*input].quantum.value();
-                for source in 0..projection.origin.size {
+                for source in sources {
                     synapses
                         .targets
                         .visit(source, &(0..u32::MAX), |number, target| {
@@ -82,20 +100,51 @@ impl SpikingNetwork {
             }
             ProjectionKind::Stateful(synapses) => {
                 let starts = synapses.row_starts.read(0..synapses.row_starts.len())?;
-                for source in 0..projection.origin.size {
+                let range = starts[sources.start] as usize..starts[sources.end] as usize;
+                for source in sources {
                     let count = (starts[source + 1] - starts[source]) as usize;
                     table
                         .sources
                         .extend(std::iter::repeat_n(source as u32, count));
                 }
-                table.targets = synapses.columns.read(0..synapses.count)?;
                 if let Some(weight) = self.weight_variable(number) {
-                    table.weights = synapses.variables[weight].read(0..synapses.count)?;
+                    table.weights = synapses.variables[weight].read(range.clone())?;
                 }
-                table.delays_seconds = vec![f64::from(synapses.delay) * dt; synapses.count];
+                table.delays_seconds = vec![f64::from(synapses.delay) * dt; range.len()];
+                table.targets = synapses.columns.read(range)?;
             }
         }
         Ok(table)
+    }
+
+    /// Refuses a table that memory has no room for, before any of it is made: rows that are made on demand may be of any number.
+    fn check_table(
+        &self,
+        number: usize,
+        name: &str,
+        sources: &Range<usize>,
+        size: usize,
+    ) -> Result<()> {
+        let of_all = self.memory().projections[number].synapses as f64;
+        let synapses = (of_all * sources.len() as f64 / size.max(1) as f64) as u64;
+        let bytes = synapses.saturating_mul(TABLE_BYTES);
+        let Some(free) = available_bytes() else {
+            return Ok(());
+        };
+        if bytes as f64 <= free as f64 * USABLE {
+            return Ok(());
+        }
+        let room = (free as f64 * USABLE / (bytes as f64 / sources.len().max(1) as f64)) as usize;
+        Err(Error::OutOfMemory {
+            what: format!(
+                "a table of the {synapses} synapses of {name} from {} sources, {}, where {} are free: ask for fewer sources at a time, as in net.synapses(\"{name}\", sources=range(0, {}))",
+                sources.len(),
+                readable(bytes),
+                readable(free),
+                room.clamp(1, size)
+            ),
+            bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+        })
     }
 
     /// Position of the variable that is the weight: `w`, or the first.
@@ -158,9 +207,12 @@ impl SpikingNetwork {
                 &mut sums,
             );
         }
-        if sums.iter().any(|sum| *sum > limit) {
+        if let Some(place) = sums.iter().position(|sum| *sum > limit) {
+            let quantum = parts.groups[group].inputs[input].quantum.value();
             return Err(Error::InvalidArgument(format!(
-                "the weights of {name} are too large for the range that was chosen by the initial ones; give the largest ones in the network text"
+                "the weights of {name} are too large: what neuron {place} of its target's model may get in one step adds up to {:.4e}, and the weights of the text left room for {:.4e}; give the largest weights in the network text",
+                sums[place] * quantum,
+                limit * quantum
             )));
         }
         if let ProjectionKind::Static { synapses, .. } = &mut parts.projections[number].kind {
@@ -214,6 +266,16 @@ fn add_quanta(
         return;
     };
     if (projection.target.group, *input) != wanted {
+        return;
+    }
+    if let (Targets::Procedural(connector), Weights::Uniform(weight)) =
+        (&synapses.targets, &synapses.weights)
+    {
+        // As when the quantum was chosen: to visit the synapses may take hours.
+        let quanta = f64::from(weight.unsigned_abs()) * in_degree_bound(connector);
+        for sum in &mut sums[projection.target.first..][..projection.target.size] {
+            *sum += quanta;
+        }
         return;
     }
     for source in 0..projection.origin.size {
