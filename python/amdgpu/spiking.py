@@ -316,8 +316,9 @@ class Running:
             42
         """
         part = self._running()
-        if isinstance(duration, str):
-            raise InvalidTypeError(f"duration is the text {duration!r}; it is a number of seconds")
+        given: object = duration  # what `float` would take for a number
+        if isinstance(given, str):
+            raise InvalidTypeError(f"duration is the text {given!r}; it is a number of seconds")
         return part.run_steps(part.native.steps_of(float(duration)), progress)
 
     def step(self, count: int = 1) -> RunResult:

@@ -2,8 +2,8 @@
 
 `--only NAME,…` takes some of cuba, coba, cobahh, cuba_stdp; `--threads 1,2` other numbers of threads; `--without-peers` runs ours alone.
 Brian2's time is that of its loop over the steps, as its program measures it, with -O3 and -march=native; ours the least of three rounds.
-The last rows are the time from an edited network text to its first step: with an empty cache of kernels and with a filled one, each in a
-process that has just started, which imports NumPy and opens the device, and with a filled one where the network before the edit ran already.
+The last rows are the time from an edited network text to its first step: with an empty cache of kernels and with a filled one, each in
+a process that has just started, which imports NumPy and opens the device, and with a filled one where the network before the edit ran.
 
 `--large` measures large networks instead, on `--device` (cpu:0): the cortical microcircuit of Potjans and Diesmann at full size with
 constant currents, and 1,000,000 neurons with 1,000 synapses each. `--large density` is 1,000,000 neurons with 100,000 synapses each, for a
