@@ -15,6 +15,22 @@ from test_network_positions import CELL, ON_DEVICES
 GPU = next((number for number, info in enumerate(amdgpu.list_devices()) if info.kind in ("cuda", "hip")), None)
 pytestmark = pytest.mark.skipif(GPU is None, reason="needs a GPU")
 
+BATCH = """
+neuron cell:
+  params(tau = 10.ms, sigma = 4.mV)
+  dv/dt = -v / tau + sigma * sqrt(2 / tau) * xi + I / tau
+  dI/dt = -I / (5.ms)
+  threshold: v > 6.mV
+  reset: v = 0.mV
+population cells(300, model: cell, v: random(0.mV, 9.mV))
+source noise(poisson(rate: 60.Hz), n: 100)
+connect noise -> cells(pattern: probability(0.2), weight: 0.5.mV, delay: 1.ms, target: I)
+connect cells -> cells(pattern: probability(0.1), weight: 0.3.mV, delay: random(0.1.ms, 1.4.ms), target: I)
+plasticity stdp(w_max: 2.mV, on: noise -> cells)
+record spikes(cells)
+record v(cells[0 ..< 3], every: 20.ms)
+"""
+
 
 def build(plan: dict[str, Any], name: int | str | None, **options: Any) -> _native.SpikingNetwork:
     device = amdgpu.device.default_device(name).native
@@ -75,6 +91,24 @@ def test_weights_that_are_set_are_used() -> None:
         network.set_weights("exc -> exc", network.synapses("exc -> exc")[2] * 0.5)
         hashes.append((before, network.run(500)["spike_hash"]))
     assert hashes[0] == hashes[1]
+
+
+def test_steps_with_plasticity_are_replayed_as_graphs() -> None:
+    network = build(plans.stdp(delay=1e-3), GPU)
+    network.run(512)
+    assert network.is_replayed
+
+
+def test_members_of_a_batch_have_the_spikes_that_they_have_alone() -> None:
+    assert GPU is not None
+    seeds = [3, 1, 4, 1, 5]
+    results = amdgpu.Network(BATCH, device=GPU).run_batch(0.05, seeds=seeds)
+    for seed, result in zip(seeds, results, strict=True):
+        alone = amdgpu.Network(BATCH, device="cpu:0", seed=seed).run(0.05)
+        assert result.counts == alone.counts
+        assert result.spike_hash == alone.spike_hash
+        assert np.array_equal(result.states["cells.v"].values, alone.states["cells.v"].values)
+    assert len({result.spike_hash for result in results}) == 4
 
 
 @pytest.mark.parametrize("name", list(cases.TEXTS))

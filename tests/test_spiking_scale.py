@@ -133,6 +133,103 @@ def test_stepping_by_launches_gives_the_bits_of_stepping_by_threads(device: _nat
     assert same(by_launches, by_threads)
 
 
+# Kernels that take the number of the step: noise in the equations, traces that are brought up to date when they are read.
+STEPWISE = """
+neuron cell:
+  params(tau = 10.ms, sigma = 4.mV)
+  dv/dt = -v / tau + sigma * sqrt(2 / tau) * xi + I / tau
+  dI/dt = -I / (5.ms)
+  threshold: v > 6.mV
+  reset: v = 0.mV
+  refractory: 1.ms
+synapse learning:
+  params(tau_plus = 20.ms, tau_c = 100.ms)
+  variables(w, apre, apost, c)
+  dapre/dt = -apre/tau_plus
+  dapost/dt = -apost/tau_plus
+  dc/dt = -c/tau_c
+  on_pre:
+    target += w
+    apre += 1
+    c -= 0.01*apost
+  on_post:
+    apost += 1
+    c += 0.01*apre
+  on_reward:
+    w = clip(w + reward*c*1.mV, 0.mV, 2.mV)
+population cells(90, model: cell, v: random(0.mV, 9.mV))
+source noise(poisson(rate: 40.Hz), n: 60)
+source given(spikes(times: [1.ms, 2.ms], indices: [0, 1]), n: 4)
+connect noise -> cells(pattern: probability(0.2), synapse: learning, weight: 0.5.mV, delay: 0.7.ms, target: I)
+connect cells -> cells(pattern: probability(0.1), weight: 0.3.mV, delay: random(0.1.ms, 1.4.ms), target: I)
+connect given -> cells(pattern: all_to_all, weight: 8.mV, target: I)
+reward every(25.ms, value: 0.5)
+record spikes(cells, given)
+record v(cells[0 ..< 3], every: 20.ms)
+"""
+
+
+def stepwise(**changes: Any) -> str:
+    return json.dumps(json.loads(_native.network_plan(STEPWISE)[0]) | changes)
+
+
+def test_steps_that_kernels_take_the_number_of_are_replayed(device: _native.Device) -> None:
+    by_launches = _native.SpikingNetwork(stepwise(), device, by_launches=True)
+    by_threads = _native.SpikingNetwork(stepwise(), device, threads=2)
+    assert any(
+        argument["role"] == "step"
+        for kernel in json.loads(stepwise())["spiking"]["kernels"]
+        for argument in kernel["arguments"]
+    )
+    for steps in (7, 300, 93):
+        wanted, found = by_threads.run(steps), by_launches.run(steps)
+        assert found["spike_hash"] == wanted["spike_hash"]
+    assert sum(count for _, _, count in wanted["counts"]) > 20
+    assert by_launches.is_replayed
+    assert same((["x"], by_launches.export_state()[1]), (["x"], by_threads.export_state()[1]))
+
+
+def test_members_of_a_batch_by_the_same_launches_have_the_spikes_that_they_have_alone(device: _native.Device) -> None:
+    members = [stepwise(seed=seed) for seed in (3, 1, 4)]
+    plan = json.loads(members[0])
+    for source in plan["spiking"]["sources"]:
+        if source["name"] == "given":
+            source |= {"times_seconds": [0.004, 0.004, 0.011], "indices": [3, 1, 2]}
+    members.append(json.dumps(plan))
+    batch = _native.SpikingBatch(members, device)
+    told: list[int] = []
+    alone = [_native.SpikingNetwork(text, device, threads=1) for text in members]
+    for seconds in (0.03, 0.004):
+        found = batch.run(seconds, lambda done, total, spikes: told.append(done))
+        for one, network in zip(found, alone, strict=True):
+            wanted = network.run(network.steps_of(seconds))
+            assert one["counts"] == wanted["counts"]
+            assert one["spike_hash"] == wanted["spike_hash"]
+            assert np.array_equal(one["states"][0][3], wanted["states"][0][3])
+    assert batch.is_replayed
+    assert told[-1] == 40
+    assert len({one["spike_hash"] for one in found}) == 4
+
+
+def test_members_of_a_batch_have_one_plan(device: _native.Device) -> None:
+    with pytest.raises(InvalidArgumentError, match="member 1 of the batch has another plan"):
+        _native.SpikingBatch([stepwise(), plans.text(plans.cuba(**SMALL))], device)
+    with pytest.raises(InvalidArgumentError, match="at least one member"):
+        _native.SpikingBatch([], device)
+
+
+def test_a_batch_is_interrupted_between_two_steps(device: _native.Device) -> None:
+    batch = _native.SpikingBatch([stepwise(), stepwise(seed=9)], device)
+
+    def stop(done: int, total: int, spikes: int) -> None:
+        raise KeyboardInterrupt
+
+    results = batch.run(10.0, stop)
+    assert [one["is_interrupted"] for one in results] == [True, True]
+    assert isinstance(results[0]["error"], KeyboardInterrupt)
+    assert results[0]["steps"] == results[1]["steps"] > 0
+
+
 def test_a_checkpoint_moves_between_the_two_ways_of_stepping(device: _native.Device) -> None:
     plan = plans.variants()["driven"]
     network, other = build(plan, device), build(plan, device, by_launches=True)

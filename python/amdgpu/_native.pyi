@@ -25,6 +25,7 @@ __all__ = [
     "RecordingWriter",
     "SensorFrame",
     "SensorSampler",
+    "SpikingBatch",
     "SpikingNetwork",
     "Stream",
     "Subscription",
@@ -632,6 +633,24 @@ def network_memory(
 ) -> str: ...
 
 @final
+class SpikingBatch:
+    """Networks of one plan but for seeds and listed spikes, stepped by the same launches."""
+
+    def __new__(
+        cls,
+        plans: Sequence[str],
+        device: Device,
+        *,
+        base_directory: str | os.PathLike[str] | None = None,
+        arrays: Mapping[str, npt.NDArray[np.float64]] | None = None,
+    ) -> SpikingBatch: ...
+    @property
+    def dt_seconds(self) -> float: ...
+    @property
+    def is_replayed(self) -> bool: ...
+    def run(self, seconds: float, watch: Callable[[int, int, int], None] | None = None) -> list[dict[str, Any]]: ...
+
+@final
 class SpikingNetwork:
     """A spiking network on a device."""
 
@@ -652,6 +671,8 @@ class SpikingNetwork:
     def dt_seconds(self) -> float: ...
     @property
     def step_number(self) -> int: ...
+    @property
+    def is_replayed(self) -> bool: ...
     def memory_json(self) -> str: ...
     def steps_of(self, seconds: float) -> int: ...
     def run(self, steps: int, watch: Callable[[int, int, int], object] | None = None) -> dict[str, Any]: ...

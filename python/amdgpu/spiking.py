@@ -337,15 +337,16 @@ class Running:
     ) -> list[RunResult]:
         """Run a spiking network from its start with several seeds or inputs, several at once.
 
-        Each member is the network that the text with its seed is, with the same spikes; this network itself is left where it is. On the CPU
-        as many members run beside one another as there are threads and memory for, each on one thread; on a GPU one after the other.
+        Each member is the network that the text with its seed is, with the same spikes; this network itself is left where it is. On the
+        CPU as many members run beside one another as there are threads and memory for, each on one thread; on a GPU up to 256 of them, as
+        there is memory for, are stepped by the same launches.
 
         Args:
             duration: Seconds of model time of each.
             seeds: One for each member; without them all have the text's.
             inputs: For each member the spikes of sources that the text declares with `spikes`: by name, times in seconds and indices.
                 Sources that are not named keep the spikes of the text.
-            progress: Called with the part done, 0 to 1, whenever a member is finished.
+            progress: Called with the part done, 0 to 1: on the CPU whenever a member is finished, on a GPU now and then.
 
         Returns:
             A result for each member, in their order.

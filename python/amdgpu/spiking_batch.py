@@ -101,11 +101,15 @@ def _sources(sources: Sequence[dict[str, Any]], given: Inputs, number: int) -> l
     return [one | changed.get(one["name"], {}) for one in sources]
 
 
+# Members that launches serve together at most: rows of their tables are blocks of a grid, of which there are 65,535.
+MOST_TOGETHER = 256
+
+
 def members_at_once(device: _native.Device, plan_json: str, threads: int | None, count: int, given: Givens) -> int:
-    """How many networks are stepped beside one another: one a thread on the CPU, as far as they fit into memory; one on a GPU."""
-    if device.kind != "cpu":
-        return 1
-    wanted = threads or int(os.environ.get("AMDGPU_CPU_THREADS") or os.cpu_count() or 1)
+    """How many networks are stepped beside one another, as far as they fit into memory: one a thread on the CPU, many on a GPU."""
+    wanted = MOST_TOGETHER
+    if device.kind == "cpu":
+        wanted = threads or int(os.environ.get("AMDGPU_CPU_THREADS") or os.cpu_count() or 1)
     estimate = json.loads(
         _native.network_memory(plan_json, device, base_directory=given.base_directory, arrays=given.arrays)
     )
@@ -131,6 +135,23 @@ def run(
         return []
     texts = [json.dumps(plan, ensure_ascii=False) for plan in plans]
     at_once = members_at_once(device, texts[0], threads, len(texts), given)
+    how: dict[str, Any] = {"duration": duration, "given": given, "progress": progress}
+    if device.kind != "cpu" and at_once > 1:
+        return run_together(texts, device, at_once, **how)
+    return run_beside(texts, device, at_once, threads=threads, **how)
+
+
+def run_beside(
+    texts: Sequence[str],
+    device: _native.Device,
+    at_once: int,
+    *,
+    duration: float,
+    given: Givens,
+    threads: int | None,
+    progress: Callable[[float], None] | None,
+) -> list[tuple[dict[str, Any], float]]:
+    """What `run` gives, with a thread for each of so many members at a time."""
     stop = threading.Event()
     done = [0.0] * len(texts)
 
@@ -163,6 +184,32 @@ def run(
             if isinstance(error, _Stopped):
                 raise _first_failure(futures) from None
             raise
+
+
+def run_together(
+    texts: Sequence[str],
+    device: _native.Device,
+    at_once: int,
+    *,
+    duration: float,
+    given: Givens,
+    progress: Callable[[float], None] | None,
+) -> list[tuple[dict[str, Any], float]]:
+    """What `run` gives, with so many members at a time stepped by the same launches."""
+    results: list[tuple[dict[str, Any], float]] = []
+    for first in range(0, len(texts), at_once):
+        members = texts[first : first + at_once]
+
+        def watch(steps: int, total: int, _spikes: int, first: int = first, count: int = len(members)) -> None:
+            if progress is not None:
+                progress((first + count * steps / max(1, total)) / len(texts))
+
+        batch = _native.SpikingBatch(members, device, base_directory=given.base_directory, arrays=given.arrays)
+        raw = batch.run(float(duration), watch)
+        if raw[0]["error"] is not None:
+            raise raw[0]["error"]
+        results += [(one, batch.dt_seconds) for one in raw]
+    return results
 
 
 def _first_failure(futures: Sequence[Future[Any]]) -> BaseException:

@@ -11,11 +11,13 @@
 //! - [`SpikingNetwork::run`] may be called from any thread; callers take turns. A run that is ended by its watcher leaves a whole state.
 //! - A value that is not finite stops the network with its variable, population and step.
 
+mod batch;
 mod connectivity;
 mod cpu;
 mod device;
 mod gaps;
 mod group;
+mod kernel_text;
 mod kernels;
 mod memory;
 mod network;
@@ -41,6 +43,7 @@ mod weights;
 
 pub(crate) use space::check_convolution;
 
+pub use batch::SpikingBatch;
 pub use network::{Progress, SpikingNetwork, SpikingOptions, memory_estimate};
 pub use planner::{MemoryEstimate, ProjectionEstimate};
 pub use recorder::{RunResult, SpikeRecord, StateRecord};

@@ -85,7 +85,7 @@ mod _native {
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]
-    use super::spiking::{SpikingNetwork, network_memory, network_plan};
+    use super::spiking::{SpikingBatch, SpikingNetwork, network_memory, network_plan};
     #[pymodule_export]
     use super::stream::Stream;
     #[pymodule_export]

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::Language;
 use amdgpu_neuro as neuro;
 use amdgpu_neuro::given::{Array, Arrays};
 use amdgpu_neuro::spiking::{
-    Progress, RunResult, SpikingNetwork as Engine, SpikingOptions, StateArray,
+    Progress, RunResult, SpikingBatch as Batch, SpikingNetwork as Engine, SpikingOptions,
+    StateArray,
 };
 use amdgpu_telemetry::Boundary;
 use numpy::{
@@ -128,6 +129,12 @@ impl SpikingNetwork {
         py.detach(|| self.engine.step_number())
     }
 
+    /// Whether steps are replayed as graphs of the device.
+    #[getter]
+    fn is_replayed(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.engine.is_replayed())
+    }
+
     /// Predicted memory, as JSON.
     fn memory_json(&self) -> String {
         self.engine.memory().to_json()
@@ -150,22 +157,8 @@ impl SpikingNetwork {
         let mut raised: Option<PyErr> = None;
         let result = py
             .detach(|| {
-                self.engine.run(steps, &mut |progress: Progress| {
-                    let answer = Python::attach(|py| {
-                        py.check_signals()?;
-                        if let Some(watch) = &watch {
-                            let Progress {
-                                done_steps,
-                                total_steps,
-                                spikes,
-                            } = progress;
-                            watch.call1(py, (done_steps, total_steps, spikes))?;
-                        }
-                        Ok(())
-                    });
-                    raised = answer.err();
-                    raised.is_none()
-                })
+                let watch = &mut |progress| is_watched(watch.as_ref(), progress, &mut raised);
+                self.engine.run(steps, watch)
             })
             .into_py_result(py)?;
         let dict = to_dict(py, result)?;
@@ -267,6 +260,102 @@ impl SpikingNetwork {
         py.detach(|| self.engine.import_state(step, &state))
             .into_py_result(py)
     }
+}
+
+/// Networks of one plan but for seeds and listed spikes, stepped by the same launches.
+#[pyclass(frozen, module = "amdgpu._native")]
+pub struct SpikingBatch {
+    engine: Mutex<Batch>,
+}
+
+#[pymethods]
+impl SpikingBatch {
+    #[new]
+    #[pyo3(signature = (plans, device, *, base_directory=None, arrays=None))]
+    fn new(
+        py: Python<'_>,
+        plans: Vec<String>,
+        device: &Device,
+        base_directory: Option<PathBuf>,
+        arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f64>>>,
+    ) -> PyResult<Self> {
+        let _crossing = BUILD.enter();
+        let options = SpikingOptions {
+            base_directory: base_directory.unwrap_or_default(),
+            arrays: arrays_of(arrays),
+            ..SpikingOptions::default()
+        };
+        let context = device.context();
+        let engine = py
+            .detach(|| Batch::build(&plans, context, &PythonCodeGenerator, &options))
+            .into_py_result(py)?;
+        Ok(Self {
+            engine: Mutex::new(engine),
+        })
+    }
+
+    /// Make the steps of a time. `watch` and "error" are as in `SpikingNetwork.run`; the error is the same of all members.
+    #[pyo3(signature = (seconds, watch=None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        seconds: f64,
+        watch: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let _crossing = RUN.enter();
+        let mut raised: Option<PyErr> = None;
+        let results = py
+            .detach(|| {
+                let mut engine = self.lock();
+                let steps = engine.steps_of(seconds)?;
+                let watch = &mut |progress| is_watched(watch.as_ref(), progress, &mut raised);
+                engine.run(steps, watch)
+            })
+            .into_py_result(py)?;
+        let error = raised.map(|error| error.into_value(py));
+        let results = results.into_iter().map(|result| {
+            let dict = to_dict(py, result)?;
+            dict.set_item("error", error.as_ref())?;
+            Ok(dict)
+        });
+        results.collect()
+    }
+
+    #[getter]
+    fn dt_seconds(&self, py: Python<'_>) -> f64 {
+        py.detach(|| self.lock().dt_seconds())
+    }
+
+    /// Whether steps are replayed as graphs of the device.
+    #[getter]
+    fn is_replayed(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.lock().is_replayed())
+    }
+}
+
+impl SpikingBatch {
+    /// A panic between two steps leaves a batch whose next run says what is wrong.
+    fn lock(&self) -> MutexGuard<'_, Batch> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Calls the watcher of a run, and handlers of signals that wait; false ends the run, with what was raised.
+fn is_watched(watch: Option<&Py<PyAny>>, progress: Progress, raised: &mut Option<PyErr>) -> bool {
+    let Progress {
+        done_steps,
+        total_steps,
+        spikes,
+    } = progress;
+    let answer = Python::attach(|py| {
+        py.check_signals()?;
+        if let Some(watch) = watch {
+            watch.call1(py, (done_steps, total_steps, spikes))?;
+        }
+        Ok(())
+    });
+    *raised = answer.err();
+    raised.is_none()
 }
 
 type SynapseArrays<'py> = (

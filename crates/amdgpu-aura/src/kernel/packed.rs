@@ -17,6 +17,14 @@ pub struct PackedArguments {
     checked: Option<Arc<[Argument]>>,
 }
 
+impl PackedArguments {
+    /// The argument block: every parameter at its alignment in C, in order.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.block
+    }
+}
+
 impl Kernel {
     /// Check and pack arguments once, for launches that repeat.
     ///

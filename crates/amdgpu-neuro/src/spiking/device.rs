@@ -2,27 +2,32 @@
 //! The sums are integer additions, so the spikes are those of the CPU.
 //!
 //! Kernels find the step in the device's memory, so the launches of a step repeat once the rings of inputs have come round. That many steps
-//! are recorded as a graph of the driver and replayed as one, where no generated kernel takes the number of the step.
+//! are recorded as a graph of the driver and replayed as one. The members of a batch are stepped by the same launches: kernels find what
+//! belongs to each in tables.
 
+mod generated;
+mod launches;
 mod own;
 mod rows;
 
 use std::sync::Arc;
 
-use amdgpu_aura::{Argument, Context, Graph, GraphRecorder, Lane, Toolchain};
+use amdgpu_aura::{Context, Graph, GraphRecorder, Lane, Toolchain};
 use amdgpu_hal::Stream;
 use amdgpu_memory::Allocator;
 
-use super::kernels::{BLOCK, BoundKernel, Dynamic, EventPair, Events};
+use super::kernels::{BLOCK, BoundKernel, CLOCK_WORDS};
 use super::memory::DeviceArray;
 use super::parts::Parts;
-use super::projection::{Projection, ProjectionKind};
+use super::projection::ProjectionKind;
 use super::recorder::Recorder;
-use super::source::{Chances, Source};
+use super::source::Source;
 use super::stepper::DelayLine;
 use crate::error::{Error, Result};
-use crate::plan::spiking::Phase;
-use own::{Fields, OwnKernels, Prepared, blocks_of, integer, launch};
+use crate::plan::spiking::{Phase, SpikingNetworkPlan};
+use generated::{Generated, Maker, Moment};
+use launches::{Fleet, collect_launch, launches_before, lines_of, list_launch};
+use own::{OwnKernels, Prepared};
 use rows::Deliveries;
 
 /// Steps submitted before the host waits: enough that waiting does not count.
@@ -31,8 +36,6 @@ const MAX_TURN_STEPS: u64 = 256;
 const GRAPH_STEPS: u64 = 64;
 /// Spikes that the log of a turn has room for at least; turns are shorter where every neuron could spike more often.
 const LOG_SPIKES: usize = 1 << 24;
-/// Places of the clock: the step, the step of the spikes listed last, the first step of the turn.
-const CLOCK_WORDS: usize = 3;
 
 /// Spikes of one group or source on the device.
 struct OriginState {
@@ -71,7 +74,9 @@ pub(crate) struct DeviceStepper {
     allocator: Allocator,
     own: OwnKernels,
     stream: Arc<dyn Stream>,
+    /// Of all members, one member after the other.
     origins: Vec<OriginState>,
+    members: usize,
     /// Two counters of listed spikes for each origin, then one of logged spikes for each.
     counts: DeviceArray<u32>,
     clock: DeviceArray<u64>,
@@ -80,10 +85,10 @@ pub(crate) struct DeviceStepper {
     before: Vec<Prepared>,
     list: Prepared,
     deliveries: Deliveries,
-    collects: Vec<Prepared>,
+    collect: Option<Prepared>,
     lines: Vec<Option<Line>>,
-    updates: Vec<BoundKernel>,
-    synapse_kernels: Vec<BoundKernel>,
+    updates: Vec<Generated>,
+    synapse_kernels: Vec<Generated>,
     turn_steps: u64,
     /// The step that the device is at.
     next: Option<u64>,
@@ -92,9 +97,13 @@ pub(crate) struct DeviceStepper {
 }
 
 impl DeviceStepper {
+    /// For networks of one plan but for seeds and listed spikes; `kernels` are those of each member, in the order of the plan, and know the
+    /// `clock`.
     pub fn new(
-        parts: &Parts,
-        kernels: Vec<BoundKernel>,
+        plan: &SpikingNetworkPlan,
+        members: &[&Parts],
+        kernels: Vec<Vec<BoundKernel>>,
+        clock: DeviceArray<u64>,
         context: &Context,
         toolchain: &dyn Toolchain,
     ) -> Result<Self> {
@@ -103,57 +112,62 @@ impl DeviceStepper {
             .map_err(|error| Error::from_core(&error))?;
         let device = context.device().map_err(|error| Error::from_core(&error))?;
         let stream = Arc::clone(device.default_stream());
+        let parts = members
+            .first()
+            .ok_or_else(|| Error::InvalidArgument("a batch has at least one member".to_owned()))?;
         let own = OwnKernels::compile(&kernel_names(parts), context, toolchain)?;
-        let group_sizes = parts.groups.iter().map(|group| group.size);
-        let sizes: Vec<usize> = group_sizes
-            .chain(parts.source_sizes.iter().copied())
-            .collect();
-        let all: usize = sizes.iter().sum();
-        let turn_steps = (LOG_SPIKES / all.max(1)).clamp(1, MAX_TURN_STEPS as usize);
-        let mut origins = Vec::with_capacity(sizes.len());
-        for (number, size) in sizes.iter().copied().enumerate() {
-            let is_source = number >= parts.groups.len();
-            origins.push(OriginState {
-                size,
-                fired: is_source
-                    .then(|| DeviceArray::zeros(allocator, size))
-                    .transpose()?,
-                list: DeviceArray::zeros(allocator, size)?,
-                log_indices: DeviceArray::zeros(allocator, size * turn_steps)?,
-                log_steps: DeviceArray::zeros(allocator, size * turn_steps)?,
-            });
-        }
-        let counts = DeviceArray::zeros(allocator, 3 * sizes.len())?;
-        let clock = DeviceArray::zeros(allocator, CLOCK_WORDS)?;
+        let (origins, turn_steps) = origins_of(members, allocator)?;
+        let fleet = Fleet {
+            members,
+            origins: &origins,
+        };
+        let counts = DeviceArray::zeros(allocator, 3 * origins.len())?;
+        let maker = Maker {
+            plan,
+            clock: &clock,
+            allocator,
+            context,
+            toolchain,
+        };
+        let mut bound: Vec<_> = kernels.into_iter().map(Vec::into_iter).collect();
         let (mut updates, mut synapse_kernels) = (Vec::new(), Vec::new());
-        for kernel in kernels {
-            match (kernel.phase, kernel.projection) {
-                (Phase::Initialize, _) => submit(&kernel, &kernel.arguments, &stream)?,
-                (Phase::Update, _) => updates.push(kernel),
-                (_, Some(_)) => synapse_kernels.push(kernel),
-                _ => {}
+        for kernel in &plan.spiking.kernels {
+            let of_members: Vec<BoundKernel> =
+                bound.iter_mut().filter_map(Iterator::next).collect();
+            if kernel.phase == Phase::Initialize {
+                for one in &of_members {
+                    generated::submit(one, &one.arguments, &stream)?;
+                }
+                continue;
+            }
+            let made = Generated::new(kernel, of_members, members, maker)?;
+            if kernel.phase == Phase::Update {
+                updates.push(made);
+            } else if kernel.projection.is_some() {
+                synapse_kernels.push(made);
             }
         }
         updates.sort_by_key(|kernel| kernel.group);
         synapse_kernels.sort_by_key(|kernel| (kernel.projection, kernel.phase.order()));
         let mut kept = Kept::default();
-        let before = launches_before(parts, &origins, &clock, &own, allocator, &mut kept)?;
-        let list = list_launch(parts, &origins, &counts, &clock, &own, allocator, &mut kept)?;
-        let deliveries = Deliveries::new(parts, &origins, &counts, &clock, &own, allocator)?;
-        let lines = lines_of(parts, allocator)?;
-        let collects = collect_launches(parts, &origins, &lines, &clock, &own)?;
+        let before = launches_before(fleet, &clock, &own, allocator, &mut kept)?;
+        let list = list_launch(fleet, &counts, &clock, &own, allocator, &mut kept)?;
+        let deliveries = Deliveries::new(fleet, &counts, &clock, &own, allocator)?;
+        let lines = lines_of(fleet, allocator)?;
+        let collect = collect_launch(fleet, &lines, &clock, &own, allocator, &mut kept)?;
         Ok(Self {
             allocator: allocator.clone(),
             own,
             stream,
             origins,
+            members: members.len(),
             counts,
             clock,
             _kept: kept,
             before,
             list,
             deliveries,
-            collects,
+            collect,
             lines,
             updates,
             synapse_kernels,
@@ -164,18 +178,18 @@ impl DeviceStepper {
         })
     }
 
-    /// Makes up to `steps` steps from `step` on and tells how many.
+    /// Makes up to `steps` steps of every member from `step` on and tells how many.
     pub fn turn(
         &mut self,
-        parts: &Parts,
+        members: &[&Parts],
         step: u64,
         steps: u64,
         reward: Option<f32>,
-        recorder: &mut Recorder,
+        recorders: &mut [&mut Recorder],
     ) -> Result<u64> {
         let steps = steps.min(self.turn_steps);
         self.begin(step)?;
-        self.prepare_replay(parts, steps)?;
+        self.prepare_replay(members, steps)?;
         let end = step + steps;
         let mut at = step;
         let mut reward = reward;
@@ -189,12 +203,17 @@ impl DeviceStepper {
                     .map_err(|error| Error::from_core(&error))?;
                 at += replay.steps;
             } else {
-                self.submit(parts, at, reward.take())?;
+                let reward = reward.take();
+                self.submit(Moment {
+                    members,
+                    step: at,
+                    reward,
+                })?;
                 at += 1;
             }
         }
         self.next = Some(end);
-        self.take_spikes(step, recorder)?;
+        self.take_spikes(step, recorders)?;
         Ok(steps)
     }
 
@@ -212,13 +231,14 @@ impl DeviceStepper {
                 }
             }
         }
-        self.clock.write(0, &[step, step, step])
+        self.clock.write(0, &[step; CLOCK_WORDS])
     }
 
-    fn take_spikes(&self, step: u64, recorder: &mut Recorder) -> Result<()> {
+    fn take_spikes(&self, step: u64, recorders: &mut [&mut Recorder]) -> Result<()> {
         let logs = 2 * self.origins.len();
         let counts = self.counts.read(logs..logs + self.origins.len())?;
-        for (number, (origin, count)) in self.origins.iter().zip(counts).enumerate() {
+        let of_each = self.origins.len() / self.members;
+        for (place, (origin, count)) in self.origins.iter().zip(counts).enumerate() {
             let count = count as usize;
             if count == 0 {
                 continue;
@@ -230,27 +250,31 @@ impl DeviceStepper {
             spikes.sort_unstable();
             for of_step in spikes.chunk_by(|one, next| one.0 == next.0) {
                 let indices: Vec<u32> = of_step.iter().map(|(_, index)| *index).collect();
-                recorder.take(number, step + u64::from(of_step[0].0), &indices)?;
+                recorders[place / of_each].take(
+                    place % of_each,
+                    step + u64::from(of_step[0].0),
+                    &indices,
+                )?;
             }
         }
         Ok(())
     }
 
-    /// Records the steps after which launches repeat, once, if they do and turns are long enough.
-    fn prepare_replay(&mut self, parts: &Parts, steps: u64) -> Result<()> {
+    /// Records the steps after which launches repeat, once, if turns are long enough.
+    fn prepare_replay(&mut self, members: &[&Parts], steps: u64) -> Result<()> {
         if self.is_replay_tried {
             return Ok(());
         }
-        let slots = parts.groups.iter().flat_map(|group| &group.inputs);
-        let period = slots.fold(1, |period, input| {
-            least_multiple(period, input.slots.into())
-        });
+        let mut kernels = self.updates.iter().chain(&self.synapse_kernels);
+        let mut period = 1;
+        if kernels.any(Generated::is_periodic) {
+            let slots = members[0].groups.iter().flat_map(|group| &group.inputs);
+            period = slots.fold(1, |period, input| {
+                least_multiple(period, input.slots.into())
+            });
+        }
         let count = period * (GRAPH_STEPS / period).max(1);
-        let kernels = self.updates.iter().chain(&self.synapse_kernels);
-        let takes_step = kernels
-            .flat_map(|kernel| &kernel.dynamic)
-            .any(|(_, change)| *change == Dynamic::Step);
-        if takes_step || count > self.turn_steps {
+        if count > self.turn_steps {
             self.is_replay_tried = true;
             return Ok(());
         }
@@ -261,7 +285,13 @@ impl DeviceStepper {
         let lane = Lane::of(Some(&self.stream));
         let mut recorder = GraphRecorder::default();
         for step in 0..count {
-            self.record(parts, step, &mut recorder, lane)?;
+            let reward = None;
+            let moment = Moment {
+                members,
+                step,
+                reward,
+            };
+            self.record(moment, &mut recorder, lane)?;
         }
         let graph = recorder
             .finish()
@@ -278,18 +308,20 @@ impl DeviceStepper {
     fn behind(&self) -> impl Iterator<Item = &Prepared> {
         std::iter::once(&self.list)
             .chain(&self.deliveries.launches)
-            .chain(&self.collects)
+            .chain(&self.collect)
     }
 
     /// Submits one step.
-    fn submit(&self, parts: &Parts, step: u64, reward: Option<f32>) -> Result<()> {
+    fn submit(&self, moment: Moment<'_>) -> Result<()> {
         for launch in &self.before {
             launch.launch(&self.stream)?;
         }
         for update in &self.updates {
-            submit(
-                update,
-                &arguments_of(update, parts, step, None),
+            update.submit(
+                Moment {
+                    reward: None,
+                    ..moment
+                },
                 &self.stream,
             )?;
         }
@@ -297,48 +329,40 @@ impl DeviceStepper {
             launch.launch(&self.stream)?;
         }
         for kernel in &self.synapse_kernels {
-            if kernel.phase != Phase::OnReward || reward.is_some() {
-                let arguments = arguments_of(kernel, parts, step, reward);
-                submit(kernel, &arguments, &self.stream)?;
+            let is_rewarded = kernel.phase == Phase::OnReward;
+            let reward = moment.reward.filter(|_| is_rewarded);
+            if !is_rewarded || reward.is_some() {
+                kernel.submit(Moment { reward, ..moment }, &self.stream)?;
             }
         }
         Ok(())
     }
 
     /// Records one step without a reward.
-    fn record(
-        &self,
-        parts: &Parts,
-        step: u64,
-        recorder: &mut GraphRecorder,
-        lane: Lane,
-    ) -> Result<()> {
+    fn record(&self, moment: Moment<'_>, recorder: &mut GraphRecorder, lane: Lane) -> Result<()> {
         for launch in &self.before {
             launch.record(recorder, lane)?;
         }
-        let bound = |kernel: &BoundKernel, recorder: &mut GraphRecorder| {
-            let arguments = arguments_of(kernel, parts, step, None);
-            let packed = kernel.kernel.pack_arguments(&arguments);
-            let packed = packed.map_err(|error| Error::from_core(&error))?;
-            recorder
-                .launch(&kernel.kernel, kernel.config, &packed, lane)
-                .map_err(|error| Error::from_core(&error))
-        };
         for update in &self.updates {
-            bound(update, recorder)?;
+            update.record(moment, recorder, lane)?;
         }
         for launch in self.behind() {
             launch.record(recorder, lane)?;
         }
         for kernel in &self.synapse_kernels {
             if kernel.phase != Phase::OnReward {
-                bound(kernel, recorder)?;
+                kernel.record(moment, recorder, lane)?;
             }
         }
         Ok(())
     }
 
-    /// The spikes under way in a projection with state.
+    /// Whether steps are replayed as graphs.
+    pub const fn is_replayed(&self) -> bool {
+        self.replay.is_some()
+    }
+
+    /// The spikes under way in a projection with state, of the only member.
     pub fn delay_line(&self, projection: usize) -> Result<DelayLine> {
         let Some(line) = &self.lines[projection] else {
             return Ok(DelayLine::default());
@@ -368,7 +392,7 @@ impl DeviceStepper {
         line.pre.write(0, &flags)
     }
 
-    /// Takes over constant weights that were changed.
+    /// Takes over constant weights of the only member that were changed.
     pub fn weights_changed(&mut self, parts: &Parts) -> Result<()> {
         let Self {
             own,
@@ -378,7 +402,9 @@ impl DeviceStepper {
             allocator,
             ..
         } = self;
-        self.deliveries = Deliveries::new(parts, origins, counts, clock, own, allocator)?;
+        let members = &[parts];
+        let fleet = Fleet { members, origins };
+        self.deliveries = Deliveries::new(fleet, counts, clock, own, allocator)?;
         self.replay = None;
         self.is_replay_tried = false;
         Ok(())
@@ -395,6 +421,32 @@ fn greatest_divisor(one: u64, other: u64) -> u64 {
 
 fn least_multiple(one: u64, other: u64) -> u64 {
     one / greatest_divisor(one, other) * other
+}
+
+/// Room for the spikes of all members, and the steps of a turn.
+fn origins_of(members: &[&Parts], allocator: &Allocator) -> Result<(Vec<OriginState>, usize)> {
+    let sizes_of = |parts: &Parts| -> Vec<usize> {
+        let groups = parts.groups.iter().map(|group| group.size);
+        groups.chain(parts.source_sizes.iter().copied()).collect()
+    };
+    let all: usize = members.iter().flat_map(|parts| sizes_of(parts)).sum();
+    let turn_steps = (LOG_SPIKES / all.max(1)).clamp(1, MAX_TURN_STEPS as usize);
+    let mut origins = Vec::new();
+    for parts in members {
+        for (number, size) in sizes_of(parts).into_iter().enumerate() {
+            let is_source = number >= parts.groups.len();
+            origins.push(OriginState {
+                size,
+                fired: is_source
+                    .then(|| DeviceArray::zeros(allocator, size))
+                    .transpose()?,
+                list: DeviceArray::zeros(allocator, size)?,
+                log_indices: DeviceArray::zeros(allocator, size * turn_steps)?,
+                log_steps: DeviceArray::zeros(allocator, size * turn_steps)?,
+            });
+        }
+    }
+    Ok((origins, turn_steps))
 }
 
 /// The engine's kernels that a network needs.
@@ -419,241 +471,4 @@ fn kernel_names(parts: &Parts) -> Vec<&'static str> {
     }
     names.extend(rows::kernel_names(parts));
     names
-}
-
-/// Launches a generated kernel.
-fn submit(bound: &BoundKernel, arguments: &[Argument], stream: &Arc<dyn Stream>) -> Result<()> {
-    let packed = bound.kernel.pack_arguments(arguments);
-    let packed = packed.map_err(|error| Error::from_core(&error))?;
-    launch(&bound.kernel, &bound.config, &packed, stream)
-}
-
-/// The arguments of a generated kernel in a step.
-fn arguments_of(
-    bound: &BoundKernel,
-    parts: &Parts,
-    step: u64,
-    reward: Option<f32>,
-) -> Vec<Argument> {
-    let mut arguments = bound.arguments.clone();
-    for (index, change) in &bound.dynamic {
-        arguments[*index] = match *change {
-            Dynamic::Step => integer(step),
-            Dynamic::Row { group, input } => {
-                let input = &parts.groups[group].inputs[input];
-                input.ring.argument(input.row(step))
-            }
-            Dynamic::NextRow {
-                group,
-                input,
-                first,
-            } => {
-                let input = &parts.groups[group].inputs[input];
-                input.ring.argument(input.row(step + 1) + first)
-            }
-            Dynamic::Reward => Argument::Float(f64::from(reward.unwrap_or(0.0))),
-        };
-    }
-    arguments
-}
-
-/// The flags of a group or source.
-fn fired_of<'a>(
-    parts: &'a Parts,
-    origins: &'a [OriginState],
-    origin: usize,
-) -> &'a DeviceArray<u8> {
-    match &origins[origin].fired {
-        Some(fired) => fired,
-        None => &parts.groups[origin].fired,
-    }
-}
-
-/// Launches of sources and drives: one for all of a kind.
-fn launches_before(
-    parts: &Parts,
-    origins: &[OriginState],
-    clock: &DeviceArray<u64>,
-    own: &OwnKernels,
-    allocator: &Allocator,
-    kept: &mut Kept,
-) -> Result<Vec<Prepared>> {
-    let (mut random, mut listed, mut drives) =
-        (Fields::default(), Fields::default(), Fields::default());
-    let (mut random_count, mut listed_count, mut most) = (0, 0, 0);
-    for (number, source) in parts.sources.iter().enumerate() {
-        let origin = parts.groups.len() + number;
-        let fired = fired_of(parts, origins, origin).address(0);
-        match source {
-            Source::Poisson {
-                object,
-                seed,
-                chances,
-            } => {
-                let (each, chances) = match chances {
-                    Chances::Uniform(chance) => (0, std::slice::from_ref(chance)),
-                    Chances::Each(chances) => (1, chances.as_slice()),
-                };
-                let table = DeviceArray::from_slice(allocator, chances)?;
-                random.wide(fired).wide(table.address(0)).wide(*seed);
-                let size = origins[origin].size;
-                random.number(object.number()).number(each);
-                random.number(size as u32).number(0);
-                kept.wide.push(table);
-                random_count += 1;
-                most = size.max(most);
-            }
-            Source::Spikes(spikes) => {
-                let steps: Vec<u64> = spikes.iter().map(|(step, _)| *step).collect();
-                let indices: Vec<u32> = spikes.iter().map(|(_, index)| *index).collect();
-                let steps = DeviceArray::from_slice(allocator, &steps)?;
-                let indices = DeviceArray::from_slice(allocator, &indices)?;
-                listed.wide(fired).wide(steps.address(0));
-                listed.wide(indices.address(0)).wide(spikes.len() as u64);
-                kept.wide.push(steps);
-                kept.words.push(indices);
-                listed_count += 1;
-            }
-        }
-    }
-    let mut most_driven = 0;
-    for drive in &parts.poisson_drives {
-        let input = &parts.groups[drive.target.group].inputs[drive.input];
-        let table = DeviceArray::from_slice(allocator, drive.table())?;
-        drives.wide(input.ring.address(0)).wide(table.address(0));
-        drives.wide(drive.seed()).number(drive.object().number());
-        drives.number(drive.table().len() as u32);
-        drives.number(drive.target.size as u32);
-        drives.number(drive.target.first as u32);
-        drives.number(input.slots).number(input.stride as u32);
-        drives.signed(drive.quanta).number(0);
-        kept.words.push(table);
-        most_driven = drive.target.size.max(most_driven);
-    }
-    let mut launches = Vec::new();
-    for (name, fields, grid) in [
-        (
-            "agpu_poisson_sources",
-            random,
-            [blocks_of(most), random_count],
-        ),
-        ("agpu_listed_sources", listed, [listed_count, 1]),
-        (
-            "agpu_poisson_drives",
-            drives,
-            [blocks_of(most_driven), parts.poisson_drives.len()],
-        ),
-    ] {
-        if !fields.0.is_empty() {
-            let table = DeviceArray::from_slice(allocator, &fields.0)?;
-            launches.push(own.prepare(name, grid, &[table.argument(0), clock.argument(0)])?);
-            kept.bytes.push(table);
-        }
-    }
-    Ok(launches)
-}
-
-/// The launch that lists the spikes of a step, and clears the counters of projections with state.
-fn list_launch(
-    parts: &Parts,
-    origins: &[OriginState],
-    counts: &DeviceArray<u32>,
-    clock: &DeviceArray<u64>,
-    own: &OwnKernels,
-    allocator: &Allocator,
-    kept: &mut Kept,
-) -> Result<Prepared> {
-    let mut fields = Fields::default();
-    for (number, origin) in origins.iter().enumerate() {
-        fields.wide(fired_of(parts, origins, number).address(0));
-        fields.wide(origin.list.address(0));
-        fields.wide(counts.address(2 * number));
-        fields.wide(origin.log_indices.address(0));
-        fields.wide(origin.log_steps.address(0));
-        fields.wide(counts.address(2 * origins.len() + number));
-        fields.number(origin.size as u32).number(0);
-    }
-    let pairs = parts.events.iter().flatten();
-    let cleared: Vec<u64> = pairs
-        .flat_map(|EventPair { pre, post }| [pre.count.address(0), post.count.address(0)])
-        .collect();
-    let table = DeviceArray::from_slice(allocator, &fields.0)?;
-    let cleared_table = DeviceArray::from_slice(allocator, &cleared)?;
-    let most = origins.iter().map(|origin| origin.size).max();
-    let prepared = own.prepare(
-        "agpu_list_spikes",
-        [blocks_of(most.unwrap_or(0)), origins.len()],
-        &[
-            table.argument(0),
-            clock.argument(0),
-            cleared_table.argument(0),
-            integer(cleared.len() as u32),
-        ],
-    )?;
-    kept.bytes.push(table);
-    kept.wide.push(cleared_table);
-    Ok(prepared)
-}
-
-fn lines_of(parts: &Parts, allocator: &Allocator) -> Result<Vec<Option<Line>>> {
-    let line = |projection: &Projection| match &projection.kind {
-        ProjectionKind::Static { .. } => Ok(None),
-        ProjectionKind::Stateful(synapses) => {
-            let pre_slots = synapses.delay + 1;
-            let pre = projection.origin.size * pre_slots as usize;
-            Ok(Some(Line {
-                pre: DeviceArray::zeros(allocator, pre)?,
-                pre_slots,
-                post: DeviceArray::zeros(allocator, projection.target.size)?,
-            }))
-        }
-    };
-    parts.projections.iter().map(line).collect()
-}
-
-/// Launches that show spikes of both ends of projections with state to their kernels.
-fn collect_launches(
-    parts: &Parts,
-    origins: &[OriginState],
-    lines: &[Option<Line>],
-    clock: &DeviceArray<u64>,
-    own: &OwnKernels,
-) -> Result<Vec<Prepared>> {
-    let mut launches = Vec::new();
-    for ((projection, line), pair) in parts.projections.iter().zip(lines).zip(&parts.events) {
-        let (Some(line), Some(EventPair { pre, post })) = (line, pair) else {
-            continue;
-        };
-        let (origin, target) = (projection.origin, projection.target);
-        let mut collect = |index: usize,
-                           first: usize,
-                           size: usize,
-                           line: &DeviceArray<u8>,
-                           slots: u32,
-                           events: &Events| {
-            let arguments = [
-                integer(size as u32),
-                fired_of(parts, origins, index).argument(0),
-                integer(first as u32),
-                line.argument(0),
-                integer(slots),
-                clock.argument(0),
-                events.flags.argument(0),
-                events.list.argument(0),
-                events.count.argument(0),
-            ];
-            launches.push(own.prepare("agpu_collect", [blocks_of(size), 1], &arguments)?);
-            Ok::<(), Error>(())
-        };
-        collect(
-            origin.index,
-            origin.first,
-            origin.size,
-            &line.pre,
-            line.pre_slots,
-            pre,
-        )?;
-        collect(target.group, target.first, target.size, &line.post, 1, post)?;
-    }
-    Ok(launches)
 }

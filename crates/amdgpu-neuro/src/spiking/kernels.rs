@@ -1,5 +1,6 @@
 //! Generated kernels, compiled through AURA and bound to the arrays of a network by the roles of their arguments.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use amdgpu_aura::{Argument, CompileRequest, Context, CoreType, Kernel, LaunchShape, Toolchain};
@@ -7,6 +8,7 @@ use amdgpu_compiler::CompileOptions;
 use amdgpu_hal::LaunchConfig;
 
 use super::group::{self, Group};
+use super::kernel_text;
 use super::memory::DeviceArray;
 use super::projection::{Projection, ProjectionKind, StatefulSynapses};
 use crate::error::{Error, Result};
@@ -118,6 +120,54 @@ pub(crate) struct Bindings<'a> {
     pub projections: &'a [Projection],
     /// For projections with state, by position.
     pub events: &'a [Option<EventPair>],
+    /// Where kernels find the number of the step, on devices that step by launches; else it is an argument.
+    pub clock: Option<&'a DeviceArray<u64>>,
+}
+
+/// Places of a clock: the step, which becomes the next one when its spikes are delivered; the step of the spikes listed last; the first step
+/// of the turn.
+pub(crate) const CLOCK_WORDS: usize = 3;
+
+/// Compile a kernel of a text.
+pub(crate) fn compile(
+    source: &str,
+    kernel: &str,
+    network: &str,
+    context: &Context,
+    toolchain: &dyn Toolchain,
+) -> Result<Arc<Kernel>> {
+    let request = CompileRequest {
+        source,
+        kernel_name: Some(kernel),
+        core: CoreType::Neuromorphic,
+        options: CompileOptions {
+            name: format!("{network}.hip"),
+            ..CompileOptions::default()
+        },
+    };
+    let compiled = context.compile(&request, toolchain);
+    compiled.map_err(|error| Error::from_core(&error))
+}
+
+/// The text that a kernel of a plan is compiled from, with the step as an argument or in memory.
+pub(crate) fn text_of<'a>(
+    plan: &'a SpikingNetworkPlan,
+    kernel: &KernelPlan,
+    has_clock: bool,
+) -> Result<Cow<'a, str>> {
+    let source = &plan.spiking.source;
+    let mut arguments = kernel.arguments.iter();
+    match arguments.position(|argument| argument.role == Role::Step) {
+        Some(index) if has_clock => {
+            kernel_text::with_step_in_memory(source, &kernel.name, index).map(Cow::Owned)
+        }
+        _ => Ok(Cow::Borrowed(source)),
+    }
+}
+
+/// The place of the clock at which a kernel finds its step: projections come after the delivery of its spikes.
+pub(crate) const fn step_word(kernel: &KernelPlan) -> usize {
+    if kernel.projection.is_some() { 1 } else { 0 }
 }
 
 /// Compile the kernel of a plan and bind it.
@@ -127,24 +177,13 @@ pub(crate) fn bind(
     context: &Context,
     toolchain: &dyn Toolchain,
 ) -> Result<BoundKernel> {
-    let plan = bindings.plan;
-    let request = CompileRequest {
-        source: &plan.spiking.source,
-        kernel_name: Some(&kernel.name),
-        core: CoreType::Neuromorphic,
-        options: CompileOptions {
-            name: format!("{}.hip", plan.name),
-            ..CompileOptions::default()
-        },
-    };
-    let compiled = context
-        .compile(&request, toolchain)
-        .map_err(|error| Error::from_core(&error))?;
+    let text = text_of(bindings.plan, kernel, bindings.clock.is_some())?;
+    let compiled = compile(&text, &kernel.name, &bindings.plan.name, context, toolchain)?;
     let mut arguments = Vec::with_capacity(kernel.arguments.len());
     let mut dynamic = Vec::new();
     for (index, argument) in kernel.arguments.iter().enumerate() {
         let (value, changes) = match (kernel.group, kernel.projection) {
-            (Some(group), _) => bindings.of_group(group, argument),
+            (Some(group), _) => bindings.of_group(group, kernel, argument),
             (None, Some(projection)) => bindings.of_projection(projection, kernel, argument),
             (None, None) => None,
         }
@@ -218,15 +257,18 @@ impl Bindings<'_> {
         (self.items(kernel).div_ceil(BLOCK).max(1), BLOCK)
     }
 
-    fn shared(&self, argument: &ArgumentPlan) -> Bound {
+    fn shared(&self, kernel: &KernelPlan, argument: &ArgumentPlan) -> Bound {
         match argument.role {
-            Role::Step => Some((Argument::Int(0), Some(Dynamic::Step))),
+            Role::Step => match self.clock {
+                Some(clock) => fixed(clock.argument(step_word(kernel))),
+                None => Some((Argument::Int(0), Some(Dynamic::Step))),
+            },
             Role::Seed => fixed(Argument::Int(i128::from(self.plan.seed))),
             _ => None,
         }
     }
 
-    fn of_group(&self, number: usize, argument: &ArgumentPlan) -> Bound {
+    fn of_group(&self, number: usize, kernel: &KernelPlan, argument: &ArgumentPlan) -> Bound {
         let group = &self.groups[number];
         let plan = &self.plan.spiking.groups[number];
         let name = argument.name.as_str();
@@ -254,7 +296,7 @@ impl Bindings<'_> {
             }
             Role::Refractory => fixed(group.refractory.as_ref()?.argument(0)),
             Role::Fired => fixed(group.fired.argument(0)),
-            _ => self.shared(argument),
+            _ => self.shared(kernel, argument),
         }
     }
 
@@ -331,7 +373,7 @@ impl Bindings<'_> {
                 fixed(Argument::Float(quantum.most(synapses.weight_bound)))
             }
             Role::Reward => Some((Argument::Float(0.0), Some(Dynamic::Reward))),
-            _ => rows_of(synapses, argument.role).or_else(|| self.shared(argument)),
+            _ => rows_of(synapses, argument.role).or_else(|| self.shared(kernel, argument)),
         }
     }
 }

@@ -9,7 +9,9 @@ use amdgpu_hal::DeviceKind;
 use amdgpu_hal::cpu::{available_bytes, pool};
 use amdgpu_memory::{OwnerScope, readable};
 
-use super::kernels::{self, Bindings, BoundKernel};
+use super::device::DeviceStepper;
+use super::kernels::{self, Bindings, BoundKernel, CLOCK_WORDS};
+use super::memory::DeviceArray;
 use super::notice::{self, Notices};
 use super::parts::Parts;
 use super::planner::{self, MemoryEstimate};
@@ -26,11 +28,11 @@ use crate::plan::spiking::{Role, SpikingNetworkPlan};
 use crate::watch::Board;
 
 /// Steps between two looks for values that are not finite.
-const CHECK_STEPS: u64 = 64;
+pub(super) const CHECK_STEPS: u64 = 64;
 /// Steps between two looks for weights that grew beyond what their input has room for: reading them all costs more than the neurons.
-const GROWTH_STEPS: u64 = 1024;
+pub(super) const GROWTH_STEPS: u64 = 1024;
 /// Wall time between two calls of the watcher of a run.
-const WATCH_NS: u128 = 50_000_000;
+pub(super) const WATCH_NS: u128 = 50_000_000;
 
 /// How a network is built.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +76,7 @@ pub struct SpikingNetwork {
     memory: MemoryEstimate,
     pub(crate) reporter: Reporter,
     pub(crate) board: Arc<Board>,
-    rewards: RewardSchedule,
+    pub(super) rewards: RewardSchedule,
     pub(crate) inner: Mutex<Inner>,
 }
 
@@ -142,10 +144,44 @@ impl SpikingNetwork {
         toolchain: &dyn Toolchain,
         options: &SpikingOptions,
     ) -> Result<Self> {
+        let by_launches = options.by_launches || is_gpu(context);
+        let clock = by_launches.then(|| {
+            let allocator = context
+                .allocator()
+                .map_err(|error| Error::from_core(&error))?;
+            DeviceArray::zeros(allocator, CLOCK_WORDS)
+        });
+        let clock = clock.transpose()?;
+        let (mut network, bound) =
+            Self::assemble(plan_json, context, toolchain, options, clock.as_ref())?;
+        let inner = network
+            .inner
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        inner.stepper = if let Some(clock) = clock {
+            let (plan, parts) = (&network.plan, &[&inner.parts]);
+            let stepper = DeviceStepper::new(plan, parts, vec![bound], clock, context, toolchain)?;
+            Stepper::Device(Box::new(stepper))
+        } else {
+            let threads = options.threads;
+            let threads = threads.unwrap_or_else(|| pool::global().thread_count() as usize);
+            Stepper::with_threads(&inner.parts, &bound, threads)?
+        };
+        Ok(network)
+    }
+
+    /// A network that nothing steps yet, and its kernels, which take the step from the `clock` on devices that step by launches.
+    pub(super) fn assemble(
+        plan_json: &str,
+        context: &Arc<Context>,
+        toolchain: &dyn Toolchain,
+        options: &SpikingOptions,
+        clock: Option<&DeviceArray<u64>>,
+    ) -> Result<(Self, Vec<BoundKernel>)> {
         let plan = read_plan(plan_json, options)?;
         let owner = format!("network {}", plan.name);
         let _owner = OwnerScope::of(amdgpu_telemetry::intern(&owner));
-        let by_launches = options.by_launches || is_gpu(context);
+        let by_launches = clock.is_some();
         let memory = planner::estimate(&plan, free_bytes(context)?, by_launches)?;
         memory.check()?;
         let names = planner::projection_names(&plan.spiking.projections);
@@ -155,6 +191,7 @@ impl SpikingNetwork {
             groups: &parts.groups,
             projections: &parts.projections,
             events: &parts.events,
+            clock,
         };
         let bound = plan
             .spiking
@@ -162,13 +199,9 @@ impl SpikingNetwork {
             .iter()
             .map(|kernel| kernels::bind(kernel, &bindings, context, toolchain))
             .collect::<Result<Vec<BoundKernel>>>()?;
-        let threads = options.threads;
-        let threads = threads.unwrap_or_else(|| pool::global().thread_count() as usize);
-        let threads = (!by_launches).then_some(threads);
-        let stepper = Stepper::new(&parts, bound, threads, context, toolchain)?;
         let reporter = Reporter::new(&plan.name, !by_launches);
         let board = notice::new_board(&plan, &context.info().name)?;
-        Ok(Self {
+        let network = Self {
             rewards: RewardSchedule::build(&plan),
             plan,
             names,
@@ -178,12 +211,13 @@ impl SpikingNetwork {
             board,
             inner: Mutex::new(Inner {
                 parts,
-                stepper,
+                stepper: Stepper::Shared,
                 step: 0,
                 reward: None,
                 fault: None,
             }),
-        })
+        };
+        Ok((network, bound))
     }
 
     #[must_use]
@@ -206,6 +240,12 @@ impl SpikingNetwork {
     #[must_use]
     pub fn step_number(&self) -> u64 {
         self.lock().step
+    }
+
+    /// Whether steps are replayed as graphs of the device.
+    #[must_use]
+    pub fn is_replayed(&self) -> bool {
+        self.lock().stepper.is_replayed()
     }
 
     /// Whole steps of a time.
@@ -236,28 +276,9 @@ impl SpikingNetwork {
     ///
     /// A variable became NaN or infinite: the network stops there. Recordings that do not fit into memory. What the device reports.
     pub fn run(&self, steps: u64, watch: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult> {
-        let needed = recorder::state_bytes(&self.plan, steps);
-        // Recordings are kept on this machine, whatever steps the network.
-        let free = match available_bytes() {
-            Some(bytes) if is_gpu(&self.context) => bytes,
-            _ => free_bytes(&self.context)?,
-        };
-        if needed > free {
-            return Err(Error::OutOfMemory {
-                what: format!(
-                    "the recorded states of {steps} steps, {}, where {} are free: record fewer neurons or less often, or run in shorter pieces",
-                    readable(needed),
-                    readable(free)
-                ),
-                bytes: usize::try_from(needed).unwrap_or(usize::MAX),
-            });
-        }
+        self.check_recording(steps, 0)?;
         let mut inner = self.lock();
-        if let Some(fault) = &inner.fault {
-            return Err(Error::InvalidArgument(format!(
-                "the network cannot go on ({fault}); restore a checkpoint or build it again"
-            )));
-        }
+        inner.check_fault()?;
         let inner = &mut *inner;
         let begin = Instant::now();
         let mut recorder = Recorder::new(&self.plan, inner.step, steps)?;
@@ -269,6 +290,27 @@ impl SpikingNetwork {
         flushed?;
         let wall_seconds = begin.elapsed().as_secs_f64();
         recorder.finish(&self.plan, done, wall_seconds, is_interrupted)
+    }
+
+    /// Bytes of the recorded states of so many steps, beside others; refused where they do not fit.
+    pub(super) fn check_recording(&self, steps: u64, beside: u64) -> Result<u64> {
+        let needed = recorder::state_bytes(&self.plan, steps);
+        // Recordings are kept on this machine, whatever steps the network.
+        let free = match available_bytes() {
+            Some(bytes) if is_gpu(&self.context) => bytes,
+            _ => free_bytes(&self.context)?,
+        };
+        if needed.saturating_add(beside) > free {
+            return Err(Error::OutOfMemory {
+                what: format!(
+                    "the recorded states of {steps} steps, {}, where {} are free: record fewer neurons or less often, or run in shorter pieces",
+                    readable(needed),
+                    readable(free)
+                ),
+                bytes: usize::try_from(needed).unwrap_or(usize::MAX),
+            });
+        }
+        Ok(needed)
     }
 
     /// Steps done, and whether the watcher ended the run.
@@ -337,7 +379,7 @@ impl SpikingNetwork {
         Ok((inner.step - first, is_interrupted))
     }
 
-    fn check_finite(&self, inner: &mut Inner) -> Result<()> {
+    pub(super) fn check_finite(&self, inner: &mut Inner) -> Result<()> {
         for (number, group) in inner.parts.groups.iter().enumerate() {
             for (index, variable) in group.variables.iter().enumerate() {
                 let values = variable.look()?;
@@ -373,7 +415,7 @@ impl SpikingNetwork {
     }
 
     /// Refuses to go on with weights beyond what was assumed of a text that does not bound them: kernels add no more than that.
-    fn check_growth(&self, inner: &mut Inner) -> Result<()> {
+    pub(super) fn check_growth(&self, inner: &mut Inner) -> Result<()> {
         let plans = &self.plan.spiking.projections;
         for (number, projection) in inner.parts.projections.iter().enumerate() {
             let ProjectionKind::Stateful(synapses) = &projection.kind else {
@@ -416,8 +458,18 @@ impl SpikingNetwork {
 }
 
 impl Inner {
+    /// Refuses to go on after what stopped the network.
+    pub(super) fn check_fault(&self) -> Result<()> {
+        let Some(fault) = &self.fault else {
+            return Ok(());
+        };
+        Err(Error::InvalidArgument(format!(
+            "the network cannot go on ({fault}); restore a checkpoint or build it again"
+        )))
+    }
+
     /// Gives variables that follow samples their value of this step.
-    fn change_currents(&self) -> Result<()> {
+    pub(super) fn change_currents(&self) -> Result<()> {
         for drive in &self.parts.current_drives {
             if let Some(sample) = drive.sample(self.step) {
                 let variable = &self.parts.groups[drive.target.group].variables[drive.variable];
@@ -427,7 +479,7 @@ impl Inner {
         Ok(())
     }
 
-    fn steps_until_current(&self, step: u64) -> u64 {
+    pub(super) fn steps_until_current(&self, step: u64) -> u64 {
         let until = self
             .parts
             .current_drives
@@ -437,7 +489,7 @@ impl Inner {
     }
 
     /// Records the states that are due at this step, with what arrives in it.
-    fn record(&mut self, recorder: &mut Recorder) -> Result<()> {
+    pub(super) fn record(&mut self, recorder: &mut Recorder) -> Result<()> {
         let step = self.step;
         if !recorder.is_due(step) {
             return Ok(());

@@ -1,13 +1,11 @@
 //! The device that steps a network: this machine's cores, or a GPU.
 
-use amdgpu_aura::{Context, Toolchain};
-
 use super::cpu::CpuStepper;
 use super::device::DeviceStepper;
 use super::kernels::BoundKernel;
 use super::parts::Parts;
 use super::recorder::Recorder;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Spikes on their way to the synapses of a projection with state: for each step of the delay, a ring by step number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,24 +16,16 @@ pub(crate) struct DelayLine {
 pub(crate) enum Stepper {
     Cpu(Box<CpuStepper>),
     Device(Box<DeviceStepper>),
+    /// Of a member of a batch, whose stepper makes the steps of all.
+    Shared,
 }
 
 impl Stepper {
-    /// A stepper of the device of `context`, which has run the kernels of initialisation: with so many threads, or by launches.
-    pub fn new(
-        parts: &Parts,
-        kernels: Vec<BoundKernel>,
-        threads: Option<usize>,
-        context: &Context,
-        toolchain: &dyn Toolchain,
-    ) -> Result<Self> {
-        if let Some(threads) = threads {
-            let stepper = CpuStepper::new(parts, &kernels, threads)?;
-            CpuStepper::initialize(&kernels)?;
-            return Ok(Self::Cpu(Box::new(stepper)));
-        }
-        let stepper = DeviceStepper::new(parts, kernels, context, toolchain)?;
-        Ok(Self::Device(Box::new(stepper)))
+    /// A stepper of this machine's cores, which has run the kernels of initialisation.
+    pub fn with_threads(parts: &Parts, kernels: &[BoundKernel], threads: usize) -> Result<Self> {
+        let stepper = CpuStepper::new(parts, kernels, threads)?;
+        CpuStepper::initialize(kernels)?;
+        Ok(Self::Cpu(Box::new(stepper)))
     }
 
     /// Makes up to `steps` steps from `step` on and tells how many: as many as go together.
@@ -49,7 +39,8 @@ impl Stepper {
     ) -> Result<u64> {
         match self {
             Self::Cpu(stepper) => stepper.turn(parts, step, steps, reward, recorder),
-            Self::Device(stepper) => stepper.turn(parts, step, steps, reward, recorder),
+            Self::Device(stepper) => stepper.turn(&[parts], step, steps, reward, &mut [recorder]),
+            Self::Shared => Err(of_batch()),
         }
     }
 
@@ -57,7 +48,7 @@ impl Stepper {
     pub fn flush(&mut self, parts: &Parts, step: u64) -> Result<()> {
         match self {
             Self::Cpu(stepper) => stepper.flush(parts, step),
-            Self::Device(_) => Ok(()),
+            Self::Device(_) | Self::Shared => Ok(()),
         }
     }
 
@@ -65,7 +56,7 @@ impl Stepper {
     pub fn settle(&mut self, parts: &Parts, step: u64) -> Result<()> {
         match self {
             Self::Cpu(stepper) => stepper.settle(parts, step),
-            Self::Device(_) => Ok(()),
+            Self::Device(_) | Self::Shared => Ok(()),
         }
     }
 
@@ -77,9 +68,14 @@ impl Stepper {
         }
     }
 
+    /// Whether steps are replayed as graphs.
+    pub const fn is_replayed(&self) -> bool {
+        matches!(self, Self::Device(stepper) if stepper.is_replayed())
+    }
+
     /// Whether steps are launches, as on a GPU.
     pub const fn is_by_launches(&self) -> bool {
-        matches!(self, Self::Device(_))
+        !matches!(self, Self::Cpu(_))
     }
 
     /// The spikes under way in a projection with state.
@@ -87,6 +83,7 @@ impl Stepper {
         match self {
             Self::Cpu(stepper) => Ok(stepper.delay_lines[projection].clone()),
             Self::Device(stepper) => stepper.delay_line(projection),
+            Self::Shared => Err(of_batch()),
         }
     }
 
@@ -97,6 +94,7 @@ impl Stepper {
                 Ok(())
             }
             Self::Device(stepper) => stepper.set_delay_line(projection, &line),
+            Self::Shared => Err(of_batch()),
         }
     }
 
@@ -108,6 +106,7 @@ impl Stepper {
                 Ok(())
             }
             Self::Device(stepper) => stepper.weights_changed(parts),
+            Self::Shared => Err(of_batch()),
         }
     }
 
@@ -119,6 +118,11 @@ impl Stepper {
                 Ok(())
             }
             Self::Device(stepper) => stepper.weights_changed(parts),
+            Self::Shared => Err(of_batch()),
         }
     }
+}
+
+fn of_batch() -> Error {
+    Error::InvalidArgument("a member of a batch is stepped together with the others".to_owned())
 }

@@ -287,14 +287,23 @@ extern "C" __global__ void agpu_deliver_drawn(const Delivery* deliveries, unsign
 }
 
 // Spikes of one end of a projection with state, as late as its delay: `line` keeps the flags of `slots` steps.
-extern "C" __global__ void agpu_collect(unsigned int count, const unsigned char* fired, unsigned int first, unsigned char* line, unsigned int slots,
-    const unsigned long long* clock, unsigned char* flags, unsigned int* list, unsigned int* list_count)
+struct End {
+    const unsigned char* fired;
+    unsigned char* line;
+    unsigned char* flags;
+    unsigned int* list;
+    unsigned int* list_count;
+    unsigned int count, first, slots, unused;
+};
+
+extern "C" __global__ void agpu_collect(const End* ends, const unsigned long long* clock)
 {
+    const End end = ends[blockIdx.y];
     unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
+    if (i >= end.count) return;
     unsigned long long step = clock[1];
-    line[(step % slots) * count + i] = fired[first + i];
-    unsigned char arrives = line[((step + 1) % slots) * count + i];
-    flags[i] = arrives;
-    if (arrives) list[atomicAdd(list_count, 1u)] = i;
+    end.line[(step % end.slots) * end.count + i] = end.fired[end.first + i];
+    unsigned char arrives = end.line[((step + 1) % end.slots) * end.count + i];
+    end.flags[i] = arrives;
+    if (arrives) end.list[atomicAdd(end.list_count, 1u)] = i;
 }

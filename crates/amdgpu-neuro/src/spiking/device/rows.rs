@@ -9,7 +9,7 @@ use super::super::memory::DeviceArray;
 use super::super::parts::Parts;
 use super::super::projection::{Projection, ProjectionKind};
 use super::super::storage::{Delays, Synapses, Targets, Weights};
-use super::OriginState;
+use super::launches::Fleet;
 use super::own::{Fields, OwnKernels, Prepared, integer};
 use crate::error::{Error, Result};
 use crate::plan::spiking::PatternPlan;
@@ -167,8 +167,7 @@ pub(super) struct Deliveries {
 
 impl Deliveries {
     pub fn new(
-        parts: &Parts,
-        origins: &[OriginState],
+        fleet: Fleet<'_>,
         counts: &DeviceArray<u32>,
         clock: &DeviceArray<u64>,
         own: &OwnKernels,
@@ -176,14 +175,22 @@ impl Deliveries {
     ) -> Result<Self> {
         let mut stored = Vec::new();
         let mut tables: [(Fields, usize, usize); 3] = Default::default();
-        for projection in &parts.projections {
+        let members = fleet.members.iter().enumerate();
+        let projections = members.flat_map(|(member, parts)| {
+            let projections = parts.projections.iter();
+            projections.map(move |projection| (member, *parts, projection))
+        });
+        for (member, parts, projection) in projections {
             let ProjectionKind::Static { input, synapses } = &projection.kind else {
                 continue;
             };
             let one = Stored::upload(allocator, synapses)?;
             let (fields, count, most) = &mut tables[one.kernel()];
-            let index = projection.origin.index;
-            let list = [origins[index].list.address(0), counts.address(2 * index)];
+            let place = fleet.place(member, projection.origin.index);
+            let list = [
+                fleet.origins[place].list.address(0),
+                counts.address(2 * place),
+            ];
             describe(fields, list, parts, projection, *input, synapses, &one);
             *count += 1;
             let pieces = match &one {
