@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -560,3 +563,31 @@ def test_a_gpu_takes_the_storages_it_delivers_from_and_refuses_what_does_not_fit
     assert {one["storage"] for one in estimate["projections"]} == {"csr32"}
     with pytest.raises(OutOfMemoryError, match="exc -> exc takes"):
         _native.SpikingNetwork(each, gpu)
+
+
+ON_A_SMALL_HOST = """
+import json, sys
+import amdgpu
+import spiking_plans as plans
+from amdgpu import _native
+
+gpu = amdgpu.device.default_device("null:gfx1100").native
+plan = plans.cuba(32_000, 8_000, probability=0.02)
+estimate = json.loads(_native.network_memory(plans.text(plan), gpu))
+print({one["storage"] for one in estimate["projections"]}, estimate["host_bytes"] < estimate["host_free_bytes"])
+for one in plan["spiking"]["projections"]:
+    one["storage"] = "gap_coded"
+try:
+    _native.SpikingNetwork(plans.text(plan), gpu)
+except amdgpu.errors.OutOfMemoryError as error:
+    print(error)
+"""
+
+
+def test_rows_that_the_host_has_no_room_for_are_made_anew_for_each_spike_or_refused() -> None:
+    environment = os.environ | {"AMDGPU_CPU_MEMORY_LIMIT_BYTES": str(1 << 20), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", ON_A_SMALL_HOST]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
+    assert answer.stdout.startswith("{'procedural'} True")
+    assert "1048576 bytes are free in the memory of the host, where rows are made; exc -> exc takes" in answer.stdout
+    assert "smaller: procedural 0" in answer.stdout

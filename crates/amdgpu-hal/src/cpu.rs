@@ -33,7 +33,7 @@ pub use device::{CpuDevice, CpuOptions};
 pub use direct::DirectLaunch;
 pub use executor::executor;
 pub use launch::{CpuLaunch, KernelEntry};
-pub use limits::available_bytes;
+pub use limits::{available_bytes, free_host_bytes};
 pub(crate) use topology::WARP_SIZE;
 
 use crate::{Device, DeviceInfo, DeviceKind, Driver, Error, Result};

@@ -30,6 +30,16 @@ pub fn available_bytes() -> Option<u64> {
     }
 }
 
+/// Bytes that work on the host for another device may still take: what the system could give out, and no more than the CPU device would.
+///
+/// # Errors
+///
+/// The environment's limit is no number of bytes.
+pub fn free_host_bytes() -> Result<u64> {
+    let limit = memory_limit_bytes()?;
+    Ok(available_bytes().map_or(limit, |available| available.min(limit)))
+}
+
 /// Threads of the pool, the caller included.
 pub(super) fn thread_count() -> Result<u32> {
     let Some(text) = environment::read(CPU_THREADS) else {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use amdgpu_aura::{Context, Toolchain};
 use amdgpu_hal::DeviceKind;
-use amdgpu_hal::cpu::{available_bytes, pool};
+use amdgpu_hal::cpu::{available_bytes, free_host_bytes, pool};
 use amdgpu_memory::{OwnerScope, readable};
 
 use super::device::DeviceStepper;
@@ -118,6 +118,12 @@ fn free_bytes(context: &Context) -> Result<u64> {
     Ok(memory.free_bytes)
 }
 
+/// What the host has free beside a device with memory of its own.
+fn host_free_bytes(context: &Context) -> Result<Option<u64>> {
+    let free = is_gpu(context).then(free_host_bytes).transpose();
+    free.map_err(|error| Error::from_core(&error))
+}
+
 /// Predict the memory of a network without building it.
 ///
 /// # Errors
@@ -129,7 +135,12 @@ pub fn memory_estimate(
     options: &SpikingOptions,
 ) -> Result<MemoryEstimate> {
     let plan = read_plan(json, options)?;
-    planner::estimate(&plan, free_bytes(context)?, is_gpu(context))
+    planner::estimate(
+        &plan,
+        free_bytes(context)?,
+        host_free_bytes(context)?,
+        is_gpu(context),
+    )
 }
 
 impl SpikingNetwork {
@@ -182,7 +193,8 @@ impl SpikingNetwork {
         let owner = format!("network {}", plan.name);
         let _owner = OwnerScope::of(amdgpu_telemetry::intern(&owner));
         let by_launches = clock.is_some();
-        let memory = planner::estimate(&plan, free_bytes(context)?, by_launches)?;
+        let (free, host_free) = (free_bytes(context)?, host_free_bytes(context)?);
+        let memory = planner::estimate(&plan, free, host_free, by_launches)?;
         memory.check()?;
         let names = planner::projection_names(&plan.spiking.projections);
         let parts = Parts::build(&plan, &names, &memory, context, &options.base_directory)?;

@@ -27,6 +27,10 @@ pub struct MemoryEstimate {
     pub total_bytes: u64,
     /// What the device has free.
     pub free_bytes: u64,
+    /// What the host needs beside a device with memory of its own: rows are made there, and kept for `synapses`.
+    pub host_bytes: u64,
+    /// What the host has free then; `None` where the device is the host.
+    pub host_free_bytes: Option<u64>,
     /// State and parameters of the neurons.
     pub neuron_bytes: u64,
     /// Rows of spikes under way.
@@ -227,7 +231,8 @@ fn choose(
     })
 }
 
-/// Plan the memory of a network: the fastest storage if it fits, else smaller ones for the largest projections.
+/// Plan the memory of a network: the fastest storage if it fits, else smaller ones for the largest projections. `host_free_bytes` is of the
+/// host beside a GPU.
 ///
 /// # Errors
 ///
@@ -235,6 +240,7 @@ fn choose(
 pub(crate) fn estimate(
     plan: &SpikingNetworkPlan,
     free_bytes: u64,
+    host_free_bytes: Option<u64>,
     is_gpu: bool,
 ) -> Result<MemoryEstimate> {
     let spiking = &plan.spiking;
@@ -280,6 +286,8 @@ pub(crate) fn estimate(
     let mut result = MemoryEstimate {
         total_bytes: 0,
         free_bytes,
+        host_bytes: 0,
+        host_free_bytes,
         neuron_bytes,
         input_bytes,
         building_bytes: 0,
@@ -305,25 +313,42 @@ fn input_bytes(plan: &SpikingNetworkPlan) -> u64 {
     predicted_slots(plan) * neurons * 4
 }
 
+/// What a network may take of free memory.
+fn usable(free_bytes: u64) -> u64 {
+    (free_bytes as f64 * USABLE) as u64
+}
+
 impl MemoryEstimate {
-    fn sum(&mut self) -> u64 {
+    fn sum(&mut self) {
         let has_rows = |one: &&ProjectionEstimate| {
             !matches!(one.storage, StorageKind::Procedural | StorageKind::Dense)
         };
         let made = self.projections.iter().filter(has_rows);
         self.building_bytes = made.map(|one| one.building_bytes).max().unwrap_or(0);
         let synapses: u64 = self.projections.iter().map(|one| one.bytes).sum();
-        self.neuron_bytes + self.input_bytes + self.building_bytes + synapses
+        self.total_bytes = self.neuron_bytes + self.input_bytes + synapses;
+        if self.host_free_bytes.is_some() {
+            self.host_bytes = self.building_bytes + synapses;
+        } else {
+            self.total_bytes += self.building_bytes;
+        }
     }
 
-    fn limit(&self) -> u64 {
-        (self.free_bytes as f64 * USABLE) as u64
+    /// Whether the device has room.
+    fn fits_device(&self) -> bool {
+        self.total_bytes <= usable(self.free_bytes)
+    }
+
+    /// Whether the host beside it has room.
+    fn fits_host(&self) -> bool {
+        self.host_free_bytes
+            .is_none_or(|free| self.host_bytes <= usable(free))
     }
 
     /// Takes the smallest storage for the largest projections that leave the choice, until everything fits.
     fn shrink(&mut self, plan: &SpikingNetworkPlan) {
-        self.total_bytes = self.sum();
-        while self.total_bytes > self.limit() {
+        self.sum();
+        while !(self.fits_device() && self.fits_host()) {
             let choices = self.projections.iter_mut().enumerate();
             let largest = choices
                 .filter(|(number, one)| {
@@ -336,7 +361,7 @@ impl MemoryEstimate {
                 .max_by_key(|(_, one)| one.bytes);
             let Some((_, one)) = largest else { return };
             (one.storage, one.bytes) = one.alternatives[0];
-            self.total_bytes = self.sum();
+            self.sum();
         }
     }
 
@@ -353,9 +378,18 @@ impl MemoryEstimate {
     ///
     /// [`Error::OutOfMemory`].
     pub fn check(&self) -> Result<()> {
-        if self.total_bytes <= self.limit() {
+        let (memory, free, needed) = if !self.fits_device() {
+            ("", self.free_bytes, self.total_bytes)
+        } else if !self.fits_host() {
+            let free = self.host_free_bytes.unwrap_or_default();
+            (
+                " in the memory of the host, where rows are made",
+                free,
+                self.host_bytes,
+            )
+        } else {
             return Ok(());
-        }
+        };
         let mut largest: Vec<_> = self.projections.iter().collect();
         largest.sort_by_key(|one| std::cmp::Reverse(one.bytes));
         let named: Vec<_> = largest
@@ -383,12 +417,12 @@ impl MemoryEstimate {
             .collect();
         Err(Error::OutOfMemory {
             what: format!(
-                "the network, {}, where {} are free: {}; fewer neurons, a lower density, or uniform weights and delays take less",
-                readable(self.total_bytes),
-                readable(self.free_bytes),
+                "the network, {}, where {} are free{memory}: {}; fewer neurons, a lower density, or uniform weights and delays take less",
+                readable(needed),
+                readable(free),
                 named.join("; ")
             ),
-            bytes: usize::try_from(self.total_bytes).unwrap_or(usize::MAX),
+            bytes: usize::try_from(needed).unwrap_or(usize::MAX),
         })
     }
 }
