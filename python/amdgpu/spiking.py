@@ -396,8 +396,8 @@ class Running:
     def memory_estimate(self) -> dict[str, Any]:
         """Predicted memory of a spiking network in bytes, with the storage of each projection and its alternatives.
 
-        Nothing is allocated for it. `total_bytes` is what building needs, `free_bytes` what the device has; beside a GPU `host_bytes` is what
-        making the rows needs of this machine, of which `host_free_bytes` are free.
+        Nothing is allocated for it. `total_bytes` is what building needs, `free_bytes` what the device has; beside a GPU `host_bytes` is
+        what making the rows needs of this machine, of which `host_free_bytes` are free.
         """
         return self._running().memory_estimate()
 
