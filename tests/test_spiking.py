@@ -590,4 +590,4 @@ def test_rows_that_the_host_has_no_room_for_are_made_anew_for_each_spike_or_refu
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
     assert answer.stdout.startswith("{'procedural'} True")
     assert "1.00 MiB are free in the memory of the host, where rows are made: exc -> exc takes" in answer.stdout
-    assert "smaller: procedural" in answer.stdout
+    assert "smaller: procedural 0" in answer.stdout

@@ -14,7 +14,7 @@ from pathlib import Path
 import amdgpu
 import numpy as np
 import pytest
-from amdgpu import errors
+from amdgpu import _native, dispatch, errors
 from test_networks import ACTIVATIONS
 
 SMALL = """
@@ -443,3 +443,12 @@ def test_plots_are_files_and_say_what_is_missing(tmp_path):
 def test_curves_of_nothing_are_refused(tmp_path):
     with pytest.raises(errors.InvalidArgumentError, match="train the network first"):
         amdgpu.Network(SMALL).plot_history(tmp_path / "none.png")
+
+
+def test_training_says_that_a_gpu_does_not_compute_it(monkeypatch):
+    said = []
+    net = amdgpu.Network("layer a(2)\nlayer b(1)\nconnect a -> b", device="null:gfx1100")
+    monkeypatch.setattr(_native, "record_fallback", lambda operation, reason: said.append(f"{operation}: {reason}"))
+    monkeypatch.setattr(dispatch, "GPU_KINDS", (*dispatch.GPU_KINDS, "null"))
+    net.train(np.ones((4, 2), "float32"), np.ones((4, 1), "float32"), epochs=1)
+    assert said == ["dense_training: the CPU computes what null:gfx1100 does not: changes of weights"]

@@ -20,7 +20,7 @@ from amdgpu.errors import NoImplementationError
 __all__ = ["ENTRY_POINT_GROUP", "Implementation", "of_host", "register", "resolve", "shared", "table", "unregister"]
 
 ENTRY_POINT_GROUP = "amdgpu.cores"
-_GPU_KINDS = ("hip", "cuda")
+GPU_KINDS = ("hip", "cuda")
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ def _search(
     _load_entry_points()
     fitting = _entries(operation, core_type, device_kind)
     is_named = any(prefer in (None, entry.name) for entry in fitting)
-    if not is_named and device_kind in _GPU_KINDS and (of_cpu := _entries(operation, core_type, "cpu")):
+    if not is_named and device_kind in GPU_KINDS and (of_cpu := _entries(operation, core_type, "cpu")):
         of_name = f" by {prefer}" if fitting else ""
         fitting = [*fitting, *of_cpu]
         if any(prefer in (None, entry.name) for entry in of_cpu):

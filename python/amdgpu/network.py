@@ -191,6 +191,7 @@ class Network(Learning, Running, Drawing):
         Raises:
             InvalidArgumentError: The network has no plasticity.
         """
+        self._say_that_the_cpu_learns()
         return self._native.hebbian_step(x, backend)
 
     @property

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, dispatch
+from amdgpu.device import default_device
 from amdgpu.errors import InvalidArgumentError, NetworkError
 from amdgpu.training import checkpoint
 from amdgpu.training.history import History
@@ -38,6 +39,7 @@ class Learning:
     _native: _native.Network
     _spiking: SpikingPart | None = None
     _training: Training | None = None
+    _device: int | str
 
     def train(
         self,
@@ -126,6 +128,7 @@ class Learning:
         check_whole("epochs", epochs, 0)
         if patience is not None:
             check_whole("patience", patience, 1)
+        self._say_that_the_cpu_learns()
         if y is None:
             self._training = None
             return learn_by_rules(self._native, x, epochs=epochs, options=options, progress=progress)
@@ -161,6 +164,14 @@ class Learning:
     def history(self) -> History | None:
         """Learning curves of the training that the network holds; None before the first."""
         return None if self._training is None else self._training.history
+
+    def _say_that_the_cpu_learns(self) -> None:
+        """Weights of layered networks change on the CPU whatever the device is: counted, and said once."""
+        device = default_device(self._device)
+        if device.native.kind in dispatch.GPU_KINDS:
+            _native.record_fallback(
+                "dense_training", f"the CPU computes what {device.name} does not: changes of weights"
+            )
 
     def _resumed(self, options: dict[str, Any]) -> Training:
         training = self._training

@@ -1,5 +1,6 @@
 //! Kernels of the CPU device called block by block inside the loop of a core above.
 
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -29,6 +30,18 @@ struct Sample {
     runs: AtomicU64,
     blocks: AtomicU64,
     spent_ns: AtomicU64,
+}
+
+impl Sample {
+    /// Runs, blocks and nanoseconds since the last call.
+    fn take(&self) -> (u64, u64, u64) {
+        let taken = |cell: &AtomicU64| cell.swap(0, Ordering::Relaxed);
+        (
+            taken(&self.runs),
+            taken(&self.blocks),
+            taken(&self.spent_ns),
+        )
+    }
 }
 
 impl DirectKernel {
@@ -93,18 +106,38 @@ impl DirectKernel {
     /// Count launches that were made this way since the last call. Their time, that of all their blocks one after the other, is estimated
     /// from the blocks that were timed; returns the sum in nanoseconds, zero where none was.
     pub fn count_launches(&self, launches: u64) -> u64 {
-        let taken = |cell: &AtomicU64| cell.swap(0, Ordering::Relaxed);
-        let (runs, blocks) = (taken(&self.sample.runs), taken(&self.sample.blocks));
-        let spent_ns = taken(&self.sample.spent_ns);
-        if launches == 0 || blocks == 0 {
-            self.kernel.count_launches(launches);
+        let blocks = self.blocks.saturating_mul(launches);
+        Self::count_uneven_launches(launches, self, blocks, &[], 0)
+    }
+
+    /// As [`DirectKernel::count_launches`] for launches of different numbers of blocks, some of them run by `parts`, the same kernel with
+    /// other arguments: all launches together ran `blocks` blocks of `whole` and `part_blocks` of each part.
+    pub fn count_uneven_launches(
+        launches: u64,
+        whole: &Self,
+        blocks: u64,
+        parts: &[Self],
+        part_blocks: u64,
+    ) -> u64 {
+        let (mut timed, mut total_ns) = (0, 0.0);
+        for (kernel, ran) in
+            iter::once((whole, blocks)).chain(parts.iter().map(|part| (part, part_blocks)))
+        {
+            let (runs, blocks, spent_ns) = kernel.sample.take();
+            if blocks > 0 {
+                timed += runs;
+                total_ns += spent_ns as f64 / blocks as f64 * ran as f64;
+            }
+        }
+        if launches == 0 || timed == 0 {
+            whole.kernel.count_launches(launches);
             return 0;
         }
-        let launch_ns = spent_ns as f64 / blocks as f64 * self.blocks as f64;
-        let timed = runs.min(launches);
-        self.kernel
+        let launch_ns = total_ns / launches as f64;
+        whole
+            .kernel
             .launches
-            .count_estimated(launches, timed, launch_ns as u64);
-        (launch_ns * launches as f64) as u64
+            .count_estimated(launches, timed.min(launches), launch_ns as u64);
+        total_ns as u64
     }
 }

@@ -255,16 +255,19 @@ impl CpuStepper {
         self.is_stale |= self.late.is_late[projection];
     }
 
-    /// Counts the launches of `steps` steps.
-    pub fn count_launches(&self, steps: u64) {
-        if let Some(partition) = self.partitions.first() {
-            for update in &partition.updates {
-                update.count_launches(steps);
-            }
-        }
-        for kernel in &self.synapse_kernels {
-            kernel.count_launches(steps);
-        }
+    /// Counts the launches of `steps` steps; returns the time that they took together, in nanoseconds of one thread, as far as it is known.
+    pub fn count_launches(&mut self, steps: u64) -> u64 {
+        let updates = self
+            .partitions
+            .first()
+            .into_iter()
+            .flat_map(|partition| &partition.updates)
+            .map(|kernel| kernel.count_launches(steps));
+        let synapses = self
+            .synapse_kernels
+            .iter_mut()
+            .map(|kernel| kernel.count_launches(steps));
+        updates.chain(synapses).sum()
     }
 
     fn run_turn(&mut self, parts: &Parts, step: u64, steps: u64) -> Result<()> {

@@ -308,9 +308,9 @@ impl SpikingNetwork {
     pub(super) fn check_recording(&self, steps: u64, beside: u64) -> Result<u64> {
         let needed = recorder::state_bytes(&self.plan, steps);
         // Recordings are kept on this machine, whatever steps the network.
-        let free = match available_bytes() {
-            Some(bytes) if is_gpu(&self.context) => bytes,
-            _ => free_bytes(&self.context)?,
+        let free = match host_free_bytes(&self.context)? {
+            Some(bytes) => bytes,
+            None => free_bytes(&self.context)?,
         };
         if needed.saturating_add(beside) > free {
             return Err(Error::OutOfMemory {

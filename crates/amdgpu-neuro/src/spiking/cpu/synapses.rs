@@ -4,6 +4,7 @@
 //! atomic all the same, so any split gives the same bits; but words that two cores add to in turn cost several times as much. A column,
 //! whose synapses are anywhere in memory, is split into parts of equal length.
 
+use std::mem;
 use std::ops::Range;
 
 use amdgpu_aura::DirectKernel;
@@ -94,6 +95,9 @@ pub(super) struct SynapseKernel {
     _table: Option<PartTable>,
     /// Synapses of a row or column on average.
     synapses_per_spike: u64,
+    /// Blocks that `kernel` and that each of `parts` ran since launches were counted.
+    whole_blocks: u64,
+    part_blocks: u64,
 }
 
 impl SynapseKernel {
@@ -155,11 +159,22 @@ impl SynapseKernel {
             parts: kernels,
             _table: table,
             synapses_per_spike,
+            whole_blocks: 0,
+            part_blocks: 0,
         })
     }
 
-    pub fn count_launches(&self, launches: u64) {
-        self.kernel.count_launches(launches);
+    /// Counts the launches of so many steps; returns their time in nanoseconds of one thread, as far as it is known.
+    pub fn count_launches(&mut self, launches: u64) -> u64 {
+        let blocks = mem::take(&mut self.whole_blocks);
+        let part_blocks = mem::take(&mut self.part_blocks);
+        DirectKernel::count_uneven_launches(
+            launches,
+            &self.kernel,
+            blocks,
+            &self.parts,
+            part_blocks,
+        )
     }
 
     pub fn run(
@@ -193,6 +208,11 @@ impl SynapseKernel {
             None => blocks * BLOCK as u64 >= SHARED_ITEMS,
         };
         let groups = &parts.groups;
+        if is_shared && is_worth_it && !self.parts.is_empty() {
+            self.part_blocks += blocks;
+        } else {
+            self.whole_blocks += blocks;
+        }
         if !(is_shared && is_worth_it) {
             put_arguments(&mut self.kernel, &self.dynamic, groups, step, reward);
             // SAFETY: arguments were bound to arrays of the lengths that the plan gives.
