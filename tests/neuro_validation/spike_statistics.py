@@ -26,12 +26,24 @@ def variation_of_intervals(times: FloatArray, indices: npt.NDArray[np.int64], fe
     return np.array(found)
 
 
-def kolmogorov_smirnov(left: FloatArray, right: FloatArray) -> float:
-    """The largest distance between the distribution functions of two samples (Smirnov 1939)."""
-    values = np.concatenate([left, right])
-    left_share = np.searchsorted(np.sort(left), values, side="right") / len(left)
-    right_share = np.searchsorted(np.sort(right), values, side="right") / len(right)
-    return float(np.abs(left_share - right_share).max())
+def distance_about_means(left: FloatArray, right: FloatArray, seconds: float) -> float:
+    """The Kolmogorov-Smirnov distance of two samples of rates, each divided by its mean.
+
+    Rates are counts over `seconds`. Divided by two means they stand on two lattices, and steps of one distribution function between those
+    of the other would count as distance: 0.08 to 0.13 between two seeds of one simulator at 6 Hz. So each count is spread evenly over the
+    unit around it, which keeps the mean.
+    """
+    (left_ends, left_shares), (right_ends, right_shares) = _spread(left * seconds), _spread(right * seconds)
+    ends = np.concatenate([left_ends, right_ends])
+    differences = np.interp(ends, left_ends, left_shares) - np.interp(ends, right_ends, right_shares)
+    return float(np.abs(differences).max())
+
+
+def _spread(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The distribution function of counts about their mean: where it bends, and its values there."""
+    numbers = np.bincount(np.rint(counts).astype(np.int64))
+    ends = (np.arange(len(numbers) + 1) - 0.5) / max(counts.mean(), 1e-9)
+    return ends, np.concatenate([[0.0], np.cumsum(numbers)]) / len(counts)
 
 
 def critical_distance(left: int, right: int, probability: float = 1e-3) -> float:

@@ -51,8 +51,8 @@ def compare(runs: Sequence[simulators.Spikes], peer: simulators.Spikes, share: f
     ours = runs[0]
     left = spike_statistics.rates(ours.indices, ours.size, ours.seconds)
     right = spike_statistics.rates(peer.indices, peer.size, peer.seconds)
-    # Equal means would hide behind rates that are counts: the distributions are compared about their means.
-    distance = spike_statistics.kolmogorov_smirnov(left / max(left.mean(), 1e-9), right / max(right.mean(), 1e-9))
+    distance = spike_statistics.distance_about_means(left, right, ours.seconds)
+    print(f"distance of the distributions of rates: {distance:.4f}")
     assert distance < spike_statistics.critical_distance(ours.size, peer.size) + DISTANCE_ALLOWANCE
     mine = spike_statistics.variation_of_intervals(ours.times, ours.indices)
     theirs = spike_statistics.variation_of_intervals(peer.times, peer.indices)
