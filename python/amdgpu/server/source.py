@@ -112,7 +112,12 @@ class Source:
             self._watcher = attach.Watcher(interval_seconds=POLL_SECONDS, kinds=KINDS, capacity=RECORDS_PER_POLL)
             self._dropped = 0
             deadline = time.monotonic() + FIRST_SAMPLES_SECONDS
-            while not self._sampler.series() and time.monotonic() < deadline:
+            known = 0
+            # A source tells its groups one after the other: laid out in between, frames would have to be laid out anew at once.
+            while (found := self._sampler.series_count) == 0 or found != known:
+                if time.monotonic() >= deadline:
+                    break
+                known = found
                 time.sleep(0.01)
             self.lay_out()
 
@@ -335,6 +340,8 @@ class Source:
         sampler = self._sampler
         assert sampler is not None, "called while open"
         known = {info.device: (info.kind, info.name) for info in list_devices()}
+        # First: what comes while this looks is noticed later.
+        self._series_known = sampler.series_count
         for series in sampler.series():
             device = series["labels"].get("device")
             if device is not None and device not in known:
@@ -343,7 +350,6 @@ class Source:
         columns = self._sensor_columns()
         # The sampler remembers what was looked up by these very tuples.
         self._plan = (tuple(known), tuple(columns))
-        self._series_known = sampler.series_count
         self.metrics = [
             *columns,
             *({"name": name, "labels": labels, "unit": unit, "scale": 1} for name, labels, unit, _ in PROGRAM_METRICS),
