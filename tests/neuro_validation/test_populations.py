@@ -35,7 +35,7 @@ NETWORKS = [
 # Of the coefficient of variation of intervals, averaged over neurons.
 VARIATION_BOUND = 0.1
 # Distributions of rates differ between two draws of the connections, so the bound is not the critical value alone.
-DISTANCE_ALLOWANCE = 0.06
+DISTANCE_ALLOWANCE = 0.02
 OUR_SEEDS = (5, 6, 7)
 NEST_SCALE = {"brunel": 0.2, "cuba_stdp": 1.0}
 
