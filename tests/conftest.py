@@ -1,6 +1,7 @@
 """Fixtures shared by all suites."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -10,6 +11,10 @@ import pytest
 
 # Programs for the GPU machine, whose peers are not installed elsewhere.
 collect_ignore_glob = ["gpu/*_vs_*.py", "neuro_validation/peers/*.py"]
+
+# Tests press Ctrl-C, which a shell without job control has ignored by what it starts in the background, and by all that is started there.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
