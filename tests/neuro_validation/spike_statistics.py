@@ -30,7 +30,7 @@ def distance_about_means(left: FloatArray, right: FloatArray, seconds: float) ->
     """The Kolmogorov-Smirnov distance of two samples of rates, each divided by its mean.
 
     Rates are counts over `seconds`. Divided by two means they stand on two lattices, and steps of one distribution function between those
-    of the other would count as distance: 0.08 to 0.13 between two seeds of one simulator at 6 Hz. So each count is spread evenly over the
+    of the other would count as distance: 0.08 to 0.10 between two seeds of one simulator at 6 Hz. So each count is spread evenly over the
     unit around it, which keeps the mean.
     """
     (left_ends, left_shares), (right_ends, right_shares) = _spread(left * seconds), _spread(right * seconds)
