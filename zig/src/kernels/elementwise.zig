@@ -15,6 +15,7 @@ pub fn Kernel(comptime v: variant.Elementwise) type {
 
         /// `y` is not read by operations of one operand; `blocks` is the size of the grid.
         pub fn kernel(x: device.Input(Stored), y: device.Input(Stored), result: device.Output(Stored), count: u64, blocks: u32) callconv(device.convention) void {
+            @setEvalBranchQuota(10_000_000);
             const all = @as(u64, blocks) * v.threads;
             var i = @as(u64, @workGroupId(0)) * v.threads + @workItemId(0);
             const is_aligned = (@intFromPtr(x) | @intFromPtr(y) | @intFromPtr(result)) % 16 == 0;
