@@ -116,6 +116,23 @@ def test_empty_arrays_have_the_results_of_numpy(shape):
     assert ops.top_k(x, 0)[0].shape == (*shape[:-1], 0)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "bool"])
+@pytest.mark.parametrize("cut", [np.s_[:0], np.s_[:, :0], np.s_[..., :0], np.s_[::-1, :0, ::-1], np.s_[0, :0]])
+def test_empty_slices_of_arrays_reduce_as_in_numpy(cut, dtype):
+    # Slices keep the strides of the array that they were cut from, which arrays that were made empty do not have.
+    for array in (np.ones((5, 7, 4), dtype), np.broadcast_to(np.ones((5, 7, 1), dtype), (5, 7, 4))):
+        for x in (array[cut], array[cut].T):
+            for axis in (None, *range(x.ndim), tuple(range(x.ndim))):
+                for name in ("sum", "prod", "any", "all"):
+                    expected = getattr(np, name)(x, axis=axis)
+                    np.testing.assert_array_equal(getattr(ops, name)(x, axis), expected, err_msg=f"{name} {axis}")
+                counted = np.sum(np.ones(x.shape), axis=axis)
+                for name in ("mean", "var", "std"):
+                    result = getattr(ops, name)(x, axis)
+                    assert result.shape == counted.shape
+                    assert np.isnan(result[counted == 0]).all()
+
+
 def test_nan_and_infinities_pass_as_in_numpy():
     special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0], np.float32)
     a, b = (values.ravel() for values in np.meshgrid(special, special))

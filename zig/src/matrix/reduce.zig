@@ -129,10 +129,12 @@ pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), pr
     kept.coalesce();
     reduced.sort();
     reduced.coalesce();
-    const folds_runs = kept.rank == 0 or (reduced.rank > 0 and @abs(reduced.innerStride(0)) <= @abs(kept.innerStride(0)));
+    const reduced_len = x_reduced.len();
+    // Nothing has no rows to walk along.
+    const folds_runs = kept.rank == 0 or reduced_len == 0 or
+        (reduced.rank > 0 and @abs(reduced.innerStride(0)) <= @abs(kept.innerStride(0)));
     if (!folds_runs) return reduce_rows.run(T, table, problem, &kept, &reduced, executor);
 
-    const reduced_len = x_reduced.len();
     const segments = @max(1, (reduced_len + segment_len - 1) / segment_len);
     const buffer: ?workspace.Buffer = if (segments == 1) null else try workspace.acquire(kept.len() * segments * @sizeOf(T));
     defer if (buffer) |held| workspace.release(held);

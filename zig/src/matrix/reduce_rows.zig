@@ -40,7 +40,7 @@ pub fn run(
         .problem = problem,
         .kept = kept,
         .reduced = reduced,
-        .rows = if (problem.x.len() == 0) 0 else rows,
+        .rows = rows,
         .segments = segments,
         .width = width,
         .is_ready = kept.innerStride(0) == 1 and problem.x.storage.is(T),

@@ -93,3 +93,16 @@ test "reductions and searches agree with plain loops on every instruction set an
     try testFolds(f32);
     try testFolds(f64);
 }
+
+test "of nothing a fold has its identity, whatever strides nothing kept" {
+    var x: [lines]f32 = @splat(7);
+    const nothing = viewOf(f32, &x, .of(f32), &.{ lines, 0 }, &.{ 1, lines });
+    for (kernels.available()) |set| {
+        for (std.enums.values(kernel.Fold)) |fold| {
+            var out: [lines]f32 = @splat(7);
+            const results = viewOf(f32, &out, .of(f32), &.{lines}, &.{1});
+            try reduce.runWith(f32, tensor_kernels.tableOf(f32, set), &.{ .fold = fold, .x = nothing, .out = results }, null);
+            for (out) |value| try std.testing.expectEqual(kernel.identity(f32, fold), value);
+        }
+    }
+}
