@@ -118,6 +118,21 @@ fn extents(what: &str, value: &Bound<'_, PyAny>) -> PyResult<[i64; 3]> {
     Ok(shape)
 }
 
+/// A shape as Python wrote it, checked against the kernel and its device.
+fn config_of(
+    kernel: &aura::Kernel,
+    grid: &Bound<'_, PyAny>,
+    block: &Bound<'_, PyAny>,
+    shared_bytes: i64,
+) -> PyResult<LaunchConfig> {
+    let shape = LaunchShape {
+        grid: extents("grid", grid)?,
+        block: extents("block", block)?,
+        shared_bytes,
+    };
+    kernel.check_shape(&shape).into_py_result(grid.py())
+}
+
 fn shared_bytes_of(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     value.extract::<i64>().map_err(|_| {
         let message = format!(
@@ -305,13 +320,9 @@ impl Kernel {
             }
             _ => None,
         };
-        let launch_shape = LaunchShape {
-            grid: extents("grid", &parts.get_item(0)?)?,
-            block: extents("block", &parts.get_item(1)?)?,
-            shared_bytes,
-        };
+        let (grid, block) = (parts.get_item(0)?, parts.get_item(1)?);
         Ok(Launcher {
-            config: self.kernel.check_shape(&launch_shape).into_py_result(py)?,
+            config: config_of(&self.kernel, &grid, &block, shared_bytes)?,
             kernel: Arc::clone(&self.kernel),
             stream,
         })
@@ -333,12 +344,7 @@ impl Kernel {
         stream: Option<&Bound<'_, Stream>>,
         timeout_ms: Option<u64>,
     ) -> PyResult<(u64, u64)> {
-        let shape = LaunchShape {
-            grid: extents("grid", grid)?,
-            block: extents("block", block)?,
-            shared_bytes,
-        };
-        let config = self.kernel.check_shape(&shape).into_py_result(py)?;
+        let config = config_of(&self.kernel, grid, block, shared_bytes)?;
         let times = match (timeout_ms, stream) {
             (Some(limit_ms), _) => self.launch_with_limit(py, &config, &args, stream, limit_ms)?,
             (None, stream) => {
@@ -361,12 +367,7 @@ impl Kernel {
         shared_bytes: i64,
         memory: Vec<Bound<'_, Array>>,
     ) -> PyResult<()> {
-        let shape = LaunchShape {
-            grid: extents("grid", grid)?,
-            block: extents("block", block)?,
-            shared_bytes,
-        };
-        let config = self.kernel.check_shape(&shape).into_py_result(py)?;
+        let config = config_of(&self.kernel, grid, block, shared_bytes)?;
         if graph::is_recording() || !self.knows_all(&args, &memory) {
             for array in &memory {
                 settle(array, &self.kernel)?;
@@ -405,12 +406,7 @@ impl Kernel {
         shared_bytes: i64,
         stream: Option<&Bound<'_, Stream>>,
     ) -> PyResult<PreparedLaunch> {
-        let shape = LaunchShape {
-            grid: extents("grid", grid)?,
-            block: extents("block", block)?,
-            shared_bytes,
-        };
-        let config = self.kernel.check_shape(&shape).into_py_result(py)?;
+        let config = config_of(&self.kernel, grid, block, shared_bytes)?;
         let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
         PreparedLaunch::new(py, &self.kernel, config, &args, stream)
     }

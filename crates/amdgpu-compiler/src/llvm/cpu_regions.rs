@@ -219,22 +219,7 @@ impl Emitter<'_> {
             let name = names::quoted(&function.name);
             let _ = writeln!(body, "  %{r}.next = call i32 @{name}({list})");
         }
-        match region.exit {
-            Exit::One(_) => {}
-            Exit::Uniform => {
-                let _ = writeln!(
-                    body,
-                    "  store i32 %{r}.next, ptr %next.u, align 4, !llvm.access.group !0"
-                );
-            }
-            Exit::Varying => {
-                let _ = writeln!(
-                    body,
-                    "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i"
-                );
-                self.store_states(vectors, &r, &mut body);
-            }
-        }
+        self.store_exit(region, vectors, &r, &mut body);
         let _ = writeln!(body, "  br label %{r}.latch");
         let metadata = if lanes.is_none() && self.is_parallel[region.function] {
             format!(", !llvm.loop !{}", loop_metadata(region.function))
@@ -287,8 +272,34 @@ impl Emitter<'_> {
         exits
     }
 
+    /// Keeps which region follows, where several can.
+    pub(super) fn store_exit(
+        &mut self,
+        region: &Region,
+        lanes: Option<u32>,
+        r: &str,
+        text: &mut String,
+    ) {
+        match region.exit {
+            Exit::One(_) => {}
+            Exit::Uniform => {
+                let _ = writeln!(
+                    text,
+                    "  store i32 %{r}.next, ptr %next.u, align 4, !llvm.access.group !0"
+                );
+            }
+            Exit::Varying => {
+                let _ = writeln!(
+                    text,
+                    "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i"
+                );
+                self.store_states(lanes, r, text);
+            }
+        }
+    }
+
     /// Keeps the region that follows at `%REGION.s`, for every work-item.
-    pub(super) fn store_states(&mut self, lanes: Option<u32>, r: &str, text: &mut String) {
+    fn store_states(&mut self, lanes: Option<u32>, r: &str, text: &mut String) {
         let Some(lanes) = lanes else {
             let _ = writeln!(
                 text,

@@ -210,22 +210,7 @@ impl Emitter<'_> {
             let name = names::quoted(&function.name);
             let _ = writeln!(body, "  %{r}.next = call i32 @{name}({list})");
         }
-        match region.exit {
-            Exit::One(_) => {}
-            Exit::Uniform => {
-                let _ = writeln!(
-                    body,
-                    "  store i32 %{r}.next, ptr %next.u, align 4, !llvm.access.group !0"
-                );
-            }
-            Exit::Varying => {
-                let _ = writeln!(
-                    body,
-                    "  %{r}.s = getelementptr inbounds i32, ptr %states, i64 %{r}.i"
-                );
-                self.store_states(lanes, &r, &mut body);
-            }
-        }
+        self.store_exit(region, lanes, &r, &mut body);
         let metadata = if lanes.is_none() && self.is_parallel[region.function] {
             format!(", !llvm.loop !{}", loop_metadata(region.function))
         } else {

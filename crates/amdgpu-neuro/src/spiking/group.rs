@@ -10,7 +10,7 @@ use super::quantum::Quantum;
 use super::values;
 use crate::error::Result;
 use crate::plan::Initializer;
-use crate::plan::spiking::{RangePlan, Role, SpikingNetworkPlan};
+use crate::plan::spiking::{RangePlan, Role, SpikingNetworkPlan, ValuesPlan};
 
 /// Rows begin at a multiple of this many elements: 256 bytes, as allocations do.
 const ROW_ALIGN: usize = 64;
@@ -83,26 +83,8 @@ impl Group {
             let found = populations.find(|one| one.group == number && one.first == first);
             found.and_then(|population| population.positions.as_ref())
         };
-        let variables = group.variables.iter().enumerate().map(|(index, values)| {
+        let values_of = |values: &ValuesPlan, object: Object| {
             let what = format!("{}.{}", group.name, values.name);
-            let object = Object::Variable(number, index);
-            let start = values::over_group(
-                values,
-                object,
-                plan.seed,
-                size,
-                base_directory,
-                positions_at,
-                &what,
-            )?;
-            DeviceArray::from_slice(allocator, &start)
-        });
-        let parameters = group.parameters.iter().enumerate().map(|(index, values)| {
-            if !is_array(plan, number, &values.name) {
-                return Ok(None);
-            }
-            let what = format!("{}.{}", group.name, values.name);
-            let object = Object::Parameter(number, index);
             let all = values::over_group(
                 values,
                 object,
@@ -112,7 +94,15 @@ impl Group {
                 positions_at,
                 &what,
             )?;
-            DeviceArray::from_slice(allocator, &all).map(Some)
+            DeviceArray::from_slice(allocator, &all)
+        };
+        let variables = group.variables.iter().enumerate();
+        let variables =
+            variables.map(|(index, values)| values_of(values, Object::Variable(number, index)));
+        let parameters = group.parameters.iter().enumerate().map(|(index, values)| {
+            is_array(plan, number, &values.name)
+                .then(|| values_of(values, Object::Parameter(number, index)))
+                .transpose()
         });
         let inputs = needs.iter().map(|need| Input::new(allocator, size, *need));
         Ok(Self {
