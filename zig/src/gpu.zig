@@ -9,6 +9,7 @@ const convolution = @import("kernels/convolution.zig");
 const elementwise = @import("kernels/elementwise.zig");
 const matmul_mma = @import("kernels/matmul_mma.zig");
 const matmul_simt = @import("kernels/matmul_simt.zig");
+const matmul_tile = @import("kernels/matmul_tile.zig");
 const matmul_wave = @import("kernels/matmul_wave.zig");
 const matmul_wgmma = @import("kernels/matmul_wgmma.zig");
 const reduction = @import("kernels/reduction.zig");
@@ -16,7 +17,7 @@ const transpose = @import("kernels/transpose.zig");
 
 comptime {
     for (variants.matmul) |v| @export(&Matmul(v).kernel, .{ .name = v.name });
-    for (variants.convolution) |v| @export(&convolution.Kernel(v, Matmul(v)).kernel, .{ .name = v.name });
+    for (variants.convolution) |v| @export(&convolution.Kernel(v, Generator(v)).kernel, .{ .name = v.name });
     for (variants.transpose) |v| @export(&transpose.Kernel(v).kernel, .{ .name = v.name });
     for (variants.elementwise) |v| @export(&elementwise.Kernel(v).kernel, .{ .name = v.name });
     for (variants.reduction) |v| @export(&reduction.Kernel(v).kernel, .{ .name = v.name });
@@ -24,9 +25,16 @@ comptime {
 
 fn Matmul(comptime v: variant.Matmul) type {
     return switch (v.unit) {
-        .simt => matmul_simt.Kernel(v),
+        .simt, .wave => matmul_tile.Kernel(v, Generator(v)),
+        .mma, .wgmma => Generator(v),
+    };
+}
+
+fn Generator(comptime v: variant.Matmul) type {
+    return switch (v.unit) {
+        .simt => matmul_simt.Generator(v),
         .mma => matmul_mma.Kernel(v),
-        .wave => matmul_wave.Kernel(v),
+        .wave => matmul_wave.Generator(v),
         .wgmma => matmul_wgmma.Kernel(v),
     };
 }

@@ -7,9 +7,7 @@
 
 const device = @import("device.zig");
 const Result = @import("epilogue.zig").Result;
-const source = @import("source.zig");
 const stage = @import("stage.zig");
-const tile_order = @import("tile_order.zig");
 const variant = @import("variant");
 
 const group_m = 4;
@@ -25,7 +23,7 @@ inline fn dot(comptime instruction: []const u8, x: u32, y: u32, sum: u32) u32 {
     );
 }
 
-pub fn Kernel(comptime v: variant.Matmul) type {
+pub fn Generator(comptime v: variant.Matmul) type {
     return struct {
         const pack = switch (v.operand) {
             .f16 => 2,
@@ -34,7 +32,6 @@ pub fn Kernel(comptime v: variant.Matmul) type {
         };
         const Stored = v.operand.Stored();
         const Sum = v.operand.Sum();
-        const Output = v.output.Stored();
         const L = stage.Lane(v.operand, pack);
         const chunk = 16 / @sizeOf(L);
         const StageA = stage.Stage(.{
@@ -65,33 +62,6 @@ pub fn Kernel(comptime v: variant.Matmul) type {
 
         var tiles_a: [2][StageA.lanes]L align(16) addrspace(.shared) = undefined;
         var tiles_b: [2][StageB.lanes]L align(16) addrspace(.shared) = undefined;
-
-        pub fn kernel(
-            a: device.Input(Stored),
-            b: device.Input(Stored),
-            c: device.Output(Output),
-            bias: device.Input(Output),
-            m: u32,
-            n: u32,
-            k: u32,
-            lda: u32,
-            ldb: u32,
-            ldc: u32,
-            alpha: f64,
-            beta: f64,
-            stride_a: u64,
-            stride_b: u64,
-            stride_c: u64,
-        ) callconv(device.convention) void {
-            const batch: u64 = @workGroupId(1);
-            const tile = tile_order.tileOf(v.strip, @workGroupId(0), (m - 1) / v.tile_m + 1, (n - 1) / v.tile_n + 1);
-            const first_m = tile.m * v.tile_m;
-            const first_n = tile.n * v.tile_n;
-            const source_a: source.Matrix(Stored, !v.transpose_a) = .{ .start = a + batch * stride_a, .lead = lda, .outer_end = m, .k_end = k };
-            const source_b: source.Matrix(Stored, v.transpose_b) = .{ .start = b + batch * stride_b, .lead = ldb, .outer_end = n, .k_end = k };
-            const result: Result(v) = .init(c + batch * stride_c, bias, m, n, ldc, alpha, beta);
-            run(&source_a, &source_b, &result, first_m, first_n, k);
-        }
 
         /// One tile of the product of two sources.
         pub inline fn run(source_a: anytype, source_b: anytype, result: *const Result(v), first_m: u32, first_n: u32, k: u32) void {
