@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu.errors import InvalidArgumentError
+from amdgpu.ops import arguments, placement
 from amdgpu.ops.placement import elementwise
 from amdgpu.ops.reduce import min as smallest_of
 
@@ -23,6 +24,10 @@ __all__ = [
     "remainder",
     "round",
 ]
+
+
+# 10^308 is the largest power of ten in float64.
+_MOST_DECIMALS = 308
 
 
 def power(a: Any, b: Any, *, out: Any = None) -> Any:
@@ -98,14 +103,23 @@ def round(x: Any, decimals: int = 0, *, out: Any = None) -> Any:
 
     Args:
         x: Values.
-        decimals: Digits behind the point; negative ones count before it.
+        decimals: Digits behind the point; negative ones count before it, for floats alone.
         out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Raises:
+        InvalidArgumentError: Digits before the point of integers; `decimals` is beyond 308.
+        InvalidTypeError: `decimals` is no integer.
 
     Example:
         >>> import amdgpu
         >>> amdgpu.ops.round([1.25, 2.5], 1).tolist()
         [1.2, 2.5]
     """
+    decimals = arguments.integer("round", "decimals", decimals)
+    if abs(decimals) > _MOST_DECIMALS:
+        raise InvalidArgumentError(
+            f"round: decimals is {decimals}; {-_MOST_DECIMALS} to {_MOST_DECIMALS} are within what float64 holds"
+        )
     if decimals == 0:
         return elementwise("rint", (x,), out)
     if _is_integer(x):
@@ -165,19 +179,11 @@ def invert(x: Any, *, out: Any = None) -> Any:
 def _is_integer(value: Any) -> bool:
     if isinstance(value, (int, float)):
         return isinstance(value, int)
-    import numpy as np
-
-    dtype = getattr(value, "dtype", None)
-    if not isinstance(dtype, np.dtype):
-        dtype = np.asarray(value).dtype
-    return dtype.kind in "iu"
+    return placement.held("power", "an operand", value).dtype.kind in "iu"
 
 
 def _smallest(exponents: Any) -> int:
     if isinstance(exponents, int):
         return exponents
-    import numpy as np
-
-    shape = getattr(exponents, "shape", None)
-    values = exponents if shape is not None else np.asarray(exponents)
-    return 0 if 0 in values.shape else int(np.asarray(smallest_of(values)))
+    values = placement.held("power", "b", exponents)
+    return 0 if 0 in values.shape else int(placement.values_of(smallest_of(values)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
-from amdgpu.ops import placement
+from amdgpu.ops import arguments, placement
 from amdgpu.ops.reduce import mean as mean_of
 from amdgpu.ops.reduce import var as variance_of
 
@@ -37,6 +37,7 @@ def batch_norm(
         ShapeMismatchError: x has no such axis, or a parameter does not have one value for each channel.
         UnsupportedDtypeError: x does not hold floats.
         InvalidArgumentError: `eps` is negative or NaN.
+        InvalidTypeError: x or a parameter holds no numbers; `eps` or `channel_axis` is none.
 
     Example:
         >>> import amdgpu
@@ -45,8 +46,9 @@ def batch_norm(
     """
     import numpy as np
 
-    x = x if hasattr(x, "shape") and hasattr(x, "dtype") else np.asarray(x)
+    x = placement.held("batch_norm", "x", x)
     axis = _channel_axis(x, channel_axis)
+    eps = arguments.number("batch_norm", "eps", eps)
     if not eps >= 0:
         raise InvalidArgumentError(f"batch_norm: eps is {eps}; it must not be negative")
     name = np.dtype(x.dtype).name
@@ -57,7 +59,11 @@ def batch_norm(
     channels = x.shape[axis]
     wide: dict[str, Any] = {}
     for parameter, value in given.items():
-        wide[parameter] = np.full(channels, parameter == "weight", float) if value is None else placement.on_host(value)
+        wide[parameter] = (
+            np.full(channels, parameter == "weight", float)
+            if value is None
+            else placement.on_host("batch_norm", parameter, value)
+        )
         if wide[parameter].shape != (channels,):
             raise ShapeMismatchError(
                 f"batch_norm: {parameter} has shape {wide[parameter].shape}; x of shape {tuple(x.shape)} has {channels} channels"
@@ -89,9 +95,7 @@ def batch_norm_training(
     Raises:
         ShapeMismatchError: See `batch_norm`, like the other errors.
     """
-    import numpy as np
-
-    x = x if hasattr(x, "shape") and hasattr(x, "dtype") else np.asarray(x)
+    x = placement.held("batch_norm", "x", x)
     axis = _channel_axis(x, channel_axis)
     others = tuple(other for other in range(len(x.shape)) if other != axis)
     mean, variance = mean_of(x, others), variance_of(x, others)
@@ -100,7 +104,8 @@ def batch_norm_training(
 
 def _channel_axis(x: Any, channel_axis: int) -> int:
     rank = len(x.shape)
-    axis = channel_axis + rank if channel_axis < 0 else channel_axis
+    given = arguments.integer("batch_norm", "channel_axis", channel_axis)
+    axis = given + rank if given < 0 else given
     if not 0 <= axis < rank:
         raise ShapeMismatchError(f"batch_norm: channel_axis is {channel_axis}; x has shape {tuple(x.shape)}")
     return axis

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amdgpu.ops import placement
-from amdgpu.ops.pairs import pair
+from amdgpu.ops import arguments, placement
 
 __all__ = ["conv2d", "conv2d_input_gradient", "conv2d_weight_gradient"]
 
@@ -56,8 +55,8 @@ def conv2d(
         [[[[4.0, 4.0], [4.0, 4.0]]]]
     """
     inputs = (x, weight) if bias is None else (x, weight, bias)
-    options = _options(stride, padding, dilation)
-    return _compute(inputs, out)("forward", inputs, out, **options, groups=groups, layout=layout)
+    options = _options(stride, padding, dilation, groups, layout)
+    return _compute(inputs, out)("forward", inputs, out, **options)
 
 
 def conv2d_input_gradient(
@@ -91,10 +90,9 @@ def conv2d_input_gradient(
     Raises:
         ShapeMismatchError: The three shapes do not belong to one convolution.
     """
-    options = _options(stride, padding, dilation)
-    return _compute((gradient, weight), out)(
-        "image_gradient", (gradient, weight), out, **options, groups=groups, layout=layout, shape=tuple(input_shape)
-    )
+    options = _options(stride, padding, dilation, groups, layout)
+    shape = arguments.integers("conv2d_input_gradient", "input_shape", input_shape)
+    return _compute((gradient, weight), out)("image_gradient", (gradient, weight), out, **options, shape=shape)
 
 
 def conv2d_weight_gradient(
@@ -128,15 +126,18 @@ def conv2d_weight_gradient(
     Raises:
         ShapeMismatchError: The three shapes do not belong to one convolution.
     """
-    options = _options(stride, padding, dilation)
-    return _compute((x, gradient), out)(
-        "weight_gradient", (x, gradient), out, **options, groups=groups, layout=layout, shape=tuple(weight_shape)
-    )
+    options = _options(stride, padding, dilation, groups, layout)
+    shape = arguments.integers("conv2d_weight_gradient", "weight_shape", weight_shape)
+    return _compute((x, gradient), out)("weight_gradient", (x, gradient), out, **options, shape=shape)
 
 
-def _options(stride: Any, padding: Any, dilation: Any) -> dict[str, tuple[int, int]]:
+def _options(stride: Any, padding: Any, dilation: Any, groups: Any, layout: Any) -> dict[str, Any]:
     given = {"stride": stride, "padding": padding, "dilation": dilation}
-    return {name: pair("conv2d", name, value) for name, value in given.items()}
+    return {
+        **{name: arguments.pair("conv2d", name, value) for name, value in given.items()},
+        "groups": arguments.integer("conv2d", "groups", groups),
+        "layout": arguments.text("conv2d", "layout", layout, "'NCHW' or 'NHWC'"),
+    }
 
 
 def _compute(inputs: tuple[Any, ...], out: Any) -> Any:

@@ -7,12 +7,11 @@ gradients by arguments are within 32 units of rounding of the largest term that 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
-from amdgpu.errors import InvalidArgumentError, InvalidTypeError, ShapeMismatchError, UnsupportedDtypeError
-from amdgpu.ops import placement
+from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
+from amdgpu.ops import arguments, placement
 from amdgpu.ops.normalize import layer_norm, rms_norm
 from amdgpu.ops.reduce import mean as mean_of
 from amdgpu.ops.reduce import sum as sum_of
@@ -80,7 +79,7 @@ def layer_norm_gradient(
         >>> by_weight.tolist(), by_bias.tolist()
         ([-1.0, 2.0], [1.0, 2.0])
     """
-    extents = _extents(normalized_shape)
+    extents = arguments.integers("layer_norm_gradient", "normalized_shape", normalized_shape)
     by_x = _over_last("layer_norm", x, gradient, extents, weight=weight, eps=eps)
     leading = _leading(gradient, extents)
     by_weight = sum_of(placement.elementwise("multiply", (layer_norm(x, extents, eps=eps), gradient), None), leading)
@@ -91,7 +90,7 @@ def rms_norm_gradient(
     x: Any, gradient: Any, normalized_shape: int | Sequence[int], weight: Any = None, eps: float = 1e-6
 ) -> tuple[Any, Any]:
     """The gradients of `rms_norm` by x and weight; arguments and errors as for `layer_norm_gradient`."""
-    extents = _extents(normalized_shape)
+    extents = arguments.integers("rms_norm_gradient", "normalized_shape", normalized_shape)
     by_x = _over_last("rms_norm", x, gradient, extents, weight=weight, eps=eps)
     normalised = rms_norm(x, extents, eps=eps)
     by_weight = sum_of(placement.elementwise("multiply", (normalised, gradient), None), _leading(gradient, extents))
@@ -120,9 +119,11 @@ def batch_norm_gradient(
     """
     import numpy as np
 
-    x, gradient = (value if hasattr(value, "dtype") else np.asarray(value) for value in (x, gradient))
+    x, gradient = placement.held("batch_norm_gradient", "x", x), placement.held("batch_norm_gradient", "gradient", gradient)
+    eps = arguments.number("batch_norm_gradient", "eps", eps)
     rank = len(x.shape)
-    axis = channel_axis + rank if channel_axis < 0 else channel_axis
+    given = arguments.integer("batch_norm_gradient", "channel_axis", channel_axis)
+    axis = given + rank if given < 0 else given
     if not 0 <= axis < rank:
         raise ShapeMismatchError(f"batch_norm_gradient: channel_axis is {channel_axis}; x has shape {tuple(x.shape)}")
     if tuple(gradient.shape) != tuple(x.shape):
@@ -135,7 +136,7 @@ def batch_norm_gradient(
     if not eps >= 0:
         raise InvalidArgumentError(f"batch_norm_gradient: eps is {eps}; it must not be negative")
     channels = x.shape[axis]
-    factor = np.ones(channels) if weight is None else placement.on_host(weight)
+    factor = np.ones(channels) if weight is None else placement.on_host("batch_norm_gradient", "weight", weight)
     if factor.shape != (channels,):
         raise ShapeMismatchError(
             f"batch_norm_gradient: weight has shape {factor.shape}; x of shape {tuple(x.shape)} has {channels} channels"
@@ -144,40 +145,34 @@ def batch_norm_gradient(
     shape = [channels if other == axis else 1 for other in range(rank)]
 
     def wide(values: Any) -> Any:
-        return placement.on_host(values).astype(dtype).reshape(shape)
+        return placement.values_of(values, dtype).reshape(shape)
 
     elementwise = placement.elementwise
     zero = np.zeros(1, dtype)
     with np.errstate(all="ignore"):
-        deviation = 1 / np.sqrt(placement.on_host(variance_of(x, others)) + eps)
+        deviation = 1 / np.sqrt(placement.values_of(variance_of(x, others), float) + eps)
         count = x.size // max(channels, 1)
         normalised = elementwise("standardize", (x, wide(mean_of(x, others)), wide(deviation), zero), None)
         by_bias = sum_of(gradient, others)
         by_weight = sum_of(elementwise("multiply", (normalised, gradient), None), others)
         scale = factor * deviation
-        level = wide(placement.on_host(by_bias) / count)
-        slope = wide(scale * placement.on_host(by_weight) / count)
+        level = wide(placement.values_of(by_bias, float) / count)
+        slope = wide(scale * placement.values_of(by_weight, float) / count)
         by_x = elementwise("standardize", (gradient, level, wide(scale), zero), None)
         by_x = elementwise("subtract", (by_x, elementwise("multiply", (normalised, slope), None)), by_x)
     return by_x, by_weight, by_bias
 
 
 def _along(operation: str, y: Any, gradient: Any, axis: Any, out: Any) -> Any:
-    try:
-        axes = (operator.index(axis),)
-    except TypeError:
-        raise InvalidTypeError(f"axis is {axis!r}; an integer is expected") from None
+    axes = (arguments.integer(f"{operation}_gradient", "axis", axis),)
     compute = placement.implementation("normalize_gradient", y, gradient, out)
     return compute(operation, y, gradient, None, axes, out)
 
 
 def _over_last(operation: str, x: Any, gradient: Any, extents: tuple[int, ...], *, weight: Any, eps: float) -> Any:
+    eps = arguments.number(f"{operation}_gradient", "eps", eps)
     compute = placement.implementation("normalize_gradient", x, gradient, weight)
     return compute(operation, x, gradient, weight, (), None, row_shape=extents, epsilon=eps)
-
-
-def _extents(shape: int | Sequence[int]) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
 def _leading(gradient: Any, extents: tuple[int, ...]) -> tuple[int, ...]:

@@ -7,12 +7,10 @@ on the number of threads.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
-from amdgpu.errors import InvalidTypeError
-from amdgpu.ops import placement
+from amdgpu.ops import arguments, placement
 
 __all__ = ["layer_norm", "log_softmax", "rms_norm", "softmax"]
 
@@ -32,19 +30,20 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None) -> Any:
 
     Raises:
         InvalidArgumentError: No such axis; `out` overlaps `x`.
-        UnsupportedDtypeError: Complex or unsigned operands wider than 8 bits; `out` has another dtype.
+        UnsupportedDtypeError: x does not hold real numbers; `out` has another dtype.
+        InvalidTypeError: `axis` is no integer.
 
     Example:
         >>> import amdgpu
         >>> amdgpu.ops.softmax([[1.0, 1.0]]).tolist()
         [[0.5, 0.5]]
     """
-    return _run("softmax", x, (), (_index("axis", axis),), out)
+    return _run("softmax", x, (), (arguments.integer("softmax", "axis", axis),), out)
 
 
 def log_softmax(x: Any, axis: int = -1, *, out: Any = None) -> Any:
     """The logarithm of `softmax`, without overflow; arguments and errors as there."""
-    return _run("log_softmax", x, (), (_index("axis", axis),), out)
+    return _run("log_softmax", x, (), (arguments.integer("log_softmax", "axis", axis),), out)
 
 
 def layer_norm(
@@ -70,7 +69,9 @@ def layer_norm(
         Normalised values of the shape of x.
 
     Raises:
-        InvalidArgumentError: `eps` is negative or NaN.
+        InvalidArgumentError: `eps` is negative or NaN; `out` overlaps another argument.
+        InvalidTypeError: `normalized_shape` or `eps` is no number.
+        UnsupportedDtypeError: x does not hold real numbers; `out` has another dtype.
         ShapeMismatchError: x does not end in `normalized_shape`, or weight or bias has another shape.
 
     Example:
@@ -81,7 +82,7 @@ def layer_norm(
     if bias is not None and weight is None:
         import numpy as np
 
-        weight = np.ones(_extents(normalized_shape), np.float32)
+        weight = np.ones(arguments.integers("layer_norm", "normalized_shape", normalized_shape), np.float32)
     parameters = tuple(parameter for parameter in (weight, bias) if parameter is not None)
     return _norm("layer_norm", x, normalized_shape, parameters, eps=eps, out=out)
 
@@ -97,19 +98,9 @@ def _norm(
     operation: str, x: Any, normalized_shape: int | Sequence[int], parameters: tuple[Any, ...], *, eps: float, out: Any
 ) -> Any:
     compute = placement.implementation("normalize", x, *parameters, out)
-    return compute(operation, x, parameters, (), out, row_shape=_extents(normalized_shape), epsilon=eps)
-
-
-def _extents(shape: int | Sequence[int]) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    extents = arguments.integers(operation, "normalized_shape", normalized_shape)
+    return compute(operation, x, parameters, (), out, row_shape=extents, epsilon=arguments.number(operation, "eps", eps))
 
 
 def _run(operation: str, x: Any, parameters: tuple[Any, ...], axes: tuple[int, ...], out: Any) -> Any:
     return placement.implementation("normalize", x, *parameters, out)(operation, x, parameters, axes, out)
-
-
-def _index(name: str, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise InvalidTypeError(f"{name} is {value!r}; an integer is expected") from None

@@ -8,6 +8,7 @@ from typing import Any
 
 from amdgpu import _native, dispatch
 from amdgpu.device import default_device
+from amdgpu.errors import InvalidTypeError
 
 # DLPack's kinds of memory that a GPU works on: CUDA, CUDA managed, ROCm.
 _GPU_MEMORY = (2, 13, 10)
@@ -46,12 +47,34 @@ def implementation(operation: str, *arguments: Any) -> Callable[..., Any]:
     return dispatch.of_host(operation)
 
 
-def on_host(values: Any) -> Any:
-    """A few values, one for each channel for example, as a NumPy array of float64, wherever they lie."""
+def held(operation: str, name: str, value: Any) -> Any:
+    """An argument as an array with a shape and a dtype of NumPy's: what it is already, what it lends, or what NumPy makes of it."""
     import numpy as np
 
-    is_far = isinstance(values, _native.Array) and not values.is_on_host
-    return np.asarray(values.numpy() if is_far else values, float)
+    if isinstance(value, (np.ndarray, _native.Array)):
+        return value
+    if hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__"):
+        lent = _native.from_dlpack(value)
+        return lent.numpy() if lent.is_on_host else lent
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidTypeError(f"{operation}: {name} is no array of numbers: {error}") from None
+
+
+def on_host(operation: str, name: str, value: Any) -> Any:
+    """A few values, one for each channel for example, as a NumPy array of float64, wherever they lie."""
+    try:
+        return values_of(held(operation, name, value), float)
+    except (TypeError, ValueError) as error:
+        raise InvalidTypeError(f"{operation}: {name} is no array of numbers: {error}") from None
+
+
+def values_of(array: Any, dtype: Any = None) -> Any:
+    """The values of an array that `held` or an operation returned, in the memory of the host."""
+    import numpy as np
+
+    return np.asarray(array.numpy() if isinstance(array, _native.Array) else array, dtype)
 
 
 def _on(operation: str, name: str) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu.ops import placement
-from amdgpu.ops.pairs import pair
+from amdgpu.ops.arguments import pair, text, truth
 
 __all__ = ["avg_pool2d", "avg_pool2d_gradient", "max_pool2d", "max_pool2d_gradient"]
 
@@ -48,7 +48,7 @@ def max_pool2d(
         >>> amdgpu.ops.max_pool2d(numpy.arange(4.0).reshape(1, 1, 2, 2), 2).tolist()
         [[[[3.0]]]]
     """
-    return _run("max_pool2d", x, None, out, **_options("max_pool2d", window, stride, padding, dilation), layout=layout)
+    return _run("max_pool2d", x, None, out, **_options("max_pool2d", window, stride, padding, dilation, layout))
 
 
 def avg_pool2d(
@@ -72,8 +72,9 @@ def avg_pool2d(
         layout: "NCHW" or "NHWC".
         out: Receives the result; must not overlap x.
     """
-    options = _options("avg_pool2d", window, stride, padding, 1)
-    return _run("avg_pool2d", x, None, out, **options, layout=layout, counts_padding=count_include_pad)
+    options = _options("avg_pool2d", window, stride, padding, 1, layout)
+    counts_padding = truth("avg_pool2d", "count_include_pad", count_include_pad)
+    return _run("avg_pool2d", x, None, out, **options, counts_padding=counts_padding)
 
 
 def max_pool2d_gradient(
@@ -88,9 +89,7 @@ def max_pool2d_gradient(
     out: Any = None,
 ) -> Any:
     """The gradient of `max_pool2d` by x, from that by its result; of equal values in a window the first has it all."""
-    return _run(
-        "max_pool2d", x, gradient, out, **_options("max_pool2d", window, stride, padding, dilation), layout=layout
-    )
+    return _run("max_pool2d", x, gradient, out, **_options("max_pool2d", window, stride, padding, dilation, layout))
 
 
 def avg_pool2d_gradient(
@@ -105,13 +104,15 @@ def avg_pool2d_gradient(
     out: Any = None,
 ) -> Any:
     """The gradient of `avg_pool2d` by x, from that by its result; of x only shape and dtype matter."""
-    options = _options("avg_pool2d", window, stride, padding, 1)
-    return _run("avg_pool2d", x, gradient, out, **options, layout=layout, counts_padding=count_include_pad)
+    options = _options("avg_pool2d", window, stride, padding, 1, layout)
+    counts_padding = truth("avg_pool2d", "count_include_pad", count_include_pad)
+    return _run("avg_pool2d", x, gradient, out, **options, counts_padding=counts_padding)
 
 
-def _options(operation: str, window: Any, stride: Any, padding: Any, dilation: Any) -> dict[str, Any]:
+def _options(operation: str, window: Any, stride: Any, padding: Any, dilation: Any, layout: Any) -> dict[str, Any]:
     given = {"window": window, "stride": window if stride is None else stride, "padding": padding, "dilation": dilation}
-    return {name: pair(operation, name, value) for name, value in given.items()}
+    pairs = {name: pair(operation, name, value) for name, value in given.items()}
+    return {**pairs, "layout": text(operation, "layout", layout, "'NCHW' or 'NHWC'")}
 
 
 def _run(operation: str, x: Any, gradient: Any, out: Any, **options: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amdgpu.ops import placement
+from amdgpu.ops import arguments, placement
 
 __all__ = ["cumprod", "cumsum"]
 
@@ -13,7 +13,8 @@ def cumsum(x: Any, axis: int = -1, *, out: Any = None) -> Any:
     """Running sums along an axis, added in order.
 
     Args:
-        x: Values, at least one axis; integers are summed in int64 and wrap, float16 and bfloat16 in float32.
+        x: Values, at least one axis; integers are summed in int64 (without a sign in uint64) and wrap, float16 and bfloat16 in
+            float32.
         axis: Axis to run along; negative counts from the end.
         out: Receives the result; may be x.
 
@@ -28,9 +29,9 @@ def cumsum(x: Any, axis: int = -1, *, out: Any = None) -> Any:
         >>> amdgpu.ops.cumsum([1, 2, 3]).tolist()
         [1, 3, 6]
     """
-    return placement.implementation("scan", x, out)("cumsum", x, axis, out)
+    return placement.implementation("scan", x, out)("cumsum", x, arguments.integer("cumsum", "axis", axis), out)
 
 
 def cumprod(x: Any, axis: int = -1, *, out: Any = None) -> Any:
     """Running products along an axis; arguments and errors as for `cumsum`."""
-    return placement.implementation("scan", x, out)("cumprod", x, axis, out)
+    return placement.implementation("scan", x, out)("cumprod", x, arguments.integer("cumprod", "axis", axis), out)

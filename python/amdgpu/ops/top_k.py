@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amdgpu.ops import placement
+from amdgpu.ops import arguments, placement
 
 __all__ = ["top_k"]
 
@@ -25,6 +25,8 @@ def top_k(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Any,
 
     Raises:
         InvalidArgumentError: No such axis; k is negative or larger than its extent.
+        InvalidTypeError: k or axis is no integer.
+        UnsupportedDtypeError: x does not hold real numbers.
 
     Example:
         >>> import amdgpu
@@ -32,5 +34,7 @@ def top_k(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Any,
         >>> values.tolist(), places.tolist()
         ([9.0, 5.0], [1, 2])
     """
-    best: tuple[Any, Any] = placement.implementation("top_k", x)(x, k, axis, largest=largest)
+    k, axis = arguments.integer("top_k", "k", k), arguments.integer("top_k", "axis", axis)
+    is_largest = arguments.truth("top_k", "largest", largest)
+    best: tuple[Any, Any] = placement.implementation("top_k", x)(x, k, axis, largest=is_largest)
     return best

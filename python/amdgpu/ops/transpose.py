@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amdgpu.ops import placement
+from amdgpu.ops import arguments, placement
 
 __all__ = ["transpose"]
 
@@ -29,4 +29,5 @@ def transpose(x: Any, axes: Sequence[int] | None = None, *, out: Any = None) -> 
         >>> amdgpu.ops.transpose([[1, 2], [3, 4]]).tolist()
         [[1, 3], [2, 4]]
     """
-    return placement.implementation("transpose", x, out)(x, axes, out)
+    order = None if axes is None else arguments.integers("transpose", "axes", axes)
+    return placement.implementation("transpose", x, out)(x, order, out)
