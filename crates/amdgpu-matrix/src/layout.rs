@@ -69,7 +69,7 @@ impl Layout {
             return Err(Error::refused(
                 ErrorCode::InvalidArgument,
                 format!(
-                    "{operation}: the memory of {argument} is not aligned to its {item_bytes}-byte elements"
+                    "{operation}: the memory of {argument} is not aligned to its {item_bytes}-byte elements; pass a copy of it"
                 ),
             ));
         }

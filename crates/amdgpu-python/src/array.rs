@@ -23,6 +23,7 @@ use crate::errors::{IntoPyResult, raise};
 use crate::graph;
 use crate::lender::{self, Place};
 use crate::operand::{Operand, is_contiguous, to_numpy_dtype};
+use crate::ops::transpose::transpose;
 use crate::transfer::{self, Side};
 
 /// Memory and who owns it.
@@ -245,6 +246,12 @@ impl Array {
 
     fn len(&self) -> i64 {
         self.shape.iter().product()
+    }
+
+    /// An array of NumPy's of this shape and dtype, whose elements are not set.
+    fn empty_host<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("numpy")?
+            .call_method1("empty", (self.shape(py)?, self.dtype(py)?))
     }
 
     pub fn bytes(&self) -> usize {
@@ -531,7 +538,7 @@ impl Array {
     }
 
     /// A copy in host memory.
-    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.check_alive(py)?;
         graph::check_not_recording(py, "reading an array")?;
         if !is_contiguous(&self.shape, &self.strides) && self.device_kind() != DeviceKind::Cpu {
@@ -543,18 +550,20 @@ impl Array {
             ));
         }
         if !is_contiguous(&self.shape, &self.strides) {
-            let view = py.import("numpy")?.call_method1(
-                "from_dlpack",
-                (Py::new(
-                    py,
-                    self.view(self.shape.clone(), self.strides.clone()),
-                )?,),
-            )?;
-            return view.call_method0("copy");
+            let view = Py::new(py, self.view(self.shape.clone(), self.strides.clone()))?;
+            if self.dtype != Dtype::BF16 {
+                let numpy = py.import("numpy")?;
+                return numpy
+                    .call_method1("from_dlpack", (view,))?
+                    .call_method0("copy");
+            }
+            // NumPy takes no bfloat16 through DLPack.
+            let host = self.empty_host(py)?;
+            let same_order = (0..self.shape.len() as i64).collect();
+            let view = view.bind(py).as_any();
+            return transpose(py, view, Some(same_order), Some(&host), None);
         }
-        let host = py
-            .import("numpy")?
-            .call_method1("empty", (self.shape(py)?, self.dtype(py)?))?;
+        let host = self.empty_host(py)?;
         let Some(operand) = Operand::borrow(&host, None)? else {
             return Err(raise(
                 py,

@@ -5,6 +5,7 @@
 use std::ffi::{CStr, c_void};
 
 use amdgpu_abi::{Language, Tensor};
+use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
@@ -202,6 +203,31 @@ pub fn row_major(shape: &[i64]) -> Vec<i64> {
     strides
 }
 
+/// What a lender said against lending, as an error of ours; what is not about the tensor stays what it is.
+fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = object.py();
+    let is_refusal = error.is_instance_of::<PyBufferError>(py)
+        || error.is_instance_of::<PyRuntimeError>(py)
+        || error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyValueError>(py);
+    if !is_refusal {
+        return error;
+    }
+    let lender = object
+        .get_type()
+        .name()
+        .map_or_else(|_| "the array".to_owned(), |name| name.to_string());
+    let message = format!("{lender} does not lend its memory: {}", error.value(py));
+    let raised = raise(
+        py,
+        amdgpu_abi::ErrorCode::InvalidArgument,
+        Language::Rust,
+        &message,
+    );
+    raised.set_cause(py, Some(error));
+    raised
+}
+
 /// Take the tensor of any object with `__dlpack__`. `stream` is where the consumer works on GPU memory.
 pub fn import(object: &Bound<'_, PyAny>, stream: Option<u64>) -> PyResult<Imported> {
     let py = object.py();
@@ -213,11 +239,12 @@ pub fn import(object: &Bound<'_, PyAny>, stream: Option<u64>) -> PyResult<Import
     keywords.set_item("max_version", (VERSION[0], VERSION[1]))?;
     let capsule = match object.call_method("__dlpack__", (), Some(&keywords)) {
         // Producers older than the versioned protocol do not know the keyword.
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => {
-            object.call_method("__dlpack__", (), Some(&old_keywords))?
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+            object.call_method("__dlpack__", (), Some(&old_keywords))
         }
-        other => other?,
+        other => other,
     };
+    let capsule = capsule.map_err(|error| refused(object, error))?;
     let capsule = capsule.cast_into::<PyCapsule>()?;
     let is_versioned = capsule.is_valid_checked(Some(VERSIONED));
     let (name, used) = if is_versioned {

@@ -99,6 +99,7 @@ impl<'py> Operand<'py> {
     }
 
     fn of_numpy(array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
+        check_mask(array)?;
         let descr = array.dtype();
         let dtype = numpy_dtype(&descr)?;
         let item_bytes = dtype.size_bytes() as isize;
@@ -108,7 +109,7 @@ impl<'py> Operand<'py> {
                 array.py(),
                 ErrorCode::NotContiguous,
                 Language::Rust,
-                "the strides of the array are not multiples of its item size (a field of a structured array?)",
+                "the strides of the array are not multiples of its item size (a field of a structured array?); pass a copy: numpy.ascontiguousarray(x)",
             ));
         }
         let (data, is_writable) = numpy_memory(array);
@@ -186,7 +187,7 @@ impl<'py> Operand<'py> {
             entry(name)?.ok_or_else(|| refuse(&format!("__cuda_array_interface__ has no {name:?}")))
         };
         if entry("mask")?.is_some() {
-            return Err(refuse("arrays with a mask are not understood"));
+            return Err(refuse(MASKED));
         }
         let (address, is_read_only) = required("data")?.extract::<(u64, bool)>()?;
         let shape = required("shape")?.extract::<Vec<i64>>()?;
@@ -269,6 +270,22 @@ pub fn is_contiguous(shape: &[i64], strides: &[i64]) -> bool {
     true
 }
 
+const MASKED: &str = "arrays with a mask are not understood; pass x.filled(value) in their place, or x.data to ignore the mask";
+
+/// Refuses `numpy.ma`'s arrays, whose masked elements would count.
+fn check_mask(array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+    if array.is_exact_instance_of::<PyUntypedArray>() {
+        return Ok(());
+    }
+    let py = array.py();
+    let masked = py.import("numpy.ma")?.getattr("MaskedArray")?;
+    if array.is_instance(&masked)? {
+        let code = ErrorCode::InvalidArgument;
+        return Err(raise(py, code, Language::Rust, MASKED));
+    }
+    Ok(())
+}
+
 /// Address and writability of a NumPy array.
 pub fn numpy_memory(array: &Bound<'_, PyUntypedArray>) -> (*mut c_void, bool) {
     let object = array.as_array_ptr();
@@ -309,7 +326,7 @@ pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
         let why = if is_native {
             "is not a type of device memory"
         } else {
-            "has foreign byte order"
+            "has foreign byte order (pass x.astype(x.dtype.newbyteorder('=')))"
         };
         raise(
             descr.py(),
@@ -334,7 +351,13 @@ pub fn to_numpy_dtype(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyArra
         )
     })?;
     if name == "bfloat16" {
-        let type_object = py.import("ml_dtypes")?.getattr("bfloat16")?;
+        let package = py.import("ml_dtypes").map_err(|error| {
+            let message = format!(
+                "NumPy has no bfloat16 of its own: install the package ml_dtypes ({error})"
+            );
+            raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message)
+        })?;
+        let type_object = package.getattr("bfloat16")?;
         return PyArrayDescr::new(py, type_object);
     }
     PyArrayDescr::new(py, name)

@@ -3,16 +3,18 @@
 use amdgpu_abi::layout::{DEVICE_CPU, DTYPE_COMPLEX};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
 use amdgpu_matrix::{
-    Activation, Epilogue, MatmulOptions, Matrix, Precision, TensorView, TensorViewMut,
+    Activation, Described, Epilogue, MatmulOptions, Matrix, Precision, TensorView, TensorViewMut,
 };
 use amdgpu_telemetry::Boundary;
-use numpy::PyArrayDyn;
+use numpy::PyUntypedArray;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
+use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
 use crate::math::activation_of;
-use crate::operand::{Operand, to_numpy_dtype};
+use crate::operand::Operand;
+use crate::ops::tensors::made;
 
 mod direct;
 mod plain_call;
@@ -116,6 +118,7 @@ pub fn matmul<'py>(
             return product.compute(&options);
         }
     }
+    let operands = [a.clone(), b.clone()];
     let (lent_a, lent_b) = (Operand::borrow_host(a)?, Operand::borrow_host(b)?);
     let dtype_of = |lent: &Option<Operand<'_>>| lent.as_ref().map(|operand| operand.dtype);
     let kinds = Kinds::choose(precision, dtype_of(&lent_a), dtype_of(&lent_b));
@@ -144,7 +147,13 @@ pub fn matmul<'py>(
         .transpose()?;
     let result = match out {
         Some(out) => out.clone(),
-        None if beta == 0.0 => empty(py, &axes.shape, kinds.result)?,
+        None if beta == 0.0 => {
+            let described = Described {
+                shape: axes.shape.clone(),
+                dtype: kinds.result,
+            };
+            made("matrix_multiply", &described, &operands)?
+        }
         None => {
             let message = "beta scales what out holds, and no out was given";
             return Err(raise(
@@ -305,29 +314,6 @@ fn stretch(py: Python<'_>, residual: &mut Operand<'_>, shape: &[i64]) -> PyResul
     Ok(())
 }
 
-/// An array whose elements are all written by the product; with an empty inner dimension it writes zeros.
-fn empty<'py>(py: Python<'py>, shape: &[i64], dtype: Dtype) -> PyResult<Bound<'py, PyAny>> {
-    let extents: Vec<usize> = shape.iter().map(|extent| *extent as usize).collect();
-    // Sizes whose product overflows are NumPy's to refuse.
-    let is_small = extents
-        .iter()
-        .try_fold(8_usize, |bytes, extent| bytes.checked_mul(*extent))
-        .is_some_and(|bytes| bytes <= 1 << 30);
-    // SAFETY: see above; a failed product drops the array unread.
-    unsafe {
-        if is_small && dtype == Dtype::F32 {
-            return Ok(PyArrayDyn::<f32>::new(py, &extents[..], false).into_any());
-        }
-        if is_small && dtype == Dtype::F64 {
-            return Ok(PyArrayDyn::<f64>::new(py, &extents[..], false).into_any());
-        }
-    }
-    py.import("numpy")?.call_method1(
-        "empty",
-        (PyTuple::new(py, extents)?, to_numpy_dtype(py, dtype)?),
-    )
-}
-
 /// Operands on their way into the detached call.
 #[derive(Clone, Copy)]
 struct Views<'a> {
@@ -419,16 +405,31 @@ fn operand<'py>(
             ))
         }
         _ => {
-            let numpy = py.import("numpy")?;
             let refuse = |error: PyErr| {
                 let message = format!(
                     "{name} cannot be converted to {}: {}",
                     dtype.name().unwrap_or("?"),
                     error.value(py)
                 );
-                raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message)
+                let code = if error.is_instance_of::<PyMemoryError>(py) {
+                    ErrorCode::OutOfMemory
+                } else {
+                    ErrorCode::UnsupportedDtype
+                };
+                raise(py, code, Language::Rust, &message)
             };
-            let source = numpy.call_method1("asarray", (object,)).map_err(refuse)?;
+            let source = match borrowed {
+                // Of other lenders than itself NumPy takes no bfloat16.
+                Some(lent)
+                    if lent.dtype == Dtype::BF16 && !object.is_instance_of::<PyUntypedArray>() =>
+                {
+                    Array::adopt(py, lent)?.numpy(py)?
+                }
+                _ => py
+                    .import("numpy")?
+                    .call_method1("asarray", (object,))
+                    .map_err(refuse)?,
+            };
             let kind = source
                 .getattr("dtype")?
                 .getattr("kind")?

@@ -186,15 +186,23 @@ pub fn result<'py>(
     if let Some(out) = out {
         return Ok((out.clone(), writable(operation, out)?));
     }
-    let made = like
-        .iter()
+    let made = made(operation, described, like)?;
+    let lent = writable(operation, &made)?;
+    Ok((made, lent))
+}
+
+/// A new array for a result: an `amdgpu.Array` when `like` has one, else a NumPy array.
+pub fn made<'py>(
+    operation: &str,
+    described: &Described,
+    like: &[Bound<'py, PyAny>],
+) -> PyResult<Bound<'py, PyAny>> {
+    like.iter()
         .find_map(|object| own_array_like(object, described))
         .unwrap_or_else(|| match like.first() {
             Some(first) => empty(first.py(), operation, described),
             None => unreachable!("every operation has an input"),
-        })?;
-    let lent = writable(operation, &made)?;
-    Ok((made, lent))
+        })
 }
 
 fn writable<'py>(operation: &str, out: &Bound<'py, PyAny>) -> PyResult<Lent<'py>> {

@@ -29,7 +29,7 @@ struct Held<'a, 'py> {
 impl<'a, 'py> Held<'a, 'py> {
     /// `None` for anything but an aligned, row-major array of a plain dtype.
     fn of(object: &'a Bound<'py, PyAny>) -> Option<Self> {
-        let array = object.cast::<PyUntypedArray>().ok()?;
+        let array = object.cast_exact::<PyUntypedArray>().ok()?;
         // SAFETY: the cast proved that this is an array object; both fields are set for its whole life.
         let (data, flags) = unsafe {
             let fields = npyffi::_PyArray_GET_ITEM_DATA(array.as_array_ptr());

@@ -32,7 +32,7 @@ unsafe impl Send for Held {}
 impl Held {
     /// `None` for anything but a matrix of that dtype.
     fn of(object: &Bound<'_, PyAny>, dtype: Dtype, is_transposed: bool) -> Option<Self> {
-        let array = object.cast::<PyUntypedArray>().ok()?;
+        let array = object.cast_exact::<PyUntypedArray>().ok()?;
         let (&[rows, columns], &[down, along]) = (array.shape(), array.strides()) else {
             return None;
         };
