@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu.errors import InvalidArgumentError
+from amdgpu.ops.arguments import number
 from amdgpu.ops.placement import elementwise
 
 __all__ = [
@@ -48,7 +49,7 @@ def leaky_relu_gradient(x: Any, gradient: Any, *, alpha: float = 0.01, out: Any 
         alpha: Slope below zero.
         out: Receives the result; see `amdgpu.ops.elementwise`.
     """
-    return elementwise("leaky_relu_gradient", (x, gradient), out, alpha=alpha)
+    return elementwise("leaky_relu_gradient", (x, gradient), out, alpha=number("leaky_relu_gradient", "alpha", alpha))
 
 
 def elu_gradient(x: Any, gradient: Any, *, alpha: float = 1.0, out: Any = None) -> Any:
@@ -60,7 +61,7 @@ def elu_gradient(x: Any, gradient: Any, *, alpha: float = 1.0, out: Any = None) 
         alpha: Limit far below zero, negated.
         out: Receives the result; see `amdgpu.ops.elementwise`.
     """
-    return elementwise("elu_gradient", (x, gradient), out, alpha=alpha)
+    return elementwise("elu_gradient", (x, gradient), out, alpha=number("elu_gradient", "alpha", alpha))
 
 
 def gelu_gradient(x: Any, gradient: Any, *, approximate: str = "none", out: Any = None) -> Any:

@@ -6,13 +6,14 @@ What holds for all of them
 - dtypes: bool, uint8 to uint64, int8 to int64, float16, bfloat16 (`ml_dtypes`), float32, float64, promoted as in NumPy; a number takes
   the dtype of the arrays beside it. Functions of real numbers compute integers in float64. float16 and bfloat16 are computed in float32 and
   rounded once. Integers wrap.
-- The result is a NumPy array, or an `amdgpu.Array` when an input is one; when one lies on a GPU, the operation runs there and the result
-  stays there. `out` receives it instead when given: of the shape and dtype of the result; it may be an input itself, and shares no memory
-  with one otherwise.
+- The result is a NumPy array, or an `amdgpu.Array` when an input is one with memory of its own; when one lies on a GPU, the operation runs
+  there and the result stays there. `out` receives it instead when given: of the shape and dtype of the result; it may be an input itself,
+  and shares no memory with one otherwise.
 - `exp`, `log`, `tanh` and their kin are within 4 units in the last place (gelu and sigmoid: relative 2e-5 in their float32 tails),
   `sin` and `cos` within 2. The same input gives the same bits at every position, for any number of threads and on every instruction set.
 - Errors: ShapeMismatchError (shapes do not broadcast; `out` has another shape), UnsupportedDtypeError, InvalidTypeError (no array of
-  numbers), InvalidArgumentError (`out` overlaps an input; a number does not fit), ReadOnlyError.
+  numbers), InvalidArgumentError (`out` overlaps an input; a number does not fit; an array with a mask, whose memory is not aligned, or that
+  its owner does not lend), ReadOnlyError, OutOfMemoryError.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu.errors import InvalidArgumentError
+from amdgpu.ops.arguments import number
 from amdgpu.ops.placement import elementwise as _run
 
 __all__ = [
@@ -419,7 +421,7 @@ def leaky_relu(x: Any, *, alpha: float = 0.01, out: Any = None) -> Any:
         alpha: Slope below zero.
         out: Receives the result; see the module.
     """
-    return _run("leaky_relu", (x,), out, alpha)
+    return _run("leaky_relu", (x,), out, number("leaky_relu", "alpha", alpha))
 
 
 def elu(x: Any, *, alpha: float = 1.0, out: Any = None) -> Any:
@@ -430,7 +432,7 @@ def elu(x: Any, *, alpha: float = 1.0, out: Any = None) -> Any:
         alpha: Limit far below zero, negated.
         out: Receives the result; see the module.
     """
-    return _run("elu", (x,), out, alpha)
+    return _run("elu", (x,), out, number("elu", "alpha", alpha))
 
 
 def gelu(x: Any, *, approximate: str = "none", out: Any = None) -> Any:

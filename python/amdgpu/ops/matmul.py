@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from amdgpu import _native, dispatch
 from amdgpu.device import default_device
 from amdgpu.errors import InvalidArgumentError
+from amdgpu.ops import arguments
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -68,13 +69,17 @@ def matrix_multiply(
         beta: Factor of what `out` holds; an integer for int8. With 0 `out` is not read.
 
     Returns:
-        The product, shape (..., m, n); `out` when it was given. An empty inner dimension gives zeros before bias, residual and activation.
+        The product, shape (..., m, n): a NumPy array, or an `amdgpu.Array` when an operand is one; `out` when it was given. An empty inner
+        dimension gives zeros before bias, residual and activation.
 
     Raises:
         ShapeMismatchError: Inner dimensions differ, stacks do not stretch to each other, or an operand has no axes.
         UnsupportedDtypeError: An operand cannot be converted (complex, object; anything but int8 to int8), or `out` has another dtype
             than the result.
-        InvalidArgumentError: An unknown precision or activation, `beta` without `out`, `out` shares memory with another argument.
+        InvalidArgumentError: An unknown precision or activation, `beta` without `out`, `out` shares memory with another argument; an
+            operand has a mask, or its owner does not lend it.
+        InvalidTypeError: `alpha` or `beta` is no number, `activation` no name, `out` no array.
+        OutOfMemoryError: The result, or the copy of an operand in another type, does not fit into memory.
         ReadOnlyError: `out` cannot be written to.
         DeviceNotFoundError: No such device.
 
@@ -87,6 +92,10 @@ def matrix_multiply(
     """
     if precision not in PRECISIONS:
         raise InvalidArgumentError(f"precision is {precision!r}; known are {', '.join(PRECISIONS)}")
+    if activation is not None:
+        arguments.text("matrix_multiply", "activation", activation, "a name such as 'relu'")
+    alpha = arguments.number("matrix_multiply", "alpha", alpha)
+    beta = arguments.number("matrix_multiply", "beta", beta)
     multiply = dispatch.shared("matrix_multiply", "matrix", device_id, default_device)
     # Implementations of plug-ins need not know of what is not asked for.
     if not (transpose_a or transpose_b) and bias is activation is residual is None and alpha == 1 and beta == 0:

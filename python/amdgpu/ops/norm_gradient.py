@@ -119,7 +119,10 @@ def batch_norm_gradient(
     """
     import numpy as np
 
-    x, gradient = placement.held("batch_norm_gradient", "x", x), placement.held("batch_norm_gradient", "gradient", gradient)
+    x, gradient = (
+        placement.held("batch_norm_gradient", "x", x),
+        placement.held("batch_norm_gradient", "gradient", gradient),
+    )
     eps = arguments.number("batch_norm_gradient", "eps", eps)
     rank = len(x.shape)
     given = arguments.integer("batch_norm_gradient", "channel_axis", channel_axis)

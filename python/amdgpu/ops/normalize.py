@@ -99,7 +99,9 @@ def _norm(
 ) -> Any:
     compute = placement.implementation("normalize", x, *parameters, out)
     extents = arguments.integers(operation, "normalized_shape", normalized_shape)
-    return compute(operation, x, parameters, (), out, row_shape=extents, epsilon=arguments.number(operation, "eps", eps))
+    return compute(
+        operation, x, parameters, (), out, row_shape=extents, epsilon=arguments.number(operation, "eps", eps)
+    )
 
 
 def _run(operation: str, x: Any, parameters: tuple[Any, ...], axes: tuple[int, ...], out: Any) -> Any:

@@ -48,7 +48,7 @@ def max_pool2d(
         >>> amdgpu.ops.max_pool2d(numpy.arange(4.0).reshape(1, 1, 2, 2), 2).tolist()
         [[[[3.0]]]]
     """
-    return _run("max_pool2d", x, None, out, **_options("max_pool2d", window, stride, padding, dilation, layout))
+    return _run("max_pool2d", x, None, out, **_options("max_pool2d", window, stride, padding, dilation, layout=layout))
 
 
 def avg_pool2d(
@@ -72,7 +72,7 @@ def avg_pool2d(
         layout: "NCHW" or "NHWC".
         out: Receives the result; must not overlap x.
     """
-    options = _options("avg_pool2d", window, stride, padding, 1, layout)
+    options = _options("avg_pool2d", window, stride, padding, 1, layout=layout)
     counts_padding = truth("avg_pool2d", "count_include_pad", count_include_pad)
     return _run("avg_pool2d", x, None, out, **options, counts_padding=counts_padding)
 
@@ -89,7 +89,9 @@ def max_pool2d_gradient(
     out: Any = None,
 ) -> Any:
     """The gradient of `max_pool2d` by x, from that by its result; of equal values in a window the first has it all."""
-    return _run("max_pool2d", x, gradient, out, **_options("max_pool2d", window, stride, padding, dilation, layout))
+    return _run(
+        "max_pool2d", x, gradient, out, **_options("max_pool2d", window, stride, padding, dilation, layout=layout)
+    )
 
 
 def avg_pool2d_gradient(
@@ -104,12 +106,12 @@ def avg_pool2d_gradient(
     out: Any = None,
 ) -> Any:
     """The gradient of `avg_pool2d` by x, from that by its result; of x only shape and dtype matter."""
-    options = _options("avg_pool2d", window, stride, padding, 1, layout)
+    options = _options("avg_pool2d", window, stride, padding, 1, layout=layout)
     counts_padding = truth("avg_pool2d", "count_include_pad", count_include_pad)
     return _run("avg_pool2d", x, gradient, out, **options, counts_padding=counts_padding)
 
 
-def _options(operation: str, window: Any, stride: Any, padding: Any, dilation: Any, layout: Any) -> dict[str, Any]:
+def _options(operation: str, window: Any, stride: Any, padding: Any, dilation: Any, *, layout: Any) -> dict[str, Any]:
     given = {"window": window, "stride": window if stride is None else stride, "padding": padding, "dilation": dilation}
     pairs = {name: pair(operation, name, value) for name, value in given.items()}
     return {**pairs, "layout": text(operation, "layout", layout, "'NCHW' or 'NHWC'")}

@@ -7,18 +7,15 @@ What holds for all of them
 - Sums are pairwise: the error grows with the logarithm of the number of values. float16 and bfloat16 are summed in float32 and rounded
   once.
 - Work is cut at fixed places, so results do not depend on the number of threads; sums may differ in the last bits between instruction sets.
-- Errors: InvalidArgumentError (no such axis, or one named twice; nothing to choose from; `out` overlaps x), UnsupportedDtypeError,
-  ShapeMismatchError and ReadOnlyError for an unfit `out`.
+- Errors: InvalidArgumentError (no such axis, or one named twice; nothing to choose from; `out` overlaps x), InvalidTypeError (an axis that
+  is no integer), UnsupportedDtypeError, ShapeMismatchError and ReadOnlyError for an unfit `out`.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
 from typing import Any
 
-from amdgpu.errors import InvalidTypeError
-from amdgpu.ops import placement
+from amdgpu.ops import arguments, placement
 
 __all__ = [
     "all",
@@ -35,25 +32,16 @@ __all__ = [
 ]
 
 
-def _run(operation: str, x: Any, axis: Any, out: Any, *, keepdims: bool, correction: float = 0.0) -> Any:
+def _run(operation: str, x: Any, axis: Any, out: Any, *, keepdims: Any, correction: Any = 0.0) -> Any:
     compute = placement.implementation("reduce", x, out)
-    return compute(operation, x, _axes(operation, axis), out, keepdims=keepdims, correction=correction)
-
-
-def _axes(operation: str, axis: Any) -> tuple[int, ...] | None:
-    if axis is None:
-        return None
-    axes = axis if isinstance(axis, Iterable) else (axis,)
-    try:
-        return tuple(operator.index(one) for one in axes)
-    except TypeError:
-        raise InvalidTypeError(
-            f"{operation}: axis is {axis!r}; an integer, a tuple of integers or None is expected"
-        ) from None
+    axes = None if axis is None else arguments.integers(operation, "axis", axis)
+    keepdims = arguments.truth(operation, "keepdims", keepdims)
+    correction = arguments.number(operation, "correction", correction)
+    return compute(operation, x, axes, out, keepdims=keepdims, correction=correction)
 
 
 def sum(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
-    """The sum; of truth values and integers in int64, wrapping.
+    """The sum; of truth values and integers in int64 (without a sign in uint64), wrapping.
 
     Args:
         x: Values.
@@ -70,7 +58,7 @@ def sum(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
 
 
 def prod(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
-    """The product; of truth values and integers in int64, wrapping.
+    """The product; of truth values and integers in int64 (without a sign in uint64), wrapping.
 
     Args:
         x: Values.

@@ -418,17 +418,21 @@ fn operand<'py>(
                 };
                 raise(py, code, Language::Rust, &message)
             };
+            let numpy = py.import("numpy")?;
+            let as_array = |object: Bound<'py, PyAny>| {
+                numpy.call_method1("asarray", (object,)).map_err(refuse)
+            };
             let source = match borrowed {
-                // Of other lenders than itself NumPy takes no bfloat16.
-                Some(lent)
-                    if lent.dtype == Dtype::BF16 && !object.is_instance_of::<PyUntypedArray>() =>
-                {
-                    Array::adopt(py, lent)?.numpy(py)?
+                Some(lent) if !object.is_instance_of::<PyUntypedArray>() => {
+                    let array = Array::adopt(py, lent)?;
+                    // Of others than itself NumPy takes no bfloat16.
+                    if array.dtype == Dtype::BF16 {
+                        array.numpy(py)?
+                    } else {
+                        as_array(Bound::new(py, array)?.into_any())?
+                    }
                 }
-                _ => py
-                    .import("numpy")?
-                    .call_method1("asarray", (object,))
-                    .map_err(refuse)?,
+                _ => as_array(object.clone())?,
             };
             let kind = source
                 .getattr("dtype")?
