@@ -182,6 +182,50 @@ def test_layers_are_within_the_error_bound_for_any_number_of_threads(layer, layo
             assert _native.convolve(name, inputs, **options, **shape, threads=threads).tobytes() == one.tobytes(), name
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.tuples(st.integers(1, 3), st.integers(8, 40), st.integers(1, 12), st.integers(1, 12)),
+    st.integers(1, 2),
+    st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    pairs,
+    st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    pairs,
+    st.sampled_from(FLOATS),
+    layouts,
+    st.booleans(),
+)
+def test_gradients_of_convolutions_of_each_channel_alone(
+    shape, outputs, window, stride, padding, dilation, dtype, layout, is_nhwc
+):
+    for k in range(2):
+        assume(shape[2 + k] + 2 * padding[k] > dilation[k] * (window[k] - 1))
+    rng = np.random.default_rng(sum(shape))
+    groups = shape[1]
+    x = rng.standard_normal(shape).astype(dtype)
+    weight = arrange(rng.standard_normal((outputs * groups, 1, *window)).astype(dtype), layout)
+    turn, back = (to_nhwc, to_nchw) if is_nhwc else (np.array, np.array)
+    taps = windows_of(x.astype(np.float64), window, stride, padding, dilation, 0.0)
+    gradient = rng.standard_normal((shape[0], outputs * groups, *taps.shape[4:])).astype(dtype)
+    wide = [array.astype(np.float64) for array in (x, weight, gradient)]
+    expected = conv2d_gradients(*wide, stride, padding, dilation, groups)
+    sizes = conv2d_gradients(*map(abs, wide), stride, padding, dilation, groups)
+    options = {
+        "stride": stride,
+        "padding": padding,
+        "dilation": dilation,
+        "groups": groups,
+        "layout": "NHWC" if is_nhwc else "NCHW",
+    }
+    given_x, lent = arrange(turn(x), layout), arrange(turn(gradient), layout)
+    by_image = back(ops.conv2d_input_gradient(lent, weight, given_x.shape, **options))
+    by_weight = ops.conv2d_weight_gradient(given_x, lent, weight.shape, **options)
+    unit = EPS["float32" if dtype.itemsize == 2 else dtype.name]
+    for result, value, size in zip((by_image, by_weight), expected, sizes, strict=True):
+        assert result.dtype == dtype
+        error = abs(result.astype(np.float64) - value)
+        assert (error <= 100 * unit * size + EPS[dtype.name] * abs(value) + 1e-7).all()
+
+
 def test_bad_convolutions_are_refused():
     x, weight = np.zeros((1, 4, 5, 5), np.float32), np.zeros((2, 4, 3, 3), np.float32)
     with pytest.raises(errors.ShapeMismatchError, match=r"3 channels of x of shape \[1, 3, 5, 5\]"):
@@ -326,11 +370,33 @@ def test_the_first_nan_of_a_window_is_its_largest():
     assert gradient.sum() == 10
 
 
-def test_large_pools_do_not_depend_on_threads(rng):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_windows_that_overlap_give_to_the_first_of_their_largest(dtype, layout, stride, rng):
+    # Zeros of both signs are equal, infinities are values like others, and the first NaN of a window is its largest.
+    values = np.array([-np.inf, -1, -0.0, 0.0, 1, np.inf, np.nan])
+    x = rng.choice(values, (2, 5, 23, 37), p=[0.3, 0.2, 0.15, 0.15, 0.1, 0.05, 0.05]).astype(dtype)
+    rank = np.where(np.isnan(x), 3, np.clip(x.astype(np.float64), -2, 2))
+    taps = windows_of(rank, (3, 4), (stride, stride), (1, 2), (1, 1), -9.0)
+    flat = taps.reshape(2, 5, 12, *taps.shape[4:])
+    gradient = rng.integers(1, 9, (2, 5, *taps.shape[4:])).astype(dtype)
+    first = np.arange(12)[None, None, :, None, None] == flat.argmax(2)[:, :, None]
+    shares = (first * gradient.astype(np.float64)[:, :, None]).reshape(taps.shape)
+    expected = fold_back(shares, x.shape, (stride, stride), (1, 2), (1, 1))
+    turn, back = (to_nhwc, to_nchw) if layout == "NHWC" else (np.array, np.array)
+    options = {"stride": stride, "padding": (1, 2), "layout": layout}
+    result = ops.max_pool2d_gradient(turn(x), turn(gradient), (3, 4), **options)
+    np.testing.assert_array_equal(back(result).astype(np.float64), expected)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_large_pools_do_not_depend_on_threads(layout, rng):
     x = rng.standard_normal((3, 17, 61, 59)).astype(np.float32)
-    options = {"window": (3, 3), "stride": (2, 2), "padding": (1, 1), "dilation": (1, 1), "layout": "NCHW"}
+    options = {"window": (3, 3), "stride": (2, 2), "padding": (1, 1), "dilation": (1, 1), "layout": layout}
     expected = windows_of(x.astype(float), (3, 3), (2, 2), (1, 1), (1, 1), -np.inf).max((2, 3))
     np.testing.assert_array_equal(ops.max_pool2d(x, 3, stride=2, padding=1), expected)
+    x = np.ascontiguousarray(to_nhwc(x)) if layout == "NHWC" else x
     for name in ("max_pool2d", "avg_pool2d"):
         one = _native.pool(name, x, **options, threads=1)
         gradient = rng.standard_normal(one.shape).astype(np.float32)

@@ -13,6 +13,7 @@ const generic = @import("generic");
 const columns_of = @import("columns.zig");
 const convolve_backward = @import("convolve_backward.zig");
 const convolve_depthwise = @import("convolve_depthwise.zig");
+const convolve_depthwise_weights = @import("convolve_depthwise_weights.zig");
 const convolve_sliding = @import("convolve_sliding.zig");
 const convolve_weights = @import("convolve_weights.zig");
 const parallel = @import("parallel.zig");
@@ -120,11 +121,15 @@ fn run(comptime T: type, pass: Pass, problem: *const Problem, executor: ?*const 
             if (!isProduct(T, problem) and convolve_sliding.fits(T, table, problem, .forward)) return convolve_sliding.run(T, table, problem, .forward, executor);
             return forward(T, table, problem, executor);
         },
-        .image_gradient => return if (convolve_sliding.fits(T, table, problem, .backward))
+        .image_gradient => return if (convolve_depthwise.fitsImage(T, problem))
+            convolve_depthwise.byImage(T, table, problem, executor)
+        else if (convolve_sliding.fits(T, table, problem, .backward))
             convolve_sliding.run(T, table, problem, .backward, executor)
         else
             convolve_backward.byImage(T, table, problem, executor),
-        .weight_gradient => return if (convolve_weights.fits(T, table, problem))
+        .weight_gradient => return if (convolve_depthwise.hasChannels(problem))
+            convolve_depthwise_weights.run(T, table, problem, executor)
+        else if (convolve_weights.fits(T, table, problem))
             convolve_weights.run(T, table, problem, executor)
         else
             convolve_backward.byWeight(T, table, problem, executor),

@@ -1,5 +1,5 @@
-//! Convolution where each group reads one channel: too little depth for a product of matrices. Usually vectors run over channels
-//! (windowed.zig); where there are few channels, rows of results are summed tap by tap.
+//! Convolution where each group reads one channel, and its gradient by the image: too little depth for a product of matrices. Usually vectors
+//! run over channels (windowed.zig); where there are few channels, rows of results are summed tap by tap.
 
 const std = @import("std");
 const abi = @import("../abi.zig");
@@ -7,6 +7,7 @@ const generic = @import("generic");
 const convolve = @import("convolve.zig");
 const parallel = @import("parallel.zig");
 const strided = @import("strided.zig");
+const taps_of = @import("taps.zig");
 const windowed = @import("windowed.zig");
 const windows_of = @import("windows.zig");
 const workspace = @import("workspace.zig");
@@ -18,13 +19,42 @@ const tile_len = 256;
 const few_channels = 8;
 
 pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const convolve.Problem, executor: ?*const abi.Executor) convolve.Error!void {
-    if (problem.groups >= few_channels) return runChannels(T, table, problem, executor);
+    if (problem.groups >= few_channels) return runChannels(T, table, problem, .forward, executor);
     const job: Planes(T) = .{ .table = table, .problem = problem };
     try parallel.run(executor, problem.result.shape[0] * problem.result.shape[1], Planes(T), &job);
 }
 
-/// The outputs of a group are computed one after the other, each for all groups.
-fn runChannels(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const convolve.Problem, executor: ?*const abi.Executor) convolve.Error!void {
+/// Whether vectors run over channels. Many outputs of one channel are a product of matrices after all.
+pub fn hasChannels(problem: *const convolve.Problem) bool {
+    return problem.groupInputs() == 1 and problem.groupOutputs() <= 2 and problem.groups >= few_channels;
+}
+
+/// Whether the gradient by the image can be computed so: sums of several outputs pass through it, and must not be rounded on the way.
+pub fn fitsImage(comptime T: type, problem: *const convolve.Problem) bool {
+    return hasChannels(problem) and (problem.groupOutputs() == 1 or problem.image.storage.is(T));
+}
+
+pub fn byImage(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const convolve.Problem, executor: ?*const abi.Executor) convolve.Error!void {
+    try runChannels(T, table, problem, .backward, executor);
+}
+
+/// One output of each group: a view of as many channels as there are groups.
+pub fn outputView(problem: *const convolve.Problem, output: usize) strided.View {
+    var view = problem.result;
+    view.address = strided.addressAt(&view, view.strides[1] * @as(isize, @intCast(output)));
+    view.shape[1] = problem.groups;
+    view.strides[1] *= @intCast(problem.groupOutputs());
+    return view;
+}
+
+/// The outputs of a group are computed, or summed, one after the other, each for all groups.
+fn runChannels(
+    comptime T: type,
+    table: *const generic.tensor_table.Table(T),
+    problem: *const convolve.Problem,
+    direction: taps_of.Direction,
+    executor: ?*const abi.Executor,
+) convolve.Error!void {
     const outputs = problem.groupOutputs();
     const columns = problem.weight.shape[3];
     const taps = problem.weight.shape[2] * columns;
@@ -36,13 +66,15 @@ fn runChannels(comptime T: type, table: *const generic.tensor_table.Table(T), pr
     const addend = buffer.slice(T, taps * pitch * @sizeOf(T), pitch);
     @memset(weights, 0);
     @memset(addend, 0);
+    const row_axis: taps_of.Axis = .of(problem.windows.rows, direction);
+    const column_axis: taps_of.Axis = .of(problem.windows.columns, direction);
     for (0..outputs) |output| {
         for (0..taps) |tap| table.load(&.{
             .storage = problem.weight.storage,
             .address = strided.addressAt(&problem.weight, windows_of.offset(&problem.weight, output, 0, tap / columns, tap % columns)),
             .step = problem.weight.strides[0] * @as(isize, @intCast(outputs)),
             .len = problem.groups,
-            .target = weights[tap * pitch ..].ptr,
+            .target = weights[windowed.weightPlace(&row_axis, &column_axis, tap / columns, tap % columns) * pitch ..].ptr,
         });
         if (problem.bias) |*bias| table.load(&.{
             .storage = bias.storage,
@@ -51,15 +83,14 @@ fn runChannels(comptime T: type, table: *const generic.tensor_table.Table(T), pr
             .len = problem.groups,
             .target = addend.ptr,
         });
-        var result = problem.result;
-        result.address = strided.addressAt(&result, result.strides[1] * @as(isize, @intCast(output)));
-        result.shape[1] = problem.groups;
-        result.strides[1] *= @intCast(outputs);
+        const result = outputView(problem, output);
         try windowed.run(T, table, &.{
-            .image = problem.image,
-            .result = result,
+            .image = if (direction == .forward) problem.image else result,
+            .result = if (direction == .forward) result else problem.image,
             .windows = problem.windows,
+            .direction = direction,
             .fold = .weighted,
+            .accumulates = direction == .backward and output > 0,
             .weights = weights.ptr,
             .weights_pitch = pitch,
             .addend = addend.ptr,

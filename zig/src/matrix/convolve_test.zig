@@ -4,6 +4,7 @@ const std = @import("std");
 const generic = @import("generic");
 const convolve = @import("convolve.zig");
 const convolve_depthwise = @import("convolve_depthwise.zig");
+const convolve_depthwise_weights = @import("convolve_depthwise_weights.zig");
 const convolve_sliding = @import("convolve_sliding.zig");
 const convolve_weights = @import("convolve_weights.zig");
 const kernels = @import("kernels.zig");
@@ -221,40 +222,69 @@ test "convolutions and their gradients, with the same bits for any number of thr
 fn testDepthwise(comptime T: type) !void {
     var random: std.Random.DefaultPrng = .init(8);
     const rng = random.random();
-    for (0..20) |_| {
+    for (0..30) |_| {
         const windows: windows_of.Windows = .{ .rows = randomSlide(rng), .columns = randomSlide(rng) };
-        const groups = rng.intRangeAtMost(usize, 1, 40);
-        const image: Image(T) = try .init(rng, .{ 2, groups, windows.rows.image, windows.columns.image }, rng.enumValue(test_support.ImageLayout));
-        defer image.deinit();
-        const weight: Image(T) = try .init(rng, .{ groups, 1, windows.rows.window, windows.columns.window }, .nchw);
-        defer weight.deinit();
-        const shape = [4]usize{ 2, groups, windows.rows.result, windows.columns.result };
-        const result: Image(T) = try .init(rng, shape, rng.enumValue(test_support.ImageLayout));
-        defer result.deinit();
-        const expected: Image(f64) = try .init(rng, shape, .nchw);
-        defer expected.deinit();
-        @memset(expected.values, 0);
+        const groups = rng.intRangeAtMost(usize, 1, 80);
+        const outputs = groups * rng.intRangeAtMost(usize, 1, 2);
+        const batch = rng.intRangeAtMost(usize, 1, 3);
+        const shapes = [3][4]usize{
+            .{ batch, groups, windows.rows.image, windows.columns.image },
+            .{ outputs, 1, windows.rows.window, windows.columns.window },
+            .{ batch, outputs, windows.rows.result, windows.columns.result },
+        };
+        const layout = rng.enumValue(test_support.ImageLayout);
+        var given: [3]Image(T) = undefined;
+        for (&given, shapes) |*image, shape| image.* = try .init(rng, shape, if (rng.boolean()) layout else rng.enumValue(test_support.ImageLayout));
+        defer for (given) |image| image.deinit();
         const problem: convolve.Problem = .{
-            .image = image.view,
-            .weight = weight.view,
-            .result = result.view,
+            .image = given[0].view,
+            .weight = given[1].view,
+            .result = given[2].view,
             .bias = null,
             .windows = windows,
             .groups = groups,
         };
-        scalar(T, &problem, image, weight, expected, .result);
-        for (kernels.available()) |set| {
-            @memset(result.values, 99);
-            try convolve_depthwise.run(T, tensor_kernels.tableOf(T, set), &problem, null);
-            for (0..shape[0]) |n| for (0..shape[1]) |c| for (0..shape[2]) |p| for (0..shape[3]) |q| {
-                const index = [4]usize{ n, c, p, q };
-                try std.testing.expectApproxEqAbs(expected.at(index).*, @as(f64, result.at(index).*), 100 * std.math.floatEps(T));
-            };
+        const executor = test_support.executor(3);
+        inline for (.{ .result, .image, .weight }, .{ 2, 0, 1 }) |which, place| {
+            if (which == .result or convolve_depthwise.hasChannels(&problem)) {
+                const expected: Image(f64) = try .init(rng, shapes[place], .nchw);
+                defer expected.deinit();
+                @memset(expected.values, 0);
+                switch (which) {
+                    .result => scalar(T, &problem, given[0], given[1], expected, which),
+                    .image => scalar(T, &problem, expected, given[1], given[2], which),
+                    .weight => scalar(T, &problem, given[0], expected, given[2], which),
+                    else => comptime unreachable,
+                }
+                const kept = try std.testing.allocator.dupe(T, given[place].values);
+                defer std.testing.allocator.free(kept);
+                for (kernels.available()) |set| {
+                    const table = tensor_kernels.tableOf(T, set);
+                    for ([_]?*const @TypeOf(executor){ null, &executor }) |given_executor| {
+                        const before = try std.testing.allocator.dupe(T, given[place].values);
+                        defer std.testing.allocator.free(before);
+                        switch (which) {
+                            .result => try convolve_depthwise.run(T, table, &problem, given_executor),
+                            .image => try convolve_depthwise.byImage(T, table, &problem, given_executor),
+                            .weight => try convolve_depthwise_weights.run(T, table, &problem, given_executor),
+                            else => comptime unreachable,
+                        }
+                        // The second time with three threads: the same bits.
+                        if (given_executor != null) try std.testing.expectEqualSlices(T, before, given[place].values);
+                    }
+                    const shape = shapes[place];
+                    for (0..shape[0]) |n| for (0..shape[1]) |c| for (0..shape[2]) |p| for (0..shape[3]) |q| {
+                        const index = [4]usize{ n, c, p, q };
+                        try std.testing.expectApproxEqAbs(expected.at(index).*, @as(f64, given[place].at(index).*), 2000 * std.math.floatEps(T));
+                    };
+                    @memcpy(given[place].values, kept);
+                }
+            }
         }
     }
 }
 
-test "convolutions of each channel alone" {
+test "convolutions of each channel alone and their gradients, with the same bits for any number of threads" {
     try testDepthwise(f32);
     try testDepthwise(f64);
 }

@@ -25,5 +25,7 @@ pub const row_gradient_kernel = @import("row_gradient_kernel.zig");
 pub const sweep_kernel = @import("sweep_kernel.zig");
 pub const tensor_table = @import("tensor_table.zig");
 pub const turn_kernel = @import("turn_kernel.zig");
+pub const correlation_kernel = @import("correlation_kernel.zig");
 pub const pool_apart_kernel = @import("pool_apart_kernel.zig");
+pub const pool_overlap_kernel = @import("pool_overlap_kernel.zig");
 pub const window_kernel = @import("window_kernel.zig");

@@ -1,5 +1,5 @@
 //! Gradients of pooling. Windows overlap, so every channel of an image is computed by one thread, results in order. Largest values of windows
-//! that lie side by side are in pool_apart.zig.
+//! that lie side by side are in pool_apart.zig, of others in images whose columns are close in pool_overlap.zig.
 //!
 //! Vectors run over channels, which are copied a block at a time unless they are adjacent in the image and both gradients.
 
@@ -11,6 +11,7 @@ const parallel = @import("parallel.zig");
 const pixels = @import("pixels.zig");
 const pool = @import("pool.zig");
 const pool_apart = @import("pool_apart.zig");
+const pool_overlap = @import("pool_overlap.zig");
 const strided = @import("strided.zig");
 const windowed = @import("windowed.zig");
 const windows_of = @import("windows.zig");
@@ -21,22 +22,23 @@ const Place = windowed.Place;
 
 /// Values of the copies of one block: larger planes are copied fewer channels at a time.
 const copied_len = 1 << 24;
-/// Channels of a piece of work where nothing is copied: whole cache lines.
-const adjacent_channels = 64;
+/// Channels of a piece of work where nothing is copied are a multiple of these: whole cache lines.
+const adjacent_channels = 16;
 
 pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const pool.Problem, executor: ?*const abi.Executor) pool.Error!void {
     const target = &problem.gradient.?;
     if (target.len() == 0) return;
     if (pool_apart.fits(T, problem)) |along| return pool_apart.run(T, table, problem, along, executor);
+    if (pool_overlap.fits(T, problem)) return pool_overlap.run(T, table, problem, executor);
     const columns = &problem.windows.columns;
     const plane = problem.windows.rows.image * columns.image;
     const copies = !isAdjacent(T, problem);
-    var block_channels: usize = if (copies) windowed.block_channels else adjacent_channels;
-    while (copies and block_channels > 1 and 2 *| plane *| block_channels > copied_len) block_channels /= 2;
+    const threads = parallel.threadCount(executor);
     const channels = problem.image.shape[1];
+    var block_channels: usize = if (copies) windowed.block_channels else adjacentChannels(problem, threads);
+    while (copies and block_channels > 1 and 2 *| plane *| block_channels > copied_len) block_channels /= 2;
     const blocks = (channels + block_channels - 1) / block_channels;
     const count = convolve.productOf(&.{ problem.image.shape[0], blocks }) orelse return error.OutOfMemory;
-    const threads = parallel.threadCount(executor);
     const pieces = if (threads == 1) 1 else @min(count, 2 * threads);
     const plane_len = if (copies) convolve.productOf(&.{ plane, block_channels }) orelse return error.OutOfMemory else 0;
     const row_len = if (copies) convolve.productOf(&.{ columns.result, block_channels }) orelse return error.OutOfMemory else 0;
@@ -57,6 +59,13 @@ pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), proble
         .buffers = buffer.slice(T, 0, pieces * piece_len).ptr,
     };
     try parallel.run(executor, pieces, Blocks(T), &job);
+}
+
+/// All channels of a pixel at once, which memory has in order, unless there are too few images for all threads.
+fn adjacentChannels(problem: *const pool.Problem, threads: usize) usize {
+    const channels = @max(1, problem.image.shape[1]);
+    const blocks = if (threads == 1) 1 else (2 * threads + problem.image.shape[0] - 1) / problem.image.shape[0];
+    return std.mem.alignForward(usize, (channels + blocks - 1) / blocks, adjacent_channels);
 }
 
 /// Whether everything can be computed where it lies: one pair of steps serves image and gradient.
@@ -111,26 +120,39 @@ fn Blocks(comptime T: type) type {
             } else {
                 image = .of(&it.image, batch, channel);
                 gradient = .of(&it.gradient.?, batch, channel);
-                for (0..it.windows.rows.image) |row| for (0..columns.image) |column| {
-                    const at = @as(isize, @intCast(row)) * gradient.row_step + @as(isize, @intCast(column)) * gradient.column_step;
-                    @memset(generic.micro_kernel.offset(T, gradient.start, at)[0..channels], 0);
-                };
             }
+            var cleared: usize = 0;
             for (0..it.windows.rows.result) |row| {
                 var given: Place(T) = .{ .start = results, .row_step = 0, .column_step = @intCast(pitch) };
                 if (job.copies) {
                     span.row = row;
                     span.count = columns.result;
                     pixels.read(T, job.table, &it.result, span, results, pitch);
-                } else given = .of(&it.result, batch, channel);
+                } else {
+                    given = .of(&it.result, batch, channel);
+                    // Rows are cleared while they are near, just before the first window reaches them.
+                    const reach = row * it.windows.rows.stride + (it.windows.rows.window - 1) * it.windows.rows.dilation + 1;
+                    const end = @min(it.windows.rows.image, reach -| it.windows.rows.padding);
+                    while (cleared < end) : (cleared += 1) job.clearRow(cleared, channels, &gradient);
+                }
                 job.computeRow(row, if (job.copies) pitch else channels, &image, &gradient, &given);
             }
-            if (!job.copies) return;
+            if (!job.copies) {
+                while (cleared < it.windows.rows.image) : (cleared += 1) job.clearRow(cleared, channels, &gradient);
+                return;
+            }
             span.count = columns.image;
             for (0..it.windows.rows.image) |row| {
                 span.row = row;
                 pixels.write(T, job.table, &it.gradient.?, span, gradient.start + row * row_len, pitch);
             }
+        }
+
+        fn clearRow(job: *const Self, row: usize, channels: usize, gradient: *const Place(T)) void {
+            const start = generic.micro_kernel.offset(T, gradient.start, @as(isize, @intCast(row)) * gradient.row_step);
+            const columns = job.problem.windows.columns.image;
+            if (gradient.column_step == @as(isize, @intCast(channels))) return @memset(start[0 .. columns * channels], 0);
+            for (0..columns) |column| @memset(generic.micro_kernel.offset(T, start, @as(isize, @intCast(column)) * gradient.column_step)[0..channels], 0);
         }
 
         fn computeRow(job: *const Self, row: usize, len: usize, image: *const Place(T), gradient: *const Place(T), given: *const Place(T)) void {

@@ -34,6 +34,14 @@ pub const Class = struct {
         return .{ .first = low, .last = @max(low, @min(last, class.taps)) };
     }
 
+    /// The results [first, last) whose sources are all in [0, extent).
+    pub fn whole(class: *const Class, extent: usize) struct { first: usize, last: usize } {
+        const low = class.reached(0, extent);
+        const high = class.reached(class.taps - 1, extent);
+        const first = @max(low.first, high.first);
+        return .{ .first = first, .last = @max(first, @min(low.last, high.last)) };
+    }
+
     /// The results [first, last) of a tap whose source is in [0, extent).
     pub fn reached(class: *const Class, tap: usize, extent: usize) struct { first: usize, last: usize } {
         const start = class.at(0, tap);
@@ -154,6 +162,8 @@ fn expectSameTaps(slide: Slide, direction: Direction) !void {
             const is_inside = source >= 0 and source < axis.sources;
             try std.testing.expectEqual(is_inside, t >= reached.first and t < reached.last);
             const inside = class.inside(t, axis.sources);
+            const middle = class.whole(axis.sources);
+            try std.testing.expectEqual(inside.last - inside.first == class.taps, t >= middle.first and t < middle.last);
             try std.testing.expectEqual(is_inside, place.tap >= inside.first and place.tap < inside.last);
             if (!is_inside) continue;
             const other: usize = @intCast(source);

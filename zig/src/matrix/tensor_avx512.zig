@@ -29,7 +29,9 @@ pub fn Kernel(comptime T: type) type {
             .turn = if (is_float) turn else {},
             .window = if (is_float) window else {},
             .window_back = if (is_float) windowBack else {},
+            .correlation = if (is_float) correlation else {},
             .pool_apart = if (is_float) poolApart else {},
+            .pool_overlap = if (is_float) poolOverlap else {},
         };
 
         fn load(job: *const generic.storage.Load(T)) void {
@@ -86,6 +88,14 @@ pub fn Kernel(comptime T: type) type {
 
         fn window(job: *const generic.window_kernel.Window(T)) void {
             generic.window_kernel.apply(T, lanes, .fused, job);
+        }
+
+        fn correlation(job: *const generic.correlation_kernel.Correlation(T)) void {
+            generic.correlation_kernel.apply(T, lanes, .fused, job);
+        }
+
+        fn poolOverlap(step: *const generic.pool_overlap_kernel.Step(T)) void {
+            generic.pool_overlap_kernel.apply(T, lanes, step);
         }
 
         fn poolApart(job: *const generic.pool_apart_kernel.Apart(T)) void {

@@ -1,7 +1,9 @@
 //! The routines of the tensor operations that are compiled once per instruction set and type that is computed in.
 
+const correlation_kernel = @import("correlation_kernel.zig");
 const elementwise_kernel = @import("elementwise_kernel.zig");
 const pool_apart_kernel = @import("pool_apart_kernel.zig");
+const pool_overlap_kernel = @import("pool_overlap_kernel.zig");
 const reduce_kernel = @import("reduce_kernel.zig");
 const row_gradient_kernel = @import("row_gradient_kernel.zig");
 const row_kernel = @import("row_kernel.zig");
@@ -33,6 +35,8 @@ pub fn Table(comptime T: type) type {
         turn: if (is_float) *const fn (*const turn_kernel.Turn(T)) void else void,
         window: if (is_float) *const fn (*const window_kernel.Window(T)) void else void,
         window_back: if (is_float) *const fn (*const window_kernel.WindowBack(T)) void else void,
+        correlation: if (is_float) *const fn (*const correlation_kernel.Correlation(T)) void else void,
         pool_apart: if (is_float) *const fn (*const pool_apart_kernel.Apart(T)) void else void,
+        pool_overlap: if (is_float) *const fn (*const pool_overlap_kernel.Step(T)) void else void,
     };
 }

@@ -45,6 +45,8 @@ pub fn Window(comptime T: type) type {
         weights_column: usize = 0,
         /// `len` values that weighted sums begin with.
         addend: ?[*]const T = null,
+        /// Whether weighted sums are added to `out`, instead of to an addend.
+        accumulates: bool = false,
     };
 }
 
@@ -95,6 +97,10 @@ inline fn part(
         };
         inline for (0..results) |i| sums[i][k] = start;
     }
+    if (fold == .weighted and job.accumulates) inline for (0..results) |i| {
+        const held = micro_kernel.offset(T, job.out, @as(isize, @intCast(first + i)) * taps.result_step) + channel;
+        inline for (0..vectors) |k| sums[i][k] = held[k * lanes ..][0..lanes].*;
+    };
     var row_source = micro_kernel.offsetConst(T, taps.image, taps.at(first, 0, 0, channel));
     var row_weights = job.weights + channel;
     for (0..taps.rows) |_| {
@@ -132,7 +138,7 @@ inline fn larger(comptime V: type, held: V, value: V) V {
 }
 
 inline fn takesOver(comptime V: type, held: V, value: V) @Vector(@typeInfo(V).vector.len, bool) {
-    return (value > held) | ((value != value) & (held == held));
+    return ~(value <= held) & (held == held);
 }
 
 pub fn WindowBack(comptime T: type) type {
@@ -151,41 +157,103 @@ pub fn WindowBack(comptime T: type) type {
 
 pub inline fn applyBack(comptime T: type, comptime lanes: comptime_int, job: *const WindowBack(T)) void {
     switch (job.back) {
-        inline else => |back| for (0..job.taps.results) |result| {
-            var channel: usize = 0;
-            while (channel + lanes <= job.taps.len) : (channel += lanes) giveBack(T, lanes, back, job, result, channel);
-            while (channel < job.taps.len) : (channel += 1) giveBack(T, 1, back, job, result, channel);
+        inline else => |back| {
+            const taps = &job.taps;
+            // The window of most networks with every tap in registers.
+            if (taps.rows == 3 and taps.columns == 3) giveBackAll(T, lanes, back, 3, job) else giveBackAll(T, lanes, back, null, job);
         },
     }
 }
 
-inline fn giveBack(comptime T: type, comptime lanes: comptime_int, comptime back: Back, job: *const WindowBack(T), result: usize, channel: usize) void {
+inline fn giveBackAll(comptime T: type, comptime lanes: comptime_int, comptime back: Back, comptime window: ?comptime_int, job: *const WindowBack(T)) void {
+    for (0..job.taps.results) |result| {
+        var channel: usize = 0;
+        while (channel + lanes <= job.taps.len) : (channel += lanes) giveBack(T, lanes, back, window, job, result, channel);
+        while (channel < job.taps.len) : (channel += 1) giveBack(T, 1, back, null, job, result, channel);
+    }
+}
+
+/// `window` rows and columns of taps, where that is known.
+inline fn giveBack(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime back: Back,
+    comptime window: ?comptime_int,
+    job: *const WindowBack(T),
+    result: usize,
+    channel: usize,
+) void {
     const V = @Vector(lanes, T);
-    const Places = @Vector(lanes, if (T == f32) u32 else u64);
+    const P = @Vector(lanes, if (T == f32) u32 else u64);
     const taps = &job.taps;
     const source = micro_kernel.offsetConst(T, job.given, @as(isize, @intCast(result)) * taps.result_step) + channel;
+    const start = taps.at(result, 0, 0, channel);
     var given: V = source[0..lanes].*;
     if (back == .average) given /= @splat(job.divisor);
     // The first of the largest values, counted in taps.
     var largest: V = undefined;
-    var holder: Places = @splat(0);
+    var holder: P = @splat(0);
     if (back == .largest) {
-        for (0..taps.rows) |row| for (0..taps.columns) |column| {
-            const value: V = micro_kernel.offsetConst(T, taps.image, taps.at(result, row, column, channel))[0..lanes].*;
-            const place = row * taps.columns + column;
-            if (place == 0) {
-                largest = value;
-                continue;
+        var row_image = micro_kernel.offsetConst(T, taps.image, start);
+        largest = row_image[0..lanes].*;
+        var is_number = largest == largest;
+        if (window) |extent| {
+            inline for (0..extent) |row| {
+                var image = row_image;
+                inline for (0..extent) |column| {
+                    if (row + column > 0) take(T, V, P, &largest, &holder, &is_number, image[0..lanes].*, @splat(row * extent + column));
+                    image = micro_kernel.offsetConst(T, image, taps.column_step);
+                }
+                row_image = micro_kernel.offsetConst(T, row_image, taps.row_step);
             }
-            const takes_over = takesOver(V, largest, value);
-            largest = @select(T, takes_over, value, largest);
-            holder = @select(@typeInfo(Places).vector.child, takes_over, @as(Places, @splat(@intCast(place))), holder);
-        };
+        } else for (0..taps.rows) |row| {
+            var image = row_image;
+            for (0..taps.columns) |column| {
+                take(T, V, P, &largest, &holder, &is_number, image[0..lanes].*, @splat(@intCast(row * taps.columns + column)));
+                image = micro_kernel.offsetConst(T, image, taps.column_step);
+            }
+            row_image = micro_kernel.offsetConst(T, row_image, taps.row_step);
+        }
     }
-    for (0..taps.rows) |row| for (0..taps.columns) |column| {
-        const target = micro_kernel.offset(T, job.gradient, taps.at(result, row, column, channel));
-        const place: Places = @splat(@intCast(row * taps.columns + column));
-        const share: V = if (back == .largest) @select(T, holder == place, given, @as(V, @splat(0))) else given;
-        target[0..lanes].* = @as(V, target[0..lanes].*) + share;
-    };
+    var row_target = micro_kernel.offset(T, job.gradient, start);
+    if (window) |extent| {
+        inline for (0..extent) |row| {
+            var target = row_target;
+            inline for (0..extent) |column| {
+                add(T, V, P, back, target[0..lanes], given, holder, @splat(row * extent + column));
+                target = micro_kernel.offset(T, target, taps.column_step);
+            }
+            row_target = micro_kernel.offset(T, row_target, taps.row_step);
+        }
+    } else for (0..taps.rows) |row| {
+        var target = row_target;
+        for (0..taps.columns) |column| {
+            add(T, V, P, back, target[0..lanes], given, holder, @splat(@intCast(row * taps.columns + column)));
+            target = micro_kernel.offset(T, target, taps.column_step);
+        }
+        row_target = micro_kernel.offset(T, row_target, taps.row_step);
+    }
+}
+
+/// What is equal to what is held does not take over, so the first tap may come twice. A NaN takes over and stays: whether what is held is a
+/// number is known from the values alone, and does not wait for it.
+inline fn take(
+    comptime T: type,
+    comptime V: type,
+    comptime P: type,
+    largest: *V,
+    holder: *P,
+    is_number: *@Vector(@typeInfo(V).vector.len, bool),
+    value: V,
+    place: P,
+) void {
+    const takes_over = ~(value <= largest.*) & is_number.*;
+    is_number.* = is_number.* & (value == value);
+    largest.* = @select(T, takes_over, value, largest.*);
+    holder.* = @select(@typeInfo(P).vector.child, takes_over, place, holder.*);
+}
+
+inline fn add(comptime T: type, comptime V: type, comptime P: type, comptime back: Back, target: *[@typeInfo(V).vector.len]T, given: V, holder: P, place: P) void {
+    const share: V = if (back == .largest) @select(T, holder == place, given, @as(V, @splat(0))) else given;
+    target.* = @as(V, target.*) + share;
 }

@@ -1,4 +1,4 @@
-//! Results that each come from the windows of one channel: pooling, and convolution of each channel alone.
+//! Results that each come from the windows of one channel: pooling, convolution of each channel alone, and its gradient by the image.
 //!
 //! Vectors run over channels. Images whose channels are adjacent are read and written where they lie; others are copied a block of channels and
 //! a band of rows at a time. Every result is computed by one thread, from its taps in order.
@@ -10,6 +10,7 @@ const convolve = @import("convolve.zig");
 const parallel = @import("parallel.zig");
 const pixels = @import("pixels.zig");
 const strided = @import("strided.zig");
+const taps_of = @import("taps.zig");
 const windows_of = @import("windows.zig");
 const workspace = @import("workspace.zig");
 
@@ -22,17 +23,32 @@ const band_len = 1 << 17;
 
 pub fn Problem(comptime T: type) type {
     return struct {
+        /// What is read, and what is written. Backward these are the gradient of the result and that of the image.
         image: View,
         result: View,
         windows: windows_of.Windows,
+        direction: taps_of.Direction = .forward,
         fold: generic.window_kernel.Fold,
+        /// Whether weighted sums are added to what the result holds.
+        accumulates: bool = false,
         /// Whether an average is over the window within the padded image, as in PyTorch; else within the image.
         counts_padding: bool = false,
-        /// A row of weights for each tap, one for each channel; it and `addend` are as long as whole blocks.
+        /// A row of weights for each tap in the order of `weightPlace`, one for each channel; it and `addend` are as long as whole blocks.
         weights: [*]const T = undefined,
         weights_pitch: usize = 0,
         addend: ?[*]const T = null,
     };
+}
+
+/// Where the weights of tap (i, j) are, counted in taps: classes, rows of taps, columns of taps.
+pub fn weightPlace(rows: *const taps_of.Axis, columns: *const taps_of.Axis, i: usize, j: usize) usize {
+    const row = rows.place(i);
+    const column = columns.place(j);
+    return classStart(rows, columns, row.class, column.class) + row.tap * columns.class(column.class).taps + column.tap;
+}
+
+fn classStart(rows: *const taps_of.Axis, columns: *const taps_of.Axis, row_class: usize, column_class: usize) usize {
+    return rows.tapsBefore(row_class) * columns.slide.window + rows.class(row_class).taps * columns.tapsBefore(column_class);
 }
 
 /// The columns of results whose windows lie within the image as a whole, [first, last).
@@ -68,24 +84,23 @@ pub fn isAdjacent(comptime T: type, view: *const View) bool {
 
 pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const Problem(T), executor: ?*const abi.Executor) convolve.Error!void {
     if (problem.result.len() == 0) return;
-    const rows = &problem.windows.rows;
+    const rows: taps_of.Axis = .of(problem.windows.rows, problem.direction);
+    const columns: taps_of.Axis = .of(problem.windows.columns, problem.direction);
     const reads_image = isAdjacent(T, &problem.image);
     const writes_result = isAdjacent(T, &problem.result);
-    const width = problem.windows.columns.image;
     // Where images lie as they are read, bands only make work for all threads.
-    const line_len = @max(1, width * block_channels);
-    const reach = @min(rows.image, (rows.window - 1) * rows.dilation + 1);
-    const band_rows = if (reads_image) 8 else std.math.clamp((band_len / line_len -| reach) / rows.stride + 1, 1, rows.result);
-    const copied_rows = @min(rows.image, (band_rows - 1) * rows.stride + reach);
+    const line_len = @max(1, columns.sources * block_channels);
+    const band_rows = if (reads_image) 8 else bandRows(&rows, band_len / line_len);
+    const copied_rows = @min(rows.sources, sourceRows(&rows, band_rows));
     const is_whole = reads_image and writes_result;
     const channels = problem.image.shape[1];
     const blocks = if (is_whole) 1 else (channels + block_channels - 1) / block_channels;
-    const bands = (rows.result + band_rows - 1) / band_rows;
+    const bands = (rows.results + band_rows - 1) / band_rows;
     const count = convolve.productOf(&.{ problem.image.shape[0], blocks, bands }) orelse return error.OutOfMemory;
     const threads = parallel.threadCount(executor);
     const pieces = if (threads == 1) 1 else @min(count, 4 * threads);
-    const image_len = if (reads_image) 0 else convolve.productOf(&.{ copied_rows, width, block_channels }) orelse return error.OutOfMemory;
-    const result_len = if (writes_result) 0 else convolve.productOf(&.{ problem.windows.columns.result, block_channels }) orelse return error.OutOfMemory;
+    const image_len = if (reads_image) 0 else convolve.productOf(&.{ copied_rows, columns.sources, block_channels }) orelse return error.OutOfMemory;
+    const result_len = if (writes_result) 0 else convolve.productOf(&.{ columns.results, block_channels }) orelse return error.OutOfMemory;
     const piece_len = std.math.add(usize, image_len, result_len) catch return error.OutOfMemory;
     const bytes = convolve.productOf(&.{ pieces, piece_len, @sizeOf(T) }) orelse return error.OutOfMemory;
     const buffer = try workspace.acquire(bytes);
@@ -93,6 +108,8 @@ pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), proble
     const job: Bands(T) = .{
         .table = table,
         .problem = problem,
+        .rows = rows,
+        .columns = columns,
         .reads_image = reads_image,
         .writes_result = writes_result,
         .block_len = if (is_whole) channels else block_channels,
@@ -108,11 +125,39 @@ pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), proble
     try parallel.run(executor, pieces, Bands(T), &job);
 }
 
+/// Rows of sources that `band_rows` neighbouring rows of results reach at most.
+fn sourceRows(rows: *const taps_of.Axis, band_rows: usize) usize {
+    const slide = &rows.slide;
+    const reach = (slide.window - 1) * slide.dilation;
+    return if (rows.direction == .forward) (band_rows - 1) *| slide.stride +| reach +| 1 else (band_rows - 1 +| reach) / slide.stride + 1;
+}
+
+/// Rows of results whose sources are `wanted` rows, and one at least.
+fn bandRows(rows: *const taps_of.Axis, wanted: usize) usize {
+    const slide = &rows.slide;
+    const reach = (slide.window - 1) * slide.dilation;
+    const fitting = if (rows.direction == .forward) (wanted -| @min(rows.sources, reach + 1)) / slide.stride + 1 else (wanted *| slide.stride) -| (reach + slide.stride);
+    return std.math.clamp(fitting, 1, rows.results);
+}
+
+/// The rows of sources that the rows of results [first, last) reach.
+fn copiedRows(rows: *const taps_of.Axis, first: usize, last: usize) struct { first: usize, last: usize } {
+    const slide = &rows.slide;
+    const reach = (slide.window - 1) * slide.dilation;
+    const is_forward = rows.direction == .forward;
+    const low = if (is_forward) first * slide.stride -| slide.padding else (first + slide.padding -| reach + slide.stride - 1) / slide.stride;
+    const high = if (is_forward) (last - 1) * slide.stride + reach + 1 -| slide.padding else (last - 1 + slide.padding) / slide.stride + 1;
+    const begin = @min(rows.sources, low);
+    return .{ .first = begin, .last = @max(begin, @min(rows.sources, high)) };
+}
+
 /// Each piece is a share of the bands: some rows of results of a block of channels of one image.
 fn Bands(comptime T: type) type {
     return struct {
         table: *const generic.tensor_table.Table(T),
         problem: *const Problem(T),
+        rows: taps_of.Axis,
+        columns: taps_of.Axis,
         reads_image: bool,
         writes_result: bool,
         block_len: usize,
@@ -138,23 +183,23 @@ fn Bands(comptime T: type) type {
 
         fn compute(job: *const Self, batch: usize, block: usize, band: usize, buffer: [*]T) void {
             const it = job.problem;
-            const rows = &it.windows.rows;
-            const columns = &it.windows.columns;
+            const width = job.columns.sources;
             const channel = block * job.block_len;
             const channels = @min(job.block_len, it.image.shape[1] - channel);
             const first = band * job.band_rows;
-            const last = @min(rows.result, first + job.band_rows);
-            const copied = copiedRows(rows, first, last);
-            var span: pixels.Span = .{ .batch = batch, .channel = channel, .channels = channels, .row = 0, .column = 0, .count = columns.image };
-            if (!job.reads_image and columns.image > 0) {
+            const last = @min(job.rows.results, first + job.band_rows);
+            const copied = copiedRows(&job.rows, first, last);
+            var span: pixels.Span = .{ .batch = batch, .channel = channel, .channels = channels, .row = 0, .column = 0, .count = width };
+            if (!job.reads_image and width > 0) {
                 for (copied.first..copied.last) |row| {
                     span.row = row;
-                    pixels.read(T, job.table, &it.image, span, buffer + (row - copied.first) * columns.image * block_channels, block_channels);
+                    pixels.read(T, job.table, &it.image, span, buffer + (row - copied.first) * width * block_channels, block_channels);
                 }
             }
-            span.count = columns.result;
+            span.count = job.columns.results;
             for (first..last) |row| {
-                var image: Place(T) = .{ .start = buffer, .row_step = @intCast(columns.image * block_channels), .column_step = block_channels, .first_row = copied.first };
+                span.row = row;
+                var image: Place(T) = .{ .start = buffer, .row_step = @intCast(width * block_channels), .column_step = block_channels, .first_row = copied.first };
                 if (job.reads_image) image = .of(&it.image, batch, channel);
                 var window: generic.window_kernel.Window(T) = .{
                     .fold = it.fold,
@@ -162,6 +207,7 @@ fn Bands(comptime T: type) type {
                     .out = buffer + job.image_len,
                     .weights = it.weights + channel,
                     .addend = if (it.addend) |addend| addend + channel else null,
+                    .accumulates = it.accumulates,
                 };
                 // Copied channels are padded to whole vectors.
                 window.taps.len = if (job.reads_image or job.writes_result) channels else block_channels;
@@ -169,51 +215,67 @@ fn Bands(comptime T: type) type {
                 if (job.writes_result) {
                     window.out = @ptrFromInt(strided.addressAt(&it.result, windows_of.offset(&it.result, batch, channel, row, 0)));
                     window.taps.result_step = it.result.strides[3];
-                }
+                } else if (it.accumulates) pixels.read(T, job.table, &it.result, span, window.out, block_channels);
                 job.computeRow(row, &image, &window);
-                span.row = row;
                 if (!job.writes_result) pixels.write(T, job.table, &it.result, span, buffer + job.image_len, block_channels);
             }
         }
 
         fn computeRow(job: *const Self, row: usize, image: *const Place(T), window: *generic.window_kernel.Window(T)) void {
+            const out = window.out;
+            const result_step = window.taps.result_step;
+            const found = job.rows.find(row);
+            if ((found == null or !job.columns.isCovered()) and !window.accumulates) {
+                for (0..job.columns.results) |column| {
+                    const at = @as(isize, @intCast(column)) * result_step;
+                    @memset(generic.micro_kernel.offset(T, out, at)[0..window.taps.len], 0);
+                }
+            }
+            const at = found orelse return;
+            const row_class = job.rows.class(at.class);
+            const inside_rows = row_class.inside(at.at, job.rows.sources);
+            const weights = window.weights;
+            for (0..job.columns.classCount()) |index| {
+                const class = job.columns.class(index);
+                window.taps.rows = inside_rows.last - inside_rows.first;
+                window.taps.row_step = image.row_step * @as(isize, @intCast(row_class.tap_source));
+                window.weights_row = class.taps * job.problem.weights_pitch;
+                window.weights = weights + classStart(&job.rows, &job.columns, at.class, index) * job.problem.weights_pitch + inside_rows.first * window.weights_row;
+                window.out = generic.micro_kernel.offset(T, out, @as(isize, @intCast(class.first)) * result_step);
+                window.taps.result_step = result_step * @as(isize, @intCast(class.step));
+                const source_row = if (window.taps.rows == 0) 0 else row_class.at(at.at, inside_rows.first) - @as(isize, @intCast(image.first_row));
+                job.computeClass(&class, row, generic.micro_kernel.offset(T, image.start, source_row * image.row_step), image.column_step, window);
+            }
+        }
+
+        /// The results of a row that the same columns of taps reach; those whose taps are all inside together, the others one by one.
+        fn computeClass(job: *const Self, class: *const taps_of.Class, row: usize, source: [*]T, column_step: isize, window: *generic.window_kernel.Window(T)) void {
             const it = job.problem;
             const rows = &it.windows.rows;
             const columns = &it.windows.columns;
-            const inside_rows = tapsInside(rows, row);
-            const row_count = tapCount(rows, row, it.counts_padding);
-            const middle = whole(columns);
+            const middle = class.whole(job.columns.sources);
             const out = window.out;
             const weights = window.weights;
-            window.taps.rows = inside_rows.last - inside_rows.first;
-            window.taps.row_step = image.row_step * @as(isize, @intCast(rows.dilation));
-            window.taps.column_step = image.column_step * @as(isize, @intCast(columns.dilation));
-            window.taps.image_step = image.column_step * @as(isize, @intCast(columns.stride));
-            window.weights_row = columns.window * it.weights_pitch;
             window.weights_column = it.weights_pitch;
+            window.taps.column_step = column_step * @as(isize, @intCast(class.tap_source));
+            window.taps.image_step = column_step * @as(isize, @intCast(class.source_step));
             var column: usize = 0;
-            while (column < columns.result) {
+            while (column < class.count) {
                 const is_middle = column >= middle.first and column < middle.last;
-                const inside = tapsInside(columns, column);
+                const inside = class.inside(column, job.columns.sources);
                 window.taps.results = if (is_middle) middle.last - column else 1;
                 window.taps.columns = inside.last - inside.first;
                 const is_nothing = window.taps.rows == 0 or window.taps.columns == 0;
-                window.taps.image = if (is_nothing) image.start else image.at(rows, row, inside_rows.first, columns, column, inside.first);
-                window.divisor = @floatFromInt(row_count * tapCount(columns, column, it.counts_padding));
-                window.weights = weights + (inside_rows.first * columns.window + inside.first) * it.weights_pitch;
+                const source_column = if (is_nothing) 0 else class.at(column, inside.first);
+                window.taps.image = generic.micro_kernel.offset(T, source, source_column * column_step);
+                if (it.fold == .sum) window.divisor = @floatFromInt(tapCount(rows, row, it.counts_padding) * tapCount(columns, column, it.counts_padding));
+                window.weights = weights + inside.first * it.weights_pitch;
                 window.out = generic.micro_kernel.offset(T, out, @as(isize, @intCast(column)) * window.taps.result_step);
                 job.table.window(window);
                 column += window.taps.results;
             }
         }
     };
-}
-
-/// The rows of an image that the windows [first, last) reach.
-fn copiedRows(slide: *const windows_of.Slide, first: usize, last: usize) struct { first: usize, last: usize } {
-    const begin = @min(slide.image, first * slide.stride -| slide.padding);
-    const end = (last - 1) * slide.stride + (slide.window - 1) * slide.dilation + 1;
-    return .{ .first = begin, .last = @max(begin, @min(slide.image, end -| slide.padding)) };
 }
 
 /// Where channels of an image lie.
