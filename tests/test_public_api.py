@@ -22,6 +22,8 @@ def public_objects():
         names = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
         for name in names:
             value = getattr(module, name)
+            if hasattr(value, "__wrapped__"):
+                value = inspect.unwrap(value)
             if inspect.isclass(value) or inspect.isroutine(value):
                 yield f"{module.__name__}.{name}", value
 

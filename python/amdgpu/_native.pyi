@@ -18,7 +18,6 @@ __all__ = [
     "Kernel",
     "Launcher",
     "Network",
-    "PlainCall",
     "PreparedLaunch",
     "RecordStream",
     "Recording",
@@ -41,6 +40,7 @@ __all__ = [
     "compile_source",
     "convolve",
     "elementwise",
+    "elementwise_way",
     "embedding",
     "flight_save",
     "flight_start",
@@ -60,13 +60,16 @@ __all__ = [
     "math_momentum_update",
     "math_softmax",
     "matmul",
+    "matmul_way",
     "network_memory",
     "network_plan",
     "normalize",
     "normalize_gradient",
+    "normalize_way",
     "pool",
     "record_fallback",
     "reduce",
+    "reduce_way",
     "scan",
     "sensor_processes",
     "sensor_readings",
@@ -196,6 +199,31 @@ def matmul(
     residual: Any | None = None,
     activation: str | None = None,
 ) -> npt.NDArray[Any]: ...
+def elementwise_way(
+    function: Callable[..., Any],
+    operation: str,
+    alpha: float,
+    table: dict[str, tuple[Callable[..., Any], Decision]],
+    native: Callable[..., Any],
+) -> Callable[..., Any]: ...
+def reduce_way(
+    function: Callable[..., Any],
+    operation: str,
+    table: dict[str, tuple[Callable[..., Any], Decision]],
+    native: Callable[..., Any],
+) -> Callable[..., Any]: ...
+def normalize_way(
+    function: Callable[..., Any],
+    operation: str,
+    epsilon: float,
+    table: dict[str, tuple[Callable[..., Any], Decision]],
+    native: Callable[..., Any],
+) -> Callable[..., Any]: ...
+def matmul_way(
+    function: Callable[..., Any],
+    table: dict[int | str, tuple[Callable[..., Any], Decision]],
+    native: Callable[..., Any],
+) -> Callable[..., Any]: ...
 def telemetry_snapshot() -> str: ...
 def telemetry_prometheus(is_open_metrics: bool) -> str: ...
 def telemetry_chrome_trace() -> str: ...
@@ -223,19 +251,6 @@ def math_adaptive_learning_rate(
 def math_momentum_update(
     weights: Any, gradients: Any, velocity: Any, learning_rate: float, momentum: float
 ) -> None: ...
-
-@final
-class PlainCall:
-    """A function that multiplies matrices, with a short way in front of it."""
-
-    def __new__(
-        cls,
-        general: Callable[..., Any],
-        host_functions: dict[int | str, tuple[Callable[..., Any], Callable[[], None]]],
-        native: Callable[..., Any],
-    ) -> PlainCall: ...
-    def __call__(self, *args: Any, **options: Any) -> Any: ...
-    def __reduce__(self) -> str: ...
 
 @final
 class Decision:

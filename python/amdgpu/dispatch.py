@@ -104,11 +104,11 @@ _table: list[Implementation] = [
     Implementation("kernel", "aura", "hip", "rust", "aura", "amdgpu.kernel:launch"),
     Implementation("kernel", "aura", "null", "rust", "aura", "amdgpu.kernel:launch"),
 ]
-_resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Implementation, Callable[[], None]]] = {}
-# What `shared` found for devices of the host, by operation and core type, then by device: the function, and what records the decision.
-_of_hosts: dict[tuple[str, str], dict[int | str, tuple[Callable[..., Any], Callable[[], None]]]] = {}
-# What `of_host` found, by operation.
-_of_matrix: dict[str, tuple[Callable[..., Any], Callable[[], None]]] = {}
+_resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Implementation, _native.Decision]] = {}
+# What `shared` found for devices of the host, by operation and core type, then by device: the function and the decision.
+_of_hosts: dict[tuple[str, str], dict[int | str, tuple[Callable[..., Any], _native.Decision]]] = {}
+# What `of_host` found, by operation; native ways look there, too.
+_of_matrix: dict[str, tuple[Callable[..., Any], _native.Decision]] = {}
 _are_entry_points_loaded = False
 
 
@@ -172,8 +172,8 @@ def resolve(
     if found is None:
         function, entry = _search(operation, core_type, device_kind, prefer)
         decision = _native.Decision(operation, core_type, device_kind, entry.language)
-        found = _resolved[key] = function, entry, decision.record
-    found[2]()
+        found = _resolved[key] = function, entry, decision
+    found[2].record()
     return found[0], found[1]
 
 
@@ -202,7 +202,7 @@ def shared(
         if kind == "cpu":
             functions[device_id] = function, _resolved[operation, core_type, kind, None][2]
         return functools.partial(function, device=device) if entry.takes_device else function
-    found[1]()
+    found[1].record()
     return found[0]
 
 
@@ -220,17 +220,22 @@ def of_host(operation: str) -> Callable[..., Any]:
         function, _ = resolve(operation, "matrix", "cpu")
         _of_matrix[operation] = function, _resolved[operation, "matrix", "cpu", None][2]
         return function
-    found[1]()
+    found[1].record()
     return found[0]
 
 
-def host_functions(operation: str, core_type: str) -> dict[int | str, tuple[Callable[..., Any], Callable[[], None]]]:
-    """What `shared` has found for an operation on devices of the host, by device: the function, and what records the decision.
+def host_functions(operation: str, core_type: str) -> dict[int | str, tuple[Callable[..., Any], _native.Decision]]:
+    """What `shared` has found for an operation on devices of the host, by device: the function and the decision.
 
     The dictionary stays the same object, so that a function called for microseconds of work looks there before it calls `shared`.
     It is emptied when the table changes.
     """
     return _of_hosts.setdefault((operation, core_type), {})
+
+
+def matrix_functions() -> dict[str, tuple[Callable[..., Any], _native.Decision]]:
+    """What `of_host` has found, by operation: the function and the decision. The same object always, as `host_functions`."""
+    return _of_matrix
 
 
 def _search(

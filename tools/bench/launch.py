@@ -1,13 +1,17 @@
 """Cost of a call: kernel launches and small operations from Python, and the work that hides it.
 
-The kernel is written in HIP-C, compiled before the clock starts, and checked against NumPy.
+The kernel is written in HIP-C, compiled before the clock starts, and checked against NumPy. `-- small` measures the calls of `amdgpu.ops`
+alone; their figures are minima, because they are short beside what else the machine does.
 """
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import amdgpu
 import numpy as np
-from frame import Report, alone, side_by_side
+from frame import Report, alone, in_turns, side_by_side
 
 PEER = "NumPy doing the same into a given result"
 VECTOR_ADD = """
@@ -20,7 +24,25 @@ BLOCK_THREADS = 256
 
 
 def run(report: Report, arguments: list[str]) -> None:
-    """Launches of vector_add from one element to ten million, then the smallest matrix product."""
+    """Launches of vector_add from one element to ten million, then the smallest matrix product, then small calls of operations."""
+    if arguments != ["small"]:
+        launches(report)
+    small_calls(report)
+
+
+def small_calls(report: Report) -> None:
+    """Operations on next to nothing."""
+    sys.path.insert(0, str(Path(__file__).with_name("suite")))
+    import small_calls as suite
+
+    for name, ours, peer in suite.cases():
+        np.testing.assert_allclose(np.asarray(ours()), np.asarray(peer()), rtol=1e-2, atol=1e-3)
+        ours_seconds, peer_seconds = in_turns([ours, peer])
+        report.add(name, "us", min(ours_seconds) * 1e6, min(peer_seconds) * 1e6)
+
+
+def launches(report: Report) -> None:
+    """Kernels, from one element to ten million."""
     device = amdgpu.initialize_device("cpu:0", ["aura", "matrix"])
     kernel = device.compile_kernel(VECTOR_ADD)
     for count in (1, 1_000, 100_000, 10_000_000):

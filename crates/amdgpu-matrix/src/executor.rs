@@ -17,8 +17,11 @@ impl ThreadLimit {
 
     /// `None` for one thread. The result holds the address of `self`.
     pub(crate) fn executor(&self) -> Option<Executor> {
+        if self.0 <= 1 {
+            return None;
+        }
         let available = amdgpu_hal::cpu::executor();
-        if self.0 <= 1 || available.thread_count <= 1 {
+        if available.thread_count <= 1 {
             return None;
         }
         if self.0 >= available.thread_count {

@@ -88,6 +88,7 @@ impl Matrix {
         let operations = problem.floating_point_operations();
         let work = (operations, problem.least_bytes());
         self.call(boundary, algorithm.threads, work, problem.dtype, call)
+            .map(drop)
     }
 
     /// Run a tensor operation in Zig, on several threads where that gains.
@@ -97,6 +98,16 @@ impl Matrix {
         work: &Work,
         call: impl FnOnce(*const amdgpu_abi::Executor) -> Status,
     ) -> Result<(), Error> {
+        self.run_tensor_until(boundary, work, call).map(drop)
+    }
+
+    /// As [`Self::run_tensor`]; returns the moment at which Zig came back, 0 while telemetry is off.
+    pub(crate) fn run_tensor_until(
+        &self,
+        boundary: &'static Boundary,
+        work: &Work,
+        call: impl FnOnce(*const amdgpu_abi::Executor) -> Status,
+    ) -> Result<u64, Error> {
         let threads = if work.operations < PARALLEL_TENSOR_OPERATIONS {
             1
         } else {
@@ -112,44 +123,43 @@ impl Matrix {
         (operations, bytes): (u64, u64),
         dtype: Dtype,
         call: impl FnOnce(*const amdgpu_abi::Executor) -> Status,
-    ) -> Result<(), Error> {
+    ) -> Result<u64, Error> {
         let limit = ThreadLimit::new(threads);
         let executor = limit.executor();
-        self.record(
-            operations,
-            dtype,
+        let thread_count = executor
+            .as_ref()
+            .map_or(1, |executor| executor.thread_count);
+        self.operations.increment();
+        // One reading of the clock for both records: a call may have less than a microsecond of work.
+        let crossing = if amdgpu_telemetry::is_enabled() {
+            let start_ns = amdgpu_telemetry::now_ns();
+            self.record(start_ns, operations, dtype, thread_count);
+            boundary.enter_at(start_ns)
+        } else {
+            boundary.enter()
+        };
+        if bytes > 0 {
+            crossing.computes(operations, bytes);
+        }
+        let status = call(
             executor
                 .as_ref()
-                .map_or(1, |executor| executor.thread_count),
+                .map_or(std::ptr::null(), std::ptr::from_ref),
         );
-        let status = {
-            let crossing = boundary.enter();
-            if bytes > 0 {
-                crossing.computes(operations, bytes);
-            }
-            call(
-                executor
-                    .as_ref()
-                    .map_or(std::ptr::null(), std::ptr::from_ref),
-            )
-        };
+        let end_ns = crossing.leave();
         if status == 0 {
-            Ok(())
+            Ok(end_ns)
         } else {
             Err(self.failure(status))
         }
     }
 
-    fn record(&self, operations: u64, dtype: Dtype, threads: u32) {
-        self.operations.increment();
-        if !amdgpu_telemetry::is_enabled() {
-            return;
-        }
+    fn record(&self, start_ns: u64, operations: u64, dtype: Dtype, threads: u32) {
         let decision = Record::new(Kind::Dispatch, self.decision)
             .core(Core::Matrix)
             .language(Language::Zig)
             .device(0)
-            .at(amdgpu_telemetry::now_ns(), 0)
+            .at(start_ns, 0)
             .value(operations)
             .detail(u64::from(threads), u64::from(dtype.bits));
         amdgpu_telemetry::emit(decision);

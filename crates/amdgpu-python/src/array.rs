@@ -226,6 +226,16 @@ impl Array {
         DevicePointer(self.data().expose_provenance() as u64)
     }
 
+    /// Whether the host reads the memory and no GPU has to be asked before.
+    pub fn is_plain_host(&self) -> bool {
+        match &*self.storage {
+            Storage::Block { context, .. } | Storage::Module { context, .. } => {
+                context.info().kind == DeviceKind::Cpu
+            }
+            Storage::Foreign { place, .. } => *place == Place::Host,
+        }
+    }
+
     /// `use-after-free` once `free()` was called.
     pub fn check_alive(&self, py: Python<'_>) -> PyResult<()> {
         if self.is_freed.load(Ordering::Acquire) {

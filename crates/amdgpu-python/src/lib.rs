@@ -30,6 +30,7 @@ mod operand;
 mod ops;
 mod output;
 mod prepared;
+mod short_way;
 mod spiking;
 mod stream;
 mod telemetry;
@@ -65,17 +66,17 @@ mod _native {
     #[pymodule_export]
     use super::ops::convolve::convolve;
     #[pymodule_export]
-    use super::ops::elementwise::elementwise;
+    use super::ops::elementwise::{elementwise, elementwise_way};
     #[pymodule_export]
     use super::ops::embedding::embedding;
     #[pymodule_export]
-    use super::ops::matmul::{PlainCall, matmul};
+    use super::ops::matmul::{matmul, matmul_way};
     #[pymodule_export]
-    use super::ops::normalize::{normalize, normalize_gradient};
+    use super::ops::normalize::{normalize, normalize_gradient, normalize_way};
     #[pymodule_export]
     use super::ops::pool::pool;
     #[pymodule_export]
-    use super::ops::reduce::reduce;
+    use super::ops::reduce::{reduce, reduce_way};
     #[pymodule_export]
     use super::ops::scan::scan;
     #[pymodule_export]

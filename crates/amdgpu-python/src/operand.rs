@@ -1,6 +1,7 @@
 //! What Python calls an array: NumPy arrays, `amdgpu.Array`, anything with DLPack or `__cuda_array_interface__`.
 
 use std::ffi::c_void;
+use std::ptr::null_mut;
 use std::sync::Arc;
 
 use amdgpu_abi::layout::{
@@ -8,8 +9,9 @@ use amdgpu_abi::layout::{
 };
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
 use amdgpu_hal as hal;
-use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE};
+use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE, PY_ARRAY_API};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -295,6 +297,63 @@ pub fn numpy_memory(array: &Bound<'_, PyUntypedArray>) -> (*mut c_void, bool) {
         ((*fields).data, (*fields).flags)
     };
     (data.cast(), flags & NPY_ARRAY_WRITEABLE != 0)
+}
+
+/// A new row-major array of NumPy's whose elements are not set; `None` where NumPy has no such dtype of its own, or the memory may not be
+/// there, which is for `numpy.empty` to say.
+pub fn new_array<'py>(py: Python<'py>, shape: &[i64], dtype: Dtype) -> Option<Bound<'py, PyAny>> {
+    const MOST_AXES: usize = 16;
+    const MOST_BYTES: i64 = 1 << 30;
+    let number = numpy_number(dtype)?;
+    let bytes = shape
+        .iter()
+        .try_fold(dtype.size_bytes() as i64, |bytes, extent| {
+            bytes.checked_mul(*extent)
+        })?;
+    if shape.len() > MOST_AXES || bytes > MOST_BYTES {
+        return None;
+    }
+    // SAFETY: as many extents as axes, which are only read and have the width of a pointer; a type number of NumPy's. Without data and
+    // strides NumPy allocates a row-major array.
+    unsafe {
+        let made = PY_ARRAY_API.PyArray_New(
+            py,
+            PyUntypedArray::type_object_raw(py),
+            shape.len() as i32,
+            shape.as_ptr().cast_mut().cast(),
+            number,
+            null_mut(),
+            null_mut(),
+            0,
+            0,
+            null_mut(),
+        );
+        if made.is_null() {
+            // Raised again where it is said what there was no memory for.
+            PyErr::take(py);
+            return None;
+        }
+        Some(Bound::from_owned_ptr(py, made))
+    }
+}
+
+/// NumPy's own number of a dtype, by ndarraytypes.h.
+fn numpy_number(dtype: Dtype) -> Option<i32> {
+    Some(match (dtype.code, dtype.bits) {
+        (DTYPE_BOOL, 8) => 0,
+        (DTYPE_INT, 8) => 1,
+        (DTYPE_UINT, 8) => 2,
+        (DTYPE_INT, 16) => 3,
+        (DTYPE_UINT, 16) => 4,
+        (DTYPE_INT, 32) => 5,
+        (DTYPE_UINT, 32) => 6,
+        (DTYPE_INT, 64) => 7,
+        (DTYPE_UINT, 64) => 8,
+        (DTYPE_FLOAT, 32) => 11,
+        (DTYPE_FLOAT, 64) => 12,
+        (DTYPE_FLOAT, 16) => 23,
+        _ => return None,
+    })
 }
 
 /// The dtype of a NumPy array.

@@ -92,8 +92,15 @@ impl Decision {
     /// Put it on the bus.
     fn record(&self) {
         if amdgpu_telemetry::is_enabled() {
-            amdgpu_telemetry::emit(self.0.at(amdgpu_telemetry::now_ns(), 0));
+            self.record_at(amdgpu_telemetry::now_ns());
         }
+    }
+}
+
+impl Decision {
+    /// Put it on the bus, as made at a moment that the caller has read off the clock for something else, too.
+    pub fn record_at(&self, moment_ns: u64) {
+        amdgpu_telemetry::emit(self.0.at(moment_ns, 0));
     }
 }
 

@@ -157,6 +157,23 @@ impl BoundaryGuard {
         Self(Some(Crossing { site, start_ns }))
     }
 
+    /// The call has come back: report it. Returns the moment for who needs it too, 0 while telemetry is off.
+    #[must_use = "to drop the guard is enough where the moment is not needed"]
+    #[inline]
+    pub fn leave(self) -> u64 {
+        let end_ns = if self.0.is_some() { crate::now_ns() } else { 0 };
+        self.leave_at(end_ns);
+        end_ns
+    }
+
+    /// As [`Self::leave`], at a moment that the caller has read off the clock for something else, too.
+    #[inline]
+    pub fn leave_at(mut self, end_ns: u64) {
+        if let Some(crossing) = self.0.take() {
+            crossing.report(end_ns);
+        }
+    }
+
     /// Say what the call computes and moves at least, as its operands tell.
     #[inline]
     pub fn computes(&self, operations: u64, bytes: u64) {
@@ -171,14 +188,14 @@ impl Drop for BoundaryGuard {
     #[inline]
     fn drop(&mut self) {
         if let Some(crossing) = &self.0 {
-            crossing.report();
+            crossing.report(crate::now_ns());
         }
     }
 }
 
 impl Crossing {
-    fn report(&self) {
-        let duration_ns = crate::now_ns().saturating_sub(self.start_ns);
+    fn report(&self, end_ns: u64) {
+        let duration_ns = end_ns.saturating_sub(self.start_ns);
         self.site.durations.record_ns(duration_ns);
         crate::emit(self.site.record(self.start_ns, duration_ns));
     }
@@ -238,10 +255,23 @@ impl Boundary {
         if !hub.is_enabled() {
             return BoundaryGuard::OFF;
         }
-        let site = self
-            .site
-            .get_or_init(|| resolve(hub, self.from, self.to, self.name));
-        BoundaryGuard::enter(site, hub.now_ns())
+        BoundaryGuard::enter(self.site(hub), hub.now_ns())
+    }
+
+    /// Cross, at a moment that the caller has read off the clock for something else, too.
+    #[inline]
+    pub fn enter_at(&self, start_ns: u64) -> BoundaryGuard {
+        let hub = crate::hub::global();
+        if !hub.is_enabled() {
+            return BoundaryGuard::OFF;
+        }
+        BoundaryGuard::enter(self.site(hub), start_ns)
+    }
+
+    #[inline]
+    fn site(&self, hub: &Hub) -> &'static Site {
+        self.site
+            .get_or_init(|| resolve(hub, self.from, self.to, self.name))
     }
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu.errors import InvalidArgumentError
+from amdgpu.ops import short_way
 from amdgpu.ops.arguments import number
 from amdgpu.ops.placement import elementwise
 
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 
+@short_way.elementwise
 def relu_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     """The gradient by x of `relu`: the gradient of the result where x is positive, else zero.
 
@@ -40,6 +42,7 @@ def relu_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     return elementwise("relu_gradient", (x, gradient), out)
 
 
+@short_way.elementwise
 def leaky_relu_gradient(x: Any, gradient: Any, *, alpha: float = 0.01, out: Any = None) -> Any:
     """The gradient by x of `leaky_relu`: alpha times the gradient of the result where x is not positive.
 
@@ -52,6 +55,7 @@ def leaky_relu_gradient(x: Any, gradient: Any, *, alpha: float = 0.01, out: Any 
     return elementwise("leaky_relu_gradient", (x, gradient), out, alpha=number("leaky_relu_gradient", "alpha", alpha))
 
 
+@short_way.elementwise
 def elu_gradient(x: Any, gradient: Any, *, alpha: float = 1.0, out: Any = None) -> Any:
     """The gradient by x of `elu`: alpha e^x times the gradient of the result where x is not positive.
 
@@ -64,6 +68,7 @@ def elu_gradient(x: Any, gradient: Any, *, alpha: float = 1.0, out: Any = None) 
     return elementwise("elu_gradient", (x, gradient), out, alpha=number("elu_gradient", "alpha", alpha))
 
 
+@short_way.elementwise
 def gelu_gradient(x: Any, gradient: Any, *, approximate: str = "none", out: Any = None) -> Any:
     """The gradient by x of `gelu`. The absolute error of the slope is below 1e-6 in float32 and 1e-14 in float64.
 
@@ -82,6 +87,7 @@ def gelu_gradient(x: Any, gradient: Any, *, approximate: str = "none", out: Any 
     return elementwise(operation, (x, gradient), out)
 
 
+@short_way.elementwise
 def silu_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     """The gradient by x of `silu`: s (1 + x (1 - s)) times the gradient of the result, s the sigmoid of x.
 
@@ -93,6 +99,7 @@ def silu_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     return elementwise("silu_gradient", (x, gradient), out)
 
 
+@short_way.elementwise
 def softplus_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     """The gradient by x of `softplus`: the sigmoid of x times the gradient of the result.
 
@@ -104,6 +111,7 @@ def softplus_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     return elementwise("softplus_gradient", (x, gradient), out)
 
 
+@short_way.elementwise
 def sigmoid_gradient(y: Any, gradient: Any, *, out: Any = None) -> Any:
     """The gradient by the argument of `sigmoid`, from its result: y (1 - y) times the gradient of the result.
 
@@ -115,6 +123,7 @@ def sigmoid_gradient(y: Any, gradient: Any, *, out: Any = None) -> Any:
     return elementwise("sigmoid_gradient", (y, gradient), out)
 
 
+@short_way.elementwise
 def tanh_gradient(y: Any, gradient: Any, *, out: Any = None) -> Any:
     """The gradient by the argument of `tanh`, from its result: (1 - y^2) times the gradient of the result.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.ops import arguments, placement
+from amdgpu.ops import arguments, placement, short_way
 from amdgpu.ops.placement import elementwise
 from amdgpu.ops.reduce import min as smallest_of
 
@@ -55,6 +55,7 @@ def power(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("power", (a, b), out)
 
 
+@short_way.elementwise
 def remainder(a: Any, b: Any, *, out: Any = None) -> Any:
     """What division of a by b leaves, with the sign of b, as `%` of Python; exact. NaN for b = 0.
 
@@ -71,6 +72,7 @@ def remainder(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("remainder", (a, b), out)
 
 
+@short_way.elementwise
 def fmod(a: Any, b: Any, *, out: Any = None) -> Any:
     """What division of a by b leaves, with the sign of a, as `%` of C; exact. NaN for b = 0.
 
@@ -87,6 +89,7 @@ def fmod(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("fmod", (a, b), out)
 
 
+@short_way.elementwise
 def floor_divide(a: Any, b: Any, *, out: Any = None) -> Any:
     """The largest whole number that is not above a / b, as `//` of Python; a / b for floats where b = 0.
 
@@ -133,6 +136,7 @@ def round(x: Any, decimals: int = 0, *, out: Any = None) -> Any:
     return elementwise(back, (rounded, factor), rounded)
 
 
+@short_way.elementwise
 def bitwise_and(a: Any, b: Any, *, out: Any = None) -> Any:
     """The bits that both have; of truth values, their conjunction.
 
@@ -144,6 +148,7 @@ def bitwise_and(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("bitwise_and", (a, b), out)
 
 
+@short_way.elementwise
 def bitwise_or(a: Any, b: Any, *, out: Any = None) -> Any:
     """The bits that one of both has; of truth values, their disjunction.
 
@@ -155,6 +160,7 @@ def bitwise_or(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("bitwise_or", (a, b), out)
 
 
+@short_way.elementwise
 def bitwise_xor(a: Any, b: Any, *, out: Any = None) -> Any:
     """The bits in which both differ.
 
@@ -166,6 +172,7 @@ def bitwise_xor(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("bitwise_xor", (a, b), out)
 
 
+@short_way.elementwise
 def invert(x: Any, *, out: Any = None) -> Any:
     """Every bit turned; of truth values, the other one.
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu.errors import InvalidArgumentError
+from amdgpu.ops import short_way
 from amdgpu.ops.arguments import number
 from amdgpu.ops.placement import elementwise as _run
 
@@ -77,6 +78,7 @@ __all__ = [
 ]
 
 
+@short_way.elementwise
 def add(a: Any, b: Any, *, out: Any = None) -> Any:
     """The sum a + b; of truth values, their disjunction.
 
@@ -93,6 +95,7 @@ def add(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("add", (a, b), out)
 
 
+@short_way.elementwise
 def subtract(a: Any, b: Any, *, out: Any = None) -> Any:
     """The difference a - b; refused for truth values.
 
@@ -104,6 +107,7 @@ def subtract(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("subtract", (a, b), out)
 
 
+@short_way.elementwise
 def multiply(a: Any, b: Any, *, out: Any = None) -> Any:
     """The product a * b; of truth values, their conjunction.
 
@@ -115,6 +119,7 @@ def multiply(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("multiply", (a, b), out)
 
 
+@short_way.elementwise
 def divide(a: Any, b: Any, *, out: Any = None) -> Any:
     """The quotient a / b in floating point; x / 0 is an infinity, 0 / 0 is NaN.
 
@@ -131,6 +136,7 @@ def divide(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("divide", (a, b), out)
 
 
+@short_way.elementwise
 def maximum(a: Any, b: Any, *, out: Any = None) -> Any:
     """The larger of a and b; NaN when either is.
 
@@ -142,6 +148,7 @@ def maximum(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("maximum", (a, b), out)
 
 
+@short_way.elementwise
 def minimum(a: Any, b: Any, *, out: Any = None) -> Any:
     """The smaller of a and b; NaN when either is.
 
@@ -153,6 +160,7 @@ def minimum(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("minimum", (a, b), out)
 
 
+@short_way.elementwise
 def negative(x: Any, *, out: Any = None) -> Any:
     """-x; refused for truth values.
 
@@ -163,6 +171,7 @@ def negative(x: Any, *, out: Any = None) -> Any:
     return _run("negative", (x,), out)
 
 
+@short_way.elementwise
 def absolute(x: Any, *, out: Any = None) -> Any:
     """The distance from zero; the smallest integer of a dtype stays what it is.
 
@@ -173,6 +182,7 @@ def absolute(x: Any, *, out: Any = None) -> Any:
     return _run("absolute", (x,), out)
 
 
+@short_way.elementwise
 def sign(x: Any, *, out: Any = None) -> Any:
     """-1, 0 or 1; zeros keep their sign and NaN stays NaN.
 
@@ -183,6 +193,7 @@ def sign(x: Any, *, out: Any = None) -> Any:
     return _run("sign", (x,), out)
 
 
+@short_way.elementwise
 def square(x: Any, *, out: Any = None) -> Any:
     """The square x * x.
 
@@ -193,6 +204,7 @@ def square(x: Any, *, out: Any = None) -> Any:
     return _run("square", (x,), out)
 
 
+@short_way.elementwise
 def reciprocal(x: Any, *, out: Any = None) -> Any:
     """1 / x in floating point.
 
@@ -203,6 +215,7 @@ def reciprocal(x: Any, *, out: Any = None) -> Any:
     return _run("reciprocal", (x,), out)
 
 
+@short_way.elementwise
 def sqrt(x: Any, *, out: Any = None) -> Any:
     """The square root, correctly rounded; NaN below zero.
 
@@ -218,6 +231,7 @@ def sqrt(x: Any, *, out: Any = None) -> Any:
     return _run("sqrt", (x,), out)
 
 
+@short_way.elementwise
 def exp(x: Any, *, out: Any = None) -> Any:
     """e^x.
 
@@ -233,6 +247,7 @@ def exp(x: Any, *, out: Any = None) -> Any:
     return _run("exp", (x,), out)
 
 
+@short_way.elementwise
 def exp2(x: Any, *, out: Any = None) -> Any:
     """2^x; exact for whole numbers.
 
@@ -243,6 +258,7 @@ def exp2(x: Any, *, out: Any = None) -> Any:
     return _run("exp2", (x,), out)
 
 
+@short_way.elementwise
 def expm1(x: Any, *, out: Any = None) -> Any:
     """e^x - 1, precise near zero.
 
@@ -253,6 +269,7 @@ def expm1(x: Any, *, out: Any = None) -> Any:
     return _run("expm1", (x,), out)
 
 
+@short_way.elementwise
 def log(x: Any, *, out: Any = None) -> Any:
     """The natural logarithm; -inf at zero, NaN below.
 
@@ -268,6 +285,7 @@ def log(x: Any, *, out: Any = None) -> Any:
     return _run("log", (x,), out)
 
 
+@short_way.elementwise
 def log2(x: Any, *, out: Any = None) -> Any:
     """The logarithm to base 2; exact for powers of two.
 
@@ -278,6 +296,7 @@ def log2(x: Any, *, out: Any = None) -> Any:
     return _run("log2", (x,), out)
 
 
+@short_way.elementwise
 def log10(x: Any, *, out: Any = None) -> Any:
     """The logarithm to base 10.
 
@@ -288,6 +307,7 @@ def log10(x: Any, *, out: Any = None) -> Any:
     return _run("log10", (x,), out)
 
 
+@short_way.elementwise
 def log1p(x: Any, *, out: Any = None) -> Any:
     """log(1 + x), precise near zero.
 
@@ -298,6 +318,7 @@ def log1p(x: Any, *, out: Any = None) -> Any:
     return _run("log1p", (x,), out)
 
 
+@short_way.elementwise
 def erf(x: Any, *, out: Any = None) -> Any:
     """The error function.
 
@@ -308,6 +329,7 @@ def erf(x: Any, *, out: Any = None) -> Any:
     return _run("erf", (x,), out)
 
 
+@short_way.elementwise
 def sin(x: Any, *, out: Any = None) -> Any:
     """The sine; NaN for infinities.
 
@@ -318,6 +340,7 @@ def sin(x: Any, *, out: Any = None) -> Any:
     return _run("sin", (x,), out)
 
 
+@short_way.elementwise
 def cos(x: Any, *, out: Any = None) -> Any:
     """The cosine; NaN for infinities.
 
@@ -328,6 +351,7 @@ def cos(x: Any, *, out: Any = None) -> Any:
     return _run("cos", (x,), out)
 
 
+@short_way.elementwise
 def tanh(x: Any, *, out: Any = None) -> Any:
     """The hyperbolic tangent.
 
@@ -338,6 +362,7 @@ def tanh(x: Any, *, out: Any = None) -> Any:
     return _run("tanh", (x,), out)
 
 
+@short_way.elementwise
 def floor(x: Any, *, out: Any = None) -> Any:
     """The largest whole number that is not larger.
 
@@ -348,6 +373,7 @@ def floor(x: Any, *, out: Any = None) -> Any:
     return _run("floor", (x,), out)
 
 
+@short_way.elementwise
 def ceil(x: Any, *, out: Any = None) -> Any:
     """The smallest whole number that is not smaller.
 
@@ -358,6 +384,7 @@ def ceil(x: Any, *, out: Any = None) -> Any:
     return _run("ceil", (x,), out)
 
 
+@short_way.elementwise
 def trunc(x: Any, *, out: Any = None) -> Any:
     """The whole part, towards zero.
 
@@ -368,6 +395,7 @@ def trunc(x: Any, *, out: Any = None) -> Any:
     return _run("trunc", (x,), out)
 
 
+@short_way.elementwise
 def rint(x: Any, *, out: Any = None) -> Any:
     """The nearest whole number, ties to even.
 
@@ -383,6 +411,7 @@ def rint(x: Any, *, out: Any = None) -> Any:
     return _run("rint", (x,), out)
 
 
+@short_way.elementwise
 def sigmoid(x: Any, *, out: Any = None) -> Any:
     """1 / (1 + e^-x).
 
@@ -398,6 +427,7 @@ def sigmoid(x: Any, *, out: Any = None) -> Any:
     return _run("sigmoid", (x,), out)
 
 
+@short_way.elementwise
 def relu(x: Any, *, out: Any = None) -> Any:
     """The value where it is positive, else zero; NaN stays NaN.
 
@@ -413,6 +443,7 @@ def relu(x: Any, *, out: Any = None) -> Any:
     return _run("relu", (x,), out)
 
 
+@short_way.elementwise
 def leaky_relu(x: Any, *, alpha: float = 0.01, out: Any = None) -> Any:
     """The value where it is positive, else alpha * x.
 
@@ -424,6 +455,7 @@ def leaky_relu(x: Any, *, alpha: float = 0.01, out: Any = None) -> Any:
     return _run("leaky_relu", (x,), out, number("leaky_relu", "alpha", alpha))
 
 
+@short_way.elementwise
 def elu(x: Any, *, alpha: float = 1.0, out: Any = None) -> Any:
     """The value where it is positive, else alpha * (e^x - 1).
 
@@ -435,6 +467,7 @@ def elu(x: Any, *, alpha: float = 1.0, out: Any = None) -> Any:
     return _run("elu", (x,), out, number("elu", "alpha", alpha))
 
 
+@short_way.elementwise
 def gelu(x: Any, *, approximate: str = "none", out: Any = None) -> Any:
     """Gaussian error linear unit: x / 2 * (1 + erf(x / sqrt 2)), or its approximation by tanh (Hendrycks & Gimpel 2016).
 
@@ -451,6 +484,7 @@ def gelu(x: Any, *, approximate: str = "none", out: Any = None) -> Any:
     return _run("gelu" if approximate == "none" else "gelu_tanh", (x,), out)
 
 
+@short_way.elementwise
 def silu(x: Any, *, out: Any = None) -> Any:
     """Sigmoid linear unit: x * sigmoid(x).
 
@@ -461,6 +495,7 @@ def silu(x: Any, *, out: Any = None) -> Any:
     return _run("silu", (x,), out)
 
 
+@short_way.elementwise
 def softplus(x: Any, *, out: Any = None) -> Any:
     """log(1 + e^x) without overflow.
 
@@ -471,6 +506,7 @@ def softplus(x: Any, *, out: Any = None) -> Any:
     return _run("softplus", (x,), out)
 
 
+@short_way.elementwise
 def isnan(x: Any, *, out: Any = None) -> Any:
     """Whether values are NaN.
 
@@ -481,6 +517,7 @@ def isnan(x: Any, *, out: Any = None) -> Any:
     return _run("isnan", (x,), out)
 
 
+@short_way.elementwise
 def isinf(x: Any, *, out: Any = None) -> Any:
     """Whether values are infinite.
 
@@ -491,6 +528,7 @@ def isinf(x: Any, *, out: Any = None) -> Any:
     return _run("isinf", (x,), out)
 
 
+@short_way.elementwise
 def isfinite(x: Any, *, out: Any = None) -> Any:
     """Whether values are neither infinite nor NaN.
 
@@ -501,6 +539,7 @@ def isfinite(x: Any, *, out: Any = None) -> Any:
     return _run("isfinite", (x,), out)
 
 
+@short_way.elementwise
 def equal(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a == b.
 
@@ -512,6 +551,7 @@ def equal(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("equal", (a, b), out)
 
 
+@short_way.elementwise
 def not_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a != b.
 
@@ -523,6 +563,7 @@ def not_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("not_equal", (a, b), out)
 
 
+@short_way.elementwise
 def less(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a < b.
 
@@ -539,6 +580,7 @@ def less(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("less", (a, b), out)
 
 
+@short_way.elementwise
 def less_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a <= b.
 
@@ -550,6 +592,7 @@ def less_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("less_equal", (a, b), out)
 
 
+@short_way.elementwise
 def greater(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a > b.
 
@@ -561,6 +604,7 @@ def greater(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("greater", (a, b), out)
 
 
+@short_way.elementwise
 def greater_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a >= b.
 
@@ -572,6 +616,7 @@ def greater_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("greater_equal", (a, b), out)
 
 
+@short_way.elementwise
 def logical_and(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether both are other than zero.
 
@@ -583,6 +628,7 @@ def logical_and(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("logical_and", (a, b), out)
 
 
+@short_way.elementwise
 def logical_or(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether either is other than zero.
 
@@ -594,6 +640,7 @@ def logical_or(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("logical_or", (a, b), out)
 
 
+@short_way.elementwise
 def logical_xor(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether one of both is other than zero.
 
@@ -605,6 +652,7 @@ def logical_xor(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("logical_xor", (a, b), out)
 
 
+@short_way.elementwise
 def logical_not(x: Any, *, out: Any = None) -> Any:
     """Whether values are zero.
 
@@ -615,6 +663,7 @@ def logical_not(x: Any, *, out: Any = None) -> Any:
     return _run("logical_not", (x,), out)
 
 
+@short_way.elementwise
 def where(condition: Any, a: Any, b: Any, *, out: Any = None) -> Any:
     """The value of a where the condition (bool or 8-bit integers) is true, else b.
 
@@ -632,6 +681,7 @@ def where(condition: Any, a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("where", (condition, a, b), out)
 
 
+@short_way.elementwise
 def clip(x: Any, low: Any, high: Any, *, out: Any = None) -> Any:
     """The value kept within [low, high]; `high` wins where it is below `low`.
 

@@ -20,7 +20,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def _with_short_way(function: _Function) -> _Function:
     """The same function with a native way in front of it, for products of NumPy's matrices that ask for nothing else."""
-    short = _native.PlainCall(function, dispatch.host_functions("matrix_multiply", "matrix"), _native.matmul)
+    short = _native.matmul_way(function, dispatch.host_functions("matrix_multiply", "matrix"), _native.matmul)
     return cast(_Function, functools.update_wrapper(short, function))
 
 

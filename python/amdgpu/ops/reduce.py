@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amdgpu.ops import arguments, placement
+from amdgpu.ops import arguments, placement, short_way
 
 __all__ = [
     "all",
@@ -40,6 +40,7 @@ def _run(operation: str, x: Any, axis: Any, out: Any, *, keepdims: Any, correcti
     return compute(operation, x, axes, out, keepdims=keepdims, correction=correction)
 
 
+@short_way.reduce
 def sum(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The sum; of truth values and integers in int64 (without a sign in uint64), wrapping.
 
@@ -57,6 +58,7 @@ def sum(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("sum", x, axis, out, keepdims=keepdims)
 
 
+@short_way.reduce
 def prod(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The product; of truth values and integers in int64 (without a sign in uint64), wrapping.
 
@@ -69,6 +71,7 @@ def prod(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = 
     return _run("prod", x, axis, out, keepdims=keepdims)
 
 
+@short_way.reduce
 def mean(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The arithmetic mean; of integers in float64, NaN of nothing.
 
@@ -81,6 +84,7 @@ def mean(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = 
     return _run("mean", x, axis, out, keepdims=keepdims)
 
 
+@short_way.reduce
 def max(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The largest value; NaN when there is one.
 
@@ -93,6 +97,7 @@ def max(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("max", x, axis, out, keepdims=keepdims)
 
 
+@short_way.reduce
 def min(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The smallest value; NaN when there is one.
 
@@ -105,6 +110,7 @@ def min(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("min", x, axis, out, keepdims=keepdims)
 
 
+@short_way.reduce
 def any(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """Whether any value is other than zero.
 
@@ -117,6 +123,7 @@ def any(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("any", x, axis, out, keepdims=keepdims)
 
 
+@short_way.reduce
 def all(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """Whether every value is other than zero.
 
@@ -129,6 +136,7 @@ def all(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("all", x, axis, out, keepdims=keepdims)
 
 
+@short_way.reduce
 def var(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -149,6 +157,7 @@ def var(
     return _run("var", x, axis, out, keepdims=keepdims, correction=correction)
 
 
+@short_way.reduce
 def std(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -169,6 +178,7 @@ def std(
     return _run("std", x, axis, out, keepdims=keepdims, correction=correction)
 
 
+@short_way.reduce
 def argmax(x: Any, axis: int | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The first place of the largest value; the first NaN counts as the largest.
 
@@ -186,6 +196,7 @@ def argmax(x: Any, axis: int | None = None, *, keepdims: bool = False, out: Any 
     return _run("argmax", x, axis, out, keepdims=keepdims)
 
 
+@short_way.reduce
 def argmin(x: Any, axis: int | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The first place of the smallest value; the first NaN counts as the smallest.
 

@@ -39,7 +39,8 @@ const long_row = 64;
 
 pub fn elementwise(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.ElementwiseOptions) abi.Status {
     const given = options.?;
-    const operation = std.enums.fromInt(kernel.Operation, given.operation).?;
+    // Numbered by Rust: to search for it would take as long as to add a hundred numbers.
+    const operation: kernel.Operation = @fromBackingInt(given.operation);
     std.debug.assert(input_count == kernel.arity(operation));
     const is_done = switch (given.compute.code) {
         abi.dtype_float => if (given.compute.bits == 32) runFlat(f32, operation, inputs.?, out.?, given) else runFlat(f64, operation, inputs.?, out.?, given),

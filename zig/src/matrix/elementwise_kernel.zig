@@ -117,6 +117,15 @@ fn isLong(operation: Operation) bool {
     };
 }
 
+/// Operations of an instruction or two.
+fn isShort(operation: Operation) bool {
+    return switch (operation) {
+        .identity, .negative, .absolute, .square, .relu, .sqrt => true,
+        .add, .subtract, .multiply, .divide, .maximum, .minimum => true,
+        else => false,
+    };
+}
+
 fn isBitwise(operation: Operation) bool {
     return switch (operation) {
         .bitwise_and, .bitwise_or, .bitwise_xor, .invert => true,
@@ -170,29 +179,56 @@ inline fn loop(comptime T: type, comptime lanes: comptime_int, comptime operatio
     const count = comptime arity(operation);
     const out: [*]Result = @ptrCast(@alignCast(run.out));
     const alpha: @Vector(lanes, T) = @splat(run.alpha);
+    // A copy stays in registers; what is written could lie over the original.
+    const inputs = run.inputs;
+    const len = run.len;
     var i: usize = 0;
     if (comptime isLong(operation) and lanes * @sizeOf(T) == 64) {
         const wide = vectors_together * lanes;
-        while (i + wide <= run.len) : (i += wide) {
+        while (i + wide <= len) : (i += wide) {
             var values: [count]@Vector(wide, T) = undefined;
-            inline for (0..count) |k| values[k] = (run.inputs[k].ptr + (i & run.inputs[k].mask))[0..wide].*;
+            inline for (0..count) |k| values[k] = (inputs[k].ptr + (i & inputs[k].mask))[0..wide].*;
             out[i..][0..wide].* = compute(T, wide, operation, values, @splat(run.alpha));
         }
     }
     var values: [count]@Vector(lanes, T) = undefined;
-    while (i + lanes <= run.len) : (i += lanes) {
-        inline for (0..count) |k| values[k] = (run.inputs[k].ptr + (i & run.inputs[k].mask))[0..lanes].*;
+    while (i + lanes <= len) : (i += lanes) {
+        inline for (0..count) |k| values[k] = (inputs[k].ptr + (i & inputs[k].mask))[0..lanes].*;
         out[i..][0..lanes].* = compute(T, lanes, operation, values, alpha);
     }
-    const rest = run.len - i;
+    if (comptime isShort(operation)) return inHalves(T, lanes / 2, operation, run, &inputs, i);
+    const rest = len - i;
     if (rest == 0) return;
     inline for (0..count) |k| {
         var padded: [lanes]T = @splat(1);
-        for (0..rest) |lane| padded[lane] = run.inputs[k].ptr[(i + lane) & run.inputs[k].mask];
+        for (0..rest) |lane| padded[lane] = inputs[k].ptr[(i + lane) & inputs[k].mask];
         values[k] = padded;
     }
     const last: [lanes]Result = compute(T, lanes, operation, values, alpha);
     for (0..rest) |lane| out[i + lane] = last[lane];
+}
+
+/// The last values, fewer than twice `lanes`, in vectors of half the length each time: in a small call they take as long as all before them.
+inline fn inHalves(
+    comptime T: type,
+    comptime most_lanes: comptime_int,
+    comptime operation: Operation,
+    run: *const Run(T),
+    inputs: *const [max_inputs]Input(T),
+    first: usize,
+) void {
+    const Result = if (comptime isPredicate(operation)) u8 else T;
+    const out: [*]Result = @ptrCast(@alignCast(run.out));
+    var i = first;
+    comptime var lanes = most_lanes;
+    inline while (lanes > 0) : (lanes /= 2) {
+        if (i + lanes <= run.len) {
+            var values: [arity(operation)]@Vector(lanes, T) = undefined;
+            inline for (&values, 0..) |*value, k| value.* = (inputs[k].ptr + (i & inputs[k].mask))[0..lanes].*;
+            out[i..][0..lanes].* = compute(T, lanes, operation, values, @splat(run.alpha));
+            i += lanes;
+        }
+    }
 }
 
 fn Computed(comptime T: type, comptime lanes: comptime_int, comptime operation: Operation) type {

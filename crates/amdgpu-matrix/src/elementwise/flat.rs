@@ -36,7 +36,7 @@ impl Elementwise {
 }
 
 impl Matrix {
-    /// `out[i] = operation(inputs[0][i], ...)` for i below `len`.
+    /// `out[i] = operation(inputs[0][i], ...)` for i below `len`. Returns the moment of the end, 0 while telemetry is off.
     ///
     /// # Safety
     ///
@@ -55,7 +55,7 @@ impl Matrix {
         out: (*mut c_void, Dtype),
         len: usize,
         options: &ElementwiseOptions,
-    ) -> Result<(), Error> {
+    ) -> Result<u64, Error> {
         static ELEMENTWISE: Boundary = crossing("agpu_matrix_elementwise");
         let shape = [len as i64];
         let (each, one) = ([1_i64], [0_i64]);
@@ -72,7 +72,7 @@ impl Matrix {
             dtype,
             thread_limit: options.thread_limit,
         };
-        self.run_tensor(&ELEMENTWISE, &work, |executor| {
+        self.run_tensor_until(&ELEMENTWISE, &work, |executor| {
             let given = amdgpu_abi::ElementwiseOptions {
                 size_bytes: size_of::<amdgpu_abi::ElementwiseOptions>() as u64,
                 operation: operation.number(),

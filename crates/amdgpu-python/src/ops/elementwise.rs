@@ -2,16 +2,25 @@
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_matrix::{Elementwise, ElementwiseOptions, Matrix};
-use amdgpu_telemetry::Boundary;
+use amdgpu_telemetry::{Boundary, BoundaryGuard};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::tensors;
+use crate::short_way::{self, Arguments, Choice, Way, is_on_host};
 
 mod direct;
 
 static ELEMENTWISE: Boundary = Boundary::new(Language::Python, Language::Rust, "elementwise");
+
+fn known(py: Python<'_>, operation: &str) -> PyResult<Elementwise> {
+    Elementwise::from_name(operation).ok_or_else(|| {
+        let message = format!("no elementwise operation is called {operation:?}");
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+    })
+}
 
 /// `operation(*inputs)`, broadcast, into `out` or a new array.
 #[pyfunction]
@@ -24,18 +33,79 @@ pub fn elementwise<'py>(
     alpha: f64,
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let _crossing = ELEMENTWISE.enter();
-    let known = Elementwise::from_name(operation).ok_or_else(|| {
-        let message = format!("no elementwise operation is called {operation:?}");
-        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
-    })?;
+    let crossing = ELEMENTWISE.enter();
     let options = ElementwiseOptions {
         alpha,
         thread_limit: threads,
     };
-    if let Some(result) = direct::compute(known, inputs, out, &options)? {
+    let inputs: Vec<_> = inputs.iter().collect();
+    compute(py, crossing, known(py, operation)?, &inputs, out, &options)
+}
+
+/// `function(*inputs, out=None)` of the façade, with its short way in front.
+#[pyfunction]
+pub fn elementwise_way<'py>(
+    function: &Bound<'py, PyAny>,
+    operation: &str,
+    alpha: f64,
+    table: &Bound<'py, PyDict>,
+    native: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let way = Short {
+        operation: known(function.py(), operation)?,
+        options: ElementwiseOptions {
+            alpha,
+            thread_limit: None,
+        },
+        choice: Choice::new(table, native),
+    };
+    short_way::new(function, Box::new(way))
+}
+
+struct Short {
+    operation: Elementwise,
+    options: ElementwiseOptions,
+    choice: Choice,
+}
+
+impl Way for Short {
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Arguments<'_, 'py>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some([out]) = arguments.bind([intern!(py, "out")], &[]) else {
+            return Ok(None);
+        };
+        let out = out.filter(|out| !out.is_none());
+        let inputs = arguments.positional;
+        if inputs.len() != self.operation.inputs().len()
+            || !inputs.iter().chain(out).all(is_on_host)
+        {
+            return Ok(None);
+        }
+        let Some(crossing) = self.choice.enter(intern!(py, "elementwise"), &ELEMENTWISE) else {
+            return Ok(None);
+        };
+        compute(py, crossing, self.operation, inputs, out, &self.options).map(Some)
+    }
+}
+
+fn compute<'py>(
+    py: Python<'py>,
+    crossing: BoundaryGuard,
+    known: Elementwise,
+    inputs: &[Bound<'py, PyAny>],
+    out: Option<&Bound<'py, PyAny>>,
+    options: &ElementwiseOptions,
+) -> PyResult<Bound<'py, PyAny>> {
+    if let Some((result, end_ns)) = direct::compute(known, py, inputs, out, options)? {
+        if end_ns > 0 {
+            crossing.leave_at(end_ns);
+        }
         return Ok(result);
     }
+    let operation = known.name();
     let lent = tensors::arrays_and_numbers(operation, known.inputs(), inputs)?;
     let views = lent
         .iter()
@@ -43,10 +113,12 @@ pub fn elementwise<'py>(
         .collect::<Result<Vec<_>, _>>()
         .into_py_result(py)?;
     let described = known.describe(&views).into_py_result(py)?;
-    let objects: Vec<_> = inputs.iter().collect();
-    let (made, target) = tensors::result(operation, &described, out, &objects)?;
+    let (made, target) = tensors::result(operation, &described, out, inputs)?;
+    let elements = target.len();
     let mut target = target.view_mut().into_py_result(py)?;
-    py.detach(|| Matrix::global()?.elementwise(known, &views, &mut target, &options))
-        .into_py_result(py)?;
+    tensors::compute(py, elements, || {
+        Matrix::global()?.elementwise(known, &views, &mut target, options)
+    })
+    .into_py_result(py)?;
     Ok(made)
 }

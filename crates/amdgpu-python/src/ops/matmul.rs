@@ -17,9 +17,9 @@ use crate::operand::Operand;
 use crate::ops::tensors::made;
 
 mod direct;
-mod plain_call;
+mod short;
 
-pub use plain_call::PlainCall;
+pub use short::matmul_way;
 
 static MATMUL: Boundary = Boundary::new(Language::Python, Language::Rust, "matmul");
 const HOST: DeviceRef = DeviceRef {

@@ -3,11 +3,13 @@
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_matrix::{Matrix, Normalize, NormalizeOptions, RowAxes};
 use amdgpu_telemetry::Boundary;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyFloat, PyInt, PyTuple};
 
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::tensors;
+use crate::short_way::{self, Arguments, Choice, Way, is_on_host};
 
 static NORMALIZE: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize");
 static GRADIENT: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize_gradient");
@@ -38,12 +40,178 @@ pub fn normalize<'py>(
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = NORMALIZE.enter();
-    let known = known(py, operation)?;
+    let options = NormalizeOptions {
+        axes: row_shape
+            .as_deref()
+            .map_or(RowAxes::Named(&axes), RowAxes::Last),
+        epsilon,
+        thread_limit: threads,
+    };
+    let parameters: Vec<_> = parameters.iter().collect();
+    compute(py, known(py, operation)?, x, &parameters, out, &options)
+}
+
+/// `softmax(x, axis=-1, *, out=None)` or `layer_norm(x, normalized_shape, weight=None, bias=None, eps, *, out=None)` of the façade, and their
+/// kin, with its short way in front.
+#[pyfunction]
+pub fn normalize_way<'py>(
+    function: &Bound<'py, PyAny>,
+    operation: &str,
+    epsilon: f64,
+    table: &Bound<'py, PyDict>,
+    native: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let way = Short {
+        operation: known(function.py(), operation)?,
+        epsilon,
+        choice: Choice::new(table, native),
+    };
+    short_way::new(function, Box::new(way))
+}
+
+struct Short {
+    operation: Normalize,
+    epsilon: f64,
+    choice: Choice,
+}
+
+/// What a usual call asks for.
+struct Plain<'a, 'py> {
+    x: &'a Bound<'py, PyAny>,
+    /// The axis of a softmax, the extent of the last axis of a norm.
+    row: i64,
+    parameters: Vec<Bound<'py, PyAny>>,
+    epsilon: f64,
+    out: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl Short {
+    fn is_softmax(&self) -> bool {
+        matches!(self.operation, Normalize::Softmax | Normalize::LogSoftmax)
+    }
+
+    fn softmax<'a, 'py>(py: Python<'py>, arguments: &Arguments<'a, 'py>) -> Option<Plain<'a, 'py>> {
+        if arguments.positional.len() > 2 {
+            return None;
+        }
+        let names = [intern!(py, "x"), intern!(py, "axis"), intern!(py, "out")];
+        let [x, axis, out] = arguments.bind(names, arguments.positional)?;
+        Some(Plain {
+            x: x?,
+            row: axis.map_or(Some(-1), integer)?,
+            parameters: Vec::new(),
+            epsilon: 0.0,
+            out,
+        })
+    }
+
+    fn norm<'a, 'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Arguments<'a, 'py>,
+    ) -> Option<Plain<'a, 'py>> {
+        let [x, shape, weight] = [
+            intern!(py, "x"),
+            intern!(py, "normalized_shape"),
+            intern!(py, "weight"),
+        ];
+        let (bias, eps, out) = (intern!(py, "bias"), intern!(py, "eps"), intern!(py, "out"));
+        let given = arguments.positional;
+        let [x, shape, weight, bias, eps, out] = if self.operation == Normalize::LayerNorm {
+            (given.len() <= 5).then_some(())?;
+            arguments.bind([x, shape, weight, bias, eps, out], given)?
+        } else {
+            (given.len() <= 4).then_some(())?;
+            let [x, shape, weight, eps, out] =
+                arguments.bind([x, shape, weight, eps, out], given)?;
+            [x, shape, weight, None, eps, out]
+        };
+        let [weight, bias] =
+            [weight, bias].map(|parameter| parameter.filter(|value| !value.is_none()));
+        if weight.is_none() && bias.is_some() {
+            return None;
+        }
+        let epsilon = match eps {
+            None => self.epsilon,
+            Some(eps) => eps.cast_exact::<PyFloat>().ok()?.extract().ok()?,
+        };
+        Some(Plain {
+            x: x?,
+            row: integer(shape?).filter(|extent| *extent >= 0)?,
+            parameters: weight.into_iter().chain(bias).cloned().collect(),
+            epsilon,
+            out,
+        })
+    }
+}
+
+fn integer(value: &Bound<'_, PyAny>) -> Option<i64> {
+    value.cast_exact::<PyInt>().ok()?.extract().ok()
+}
+
+impl Way for Short {
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Arguments<'_, 'py>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let plain = if self.is_softmax() {
+            Self::softmax(py, arguments)
+        } else {
+            self.norm(py, arguments)
+        };
+        let Some(plain) = plain else {
+            return Ok(None);
+        };
+        let out = plain.out.filter(|out| !out.is_none());
+        if !is_on_host(plain.x)
+            || !plain.parameters.iter().all(is_on_host)
+            || !out.is_none_or(is_on_host)
+        {
+            return Ok(None);
+        }
+        let Some(_crossing) = self.choice.enter(intern!(py, "normalize"), &NORMALIZE) else {
+            return Ok(None);
+        };
+        let row = [plain.row];
+        let options = NormalizeOptions {
+            axes: if self.is_softmax() {
+                RowAxes::Named(&row)
+            } else {
+                RowAxes::Last(&row)
+            },
+            epsilon: plain.epsilon,
+            thread_limit: None,
+        };
+        compute(
+            py,
+            self.operation,
+            plain.x,
+            &plain.parameters,
+            out,
+            &options,
+        )
+        .map(Some)
+    }
+}
+
+/// Additions that take as long as the work on one element.
+const COST: u64 = 12;
+
+fn compute<'py>(
+    py: Python<'py>,
+    known: Normalize,
+    x: &Bound<'py, PyAny>,
+    parameters: &[Bound<'py, PyAny>],
+    out: Option<&Bound<'py, PyAny>>,
+    options: &NormalizeOptions,
+) -> PyResult<Bound<'py, PyAny>> {
+    let operation = known.name();
     let input = tensors::array(operation, "x", x)?;
     let lent = parameters
         .iter()
         .zip(["scale", "shift"])
-        .map(|(object, name)| tensors::array(operation, name, &object))
+        .map(|(object, name)| tensors::array(operation, name, object))
         .collect::<PyResult<Vec<_>>>()?;
     let view = input.view().into_py_result(py)?;
     let parameter_views = lent
@@ -53,16 +221,9 @@ pub fn normalize<'py>(
         .into_py_result(py)?;
     let described = known.describe(&view);
     let (made, target) = tensors::result(operation, &described, out, std::slice::from_ref(x))?;
-    let options = NormalizeOptions {
-        axes: row_shape
-            .as_deref()
-            .map_or(RowAxes::Named(&axes), RowAxes::Last),
-        epsilon,
-        thread_limit: threads,
-    };
     let mut target = target.view_mut().into_py_result(py)?;
-    py.detach(|| {
-        Matrix::global()?.normalize(known, &view, &parameter_views, &mut target, &options)
+    tensors::compute(py, input.len().saturating_mul(COST), || {
+        Matrix::global()?.normalize(known, &view, &parameter_views, &mut target, options)
     })
     .into_py_result(py)?;
     Ok(made)

@@ -3,12 +3,22 @@
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_matrix::{Matrix, Reduce, ReduceOptions};
 use amdgpu_telemetry::Boundary;
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::tensors;
+use crate::short_way::{self, Arguments, Choice, Way, is_on_host};
 
 static REDUCE: Boundary = Boundary::new(Language::Python, Language::Rust, "reduce");
+
+fn known(py: Python<'_>, operation: &str) -> PyResult<Reduce> {
+    Reduce::from_name(operation).ok_or_else(|| {
+        let message = format!("no reduction is called {operation:?}");
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+    })
+}
 
 /// `operation(x)` over `axes` (None: all), into `out` or a new array.
 #[pyfunction]
@@ -28,22 +38,125 @@ pub fn reduce<'py>(
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = REDUCE.enter();
-    let known = Reduce::from_name(operation).ok_or_else(|| {
-        let message = format!("no reduction is called {operation:?}");
-        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
-    })?;
-    let input = tensors::array(operation, "x", x)?;
-    let view = input.view().into_py_result(py)?;
     let options = ReduceOptions {
         axes: axes.as_deref(),
         keeps_axes: keepdims,
         correction,
         thread_limit: threads,
     };
-    let described = known.describe(&view, &options).into_py_result(py)?;
+    compute(py, known(py, operation)?, x, out, &options)
+}
+
+/// `function(x, axis=None, *, keepdims=False, out=None)` of the façade, some with a `correction`, with its short way in front.
+#[pyfunction]
+pub fn reduce_way<'py>(
+    function: &Bound<'py, PyAny>,
+    operation: &str,
+    table: &Bound<'py, PyDict>,
+    native: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let way = Short {
+        operation: known(function.py(), operation)?,
+        choice: Choice::new(table, native),
+    };
+    short_way::new(function, Box::new(way))
+}
+
+struct Short {
+    operation: Reduce,
+    choice: Choice,
+}
+
+/// Parameters that are given by position.
+const POSITIONAL: usize = 2;
+
+impl Short {
+    /// The array, the axis, `out` and the options without axes.
+    #[expect(clippy::type_complexity, reason = "four arguments of one call")]
+    fn plain<'a, 'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Arguments<'a, 'py>,
+    ) -> Option<(
+        &'a Bound<'py, PyAny>,
+        Option<i64>,
+        Option<&'a Bound<'py, PyAny>>,
+        ReduceOptions<'static>,
+    )> {
+        if arguments.positional.len() > POSITIONAL {
+            return None;
+        }
+        let names = [
+            intern!(py, "x"),
+            intern!(py, "axis"),
+            intern!(py, "keepdims"),
+            intern!(py, "out"),
+            intern!(py, "correction"),
+        ];
+        let [x, axis, keepdims, out, correction] = arguments.bind(names, arguments.positional)?;
+        let axis = match axis.filter(|axis| !axis.is_none()) {
+            None => None,
+            Some(axis) => Some(axis.cast_exact::<PyInt>().ok()?.extract().ok()?),
+        };
+        let keeps_axes = match keepdims {
+            None => false,
+            Some(value) => value.cast_exact::<PyBool>().ok()?.is_true(),
+        };
+        let correction = match correction {
+            None => 0.0,
+            Some(value) if matches!(self.operation, Reduce::Variance | Reduce::Deviation) => {
+                value.cast_exact::<PyFloat>().ok()?.extract().ok()?
+            }
+            Some(_) => return None,
+        };
+        let options = ReduceOptions {
+            axes: None,
+            keeps_axes,
+            correction,
+            thread_limit: None,
+        };
+        let out = out.filter(|out| !out.is_none());
+        let x = x?;
+        (is_on_host(x) && out.is_none_or(is_on_host)).then_some((x, axis, out, options))
+    }
+}
+
+impl Way for Short {
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Arguments<'_, 'py>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some((x, axis, out, options)) = self.plain(py, arguments) else {
+            return Ok(None);
+        };
+        let Some(_crossing) = self.choice.enter(intern!(py, "reduce"), &REDUCE) else {
+            return Ok(None);
+        };
+        let options = ReduceOptions {
+            axes: axis.as_ref().map(std::slice::from_ref),
+            ..options
+        };
+        compute(py, self.operation, x, out, &options).map(Some)
+    }
+}
+
+fn compute<'py>(
+    py: Python<'py>,
+    known: Reduce,
+    x: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    options: &ReduceOptions,
+) -> PyResult<Bound<'py, PyAny>> {
+    let operation = known.name();
+    let input = tensors::array(operation, "x", x)?;
+    let view = input.view().into_py_result(py)?;
+    let described = known.describe(&view, options).into_py_result(py)?;
     let (made, target) = tensors::result(operation, &described, out, std::slice::from_ref(x))?;
     let mut target = target.view_mut().into_py_result(py)?;
-    py.detach(|| Matrix::global()?.reduce(known, &view, &mut target, &options))
-        .into_py_result(py)?;
+    tensors::compute(py, input.len(), || {
+        Matrix::global()?.reduce(known, &view, &mut target, options)
+    })
+    .into_py_result(py)?;
     Ok(made)
 }

@@ -4,14 +4,13 @@ use amdgpu_abi::layout::DEVICE_CPU;
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
 use amdgpu_hal::{DeviceKind, MemoryKind};
 use amdgpu_matrix::{Described, TensorView, TensorViewMut};
-use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};
 
 use crate::array::Array;
 use crate::errors::raise;
-use crate::operand::{Operand, to_numpy_dtype};
+use crate::operand::{Operand, new_array, to_numpy_dtype};
 
 const HOST: DeviceRef = DeviceRef {
     device_type: DEVICE_CPU,
@@ -57,6 +56,23 @@ impl Lent<'_> {
 
     pub fn dtype(&self) -> Dtype {
         self.0.dtype
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+/// Additions up to which the interpreter is kept: about 20 us on one core, and giving it away costs other calls less than they wait.
+pub const KEEPING_OPERATIONS: u64 = 1 << 15;
+
+/// Runs `call`, which takes as long as so many additions, without the interpreter where others gain by that.
+pub fn compute<T: Send>(py: Python<'_>, operations: u64, call: impl FnOnce() -> T + Send) -> T {
+    if operations <= KEEPING_OPERATIONS {
+        call()
+    } else {
+        py.detach(call)
     }
 }
 
@@ -112,7 +128,7 @@ fn scalar_dtype(number: &Bound<'_, PyAny>, arrays: Dtype) -> Dtype {
 pub fn arrays_and_numbers<'py>(
     operation: &str,
     names: &[&str],
-    objects: &Bound<'py, PyTuple>,
+    objects: &[Bound<'py, PyAny>],
 ) -> PyResult<Vec<Lent<'py>>> {
     let is_number = |object: &Bound<'_, PyAny>| {
         object.is_instance_of::<PyFloat>() || object.is_instance_of::<PyInt>()
@@ -120,12 +136,12 @@ pub fn arrays_and_numbers<'py>(
     let mut common: Option<Dtype> = None;
     let mut lent = Vec::with_capacity(objects.len());
     for (index, object) in objects.iter().enumerate() {
-        if is_number(&object) {
+        if is_number(object) {
             lent.push(None);
             continue;
         }
         let name = names.get(index).copied().unwrap_or("an input");
-        let argument = array(operation, name, &object)?;
+        let argument = array(operation, name, object)?;
         // The condition of `where` does not take part.
         if name != "condition" {
             let dtype = argument.dtype();
@@ -134,7 +150,7 @@ pub fn arrays_and_numbers<'py>(
         lent.push(Some(argument));
     }
     lent.into_iter()
-        .zip(objects.iter())
+        .zip(objects)
         .enumerate()
         .map(|(index, (argument, object))| {
             if let Some(argument) = argument {
@@ -143,9 +159,9 @@ pub fn arrays_and_numbers<'py>(
             let name = names.get(index).copied().unwrap_or("an input");
             match common {
                 Some(dtype) if name != "condition" => {
-                    number(operation, name, &object, scalar_dtype(&object, dtype))
+                    number(operation, name, object, scalar_dtype(object, dtype))
                 }
-                _ => array(operation, name, &object),
+                _ => array(operation, name, object),
             }
         })
         .collect()
@@ -198,7 +214,7 @@ pub fn made<'py>(
     like: &[Bound<'py, PyAny>],
 ) -> PyResult<Bound<'py, PyAny>> {
     like.iter()
-        .find_map(|object| own_array_like(object, described))
+        .find_map(|object| own_array_like(object, &described.shape, described.dtype))
         .unwrap_or_else(|| match like.first() {
             Some(first) => empty(first.py(), operation, described),
             None => unreachable!("every operation has an input"),
@@ -219,9 +235,10 @@ fn writable<'py>(operation: &str, out: &Bound<'py, PyAny>) -> PyResult<Lent<'py>
 }
 
 /// A new array on the CPU device of `object`, if that is an array of ours there.
-fn own_array_like<'py>(
+pub fn own_array_like<'py>(
     object: &Bound<'py, PyAny>,
-    described: &Described,
+    shape: &[i64],
+    dtype: Dtype,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     let py = object.py();
     let array = object.cast::<Array>().ok()?;
@@ -229,8 +246,7 @@ fn own_array_like<'py>(
     if context.info().kind != DeviceKind::Cpu {
         return None;
     }
-    let shape = described.shape.clone();
-    let made = Array::allocate(py, context, shape, described.dtype, MemoryKind::Device);
+    let made = Array::allocate(py, context, shape.to_vec(), dtype, MemoryKind::Device);
     Some(made.and_then(|array| Ok(Bound::new(py, array)?.into_any())))
 }
 
@@ -240,23 +256,12 @@ fn empty<'py>(
     operation: &str,
     described: &Described,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let shape: Vec<usize> = described
-        .shape
-        .iter()
-        .map(|extent| *extent as usize)
-        .collect();
-    // What may not fit in memory is NumPy's to refuse.
-    let is_small = shape
-        .iter()
-        .try_fold(4_usize, |bytes, extent| bytes.checked_mul(*extent))
-        .is_some_and(|bytes| bytes <= 1 << 30);
-    if described.dtype == Dtype::F32 && shape.len() <= 8 && is_small {
-        // SAFETY: see above; a failed operation drops the array unread.
-        return Ok(unsafe { PyArrayDyn::<f32>::new(py, &shape[..], false) }.into_any());
+    if let Some(made) = new_array(py, &described.shape, described.dtype) {
+        return Ok(made);
     }
     let descr = to_numpy_dtype(py, described.dtype)?;
     py.import("numpy")?
-        .call_method1("empty", (PyTuple::new(py, shape)?, descr))
+        .call_method1("empty", (PyTuple::new(py, &described.shape)?, descr))
         .map_err(|error| {
             // NumPy says ValueError where the bytes cannot even be counted.
             if error.is_instance_of::<PyMemoryError>(py) || error.is_instance_of::<PyValueError>(py)

@@ -1,36 +1,56 @@
-//! The short way of an elementwise operation: arrays of `NumPy` of one dtype and shape without gaps, and numbers beside them. Nothing is put on
+//! The short way of an elementwise operation: arrays of `NumPy` or of a CPU device of one dtype and shape without gaps, and numbers beside them. Nothing is put on
 //! the heap but the result; a thousand elements take a tenth of the time that the general way takes around them.
 
 use std::ffi::c_void;
 
 use amdgpu_abi::Dtype;
 use amdgpu_matrix::{Elementwise, ElementwiseOptions, Flat, MAX_RANK, Matrix};
-use numpy::npyffi::{self, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE, PY_ARRAY_API};
-use numpy::{PyArrayDescrMethods, PyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::npyffi::{self, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyFloat, PyInt};
 
+use crate::array::Array;
 use crate::errors::IntoPyResult;
+use crate::operand::{is_contiguous, new_array};
+use crate::ops::tensors;
 
 /// Inputs of an operation at most.
 const MAX_INPUTS: usize = 4;
-/// Elements up to which the interpreter is kept: about 20 us on one core, and giving it away costs other calls less than they wait.
-const KEEPING_ELEMENTS: usize = 1 << 15;
-
-/// An array of `NumPy`'s without gaps.
+/// An array of `NumPy`'s or of a CPU device, without gaps.
 #[derive(Clone, Copy)]
-struct Held<'a, 'py> {
-    array: &'a Bound<'py, PyUntypedArray>,
+struct Held<'a> {
     data: *mut c_void,
     dtype: Dtype,
+    shape: &'a [i64],
     is_writable: bool,
+    is_ours: bool,
 }
 
-impl<'a, 'py> Held<'a, 'py> {
+impl<'a> Held<'a> {
     /// `None` for anything but an aligned, row-major array of a plain dtype.
-    fn of(object: &'a Bound<'py, PyAny>) -> Option<Self> {
-        let array = object.cast_exact::<PyUntypedArray>().ok()?;
-        // SAFETY: the cast proved that this is an array object; both fields are set for its whole life.
+    fn of(object: &'a Bound<'_, PyAny>) -> Option<Self> {
+        if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
+            return Self::of_numpy(array);
+        }
+        let array = object.cast_exact::<Array>().ok()?.get();
+        let data = array.data();
+        let is_plain = array.is_plain_host()
+            && !array.is_freed()
+            && COMPUTED_AS_THEY_ARE.contains(&array.dtype)
+            && data.addr().is_multiple_of(array.dtype.size_bytes())
+            && is_contiguous(&array.shape, &array.strides);
+        is_plain.then_some(Self {
+            data,
+            dtype: array.dtype,
+            shape: &array.shape,
+            is_writable: !array.is_read_only,
+            is_ours: true,
+        })
+    }
+
+    fn of_numpy(array: &'a Bound<'_, PyUntypedArray>) -> Option<Self> {
+        // SAFETY: this is an array object; both fields are set for its whole life.
         let (data, flags) = unsafe {
             let fields = npyffi::_PyArray_GET_ITEM_DATA(array.as_array_ptr());
             ((*fields).data, (*fields).flags)
@@ -40,11 +60,16 @@ impl<'a, 'py> Held<'a, 'py> {
         let is_plain = flags & NPY_ARRAY_C_CONTIGUOUS != 0
             && data.addr().is_multiple_of(dtype.size_bytes())
             && descr.is_native_byteorder() != Some(false);
+        let extents = array.shape();
+        // SAFETY: extents are not negative and have the width of a pointer: 64 bits on the targets of this package.
+        let shape =
+            unsafe { std::slice::from_raw_parts(extents.as_ptr().cast::<i64>(), extents.len()) };
         is_plain.then_some(Self {
-            array,
             data: data.cast(),
             dtype,
+            shape,
             is_writable: flags & NPY_ARRAY_WRITEABLE != 0,
+            is_ours: false,
         })
     }
 
@@ -57,7 +82,16 @@ impl<'a, 'py> Held<'a, 'py> {
     }
 }
 
-/// Dtypes that are computed in as they are, by the type numbers of numpy/ndarraytypes.h.
+const COMPUTED_AS_THEY_ARE: [Dtype; 6] = [
+    Dtype::BOOL,
+    Dtype::I32,
+    Dtype::I64,
+    Dtype::U64,
+    Dtype::F32,
+    Dtype::F64,
+];
+
+/// One of these by the type numbers of numpy/ndarraytypes.h.
 fn plain_dtype(number: i32) -> Option<Dtype> {
     match number {
         0 => Some(Dtype::BOOL),
@@ -76,42 +110,46 @@ struct Lent<'a>(&'a [Flat], *mut c_void);
 // SAFETY: while detached only addresses are read; the caller holds the arrays for as long.
 unsafe impl Send for Lent<'_> {}
 
-/// The result, or `None` where anything asks for the general way, errors included.
+/// The result and the moment at which it was there (0 where nobody looked), or `None` where anything asks for the general way, errors included.
 pub fn compute<'py>(
     operation: Elementwise,
-    inputs: &Bound<'py, PyTuple>,
+    py: Python<'py>,
+    inputs: &[Bound<'py, PyAny>],
     out: Option<&Bound<'py, PyAny>>,
     options: &ElementwiseOptions,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
+) -> PyResult<Option<(Bound<'py, PyAny>, u64)>> {
     let count = inputs.len();
     if count != operation.inputs().len() || count > MAX_INPUTS {
         return Ok(None);
     }
-    let first_object = inputs.get_borrowed_item(0)?;
-    let Some(first) = Held::of(&first_object) else {
+    let Some(first) = Held::of(&inputs[0]) else {
         return Ok(None);
     };
     let dtype = first.dtype;
     let Some(result_dtype) = operation.flat_result(dtype) else {
         return Ok(None);
     };
-    let shape = first.array.shape();
+    let shape = first.shape;
     if shape.len() > MAX_RANK {
         return Ok(None);
     }
-    let Some(len) = shape.iter().try_fold(1_usize, |len, e| len.checked_mul(*e)) else {
+    let elements = shape.iter().try_fold(1_i64, |len, e| len.checked_mul(*e));
+    let Some(len) = elements.map(|len| len as usize) else {
         return Ok(None);
     };
+    let mut ours = first.is_ours.then_some(&inputs[0]);
     let mut numbers = [[0_u8; 8]; MAX_INPUTS];
     let mut flat = [Flat::Each(first.data); MAX_INPUTS];
-    for index in 1..count {
-        let object = inputs.get_borrowed_item(index)?;
-        if let Some(held) = Held::of(&object) {
-            if held.dtype != dtype || held.array.shape() != shape {
+    for (index, object) in inputs.iter().enumerate().skip(1) {
+        if let Some(held) = Held::of(object) {
+            if held.dtype != dtype || held.shape != shape {
                 return Ok(None);
             }
             flat[index] = Flat::Each(held.data);
-        } else if let Some(bytes) = number(&object, dtype) {
+            if held.is_ours {
+                ours = ours.or(Some(object));
+            }
+        } else if let Some(bytes) = number(object, dtype) {
             numbers[index] = bytes;
             flat[index] = Flat::One(std::ptr::null());
         } else {
@@ -123,15 +161,21 @@ pub fn compute<'py>(
             *operand = Flat::One(bytes.as_ptr().cast());
         }
     }
-    let result = match out {
-        Some(out) => out.clone(),
-        None if result_dtype == dtype => like(first.array)?,
-        // What may not fit in memory is the general way's to refuse.
-        None if result_dtype == Dtype::BOOL && len <= 1 << 30 => {
-            // SAFETY: every element is written; a failed operation drops the array unread.
-            unsafe { PyArrayDyn::<bool>::new(inputs.py(), shape, false) }.into_any()
-        }
-        None => return Ok(None),
+    // Without the interpreter, another thread could free an array of ours meanwhile: the general way holds its memory.
+    let is_long = len as u64 > tensors::KEEPING_OPERATIONS;
+    if is_long && ours.is_some() {
+        return Ok(None);
+    }
+    let own = |array| tensors::own_array_like(array, shape, result_dtype);
+    let made = match out {
+        Some(out) => Some(out.clone()),
+        None => ours
+            .and_then(own)
+            .transpose()?
+            .or_else(|| new_array(py, shape, result_dtype)),
+    };
+    let Some(result) = made else {
+        return Ok(None);
     };
     let Some(target) = Held::of(&result) else {
         return Ok(None);
@@ -141,15 +185,11 @@ pub fn compute<'py>(
         Flat::Each(data) => target.is_apart_or_same(*data, result_bytes, bytes),
         Flat::One(_) => true,
     });
-    if target.dtype != result_dtype
-        || target.array.shape() != shape
-        || !target.is_writable
-        || !is_apart
-    {
+    if target.dtype != result_dtype || target.shape != shape || !target.is_writable || !is_apart {
         return Ok(None);
     }
     if len == 0 {
-        return Ok(Some(result));
+        return Ok(Some((result, 0)));
     }
     let lent = Lent(&flat[..count], target.data);
     let call = move || {
@@ -166,29 +206,8 @@ pub fn compute<'py>(
             )
         }
     };
-    if len <= KEEPING_ELEMENTS {
-        call()
-    } else {
-        inputs.py().detach(call)
-    }
-    .into_py_result(inputs.py())?;
-    Ok(Some(result))
-}
-
-/// An array of the same shape and dtype, row-major, whose elements are all written by the operation.
-fn like<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
-    let py = array.py();
-    // SAFETY: the prototype is an array; the result is a new reference, or null with an exception set. Subclasses are not asked for.
-    unsafe {
-        let made = PY_ARRAY_API.PyArray_NewLikeArray(
-            py,
-            array.as_array_ptr(),
-            npyffi::NPY_ORDER::NPY_CORDER,
-            std::ptr::null_mut(),
-            0,
-        );
-        Bound::from_owned_ptr_or_err(py, made.cast())
-    }
+    let end_ns = tensors::compute(py, len as u64, call).into_py_result(py)?;
+    Ok(Some((result, end_ns)))
 }
 
 /// A Python number in the dtype of the arrays beside it; `None` where it is none, or the general way has to decide.

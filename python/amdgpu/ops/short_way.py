@@ -1,0 +1,40 @@
+"""Native ways in front of the functions of `amdgpu.ops`, for usual arguments in memory of the host.
+
+A decorated function is called as before, but no frame of Python runs where its arguments are NumPy's arrays, numbers or arrays of a CPU
+device and nothing unusual is asked for. Everything else, errors in their number or kind included, reaches the function itself, which
+decides where its operation runs (`amdgpu.ops.placement`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from amdgpu import _native, dispatch
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def elementwise(function: _Function) -> _Function:
+    """For `function(*inputs, *, out=None)` and its like; further keywords have their defaults on the native way."""
+    alpha = (getattr(function, "__kwdefaults__", None) or {}).get("alpha", 0.0)
+    name = function.__name__
+    short = _native.elementwise_way(function, name, alpha, dispatch.matrix_functions(), _native.elementwise)
+    return cast(_Function, functools.update_wrapper(short, function))
+
+
+def reduce(function: _Function) -> _Function:
+    """For `function(x, axis=None, *, keepdims=False, out=None)`, `correction` besides where the reduction has one."""
+    short = _native.reduce_way(function, function.__name__, dispatch.matrix_functions(), _native.reduce)
+    return cast(_Function, functools.update_wrapper(short, function))
+
+
+def normalize(function: _Function) -> _Function:
+    """For the softmaxes and the norms over the last axes."""
+    eps = inspect.signature(function).parameters.get("eps")
+    epsilon = 0.0 if eps is None else eps.default
+    name = function.__name__
+    short = _native.normalize_way(function, name, epsilon, dispatch.matrix_functions(), _native.normalize)
+    return cast(_Function, functools.update_wrapper(short, function))
