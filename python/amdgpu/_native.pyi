@@ -12,6 +12,7 @@ __all__ = [
     "Array",
     "AttachClient",
     "Decision",
+    "Derivation",
     "Device",
     "Event",
     "Graph",
@@ -46,9 +47,12 @@ __all__ = [
     "flight_start",
     "flight_status",
     "flight_stop",
+    "forget_plans",
     "from_dlpack",
     "is_recording_graph",
     "julia_source_path",
+    "keep_plan",
+    "leave_plan",
     "libraries",
     "link_code_object",
     "list_devices",
@@ -70,6 +74,7 @@ __all__ = [
     "record_fallback",
     "reduce",
     "reduce_way",
+    "run_plan",
     "scan",
     "sensor_processes",
     "sensor_readings",
@@ -236,6 +241,18 @@ def telemetry_perfetto_trace_of(snapshot_json: str, readings_json: str) -> bytes
 def telemetry_set_enabled(enabled: bool) -> None: ...
 def telemetry_is_enabled() -> bool: ...
 def record_fallback(operation: str, reason: str) -> None: ...
+def run_plan(options: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
+    """The result of a call whose plan is known; None where it takes a closer look."""
+
+def keep_plan(options: tuple[Any, ...], arrays: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
+    """The result of `compute()`, whose plan is kept where it has one."""
+
+def forget_plans() -> None:
+    """Make all plans outdated."""
+
+def leave_plan() -> None:
+    """Leave the call that is under way without a plan."""
+
 def sensor_readings() -> str: ...
 def sensor_processes() -> str: ...
 def math_availability() -> dict[str, Any]: ...
@@ -538,6 +555,13 @@ class Kernel:
         shared_bytes: int = 0,
         memory: Sequence[Array] = ...,
     ) -> None: ...
+
+@final
+class Derivation:
+    """The array that `make(*addresses)` gives for arrays at these addresses; made once for each combination."""
+
+    def __new__(cls, make: Callable[..., Array]) -> Derivation: ...
+    def __call__(self, *arrays: Array) -> Array: ...
 
 @final
 class PreparedLaunch:

@@ -138,6 +138,7 @@ def unregister(implementation: Implementation) -> None:
 
 
 def _forget() -> None:
+    _native.forget_plans()
     _resolved.clear()
     for functions in _of_hosts.values():
         functions.clear()
@@ -222,6 +223,14 @@ def of_host(operation: str) -> Callable[..., Any]:
         return function
     found[1].record()
     return found[0]
+
+
+def keeps_plans(function: Callable[..., Any]) -> bool:
+    """Whether what a function launches depends on options and on the layout of arrays alone, so that another call may repeat it.
+
+    Functions say so by an attribute of this name.
+    """
+    return bool(getattr(getattr(function, "func", function), "keeps_plans", False))
 
 
 def host_functions(operation: str, core_type: str) -> dict[int | str, tuple[Callable[..., Any], _native.Decision]]:

@@ -1,5 +1,6 @@
 //! An open device: allocator, streams, compiled kernels.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -171,7 +172,11 @@ pub struct Context {
     cores: Vec<CoreType>,
     kernels: Arc<KernelTable>,
     loaded: LoadedUnits,
+    attached: Mutex<Option<Attachment>>,
 }
+
+/// What a layer above keeps beside an open device.
+pub type Attachment = Arc<dyn Any + Send + Sync>;
 
 impl Context {
     /// Take over an open device; `index` is its place in the list of devices.
@@ -196,6 +201,7 @@ impl Context {
             cores: options.cores,
             kernels: watch::new_table(),
             loaded: LoadedUnits::new(),
+            attached: Mutex::new(None),
         })
     }
 
@@ -272,6 +278,29 @@ impl Context {
         Arc::ptr_eq(&self.shared, &kernel.shared)
     }
 
+    /// What a layer above attached; nothing once the context is closed.
+    #[must_use]
+    pub fn attachment(&self) -> Option<Attachment> {
+        self.lock_attached().clone()
+    }
+
+    /// What a layer above attached, made now where there is none yet. It is let go of when the context is closed.
+    ///
+    /// # Errors
+    ///
+    /// `closed`.
+    pub fn attach(&self, make: impl FnOnce() -> Attachment) -> Result<Attachment> {
+        let mut attached = self.lock_attached();
+        // Under the lock, so that nothing is attached behind the back of `close`.
+        self.shared.check_open()?;
+        Ok(Arc::clone(attached.get_or_insert_with(make)))
+    }
+
+    /// The place holds a whole value whatever panicked.
+    fn lock_attached(&self) -> std::sync::MutexGuard<'_, Option<Attachment>> {
+        self.attached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A kernel by its handle.
     #[must_use]
     pub fn kernel(&self, handle: &str) -> Option<Arc<Kernel>> {
@@ -318,6 +347,9 @@ impl Context {
             amdgpu_hal::Error::DeviceLost { .. } => Ok(()),
             other => Err(other),
         });
+        // Dropped without the lock: what is attached may hold anything.
+        let attached = self.lock_attached().take();
+        drop(attached);
         self.lock_kernels().clear();
         self.loaded.clear();
         self.shared.lock_streams().clear();

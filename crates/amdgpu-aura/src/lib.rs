@@ -30,7 +30,7 @@ mod watch;
 pub use arguments::{Argument, Parameter, ParameterKind};
 pub use cache::CacheAnswer;
 pub use compile::{CompileRequest, Toolchain};
-pub use context::{Context, ContextOptions, CoreType, LaunchRecords};
+pub use context::{Attachment, Context, ContextOptions, CoreType, LaunchRecords};
 pub use error::{Error, Result};
 pub use graph::{Graph, GraphNode, GraphRecorder, Lane};
 pub use kernel::{DirectKernel, Kernel, KernelFacts, LaunchShape, LaunchTimes, PackedArguments};

@@ -24,6 +24,7 @@ use crate::graph;
 use crate::lender::{self, Place};
 use crate::operand::{Operand, is_contiguous, to_numpy_dtype};
 use crate::ops::transpose::transpose;
+use crate::plan::trace;
 use crate::transfer::{self, Side};
 
 /// Memory and who owns it.
@@ -72,7 +73,7 @@ pub struct Array {
 }
 
 /// Whom the memory of arrays is for, as watchers see it.
-static ARRAY: Owner = Owner::new("array");
+pub(crate) static ARRAY: Owner = Owner::new("array");
 
 impl Array {
     /// Fresh memory of `kind`.
@@ -91,19 +92,32 @@ impl Array {
                 allocator.allocate_kind(kind, bytes, None)
             })
             .into_py_result(py)?;
-        Ok(Self {
+        let strides = row_major(&shape);
+        let made = Self::of_block(Arc::clone(context), block, (shape, strides), dtype);
+        trace::note_made(context, &made);
+        Ok(made)
+    }
+
+    /// A block of the context's allocator, seen with a shape and strides that stay within it.
+    pub fn of_block(
+        context: Arc<Context>,
+        block: Block,
+        (shape, strides): (Vec<i64>, Vec<i64>),
+        dtype: Dtype,
+    ) -> Self {
+        Self {
             storage: Arc::new(Storage::Block {
                 address: block.ptr(),
                 block: Mutex::new(Some(block)),
-                context: Arc::clone(context),
+                context,
                 is_lent: AtomicBool::new(false),
             }),
             is_freed: Arc::default(),
             dtype,
-            strides: row_major(&shape),
             shape,
+            strides,
             is_read_only: false,
-        })
+        }
     }
 
     /// A variable of a module, which the array keeps loaded.
@@ -382,6 +396,7 @@ impl Array {
     #[getter]
     fn ptr(&self, py: Python<'_>) -> PyResult<usize> {
         self.check_alive(py)?;
+        trace::give_up();
         if self.lend()
             && !graph::is_recording()
             && let Some(context) = self.context()
@@ -414,6 +429,7 @@ impl Array {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.check_host(py, "__array_interface__")?;
+        trace::give_up();
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
         interface.set_item("shape", self.shape(py)?)?;
@@ -434,6 +450,7 @@ impl Array {
             )));
         }
         self.check_alive(py)?;
+        trace::give_up();
         self.lend();
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
@@ -482,6 +499,7 @@ impl Array {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.check_alive(py)?;
+        trace::give_up();
         let own = self.dlpack_device();
         if copy == Some(true)
             || dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id))
@@ -551,6 +569,7 @@ impl Array {
     pub fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.check_alive(py)?;
         graph::check_not_recording(py, "reading an array")?;
+        trace::give_up();
         if !is_contiguous(&self.shape, &self.strides) && self.device_kind() != DeviceKind::Cpu {
             return Err(raise(
                 py,
@@ -595,6 +614,7 @@ impl Array {
         let py = slf.py();
         let this = slf.get();
         this.check_alive(py)?;
+        trace::give_up();
         if this.is_read_only {
             return Err(raise(
                 py,
@@ -641,6 +661,7 @@ impl Array {
         let py = slf.py();
         let this = slf.get();
         this.check_alive(py)?;
+        trace::give_up();
         if this.is_read_only {
             return Err(raise(
                 py,
@@ -726,6 +747,7 @@ impl Array {
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
         self.check_alive(py)?;
         graph::check_not_recording(py, "waiting for an array")?;
+        trace::give_up();
         match self.context() {
             Some(context) => py.detach(|| context.settle()).into_py_result(py),
             None => Ok(()),

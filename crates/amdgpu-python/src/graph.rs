@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::arguments::{NamedOwners, convert, replace};
 use crate::errors::{IntoPyResult, raise};
+use crate::plan::trace;
 use crate::stream::{Stream, check_device};
 
 static NEXT_RECORDING: AtomicU64 = AtomicU64::new(1);
@@ -278,6 +279,7 @@ impl Graph {
     fn replay(slf: &Bound<'_, Self>, stream: Option<&Bound<'_, Stream>>) -> PyResult<()> {
         let py = slf.py();
         check_not_recording(py, "replaying a graph")?;
+        trace::give_up();
         let (graph, updates) = slf.get().ready_with_updates(py)?;
         let Some(stream) = stream.map(Bound::get) else {
             // SAFETY: the graph holds the owners of all memory it uses, and the replay waits.

@@ -16,6 +16,7 @@ use crate::array::Array;
 use crate::compile::to_python;
 use crate::errors::{IntoPyResult, from_coded, raise};
 use crate::graph;
+use crate::plan::trace;
 use crate::prepared::PreparedLaunch;
 use crate::stream::{Stream, check_device};
 
@@ -344,6 +345,7 @@ impl Kernel {
         stream: Option<&Bound<'_, Stream>>,
         timeout_ms: Option<u64>,
     ) -> PyResult<(u64, u64)> {
+        trace::give_up();
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;
         let times = match (timeout_ms, stream) {
             (Some(limit_ms), _) => self.launch_with_limit(py, &config, &args, stream, limit_ms)?,
@@ -369,12 +371,17 @@ impl Kernel {
     ) -> PyResult<()> {
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;
         if graph::is_recording() || !self.knows_all(&args, &memory) {
+            if trace::is_active() {
+                let converted = convert(&self.kernel, &args, None)?;
+                trace::note_launch(&self.kernel, config, &converted.arguments, &memory);
+            }
             for array in &memory {
                 settle(array, &self.kernel)?;
             }
             return launch(py, &self.kernel, &config, &args, None, false).map(drop);
         }
         let converted = convert(&self.kernel, &args, None)?;
+        trace::note_launch(&self.kernel, config, &converted.arguments, &memory);
         // SAFETY: all memory is of this context's allocator, which hands it on in the order of the stream that the launch goes into.
         py.detach(|| unsafe { self.kernel.queue(&config, &converted.arguments) })
             .map_err(|error| from_coded(py, &error))
@@ -507,6 +514,7 @@ impl Kernel {
 impl Launcher {
     #[pyo3(signature = (*args))]
     fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<()> {
+        trace::give_up();
         let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
         let stream = self.stream.as_ref().map(Py::get);
         launch(py, &self.kernel, &self.config, &args, stream, false)?;

@@ -29,6 +29,7 @@ mod network;
 mod operand;
 mod ops;
 mod output;
+mod plan;
 mod prepared;
 mod short_way;
 mod spiking;
@@ -83,6 +84,8 @@ mod _native {
     use super::ops::top_k::top_k;
     #[pymodule_export]
     use super::ops::transpose::transpose;
+    #[pymodule_export]
+    use super::plan::{Derivation, forget_plans, keep_plan, leave_plan, run_plan};
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::arguments::convert;
 use crate::errors::IntoPyResult;
 use crate::graph;
+use crate::plan::trace;
 use crate::stream::{Stream, check_device};
 
 /// A kernel with grid, block and arguments fixed; calling it launches. It keeps its arrays alive.
@@ -51,6 +52,7 @@ impl PreparedLaunch {
 impl PreparedLaunch {
     fn __call__(slf: &Bound<'_, Self>) -> PyResult<()> {
         let (py, this) = (slf.py(), slf.get());
+        trace::give_up();
         let stream = this.stream.as_ref().map(Py::get);
         if graph::is_recording() {
             let owners = vec![slf.clone().unbind().into_any()];

@@ -16,6 +16,7 @@ use crate::device::Device;
 use crate::errors::{IntoPyResult, raise};
 use crate::graph;
 use crate::operand::is_contiguous;
+use crate::plan::trace;
 use crate::stream::{Stream, check_device};
 
 static MULTIPLY: Boundary =
@@ -91,6 +92,7 @@ impl VendorSession {
         stream: Option<&Bound<'_, Stream>>,
     ) -> PyResult<bool> {
         let _crossing = MULTIPLY.enter();
+        trace::give_up();
         if graph::is_recording() {
             return Ok(false);
         }

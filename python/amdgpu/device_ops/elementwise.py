@@ -27,7 +27,7 @@ from amdgpu.device_ops.elementwise_source import (
     pack_of,
     strided_source,
 )
-from amdgpu.device_ops.operand import Operand, broadcast, lend, number, of_array, target
+from amdgpu.device_ops.operand import Operand, broadcast, lend, number, target
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, UnsupportedDtypeError
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 # Axes that are left when those are joined that can be; every one costs a division.
 _RANK_LIMIT = 12
-# Calls that a device remembers the plan of; shapes of networks are few.
-_PLANS_LIMIT = 4096
 
 _NAMES = {3: ("x", "low", "high"), 2: ("a", "b"), 1: ("x",)}
 _WHERE_NAMES = ("condition", "a", "b")
@@ -53,10 +51,6 @@ def elementwise(
     """
     if operation not in KNOWN:
         raise NoImplementationError(f"there is no generated kernel for {operation}")
-    quick = _Quick.of(device, operation, inputs, out)
-    known = quick and quick.find(device)
-    if quick and known:
-        return quick.run(device, known, alpha)
     names = _names(operation, len(inputs))
     operands = _lend_all(operation, names, inputs, device)
     common, result_dtype = result_dtypes(operation, names, operands)
@@ -68,67 +62,8 @@ def elementwise(
         done = "logical_not"
     if operation == "power" and common not in dtypes.FLOATS:
         raise NoImplementationError("powers of integers, whose exponents have to be looked at first")
-    if quick and made.operand.size:
-        quick.keep(device, plan_of(device, done, operands, made.operand, dtypes.compute(common)), made.operand)
     compute(device, done, operands, made.operand, dtypes.compute(common), alpha=alpha)
     return made.deliver()
-
-
-@dataclass(frozen=True)
-class _Quick:
-    """A call whose plan may be known: arrays of the device only, with a result that is new or shares no memory with them.
-
-    Attributes:
-        key: What a plan depends on.
-        arrays: The inputs.
-        out: Where the result goes; None for a new array.
-    """
-
-    key: tuple[Any, ...]
-    arrays: tuple[_native.Array, ...]
-    out: _native.Array | None
-
-    @classmethod
-    def of(cls, device: AMDGPUDevice, operation: str, inputs: tuple[Any, ...], out: Any) -> _Quick | None:
-        """The call; None where it takes a closer look."""
-        name = device.name
-        parts: list[Any] = [operation]
-        for x in inputs if out is None else (*inputs, out):
-            if type(x) is not _native.Array or x.device != name:
-                return None
-            parts.append((x.shape, x.strides, x.dtype))
-        if out is not None:
-            first, last = out.kernel_address, out.kernel_address + out.nbytes
-            if out.is_read_only or any(x.kernel_address < last and first < x.kernel_address + x.nbytes for x in inputs):
-                return None
-        return cls((len(inputs), *parts), inputs, out)
-
-    def find(self, device: AMDGPUDevice) -> tuple[Plan, tuple[int, ...], str] | None:
-        """The plan that was kept, with shape and dtype of the result."""
-        kept: dict[Any, tuple[Plan, tuple[int, ...], str]] = device.__dict__.get("_elementwise_plans", {})
-        found = kept.get(self.key)
-        if found is None:
-            return None
-        written = self.arrays if self.out is None else (*self.arrays, self.out)
-        if found[0].needs_alignment and any(x.kernel_address % VECTOR_BYTES for x in written):
-            return None
-        return found
-
-    def keep(self, device: AMDGPUDevice, plan: Plan, result: Operand) -> None:
-        """Remember the plan of this call."""
-        kept = device.__dict__.setdefault("_elementwise_plans", {})
-        if len(kept) >= _PLANS_LIMIT:
-            kept.clear()
-        # Strides that are not dense make the byte range of an array longer than its bytes.
-        if self.out is None or all(of_array(x).is_dense for x in (*self.arrays, self.out)):
-            kept[self.key] = (plan, result.shape, result.dtype)
-
-    def run(self, device: AMDGPUDevice, known: tuple[Plan, tuple[int, ...], str], alpha: float) -> _native.Array:
-        """Launch the plan."""
-        plan, shape, dtype = known
-        result = device.native.empty(shape, dtype) if self.out is None else self.out
-        plan.launch([float(alpha)], [result, *self.arrays])
-        return result
 
 
 def convert(device: AMDGPUDevice, x: Operand, dtype: str) -> _native.Array:

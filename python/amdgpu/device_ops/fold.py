@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from amdgpu import _native
     from amdgpu.device import AMDGPUDevice
 
-# Values of a row that a lane folds one after the other; their error grows with this number, and it leaves work for every unit of a GPU.
+# Values of a row that a lane folds one after the other, which leaves work for every unit of a GPU, ...
 _SERIAL = 64
+# ... and more of long rows, until they make no more blocks than the largest GPUs hold at once: what they leave is folded again.
+_ROW_BLOCKS = 1024
+_SERIAL_LIMIT = 1024
 # The same of columns, for values of four bytes and more: 4096 x 4096 of them make 512 blocks, which 132 units hold at once. Narrower ones
 # have half as many, since a block has twice the columns.
 _COLUMN_SERIAL = 32
@@ -49,6 +52,10 @@ class Fold:
         finished: The result of a state `a` and the divisor `divisor`.
         has_places: A state has the place of its value, which is the result.
         has_shift: There is an array of float64 with one `shift` for each result.
+        more: Fields of a state beside its value, of its type.
+        absorbed: A state `a` with a value `x` that comes after all of its own; empty for `joined` with `mapped`. `shift` is the first
+            value of the work-item, where `closed` is there.
+        closed: A state `a` of `count` values made one that is joined.
     """
 
     name: str
@@ -59,11 +66,14 @@ class Fold:
     finished: str = "a.value"
     has_places: bool = False
     has_shift: bool = False
+    more: tuple[str, ...] = ()
+    absorbed: str = ""
+    closed: str = ""
 
     @property
     def state_bytes(self) -> int:
         """Bytes of a state in memory."""
-        return 16 if self.has_places else _STATE_BYTES[self.state]
+        return 16 if self.has_places else _STATE_BYTES[self.state] * (1 + len(self.more))
 
 
 @dataclass(frozen=True)
@@ -147,7 +157,7 @@ def plan(device: AMDGPUDevice, problem: Problem) -> Plan | None:
     if not outputs:
         return None
     is_column = outputs > 1 and length > 1 and abs(kept_strides[-1]) < abs(reduced_strides[-1])
-    lanes, serial = _column_lanes(x.dtype, outputs) if is_column else (_lanes(length), _SERIAL)
+    lanes, serial = _column_lanes(x.dtype, outputs) if is_column else _row_lanes(outputs, length)
     width = _width(x, kept, kept_strides, reduced_strides) if is_column else 1
     chunk = lanes * serial
     chunks = max(-(-length // chunk), 1)
@@ -172,6 +182,14 @@ def plan(device: AMDGPUDevice, problem: Problem) -> Plan | None:
         step, chunks = _again(device, problem, outputs, chunks)
         made.steps.append(step)
     return made
+
+
+def _row_lanes(outputs: int, length: int) -> tuple[int, int]:
+    """Lanes, and values of each."""
+    lanes, serial = _lanes(length), _SERIAL
+    while serial < _SERIAL_LIMIT and outputs * length > _ROW_BLOCKS * lanes * serial and length > lanes * serial:
+        serial *= 2
+    return lanes, serial
 
 
 def _lanes(length: int) -> int:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 # Bytes that a lane of rows has asked for before it folds the first value: memory answers late, and a block that waits for each value
 # reaches half of its speed. 2,048 work-items of 16 bytes each on every unit of an H200 are what its bandwidth times its latency asks for.
 _AHEAD_BYTES = 16
+# Shared memory of a block, so that units hold several: AMD's have 64 KB.
+_SHARED_BYTES = 32 << 10
 # Values that a lane of columns, or of states, has asked for.
 _COLUMNS_AHEAD = 4
 
@@ -55,8 +57,13 @@ def _head(problem: Problem, form: Form, ahead: int) -> str:
     """Types, and the functions of a fold."""
     how = problem.fold
     row, lane = ("x", "y") if form.is_column else ("y", "x")
-    fields = "S value; long long place;" if how.has_places else "S value;"
-    given = "C x, double shift, long long place" if how.has_shift else "C x, long long place"
+    fields = "S value; long long place;" if how.has_places else f"S {', '.join(('value', *how.more))};"
+    has_shift = how.has_shift or how.closed
+    given = "C x, double shift, long long place" if has_shift else "C x, long long place"
+    absorbed = how.absorbed or f"return joined(a, mapped(x, {'shift, ' if has_shift else ''}place));"
+    functions = "" if how.closed else f"__device__ inline State mapped({given}) {{ State a; {how.mapped} return a; }}\n"
+    if how.closed:
+        functions += f"__device__ inline State closed(State a, double shift, double count) {{ {how.closed} }}\n"
     return (
         source.types(X=problem.x.dtype, C=problem.computed, R=problem.result, S=how.state)
         + source.functions(how.state)
@@ -64,14 +71,15 @@ def _head(problem: Problem, form: Form, ahead: int) -> str:
 #define LANES {form.lanes}
 #define AHEAD {ahead}
 #define WIDTH {form.width}
+#define TREE_WIDTH {max(min(form.width, _SHARED_BYTES // (source.BLOCK * how.state_bytes)), 1)}
 #define ROWS {form.rows}
 #define ROW threadIdx.{row}
 #define LANE threadIdx.{lane}
 struct State {{ {fields} }};
 struct alignas(sizeof(X) * WIDTH) Values {{ X v[WIDTH]; }};
 __device__ inline State nothing() {{ State a; {how.start} return a; }}
-__device__ inline State mapped({given}) {{ State a; {how.mapped} return a; }}
 __device__ inline State joined(State a, State b) {{ {how.joined} }}
+{functions}__device__ inline State absorbed(State a, {given}) {{ {absorbed} }}
 __device__ inline R finished(State a, double divisor) {{ return (R)({how.finished}); }}
 """
     )
@@ -79,21 +87,26 @@ __device__ inline R finished(State a, double divisor) {{ return (R)({how.finishe
 
 _TREE = """
     // The rows of shared memory are those of the block, so that neighbours write neighbouring banks.
-    __shared__ State states[BLOCK * WIDTH];
+    __shared__ State states[BLOCK * TREE_WIDTH];
     #define AT(lane, j) states[(j) * BLOCK + {place}]
     #pragma unroll
-    for (int j = 0; j < WIDTH; ++j) AT(LANE, j) = state[j];
-    __syncthreads();
-    for (int half = LANES / 2; half > 0; half /= 2) {{
-        if (LANE < half) {{
-            #pragma unroll
-            for (int j = 0; j < WIDTH; ++j) AT(LANE, j) = joined(AT(LANE, j), AT(LANE + half, j));
-        }}
-        __syncthreads();
-    }}
-    if (LANE == 0 && output < outputs) {{
+    for (int first = 0; first < WIDTH; first += TREE_WIDTH) {{
         #pragma unroll
-        for (int j = 0; j < WIDTH; ++j) {store}
+        for (int j = 0; j < TREE_WIDTH; ++j) AT(LANE, j) = state[first + j];
+        __syncthreads();
+        for (int half = LANES / 2; half > 0; half /= 2) {{
+            if (LANE < half) {{
+                #pragma unroll
+                for (int j = 0; j < TREE_WIDTH; ++j) AT(LANE, j) = joined(AT(LANE, j), AT(LANE + half, j));
+            }}
+            __syncthreads();
+        }}
+        if (LANE == 0 && output < outputs) {{
+            #pragma unroll
+            for (int j = 0; j < TREE_WIDTH; ++j) {store}
+        }}
+        // What was read last is written again.
+        if (first + TREE_WIDTH < WIDTH) __syncthreads();
     }}
 """
 
@@ -101,9 +114,9 @@ _TREE = """
 def _tree(form: Form) -> str:
     place = "(lane) * ROWS + ROW" if form.is_column else "ROW * LANES + (lane)"
     store = (
-        "out[output + j] = finished(AT(0, j), divisor);"
+        "out[output + first + j] = finished(AT(0, j), divisor);"
         if form.is_last
-        else "out[(unsigned long long)part * outputs + output + j] = AT(0, j);"
+        else "out[(unsigned long long)part * outputs + output + first + j] = AT(0, j);"
     )
     return _TREE.replace("BLOCK", str(source.BLOCK)).format(place=place, store=store)
 
@@ -115,7 +128,11 @@ def first(problem: Problem, form: Form, ranks: tuple[int, int], counts: tuple[in
     outputs, length = counts
     out = "R" if form.is_last else "State"
     shift = ", const double* shifts" if how.has_shift else ""
-    given = "shift[j], " if how.has_shift else ""
+    given = "shift[j], " if how.has_shift or how.closed else ""
+    begun = _SHIFTS if how.has_shift else ""
+    if how.closed:
+        walked = source.walk("r", ranks[1], ["place"], "begin + LANE", source.index_type(length))
+        begun = _FIRST_VALUES.replace("WALK", walked)
     return (
         _head(problem, form, _ahead(problem, form))
         + f"""
@@ -133,10 +150,10 @@ extern "C" __global__ void fold({parameter}, {out}* out{shift}, unsigned long lo
     if (output < outputs) {{
         long long row = 0;
 {source.walk("k", ranks[0], ["row"], "output", source.index_type(outputs))}\
-{_SHIFTS if how.has_shift else ""}\
         const unsigned long long begin = part * chunk;
         const unsigned long long end = begin + chunk < length ? begin + chunk : length;
         unsigned long long i = begin + LANE;
+{begun}\
         for (; i + (AHEAD - 1) * LANES < end; i += AHEAD * LANES) {{
             Values values[AHEAD];
             #pragma unroll
@@ -150,7 +167,7 @@ extern "C" __global__ void fold({parameter}, {out}* out{shift}, unsigned long lo
             for (int step = 0; step < AHEAD; ++step) {{
                 #pragma unroll
                 for (int j = 0; j < WIDTH; ++j)
-                    state[j] = joined(state[j], mapped((C)values[step].v[j], {given}i + step * LANES));
+                    state[j] = absorbed(state[j], (C)values[step].v[j], {given}i + step * LANES);
             }}
         }}
         for (; i < end; i += LANES) {{
@@ -158,8 +175,9 @@ extern "C" __global__ void fold({parameter}, {out}* out{shift}, unsigned long lo
 {source.walk("r", ranks[1], ["place"], "i", source.index_type(length))}\
             const Values values = *(const Values*)(x + place);
             #pragma unroll
-            for (int j = 0; j < WIDTH; ++j) state[j] = joined(state[j], mapped((C)values.v[j], {given}i));
+            for (int j = 0; j < WIDTH; ++j) state[j] = absorbed(state[j], (C)values.v[j], {given}i);
         }}
+{_CLOSED if how.closed else ""}\
     }}
 {_tree(form)}}}
 """
@@ -170,6 +188,29 @@ _SHIFTS = """
         double shift[WIDTH];
         #pragma unroll
         for (int j = 0; j < WIDTH; ++j) shift[j] = shifts[output + j];
+"""
+
+
+# What a work-item subtracts from its values is one of them: where it is far from the others, their deviations are large as well, and the
+# digits that are lost are none that the result has.
+_FIRST_VALUES = """
+        double shift[WIDTH];
+        #pragma unroll
+        for (int j = 0; j < WIDTH; ++j) shift[j] = 0;
+        if (i < end) {
+            long long place = row;
+WALK\
+            const Values values = *(const Values*)(x + place);
+            #pragma unroll
+            for (int j = 0; j < WIDTH; ++j) shift[j] = (double)(C)values.v[j];
+        }
+"""
+
+_CLOSED = """\
+        const unsigned long long first = begin + LANE;
+        const double count = first < end ? (double)((end - first + LANES - 1) / LANES) : 0.0;
+        #pragma unroll
+        for (int j = 0; j < WIDTH; ++j) state[j] = closed(state[j], shift[j], count);
 """
 
 

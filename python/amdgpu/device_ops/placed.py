@@ -44,6 +44,8 @@ def _placed(operation: str, on_device: Callable[..., Any], on_host: Callable[...
             return tuple(array(one, device=device.name) for one in result)
         return array(result, device=device.name)
 
+    # What is read or copied meanwhile is seen where it happens, and leaves no plan.
+    compute.keeps_plans = True  # type: ignore[attr-defined]
     return compute
 
 

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.device_ops import dtypes
-from amdgpu.device_ops.fold import Fold, Plan, Problem, plan
+from amdgpu.device_ops.fold import Fold, Problem, plan
 from amdgpu.device_ops.lines import resolve_axes
-from amdgpu.device_ops.operand import Operand, lend, of_array, target
+from amdgpu.device_ops.operand import lend, of_array, target
 from amdgpu.device_ops.transpose import dense
 from amdgpu.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from amdgpu import _native
     from amdgpu.device import AMDGPUDevice
 
-# Calls that a device remembers the steps of; shapes of networks are few.
-_REDUCTIONS_LIMIT = 4096
-# What loads are aligned to.
-_VECTOR_BYTES = 16
 _JOINED_PLACES = """
     const bool is_first = a.place < b.place;
     const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
@@ -30,6 +24,31 @@ _JOINED_PLACES = """
     if (a_is_nan || b_is_nan) return a_is_nan && b_is_nan ? (is_first ? a : b) : a_is_nan ? a : b;
     if (a.value == b.value) return is_first ? a : b;
     return a.value {compare} b.value ? a : b;
+"""
+# Places come in order, so that of equal values the first stays.
+_ABSORBED_PLACE = """
+    if (a.place < 0 || x {compare} a.value || (x != x && a.value == a.value)) {{ a.value = (S)x; a.place = place; }}
+    return a;
+"""
+# The value is the sum of squared deviations from the mean, of so many values. Joined as T. Chan, G. Golub, R. LeVeque: "Updating formulae
+# and a pairwise algorithm for computing sample variances", 1979, equation 1.5.
+_JOINED_DEVIATIONS = """
+    if (b.count == 0) return a;
+    if (a.count == 0) return b;
+    const S count = a.count + b.count, share = b.count / count, apart = b.mean - a.mean;
+    a.value += b.value + apart * apart * a.count * share;
+    a.mean += apart * share;
+    a.count = count;
+    return a;
+"""
+# So far the mean is the sum of the differences from `shift`, and the value that of their squares.
+_CLOSED_DEVIATIONS = """
+    if (count == 0) return a;
+    const S moved = a.mean / count, rest = a.value - a.mean * moved;
+    a.value = rest < 0 ? 0 : rest;
+    a.mean = shift + moved;
+    a.count = count;
+    return a;
 """
 _LIMITS = {
     ("float32", "max"): "-INFINITY",
@@ -63,23 +82,6 @@ def reduce(
     values = lend(operation, "x", x, device)
     if values.array is None:
         values = of_array(dense(device, values))
-    call = (
-        operation,
-        None if axes is None else tuple(axes),
-        keepdims,
-        correction,
-        values.dtype,
-        values.shape,
-        values.strides,
-    )
-    assert values.array is not None
-    # Which kernel it is depends on where memory begins, too.
-    key = (call, values.is_contiguous, values.array.kernel_address % _VECTOR_BYTES)
-    known = device.__dict__.setdefault("_reductions", {}).get(key) if out is None else None
-    if known is not None:
-        result = device.native.empty(known.shape, known.dtype)
-        known.run(device, values, result)
-        return result
     rank = len(values.shape)
     reduced = tuple(sorted(resolve_axes(operation, values.shape, range(rank) if axes is None else axes)))
     kept = tuple(axis for axis in range(rank) if axis not in reduced)
@@ -93,44 +95,19 @@ def reduce(
         raise InvalidArgumentError(f"{operation}: nothing is left to choose from in x of shape {list(values.shape)}")
     divisor, mean = float(count), None
     if operation in ("var", "std"):
-        # The mean first, kept in float64.
-        mean = plan(device, Problem(_fold("mean", computed), values, computed, "float64", kept, reduced, divisor))
         divisor = max(count - correction, 0.0)
+    if operation in ("var", "std") and computed == "float64":
+        # The mean first: deviations from anything else would leave fewer digits than values have.
+        mean = plan(device, Problem(_fold("mean", computed), values, computed, "float64", kept, reduced, float(count)))
     problem = Problem(_fold(operation, computed), values, computed, dtype, kept, reduced, divisor)
     steps = plan(device, problem)
     if steps is not None:
-        reduction = _Reduction(mean, steps, shape, dtype)
-        reduction.run(device, values, made.array)
-        kept_reductions: dict[Any, _Reduction] = device.__dict__["_reductions"]
-        if len(kept_reductions) >= _REDUCTIONS_LIMIT:
-            kept_reductions.clear()
-        kept_reductions[key] = reduction
-    return made.deliver()
-
-
-@dataclass(frozen=True)
-class _Reduction:
-    """A reduction of arrays of one shape, with what its result is.
-
-    Attributes:
-        mean: What gives the mean that is subtracted first, where that is so.
-        steps: The fold.
-        shape: Of the result.
-        dtype: Of the result.
-    """
-
-    mean: Plan | None
-    steps: Plan
-    shape: tuple[int, ...]
-    dtype: str
-
-    def run(self, device: AMDGPUDevice, x: Operand, out: _native.Array) -> None:
-        """Reduce x into `out`."""
         shift = None
-        if self.mean is not None:
-            shift = device.native.empty((max(math.prod(self.shape), 1),), "float64")
-            self.mean.run(device, x, shift)
-        self.steps.run(device, x, out, shift)
+        if mean is not None:
+            shift = device.native.empty((max(math.prod(shape), 1),), "float64")
+            mean.run(device, values, shift)
+        steps.run(device, values, made.array, shift)
+    return made.deliver()
 
 
 def result_dtypes(operation: str, x: str) -> tuple[str, str]:
@@ -154,9 +131,7 @@ def _fold(operation: str, computed: str) -> Fold:
     if operation == "prod":
         return Fold(operation, wide, "a.value = 1;", plain, "a.value *= b.value; return a;")
     if operation in ("var", "std"):
-        squared = "const S d = (S)x - shift; a.value = d * d;"
-        finished = "a.value / divisor" if operation == "var" else "sqrt(a.value / divisor)"
-        return Fold(operation, wide, "a.value = 0;", squared, "a.value += b.value; return a;", finished, has_shift=True)
+        return _deviations(operation, computed)
     if operation in ("any", "all"):
         start, sign = ("0", "|") if operation == "any" else ("1", "&")
         mapped, joined = "a.value = x != 0;", f"a.value = a.value {sign} b.value; return a;"
@@ -176,4 +151,24 @@ def _fold(operation: str, computed: str) -> Fold:
         _JOINED_PLACES.format(compare=compare),
         "a.place",
         has_places=True,
+        absorbed=_ABSORBED_PLACE.format(compare=compare),
+    )
+
+
+def _deviations(operation: str, computed: str) -> Fold:
+    """In one pass where the sums have more digits than the values, else with a mean that is known."""
+    start, finished = "a.value = 0;", "a.value / divisor" if operation == "var" else "sqrt(a.value / divisor)"
+    if computed == "float64":
+        squared = "const S d = (S)x - shift; a.value = d * d;"
+        return Fold(operation, computed, start, squared, "a.value += b.value; return a;", finished, has_shift=True)
+    return Fold(
+        operation,
+        "float64",
+        start + " a.mean = 0; a.count = 0;",
+        "",
+        _JOINED_DEVIATIONS,
+        finished,
+        more=("mean", "count"),
+        absorbed="const S d = (S)x - shift; a.mean += d; a.value += d * d; return a;",
+        closed=_CLOSED_DEVIATIONS,
     )

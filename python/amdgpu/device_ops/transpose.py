@@ -71,7 +71,7 @@ def write(device: AMDGPUDevice, x: Operand, result: Operand) -> None:
 
 def transpose_source(x: Operand, item: int, rank: int) -> str:
     """The kernel: a tile is read along `near`, the axis whose neighbours are adjacent in x, and written along the last one."""
-    parameter = "const void* x_memory" if x.is_dense else "unsigned long long x_memory"
+    parameter = "const void* x_memory" if x.is_dense else "unsigned long long x_address"
     return f"""
 typedef {WORDS[item]} T;
 extern "C" __global__ void transpose({parameter}, void* out_memory, unsigned long long near, unsigned long long last,
@@ -79,7 +79,7 @@ extern "C" __global__ void transpose({parameter}, void* out_memory, unsigned lon
                                      long long near_stride{source.walk_parameters("d", rank, 2)}) {{
     // One more column, so that columns lie in different banks.
     __shared__ T tile[{_TILE}][{_TILE} + 1];
-    const T* x = (const T*)x_memory;
+    const T* x = (const T*){"x_memory" if x.is_dense else "x_address"};
     T* out = (T*)out_memory;
     const unsigned long long block = blockIdx.x;
     const unsigned long long column = block % wide * {_TILE}, row = block / wide % tall * {_TILE};

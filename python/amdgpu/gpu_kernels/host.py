@@ -27,7 +27,6 @@ from amdgpu.errors import (
     NoImplementationError,
     UnsupportedFeatureError,
 )
-from amdgpu.gpu_kernels import followed
 from amdgpu.gpu_kernels.archive import archive_for
 from amdgpu.gpu_kernels.loading import facts_of
 from amdgpu.gpu_kernels.matmul import matmul
@@ -55,9 +54,6 @@ _DTYPES = {
 _SLOW_ACTIVATIONS = ("gelu", "silu")
 _SLOW_FROM_RESULTS = 1 << 20
 _DIRECT_OPTIONS = {"precision", "bias", "activation", "transpose_a", "transpose_b", "alpha"}
-# Calls whose problem a device remembers; shapes of networks are few.
-_PROBLEMS_LIMIT = 4096
-_VECTOR_BYTES = 16
 # Below so many products the launch is what takes time, and the generated kernel needs one only.
 _SMALL_PRODUCTS = 64**3
 
@@ -71,29 +67,24 @@ def multiply(a: Any, b: Any, out: Any = None, *, device: AMDGPUDevice, **options
     direct = _direct(a, b, out, device, options)
     if direct is not None:
         return direct
-    behind = followed.find(a, b, out, device, options)
-    if behind is not None:
-        return behind.run(device, a, b, options)
     product = product_of(a, b, out, device=device, **options)
     if product.result.size:
         try:
             _compute(device, product)
         except (NoImplementationError, CompileError, CodeGenerationError, UnsupportedFeatureError) as error:
             return _on_host((a, b, out), f"the CPU computes what {device.name} does not: {error}", options)
-        ways = _ways(product)
-        if not ways[0][1] and math.prod(product.extents) >= _SMALL_PRODUCTS:
-            followed.keep((a, b, out), device, options, product=product, operand=ways[0][0])
     given = (a, b, options.get("bias"), options.get("residual"))
     is_ours = out is None and any(_is_on(device, x) for x in given)
     result = product.made.deliver()
     return result if out is not None or is_ours else result.numpy()
 
 
-def _direct(a: Any, b: Any, out: Any, device: AMDGPUDevice, options: dict[str, Any]) -> _native.Array | None:
-    """The product of two matrices that lie on the device as the kernels take them; None for everything else.
+# What it launches depends on options and layouts alone; what is read or copied meanwhile is seen where it happens.
+multiply.keeps_plans = True  # type: ignore[attr-defined]
 
-    Most products of networks are of this kind, and looking at one takes longer than launching it: what a look found is remembered.
-    """
+
+def _direct(a: Any, b: Any, out: Any, device: AMDGPUDevice, options: dict[str, Any]) -> _native.Array | None:
+    """The product of two matrices that lie on the device as the kernels take them; None for everything else."""
     if out is not None or not options.keys() <= _DIRECT_OPTIONS:
         return None
     bias, activation, alpha = options.get("bias"), options.get("activation"), options.get("alpha", 1.0)
@@ -105,17 +96,7 @@ def _direct(a: Any, b: Any, out: Any, device: AMDGPUDevice, options: dict[str, A
         return None
     precision = options.get("precision") or "fp32"
     transposes = bool(options.get("transpose_a")), bool(options.get("transpose_b"))
-    key = (precision, activation, transposes, *((x.shape, x.strides, x.dtype) for x in arrays))
-    kept: dict[Any, Problem | None] = device.__dict__.setdefault("_direct_problems", {})
-    is_aligned = a.kernel_address % _VECTOR_BYTES == 0 and b.kernel_address % _VECTOR_BYTES == 0
-    if is_aligned and key in kept:
-        problem = kept[key]
-    else:
-        problem = _direct_problem(a, b, bias, activation, precision, transposes=transposes)
-        if is_aligned:
-            if len(kept) >= _PROBLEMS_LIMIT:
-                kept.clear()
-            kept[key] = problem
+    problem = _direct_problem(a, b, bias, activation, precision, transposes=transposes)
     if problem is None or (alpha != 1 and problem.operand == "i8"):
         return None
     try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import _native
 from amdgpu.device_ops.dtypes import name_of
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError
 from amdgpu.gpu_kernels import tensor_map
@@ -16,7 +18,6 @@ from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, Problem, epilogue_of
 from amdgpu.gpu_kernels.vendor import session_of
 
 if TYPE_CHECKING:
-    from amdgpu import _native
     from amdgpu.device import AMDGPUDevice
 
 _PARAMETERS = (
@@ -32,8 +33,8 @@ _SWIZZLE_BYTES = 128
 _SCRATCH_LIMIT = 8
 # Of a box of results.
 _WGMMA_ROWS = 64
-# Descriptors that a device keeps, of 384 bytes.
-_MAPS_LIMIT = 4096
+# Products whose descriptors, of 384 bytes, a device keeps.
+_MAPS_LIMIT = 256
 
 
 def _load(device: AMDGPUDevice, kernel: ArchivedKernel) -> _native.Kernel:
@@ -176,10 +177,7 @@ def plan_matmul(
         # Blocks stay and compute tile after tile: as many as there are units.
         clusters = min(tiles * problem.batch, max(units // kernel.cluster, 1))
         grid = (clusters * kernel.cluster, 1, 1)
-        arguments += [
-            problem.batch,
-            _maps(device, kernel, problem, (a.kernel_address, b.kernel_address, out.kernel_address)),
-        ]
+        arguments += [problem.batch, _maps(device, kernel, problem)(a, b, out)]
     plans.append(
         LaunchPlan(_load(device, kernel), grid, (kernel.threads, 1, 1), arguments, kernel.dynamic_shared_bytes)
     )
@@ -206,10 +204,15 @@ def _turn(
 
 
 def _scratch(device: AMDGPUDevice, array: _native.Array, side: int, stream: _native.Stream | None) -> _native.Array:
-    """Memory for a transposed operand. Launches in a stream follow each other, so each stream has its own and uses it again."""
-    kept: dict[Any, _native.Array] = device.__dict__.setdefault("_turned_operands", {})
+    """Memory for a transposed operand. Launches in a stream follow each other, so each stream has its own and uses it again.
+
+    Memory of the device's own stream is handed on in its order, so there it is taken anew each time.
+    """
     shape = (*array.shape[:-2], array.shape[-1], array.shape[-2])
-    key = (stream and stream.id, side, shape, str(array.dtype))
+    if stream is None:
+        return device.native.empty(shape, name_of(array.dtype))
+    kept: dict[Any, _native.Array] = device.__dict__.setdefault("_turned_operands", {})
+    key = (stream.id, side, shape, str(array.dtype))
     if key not in kept:
         if len(kept) >= _SCRATCH_LIMIT:
             # Launches in streams may still use them.
@@ -219,36 +222,40 @@ def _scratch(device: AMDGPUDevice, array: _native.Array, side: int, stream: _nat
     return kept[key]
 
 
-def _maps(
-    device: AMDGPUDevice, kernel: ArchivedKernel, problem: Problem, addresses: tuple[int, int, int]
-) -> _native.Array:
-    """Descriptors of both operands and the result on the device; kept, since networks multiply the same arrays again."""
-    kept: dict[Any, _native.Array] = device.__dict__.setdefault("_tensor_maps", {})
-    key = (addresses, problem, kernel.tile, kernel.cluster)
+def _maps(device: AMDGPUDevice, kernel: ArchivedKernel, problem: Problem) -> _native.Derivation:
+    """What gives the descriptors of both operands and the result on the device; kept, since networks multiply the same arrays again."""
+    kept: dict[Any, _native.Derivation] = device.__dict__.setdefault("_tensor_maps", {})
+    key = (problem, kernel.tile, kernel.cluster)
     found = kept.get(key)
     if found is None:
         if len(kept) >= _MAPS_LIMIT:
             # Launches in streams may still read them.
             device.synchronize()
             kept.clear()
-        import numpy as np
-
-        tile_m, tile_n, tile_k = kernel.tile
-        # Size along the outer dimension, whether k is contiguous, rows of a box where it is.
-        sides = (
-            (problem.m, kernel.layout[0] == "n", tile_m),
-            (problem.n, kernel.layout[1] == "t", tile_n // kernel.cluster),
-        )
-        texts = b""
-        for side, (outer, is_k_contiguous, box_rows) in enumerate(sides):
-            shape = (problem.k, outer, problem.batch) if is_k_contiguous else (outer, problem.k, problem.batch)
-            box = (_SWIZZLE_BYTES // ITEM_BYTES[problem.operand], box_rows if is_k_contiguous else tile_k)
-            strides = (problem.leads[side], problem.strides[side])
-            texts += tensor_map.describe(problem.operand, addresses[side], shape, strides, box)
-        box = (_SWIZZLE_BYTES // ITEM_BYTES[problem.output], _WGMMA_ROWS)
-        strides = (problem.leads[2], problem.strides[2])
-        texts += tensor_map.describe(problem.output, addresses[2], (problem.n, problem.m, problem.batch), strides, box)
-        found = device.native.empty((len(texts),), "uint8")
-        found.copy_from(np.frombuffer(texts, dtype=np.uint8))
-        kept[key] = found
+        describe = functools.partial(_describe, device.native, kernel, problem)
+        found = kept[key] = _native.Derivation(describe)
     return found
+
+
+def _describe(device: _native.Device, kernel: ArchivedKernel, problem: Problem, *addresses: int) -> _native.Array:
+    """Descriptors of matrices that begin at these addresses."""
+    import numpy as np
+
+    tile_m, tile_n, tile_k = kernel.tile
+    # Size along the outer dimension, whether k is contiguous, rows of a box where it is.
+    sides = (
+        (problem.m, kernel.layout[0] == "n", tile_m),
+        (problem.n, kernel.layout[1] == "t", tile_n // kernel.cluster),
+    )
+    texts = b""
+    for side, (outer, is_k_contiguous, box_rows) in enumerate(sides):
+        shape = (problem.k, outer, problem.batch) if is_k_contiguous else (outer, problem.k, problem.batch)
+        box = (_SWIZZLE_BYTES // ITEM_BYTES[problem.operand], box_rows if is_k_contiguous else tile_k)
+        strides = (problem.leads[side], problem.strides[side])
+        texts += tensor_map.describe(problem.operand, addresses[side], shape, strides, box)
+    box = (_SWIZZLE_BYTES // ITEM_BYTES[problem.output], _WGMMA_ROWS)
+    strides = (problem.leads[2], problem.strides[2])
+    texts += tensor_map.describe(problem.output, addresses[2], (problem.n, problem.m, problem.batch), strides, box)
+    made = device.empty((len(texts),), "uint8")
+    made.copy_from(np.frombuffer(texts, dtype=np.uint8))
+    return made

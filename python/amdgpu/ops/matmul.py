@@ -92,25 +92,45 @@ def matrix_multiply(
     """
     if precision not in PRECISIONS:
         raise InvalidArgumentError(f"precision is {precision!r}; known are {', '.join(PRECISIONS)}")
+    is_ours = type(a) is _native.Array
+    if is_ours:
+        kind = ("matrix_multiply", device_id, precision, transpose_a, transpose_b, activation, alpha, beta)
+        arrays = (a, b, bias, residual, out)
+        # Before numbers are looked at: those of another type are in no plan.
+        known: npt.NDArray[Any] | None = _native.run_plan(kind, arrays)
+        if known is not None:
+            return known
     if activation is not None:
         arguments.text("matrix_multiply", "activation", activation, "a name such as 'relu'")
     alpha = arguments.number("matrix_multiply", "alpha", alpha)
     beta = arguments.number("matrix_multiply", "beta", beta)
-    multiply = dispatch.shared("matrix_multiply", "matrix", device_id, default_device)
+    options: dict[str, Any] = {}
     # Implementations of plug-ins need not know of what is not asked for.
-    if not (transpose_a or transpose_b) and bias is activation is residual is None and alpha == 1 and beta == 0:
-        plain: npt.NDArray[Any] = multiply(a, b, out, precision=precision)
-        return plain
-    given = {
-        "transpose_a": (transpose_a, False),
-        "transpose_b": (transpose_b, False),
-        "bias": (bias, None),
-        "activation": (activation, None),
-        "residual": (residual, None),
-    }
-    options = {name: value for name, (value, default) in given.items() if value is not default}
-    # By value: 1.0 asks for no more than 1 does.
-    options |= {} if alpha == 1 else {"alpha": alpha}
-    options |= {} if beta == 0 else {"beta": beta}
-    result: npt.NDArray[Any] = multiply(a, b, out, precision=precision, **options)
+    if transpose_a or transpose_b or not (bias is activation is residual is None) or alpha != 1 or beta != 0:
+        given = {
+            "transpose_a": (transpose_a, False),
+            "transpose_b": (transpose_b, False),
+            "bias": (bias, None),
+            "activation": (activation, None),
+            "residual": (residual, None),
+        }
+        options = {name: value for name, (value, default) in given.items() if value is not default}
+        # By value: 1.0 asks for no more than 1 does.
+        options |= {} if alpha == 1 else {"alpha": alpha}
+        options |= {} if beta == 0 else {"beta": beta}
+    result: npt.NDArray[Any]
+    if is_ours and not a.is_on_host:
+        compute = functools.partial(_watched, device_id, a, b, out, precision=precision, **options)
+        result = _native.keep_plan(kind, arrays, compute)
+    else:
+        multiply = dispatch.shared("matrix_multiply", "matrix", device_id, default_device)
+        result = multiply(a, b, out, precision=precision, **options)
     return result
+
+
+def _watched(device_id: int | str, *arguments: Any, **options: Any) -> Any:
+    """The product of an array of a GPU; what it launches is kept for the next call like this."""
+    multiply = dispatch.shared("matrix_multiply", "matrix", device_id, default_device)
+    if not dispatch.keeps_plans(multiply):
+        _native.leave_plan()
+    return multiply(*arguments, **options)

@@ -168,14 +168,14 @@ def batch_norm_gradient(
 
 def _along(operation: str, y: Any, gradient: Any, axis: Any, out: Any) -> Any:
     axes = (arguments.integer(f"{operation}_gradient", "axis", axis),)
-    compute = placement.implementation("normalize_gradient", y, gradient, out)
-    return compute(operation, y, gradient, None, axes, out)
+    options = ("normalize_gradient", operation, axes)
+    return placement.run(options, (y, gradient, out), operation, y, gradient, None, axes, out)
 
 
 def _over_last(operation: str, x: Any, gradient: Any, extents: tuple[int, ...], *, weight: Any, eps: float) -> Any:
     eps = arguments.number(f"{operation}_gradient", "eps", eps)
-    compute = placement.implementation("normalize_gradient", x, gradient, weight)
-    return compute(operation, x, gradient, weight, (), None, row_shape=extents, epsilon=eps)
+    options, given = ("normalize_gradient", operation, extents, eps), (operation, x, gradient, weight, (), None)
+    return placement.run(options, (x, gradient, weight), *given, row_shape=extents, epsilon=eps)
 
 
 def _leading(gradient: Any, extents: tuple[int, ...]) -> tuple[int, ...]:

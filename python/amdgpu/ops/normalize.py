@@ -101,12 +101,11 @@ def rms_norm(
 def _norm(
     operation: str, x: Any, normalized_shape: int | Sequence[int], parameters: tuple[Any, ...], *, eps: float, out: Any
 ) -> Any:
-    compute = placement.implementation("normalize", x, *parameters, out)
     extents = arguments.integers(operation, "normalized_shape", normalized_shape)
-    return compute(
-        operation, x, parameters, (), out, row_shape=extents, epsilon=arguments.number(operation, "eps", eps)
-    )
+    eps = arguments.number(operation, "eps", eps)
+    options, arrays = ("normalize", operation, extents, eps), (x, *parameters, *(None,) * (2 - len(parameters)), out)
+    return placement.run(options, arrays, operation, x, parameters, (), out, row_shape=extents, epsilon=eps)
 
 
 def _run(operation: str, x: Any, parameters: tuple[Any, ...], axes: tuple[int, ...], out: Any) -> Any:
-    return placement.implementation("normalize", x, *parameters, out)(operation, x, parameters, axes, out)
+    return placement.run(("normalize", operation, axes), (x, *parameters, out), operation, x, parameters, axes, out)

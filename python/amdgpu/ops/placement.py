@@ -22,12 +22,49 @@ def elementwise(operation: str, inputs: tuple[Any, ...], out: Any, alpha: float 
     # What follows is `implementation` for the common case: a thousand elements take a microsecond in all.
     for argument in inputs:
         if type(argument) not in _host_types:
-            compute = implementation("elementwise", *inputs, out)
-            break
-    else:
-        is_on_host = out is None or type(out) in _host_types
-        compute = dispatch.of_host("elementwise") if is_on_host else implementation("elementwise", out)
+            options, arrays = ("elementwise", operation, alpha), (*inputs, out)
+            done = _native.run_plan(options, arrays)
+            if done is not None:
+                return done
+            if alpha:
+                return _watched(options, arrays, operation, inputs, out, alpha=alpha)
+            return _watched(options, arrays, operation, inputs, out)
+    is_on_host = out is None or type(out) in _host_types
+    compute = dispatch.of_host("elementwise") if is_on_host else implementation("elementwise", out)
     return compute(operation, inputs, out, alpha=alpha) if alpha else compute(operation, inputs, out)
+
+
+def run(options: tuple[Any, ...], arrays: tuple[Any, ...], *arguments: Any, **keywords: Any) -> Any:
+    """Runs an operation where its arguments lie.
+
+    Args:
+        options: The operation's name in the table, then all that its launches depend on beside arrays.
+        arrays: All arrays among the arguments, the first of them first, None in the place of one that is not given.
+        arguments: What the implementation takes.
+        keywords: What it takes by name.
+    """
+    if type(arrays[0]) is _native.Array:
+        done = _native.run_plan(options, arrays)
+        if done is not None:
+            return done
+        return _watched(options, arrays, *arguments, **keywords)
+    return implementation(options[0], *arrays)(*arguments, **keywords)
+
+
+def _watched(options: tuple[Any, ...], arrays: tuple[Any, ...], *arguments: Any, **keywords: Any) -> Any:
+    """Runs an operation the long way; where it lies on a GPU, what it launches is kept for the next call like this."""
+    if any(isinstance(x, _native.Array) and not x.is_on_host for x in arrays):
+        return _native.keep_plan(
+            options, arrays, functools.partial(_long_way, options[0], arrays, *arguments, **keywords)
+        )
+    return implementation(options[0], *arrays)(*arguments, **keywords)
+
+
+def _long_way(operation: str, arrays: tuple[Any, ...], *arguments: Any, **keywords: Any) -> Any:
+    compute = implementation(operation, *arrays)
+    if not dispatch.keeps_plans(compute):
+        _native.leave_plan()
+    return compute(*arguments, **keywords)
 
 
 def implementation(operation: str, *arguments: Any) -> Callable[..., Any]:

@@ -118,4 +118,5 @@ def _options(operation: str, window: Any, stride: Any, padding: Any, dilation: A
 
 
 def _run(operation: str, x: Any, gradient: Any, out: Any, **options: Any) -> Any:
-    return placement.implementation("pool", x, gradient, out)(operation, x, gradient, out, **options)
+    plan_options = ("pool", operation, *options.values())
+    return placement.run(plan_options, (x, gradient, out), operation, x, gradient, out, **options)

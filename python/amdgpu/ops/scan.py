@@ -29,9 +29,14 @@ def cumsum(x: Any, axis: int = -1, *, out: Any = None) -> Any:
         >>> amdgpu.ops.cumsum([1, 2, 3]).tolist()
         [1, 3, 6]
     """
-    return placement.implementation("scan", x, out)("cumsum", x, arguments.integer("cumsum", "axis", axis), out)
+    return _run("cumsum", x, axis, out)
 
 
 def cumprod(x: Any, axis: int = -1, *, out: Any = None) -> Any:
     """Running products along an axis; arguments and errors as for `cumsum`."""
-    return placement.implementation("scan", x, out)("cumprod", x, arguments.integer("cumprod", "axis", axis), out)
+    return _run("cumprod", x, axis, out)
+
+
+def _run(operation: str, x: Any, axis: Any, out: Any) -> Any:
+    place = arguments.integer(operation, "axis", axis)
+    return placement.run(("scan", operation, place), (x, out), operation, x, place, out)

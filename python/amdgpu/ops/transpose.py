@@ -30,4 +30,4 @@ def transpose(x: Any, axes: Sequence[int] | None = None, *, out: Any = None) -> 
         [[1, 3], [2, 4]]
     """
     order = None if axes is None else arguments.integers("transpose", "axes", axes)
-    return placement.implementation("transpose", x, out)(x, order, out)
+    return placement.run(("transpose", order), (x, out), x, order, out)

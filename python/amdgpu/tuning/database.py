@@ -129,6 +129,7 @@ class Database:
             self._index()
             global changes
             changes += 1
+            _native.forget_plans()
         return changed
 
     def _index(self) -> None:

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use amdgpu_hal::cpu::checked::{self, Expectations};
 use amdgpu_hal::{GraphCommand, GraphFunction, LaunchConfig, Stream};
 
-use super::Kernel;
+use super::{Kernel, STACK_ARGUMENT_BYTES};
 use crate::arguments::{Argument, pack};
 use crate::error::Result;
 
@@ -59,6 +59,46 @@ impl Kernel {
         let expected = self.packed_expectations(config, arguments);
         // SAFETY: as the caller promises.
         unsafe { self.submit(config, &arguments.block, expected, stream, false) }.map(drop)
+    }
+
+    /// Like [`Kernel::queue`], with arguments that this kernel packed before and other memory: `addresses` are pairs of a parameter's offset
+    /// in the block and what stands there instead. With `is_awaited` it returns when the launch has run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Kernel::queue`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Kernel::queue`]; the addresses fit parameters that are pointers, or numbers that the kernel takes for addresses.
+    pub unsafe fn queue_packed(
+        &self,
+        config: &LaunchConfig,
+        arguments: &PackedArguments,
+        addresses: impl Iterator<Item = (usize, u64)>,
+        is_awaited: bool,
+    ) -> Result<()> {
+        self.shared.check_open()?;
+        let mut stack = [0_u8; STACK_ARGUMENT_BYTES];
+        let mut heap = Vec::new();
+        let packed = arguments.bytes();
+        let block = if packed.len() <= STACK_ARGUMENT_BYTES {
+            &mut stack[..packed.len()]
+        } else {
+            heap.resize(packed.len(), 0);
+            &mut heap[..]
+        };
+        block.copy_from_slice(packed);
+        for (offset, address) in addresses {
+            block[offset..offset + size_of::<u64>()].copy_from_slice(&address.to_le_bytes());
+        }
+        let stream = (!is_awaited).then(|| self.shared.device().default_stream());
+        // SAFETY: as the caller promises.
+        unsafe { self.submit(config, block, None, stream, false)? };
+        if !is_awaited {
+            self.shared.order().note();
+        }
+        Ok(())
     }
 
     /// Check one argument and write it into a block that this kernel packed before.

@@ -10,14 +10,35 @@ use super::{Array, Storage};
 impl Array {
     /// Whether nobody but kernels and copies of this context knows the memory, so that the order of its default stream is all that matters.
     pub fn is_private_to(&self, context: &Arc<Context>) -> bool {
+        self.allocated_by()
+            .is_some_and(|(own, is_lent)| Arc::ptr_eq(own, context) && !is_lent)
+    }
+
+    /// The context whose allocator the memory is from, and whether somebody else knows the memory, too.
+    pub fn allocated_by(&self) -> Option<(&Arc<Context>, bool)> {
         match &*self.storage {
             Storage::Block {
-                context: own,
-                is_lent,
-                ..
-            } => Arc::ptr_eq(own, context) && !is_lent.load(Ordering::Acquire),
-            Storage::Module { .. } | Storage::Foreign { .. } => false,
+                context, is_lent, ..
+            } => Some((context, is_lent.load(Ordering::Acquire))),
+            Storage::Module { .. } | Storage::Foreign { .. } => None,
         }
+    }
+
+    /// The first byte of the elements and the one behind their last; None where there are no elements.
+    pub fn byte_range(&self) -> Option<(u64, u64)> {
+        let first = self.data().expose_provenance() as u64;
+        let (mut low, mut high) = (0, 1);
+        for (extent, stride) in self.shape.iter().zip(&self.strides) {
+            if *extent < 1 {
+                return None;
+            }
+            let step = (extent - 1) * stride;
+            low += step.min(0);
+            high += step.max(0);
+        }
+        let item_bytes = self.dtype.size_bytes() as i64;
+        let at = |elements: i64| first.checked_add_signed(elements.checked_mul(item_bytes)?);
+        Some((at(low)?, at(high)?))
     }
 
     /// Notes that somebody else gets to know the address; true the first time.
