@@ -9,7 +9,7 @@ import device_matmul_cases as cases
 import numpy as np
 import pytest
 from amdgpu import _native, errors
-from amdgpu.gpu_kernels import followed, host
+from amdgpu.gpu_kernels import host
 
 
 @pytest.fixture(scope="module")
@@ -115,48 +115,6 @@ def test_products_with_an_elementwise_kernel_behind_them_agree_with_the_library(
     if precision in ("fp32", "bf16"):
         assert any(activation == "gelu" for _, _, activation in epilogues) != are_apart
     assert has_wide == (("bfloat16", "float32", None) in epilogues)
-
-
-def test_calls_that_repeat_take_the_way_that_was_kept(cpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The archived kernel with wide sums is played by the library."""
-    ways: list[str] = []
-
-    def play(a: Any, b: Any, out: Any) -> Any:
-        out.copy_from(_native.matmul(*(x.numpy().astype(np.float32) for x in (a, b))))
-        return out
-
-    def first(device: Any, a: Any, b: Any, *, out: Any, **options: Any) -> Any:
-        ways.append("looked at")
-        return play(a, b, out)
-
-    def again(device: Any, problem: Any, a: Any, b: Any, out: Any) -> Any:
-        ways.append("kept")
-        assert (problem.operand, problem.output, problem.layout) == ("bf16", "f32", "nn")
-        return play(a, b, out)
-
-    monkeypatch.setattr(host, "matmul", first)
-    monkeypatch.setattr(host, "_SMALL_PRODUCTS", 1)
-    monkeypatch.setattr(host, "archive_for", lambda architecture: architecture)
-    monkeypatch.setattr(followed, "multiply", again)
-    monkeypatch.setattr(followed, "choose", lambda device, problem: problem)
-    cpu.__dict__.pop("_followed_products", None)
-    rng = np.random.default_rng(5)
-    make = lambda *shape: move(rng.standard_normal(shape).astype("bfloat16"))  # noqa: E731
-    for activation, residual in (("tanh", (6, 8)), ("tanh", (8,)), ("leaky_relu", None)):
-        results = []
-        a, b, bias = make(6, 16), make(16, 8), make(8)
-        options = {"bias": bias, "activation": activation, "precision": "bf16"}
-        options |= {} if residual is None else {"residual": make(*residual)}
-        for alpha in (1.0, 1.0, 0.5):
-            results.append(host.multiply(a, b, device=cpu, alpha=alpha, **options).numpy())
-        assert results[0].tobytes() == results[1].tobytes()
-        given = {name: x.numpy() if isinstance(x, amdgpu.Array) else x for name, x in options.items()}
-        del given["precision"]
-        check(results[2], (a.numpy(), b.numpy()), {**given, "alpha": 0.5}, "bf16")
-        # Other shapes are looked at again.
-        host.multiply(make(7 + len(ways), 16), b, device=cpu, **{**options, "residual": None})
-    assert ways.count("kept") == 6
-    cpu.__dict__.pop("_followed_products", None)
 
 
 def test_results_are_numpy_arrays_unless_an_array_of_the_device_takes_part(cpu: Any) -> None:

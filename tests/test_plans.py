@@ -281,7 +281,7 @@ def test_operations_on_arrays_of_a_device_keep_plans_that_launch_as_often(
         lambda: ops.add(x, x),
         lambda: ops.add(x, row),
         lambda: ops.multiply(x, 2.0),
-        lambda: ops.leaky_relu(x, 0.2),
+        lambda: ops.leaky_relu(x, alpha=0.2),
         lambda: ops.add(x, x, out=x),
         lambda: ops.sum(x, 0),
         lambda: ops.var(x, [1], keepdims=True),

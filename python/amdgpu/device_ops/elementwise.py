@@ -25,6 +25,7 @@ from amdgpu.device_ops.elementwise_source import (
     Walk,
     flat_source,
     pack_of,
+    parts_of,
     strided_source,
 )
 from amdgpu.device_ops.operand import Operand, broadcast, lend, number, target
@@ -189,14 +190,12 @@ class Plan:
         blocks: Of the grid.
         are_direct: For the result and each array, whether the launch takes the array; else its address.
         tail: Arguments behind the arrays.
-        needs_alignment: Arrays have to begin at multiples of 16 bytes.
     """
 
     kernel: _native.Kernel
     blocks: int
     are_direct: tuple[bool, ...]
     tail: list[Any]
-    needs_alignment: bool
 
     def launch(self, numbers: list[Any], arrays: list[_native.Array]) -> None:
         """Run the kernel; the result is the first of the arrays."""
@@ -221,8 +220,8 @@ def plan_of(
         kernel = source.kernel_for(
             device, key, lambda: flat_source(operation, kinds, result.dtype, computed), "elementwise"
         )
-        blocks = -(-count // (pack * source.BLOCK))
-        return Plan(kernel, blocks, (True,) * len(wide), [count], needs_alignment=True)
+        blocks = -(-count // (pack * source.BLOCK * parts_of(operation)))
+        return Plan(kernel, blocks, (True,) * len(wide), [count])
     extents, strides = source.coalesce(result.shape, [one.strides for one in wide])
     rank = len(extents)
     if rank > _RANK_LIMIT:
@@ -242,4 +241,5 @@ def plan_of(
         device, walk_key, lambda: strided_source(operation, kinds, computed, shape), "elementwise"
     )
     tail = [count, *source.walk_arguments(extents, strides)]
-    return Plan(kernel, -(-count // (shape.pack * source.BLOCK)), are_dense, tail, needs_alignment=is_packed)
+    parts = parts_of(operation) if is_packed else 1
+    return Plan(kernel, -(-count // (shape.pack * source.BLOCK * parts)), are_dense, tail)

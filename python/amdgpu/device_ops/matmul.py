@@ -67,7 +67,7 @@ def _text(product: Product, memory: dict[str, Operand], rank: int) -> tiled.Tile
     steps += [f"sum = sum + (C){at(name, 'row', 'column')};" for name in ("bias", "residual") if name in memory]
     steps.append(f"{at('out', 'row', 'column')} = (R)activated(sum);")
     head = source.types(S=product.sums, C=product.sums, R=product.result.dtype) + source.functions(product.sums)
-    head += elementwise_source.HELPERS if product.sums in dtypes.FLOATS else ""
+    head += elementwise_source.helpers(product.result.dtype) if product.sums in dtypes.FLOATS else ""
     expression = elementwise_source.activation_text(product.activation, product.sums)
     head += f"__device__ inline C activated(C x) {{ const C alpha = {_slope(product)}; return {expression}; }}\n"
     return tiled.Tiled(
