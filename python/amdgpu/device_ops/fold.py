@@ -55,7 +55,8 @@ class Fold:
         more: Fields of a state beside its value, of its type.
         absorbed: A state `a` with a value `x` that comes after all of its own; empty for `joined` with `mapped`. `shift` is the first
             value of the work-item, where `closed` is there.
-        closed: A state `a` of `count` values made one that is joined.
+        part: Dtype of what a lane carries, where it is closed; that of the state unless it is given.
+        closed: What a lane carries, `a`, of `count` values made a state `b`.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Fold:
     has_shift: bool = False
     more: tuple[str, ...] = ()
     absorbed: str = ""
+    part: str = ""
     closed: str = ""
 
     @property

@@ -58,12 +58,16 @@ def _head(problem: Problem, form: Form, ahead: int) -> str:
     how = problem.fold
     row, lane = ("x", "y") if form.is_column else ("y", "x")
     fields = "S value; long long place;" if how.has_places else f"S {', '.join(('value', *how.more))};"
-    has_shift = how.has_shift or how.closed
-    given = "C x, double shift, long long place" if has_shift else "C x, long long place"
-    absorbed = how.absorbed or f"return joined(a, mapped(x, {'shift, ' if has_shift else ''}place));"
-    functions = "" if how.closed else f"__device__ inline State mapped({given}) {{ State a; {how.mapped} return a; }}\n"
+    given = ("double shift, " if how.has_shift else "C shift, " if how.closed else "") + "long long place"
+    absorbed = how.absorbed or f"return joined(a, mapped(x, {'shift, ' if how.has_shift else ''}place));"
     if how.closed:
-        functions += f"__device__ inline State closed(State a, double shift, double count) {{ {how.closed} }}\n"
+        # A lane's own numbers may be narrower than what is joined.
+        part = how.part or how.state
+        functions = f"typedef {dtypes.C_TYPES[part]} L;\nstruct Part {{ L {', '.join(('value', *how.more))}; }};\n"
+        functions += f"__device__ inline State closed(Part a, C shift, S count) {{ State b; {how.closed} return b; }}\n"
+    else:
+        functions = "typedef State Part;\n"
+        functions += f"__device__ inline State mapped(C x, {given}) {{ State a; {how.mapped} return a; }}\n"
     return (
         source.types(X=problem.x.dtype, C=problem.computed, R=problem.result, S=how.state)
         + source.functions(how.state)
@@ -71,7 +75,7 @@ def _head(problem: Problem, form: Form, ahead: int) -> str:
 #define LANES {form.lanes}
 #define AHEAD {ahead}
 #define WIDTH {form.width}
-#define TREE_WIDTH {max(min(form.width, _SHARED_BYTES // (source.BLOCK * how.state_bytes)), 1)}
+#define TREE_WIDTH {_tree_width(problem, form)}
 #define ROWS {form.rows}
 #define ROW threadIdx.{row}
 #define LANE threadIdx.{lane}
@@ -79,10 +83,18 @@ struct State {{ {fields} }};
 struct alignas(sizeof(X) * WIDTH) Values {{ X v[WIDTH]; }};
 __device__ inline State nothing() {{ State a; {how.start} return a; }}
 __device__ inline State joined(State a, State b) {{ {how.joined} }}
-{functions}__device__ inline State absorbed(State a, {given}) {{ {absorbed} }}
+{functions}__device__ inline Part absorbed(Part a, C x, {given}) {{ {absorbed} }}
 __device__ inline R finished(State a, double divisor) {{ return (R)({how.finished}); }}
 """
     )
+
+
+def _tree_width(problem: Problem, form: Form) -> int:
+    """Neighbouring results whose states are folded at once: a part of `Form.width`, which is a power of two."""
+    width = form.width
+    while width > 1 and width * source.BLOCK * problem.fold.state_bytes > _SHARED_BYTES:
+        width //= 2
+    return width
 
 
 _TREE = """
@@ -129,6 +141,7 @@ def first(problem: Problem, form: Form, ranks: tuple[int, int], counts: tuple[in
     out = "R" if form.is_last else "State"
     shift = ", const double* shifts" if how.has_shift else ""
     given = "shift[j], " if how.has_shift or how.closed else ""
+    begun_parts = "Part parts[WIDTH] = {};" if how.closed else "Part (&parts)[WIDTH] = state;"
     begun = _SHIFTS if how.has_shift else ""
     if how.closed:
         walked = source.walk("r", ranks[1], ["place"], "begin + LANE", source.index_type(length))
@@ -153,6 +166,7 @@ extern "C" __global__ void fold({parameter}, {out}* out{shift}, unsigned long lo
         const unsigned long long begin = part * chunk;
         const unsigned long long end = begin + chunk < length ? begin + chunk : length;
         unsigned long long i = begin + LANE;
+        {begun_parts}
 {begun}\
         for (; i + (AHEAD - 1) * LANES < end; i += AHEAD * LANES) {{
             Values values[AHEAD];
@@ -167,7 +181,7 @@ extern "C" __global__ void fold({parameter}, {out}* out{shift}, unsigned long lo
             for (int step = 0; step < AHEAD; ++step) {{
                 #pragma unroll
                 for (int j = 0; j < WIDTH; ++j)
-                    state[j] = absorbed(state[j], (C)values[step].v[j], {given}i + step * LANES);
+                    parts[j] = absorbed(parts[j], (C)values[step].v[j], {given}i + step * LANES);
             }}
         }}
         for (; i < end; i += LANES) {{
@@ -175,7 +189,7 @@ extern "C" __global__ void fold({parameter}, {out}* out{shift}, unsigned long lo
 {source.walk("r", ranks[1], ["place"], "i", source.index_type(length))}\
             const Values values = *(const Values*)(x + place);
             #pragma unroll
-            for (int j = 0; j < WIDTH; ++j) state[j] = absorbed(state[j], (C)values.v[j], {given}i);
+            for (int j = 0; j < WIDTH; ++j) parts[j] = absorbed(parts[j], (C)values.v[j], {given}i);
         }}
 {_CLOSED if how.closed else ""}\
     }}
@@ -194,7 +208,7 @@ _SHIFTS = """
 # What a work-item subtracts from its values is one of them: where it is far from the others, their deviations are large as well, and the
 # digits that are lost are none that the result has.
 _FIRST_VALUES = """
-        double shift[WIDTH];
+        C shift[WIDTH];
         #pragma unroll
         for (int j = 0; j < WIDTH; ++j) shift[j] = 0;
         if (i < end) {
@@ -202,15 +216,15 @@ _FIRST_VALUES = """
 WALK\
             const Values values = *(const Values*)(x + place);
             #pragma unroll
-            for (int j = 0; j < WIDTH; ++j) shift[j] = (double)(C)values.v[j];
+            for (int j = 0; j < WIDTH; ++j) shift[j] = (C)values.v[j];
         }
 """
 
 _CLOSED = """\
         const unsigned long long first = begin + LANE;
-        const double count = first < end ? (double)((end - first + LANES - 1) / LANES) : 0.0;
+        const S count = first < end ? (S)((end - first + LANES - 1) / LANES) : (S)0;
         #pragma unroll
-        for (int j = 0; j < WIDTH; ++j) state[j] = closed(state[j], shift[j], count);
+        for (int j = 0; j < WIDTH; ++j) state[j] = closed(parts[j], shift[j], count);
 """
 
 

@@ -43,12 +43,12 @@ _JOINED_DEVIATIONS = """
 """
 # So far the mean is the sum of the differences from `shift`, and the value that of their squares.
 _CLOSED_DEVIATIONS = """
-    if (count == 0) return a;
-    const S moved = a.mean / count, rest = a.value - a.mean * moved;
-    a.value = rest < 0 ? 0 : rest;
-    a.mean = shift + moved;
-    a.count = count;
-    return a;
+    b.value = b.mean = b.count = 0;
+    if (count == 0) return b;
+    const S moved = (S)a.mean / count, rest = (S)a.value - (S)a.mean * moved;
+    b.value = rest < 0 ? 0 : rest;
+    b.mean = (S)shift + moved;
+    b.count = count;
 """
 _LIMITS = {
     ("float32", "max"): "-INFINITY",
@@ -98,8 +98,11 @@ def reduce(
         divisor = max(count - correction, 0.0)
     if operation in ("var", "std") and computed == "float64":
         # The mean first: deviations from anything else would leave fewer digits than values have.
-        mean = plan(device, Problem(_fold("mean", computed), values, computed, "float64", kept, reduced, float(count)))
-    problem = Problem(_fold(operation, computed), values, computed, dtype, kept, reduced, divisor)
+        mean = plan(
+            device,
+            Problem(_fold("mean", values.dtype, computed), values, computed, "float64", kept, reduced, float(count)),
+        )
+    problem = Problem(_fold(operation, values.dtype, computed), values, computed, dtype, kept, reduced, divisor)
     steps = plan(device, problem)
     if steps is not None:
         shift = None
@@ -121,7 +124,7 @@ def result_dtypes(operation: str, x: str) -> tuple[str, str]:
     return dtypes.compute(x), result
 
 
-def _fold(operation: str, computed: str) -> Fold:
+def _fold(operation: str, x: str, computed: str) -> Fold:
     is_float = computed in dtypes.FLOATS
     wide = "float64" if is_float else "int64"
     plain = "a.value = (S)x;"
@@ -131,7 +134,7 @@ def _fold(operation: str, computed: str) -> Fold:
     if operation == "prod":
         return Fold(operation, wide, "a.value = 1;", plain, "a.value *= b.value; return a;")
     if operation in ("var", "std"):
-        return _deviations(operation, computed)
+        return _deviations(operation, x, computed)
     if operation in ("any", "all"):
         start, sign = ("0", "|") if operation == "any" else ("1", "&")
         mapped, joined = "a.value = x != 0;", f"a.value = a.value {sign} b.value; return a;"
@@ -155,12 +158,13 @@ def _fold(operation: str, computed: str) -> Fold:
     )
 
 
-def _deviations(operation: str, computed: str) -> Fold:
+def _deviations(operation: str, x: str, computed: str) -> Fold:
     """In one pass where the sums have more digits than the values, else with a mean that is known."""
     start, finished = "a.value = 0;", "a.value / divisor" if operation == "var" else "sqrt(a.value / divisor)"
     if computed == "float64":
         squared = "const S d = (S)x - shift; a.value = d * d;"
         return Fold(operation, computed, start, squared, "a.value += b.value; return a;", finished, has_shift=True)
+    fused = "fmaf" if x == "float16" else "fma"
     return Fold(
         operation,
         "float64",
@@ -169,6 +173,9 @@ def _deviations(operation: str, computed: str) -> Fold:
         _JOINED_DEVIATIONS,
         finished,
         more=("mean", "count"),
-        absorbed="const S d = (S)x - shift; a.mean += d; a.value += d * d; return a;",
+        # Differences of float32 have the digits that its squares keep.
+        absorbed=f"const L d = (L)(x - shift); a.mean += d; a.value = {fused}(d, d, a.value); return a;",
+        # Squares of float16, and their sum over the values of a lane, are far from the limits of float32.
+        part="float32" if x == "float16" else "float64",
         closed=_CLOSED_DEVIATIONS,
     )

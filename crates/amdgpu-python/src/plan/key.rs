@@ -43,7 +43,7 @@ impl<'py> Call<'py> {
     /// The call; None where its launches may depend on more than its key.
     pub fn of(options: &Bound<'py, PyTuple>, arrays: &Bound<'py, PyTuple>) -> Option<Self> {
         let mut words = Words {
-            words: Vec::with_capacity(USUAL_WORDS),
+            list: Vec::with_capacity(USUAL_WORDS),
             given: Vec::with_capacity(arrays.len()),
             context: None,
             is_shared: false,
@@ -51,7 +51,7 @@ impl<'py> Call<'py> {
         words.sequence(options.iter_borrowed(), options.len(), 0)?;
         words.sequence(arrays.iter_borrowed(), arrays.len(), 0)?;
         Some(Self {
-            key: words.words.into_boxed_slice(),
+            key: words.list.into_boxed_slice(),
             given: words.given,
             is_shared: words.is_shared,
             context: words.context?,
@@ -64,7 +64,7 @@ impl<'py> Call<'py> {
 }
 
 struct Words<'py> {
-    words: Vec<u64>,
+    list: Vec<u64>,
     given: Vec<Given<'py>>,
     context: Option<Arc<Context>>,
     is_shared: bool,
@@ -83,7 +83,7 @@ impl<'py> Words<'py> {
         if depth > MAX_DEPTH {
             return None;
         }
-        self.words.push(Kind::Sequence as u64 | (count as u64) << 8);
+        self.list.push(Kind::Sequence as u64 | (count as u64) << 8);
         for value in values {
             self.value(&value, depth)?;
         }
@@ -95,25 +95,24 @@ impl<'py> Words<'py> {
             return self.array(array);
         }
         if value.is_none() {
-            self.words.push(Kind::None as u64);
+            self.list.push(Kind::None as u64);
         } else if let Ok(text) = value.cast_exact::<PyString>() {
             let text = text.to_str().ok()?.as_bytes();
-            self.words
-                .push(Kind::Text as u64 | (text.len() as u64) << 8);
-            self.words.extend(text.chunks(8).map(|chunk| {
+            self.list.push(Kind::Text as u64 | (text.len() as u64) << 8);
+            self.list.extend(text.chunks(8).map(|chunk| {
                 let mut word = [0; 8];
                 word[..chunk.len()].copy_from_slice(chunk);
                 u64::from_le_bytes(word)
             }));
         } else if value.is_exact_instance_of::<PyInt>() {
             let number: i64 = value.extract().ok()?;
-            self.words
+            self.list
                 .extend([Kind::Integer as u64, number.cast_unsigned()]);
         } else if value.is_exact_instance_of::<PyFloat>() {
             let number: f64 = value.extract().ok()?;
-            self.words.extend([Kind::Float as u64, number.to_bits()]);
+            self.list.extend([Kind::Float as u64, number.to_bits()]);
         } else if let Ok(truth) = value.cast_exact::<PyBool>() {
-            self.words
+            self.list
                 .push(Kind::Bool as u64 | u64::from(truth.is_true()) << 8);
         } else if let Ok(values) = value.cast_exact::<PyTuple>() {
             self.sequence(values.iter_borrowed(), values.len(), depth + 1)?;
@@ -159,18 +158,18 @@ impl<'py> Words<'py> {
             }
         }
         let dtype = inner.dtype;
-        self.words.push(
+        self.list.push(
             Kind::Array as u64
                 | (inner.shape.len() as u64) << 8
                 | u64::from(inner.is_read_only) << 16
                 | (address % VECTOR_BYTES) << 24
                 | (twin as u64) << 32,
         );
-        self.words.push(
+        self.list.push(
             u64::from(dtype.code) | u64::from(dtype.bits) << 8 | u64::from(dtype.lanes) << 16,
         );
         let extents = inner.shape.iter().chain(&inner.strides);
-        self.words
+        self.list
             .extend(extents.map(|extent| extent.cast_unsigned()));
         self.given.push(Given {
             array: array.clone(),

@@ -126,7 +126,9 @@ impl Trace {
 }
 
 /// The watch over a call; dropping it ends it.
-pub(super) struct Watch(());
+pub(super) struct Watch {
+    context: Arc<Context>,
+}
 
 impl Watch {
     pub fn begin(call: &Call<'_>) -> Self {
@@ -141,13 +143,16 @@ impl Watch {
             is_paused: false,
         };
         CURRENT.set(Some(trace));
-        Self(())
+        Self {
+            context: Arc::clone(call.context()),
+        }
     }
 
     /// The plan of the call; None where there is none.
-    pub fn end(self, call: &Call<'_>, result: &Bound<'_, PyAny>) -> Option<Plan> {
+    pub fn end(&self, call: &Call<'_>, result: &Bound<'_, PyAny>) -> Option<Plan> {
         let trace = CURRENT.take()?;
-        if trace.is_lost || trace.steps.is_empty() {
+        let is_own = Arc::ptr_eq(&trace.context, &self.context);
+        if !is_own || trace.is_lost || trace.steps.is_empty() {
             return None;
         }
         let outcome = trace.outcome(call, result)?;
