@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 # Values of a row that a lane folds one after the other, which leaves work for every unit of a GPU, ...
 _SERIAL = 64
 # ... and more of long rows, until they make no more blocks than the largest GPUs hold at once: what they leave is folded again.
-_ROW_BLOCKS = 1024
+_ROW_BLOCKS = 2048
 _SERIAL_LIMIT = 1024
 # The same of columns, for values of four bytes and more: 4096 x 4096 of them make 512 blocks, which 132 units hold at once. Narrower ones
 # have half as many, since a block has twice the columns.
 _COLUMN_SERIAL = 32
 _NARROW_BYTES = 2
+# Values of a lane, as long as rows have so many.
+_LEAST_VALUES = 4
 # Rows of a block of columns: with 16 bytes for each it reads 512 bytes side by side.
 _COLUMN_ROWS = 32
 _VECTOR_BYTES = 16
@@ -159,12 +161,14 @@ def plan(device: AMDGPUDevice, problem: Problem) -> Plan | None:
     if not outputs:
         return None
     is_column = outputs > 1 and length > 1 and abs(kept_strides[-1]) < abs(reduced_strides[-1])
-    lanes, serial = _column_lanes(x.dtype, outputs) if is_column else _row_lanes(outputs, length)
+    group = _group(x, reduced_strides) if not is_column else 1
+    lanes, serial = _column_lanes(x.dtype, outputs) if is_column else _row_lanes(outputs, length, group)
     width = _width(x, kept, kept_strides, reduced_strides) if is_column else 1
     chunk = lanes * serial
     chunks = max(-(-length // chunk), 1)
     # Where a chunk is all, the first kernel gives the result.
-    form = fold_source.Form(lanes, width, is_column=is_column, is_last=chunks == 1)
+    is_aligned = group > 1 and _is_aligned(x, group) and not any(stride % group for stride in kept_strides)
+    form = fold_source.Form(lanes, width, is_column, chunks == 1, group, is_aligned)
     key = (
         *("fold", problem.fold.name, problem.fold.state, x.dtype, problem.computed, problem.result, form),
         *(len(kept), len(reduced), x.is_dense, source.index_type(length), source.index_type(outputs)),
@@ -186,17 +190,28 @@ def plan(device: AMDGPUDevice, problem: Problem) -> Plan | None:
     return made
 
 
-def _row_lanes(outputs: int, length: int) -> tuple[int, int]:
+def _group(x: Operand, reduced_strides: tuple[int, ...]) -> int:
+    """Neighbouring values of a row that a lane folds: of 16 bytes, where there are no gaps, wherever the array begins."""
+    return _most_columns(x.dtype) if len(reduced_strides) == 1 and reduced_strides[0] == 1 else 1
+
+
+def _is_aligned(x: Operand, count: int) -> bool:
+    """Whether the array begins where so many values are read at once."""
+    assert x.array is not None
+    return x.array.kernel_address % (count * dtypes.ITEM_BYTES[x.dtype]) == 0
+
+
+def _row_lanes(outputs: int, length: int, group: int) -> tuple[int, int]:
     """Lanes, and values of each."""
-    lanes, serial = _lanes(length), _SERIAL
+    lanes, serial = _lanes(length, max(group, _LEAST_VALUES)), _SERIAL
     while serial < _SERIAL_LIMIT and outputs * length > _ROW_BLOCKS * lanes * serial and length > lanes * serial:
         serial *= 2
     return lanes, serial
 
 
-def _lanes(length: int) -> int:
+def _lanes(length: int, least: int = _LEAST_VALUES) -> int:
     lanes = 1
-    while lanes < source.BLOCK and lanes * 4 < length:
+    while lanes < source.BLOCK and lanes * least < length:
         lanes *= 2
     return lanes
 
@@ -217,10 +232,8 @@ def _most_columns(dtype: str) -> int:
 def _width(x: Operand, kept: tuple[int, ...], kept_strides: tuple[int, ...], reduced_strides: tuple[int, ...]) -> int:
     """Neighbouring columns that a work-item reads at once: all that fit, or one."""
     width = _most_columns(x.dtype)
-    assert x.array is not None
-    is_aligned = x.array.kernel_address % (width * dtypes.ITEM_BYTES[x.dtype]) == 0
     are_whole = not any(stride % width for stride in (*kept_strides[:-1], *reduced_strides))
-    return width if is_aligned and are_whole and kept_strides[-1] == 1 and kept[-1] % width == 0 else 1
+    return width if _is_aligned(x, width) and are_whole and kept_strides[-1] == 1 and kept[-1] % width == 0 else 1
 
 
 def _again(device: AMDGPUDevice, problem: Problem, outputs: int, count: int) -> tuple[Step, int]:

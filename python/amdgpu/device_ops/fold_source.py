@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _AHEAD_BYTES = 16
 # Shared memory of a block, so that units hold several: AMD's have 64 KB.
 _SHARED_BYTES = 32 << 10
+# The same in groups of 16 bytes, most of which the tree hides from half of the work-items.
+_GROUPS_AHEAD = 2
 # Values that a lane of columns, or of states, has asked for.
 _COLUMNS_AHEAD = 4
 
@@ -28,12 +30,16 @@ class Form:
         width: Neighbouring results of a work-item, whose values it reads at once.
         is_column: Neighbours in memory belong to different results.
         is_last: The kernel gives results; else states.
+        group: Neighbouring values of a row without gaps that a work-item folds one after the other.
+        is_aligned: It reads them at once.
     """
 
     lanes: int
     width: int
     is_column: bool
     is_last: bool
+    group: int = 1
+    is_aligned: bool = False
 
     @property
     def rows(self) -> int:
@@ -49,6 +55,8 @@ class Form:
 def _ahead(problem: Problem, form: Form) -> int:
     if form.is_column:
         return _COLUMNS_AHEAD
+    if form.group > 1:
+        return _GROUPS_AHEAD
     # Beyond four, places cost registers and time to compile.
     return min(max(_AHEAD_BYTES // dtypes.ITEM_BYTES[problem.x.dtype], 2), 4 if problem.fold.has_places else 8)
 
@@ -144,8 +152,9 @@ def first(problem: Problem, form: Form, ranks: tuple[int, int], counts: tuple[in
     begun_parts = "Part parts[WIDTH] = {};" if how.closed else "Part (&parts)[WIDTH] = state;"
     begun = _SHIFTS if how.has_shift else ""
     if how.closed:
-        walked = source.walk("r", ranks[1], ["place"], "begin + LANE", source.index_type(length))
+        walked = source.walk("r", ranks[1], ["place"], "i", source.index_type(length))
         begun = _FIRST_VALUES.replace("WALK", walked)
+    loops = _loops(form, ranks[1], source.index_type(length), given.replace("[j]", "[0]") if form.group > 1 else given)
     return (
         _head(problem, form, _ahead(problem, form))
         + f"""
@@ -165,16 +174,30 @@ extern "C" __global__ void fold({parameter}, {out}* out{shift}, unsigned long lo
 {source.walk("k", ranks[0], ["row"], "output", source.index_type(outputs))}\
         const unsigned long long begin = part * chunk;
         const unsigned long long end = begin + chunk < length ? begin + chunk : length;
-        unsigned long long i = begin + LANE;
+        unsigned long long i = begin + LANE * {form.group};
         {begun_parts}
 {begun}\
+{loops}\
+{_CLOSED.format(group=form.group) if how.closed else ""}\
+    }}
+{_tree(form)}}}
+"""
+    )
+
+
+def _loops(form: Form, rank: int, width: str, given: str) -> str:
+    """Statements by which a work-item folds its values from number `i` on."""
+    if form.group > 1:
+        lines = _GROUP_LOOPS.replace("LOAD", _AT_ONCE if form.is_aligned else _EACH).replace("GIVEN", given)
+        return lines.replace("GROUP", str(form.group))
+    return f"""\
         for (; i + (AHEAD - 1) * LANES < end; i += AHEAD * LANES) {{
             Values values[AHEAD];
             #pragma unroll
             for (int step = 0; step < AHEAD; ++step) {{
                 const unsigned long long at = i + step * LANES;
                 long long place = row;
-{source.walk("r", ranks[1], ["place"], "at", source.index_type(length))}\
+{source.walk("r", rank, ["place"], "at", width)}\
                 values[step] = *(const Values*)(x + place);
             }}
             #pragma unroll
@@ -186,16 +209,39 @@ extern "C" __global__ void fold({parameter}, {out}* out{shift}, unsigned long lo
         }}
         for (; i < end; i += LANES) {{
             long long place = row;
-{source.walk("r", ranks[1], ["place"], "i", source.index_type(length))}\
+{source.walk("r", rank, ["place"], "i", width)}\
             const Values values = *(const Values*)(x + place);
             #pragma unroll
             for (int j = 0; j < WIDTH; ++j) parts[j] = absorbed(parts[j], (C)values.v[j], {given}i);
         }}
-{_CLOSED if how.closed else ""}\
-    }}
-{_tree(form)}}}
 """
-    )
+
+
+# Unaligned memory is folded in the same order, value by value.
+_EACH = """
+                #pragma unroll
+                for (int j = 0; j < GROUP; ++j) values[step].v[j] = x[place + j];"""
+_AT_ONCE = """
+                values[step] = *(const Group*)(x + place);"""
+_GROUP_LOOPS = """\
+        struct alignas(sizeof(X) * GROUP) Group { X v[GROUP]; };
+        for (; i + (AHEAD - 1) * LANES * GROUP + GROUP <= end; i += AHEAD * LANES * GROUP) {
+            Group values[AHEAD];
+            #pragma unroll
+            for (int step = 0; step < AHEAD; ++step) {
+                const long long place = row + (long long)(i + step * LANES * GROUP);LOAD
+            }
+            #pragma unroll
+            for (int step = 0; step < AHEAD; ++step) {
+                #pragma unroll
+                for (int j = 0; j < GROUP; ++j)
+                    parts[0] = absorbed(parts[0], (C)values[step].v[j], GIVENi + step * LANES * GROUP + j);
+            }
+        }
+        for (; i < end; i += LANES * GROUP)
+            for (unsigned long long at = i; at < i + GROUP && at < end; ++at)
+                parts[0] = absorbed(parts[0], (C)x[row + (long long)at], GIVENat);
+"""
 
 
 _SHIFTS = """
@@ -220,9 +266,11 @@ WALK\
         }
 """
 
+# How many values this lane had: whole groups, and the part of one.
 _CLOSED = """\
-        const unsigned long long first = begin + LANE;
-        const S count = first < end ? (S)((end - first + LANES - 1) / LANES) : (S)0;
+        const unsigned long long span = end > begin ? end - begin : 0, rest = span % (LANES * {group});
+        const unsigned long long own = rest < LANE * {group} ? 0 : rest - LANE * {group};
+        const S count = (S)(span / (LANES * {group}) * {group} + (own < {group} ? own : {group}));
         #pragma unroll
         for (int j = 0; j < WIDTH; ++j) state[j] = closed(parts[j], shift[j], count);
 """
