@@ -132,7 +132,7 @@ def test_sums_of_narrow_operands_are_given_unrounded(gpu: Any, number: str, layo
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("number", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("number", ["f64", "f32", "f16", "bf16"])
 def test_random_shapes_are_right_with_the_kernel_that_is_chosen(gpu: Any, number: str) -> None:
     random = np.random.default_rng(7)
     for seed in range(25):
@@ -148,8 +148,14 @@ def test_random_shapes_are_right_with_the_kernel_that_is_chosen(gpu: Any, number
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("number", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("activation", [None, "relu", "gelu", "silu"])
+@pytest.mark.parametrize(
+    ("number", "activation"),
+    [
+        *((number, word) for number in ("f32", "tf32", "f16", "bf16") for word in (None, "relu", "gelu", "silu")),
+        ("f64", None),
+        ("f64", "relu"),
+    ],
+)
 def test_epilogues_are_those_of_float64(gpu: Any, number: str, activation: str | None) -> None:
     from math import erf
 
@@ -161,6 +167,7 @@ def test_epilogues_are_those_of_float64(gpu: Any, number: str, activation: str |
         *(amdgpu.array(values, device=gpu.name) for values in (stored_a, stored_b)),
         bias=amdgpu.array(bias, device=gpu.name),
         activation=activation,
+        precision="tf32" if number == "tf32" else None,
         alpha=0.25,
     )
     x = 0.25 * exact + bias.astype(np.float64)
@@ -175,13 +182,17 @@ def test_epilogues_are_those_of_float64(gpu: Any, number: str, activation: str |
 
 
 @pytest.mark.gpu
-def test_beta_adds_what_the_result_held(gpu: Any) -> None:
-    stored_a, stored_b, exact, scale = operands("f32", (130, 132, 68), "nn", 5)
-    held = np.random.default_rng(6).standard_normal((130, 132)).astype(np.float32)
-    out = amdgpu.array(held, device=gpu.name)
+@pytest.mark.parametrize("shape", [(130, 132, 68), (131, 133, 67)])
+@pytest.mark.parametrize("number", ["f64", "f32", "tf32"])
+def test_beta_adds_what_the_result_held(gpu: Any, number: str, shape: tuple[int, int, int]) -> None:
+    stored_a, stored_b, exact, scale = operands(number, shape, "nn", 5)
+    held = np.random.default_rng(6).standard_normal(shape[:2]).astype(DTYPES[number])
     arrays = [amdgpu.array(values, device=gpu.name) for values in (stored_a, stored_b)]
-    gpu_kernels.matmul(gpu, *arrays, out=out, alpha=2.0, beta=-0.5)
-    check(out, 2 * exact - 0.5 * held, 2 * scale + np.abs(held), "f32")
+    for kernel in (None, *runnable(gpu, problem_of(number, shape, "nn"))):
+        out = amdgpu.array(held, device=gpu.name)
+        precision = "tf32" if number == "tf32" else None
+        gpu_kernels.matmul(gpu, *arrays, out=out, alpha=2.0, beta=-0.5, kernel=kernel, precision=precision)
+        check(out, 2 * exact - 0.5 * held, 2 * scale + np.abs(held), number)
 
 
 @pytest.mark.gpu
@@ -195,9 +206,11 @@ def test_what_is_not_a_number_in_the_old_result_does_not_matter_without_beta(gpu
 @pytest.mark.gpu
 def test_batches_are_multiplied_one_by_one(gpu: Any) -> None:
     random = np.random.default_rng(8)
-    for dtype, number in ((np.float32, "f32"), (np.float16, "f16")):
+    for number in ("f64", "f32", "tf32", "f16"):
+        dtype, precision = DTYPES[number], "tf32" if number == "tf32" else None
         a, b = random.standard_normal((3, 100, 72)).astype(dtype), random.standard_normal((3, 72, 136)).astype(dtype)
-        result = gpu_kernels.matmul(gpu, *(amdgpu.array(values, device=gpu.name) for values in (a, b)))
+        arrays = (amdgpu.array(values, device=gpu.name) for values in (a, b))
+        result = gpu_kernels.matmul(gpu, *arrays, precision=precision)
         check(
             result,
             a.astype(np.float64) @ b.astype(np.float64),

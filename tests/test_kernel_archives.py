@@ -32,7 +32,12 @@ def expected_instruction(architecture: str, kernel: dict[str, Any]) -> str:
     operand = kernel["operand"]
     if kernel["unit"] == "wgmma":
         kind = {"f16": "f32.f16.f16", "bf16": "f32.bf16.bf16", "tf32": "f32.tf32.tf32", "i8": "s32.s8.s8"}[operand]
-        return rf"wgmma\.mma_async\.sync\.aligned\.m64n{kernel['tile'][1]}k\d+\.{kind}"
+        # matmul_turned.zig computes the other way round.
+        columns = kernel["tile"][0 if (operand, kernel["layout"]) == ("tf32", "nn") else 1]
+        return rf"wgmma\.mma_async\.sync\.aligned\.m64n{columns}k\d+\.{kind}"
+    if kernel["unit"] == "mma" and operand == "f64":
+        shape = "m8n8k4" if architecture == "sm_80" else f"m16n8k{kernel['depth']}"
+        return rf"mma\.sync\.aligned\.{shape}\.row\.col\.f64\.f64\.f64\.f64"
     if kernel["unit"] == "mma":
         kind = {"f16": "f32.f16.f16", "bf16": "f32.bf16.bf16", "tf32": "f32.tf32.tf32", "i8": "s32.s8.s8"}[operand]
         return rf"mma\.sync\.aligned\.m16n8k\d+\.row\.col\.{kind}\.\w+"
@@ -51,7 +56,7 @@ def expected_instruction(architecture: str, kernel: dict[str, Any]) -> str:
             "i8": "v_wmma_i32_16x16x16_iu8",
         }[operand]
     if architecture.startswith("sm_"):
-        return r"fma\.rn\.f64" if operand == "f64" else r"fma\.rn\.f32"
+        return r"fma\.rn\.f32"
     return {
         "f64": r"v_fmac?_f64(_e\d+)?",
         "f16": r"v_dot2c?_f32_f16(_e\d+)?",
@@ -78,7 +83,9 @@ def check(architecture: str, manifest: dict[str, Any]) -> None:
             assert 0 < resources["registers"] <= 512 if architecture in CDNA else 256
             assert resources["waves_per_simd"] >= 1
         if kernel.get("unit") == "wgmma":
-            assert any(word.startswith("cp.async.bulk.tensor") for word in counts)
+            assert any(word.startswith("cp.async.bulk.tensor") for word in counts), name
+        if (kernel.get("unit"), kernel.get("operand")) == ("mma", "f64"):
+            assert any(word.startswith("cp.async") for word in counts), name
 
 
 def samples(architecture: str) -> list[Variant]:
@@ -88,9 +95,9 @@ def samples(architecture: str) -> list[Variant]:
         chosen.setdefault((variant.unit, variant.operand, variant.is_aligned), variant)
         if variant.epilogue == "gelu" and variant.layout == "nt":
             chosen.setdefault((variant.unit, variant.operand, "gelu"), variant)
-    # Matrix units first: what they need of the tools is more than plain lanes do.
-    products = sorted(chosen.values(), key=lambda variant: variant.unit == "simt")[:5]
-    wanted = ("transpose_2_64", "reduction_sum_row_bf16", "elementwise_add_bf16")
+    # Matrix units first: what they need of the tools is more than plain lanes do. float64 has generators of its own.
+    products = sorted(chosen.values(), key=lambda variant: (variant.unit == "simt", variant.operand != "f64"))[:8]
+    wanted = ("transpose_2_64", "reduction_sum_row_bf16", "elementwise_add_bf16", "elementwise_gelu_f16")
     others = [entry for entry in variants(architecture) if entry.name in wanted]
     others += [
         entry

@@ -362,7 +362,8 @@ def way(operand, m, n, k, *, aligned=True, layout="nn"):
     found = gpu_kernels.choose(device, gpu_kernels.Problem(m, n, k, 1, operand, output, layout, "", aligned))
     return found and found.name
 print(json.dumps([
-    way("f64", 1024, 1024, 1024), way("bf16", 1001, 1001, 1001, aligned=False), way("f32", 16, 4096, 4096),
+    way("f64", 16, 4096, 4096), way("bf16", 1001, 1001, 1001, aligned=False), way("f32", 16, 4096, 4096),
+    way("f64", 2048, 2048, 2048), way("f64", 1001, 1001, 1001, aligned=False),
     way("f64", 128, 128, 128), way("bf16", 1001, 101, 101, aligned=False), way("f32", 4096, 4096, 512), way("bf16", 16, 4096, 4096),
 ]))
 """

@@ -78,8 +78,9 @@ def measure(device: Any, stream: Any, number: str, layout: str, n: int, *, every
 
     own_a, own_b = share(a, device), share(b, device)
     own_out = amdgpu.empty((n, n), DTYPES[number], device=device.name)
+    is_aligned = n * output.element_size() % 16 == 0
     problem = gpu_kernels.Problem(
-        n, n, n, 1, number, "f32" if number == "tf32" else number, layout, "", is_aligned=True
+        n, n, n, 1, number, "f32" if number == "tf32" else number, layout, "", is_aligned=is_aligned
     )
     entries: list[Any] = [None]
     if everything:

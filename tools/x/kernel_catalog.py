@@ -38,6 +38,8 @@ class Matmul:
     threads: int
     layout: str = "nn"
     is_aligned: bool = True
+    # Of k that an instruction takes, where there are several to choose from.
+    depth: int = 0
     stages: int = 2
     cluster: int = 1
     epilogue: str = ""
@@ -56,6 +58,7 @@ class Matmul:
         if self.output != self.operand:
             words.append(self.output)
         words += [self.layout, self.unit, "x".join(map(str, self.tile)), f"s{self.stages}"]
+        words += [f"k{self.depth}"] if self.depth else []
         words += [f"c{self.cluster}"] if self.cluster > 1 else []
         words += [f"r{self.strip}"] if self.strip != 16 else []
         words += [] if self.stores == "direct" else [self.stores]
@@ -80,6 +83,7 @@ class Matmul:
             "tile_k": self.tile[2],
             "part_m": self.part[0],
             "part_n": self.part[1],
+            "depth": self.depth,
             "stages": self.stages,
             "cluster": self.cluster,
             "strip": self.strip,
@@ -176,6 +180,7 @@ def matmuls(architecture: str) -> list[Matmul]:
         found += _dot()
     if architecture in NVIDIA:
         found += _mma(has_wgmma=architecture == "sm_90")
+        found += _double(has_large=architecture == "sm_90")
     if architecture == "sm_90":
         found += _wgmma()
     return found
@@ -225,7 +230,7 @@ def _mma(*, has_wgmma: bool) -> Iterator[Matmul]:
             for (rows, columns), part, threads, depth in shapes:
                 base = Matmul("mma", operand, output, (rows, columns, inner), part, threads, layout, stages=depth)
                 base = replace(base, dynamic_shared_bytes=_mma_shared_bytes(base))
-                if not has_wgmma or not is_copied:
+                if not has_wgmma or not (is_copied or (operand, layout) == ("tf32", "nn")):
                     yield base
                     for epilogue in (
                         filter(None, EPILOGUES) if rows == 128 and layout in ("nn", "nt") and operand != "i8" else ()
@@ -239,6 +244,36 @@ def _mma(*, has_wgmma: bool) -> Iterator[Matmul]:
 def _mma_shared_bytes(variant: Matmul) -> int:
     # Rows of 128 bytes for both operands, and room to begin at a multiple of them.
     return variant.stages * 128 * (variant.tile[0] + variant.tile[1]) + 128
+
+
+def _double(*, has_large: bool) -> Iterator[Matmul]:
+    """float64 on the matrix units; sm_90 has larger instructions. docs/gpu_kernels.md has the log."""
+    for layout in LAYOUTS:
+        small = _double_of((64, 64), 4, layout)
+        if has_large:
+            found = [small, _double_of((128, 64), 8 if layout in ("nn", "nt") else 4, layout)]
+        else:
+            found = [small, _double_of((128, 128), 4, layout)]
+        yield from found
+        yield replace(small, is_aligned=False)
+        if layout in ("nn", "nt"):
+            yield from (replace(variant, epilogue=epilogue) for variant in found for epilogue in ("bias", "relu"))
+            if has_large:
+                yield _double_of((128, 128), 8, layout, stages=5)
+
+
+def _double_of(tile: tuple[int, int], depth: int, layout: str, *, stages: int = 4) -> Matmul:
+    """A product of float64 by mma.sync: rows and columns of a tile, k of an instruction."""
+    rows, columns = tile
+    part = (64, 32) if rows == 128 else (32, 32)
+    return Matmul(
+        *("mma", "f64", "f64", (rows, columns, 16), part, rows // part[0] * (columns // part[1]) * 32, layout),
+        depth=depth,
+        stages=stages,
+        # Rows of 128 bytes for both operands, and room to begin at a multiple of them.
+        dynamic_shared_bytes=stages * 128 * (rows + columns) + 128,
+        blocks_per_unit=1 if columns == 128 else 2,
+    )
 
 
 def wgmma(
@@ -284,6 +319,11 @@ def _wgmma() -> Iterator[Matmul]:
                 for epilogue in filter(None, EPILOGUES):
                     yield replace(large, epilogue=epilogue)
                     yield replace(small, epilogue=epilogue)
+    # The second operand gives the rows of the instruction (matmul_turned.zig).
+    for tile, groups, stages in (((256, 128), 2, 4), ((128, 64), 1, 8), ((128, 128), 2, 5)):
+        turned = wgmma("tf32", "nn", tile, groups, stages, stores="gathered")
+        for epilogue in EPILOGUES if tile != (128, 128) else ("",):
+            yield replace(turned, epilogue=epilogue)
 
 
 def _simt(architecture: str) -> Iterator[Matmul]:
@@ -291,13 +331,14 @@ def _simt(architecture: str) -> Iterator[Matmul]:
     small = replace(large, tile=(64, 64, 16), part=(4, 4))
     # Fewer threads with more sums each were faster where it was measured, on the H200.
     quick = replace(small, part=(8, 4), threads=128, blocks_per_unit=4) if architecture in NVIDIA else small
-    double = replace(small, operand="f64", output="f64")
+    slow = replace(small, operand="f64", output="f64")
     for layout in LAYOUTS:
         yield replace(large, layout=layout)
         yield replace(quick, layout=layout)
         yield replace(small, layout=layout, is_aligned=False)
-        yield replace(double, layout=layout)
-        yield replace(double, layout=layout, is_aligned=False)
+        if architecture not in NVIDIA:
+            yield replace(slow, layout=layout)
+            yield replace(slow, layout=layout, is_aligned=False)
     for epilogue in filter(None, EPILOGUES):
         for layout in ("nn", "nt"):
             yield replace(large, layout=layout, epilogue=epilogue)

@@ -7,9 +7,11 @@ const variants = @import("variants");
 const variant = @import("variant");
 const convolution = @import("kernels/convolution.zig");
 const elementwise = @import("kernels/elementwise.zig");
+const matmul_double = @import("kernels/matmul_double.zig");
 const matmul_mma = @import("kernels/matmul_mma.zig");
 const matmul_simt = @import("kernels/matmul_simt.zig");
 const matmul_tile = @import("kernels/matmul_tile.zig");
+const matmul_turned = @import("kernels/matmul_turned.zig");
 const matmul_wave = @import("kernels/matmul_wave.zig");
 const matmul_wgmma = @import("kernels/matmul_wgmma.zig");
 const reduction = @import("kernels/reduction.zig");
@@ -33,8 +35,9 @@ fn Matmul(comptime v: variant.Matmul) type {
 fn Generator(comptime v: variant.Matmul) type {
     return switch (v.unit) {
         .simt => matmul_simt.Generator(v),
-        .mma => matmul_mma.Kernel(v),
+        .mma => if (v.operand == .f64) matmul_double.Kernel(v) else matmul_mma.Kernel(v),
         .wave => matmul_wave.Generator(v),
-        .wgmma => matmul_wgmma.Kernel(v),
+        // wgmma itself reads numbers that are not 16 bits wide in rows of k only.
+        .wgmma => if (v.operand == .tf32 and !v.transpose_b) matmul_turned.Kernel(v) else matmul_wgmma.Kernel(v),
     };
 }

@@ -37,9 +37,9 @@ _CHOICES_LIMIT = 4096
 # How much faster than ours a library has to be.
 VENDOR_MARGIN = 1.03
 _TURNED = "turned-"
-# Without a measurement the library is taken from as many multiplications on, where ours lacks the units, the aligned rows or the blocks: on
-# the H200 ours reached 0.26 to 0.5 of cuBLASLt there in float64, 0.36 to 0.86 with unaligned rows, 0.14 to 0.66 with fewer blocks than
-# units and a long inner dimension (docs/performance.md).
+# Without a measurement the library is taken from as many multiplications on, where ours lacks the aligned rows or the blocks: on the H200
+# ours reached 0.36 to 0.86 of cuBLASLt there with unaligned rows (float64, whose copies are of one number: 0.88 to 1.2), and 0.14 to 0.66
+# with fewer blocks than units and a long inner dimension (docs/performance.md).
 _LIBRARY_FROM = 512**3
 # Archives whose kernels ran on hardware, compared with float64. Others stand behind a library, which is checked at its first use.
 _EXECUTED = ("sm_80", "sm_90")
@@ -108,7 +108,7 @@ def turned(problem: Problem) -> Problem:
 
 @functools.lru_cache(maxsize=_CHOICES_LIMIT)
 def _turned_kernels(architecture: str, problem: Problem) -> tuple[ArchivedKernel, ...]:
-    """Kernels for operands that are written out first: wgmma takes numbers that are not 16 bits wide only with rows of k."""
+    """Kernels for operands that are written out first: wgmma reads numbers that are not 16 bits wide in rows of k only."""
     if (
         problem.operand not in ("tf32", "i8")
         or problem.layout == "nt"
@@ -137,8 +137,9 @@ def ways(device: AMDGPUDevice, problem: Problem, *, with_vendor: bool = True) ->
 def _estimated(device: AMDGPUDevice, problem: Problem) -> Choice | None:
     """The kernel of ours that should be best."""
     architecture, units = facts_of(device)
-    turned_kernels = _turned_kernels(architecture, problem)
-    found = turned_kernels or candidates(architecture, problem)
+    found = candidates(architecture, problem)
+    turned_kernels = () if any(kernel.unit == "wgmma" for kernel in found) else _turned_kernels(architecture, problem)
+    found = list(turned_kernels) or found
     best = min(found, key=lambda kernel: estimate(kernel, problem, units), default=None)
     return None if best is None else _of_kernel(best, is_turned=bool(turned_kernels))
 
@@ -150,13 +151,13 @@ def _is_behind(device: AMDGPUDevice, own: Choice | None, problem: Problem) -> bo
     kernel, (architecture, units) = own.kernel, facts_of(device)
     if archive_for(architecture) not in _EXECUTED:
         return True
-    if kernel.unit == "simt" and problem.k >= _LONG_DEPTH:
+    if (kernel.unit == "simt" or problem.operand == "f64") and problem.k >= _LONG_DEPTH:
         blocks = -(-problem.m // kernel.tile[0]) * -(-problem.n // kernel.tile[1]) * problem.batch
         if blocks < units:
             return True
     if problem.m * problem.n * problem.k * problem.batch < _LIBRARY_FROM:
         return False
-    return not problem.is_aligned or (kernel.unit == "simt" and problem.operand == "f64")
+    return not problem.is_aligned and problem.operand != "f64"
 
 
 def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> Choice | None:

@@ -14,6 +14,16 @@ pub inline fn copy16(target: u32, source: anytype, bytes: u32) void {
         : .{ .memory = true });
 }
 
+/// Copies 8 bytes through the first-level cache; of `bytes` fewer than 8 the rest becomes zero.
+pub inline fn copy8(target: u32, source: anytype, bytes: u32) void {
+    asm volatile ("cp.async.ca.shared.global [%[target]], [%[source]], 8, %[bytes];"
+        :
+        : [target] "r" (target),
+          [source] "l" (source),
+          [bytes] "r" (bytes),
+        : .{ .memory = true });
+}
+
 pub inline fn commitCopies() void {
     asm volatile ("cp.async.commit_group;" ::: .{ .memory = true });
 }

@@ -47,6 +47,14 @@ pub inline fn uniform(value: u32) u32 {
 
 extern fn @"llvm.amdgcn.readfirstlane.i32"(value: u32) u32;
 
+/// The same value, of which the compiler knows nothing more: what is computed from it is not kept from one round of a loop to the next.
+pub inline fn forget(value: u32) u32 {
+    return asm volatile (""
+        : [result] "=r" (-> u32),
+        : [value] "0" (value),
+    );
+}
+
 /// The 32-bit address that instructions on shared memory take.
 pub inline fn sharedAddress(ptr: anytype) u32 {
     return @truncate(@intFromPtr(ptr));

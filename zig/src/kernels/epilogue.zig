@@ -58,6 +58,18 @@ pub fn Result(comptime v: variant.Matmul) type {
             return number.pairFromSum(v.output, .{ self.finishSum(sums[0], 0, inside), self.finishSum(sums[1], 0, inside + 1) });
         }
 
+        /// One result that does not depend on what was stored; of a column outside it is never stored.
+        pub inline fn finishOne(self: *const Self, column: u32, sum: Sum) Stored {
+            return self.finish(sum, 0, @min(column, self.n -| 1));
+        }
+
+        /// Stores one result, if it is inside.
+        pub inline fn storeOne(self: *const Self, row: u32, column: u32, sum: Sum) void {
+            if (row >= self.m or column >= self.n) return;
+            const place = self.c + (@as(usize, row) * self.ldc + column);
+            place[0] = self.finish(sum, if (self.beta != 0) place[0] else 0, column);
+        }
+
         /// Stores results of adjacent columns that are all inside or none.
         pub inline fn storeWhole(self: *const Self, comptime len: u32, row: u32, column: u32, values: @Vector(len, Stored)) void {
             if (row >= self.m or column >= self.n) return;

@@ -208,13 +208,41 @@ pub fn Sums(comptime operand: variant.Number, comptime count: u32, comptime colu
                 : .{ .memory = true });
         }
 
-        fn text(comptime index: u32, comptime majors: [2]Major) []const u8 {
+        /// The same with `a` from registers, for numbers of 32 bits; `b` has rows of k.
+        pub inline fn multiplyRegisters(comptime index: u32, a: [4]u32, b: u64, keep: u32) void {
+            asm volatile (registersText(index)
+                :
+                : [a0] "r" (a[0]),
+                  [a1] "r" (a[1]),
+                  [a2] "r" (a[2]),
+                  [a3] "r" (a[3]),
+                  [b] "l" (b),
+                  [keep] "r" (keep),
+                : .{ .memory = true });
+        }
+
+        fn registersText(comptime index: u32) []const u8 {
+            comptime {
+                if (operand != .tf32) @compileError("only tf32 is multiplied from registers");
+                return start ++ "k8.f32.tf32.tf32 {" ++ names(index) ++ "}, {%[a0], %[a1], %[a2], %[a3]}, %[b], keep, 1, 1; }";
+            }
+        }
+
+        const start = std.fmt.comptimePrint("{{ .reg .pred keep; setp.ne.b32 keep, %[keep], 0; wgmma.mma_async.sync.aligned.m64n{d}", .{columns});
+
+        fn names(comptime index: u32) []const u8 {
             comptime {
                 @setEvalBranchQuota(10_000_000);
                 var list: []const u8 = "";
                 for (0..per_instruction) |i| {
                     list = list ++ (if (i == 0) "" else ", ") ++ "sum" ++ decimal(index * per_instruction + i);
                 }
+                return list;
+            }
+        }
+
+        fn text(comptime index: u32, comptime majors: [2]Major) []const u8 {
+            comptime {
                 const kind = switch (operand) {
                     .f16 => "k16.f32.f16.f16",
                     .bf16 => "k16.f32.bf16.bf16",
@@ -228,8 +256,7 @@ pub fn Sums(comptime operand: variant.Number, comptime count: u32, comptime colu
                     .tf32 => ", 1, 1",
                     else => ", 1, 1" ++ order,
                 };
-                return std.fmt.comptimePrint("{{ .reg .pred keep; setp.ne.b32 keep, %[keep], 0; wgmma.mma_async.sync.aligned.m64n{d}", .{columns}) ++ kind ++
-                    " {" ++ list ++ "}, %[a], %[b], keep" ++ rest ++ "; }";
+                return start ++ kind ++ " {" ++ names(index) ++ "}, %[a], %[b], keep" ++ rest ++ "; }";
             }
         }
 

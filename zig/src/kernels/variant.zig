@@ -78,6 +78,8 @@ pub const Matmul = struct {
     /// Of a wave or warp; for `simt` of a thread.
     part_m: u32,
     part_n: u32,
+    /// Of k that an instruction of float64 takes, 4 or 8; 0 for all other formats.
+    depth: u32 = 0,
     /// Tiles in flight between global and block memory.
     stages: u32 = 2,
     /// Blocks of a cluster that share the second operand (sm_90).
