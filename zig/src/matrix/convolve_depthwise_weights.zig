@@ -18,7 +18,7 @@ const workspace = @import("workspace.zig");
 const View = strided.View;
 const Place = windowed.Place;
 
-/// Channels of a block that is read where it lies: whole cache lines, and enough of them for the memory to run ahead.
+/// Channels at most of a block that is read where it lies: enough cache lines for the memory to run ahead.
 const adjacent_channels = 128;
 /// Values of the copies of a band: they stay in L2 between copying and summing.
 const band_len = 1 << 16;
@@ -38,10 +38,15 @@ pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), proble
         .reads_image = windowed.isAdjacent(T, &problem.image),
         .reads_result = windowed.isAdjacent(T, &convolve_depthwise.outputView(problem, 0)),
     };
-    if (job.reads_image and job.reads_result) job.block_len = adjacent_channels;
+    const is_whole = job.reads_image and job.reads_result;
+    if (is_whole) {
+        // Even blocks: 144 channels are 80 and 64, not 128 and 16.
+        const wanted = (problem.groups + adjacent_channels - 1) / adjacent_channels;
+        job.block_len = std.mem.alignForward(usize, (problem.groups + wanted - 1) / wanted, windowed.block_channels);
+    }
     job.blocks = (problem.groups + job.block_len - 1) / job.block_len;
     const row_len = (rows.stride *| columns.image +| columns.result) *| windowed.block_channels;
-    job.band_rows = if (job.block_len == adjacent_channels) @max(1, rows.result) else std.math.clamp(band_len / @max(1, row_len), 1, @max(1, rows.result));
+    job.band_rows = if (is_whole) @max(1, rows.result) else std.math.clamp(band_len / @max(1, row_len), 1, @max(1, rows.result));
     const copied_rows = @min(rows.image, (job.band_rows - 1) * rows.stride + (rows.window - 1) * rows.dilation + 1);
     job.image_len = if (job.reads_image) 0 else convolve.productOf(&.{ copied_rows, columns.image, windowed.block_channels }) orelse return error.OutOfMemory;
     const result_len = if (job.reads_result) 0 else convolve.productOf(&.{ job.band_rows, columns.result, windowed.block_channels }) orelse return error.OutOfMemory;
@@ -114,18 +119,14 @@ fn Blocks(comptime T: type) type {
                 var image: Place(T) = .{ .start = buffer, .row_step = @intCast(row_len), .column_step = windowed.block_channels, .first_row = low };
                 var given: Place(T) = .{ .start = buffer + job.image_len, .row_step = @intCast(given_len), .column_step = windowed.block_channels, .first_row = first };
                 if (job.reads_image) image = .of(&it.image, batch, channel) else {
+                    span.row = low;
                     span.count = columns.image;
-                    for (low..@max(low, high)) |row| {
-                        span.row = row;
-                        pixels.read(T, job.table, &it.image, span, buffer + (row - low) * row_len, windowed.block_channels);
-                    }
+                    pixels.readRows(T, job.table, &it.image, span, @max(low, high) - low, buffer, windowed.block_channels);
                 }
                 if (job.reads_result) given = .of(&job.result, batch, channel) else {
+                    span.row = first;
                     span.count = columns.result;
-                    for (first..last) |row| {
-                        span.row = row;
-                        pixels.read(T, job.table, &job.result, span, given.start + (row - first) * given_len, windowed.block_channels);
-                    }
+                    pixels.readRows(T, job.table, &job.result, span, last - first, given.start, windowed.block_channels);
                 }
                 const sums = job.sums + batch * job.taps * job.pitch + channel;
                 // Copied channels are padded to whole vectors.

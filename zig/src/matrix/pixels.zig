@@ -75,7 +75,35 @@ pub fn read(comptime T: type, table: *const generic.tensor_table.Table(T), view:
     }
 }
 
-/// The reverse: `pitch` values of `source` for each pixel, of which the first are its channels.
+/// Whole rows of an image, one after the other: short rows that lie so are one long row.
+pub fn readRows(comptime T: type, table: *const generic.tensor_table.Table(T), view: *const View, span: Span, rows: usize, target: [*]T, pitch: usize) void {
+    var at = span;
+    const joined = joinedRows(view, rows);
+    at.count *= joined;
+    var row: usize = 0;
+    while (row < rows) : (row += joined) {
+        at.row = span.row + row;
+        read(T, table, view, at, target + row * span.count * pitch, pitch);
+    }
+}
+
+/// The reverse.
+pub fn writeRows(comptime T: type, table: *const generic.tensor_table.Table(T), view: *const View, span: Span, rows: usize, source: [*]const T, pitch: usize) void {
+    var at = span;
+    const joined = joinedRows(view, rows);
+    at.count *= joined;
+    var row: usize = 0;
+    while (row < rows) : (row += joined) {
+        at.row = span.row + row;
+        write(T, table, view, at, source + row * span.count * pitch, pitch);
+    }
+}
+
+fn joinedRows(view: *const View, rows: usize) usize {
+    return if (windows_of.planeStride(view) == view.strides[3]) @max(1, rows) else 1;
+}
+
+/// The reverse of `read`: `pitch` values of `source` for each pixel, of which the first are its channels.
 pub fn write(comptime T: type, table: *const generic.tensor_table.Table(T), view: *const View, span: Span, source: [*]const T, pitch: usize) void {
     const is_plain = view.storage.is(T);
     const step = view.strides[3] * @as(isize, @intCast(span.step));

@@ -18,8 +18,8 @@ const View = strided.View;
 
 /// Channels that are copied together; a multiple of every vector.
 pub const block_channels = 16;
-/// Values of a band of rows: they stay in L2 between copying and computing.
-const band_len = 1 << 17;
+/// Values of the copies of a band of rows, of what is read and of what is written: they stay in L2 between copying and computing.
+const band_len = 1 << 16;
 
 pub fn Problem(comptime T: type) type {
     return struct {
@@ -89,8 +89,9 @@ pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), proble
     const reads_image = isAdjacent(T, &problem.image);
     const writes_result = isAdjacent(T, &problem.result);
     // Where images lie as they are read, bands only make work for all threads.
-    const line_len = @max(1, columns.sources * block_channels);
-    const band_rows = if (reads_image) 8 else bandRows(&rows, band_len / line_len);
+    const result_line = columns.results * block_channels;
+    const fitting = @max(1, band_len / @max(1, result_line));
+    const band_rows = if (reads_image) 8 else @min(fitting, bandRows(&rows, band_len / @max(1, columns.sources * block_channels)));
     const copied_rows = @min(rows.sources, sourceRows(&rows, band_rows));
     const is_whole = reads_image and writes_result;
     const channels = problem.image.shape[1];
@@ -100,7 +101,7 @@ pub fn run(comptime T: type, table: *const generic.tensor_table.Table(T), proble
     const threads = parallel.threadCount(executor);
     const pieces = if (threads == 1) 1 else @min(count, 4 * threads);
     const image_len = if (reads_image) 0 else convolve.productOf(&.{ copied_rows, columns.sources, block_channels }) orelse return error.OutOfMemory;
-    const result_len = if (writes_result) 0 else convolve.productOf(&.{ columns.results, block_channels }) orelse return error.OutOfMemory;
+    const result_len = if (writes_result) 0 else convolve.productOf(&.{ @min(band_rows, rows.results), result_line }) orelse return error.OutOfMemory;
     const piece_len = std.math.add(usize, image_len, result_len) catch return error.OutOfMemory;
     const bytes = convolve.productOf(&.{ pieces, piece_len, @sizeOf(T) }) orelse return error.OutOfMemory;
     const buffer = try workspace.acquire(bytes);
@@ -190,21 +191,19 @@ fn Bands(comptime T: type) type {
             const last = @min(job.rows.results, first + job.band_rows);
             const copied = copiedRows(&job.rows, first, last);
             var span: pixels.Span = .{ .batch = batch, .channel = channel, .channels = channels, .row = 0, .column = 0, .count = width };
-            if (!job.reads_image and width > 0) {
-                for (copied.first..copied.last) |row| {
-                    span.row = row;
-                    pixels.read(T, job.table, &it.image, span, buffer + (row - copied.first) * width * block_channels, block_channels);
-                }
-            }
+            span.row = copied.first;
+            if (!job.reads_image and width > 0) pixels.readRows(T, job.table, &it.image, span, copied.last - copied.first, buffer, block_channels);
+            span.row = first;
             span.count = job.columns.results;
+            const results = buffer + job.image_len;
+            if (!job.writes_result and it.accumulates) pixels.readRows(T, job.table, &it.result, span, last - first, results, block_channels);
             for (first..last) |row| {
-                span.row = row;
                 var image: Place(T) = .{ .start = buffer, .row_step = @intCast(width * block_channels), .column_step = block_channels, .first_row = copied.first };
                 if (job.reads_image) image = .of(&it.image, batch, channel);
                 var window: generic.window_kernel.Window(T) = .{
                     .fold = it.fold,
                     .taps = undefined,
-                    .out = buffer + job.image_len,
+                    .out = results,
                     .weights = it.weights + channel,
                     .addend = if (it.addend) |addend| addend + channel else null,
                     .accumulates = it.accumulates,
@@ -215,10 +214,10 @@ fn Bands(comptime T: type) type {
                 if (job.writes_result) {
                     window.out = @ptrFromInt(strided.addressAt(&it.result, windows_of.offset(&it.result, batch, channel, row, 0)));
                     window.taps.result_step = it.result.strides[3];
-                } else if (it.accumulates) pixels.read(T, job.table, &it.result, span, window.out, block_channels);
+                } else window.out += (row - first) * job.columns.results * block_channels;
                 job.computeRow(row, &image, &window);
-                if (!job.writes_result) pixels.write(T, job.table, &it.result, span, buffer + job.image_len, block_channels);
             }
+            if (!job.writes_result) pixels.writeRows(T, job.table, &it.result, span, last - first, results, block_channels);
         }
 
         fn computeRow(job: *const Self, row: usize, image: *const Place(T), window: *generic.window_kernel.Window(T)) void {
