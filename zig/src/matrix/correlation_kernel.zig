@@ -44,9 +44,30 @@ pub inline fn apply(comptime T: type, comptime lanes: comptime_int, comptime ari
         var column: usize = 0;
         while (column < job.columns) : (column += near_windows) {
             const columns = @min(near_windows, job.columns - column);
+            if (row + 1 < job.rows) askFor(T, job, row + 1, column, columns);
             windowsOf(T, lanes, arithmetic, job, .{ .row = row, .column = column, .rows = 1, .columns = columns });
         }
     }
+}
+
+/// Channels go before columns, which is no order that a processor sees through: the pixels that a row of windows adds are asked for.
+inline fn askFor(comptime T: type, job: *const Correlation(T), row: usize, column: usize, columns: usize) void {
+    const new_rows: usize = if (job.tap_rows > 1 and job.image_row > job.tap_row) 2 else 1;
+    const new_columns: usize = if (job.tap_columns > 1 and job.image_column > job.tap_column) 2 else 1;
+    for (column..column + columns) |at| {
+        const window = @as(isize, @intCast(row)) * job.given_row + @as(isize, @intCast(at)) * job.given_column;
+        ask(T, micro_kernel.offsetConst(T, job.given, window), job.len);
+        const first = @as(isize, @intCast(row)) * job.image_row + @as(isize, @intCast(at)) * job.image_column;
+        for (job.tap_rows - new_rows..job.tap_rows) |i| for (0..new_columns) |j| {
+            const tap = @as(isize, @intCast(i)) * job.tap_row + @as(isize, @intCast(j)) * job.tap_column;
+            ask(T, micro_kernel.offsetConst(T, job.image, first + tap), job.len);
+        };
+    }
+}
+
+inline fn ask(comptime T: type, values: [*]const T, len: usize) void {
+    var at: usize = 0;
+    while (at < len) : (at += 64 / @sizeOf(T)) @prefetch(values + at, .{ .locality = 2 });
 }
 
 /// Some of the windows.
