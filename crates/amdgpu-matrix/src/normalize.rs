@@ -5,7 +5,7 @@ use std::mem::size_of;
 use amdgpu_abi::layout::{
     NORMALIZE_LAYER_NORM, NORMALIZE_LOG_SOFTMAX, NORMALIZE_RMS_NORM, NORMALIZE_SOFTMAX,
 };
-use amdgpu_abi::{Dtype, ErrorCode, Tensor};
+use amdgpu_abi::{Dtype, ErrorCode, Status, Tensor};
 use amdgpu_telemetry::Boundary;
 
 use crate::elementwise::Described;
@@ -184,34 +184,70 @@ impl Matrix {
             )?);
         }
         let turned = target.permuted(&axes_last(input.rank(), &axes));
-        let tensors: Vec<Tensor> = layouts.iter().map(Layout::to_abi).collect();
-        let target_tensor = turned.to_abi();
+        let call = RowCall {
+            boundary: &NORMALIZE,
+            routine: self.symbols.normalize,
+            operation,
+            inputs: &layouts,
+            out: &turned,
+            row_axes: axes.len(),
+        };
+        self.run_rows(&call, described.dtype, options)
+    }
+
+    /// Runs a routine over rows, whose layouts were checked.
+    pub(crate) fn run_rows(
+        &self,
+        call: &RowCall<'_>,
+        dtype: Dtype,
+        options: &NormalizeOptions,
+    ) -> Result<(), Error> {
+        let tensors: Vec<Tensor> = call.inputs.iter().map(Layout::to_abi).collect();
+        let target = call.out.to_abi();
         let work = Work {
-            operations: target.len().saturating_mul(COST),
-            dtype: described.dtype,
+            operations: call.out.len().saturating_mul(COST),
+            dtype,
             thread_limit: options.thread_limit,
         };
-        self.run_tensor(&NORMALIZE, &work, |executor| {
+        self.run_tensor(call.boundary, &work, |executor| {
             let given = amdgpu_abi::NormalizeOptions {
                 size_bytes: size_of::<amdgpu_abi::NormalizeOptions>() as u64,
-                operation: operation.number(),
-                compute: element::compute(described.dtype),
-                row_axes: axes.len() as u64,
+                operation: call.operation.number(),
+                compute: element::compute(dtype),
+                row_axes: call.row_axes as u64,
                 epsilon: options.epsilon,
                 executor,
             };
             // SAFETY: the views guarantee the memory behind the tensors; the layouts were checked and live until the call returns.
             unsafe {
-                (self.symbols.normalize)(
+                (call.routine)(
                     tensors.as_ptr(),
                     tensors.len() as u64,
-                    &raw const target_tensor,
+                    &raw const target,
                     &raw const given,
                 )
             }
         })
     }
 }
+
+/// What the library's routines over rows take alike: a normalisation and its gradient.
+pub(crate) struct RowCall<'a> {
+    pub boundary: &'static Boundary,
+    pub routine: RowRoutine,
+    pub operation: Normalize,
+    /// With the normalised axes last, as `out`.
+    pub inputs: &'a [Layout],
+    pub out: &'a Layout,
+    pub row_axes: usize,
+}
+
+type RowRoutine = unsafe extern "C" fn(
+    *const Tensor,
+    u64,
+    *const Tensor,
+    *const amdgpu_abi::NormalizeOptions,
+) -> Status;
 
 pub(crate) fn check_epsilon(operation: &str, epsilon: f64) -> Result<(), Error> {
     if epsilon.is_nan() || epsilon < 0.0 {

@@ -1,17 +1,12 @@
 //! Gradients of softmax, log-softmax, layer norm and root-mean-square norm.
 
-use std::mem::size_of;
-
-use amdgpu_abi::{ErrorCode, Tensor};
+use amdgpu_abi::ErrorCode;
 use amdgpu_telemetry::Boundary;
 
 use crate::layout::{Layout, axes_last};
-use crate::matrix::{Work, crossing};
-use crate::normalize::{check_epsilon, parameter};
+use crate::matrix::crossing;
+use crate::normalize::{RowCall, check_epsilon, parameter};
 use crate::{Error, Matrix, Normalize, NormalizeOptions, TensorView, TensorViewMut, element};
-
-/// Operations of one element, as measured against an addition.
-const COST: u64 = 12;
 
 impl Matrix {
     /// The gradient by the argument of a normalisation over some axes, into `out`, which may be `x` or `gradient` itself. `x` is the argument
@@ -90,31 +85,14 @@ impl Matrix {
             )?);
         }
         let turned = target.permuted(&order);
-        let tensors: Vec<Tensor> = layouts.iter().map(Layout::to_abi).collect();
-        let target_tensor = turned.to_abi();
-        let work = Work {
-            operations: target.len().saturating_mul(COST),
-            dtype: described.dtype,
-            thread_limit: options.thread_limit,
+        let call = RowCall {
+            boundary: &GRADIENT,
+            routine: self.symbols.normalize_gradient,
+            operation,
+            inputs: &layouts,
+            out: &turned,
+            row_axes: axes.len(),
         };
-        self.run_tensor(&GRADIENT, &work, |executor| {
-            let given = amdgpu_abi::NormalizeOptions {
-                size_bytes: size_of::<amdgpu_abi::NormalizeOptions>() as u64,
-                operation: operation.number(),
-                compute: element::compute(described.dtype),
-                row_axes: axes.len() as u64,
-                epsilon: options.epsilon,
-                executor,
-            };
-            // SAFETY: the views guarantee the memory behind the tensors; the layouts were checked and live until the call returns.
-            unsafe {
-                (self.symbols.normalize_gradient)(
-                    tensors.as_ptr(),
-                    tensors.len() as u64,
-                    &raw const target_tensor,
-                    &raw const given,
-                )
-            }
-        })
+        self.run_rows(&call, described.dtype, options)
     }
 }
