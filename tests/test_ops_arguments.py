@@ -211,3 +211,34 @@ def test_products_larger_than_memory_are_errors_of_memory_however_they_end() -> 
     ):
         with pytest.raises(errors.OutOfMemoryError):
             call()
+
+
+def test_results_that_find_no_memory_left_are_errors_of_memory(run_python: Any) -> None:
+    """The limit is that of the process, so that small results fit and those of 36 MB do not."""
+    done = run_python(
+        "import resource\n"
+        "import amdgpu, numpy as np\n"
+        "from amdgpu import errors, ops\n"
+        "a, b = np.ones((3000, 1), 'float32'), np.ones((1, 3000), 'float32')\n"
+        "x, y = np.broadcast_to(a, (3000, 3000)), np.ones((3000, 3000), 'float32')\n"
+        "calls = [\n"
+        "    *(lambda p=p: amdgpu.matrix_multiply(a, b, precision=p) for p in ('fp32', 'fp64', 'tf32', 'bf16', 'fp16')),\n"
+        "    lambda: amdgpu.matrix_multiply(a.astype('int8'), b.astype('int8'), precision='int8'),\n"
+        "    lambda: amdgpu.matrix_multiply(a, b, bias=b[0]),\n"
+        "    lambda: ops.add(x, 1.0), lambda: ops.add(y, y), lambda: ops.exp(x), lambda: ops.softmax(x), lambda: ops.softmax(y),\n"
+        "    lambda: ops.cumsum(x), lambda: ops.transpose(y), lambda: ops.layer_norm(y, 3000),\n"
+        "]\n"
+        "for call in calls:\n"
+        "    call()\n"
+        "pages = int(open('/proc/self/statm').read().split()[0])\n"
+        "most = pages * resource.getpagesize() + (8 << 20)\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (most, most))\n"
+        "for number, call in enumerate(calls):\n"
+        "    try:\n"
+        "        call()\n"
+        "    except errors.OutOfMemoryError:\n"
+        "        continue\n"
+        "    raise SystemExit(f'call {number} found memory')\n"
+        "print(ops.add(a[:2, 0], 1.0).tolist())\n"
+    )
+    assert done.stdout.strip() == "[2.0, 2.0]", done.stderr
