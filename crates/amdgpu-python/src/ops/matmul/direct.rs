@@ -5,14 +5,12 @@ use std::ffi::c_void;
 
 use amdgpu_abi::Dtype;
 use amdgpu_matrix::{MatmulOptions, Matrix, TensorView, TensorViewMut};
-use numpy::{
-    PyArray2, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods, npyffi::NPY_TYPES,
-};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods, npyffi::NPY_TYPES};
 use pyo3::prelude::*;
 
 use super::HOST;
 use crate::errors::IntoPyResult;
-use crate::operand::numpy_memory;
+use crate::operand::{new_array, numpy_memory};
 
 /// Multiply-adds up to which the interpreter is kept: about 20 us on one core, and giving it away costs other calls less than they wait.
 const KEEPING_MULTIPLY_ADDS: i64 = 96 * 96 * 96;
@@ -93,14 +91,8 @@ impl<'py> Product<'py> {
         let py = operands[0].py();
         let result = match out {
             Some(out) => out.clone(),
-            // SAFETY: every element is written by the product; a failed one drops the array unread.
-            None if dtype == Dtype::F32 => unsafe {
-                PyArray2::<f32>::new(py, [rows as usize, columns as usize], false).into_any()
-            },
-            // SAFETY: as above.
-            None => unsafe {
-                PyArray2::<f64>::new(py, [rows as usize, columns as usize], false).into_any()
-            },
+            // Every element is written by the product; a failed one drops the array unread.
+            None => new_array(py, &[rows, columns], dtype)?,
         };
         let target = Held::of(&result, dtype, false)?;
         (target.shape == [rows, columns] && target.is_writable).then_some(Self {
