@@ -63,7 +63,7 @@ def over_rows(size: int) -> Iterator[Case]:
         ("softmax", ops.softmax, softmax),
     ):
         yield from both_ways(f"{name}, {size:,}", ours, peer, (x,))
-    yield from both_ways(f"layer norm, {size:,}", lambda x, **out: ops.layer_norm(x, size, **out), layer_norm, (x,))
+    yield from both_ways(f"layer norm, {size:,}", ops.layer_norm, layer_norm, (x, size))
 
 
 def both_ways(
@@ -71,8 +71,17 @@ def both_ways(
 ) -> Iterator[Case]:
     """With a new result each time, and with one that is there."""
     out = np.empty_like(ours(*arguments))
-    yield name, lambda: ours(*arguments), lambda: peer(*arguments)
-    yield f"{name}, out=", lambda: ours(*arguments, out=out), lambda: peer(*arguments, out=out)
+    for into, suffix in ((None, ""), (out, ", out=")):
+        yield f"{name}{suffix}", call(ours, arguments, into), call(peer, arguments, into)
+
+
+def call(function: Callable[..., Any], arguments: tuple[Any, ...], out: Any) -> Callable[[], Any]:
+    """The call as one writes it: arguments that are unpacked cost a tenth of a microsecond more."""
+    if len(arguments) == 1:
+        (x,) = arguments
+        return (lambda: function(x)) if out is None else (lambda: function(x, out=out))
+    x, y = arguments
+    return (lambda: function(x, y)) if out is None else (lambda: function(x, y, out=out))
 
 
 def softmax(x: Any, out: Any = None) -> Any:
@@ -82,8 +91,8 @@ def softmax(x: Any, out: Any = None) -> Any:
     return powers
 
 
-def layer_norm(x: Any, out: Any = None) -> Any:
+def layer_norm(x: Any, size: int, out: Any = None) -> Any:
     """As one writes it with NumPy."""
     centered = np.subtract(x, x.mean(), out=out)
-    centered /= np.sqrt((centered * centered).mean() + 1e-5)
+    centered /= np.sqrt(np.dot(centered, centered) / size + 1e-5)
     return centered
