@@ -254,6 +254,29 @@ impl Function {
         Value(self.values.len() as u32 - 1)
     }
 
+    /// A pointer to what lies `bytes` behind another, computed at the end of `out`.
+    pub fn offset_by(
+        &mut self,
+        out: &mut Vec<Value>,
+        pointer: Value,
+        bytes: u64,
+        line: u32,
+    ) -> Value {
+        if bytes == 0 {
+            return pointer;
+        }
+        let ty = self.ty(pointer);
+        let index = self.add_value(Op::Constant(bytes), Type::I64, 0);
+        let op = Op::Offset {
+            pointer,
+            index,
+            scale: 1,
+        };
+        let value = self.add_value(op, ty, line);
+        out.push(value);
+        value
+    }
+
     /// Rewrites every use by `replacement`, whose chains are followed.
     pub fn replace_uses(&mut self, replacement: &[Option<Value>]) {
         if replacement.iter().all(Option::is_none) {

@@ -54,14 +54,14 @@ pub fn expand(function: &mut Function) {
             for offset in (0..bytes).step_by(size as usize) {
                 let stored = match from {
                     Some(from) => {
-                        let pointer = element(function, &mut new, from, offset, line);
+                        let pointer = function.offset_by(&mut new, from, offset, line);
                         let loaded = function.add_value(Op::Load(pointer), ty, line);
                         new.push(loaded);
                         loaded
                     }
                     None => function.add_value(Op::Constant(0), ty, 0),
                 };
-                let pointer = element(function, &mut new, to, offset, line);
+                let pointer = function.offset_by(&mut new, to, offset, line);
                 let store = Op::Store {
                     pointer,
                     value: stored,
@@ -71,28 +71,6 @@ pub fn expand(function: &mut Function) {
         }
         function.blocks[block].instructions = new;
     }
-}
-
-fn element(
-    function: &mut Function,
-    out: &mut Vec<Value>,
-    pointer: Value,
-    offset: u64,
-    line: u32,
-) -> Value {
-    if offset == 0 {
-        return pointer;
-    }
-    let ty = function.ty(pointer);
-    let index = function.add_value(Op::Constant(offset), Type::I64, 0);
-    let op = Op::Offset {
-        pointer,
-        index,
-        scale: 1,
-    };
-    let value = function.add_value(op, ty, line);
-    out.push(value);
-    value
 }
 
 /// For pointers into private memory, the size of the loads and stores there.

@@ -1,14 +1,17 @@
 //! Private arrays and structs that are only used element by element, at constant places, become values: after unrolling, local arrays
-//! live in registers.
+//! live in registers. Of a struct that is copied from elsewhere only the elements are loaded that something reads.
 //!
 //! Braun et al. (2013), as in the lowering: definitions are looked up through the predecessors, a phi where they meet.
+
+mod copies;
 
 use super::aliasing::{Aliasing, place};
 use super::replacement::Replacement;
 use super::{Context, Memory, Pass};
-use crate::hashing::WordMap;
+use crate::hashing::{WordMap, WordSet};
 use crate::ir::{BlockId, CastKind, Function, Op, Type, Value, cfg::Cfg};
 use crate::lower::ssa;
+use copies::CopyIn;
 
 pub struct ScalarReplacement;
 
@@ -40,6 +43,7 @@ fn run(function: &mut Function, ctx: &mut Context<'_>) -> u64 {
     if elements.is_empty() {
         return 0;
     }
+    copies::expand(function, &elements);
     let cfg = ctx.cfg(function);
     Rewriter {
         elements,
@@ -55,25 +59,33 @@ fn run(function: &mut Function, ctx: &mut Context<'_>) -> u64 {
 fn elements(function: &Function, memory: Memory<'_>, slots: &[Value]) -> Elements {
     let aliasing = Aliasing::new(function, memory);
     let mut elements: Elements = Elements::default();
-    let mut refused: Vec<Value> = slots
+    let mut refused: WordSet<Value> = slots
         .iter()
         .copied()
         .filter(|slot| !aliasing.is_contained(*slot))
         .collect();
+    let mut copies = Vec::new();
     for value in function.blocks.iter().flat_map(|block| &block.instructions) {
         let (pointer, ty) = match function.op(*value) {
             Op::Load(pointer) => (*pointer, function.ty(*value)),
             Op::Store { pointer, value } => (*pointer, function.ty(*value)),
-            Op::Copy { to, from, .. } => {
-                refused.push(place(function, *to).base);
-                refused.push(place(function, *from).base);
+            Op::Copy {
+                to, from, bytes, ..
+            } => {
+                match CopyIn::new(function, *to, *from, *bytes) {
+                    Some(copy) => copies.push(copy),
+                    // What is copied to memory is read as bytes, those between the elements too.
+                    None => {
+                        refused.extend([*to, *from].map(|pointer| place(function, pointer).base));
+                    }
+                }
                 continue;
             }
             Op::Clear { to, bytes, .. } => {
                 let place = place(function, *to);
                 let is_whole = matches!(function.op(place.base), Op::Slot { bytes: size, .. } if size == bytes);
                 if !is_whole || place.bytes != 0 || !place.terms.is_empty() {
-                    refused.push(place.base);
+                    refused.insert(place.base);
                 }
                 continue;
             }
@@ -85,32 +97,46 @@ fn elements(function: &Function, memory: Memory<'_>, slots: &[Value]) -> Element
         };
         let end = place.bytes.saturating_add(ty.bytes() as i64);
         if !place.terms.is_empty() || place.bytes < 0 || end as u64 > *bytes {
-            refused.push(place.base);
+            refused.insert(place.base);
             continue;
         }
-        let first = *elements.entry((place.base, place.bytes)).or_insert(ty);
-        let fits =
-            first == ty || first.bits() == ty.bits() && !first.is_pointer() && !ty.is_pointer();
-        if !fits {
-            refused.push(place.base);
-        }
+        add(&mut elements, &mut refused, (place.base, place.bytes), ty);
     }
+    copies::pass_on(&mut elements, &mut refused, &copies);
     for slot in slots {
-        let mut ranges: Vec<(i64, u64)> = elements
+        let mut ranges: Vec<(i64, i64)> = elements
             .iter()
             .filter(|((base, _), _)| base == slot)
-            .map(|((_, start), ty)| (*start, ty.bytes()))
+            .map(|((_, start), ty)| (*start, start + ty.bytes() as i64))
             .collect();
         ranges.sort_unstable();
-        let overlap = ranges
-            .windows(2)
-            .any(|pair| pair[0].0 + pair[0].1 as i64 > pair[1].0);
-        if overlap || ranges.len() > MAX_ELEMENTS {
-            refused.push(*slot);
+        let overlap = ranges.windows(2).any(|pair| pair[0].1 > pair[1].0);
+        // Elements are copied whole or not at all.
+        let is_cut = copies
+            .iter()
+            .any(|copy| copy.to == *slot && ranges.iter().any(|range| copy.cuts(*range)));
+        if overlap || is_cut || ranges.len() > MAX_ELEMENTS {
+            refused.insert(*slot);
         }
     }
+    copies::refuse_sources(&mut refused, &copies);
     elements.retain(|(base, _), _| !refused.contains(base));
     elements
+}
+
+fn add(
+    elements: &mut Elements,
+    refused: &mut WordSet<Value>,
+    element: (Value, i64),
+    ty: Type,
+) -> bool {
+    let before = elements.len();
+    let first = *elements.entry(element).or_insert(ty);
+    let fits = first == ty || first.bits() == ty.bits() && !first.is_pointer() && !ty.is_pointer();
+    if !fits {
+        refused.insert(element.0);
+    }
+    elements.len() > before
 }
 
 struct Rewriter<'c> {

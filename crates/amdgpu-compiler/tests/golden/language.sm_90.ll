@@ -22,9 +22,6 @@ b3:
 define ptx_kernel void @language(ptr addrspace(1) noalias %p0, ptr addrspace(1) noalias %p1, ptr addrspace(1) %p2, i32 %p3, i8 %p4, double %p5, i8 %p6) #0 "nvvm.maxntid"="256" "nvvm.minctasm"="2" {
 b0:
   %v16 = alloca [16 x i8], align 4
-  %v18 = alloca [12 x i8], align 4
-  %v76 = alloca [12 x i8], align 4
-  %v78 = alloca [12 x i8], align 4
   %v3 = addrspacecast ptr addrspace(1) %p1 to ptr
   %v9 = icmp ne i8 %p4, 0
   %v316 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
@@ -61,41 +58,23 @@ b2:
   %v667 = call float @llvm.fma.f32(float %v30, float %v666, float %v663)
   store float %v667, ptr %v662, align 4
   %v615 = getelementptr inbounds [12 x i8], ptr addrspace(1) %p2, i64 %v28
-  call void @llvm.memcpy.p0.p1.i64(ptr align 4 %v18, ptr addrspace(1) align 4 %v615, i64 12, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v78, ptr align 4 %v18, i64 12, i1 false)
-  %v328 = load float, ptr %v78, align 4
-  %v329 = fadd float %v328, %v35
-  store float %v329, ptr %v78, align 4
-  %v623 = getelementptr inbounds i8, ptr %v78, i64 4
-  %v333 = load float, ptr %v623, align 4
-  %v334 = fsub float %v333, %v35
-  store float %v334, ptr %v623, align 4
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v76, ptr align 4 %v78, i64 12, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %v18, ptr align 4 %v76, i64 12, i1 false)
-  %v87 = load float, ptr %v18, align 4
-  store float %v87, ptr addrspace(1) %v615, align 4
-  br i1 %v9, label %b11, label %b12
-b11:
-  %v618 = getelementptr inbounds i8, ptr %v18, i64 4
-  %v95 = load float, ptr %v618, align 4
-  br label %b13
-b12:
-  %v619 = getelementptr inbounds i8, ptr %v18, i64 4
-  %v97 = load float, ptr %v619, align 4
-  %v98 = fneg float %v97
-  br label %b13
-b13:
-  %v99 = phi float [ %v95, %b11 ], [ %v98, %b12 ]
-  %v710 = getelementptr inbounds i8, ptr addrspace(1) %v615, i64 4
-  store float %v99, ptr addrspace(1) %v710, align 4
+  %v712 = load float, ptr addrspace(1) %v615, align 4
+  %v715 = getelementptr inbounds i8, ptr addrspace(1) %v615, i64 4
+  %v716 = load float, ptr addrspace(1) %v715, align 4
+  %v329 = fadd float %v712, %v35
+  %v334 = fsub float %v716, %v35
+  store float %v329, ptr addrspace(1) %v615, align 4
+  %v98 = fneg float %v334
+  %v770 = select i1 %v9, float %v334, float %v98
+  store float %v770, ptr addrspace(1) %v715, align 4
   %v711 = getelementptr inbounds i8, ptr addrspace(1) %v615, i64 8
   %v106 = load i32, ptr addrspace(1) %v711, align 4
   %v107 = xor i32 %v106, 90
   store i32 %v107, ptr addrspace(1) %v711, align 4
   br label %b14
 b14:
-  %v714 = phi float [ %v35, %b13 ], [ %v120, %b19 ]
-  %v111 = phi i32 [ 0, %b13 ], [ %v112, %b19 ]
+  %v746 = phi float [ %v35, %b2 ], [ %v120, %b19 ]
+  %v111 = phi i32 [ 0, %b2 ], [ %v112, %b19 ]
   %v112 = add i32 %v111, 1
   %v114 = icmp sgt i32 %v112, 7
   br i1 %v114, label %b18, label %b20
@@ -103,10 +82,10 @@ b18:
   %v128 = fcmp olt float %v30, 0x4059000000000000
   br label %b22
 b19:
-  %v120 = fmul float %v714, 0x3FF8000000000000
+  %v120 = fmul float %v746, 0x3FF8000000000000
   br label %b14
 b20:
-  %v117 = fcmp ogt float %v714, 0x412E848000000000
+  %v117 = fcmp ogt float %v746, 0x412E848000000000
   br i1 %v117, label %b18, label %b19
 b22:
   %v123 = phi i32 [ %v112, %b18 ], [ %v124, %b25 ]
@@ -119,13 +98,13 @@ b24:
 b25:
   br i1 %v128, label %b22, label %b24
 b26:
-  %v718 = phi float [ %v145, %b27 ], [ %v151, %b29 ], [ 0x0000000000000000, %b30 ]
+  %v750 = phi float [ %v145, %b27 ], [ %v151, %b29 ], [ 0x0000000000000000, %b30 ]
   %v166 = and i32 %v320, 1
   %v167 = icmp ne i32 %v166, 0
   %v169 = select i1 %v167, i8 3, i8 0
   %v170 = icmp eq i8 %v169, 3
-  %v172 = fneg float %v718
-  %v738 = select i1 %v170, float %v172, float %v718
+  %v172 = fneg float %v750
+  %v771 = select i1 %v170, float %v172, float %v750
   %v175 = shl i32 %v320, 3
   %v176 = lshr i32 %v175, 1
   %v193 = icmp slt i32 %p3, 3
@@ -153,15 +132,15 @@ b26:
   %v624 = getelementptr inbounds i32, ptr %v16, i64 %v213
   %v215 = load float, ptr %v624, align 4
   %v218 = sitofp i64 %v211 to float
-  %v355 = call float @llvm.fma.f32(float %v714, float %v738, float %v218)
+  %v355 = call float @llvm.fma.f32(float %v746, float %v771, float %v218)
   %v220 = fadd float %v215, %v355
-  %v361 = call float @llvm.fabs.f32(float %v714)
+  %v361 = call float @llvm.fabs.f32(float %v746)
   %v364 = call float @llvm.sqrt.f32(float %v361)
   %v224 = fadd float %v220, %v364
-  %v368 = call float @llvm.minimumnum.f32(float %v714, float %v738)
+  %v368 = call float @llvm.minimumnum.f32(float %v746, float %v771)
   %v228 = fadd float %v224, %v368
-  %v230 = fneg float %v714
-  %v232 = fmul float %v230, %v714
+  %v230 = fneg float %v746
+  %v232 = fmul float %v230, %v746
   %v372 = fcmp ogt float %v232, 0x4056400000000000
   %v373 = select i1 %v372, float 0x4056400000000000, float %v232
   %v375 = fcmp olt float %v373, 0xC05A000000000000
@@ -188,7 +167,7 @@ b26:
   %v408 = bitcast i32 %v407 to float
   %v409 = fmul float %v404, %v408
   %v234 = fadd float %v228, %v409
-  %v413 = fcmp oeq float %v738, 0x0000000000000000
+  %v413 = fcmp oeq float %v771, 0x0000000000000000
   br i1 %v413, label %b75, label %b80
 b27:
   %v145 = fadd float %v30, 0x3FF0000000000000
@@ -197,15 +176,15 @@ b28:
   %v148 = fsub float %v30, 0x3FF0000000000000
   br label %b29
 b29:
-  %v717 = phi float [ %v30, %b24 ], [ %v148, %b28 ]
-  %v151 = fmul float %v717, 0x4000000000000000
+  %v749 = phi float [ %v30, %b24 ], [ %v148, %b28 ]
+  %v151 = fmul float %v749, 0x4000000000000000
   br label %b26
 b30:
   br label %b26
 b75:
   br label %b77
 b77:
-  %v416 = phi float [ %v738, %b75 ], [ %v415, %b79 ]
+  %v416 = phi float [ %v771, %b75 ], [ %v415, %b79 ]
   %v237 = fadd float %v234, %v416
   %v238 = call i32 @factorial.5(i32 3)
   %v239 = sitofp i32 %v238 to float
@@ -215,11 +194,11 @@ b77:
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
   %v263 = fadd float %v240, %v262
-  %v270 = fadd float 0x4000000000000000, %v714
+  %v270 = fadd float 0x4000000000000000, %v746
   %v274 = fadd float %v263, %v270
-  %v277 = fcmp olt float %v714, %v738
-  %v739 = select i1 %v277, float %v714, float %v738
-  %v281 = fsub float %v274, %v739
+  %v277 = fcmp olt float %v746, %v771
+  %v772 = select i1 %v277, float %v746, float %v771
+  %v281 = fsub float %v274, %v772
   %v300 = sext i32 %p3 to i64
   %v620 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v300
   %v301 = addrspacecast ptr addrspace(1) %v620 to ptr
@@ -241,7 +220,7 @@ b79:
   %v415 = phi float [ 0x7FF8000000000000, %b81 ], [ %v476, %b85 ]
   br label %b77
 b80:
-  %v419 = call float @llvm.fabs.f32(float %v738)
+  %v419 = call float @llvm.fabs.f32(float %v771)
   %v422 = fcmp olt float %v419, 0x7FF0000000000000
   br i1 %v422, label %b82, label %b81
 b81:
@@ -273,9 +252,9 @@ b85:
   %v476 = select i1 %v474, float %v475, float %v471
   br label %b79
 b86:
-  %v451 = fmul float %v738, 0x3FE45F3060000000
+  %v451 = fmul float %v771, 0x3FE45F3060000000
   %v452 = call float @llvm.roundeven.f32(float %v451)
-  %v454 = call float @llvm.fma.f32(float %v452, float 0xBFF921FB60000000, float %v738)
+  %v454 = call float @llvm.fma.f32(float %v452, float 0xBFF921FB60000000, float %v771)
   %v456 = call float @llvm.fma.f32(float %v452, float 0x3E6777A5C0000000, float %v454)
   %v458 = call float @llvm.fma.f32(float %v452, float 0x3CDEE59DA0000000, float %v456)
   %v459 = call i32 @llvm.fptosi.sat.i32.f32(float %v452)
@@ -342,7 +321,7 @@ b89:
   %v440 = fmul double %v438, 0x3C1921FB54442D18
   %v441 = fptrunc double %v440 to float
   %v442 = trunc i64 %v435 to i32
-  %v444 = fcmp olt float %v738, 0x0000000000000000
+  %v444 = fcmp olt float %v771, 0x0000000000000000
   %v445 = fneg float %v441
   %v446 = select i1 %v444, float %v445, float %v441
   %v448 = sub i32 0, %v442
@@ -360,8 +339,6 @@ declare i32 @llvm.fptosi.sat.i32.f32(float) #1
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x() #1
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x() #1
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x() #1
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @llvm.memcpy.p0.p1.i64(ptr, ptr addrspace(1), i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 attributes #0 = { nounwind }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }

@@ -25,11 +25,10 @@ entry:
   store <8 x i1> zeroinitializer, ptr %m1, align 64
   %m2 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m2, align 64
-  %pv99 = alloca <8 x float>, align 64
   %m14 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m14, align 64
-  %pv714 = alloca <8 x float>, align 64
-  %c714 = alloca <8 x float>, align 64
+  %pv746 = alloca <8 x float>, align 64
+  %c746 = alloca <8 x float>, align 64
   %ps111 = alloca i32, align 64
   %c112 = alloca <8 x i32>, align 64
   %m19 = alloca <8 x i1>, align 64
@@ -41,8 +40,8 @@ entry:
   store <8 x i1> zeroinitializer, ptr %m25, align 64
   %m29 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m29, align 64
-  %pv717 = alloca <8 x float>, align 64
-  %pv718 = alloca <8 x float>, align 64
+  %pv749 = alloca <8 x float>, align 64
+  %pv750 = alloca <8 x float>, align 64
   %m75 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m75, align 64
   %m80 = alloca <8 x i1>, align 64
@@ -64,9 +63,6 @@ entry:
   %n1 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %n1, align 64
   %s16 = alloca [128 x i8], align 64
-  %s18 = alloca [96 x i8], align 64
-  %s76 = alloca [96 x i8], align 64
-  %s78 = alloca [96 x i8], align 64
   br label %b0
 b0:
   %v9 = icmp ne i8 %p4, 0
@@ -106,18 +102,18 @@ b2:
   %t15 = load <8 x i32>, ptr %s16, align 4
   %t16 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t15
   store <8 x i32> %t16, ptr %s16, align 4
-  %s744 = getelementptr i64, ptr %s16, i64 4
-  %t17 = load <8 x i32>, ptr %s744, align 4
+  %s777 = getelementptr i64, ptr %s16, i64 4
+  %t17 = load <8 x i32>, ptr %s777, align 4
   %t18 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t17
-  store <8 x i32> %t18, ptr %s744, align 4
-  %s748 = getelementptr i64, ptr %s16, i64 8
-  %t19 = load <8 x i32>, ptr %s748, align 4
+  store <8 x i32> %t18, ptr %s777, align 4
+  %s781 = getelementptr i64, ptr %s16, i64 8
+  %t19 = load <8 x i32>, ptr %s781, align 4
   %t20 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t19
-  store <8 x i32> %t20, ptr %s748, align 4
-  %s752 = getelementptr i64, ptr %s16, i64 12
-  %t21 = load <8 x i32>, ptr %s752, align 4
+  store <8 x i32> %t20, ptr %s781, align 4
+  %s785 = getelementptr i64, ptr %s16, i64 12
+  %t21 = load <8 x i32>, ptr %s785, align 4
   %t22 = select <8 x i1> %t14, <8 x i32> zeroinitializer, <8 x i32> %t21
-  store <8 x i32> %t22, ptr %s752, align 4
+  store <8 x i32> %t22, ptr %s785, align 4
   %t23 = load <8 x float>, ptr %s16, align 4
   %t24 = select <8 x i1> %t14, <8 x float> splat (float 0x3FF0000000000000), <8 x float> %t23
   store <8 x float> %t24, ptr %s16, align 4
@@ -153,133 +149,43 @@ b2:
   store <8 x float> %t38, ptr %s662, align 4
   %s615 = getelementptr [12 x i8], ptr %p2, i64 %s28
   %t39 = getelementptr i8, ptr %s615, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %v754 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t39, <8 x i1> %t14, <8 x i32> zeroinitializer)
-  %t40 = load <8 x i32>, ptr %s18, align 4
-  %t41 = select <8 x i1> %t14, <8 x i32> %v754, <8 x i32> %t40
-  store <8 x i32> %t41, ptr %s18, align 4
-  %s757 = getelementptr i8, ptr %s615, i64 4
-  %t42 = getelementptr i8, ptr %s757, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %v758 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t42, <8 x i1> %t14, <8 x i32> zeroinitializer)
-  %s760 = getelementptr i64, ptr %s18, i64 4
-  %t43 = load <8 x i32>, ptr %s760, align 4
-  %t44 = select <8 x i1> %t14, <8 x i32> %v758, <8 x i32> %t43
-  store <8 x i32> %t44, ptr %s760, align 4
-  %s763 = getelementptr i8, ptr %s615, i64 8
-  %t45 = getelementptr i8, ptr %s763, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %v764 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t45, <8 x i1> %t14, <8 x i32> zeroinitializer)
-  %s766 = getelementptr i64, ptr %s18, i64 8
-  %t46 = load <8 x i32>, ptr %s766, align 4
-  %t47 = select <8 x i1> %t14, <8 x i32> %v764, <8 x i32> %t46
-  store <8 x i32> %t47, ptr %s766, align 4
-  %v768 = load <8 x i32>, ptr %s18, align 4
-  %t48 = load <8 x i32>, ptr %s78, align 4
-  %t49 = select <8 x i1> %t14, <8 x i32> %v768, <8 x i32> %t48
-  store <8 x i32> %t49, ptr %s78, align 4
-  %s771 = getelementptr i64, ptr %s18, i64 4
-  %v772 = load <8 x i32>, ptr %s771, align 4
-  %s774 = getelementptr i64, ptr %s78, i64 4
-  %t50 = load <8 x i32>, ptr %s774, align 4
-  %t51 = select <8 x i1> %t14, <8 x i32> %v772, <8 x i32> %t50
-  store <8 x i32> %t51, ptr %s774, align 4
-  %s777 = getelementptr i64, ptr %s18, i64 8
-  %v778 = load <8 x i32>, ptr %s777, align 4
-  %s780 = getelementptr i64, ptr %s78, i64 8
-  %t52 = load <8 x i32>, ptr %s780, align 4
-  %t53 = select <8 x i1> %t14, <8 x i32> %v778, <8 x i32> %t52
-  store <8 x i32> %t53, ptr %s780, align 4
-  %v328 = load <8 x float>, ptr %s78, align 4
-  %v329 = fadd <8 x float> %v328, %v35
-  %t54 = load <8 x float>, ptr %s78, align 4
-  %t55 = select <8 x i1> %t14, <8 x float> %v329, <8 x float> %t54
-  store <8 x float> %t55, ptr %s78, align 4
-  %s623 = getelementptr i64, ptr %s78, i64 4
-  %v333 = load <8 x float>, ptr %s623, align 4
-  %v334 = fsub <8 x float> %v333, %v35
-  %t56 = load <8 x float>, ptr %s623, align 4
-  %t57 = select <8 x i1> %t14, <8 x float> %v334, <8 x float> %t56
-  store <8 x float> %t57, ptr %s623, align 4
-  %v782 = load <8 x i32>, ptr %s78, align 4
-  %t58 = load <8 x i32>, ptr %s76, align 4
-  %t59 = select <8 x i1> %t14, <8 x i32> %v782, <8 x i32> %t58
-  store <8 x i32> %t59, ptr %s76, align 4
-  %s785 = getelementptr i64, ptr %s78, i64 4
-  %v786 = load <8 x i32>, ptr %s785, align 4
-  %s788 = getelementptr i64, ptr %s76, i64 4
-  %t60 = load <8 x i32>, ptr %s788, align 4
-  %t61 = select <8 x i1> %t14, <8 x i32> %v786, <8 x i32> %t60
-  store <8 x i32> %t61, ptr %s788, align 4
-  %s791 = getelementptr i64, ptr %s78, i64 8
-  %v792 = load <8 x i32>, ptr %s791, align 4
-  %s794 = getelementptr i64, ptr %s76, i64 8
-  %t62 = load <8 x i32>, ptr %s794, align 4
-  %t63 = select <8 x i1> %t14, <8 x i32> %v792, <8 x i32> %t62
-  store <8 x i32> %t63, ptr %s794, align 4
-  %v796 = load <8 x i32>, ptr %s76, align 4
-  %t64 = load <8 x i32>, ptr %s18, align 4
-  %t65 = select <8 x i1> %t14, <8 x i32> %v796, <8 x i32> %t64
-  store <8 x i32> %t65, ptr %s18, align 4
-  %s799 = getelementptr i64, ptr %s76, i64 4
-  %v800 = load <8 x i32>, ptr %s799, align 4
-  %s802 = getelementptr i64, ptr %s18, i64 4
-  %t66 = load <8 x i32>, ptr %s802, align 4
-  %t67 = select <8 x i1> %t14, <8 x i32> %v800, <8 x i32> %t66
-  store <8 x i32> %t67, ptr %s802, align 4
-  %s805 = getelementptr i64, ptr %s76, i64 8
-  %v806 = load <8 x i32>, ptr %s805, align 4
-  %s808 = getelementptr i64, ptr %s18, i64 8
-  %t68 = load <8 x i32>, ptr %s808, align 4
-  %t69 = select <8 x i1> %t14, <8 x i32> %v806, <8 x i32> %t68
-  store <8 x i32> %t69, ptr %s808, align 4
-  %v87 = load <8 x float>, ptr %s18, align 4
-  %t70 = getelementptr i8, ptr %s615, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v87, <8 x ptr> align 4 %t70, <8 x i1> %t14)
-  br i1 %v9, label %e2.0, label %e2.1
-e2.0:
-  br label %b11
-e2.1:
-  br label %b12
-b11:
-  %s618 = getelementptr i64, ptr %s18, i64 4
-  %v95 = load <8 x float>, ptr %s618, align 4
-  store <8 x float> %v95, ptr %pv99, align 64
-  br label %b13
-b12:
-  %s619 = getelementptr i64, ptr %s18, i64 4
-  %v97 = load <8 x float>, ptr %s619, align 4
-  %v98 = fneg <8 x float> %v97
-  store <8 x float> %v98, ptr %pv99, align 64
-  br label %b13
-b13:
-  %v99 = load <8 x float>, ptr %pv99, align 64
-  %s710 = getelementptr i8, ptr %s615, i64 4
-  %t71 = getelementptr i8, ptr %s710, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %t72 = load <8 x i1>, ptr %m2, align 64
-  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v99, <8 x ptr> align 4 %t71, <8 x i1> %t72)
+  %v712 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %t39, <8 x i1> %t14, <8 x float> zeroinitializer)
+  %s715 = getelementptr i8, ptr %s615, i64 4
+  %t40 = getelementptr i8, ptr %s715, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v716 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %t40, <8 x i1> %t14, <8 x float> zeroinitializer)
+  %v329 = fadd <8 x float> %v712, %v35
+  %v334 = fsub <8 x float> %v716, %v35
+  %t41 = getelementptr i8, ptr %s615, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v329, <8 x ptr> align 4 %t41, <8 x i1> %t14)
+  %v98 = fneg <8 x float> %v334
+  %v770 = select i1 %v9, <8 x float> %v334, <8 x float> %v98
+  %t42 = getelementptr i8, ptr %s715, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  call void @llvm.masked.scatter.v8f32.v8p0(<8 x float> %v770, <8 x ptr> align 4 %t42, <8 x i1> %t14)
   %s711 = getelementptr i8, ptr %s615, i64 8
-  %t73 = getelementptr i8, ptr %s711, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  %v106 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t73, <8 x i1> %t72, <8 x i32> zeroinitializer)
+  %t43 = getelementptr i8, ptr %s711, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  %v106 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t43, <8 x i1> %t14, <8 x i32> zeroinitializer)
   %v107 = xor <8 x i32> %v106, splat (i32 90)
-  %t74 = getelementptr i8, ptr %s711, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
-  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v107, <8 x ptr> align 4 %t74, <8 x i1> %t72)
-  store <8 x i1> %t72, ptr %m14, align 64
-  store <8 x float> %v35, ptr %pv714, align 64
+  %t44 = getelementptr i8, ptr %s711, <8 x i64> <i64 0, i64 12, i64 24, i64 36, i64 48, i64 60, i64 72, i64 84>
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v107, <8 x ptr> align 4 %t44, <8 x i1> %t14)
+  store <8 x i1> %t14, ptr %m14, align 64
+  store <8 x float> %v35, ptr %pv746, align 64
   store i32 0, ptr %ps111, align 64
   br label %b14
 b14:
   store <8 x i1> zeroinitializer, ptr %m19, align 64
   store <8 x i1> zeroinitializer, ptr %n1, align 64
-  %v714 = load <8 x float>, ptr %pv714, align 64
+  %v746 = load <8 x float>, ptr %pv746, align 64
   %v111 = load i32, ptr %ps111, align 64
-  %t75 = load <8 x i1>, ptr %m14, align 64
-  %t76 = load <8 x float>, ptr %c714, align 64
-  %t77 = select <8 x i1> %t75, <8 x float> %v714, <8 x float> %t76
-  store <8 x float> %t77, ptr %c714, align 64
+  %t45 = load <8 x i1>, ptr %m14, align 64
+  %t46 = load <8 x float>, ptr %c746, align 64
+  %t47 = select <8 x i1> %t45, <8 x float> %v746, <8 x float> %t46
+  store <8 x float> %t47, ptr %c746, align 64
   %v112 = add i32 %v111, 1
-  %t78 = insertelement <8 x i32> poison, i32 %v112, i64 0
-  %t79 = shufflevector <8 x i32> %t78, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t80 = load <8 x i32>, ptr %c112, align 64
-  %t81 = select <8 x i1> %t75, <8 x i32> %t79, <8 x i32> %t80
-  store <8 x i32> %t81, ptr %c112, align 64
+  %t48 = insertelement <8 x i32> poison, i32 %v112, i64 0
+  %t49 = shufflevector <8 x i32> %t48, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t50 = load <8 x i32>, ptr %c112, align 64
+  %t51 = select <8 x i1> %t45, <8 x i32> %t49, <8 x i32> %t50
+  store <8 x i32> %t51, ptr %c112, align 64
   %v114 = icmp sgt i32 %v112, 7
   br i1 %v114, label %e14.0, label %e14.1
 e14.0:
@@ -287,41 +193,41 @@ e14.0:
 e14.1:
   br label %b20
 b20:
-  %v117 = fcmp ogt <8 x float> %v714, splat (float 0x412E848000000000)
-  %t82 = xor <8 x i1> %v117, splat (i1 true)
-  %t83 = load <8 x i1>, ptr %m14, align 64
-  %t84 = select <8 x i1> %t83, <8 x i1> %t82, <8 x i1> zeroinitializer
-  store <8 x i1> %t84, ptr %m19, align 64
+  %v117 = fcmp ogt <8 x float> %v746, splat (float 0x412E848000000000)
+  %t52 = xor <8 x i1> %v117, splat (i1 true)
+  %t53 = load <8 x i1>, ptr %m14, align 64
+  %t54 = select <8 x i1> %t53, <8 x i1> %t52, <8 x i1> zeroinitializer
+  store <8 x i1> %t54, ptr %m19, align 64
   br label %g19
 g19:
-  %t85 = load <8 x i1>, ptr %m19, align 64
-  %t86 = bitcast <8 x i1> %t85 to i8
-  %t87 = icmp ne i8 %t86, 0
-  br i1 %t87, label %b19, label %l1
+  %t55 = load <8 x i1>, ptr %m19, align 64
+  %t56 = bitcast <8 x i1> %t55 to i8
+  %t57 = icmp ne i8 %t56, 0
+  br i1 %t57, label %b19, label %l1
 b19:
-  %v120 = fmul <8 x float> %v714, splat (float 0x3FF8000000000000)
-  %t88 = load <8 x i1>, ptr %m19, align 64
-  store <8 x i1> %t88, ptr %n1, align 64
-  store <8 x float> %v120, ptr %pv714, align 64
+  %v120 = fmul <8 x float> %v746, splat (float 0x3FF8000000000000)
+  %t58 = load <8 x i1>, ptr %m19, align 64
+  store <8 x i1> %t58, ptr %n1, align 64
+  store <8 x float> %v120, ptr %pv746, align 64
   store i32 %v112, ptr %ps111, align 64
   br label %l1
 l1:
-  %t89 = load <8 x i1>, ptr %n1, align 64
-  store <8 x i1> %t89, ptr %m14, align 64
-  %t90 = bitcast <8 x i1> %t89 to i8
-  %t91 = icmp ne i8 %t90, 0
-  br i1 %t91, label %b14, label %g18
+  %t59 = load <8 x i1>, ptr %n1, align 64
+  store <8 x i1> %t59, ptr %m14, align 64
+  %t60 = bitcast <8 x i1> %t59 to i8
+  %t61 = icmp ne i8 %t60, 0
+  br i1 %t61, label %b14, label %g18
 g18:
-  %t92 = load <8 x i1>, ptr %m2, align 64
-  %t93 = bitcast <8 x i1> %t92 to i8
-  %t94 = icmp ne i8 %t93, 0
-  br i1 %t94, label %b18, label %end
+  %t62 = load <8 x i1>, ptr %m2, align 64
+  %t63 = bitcast <8 x i1> %t62 to i8
+  %t64 = icmp ne i8 %t63, 0
+  br i1 %t64, label %b18, label %end
 b18:
   %v128 = fcmp olt <8 x float> %v30, splat (float 0x4059000000000000)
-  %t95 = load <8 x i1>, ptr %m2, align 64
-  store <8 x i1> %t95, ptr %m22, align 64
-  %t96 = load <8 x i32>, ptr %c112, align 64
-  store <8 x i32> %t96, ptr %pv123, align 64
+  %t65 = load <8 x i1>, ptr %m2, align 64
+  store <8 x i1> %t65, ptr %m22, align 64
+  %t66 = load <8 x i32>, ptr %c112, align 64
+  store <8 x i32> %t66, ptr %pv123, align 64
   br label %b22
 b22:
   store <8 x i1> zeroinitializer, ptr %m25, align 64
@@ -329,34 +235,34 @@ b22:
   %v123 = load <8 x i32>, ptr %pv123, align 64
   %v124 = add <8 x i32> %v123, splat (i32 -1)
   %v125 = icmp sgt <8 x i32> %v124, zeroinitializer
-  %t97 = load <8 x i1>, ptr %m22, align 64
-  %t98 = select <8 x i1> %t97, <8 x i1> %v125, <8 x i1> zeroinitializer
-  store <8 x i1> %t98, ptr %m25, align 64
-  %t99 = xor <8 x i1> %v125, splat (i1 true)
+  %t67 = load <8 x i1>, ptr %m22, align 64
+  %t68 = select <8 x i1> %t67, <8 x i1> %v125, <8 x i1> zeroinitializer
+  store <8 x i1> %t68, ptr %m25, align 64
+  %t69 = xor <8 x i1> %v125, splat (i1 true)
   br label %g25
 g25:
-  %t100 = load <8 x i1>, ptr %m25, align 64
-  %t101 = bitcast <8 x i1> %t100 to i8
-  %t102 = icmp ne i8 %t101, 0
-  br i1 %t102, label %b25, label %l0
+  %t70 = load <8 x i1>, ptr %m25, align 64
+  %t71 = bitcast <8 x i1> %t70 to i8
+  %t72 = icmp ne i8 %t71, 0
+  br i1 %t72, label %b25, label %l0
 b25:
-  %t103 = load <8 x i1>, ptr %m25, align 64
-  %t104 = select <8 x i1> %t103, <8 x i1> %v128, <8 x i1> zeroinitializer
-  store <8 x i1> %t104, ptr %n0, align 64
+  %t73 = load <8 x i1>, ptr %m25, align 64
+  %t74 = select <8 x i1> %t73, <8 x i1> %v128, <8 x i1> zeroinitializer
+  store <8 x i1> %t74, ptr %n0, align 64
   store <8 x i32> %v124, ptr %pv123, align 64
-  %t105 = xor <8 x i1> %v128, splat (i1 true)
+  %t75 = xor <8 x i1> %v128, splat (i1 true)
   br label %l0
 l0:
-  %t106 = load <8 x i1>, ptr %n0, align 64
-  store <8 x i1> %t106, ptr %m22, align 64
-  %t107 = bitcast <8 x i1> %t106 to i8
-  %t108 = icmp ne i8 %t107, 0
-  br i1 %t108, label %b22, label %g24
+  %t76 = load <8 x i1>, ptr %n0, align 64
+  store <8 x i1> %t76, ptr %m22, align 64
+  %t77 = bitcast <8 x i1> %t76 to i8
+  %t78 = icmp ne i8 %t77, 0
+  br i1 %t78, label %b22, label %g24
 g24:
-  %t109 = load <8 x i1>, ptr %m2, align 64
-  %t110 = bitcast <8 x i1> %t109 to i8
-  %t111 = icmp ne i8 %t110, 0
-  br i1 %t111, label %b24, label %end
+  %t79 = load <8 x i1>, ptr %m2, align 64
+  %t80 = bitcast <8 x i1> %t79 to i8
+  %t81 = icmp ne i8 %t80, 0
+  br i1 %t81, label %b24, label %end
 b24:
   %v143 = zext i8 %p6 to i32
   switch i32 %v143, label %e24.3 [ i32 0, label %e24.0 i32 2, label %e24.1 i32 3, label %e24.1 i32 4, label %e24.2 ]
@@ -365,65 +271,65 @@ e24.0:
 e24.1:
   br label %b28
 e24.2:
-  %t112 = load <8 x i1>, ptr %m2, align 64
-  %t113 = load <8 x i1>, ptr %m29, align 64
-  %t114 = or <8 x i1> %t113, %t112
-  store <8 x i1> %t114, ptr %m29, align 64
-  store <8 x float> %v30, ptr %pv717, align 64
+  %t82 = load <8 x i1>, ptr %m2, align 64
+  %t83 = load <8 x i1>, ptr %m29, align 64
+  %t84 = or <8 x i1> %t83, %t82
+  store <8 x i1> %t84, ptr %m29, align 64
+  store <8 x float> %v30, ptr %pv749, align 64
   br label %b29
 e24.3:
   br label %b30
 b27:
   %v145 = fadd <8 x float> %v30, splat (float 0x3FF0000000000000)
-  store <8 x float> %v145, ptr %pv718, align 64
+  store <8 x float> %v145, ptr %pv750, align 64
   br label %b26
 b28:
   %v148 = fsub <8 x float> %v30, splat (float 0x3FF0000000000000)
-  %t115 = load <8 x i1>, ptr %m2, align 64
-  %t116 = load <8 x i1>, ptr %m29, align 64
-  %t117 = or <8 x i1> %t116, %t115
-  store <8 x i1> %t117, ptr %m29, align 64
-  store <8 x float> %v148, ptr %pv717, align 64
+  %t85 = load <8 x i1>, ptr %m2, align 64
+  %t86 = load <8 x i1>, ptr %m29, align 64
+  %t87 = or <8 x i1> %t86, %t85
+  store <8 x i1> %t87, ptr %m29, align 64
+  store <8 x float> %v148, ptr %pv749, align 64
   br label %b29
 b29:
-  %v717 = load <8 x float>, ptr %pv717, align 64
-  %v151 = fmul <8 x float> %v717, splat (float 0x4000000000000000)
-  store <8 x float> %v151, ptr %pv718, align 64
+  %v749 = load <8 x float>, ptr %pv749, align 64
+  %v151 = fmul <8 x float> %v749, splat (float 0x4000000000000000)
+  store <8 x float> %v151, ptr %pv750, align 64
   br label %b26
 b30:
-  store <8 x float> zeroinitializer, ptr %pv718, align 64
+  store <8 x float> zeroinitializer, ptr %pv750, align 64
   br label %b26
 b26:
-  %v718 = load <8 x float>, ptr %pv718, align 64
-  %t118 = insertelement <8 x i32> poison, i32 %s320, i64 0
-  %t119 = shufflevector <8 x i32> %t118, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t120 = add <8 x i32> %t119, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v166 = and <8 x i32> %t120, splat (i32 1)
+  %v750 = load <8 x float>, ptr %pv750, align 64
+  %t88 = insertelement <8 x i32> poison, i32 %s320, i64 0
+  %t89 = shufflevector <8 x i32> %t88, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t90 = add <8 x i32> %t89, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v166 = and <8 x i32> %t90, splat (i32 1)
   %v167 = icmp ne <8 x i32> %v166, zeroinitializer
   %v169 = select <8 x i1> %v167, <8 x i8> splat (i8 3), <8 x i8> zeroinitializer
   %v170 = icmp eq <8 x i8> %v169, splat (i8 3)
-  %v172 = fneg <8 x float> %v718
-  %v738 = select <8 x i1> %v170, <8 x float> %v172, <8 x float> %v718
+  %v172 = fneg <8 x float> %v750
+  %v771 = select <8 x i1> %v170, <8 x float> %v172, <8 x float> %v750
   %s175 = shl i32 %s320, 3
-  %t121 = insertelement <8 x i32> poison, i32 %s175, i64 0
-  %t122 = shufflevector <8 x i32> %t121, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t123 = add <8 x i32> %t122, <i32 0, i32 8, i32 16, i32 24, i32 32, i32 40, i32 48, i32 56>
-  %v176 = lshr <8 x i32> %t123, splat (i32 1)
+  %t91 = insertelement <8 x i32> poison, i32 %s175, i64 0
+  %t92 = shufflevector <8 x i32> %t91, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t93 = add <8 x i32> %t92, <i32 0, i32 8, i32 16, i32 24, i32 32, i32 40, i32 48, i32 56>
+  %v176 = lshr <8 x i32> %t93, splat (i32 1)
   %v193 = icmp slt i32 %p3, 3
   %v194 = select i1 %v193, i32 %p3, i32 3
-  %t124 = insertelement <8 x i32> poison, i32 %v194, i64 0
-  %t125 = shufflevector <8 x i32> %t124, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t126 = icmp eq <8 x i32> %t125, zeroinitializer
-  %t127 = icmp eq <8 x i32> %t125, splat (i32 -1)
-  %t128 = or <8 x i1> %t126, %t127
-  %t129 = select <8 x i1> %t128, <8 x i32> splat (i32 1), <8 x i32> %t125
-  %t130 = sitofp <8 x i32> %t120 to <8 x double>
-  %t131 = sitofp <8 x i32> %t129 to <8 x double>
-  %t132 = fdiv <8 x double> %t130, %t131
-  %t133 = fptosi <8 x double> %t132 to <8 x i32>
-  %t134 = sub <8 x i32> zeroinitializer, %t120
-  %t135 = select <8 x i1> %t127, <8 x i32> %t134, <8 x i32> %t133
-  %v195 = select <8 x i1> %t126, <8 x i32> zeroinitializer, <8 x i32> %t135
+  %t94 = insertelement <8 x i32> poison, i32 %v194, i64 0
+  %t95 = shufflevector <8 x i32> %t94, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t96 = icmp eq <8 x i32> %t95, zeroinitializer
+  %t97 = icmp eq <8 x i32> %t95, splat (i32 -1)
+  %t98 = or <8 x i1> %t96, %t97
+  %t99 = select <8 x i1> %t98, <8 x i32> splat (i32 1), <8 x i32> %t95
+  %t100 = sitofp <8 x i32> %t90 to <8 x double>
+  %t101 = sitofp <8 x i32> %t99 to <8 x double>
+  %t102 = fdiv <8 x double> %t100, %t101
+  %t103 = fptosi <8 x double> %t102 to <8 x i32>
+  %t104 = sub <8 x i32> zeroinitializer, %t90
+  %t105 = select <8 x i1> %t97, <8 x i32> %t104, <8 x i32> %t103
+  %v195 = select <8 x i1> %t96, <8 x i32> zeroinitializer, <8 x i32> %t105
   %v197 = srem <8 x i32> %v195, splat (i32 5)
   %v199 = xor <8 x i32> %v197, splat (i32 -1)
   %v201 = and <8 x i32> %v199, splat (i32 255)
@@ -434,23 +340,23 @@ b26:
   %v208 = sext <8 x i16> %v207 to <8 x i64>
   %v209 = add <8 x i64> %v206, %v208
   %v211 = add <8 x i64> %v209, splat (i64 -12)
-  %v212 = and <8 x i32> %t120, splat (i32 3)
+  %v212 = and <8 x i32> %t90, splat (i32 3)
   %v213 = zext <8 x i32> %v212 to <8 x i64>
-  %t136 = getelementptr i8, ptr %s16, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v624 = getelementptr [32 x i8], <8 x ptr> %t136, <8 x i64> %v213
-  %t137 = load <8 x i1>, ptr %m2, align 64
-  %v215 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %v624, <8 x i1> %t137, <8 x float> zeroinitializer)
+  %t106 = getelementptr i8, ptr %s16, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %v624 = getelementptr [32 x i8], <8 x ptr> %t106, <8 x i64> %v213
+  %t107 = load <8 x i1>, ptr %m2, align 64
+  %v215 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %v624, <8 x i1> %t107, <8 x float> zeroinitializer)
   %v218 = sitofp <8 x i64> %v211 to <8 x float>
-  %t138 = load <8 x float>, ptr %c714, align 64
-  %v355 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t138, <8 x float> %v738, <8 x float> %v218)
+  %t108 = load <8 x float>, ptr %c746, align 64
+  %v355 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t108, <8 x float> %v771, <8 x float> %v218)
   %v220 = fadd <8 x float> %v215, %v355
-  %v361 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %t138)
+  %v361 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %t108)
   %v364 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %v361)
   %v224 = fadd <8 x float> %v220, %v364
-  %v368 = call <8 x float> @llvm.minimumnum.v8f32(<8 x float> %t138, <8 x float> %v738)
+  %v368 = call <8 x float> @llvm.minimumnum.v8f32(<8 x float> %t108, <8 x float> %v771)
   %v228 = fadd <8 x float> %v224, %v368
-  %v230 = fneg <8 x float> %t138
-  %v232 = fmul <8 x float> %v230, %t138
+  %v230 = fneg <8 x float> %t108
+  %v232 = fmul <8 x float> %v230, %t108
   %v372 = fcmp ogt <8 x float> %v232, splat (float 0x4056400000000000)
   %v373 = select <8 x i1> %v372, <8 x float> splat (float 0x4056400000000000), <8 x float> %v232
   %v375 = fcmp olt <8 x float> %v373, splat (float 0xC05A000000000000)
@@ -477,50 +383,50 @@ b26:
   %v408 = bitcast <8 x i32> %v407 to <8 x float>
   %v409 = fmul <8 x float> %v404, %v408
   %v234 = fadd <8 x float> %v228, %v409
-  %v413 = fcmp oeq <8 x float> %v738, zeroinitializer
-  %t139 = select <8 x i1> %t137, <8 x i1> %v413, <8 x i1> zeroinitializer
-  store <8 x i1> %t139, ptr %m75, align 64
-  %t140 = xor <8 x i1> %v413, splat (i1 true)
-  %t141 = select <8 x i1> %t137, <8 x i1> %t140, <8 x i1> zeroinitializer
-  store <8 x i1> %t141, ptr %m80, align 64
+  %v413 = fcmp oeq <8 x float> %v771, zeroinitializer
+  %t109 = select <8 x i1> %t107, <8 x i1> %v413, <8 x i1> zeroinitializer
+  store <8 x i1> %t109, ptr %m75, align 64
+  %t110 = xor <8 x i1> %v413, splat (i1 true)
+  %t111 = select <8 x i1> %t107, <8 x i1> %t110, <8 x i1> zeroinitializer
+  store <8 x i1> %t111, ptr %m80, align 64
   br label %b75
 b75:
-  store <8 x float> %v738, ptr %pv416, align 64
+  store <8 x float> %v771, ptr %pv416, align 64
   br label %g80
 g80:
-  %t142 = load <8 x i1>, ptr %m80, align 64
-  %t143 = bitcast <8 x i1> %t142 to i8
-  %t144 = icmp ne i8 %t143, 0
-  br i1 %t144, label %b80, label %g77
+  %t112 = load <8 x i1>, ptr %m80, align 64
+  %t113 = bitcast <8 x i1> %t112 to i8
+  %t114 = icmp ne i8 %t113, 0
+  br i1 %t114, label %b80, label %g77
 b80:
-  %v419 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %v738)
+  %v419 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %v771)
   %v422 = fcmp olt <8 x float> %v419, splat (float 0x7FF0000000000000)
-  %t145 = load <8 x i1>, ptr %m80, align 64
-  %t146 = select <8 x i1> %t145, <8 x i1> %v422, <8 x i1> zeroinitializer
-  store <8 x i1> %t146, ptr %m82, align 64
-  %t147 = xor <8 x i1> %v422, splat (i1 true)
-  %t148 = select <8 x i1> %t145, <8 x i1> %t147, <8 x i1> zeroinitializer
-  store <8 x i1> %t148, ptr %m81, align 64
+  %t115 = load <8 x i1>, ptr %m80, align 64
+  %t116 = select <8 x i1> %t115, <8 x i1> %v422, <8 x i1> zeroinitializer
+  store <8 x i1> %t116, ptr %m82, align 64
+  %t117 = xor <8 x i1> %v422, splat (i1 true)
+  %t118 = select <8 x i1> %t115, <8 x i1> %t117, <8 x i1> zeroinitializer
+  store <8 x i1> %t118, ptr %m81, align 64
   br label %g82
 g82:
-  %t149 = load <8 x i1>, ptr %m82, align 64
-  %t150 = bitcast <8 x i1> %t149 to i8
-  %t151 = icmp ne i8 %t150, 0
-  br i1 %t151, label %b82, label %b81
+  %t119 = load <8 x i1>, ptr %m82, align 64
+  %t120 = bitcast <8 x i1> %t119 to i8
+  %t121 = icmp ne i8 %t120, 0
+  br i1 %t121, label %b82, label %b81
 b82:
   %v430 = fcmp ogt <8 x float> %v419, splat (float 0x40F0000000000000)
-  %t152 = load <8 x i1>, ptr %m82, align 64
-  %t153 = select <8 x i1> %t152, <8 x i1> %v430, <8 x i1> zeroinitializer
-  store <8 x i1> %t153, ptr %m89, align 64
-  %t154 = xor <8 x i1> %v430, splat (i1 true)
-  %t155 = select <8 x i1> %t152, <8 x i1> %t154, <8 x i1> zeroinitializer
-  store <8 x i1> %t155, ptr %m86, align 64
+  %t122 = load <8 x i1>, ptr %m82, align 64
+  %t123 = select <8 x i1> %t122, <8 x i1> %v430, <8 x i1> zeroinitializer
+  store <8 x i1> %t123, ptr %m89, align 64
+  %t124 = xor <8 x i1> %v430, splat (i1 true)
+  %t125 = select <8 x i1> %t122, <8 x i1> %t124, <8 x i1> zeroinitializer
+  store <8 x i1> %t125, ptr %m86, align 64
   br label %g89
 g89:
-  %t156 = load <8 x i1>, ptr %m89, align 64
-  %t157 = bitcast <8 x i1> %t156 to i8
-  %t158 = icmp ne i8 %t157, 0
-  br i1 %t158, label %b89, label %b86
+  %t126 = load <8 x i1>, ptr %m89, align 64
+  %t127 = bitcast <8 x i1> %t126 to i8
+  %t128 = icmp ne i8 %t127, 0
+  br i1 %t128, label %b89, label %b86
 b89:
   %v478 = bitcast <8 x float> %v419 to <8 x i32>
   %v480 = and <8 x i32> %v478, splat (i32 8388607)
@@ -532,39 +438,39 @@ b89:
   %v493 = and <8 x i32> %v489, splat (i32 31)
   %v496 = sext <8 x i32> %v491 to <8 x i64>
   %v626 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v496
-  %t159 = load <8 x i1>, ptr %m89, align 64
-  %v498 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v626, <8 x i1> %t159, <8 x i32> zeroinitializer)
+  %t129 = load <8 x i1>, ptr %m89, align 64
+  %v498 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v626, <8 x i1> %t129, <8 x i32> zeroinitializer)
   %v499 = zext <8 x i32> %v498 to <8 x i64>
   %v501 = shl <8 x i64> %v499, splat (i64 32)
   %v505 = add <8 x i32> %v491, splat (i32 1)
   %v506 = sext <8 x i32> %v505 to <8 x i64>
   %v627 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v506
-  %v508 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v627, <8 x i1> %t159, <8 x i32> zeroinitializer)
+  %v508 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v627, <8 x i1> %t129, <8 x i32> zeroinitializer)
   %v509 = zext <8 x i32> %v508 to <8 x i64>
   %v510 = or <8 x i64> %v501, %v509
   %v511 = sext <8 x i32> %v493 to <8 x i64>
-  %t160 = and <8 x i64> %v511, splat (i64 63)
-  %v512 = shl <8 x i64> %v510, %t160
+  %t130 = and <8 x i64> %v511, splat (i64 63)
+  %v512 = shl <8 x i64> %v510, %t130
   %v513 = lshr <8 x i64> %v512, splat (i64 32)
   %v521 = shl <8 x i64> %v509, splat (i64 32)
   %v525 = add <8 x i32> %v491, splat (i32 2)
   %v526 = sext <8 x i32> %v525 to <8 x i64>
   %v629 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v526
-  %v528 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v629, <8 x i1> %t159, <8 x i32> zeroinitializer)
+  %v528 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v629, <8 x i1> %t129, <8 x i32> zeroinitializer)
   %v529 = zext <8 x i32> %v528 to <8 x i64>
   %v530 = or <8 x i64> %v521, %v529
-  %t161 = and <8 x i64> %v511, splat (i64 63)
-  %v532 = shl <8 x i64> %v530, %t161
+  %t131 = and <8 x i64> %v511, splat (i64 63)
+  %v532 = shl <8 x i64> %v530, %t131
   %v533 = lshr <8 x i64> %v532, splat (i64 32)
   %v541 = shl <8 x i64> %v529, splat (i64 32)
   %v545 = add <8 x i32> %v491, splat (i32 3)
   %v546 = sext <8 x i32> %v545 to <8 x i64>
   %v631 = getelementptr i32, ptr @__agpu_two_over_pi.1, <8 x i64> %v546
-  %v548 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v631, <8 x i1> %t159, <8 x i32> zeroinitializer)
+  %v548 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %v631, <8 x i1> %t129, <8 x i32> zeroinitializer)
   %v549 = zext <8 x i32> %v548 to <8 x i64>
   %v550 = or <8 x i64> %v541, %v549
-  %t162 = and <8 x i64> %v511, splat (i64 63)
-  %v552 = shl <8 x i64> %v550, %t162
+  %t132 = and <8 x i64> %v511, splat (i64 63)
+  %v552 = shl <8 x i64> %v550, %t132
   %v553 = lshr <8 x i64> %v552, splat (i64 32)
   %v554 = mul <8 x i64> %v483, %v553
   %v555 = lshr <8 x i64> %v554, splat (i64 32)
@@ -584,7 +490,7 @@ b89:
   %v440 = fmul <8 x double> %v438, splat (double 0x3C1921FB54442D18)
   %v441 = fptrunc <8 x double> %v440 to <8 x float>
   %v442 = trunc <8 x i64> %v435 to <8 x i32>
-  %v444 = fcmp olt <8 x float> %v738, zeroinitializer
+  %v444 = fcmp olt <8 x float> %v771, zeroinitializer
   %v445 = fneg <8 x float> %v441
   %v446 = select <8 x i1> %v444, <8 x float> %v445, <8 x float> %v441
   %v448 = sub <8 x i32> zeroinitializer, %v442
@@ -593,34 +499,34 @@ b89:
   store <8 x i32> %v449, ptr %pv463, align 64
   br label %b86
 b86:
-  %v451 = fmul <8 x float> %v738, splat (float 0x3FE45F3060000000)
+  %v451 = fmul <8 x float> %v771, splat (float 0x3FE45F3060000000)
   %v452 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %v451)
-  %v454 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v452, <8 x float> splat (float 0xBFF921FB60000000), <8 x float> %v738)
+  %v454 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v452, <8 x float> splat (float 0xBFF921FB60000000), <8 x float> %v771)
   %v456 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v452, <8 x float> splat (float 0x3E6777A5C0000000), <8 x float> %v454)
   %v458 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v452, <8 x float> splat (float 0x3CDEE59DA0000000), <8 x float> %v456)
-  %t163 = fcmp oge <8 x float> %v452, splat (float 0xC1E0000000000000)
-  %t164 = fcmp olt <8 x float> %v452, splat (float 0x41E0000000000000)
-  %t165 = and <8 x i1> %t163, %t164
-  %t166 = select <8 x i1> %t165, <8 x float> %v452, <8 x float> zeroinitializer
-  %t167 = fptosi <8 x float> %t166 to <8 x i32>
-  %t168 = fcmp ogt <8 x float> %v452, zeroinitializer
-  %t169 = fcmp olt <8 x float> %v452, zeroinitializer
-  %t170 = select <8 x i1> %t169, <8 x i32> splat (i32 -2147483648), <8 x i32> zeroinitializer
-  %t171 = select <8 x i1> %t168, <8 x i32> splat (i32 2147483647), <8 x i32> %t170
-  %v459 = select <8 x i1> %t165, <8 x i32> %t167, <8 x i32> %t171
-  %t172 = load <8 x i1>, ptr %m86, align 64
-  %t173 = load <8 x float>, ptr %pv465, align 64
-  %t174 = select <8 x i1> %t172, <8 x float> %v458, <8 x float> %t173
-  store <8 x float> %t174, ptr %pv465, align 64
-  %t175 = load <8 x i32>, ptr %pv463, align 64
-  %t176 = select <8 x i1> %t172, <8 x i32> %v459, <8 x i32> %t175
-  store <8 x i32> %t176, ptr %pv463, align 64
+  %t133 = fcmp oge <8 x float> %v452, splat (float 0xC1E0000000000000)
+  %t134 = fcmp olt <8 x float> %v452, splat (float 0x41E0000000000000)
+  %t135 = and <8 x i1> %t133, %t134
+  %t136 = select <8 x i1> %t135, <8 x float> %v452, <8 x float> zeroinitializer
+  %t137 = fptosi <8 x float> %t136 to <8 x i32>
+  %t138 = fcmp ogt <8 x float> %v452, zeroinitializer
+  %t139 = fcmp olt <8 x float> %v452, zeroinitializer
+  %t140 = select <8 x i1> %t139, <8 x i32> splat (i32 -2147483648), <8 x i32> zeroinitializer
+  %t141 = select <8 x i1> %t138, <8 x i32> splat (i32 2147483647), <8 x i32> %t140
+  %v459 = select <8 x i1> %t135, <8 x i32> %t137, <8 x i32> %t141
+  %t142 = load <8 x i1>, ptr %m86, align 64
+  %t143 = load <8 x float>, ptr %pv465, align 64
+  %t144 = select <8 x i1> %t142, <8 x float> %v458, <8 x float> %t143
+  store <8 x float> %t144, ptr %pv465, align 64
+  %t145 = load <8 x i32>, ptr %pv463, align 64
+  %t146 = select <8 x i1> %t142, <8 x i32> %v459, <8 x i32> %t145
+  store <8 x i32> %t146, ptr %pv463, align 64
   br label %g85
 g85:
-  %t177 = load <8 x i1>, ptr %m82, align 64
-  %t178 = bitcast <8 x i1> %t177 to i8
-  %t179 = icmp ne i8 %t178, 0
-  br i1 %t179, label %b85, label %b81
+  %t147 = load <8 x i1>, ptr %m82, align 64
+  %t148 = bitcast <8 x i1> %t147 to i8
+  %t149 = icmp ne i8 %t148, 0
+  br i1 %t149, label %b85, label %b81
 b85:
   %v465 = load <8 x float>, ptr %pv465, align 64
   %v463 = load <8 x i32>, ptr %pv463, align 64
@@ -646,40 +552,40 @@ b85:
   store <8 x float> %v476, ptr %pv415, align 64
   br label %b81
 b81:
-  %t180 = load <8 x i1>, ptr %m81, align 64
-  %t181 = load <8 x float>, ptr %pv415, align 64
-  %t182 = select <8 x i1> %t180, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %t181
-  store <8 x float> %t182, ptr %pv415, align 64
+  %t150 = load <8 x i1>, ptr %m81, align 64
+  %t151 = load <8 x float>, ptr %pv415, align 64
+  %t152 = select <8 x i1> %t150, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %t151
+  store <8 x float> %t152, ptr %pv415, align 64
   br label %g79
 g79:
-  %t183 = load <8 x i1>, ptr %m80, align 64
-  %t184 = bitcast <8 x i1> %t183 to i8
-  %t185 = icmp ne i8 %t184, 0
-  br i1 %t185, label %b79, label %g77
+  %t153 = load <8 x i1>, ptr %m80, align 64
+  %t154 = bitcast <8 x i1> %t153 to i8
+  %t155 = icmp ne i8 %t154, 0
+  br i1 %t155, label %b79, label %g77
 b79:
   %v415 = load <8 x float>, ptr %pv415, align 64
-  %t186 = load <8 x i1>, ptr %m80, align 64
-  %t187 = load <8 x float>, ptr %pv416, align 64
-  %t188 = select <8 x i1> %t186, <8 x float> %v415, <8 x float> %t187
-  store <8 x float> %t188, ptr %pv416, align 64
+  %t156 = load <8 x i1>, ptr %m80, align 64
+  %t157 = load <8 x float>, ptr %pv416, align 64
+  %t158 = select <8 x i1> %t156, <8 x float> %v415, <8 x float> %t157
+  store <8 x float> %t158, ptr %pv416, align 64
   br label %g77
 g77:
-  %t189 = load <8 x i1>, ptr %m2, align 64
-  %t190 = bitcast <8 x i1> %t189 to i8
-  %t191 = icmp ne i8 %t190, 0
-  br i1 %t191, label %b77, label %end
+  %t159 = load <8 x i1>, ptr %m2, align 64
+  %t160 = bitcast <8 x i1> %t159 to i8
+  %t161 = icmp ne i8 %t160, 0
+  br i1 %t161, label %b77, label %end
 b77:
   %v416 = load <8 x float>, ptr %pv416, align 64
   %v237 = fadd <8 x float> %v234, %v416
-  %t192 = load <8 x i1>, ptr %m2, align 64
-  %t193 = bitcast <8 x i1> %t192 to i8
+  %t162 = load <8 x i1>, ptr %m2, align 64
+  %t163 = bitcast <8 x i1> %t162 to i8
   br label %o238
 o238:
-  %o238.left = phi i8 [ %t193, %b77 ], [ %o238.rest, %o238.next ]
+  %o238.left = phi i8 [ %t163, %b77 ], [ %o238.rest, %o238.next ]
   %o238.old = phi <8 x i32> [ zeroinitializer, %b77 ], [ %v238, %o238.next ]
-  %t194 = call i8 @llvm.cttz.i8(i8 %o238.left, i1 true)
+  %t164 = call i8 @llvm.cttz.i8(i8 %o238.left, i1 true)
   %o.v238 = call i32 @factorial.5(i32 3)
-  %v238 = insertelement <8 x i32> %o238.old, i32 %o.v238, i8 %t194
+  %v238 = insertelement <8 x i32> %o238.old, i32 %o.v238, i8 %t164
   br label %o238.next
 o238.next:
   %o238.less = add i8 %o238.left, -1
@@ -693,35 +599,35 @@ o238.done:
   %v260 = fcmp ogt double %v594, 0x4000000000000000
   %v261 = select i1 %v260, i32 1, i32 0
   %v262 = sitofp i32 %v261 to float
-  %t195 = insertelement <8 x float> poison, float %v262, i64 0
-  %t196 = shufflevector <8 x float> %t195, <8 x float> poison, <8 x i32> zeroinitializer
-  %v263 = fadd <8 x float> %v240, %t196
-  %t197 = load <8 x float>, ptr %c714, align 64
-  %v270 = fadd <8 x float> splat (float 0x4000000000000000), %t197
+  %t165 = insertelement <8 x float> poison, float %v262, i64 0
+  %t166 = shufflevector <8 x float> %t165, <8 x float> poison, <8 x i32> zeroinitializer
+  %v263 = fadd <8 x float> %v240, %t166
+  %t167 = load <8 x float>, ptr %c746, align 64
+  %v270 = fadd <8 x float> splat (float 0x4000000000000000), %t167
   %v274 = fadd <8 x float> %v263, %v270
-  %v277 = fcmp olt <8 x float> %t197, %v738
-  %v739 = select <8 x i1> %v277, <8 x float> %t197, <8 x float> %v738
-  %v281 = fsub <8 x float> %v274, %v739
+  %v277 = fcmp olt <8 x float> %t167, %v771
+  %v772 = select <8 x i1> %v277, <8 x float> %t167, <8 x float> %v771
+  %v281 = fsub <8 x float> %v274, %v772
   %v300 = sext i32 %p3 to i64
   %v620 = getelementptr inbounds i32, ptr %p1, i64 %v300
   %v302 = icmp ugt ptr %v620, %p1
   %v303 = select i1 %v302, i32 1, i32 0
   %v304 = sitofp i32 %v303 to float
-  %t198 = insertelement <8 x float> poison, float %v304, i64 0
-  %t199 = shufflevector <8 x float> %t198, <8 x float> poison, <8 x i32> zeroinitializer
-  %v305 = fadd <8 x float> %v281, %t199
-  %t200 = insertelement <8 x i32> poison, i32 %s320, i64 0
-  %t201 = shufflevector <8 x i32> %t200, <8 x i32> poison, <8 x i32> zeroinitializer
-  %t202 = add <8 x i32> %t201, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v349 = icmp ugt <8 x i32> %t202, splat (i32 7)
-  %v350 = select <8 x i1> %v349, <8 x i32> %t202, <8 x i32> splat (i32 7)
+  %t168 = insertelement <8 x float> poison, float %v304, i64 0
+  %t169 = shufflevector <8 x float> %t168, <8 x float> poison, <8 x i32> zeroinitializer
+  %v305 = fadd <8 x float> %v281, %t169
+  %t170 = insertelement <8 x i32> poison, i32 %s320, i64 0
+  %t171 = shufflevector <8 x i32> %t170, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t172 = add <8 x i32> %t171, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v349 = icmp ugt <8 x i32> %t172, splat (i32 7)
+  %v350 = select <8 x i1> %v349, <8 x i32> %t172, <8 x i32> splat (i32 7)
   %v308 = uitofp <8 x i32> %v350 to <8 x float>
   %v309 = fadd <8 x float> %v305, %v308
-  %v358 = call <8 x i32> @llvm.ctpop.v8i32(<8 x i32> %t202)
+  %v358 = call <8 x i32> @llvm.ctpop.v8i32(<8 x i32> %t172)
   %v311 = sitofp <8 x i32> %v358 to <8 x float>
   %v312 = fadd <8 x float> %v309, %v311
   %s625 = getelementptr i32, ptr %p1, i64 %s28
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v312, ptr align 4 %s625, <8 x i1> %t192)
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v312, ptr align 4 %s625, <8 x i1> %t162)
   br label %end
 end:
   ret void

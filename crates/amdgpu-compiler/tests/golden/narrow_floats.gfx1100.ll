@@ -3,70 +3,47 @@ target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @narrow_floats(ptr addrspace(1) %p0, ptr addrspace(1) %p1, ptr addrspace(1) %p2, ptr addrspace(1) %p3, i16 %p4) #0 "amdgpu-flat-work-group-size"="1,1024" {
 b0:
-  %v120 = alloca [4 x i8], align 4, addrspace(5)
-  %v123 = alloca [4 x i8], align 4, addrspace(5)
-  %v89 = alloca [4 x i8], align 4, addrspace(5)
-  %v92 = alloca [4 x i8], align 4, addrspace(5)
   %v12 = alloca [4 x i8], align 4, addrspace(5)
-  %v14 = alloca [4 x i8], align 4, addrspace(5)
-  %v16 = alloca [4 x i8], align 4, addrspace(5)
-  %v18 = alloca [4 x i8], align 4, addrspace(5)
-  %v23 = alloca [4 x i8], align 4, addrspace(5)
-  %v30 = alloca [4 x i8], align 4, addrspace(5)
   %v9 = call i32 @llvm.amdgcn.workitem.id.x()
   %v20 = sext i32 %v9 to i64
   %v219 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v20
-  call void @llvm.memcpy.p5.p1.i64(ptr addrspace(5) align 4 %v18, ptr addrspace(1) align 4 %v219, i64 4, i1 false)
+  %v238 = load i16, ptr addrspace(1) %v219, align 2
+  %v241 = getelementptr inbounds i8, ptr addrspace(1) %v219, i64 2
+  %v242 = load i16, ptr addrspace(1) %v241, align 2
   %v220 = getelementptr inbounds i32, ptr addrspace(1) %p2, i64 %v20
-  call void @llvm.memcpy.p5.p1.i64(ptr addrspace(5) align 4 %v23, ptr addrspace(1) align 4 %v220, i64 4, i1 false)
-  call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) align 4 %v89, ptr addrspace(5) align 4 %v18, i64 4, i1 false)
-  call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) align 4 %v92, ptr addrspace(5) align 4 %v23, i64 4, i1 false)
-  %v99 = load i16, ptr addrspace(5) %v89, align 2
-  %v100.h = bitcast i16 %v99 to half
+  %v246 = load i16, ptr addrspace(1) %v220, align 2
+  %v249 = getelementptr inbounds i8, ptr addrspace(1) %v220, i64 2
+  %v250 = load i16, ptr addrspace(1) %v249, align 2
+  %v100.h = bitcast i16 %v238 to half
   %v100 = fpext half %v100.h to float
-  %v101 = load i16, ptr addrspace(5) %v92, align 2
-  %v102.h = bitcast i16 %v101 to half
+  %v102.h = bitcast i16 %v246 to half
   %v102 = fpext half %v102.h to float
   %v103 = fmul float %v100, %v102
   %v104.h = fptrunc float %v103 to half
   %v104 = bitcast half %v104.h to i16
-  store i16 %v104, ptr addrspace(5) %v16, align 2
-  %v224 = getelementptr inbounds i8, ptr addrspace(5) %v16, i64 2
-  %v225 = getelementptr inbounds i8, ptr addrspace(5) %v89, i64 2
-  %v109 = load i16, ptr addrspace(5) %v225, align 2
-  %v110.h = bitcast i16 %v109 to half
+  %v110.h = bitcast i16 %v242 to half
   %v110 = fpext half %v110.h to float
-  %v226 = getelementptr inbounds i8, ptr addrspace(5) %v92, i64 2
-  %v112 = load i16, ptr addrspace(5) %v226, align 2
-  %v113.h = bitcast i16 %v112 to half
+  %v113.h = bitcast i16 %v250 to half
   %v113 = fpext half %v113.h to float
   %v114 = fmul float %v110, %v113
   %v115.h = fptrunc float %v114 to half
   %v115 = bitcast half %v115.h to i16
-  store i16 %v115, ptr addrspace(5) %v224, align 2
-  call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) align 4 %v14, ptr addrspace(5) align 4 %v16, i64 4, i1 false)
   %v223 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v20
-  call void @llvm.memcpy.p5.p1.i64(ptr addrspace(5) align 4 %v30, ptr addrspace(1) align 4 %v223, i64 4, i1 false)
-  call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) align 4 %v120, ptr addrspace(5) align 4 %v14, i64 4, i1 false)
-  call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) align 4 %v123, ptr addrspace(5) align 4 %v30, i64 4, i1 false)
-  %v130 = load i16, ptr addrspace(5) %v120, align 2
-  %v131.h = bitcast i16 %v130 to half
+  %v278 = load i16, ptr addrspace(1) %v223, align 2
+  %v281 = getelementptr inbounds i8, ptr addrspace(1) %v223, i64 2
+  %v282 = load i16, ptr addrspace(1) %v281, align 2
+  %v131.h = bitcast i16 %v104 to half
   %v131 = fpext half %v131.h to float
-  %v132 = load i16, ptr addrspace(5) %v123, align 2
-  %v133.h = bitcast i16 %v132 to half
+  %v133.h = bitcast i16 %v278 to half
   %v133 = fpext half %v133.h to float
   %v134 = fadd float %v131, %v133
   %v135.h = fptrunc float %v134 to half
   %v135 = bitcast half %v135.h to i16
   store i16 %v135, ptr addrspace(5) %v12, align 2
   %v231 = getelementptr inbounds i8, ptr addrspace(5) %v12, i64 2
-  %v232 = getelementptr inbounds i8, ptr addrspace(5) %v120, i64 2
-  %v140 = load i16, ptr addrspace(5) %v232, align 2
-  %v141.h = bitcast i16 %v140 to half
+  %v141.h = bitcast i16 %v115 to half
   %v141 = fpext half %v141.h to float
-  %v233 = getelementptr inbounds i8, ptr addrspace(5) %v123, i64 2
-  %v143 = load i16, ptr addrspace(5) %v233, align 2
-  %v144.h = bitcast i16 %v143 to half
+  %v144.h = bitcast i16 %v282 to half
   %v144 = fpext half %v144.h to float
   %v145 = fadd float %v141, %v144
   %v146.h = fptrunc float %v145 to half
@@ -74,8 +51,7 @@ b0:
   store i16 %v146, ptr addrspace(5) %v231, align 2
   call void @llvm.memcpy.p1.p5.i64(ptr addrspace(1) align 4 %v223, ptr addrspace(5) align 4 %v12, i64 4, i1 false)
   %v42 = load i16, ptr addrspace(1) %v219, align 2
-  %v230 = getelementptr inbounds i8, ptr addrspace(1) %v220, i64 2
-  %v47 = load i16, ptr addrspace(1) %v230, align 2
+  %v47 = load i16, ptr addrspace(1) %v249, align 2
   br i1 false, label %b18, label %b17
 b1:
   %v75 = load i16, ptr addrspace(1) %v235, align 2
@@ -200,7 +176,5 @@ declare double @llvm.fabs.f64(double) #1
 declare half @llvm.fma.f16(half, half, half) #1
 declare i32 @llvm.amdgcn.workitem.id.x() #1
 declare void @llvm.memcpy.p1.p5.i64(ptr addrspace(1), ptr addrspace(5), i64, i1)
-declare void @llvm.memcpy.p5.p1.i64(ptr addrspace(5), ptr addrspace(1), i64, i1)
-declare void @llvm.memcpy.p5.p5.i64(ptr addrspace(5), ptr addrspace(5), i64, i1)
 attributes #0 = { nounwind "target-cpu"="gfx1100" "uniform-work-group-size"="true" }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }

@@ -6,123 +6,71 @@ entry:
   %pv48 = alloca <8 x i16>, align 64
   %m1 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m1, align 64
-  %s120 = alloca [32 x i8], align 64
-  %s123 = alloca [32 x i8], align 64
-  %s89 = alloca [32 x i8], align 64
-  %s92 = alloca [32 x i8], align 64
   %s12 = alloca [32 x i8], align 64
-  %s14 = alloca [32 x i8], align 64
-  %s16 = alloca [32 x i8], align 64
-  %s18 = alloca [32 x i8], align 64
-  %s23 = alloca [32 x i8], align 64
-  %s30 = alloca [32 x i8], align 64
   br label %b0
 b0:
   %s9 = add i32 %thread_index.x, 0
   %s20 = sext i32 %s9 to i64
   %s219 = getelementptr i32, ptr %p1, i64 %s20
-  %v240 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s219, <8 x i1> %active, <8 x i32> zeroinitializer)
-  store <8 x i32> %v240, ptr %s18, align 4
+  %t1 = getelementptr i8, ptr %s219, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %v238 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t1, <8 x i1> %active, <8 x i16> zeroinitializer)
+  %s241 = getelementptr i8, ptr %s219, i64 2
+  %t2 = getelementptr i8, ptr %s241, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %v242 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t2, <8 x i1> %active, <8 x i16> zeroinitializer)
   %s220 = getelementptr i32, ptr %p2, i64 %s20
-  %v242 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s220, <8 x i1> %active, <8 x i32> zeroinitializer)
-  store <8 x i32> %v242, ptr %s23, align 4
-  %t1 = getelementptr i8, ptr %s18, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v244 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t1, <8 x i1> %active, <8 x i16> zeroinitializer)
-  store <8 x i16> %v244, ptr %s89, align 2
-  %s247 = getelementptr i8, ptr %s18, i64 2
-  %t2 = getelementptr i8, ptr %s247, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v248 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t2, <8 x i1> %active, <8 x i16> zeroinitializer)
-  %s250 = getelementptr i64, ptr %s89, i64 2
-  store <8 x i16> %v248, ptr %s250, align 2
-  %t3 = getelementptr i8, ptr %s23, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v252 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t3, <8 x i1> %active, <8 x i16> zeroinitializer)
-  store <8 x i16> %v252, ptr %s92, align 2
-  %s255 = getelementptr i8, ptr %s23, i64 2
-  %t4 = getelementptr i8, ptr %s255, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v256 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t4, <8 x i1> %active, <8 x i16> zeroinitializer)
-  %s258 = getelementptr i64, ptr %s92, i64 2
-  store <8 x i16> %v256, ptr %s258, align 2
-  %v99 = load <8 x i16>, ptr %s89, align 2
-  %t5 = bitcast <8 x i16> %v99 to <8 x half>
+  %t3 = getelementptr i8, ptr %s220, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %v246 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t3, <8 x i1> %active, <8 x i16> zeroinitializer)
+  %s249 = getelementptr i8, ptr %s220, i64 2
+  %t4 = getelementptr i8, ptr %s249, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %v250 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t4, <8 x i1> %active, <8 x i16> zeroinitializer)
+  %t5 = bitcast <8 x i16> %v238 to <8 x half>
   %v100 = fpext <8 x half> %t5 to <8 x float>
-  %v101 = load <8 x i16>, ptr %s92, align 2
-  %t6 = bitcast <8 x i16> %v101 to <8 x half>
+  %t6 = bitcast <8 x i16> %v246 to <8 x half>
   %v102 = fpext <8 x half> %t6 to <8 x float>
   %v103 = fmul <8 x float> %v100, %v102
   %t7 = fptrunc <8 x float> %v103 to <8 x half>
   %v104 = bitcast <8 x half> %t7 to <8 x i16>
-  store <8 x i16> %v104, ptr %s16, align 2
-  %s224 = getelementptr i64, ptr %s16, i64 2
-  %s225 = getelementptr i64, ptr %s89, i64 2
-  %v109 = load <8 x i16>, ptr %s225, align 2
-  %t8 = bitcast <8 x i16> %v109 to <8 x half>
+  %t8 = bitcast <8 x i16> %v242 to <8 x half>
   %v110 = fpext <8 x half> %t8 to <8 x float>
-  %s226 = getelementptr i64, ptr %s92, i64 2
-  %v112 = load <8 x i16>, ptr %s226, align 2
-  %t9 = bitcast <8 x i16> %v112 to <8 x half>
+  %t9 = bitcast <8 x i16> %v250 to <8 x half>
   %v113 = fpext <8 x half> %t9 to <8 x float>
   %v114 = fmul <8 x float> %v110, %v113
   %t10 = fptrunc <8 x float> %v114 to <8 x half>
   %v115 = bitcast <8 x half> %t10 to <8 x i16>
-  store <8 x i16> %v115, ptr %s224, align 2
-  %v260 = load <8 x i16>, ptr %s16, align 2
-  store <8 x i16> %v260, ptr %s14, align 2
-  %s263 = getelementptr i64, ptr %s16, i64 2
-  %v264 = load <8 x i16>, ptr %s263, align 2
-  %s266 = getelementptr i64, ptr %s14, i64 2
-  store <8 x i16> %v264, ptr %s266, align 2
   %s223 = getelementptr i32, ptr %p0, i64 %s20
-  %v268 = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %s223, <8 x i1> %active, <8 x i32> zeroinitializer)
-  store <8 x i32> %v268, ptr %s30, align 4
-  %v270 = load <8 x i16>, ptr %s14, align 2
-  store <8 x i16> %v270, ptr %s120, align 2
-  %s273 = getelementptr i64, ptr %s14, i64 2
-  %v274 = load <8 x i16>, ptr %s273, align 2
-  %s276 = getelementptr i64, ptr %s120, i64 2
-  store <8 x i16> %v274, ptr %s276, align 2
-  %t11 = getelementptr i8, ptr %s30, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %t11 = getelementptr i8, ptr %s223, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
   %v278 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t11, <8 x i1> %active, <8 x i16> zeroinitializer)
-  store <8 x i16> %v278, ptr %s123, align 2
-  %s281 = getelementptr i8, ptr %s30, i64 2
+  %s281 = getelementptr i8, ptr %s223, i64 2
   %t12 = getelementptr i8, ptr %s281, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
   %v282 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t12, <8 x i1> %active, <8 x i16> zeroinitializer)
-  %s284 = getelementptr i64, ptr %s123, i64 2
-  store <8 x i16> %v282, ptr %s284, align 2
-  %v130 = load <8 x i16>, ptr %s120, align 2
-  %t13 = bitcast <8 x i16> %v130 to <8 x half>
+  %t13 = bitcast <8 x i16> %v104 to <8 x half>
   %v131 = fpext <8 x half> %t13 to <8 x float>
-  %v132 = load <8 x i16>, ptr %s123, align 2
-  %t14 = bitcast <8 x i16> %v132 to <8 x half>
+  %t14 = bitcast <8 x i16> %v278 to <8 x half>
   %v133 = fpext <8 x half> %t14 to <8 x float>
   %v134 = fadd <8 x float> %v131, %v133
   %t15 = fptrunc <8 x float> %v134 to <8 x half>
   %v135 = bitcast <8 x half> %t15 to <8 x i16>
   store <8 x i16> %v135, ptr %s12, align 2
   %s231 = getelementptr i64, ptr %s12, i64 2
-  %s232 = getelementptr i64, ptr %s120, i64 2
-  %v140 = load <8 x i16>, ptr %s232, align 2
-  %t16 = bitcast <8 x i16> %v140 to <8 x half>
+  %t16 = bitcast <8 x i16> %v115 to <8 x half>
   %v141 = fpext <8 x half> %t16 to <8 x float>
-  %s233 = getelementptr i64, ptr %s123, i64 2
-  %v143 = load <8 x i16>, ptr %s233, align 2
-  %t17 = bitcast <8 x i16> %v143 to <8 x half>
+  %t17 = bitcast <8 x i16> %v282 to <8 x half>
   %v144 = fpext <8 x half> %t17 to <8 x float>
   %v145 = fadd <8 x float> %v141, %v144
   %t18 = fptrunc <8 x float> %v145 to <8 x half>
   %v146 = bitcast <8 x half> %t18 to <8 x i16>
   store <8 x i16> %v146, ptr %s231, align 2
-  %v286 = load <8 x i16>, ptr %s12, align 2
+  %v304 = load <8 x i16>, ptr %s12, align 2
   %t19 = getelementptr i8, ptr %s223, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  call void @llvm.masked.scatter.v8i16.v8p0(<8 x i16> %v286, <8 x ptr> align 2 %t19, <8 x i1> %active)
-  %s289 = getelementptr i64, ptr %s12, i64 2
-  %v290 = load <8 x i16>, ptr %s289, align 2
-  %s292 = getelementptr i8, ptr %s223, i64 2
-  %t20 = getelementptr i8, ptr %s292, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  call void @llvm.masked.scatter.v8i16.v8p0(<8 x i16> %v290, <8 x ptr> align 2 %t20, <8 x i1> %active)
+  call void @llvm.masked.scatter.v8i16.v8p0(<8 x i16> %v304, <8 x ptr> align 2 %t19, <8 x i1> %active)
+  %s307 = getelementptr i64, ptr %s12, i64 2
+  %v308 = load <8 x i16>, ptr %s307, align 2
+  %s310 = getelementptr i8, ptr %s223, i64 2
+  %t20 = getelementptr i8, ptr %s310, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  call void @llvm.masked.scatter.v8i16.v8p0(<8 x i16> %v308, <8 x ptr> align 2 %t20, <8 x i1> %active)
   %t21 = getelementptr i8, ptr %s219, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
   %v42 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t21, <8 x i1> %active, <8 x i16> zeroinitializer)
-  %s230 = getelementptr i8, ptr %s220, i64 2
-  %t22 = getelementptr i8, ptr %s230, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %t22 = getelementptr i8, ptr %s249, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
   %v47 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t22, <8 x i1> %active, <8 x i16> zeroinitializer)
   br i1 true, label %e0.0, label %e0.1
 e0.0:
@@ -414,7 +362,6 @@ done:
 declare <8 x double> @llvm.fabs.v8f64(<8 x double>) #1
 declare <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr>, <8 x i1>, <8 x i16>)
 declare <8 x i16> @llvm.masked.load.v8i16.p0(ptr, <8 x i1>, <8 x i16>)
-declare <8 x i32> @llvm.masked.load.v8i32.p0(ptr, <8 x i1>, <8 x i32>)
 declare half @llvm.fma.f16(half, half, half) #1
 declare i8 @llvm.cttz.i8(i8, i1) #1
 declare void @llvm.masked.scatter.v8i16.v8p0(<8 x i16>, <8 x ptr>, <8 x i1>)
