@@ -164,6 +164,9 @@ class TopApp(App[None]):
         self._draw()
 
     def _draw(self) -> None:
+        if not self.query("#title"):
+            # A frame that was under way when the view was closed.
+            return
         self.query_one("#title", Static).update(self._title())
         self.query_one("#keys", Static).update(self._keys())
         frame = self.shown
