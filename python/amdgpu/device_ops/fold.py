@@ -28,6 +28,10 @@ _SERIAL_LIMIT = 1024
 # have half as many, since a block has twice the columns.
 _COLUMN_SERIAL = 32
 _NARROW_BYTES = 2
+# The same where states are closed and joined by divisions of float64, which cost as much as a dozen values.
+_CLOSED_SERIAL = 64
+# Columns of a work-item whose numbers are of float64 and more than one for each.
+_WIDE_PARTS_LIMIT = 4
 # Values of a lane, as long as rows have so many.
 _LEAST_VALUES = 4
 # Rows of a block of columns: with 16 bytes for each it reads 512 bytes side by side.
@@ -162,8 +166,9 @@ def plan(device: AMDGPUDevice, problem: Problem) -> Plan | None:
         return None
     is_column = outputs > 1 and length > 1 and abs(kept_strides[-1]) < abs(reduced_strides[-1])
     group = _group(x, reduced_strides) if not is_column else 1
-    lanes, serial = _column_lanes(x.dtype, outputs) if is_column else _row_lanes(outputs, length, group)
-    width = _width(x, kept, kept_strides, reduced_strides) if is_column else 1
+    most = _most_columns(x.dtype, problem.fold)
+    lanes, serial = _column_lanes(problem, outputs, most) if is_column else _row_lanes(outputs, length, group)
+    width = _width(x, most, kept, kept_strides, reduced_strides) if is_column else 1
     chunk = lanes * serial
     chunks = max(-(-length // chunk), 1)
     # Where a chunk is all, the first kernel gives the result.
@@ -192,7 +197,7 @@ def plan(device: AMDGPUDevice, problem: Problem) -> Plan | None:
 
 def _group(x: Operand, reduced_strides: tuple[int, ...]) -> int:
     """Neighbouring values of a row that a lane folds: of 16 bytes, where there are no gaps, wherever the array begins."""
-    return _most_columns(x.dtype) if len(reduced_strides) == 1 and reduced_strides[0] == 1 else 1
+    return _neighbours(x.dtype) if len(reduced_strides) == 1 and reduced_strides[0] == 1 else 1
 
 
 def _is_aligned(x: Operand, count: int) -> bool:
@@ -216,22 +221,28 @@ def _lanes(length: int, least: int = _LEAST_VALUES) -> int:
     return lanes
 
 
-def _column_lanes(dtype: str, outputs: int) -> tuple[int, int]:
+def _column_lanes(problem: Problem, outputs: int, most: int) -> tuple[int, int]:
     """Lanes, and values of each: of shape and dtype alone, wherever the array begins."""
-    rows, wide = 1, -(-outputs // _most_columns(dtype))
+    rows, wide = 1, -(-outputs // most)
     while rows < _COLUMN_ROWS and rows < wide:
         rows *= 2
-    serial = _COLUMN_SERIAL // 2 if dtypes.ITEM_BYTES[dtype] <= _NARROW_BYTES else _COLUMN_SERIAL
-    return source.BLOCK // rows, serial
+    serial = _COLUMN_SERIAL // 2 if dtypes.ITEM_BYTES[problem.x.dtype] <= _NARROW_BYTES else _COLUMN_SERIAL
+    return source.BLOCK // rows, _CLOSED_SERIAL if problem.fold.closed else serial
 
 
-def _most_columns(dtype: str) -> int:
+def _most_columns(dtype: str, fold: Fold) -> int:
+    is_wide = fold.closed and fold.part == "float64"
+    return min(_neighbours(dtype), _WIDE_PARTS_LIMIT) if is_wide else _neighbours(dtype)
+
+
+def _neighbours(dtype: str) -> int:
     return min(_VECTOR_BYTES // dtypes.ITEM_BYTES[dtype], _WIDTH_LIMIT)
 
 
-def _width(x: Operand, kept: tuple[int, ...], kept_strides: tuple[int, ...], reduced_strides: tuple[int, ...]) -> int:
+def _width(
+    x: Operand, width: int, kept: tuple[int, ...], kept_strides: tuple[int, ...], reduced_strides: tuple[int, ...]
+) -> int:
     """Neighbouring columns that a work-item reads at once: all that fit, or one."""
-    width = _most_columns(x.dtype)
     are_whole = not any(stride % width for stride in (*kept_strides[:-1], *reduced_strides))
     return width if _is_aligned(x, width) and are_whole and kept_strides[-1] == 1 and kept[-1] % width == 0 else 1
 
