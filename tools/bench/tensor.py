@@ -4,6 +4,10 @@ Three sides run in the same fresh process, alternating; the shortest time of eac
 memory itself reading and writing as many bytes (tools/bench/suite/stream.c). Results are compared before anything is timed. NumPy has no
 softmax, norm, convolution or pooling: there the peer is what one writes with NumPy.
 
+The bound of an operation is the slower of that memory and of the vector operations that its innermost loops take, at the speed that this
+machine has for them in the same process (tools/bench/suite/peak.c). They were counted in zig/src/matrix for AVX-512; on other machines and
+where nothing was counted there is no bound.
+
 `--quick` takes a minute, `--threads 1` or `2` one of both, `--plot` draws the newest whole record as rooflines into docs/performance.md;
 other words choose cases by parts of their names.
 """
@@ -25,6 +29,9 @@ from frame import Report, in_turns
 PEER = "NumPy, one thread"
 THREADS = (1, 2)
 SUITE = Path(__file__).with_name("suite")
+sys.path.insert(0, str(SUITE))
+from peak import Arithmetic, Peak, counts_hold  # noqa: E402  (beside the others of the suite)
+
 # Rounds and seconds of each; --quick takes a minute for both numbers of threads.
 FULL, QUICK = (9, 0.02), (4, 0.004)
 
@@ -34,17 +41,53 @@ class Work:
     """What an operation has to do at least: bytes that are read and written, and floating-point operations.
 
     Functions count as the additions and multiplications of their series (zig/src/matrix). Without bytes only arithmetic counts.
+    The bound is that of `vectors` for each of `values`.
     """
 
     read_bytes: int = 0
     written_bytes: int = 0
     operations: float = 0
+    values: int = 0
+    vectors: Arithmetic | None = None
 
     @property
     def bytes(self) -> int:
         """Both ways."""
         return self.read_bytes + self.written_bytes
 
+
+# Vector operations for each value where AVX-512 does them. Of e^x of the elementwise operations (vector_math.zig, `expOrdinary` without
+# fused operations, so that every instruction set has the same bits): x log2 e, two parts of n ln 2, r^2 and five terms; as many additions
+# and 1 +; the test whether all are ordinary, a shift and the addition to the exponent.
+EXP = Arithmetic(multiplies=9, adds=10, others=4)
+# x^3 and the factor of the series; 1 / (1 + e^-x); times x.
+GELU = Arithmetic(multiplies=14, adds=12, others=5, divides=1)
+# -2 |x|, its reduction, the series of e^x - 1 and its scaling, t / (t + 2); bounds, exponent, sign.
+TANH = Arithmetic(multiplies=10, adds=11, others=6, divides=1)
+# Of e^x of rows (exp_table.zig, `ordinary`): reduction twice, the series three times, the power; n; the test, a shift, the table, the
+# exponent.
+POWER = Arithmetic(multiplies=6, adds=1, others=4)
+# row_kernel.zig: the maximum, x - maximum, the sum; the factor. The logarithm takes maximum and logarithm off instead.
+SOFTMAX = Arithmetic(multiplies=POWER.multiplies + 1, adds=POWER.adds + 3, others=POWER.others)
+LOG_SOFTMAX = Arithmetic(multiplies=POWER.multiplies, adds=POWER.adds + 5, others=POWER.others)
+# normalize_columns.zig and column_kernel.zig: the maximum of a block; its bound, x - maximum, the power and the sum; once more x - maximum,
+# the power, the factor.
+SOFTMAX_OF_COLUMNS = Arithmetic(
+    multiplies=2 * POWER.multiplies + 1, adds=2 * POWER.adds + 6, others=2 * POWER.others + 1
+)
+# The sum; x - mean and its square; x - mean, the factor, scale and shift at once.
+LAYER_NORM = Arithmetic(multiplies=3, adds=3)
+# (x - mean) * factor + shift, each rounded (elementwise_kernel.zig, `standardize`).
+BATCH_NORM = Arithmetic(multiplies=1, adds=2)
+SUM = Arithmetic(adds=1)
+# The sum; x - mean, its square, the sum of those (reduce_kernel.zig).
+VARIANCE = Arithmetic(multiplies=1, adds=3)
+# A comparison, half of one for NaN; of rows that are folded together a comparison, one for NaN, a choice.
+LARGEST = Arithmetic(adds=1.5, others=0.25)
+LARGEST_OF_ROWS = Arithmetic(adds=2, others=1)
+# And a quarter of them once more for the place; by rows three comparisons, three of their results joined, two choices.
+PLACE = Arithmetic(adds=1.75, others=0.5)
+PLACE_OF_ROWS = Arithmetic(adds=3, others=5)
 
 # A case: name, ours, peer, what is to be done.
 Case = tuple[str, Callable[[], Any], Callable[[], Any], Work]
@@ -69,6 +112,9 @@ def run(report: Report, arguments: list[str]) -> None:
             assert child.stdout is not None  # asked for with PIPE
             for line in child.stdout:
                 row = json.loads(line)
+                if "peak" in row:
+                    print(row["peak"])
+                    continue
                 report.add(f"{row['case']}, {threads}T", "us", row["ours"] * 1e6, row["peer"] * 1e6, note=note(row))
         if child.returncode:
             raise SystemExit(f"the measuring process ended with exit code {child.returncode}")
@@ -80,6 +126,8 @@ def note(row: dict[str, Any]) -> str:
     if row["bytes"]:
         speed, memory = row["bytes"] / row["ours"] / 1e9, row["bytes"] / row["memory"] / 1e9
         parts.append(f"{speed:.1f} GB/s; memory {memory:.1f} GB/s; {row['memory'] / row['ours']:.2f} of it")
+    if row["bound"]:
+        parts.append(f"{row['bound'] / row['ours']:.2f} of its bound ({row['bound_by']}: {row['bound'] * 1e6:,.0f} us)")
     if row["operations"]:
         parts.append(f"{row['operations'] / row['ours'] / 1e9:.2f} GFLOP/s at {row['intensity']:.3g} per byte")
     return "; ".join(parts)
@@ -87,7 +135,6 @@ def note(row: dict[str, Any]) -> str:
 
 def plot() -> None:
     """Draws in the benchmark's environment, which has matplotlib."""
-    sys.path.insert(0, str(SUITE))
     import peers
 
     try:
@@ -102,8 +149,6 @@ def plot() -> None:
 def measure(arguments: list[str]) -> None:
     """The measuring process: one JSON line per case."""
     import numpy as np
-
-    sys.path.insert(0, str(SUITE))
     from stream import Stream
 
     threads, *rest = arguments
@@ -111,6 +156,9 @@ def measure(arguments: list[str]) -> None:
     rounds, seconds = QUICK if "--quick" in rest else FULL
     # One thread alone may be faster for what takes less time than waking another.
     memories = [Stream(count) for count in sorted({1, int(threads)})]
+    peak = Peak(int(threads)) if counts_hold() else None
+    if peak:
+        print(json.dumps({"peak": f"{threads}T: {peak.described()}"}), flush=True)
     for name, ours, peer, work in cases():
         if wanted and not any(part in name for part in wanted):
             continue
@@ -120,11 +168,15 @@ def measure(arguments: list[str]) -> None:
         moved = (work.read_bytes, work.written_bytes)
         ways = [way for memory in memories for way in memory.ways(*moved)] if work.bytes else []
         ours_seconds, peer_seconds, *way_seconds = in_turns([ours, peer, *ways], rounds=rounds, round_seconds=seconds)
+        moving = min((min(way) for way in way_seconds), default=0.0)
+        computing = peak.seconds(work.values, work.vectors) if peak and work.vectors else 0.0
         row = {
             "case": name,
             "ours": min(ours_seconds),
             "peer": min(peer_seconds),
-            "memory": min((min(way) for way in way_seconds), default=0.0),
+            "memory": moving,
+            "bound": max(moving, computing) if computing else 0.0,
+            "bound_by": "memory" if moving > computing else "arithmetic",
             "bytes": work.bytes,
             "operations": work.operations,
             "intensity": work.operations / work.bytes if work.bytes else 0.0,
@@ -180,23 +232,24 @@ def elementwise_cases(data: Callable[..., Any]) -> Iterator[Case]:
             f"add, {size:,}",
             lambda a=a, b=b, out=out: ops.add(a, b, out=out),
             lambda a=a, b=b, out=out: np.add(a, b, out=out),
-            Work(8 * size, 4 * size, size),
+            Work(8 * size, 4 * size, size, size, SUM),
         )
     x, out = data(1_000_000), data(1_000_000)
     positive = np.abs(x)
     # Additions and multiplications of the series; divisions and roots count once.
+    vectors = {"exp": EXP, "tanh": TANH}
     for name, count in (("exp", 20), ("log", 25), ("log1p", 30), ("tanh", 24), ("sin", 24), ("sqrt", 1)):
         ours, peer = getattr(ops, name), getattr(np, name)
-        work = Work(4 * x.size, 4 * x.size, count * x.size)
+        work = Work(4 * x.size, 4 * x.size, count * x.size, x.size, vectors.get(name))
         yield f"{name}, 1,000,000", lambda f=ours: f(positive, out=out), lambda f=peer: f(positive, out=out), work
     yield (
         "gelu (tanh), 1,000,000",
         lambda: ops.gelu(x, approximate="tanh", out=out),
         lambda: 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x))),
-        Work(4 * x.size, 4 * x.size, 30 * x.size),
+        Work(4 * x.size, 4 * x.size, 30 * x.size, x.size, GELU),
     )
     matrix, row, column, target = data(4096, 1024), data(1024), data(4096, 1), data(4096, 1024)
-    both_ways = Work(4 * matrix.size, 4 * matrix.size, matrix.size)
+    both_ways = Work(4 * matrix.size, 4 * matrix.size, matrix.size, matrix.size, SUM)
     yield (
         "add a row to 4096 x 1024",
         lambda: ops.add(matrix, row, out=target),
@@ -240,34 +293,40 @@ def reduction_cases(data: Callable[..., Any]) -> Iterator[Case]:
     from amdgpu import ops
 
     large, matrix = data(16_000_000), data(4096, 1024)
-    for name in ("sum", "max", "argmax"):
+    # Of everything and of rows; of columns.
+    vectors = {
+        "sum": (SUM, SUM),
+        "max": (LARGEST, LARGEST_OF_ROWS),
+        "argmax": (PLACE, PLACE_OF_ROWS),
+        "var": (VARIANCE, VARIANCE),
+    }
+    for name, (of_runs, of_rows) in vectors.items():
         ours, peer = getattr(ops, name), getattr(np, name)
+        count = 4 if name == "var" else 1
         yield (
             f"{name}, 16,000,000",
             lambda f=ours: f(large),
             lambda f=peer: f(large),
-            Work(4 * large.size, 0, large.size),
+            Work(4 * large.size, 0, count * large.size, large.size, of_runs),
         )
         for axis in (0, 1):
             yield (
                 f"{name} over axis {axis} of 4096 x 1024",
                 lambda f=ours, axis=axis: f(matrix, axis),
                 lambda f=peer, axis=axis: f(matrix, axis=axis),
-                Work(4 * matrix.size, 0, matrix.size),
+                Work(4 * matrix.size, 0, count * matrix.size, matrix.size, of_runs if axis else of_rows),
             )
-    work = Work(4 * matrix.size, 0, 4 * matrix.size)
-    yield "var over axis 1 of 4096 x 1024", lambda: ops.var(matrix, 1), lambda: np.var(matrix, axis=1), work
     image = data(8, 64, 56, 56)
     yield (
         "mean of channels, 8 x 64 x 56 x 56",
         lambda: ops.mean(image, (0, 2, 3)),
         lambda: np.mean(image, (0, 2, 3)),
-        Work(4 * image.size, 0, image.size),
+        Work(4 * image.size, 0, image.size, image.size, SUM),
     )
 
 
 def row_cases(data: Callable[..., Any]) -> Iterator[Case]:
-    """Softmax and layer norm."""
+    """Softmax, log-softmax, layer norm and batch norm."""
     import numpy as np
     from amdgpu import ops
 
@@ -287,19 +346,43 @@ def row_cases(data: Callable[..., Any]) -> Iterator[Case]:
         "softmax of rows, 4096 x 1024",
         lambda: ops.softmax(matrix, out=out),
         lambda: softmax(matrix, -1),
-        Work(4 * matrix.size, 4 * matrix.size, 24 * matrix.size),
+        Work(4 * matrix.size, 4 * matrix.size, 24 * matrix.size, matrix.size, SOFTMAX),
+    )
+    yield (
+        "log-softmax of rows, 4096 x 1024",
+        lambda: ops.log_softmax(matrix, out=out),
+        lambda: np.log(softmax(matrix, -1)),
+        Work(4 * matrix.size, 4 * matrix.size, 24 * matrix.size, matrix.size, LOG_SOFTMAX),
+    )
+    few, few_out = data(64, 1024), np.empty((64, 1024), np.float32)
+    yield (
+        "softmax of rows, 64 x 1024",
+        lambda: ops.softmax(few, out=few_out),
+        lambda: softmax(few, -1),
+        Work(4 * few.size, 4 * few.size, 24 * few.size, few.size, SOFTMAX),
     )
     yield (
         "softmax of columns, 4096 x 1024",
         lambda: ops.softmax(matrix, 0, out=out),
         lambda: softmax(matrix, 0),
-        Work(4 * matrix.size, 4 * matrix.size, 24 * matrix.size),
+        Work(4 * matrix.size, 4 * matrix.size, 24 * matrix.size, matrix.size, SOFTMAX_OF_COLUMNS),
     )
     yield (
         "layer norm, 4096 x 1024",
         lambda: ops.layer_norm(matrix, 1024, weight, bias, out=out),
         layer_norm,
-        Work(4 * matrix.size, 4 * matrix.size, 8 * matrix.size),
+        Work(4 * matrix.size, 4 * matrix.size, 8 * matrix.size, matrix.size, LAYER_NORM),
+    )
+    images, means, variances = data(8, 64, 56, 56), data(64), np.abs(data(64)) + 1
+    channels = (slice(None), None, None)
+    yield (
+        "batch norm, 8 x 64 x 56 x 56",
+        lambda: ops.batch_norm(images, means, variances, weight[:64], bias[:64]),
+        lambda: (
+            (images - means[channels]) / np.sqrt(variances[channels] + 1e-5) * weight[:64][channels]
+            + bias[:64][channels]
+        ),
+        Work(4 * images.size, 4 * images.size, 3 * images.size, images.size, BATCH_NORM),
     )
 
 
@@ -330,7 +413,7 @@ def movement_cases(data: Callable[..., Any], generator: Any) -> Iterator[Case]:
             f"cumsum over axis {axis} of 4096 x 1024",
             lambda axis=axis: ops.cumsum(matrix, axis, out=sums),
             lambda axis=axis: np.cumsum(matrix, axis, out=sums),
-            Work(4 * matrix.size, 4 * matrix.size, matrix.size),
+            Work(4 * matrix.size, 4 * matrix.size, matrix.size, matrix.size, SUM),
         )
     table, indices = data(50_000, 256), generator.integers(0, 50_000, 8192)
     rows = data(8192, 256)

@@ -49,30 +49,36 @@ def figures(row: dict[str, Any]) -> dict[str, float | int | str]:
         "speed": found(r"([\d.e+]+) GFLOP/s"),
         "intensity": found(r"at ([\d.e+-]+) per byte"),
         "memory": found(r"memory ([\d.]+) GB/s"),
-        "share": found(r"; ([\d.]+) of it"),
+        "share": found(r"; ([\d.]+) of it(?!s)"),
+        "bound": found(r"([\d.]+) of its bound"),
         "ratio": row["ratio"],
         "ours": row["ours"],
     }
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Markdown: a line for each case, for each number of threads the time, NumPy's share and the memory's."""
+    """Markdown: a line for each case, for each number of threads the time, NumPy's share and the memory's and the bound's."""
     by_case: dict[str, dict[int, dict[str, Any]]] = {}
     for row in rows:
         by_case.setdefault(row["case"], {})[row["threads"]] = row
-    lines = [["float32", *(head for threads in (1, 2) for head in (f"{threads} T, µs", "of NumPy", "of memory"))]]
+    lines = [
+        [
+            "float32",
+            *(head for threads in (1, 2) for head in (f"{threads} T, µs", "of NumPy", "of memory", "of its bound")),
+        ]
+    ]
     for case, found in by_case.items():
         cells = [case]
         for threads in (1, 2):
             row = found.get(threads)
             if row is None:
-                cells += ["", "", ""]
+                cells += ["", "", "", ""]
                 continue
-            share = f"{row['share']:.2f}" if row["share"] else ""
+            shares = [f"{row[which]:.2f}" if row[which] else "" for which in ("share", "bound")]
             cells += [
                 f"{row['ours']:,.0f}" if row["ours"] >= 10 else f"{row['ours']:.2f}",
                 f"{row['ratio']:.2f}",
-                share,
+                *shares,
             ]
         lines.append(cells)
     return markdown(lines)

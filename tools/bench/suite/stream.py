@@ -67,17 +67,30 @@ class Stream:
         return address
 
 
-@cache
 def _library() -> ctypes.CDLL:
-    folder = tempfile.mkdtemp(prefix="amdgpu-stream-")
-    target = Path(folder) / "stream.so"
-    command = [sys.executable, "-m", "ziglang", "cc", "-O3", "-march=native", "-shared", "-fPIC", "-fno-sanitize=all"]
-    subprocess.run([*command, "-o", str(target), str(SOURCE)], check=True)
-    library = ctypes.CDLL(str(target))
+    library = compiled(SOURCE)
     for name, pointers in (("stream_read", 1), ("stream_copy", 2), ("stream_copy_past", 2)):
         function = getattr(library, name)
         function.argtypes = [ctypes.c_void_p] * pointers + [ctypes.c_size_t]
         function.restype = ctypes.c_float if pointers == 1 else None
-    target.unlink()
-    Path(folder).rmdir()
     return library
+
+
+@cache
+def compiled(source: Path, *flags: str) -> ctypes.CDLL:
+    """A C file as a library for this machine."""
+    with tempfile.TemporaryDirectory(prefix="amdgpu-bench-") as folder:
+        target = Path(folder) / "compiled.so"
+        command = [
+            sys.executable,
+            "-m",
+            "ziglang",
+            "cc",
+            "-O3",
+            "-march=native",
+            "-shared",
+            "-fPIC",
+            "-fno-sanitize=all",
+        ]
+        subprocess.run([*command, *flags, "-o", str(target), str(source)], check=True)
+        return ctypes.CDLL(str(target))
