@@ -241,6 +241,8 @@ test {
     _ = @import("matrix/dense_test.zig");
     _ = @import("matrix/elementwise_test.zig");
     _ = @import("matrix/reduce_test.zig");
+    _ = @import("matrix/normalize_columns_test.zig");
+    _ = @import("matrix/row_kernel_test.zig");
     _ = @import("matrix/convolve_test.zig");
     _ = @import("matrix/pool_test.zig");
     _ = @import("matrix/scan_test.zig");

@@ -18,6 +18,7 @@ pub const activation = @import("activation.zig");
 pub const storage = @import("storage.zig");
 pub const stream_store = @import("stream_store.zig");
 pub const elementary = @import("elementary.zig");
+pub const column_kernel = @import("column_kernel.zig");
 pub const elementwise_kernel = @import("elementwise_kernel.zig");
 pub const reduce_kernel = @import("reduce_kernel.zig");
 pub const row_kernel = @import("row_kernel.zig");

@@ -163,35 +163,58 @@ fn Job(comptime T: type) type {
             for (begin..end) |piece| {
                 const first = piece * job.row_count / job.pieces;
                 const last = (piece + 1) * job.row_count / job.pieces;
-                if (job.is_blocked) job.normalizeBlocks(piece, first, last) else for (first..last) |row| job.normalizeRow(piece, row, last);
+                if (job.is_blocked) {
+                    job.normalizeBlocks(piece, first, last);
+                    continue;
+                }
+                const rows_together = job.rowsTogether();
+                var row = first;
+                while (row + rows_together <= last) : (row += rows_together) job.normalizeRows(piece, row, rows_together, last);
+                while (row < last) : (row += 1) job.normalizeRows(piece, row, 1, last);
             }
             if (job.streams) generic.stream_store.finish();
         }
 
-        fn normalizeRow(job: *const Self, piece: usize, row: usize, last: usize) void {
+        /// What passes the caches by has to begin at the same place of a cache line in every row.
+        fn rowsTogether(job: *const Self) usize {
+            const stride_bytes = @abs(job.rows.innerStride(0)) * @sizeOf(T);
+            const is_in_step = !job.streams or (job.rows.rank == 1 and stride_bytes % 64 == 0);
+            const needs_no_buffer = job.is_ready[0] and job.is_ready[1];
+            return if (needs_no_buffer and is_in_step and job.row_len <= row_kernel.pair_row) row_kernel.most_rows else 1;
+        }
+
+        /// One row, or several that need no buffer.
+        fn normalizeRows(job: *const Self, piece: usize, first: usize, count: usize, last: usize) void {
             const out = &job.problem.out;
             const x = &job.problem.x;
-            const out_offset = job.rows.offset(0, row);
-            const x_offset = job.rows.offset(1, row);
-            const target: [*]T = if (job.is_ready[0])
-                @ptrFromInt(strided.addressAt(out, out_offset))
-            else
-                job.row_buffers[piece * job.buffer_len ..].ptr;
-            var source: [*]const T = target;
-            if (job.is_ready[1]) {
-                source = @ptrFromInt(strided.addressAt(x, x_offset));
-            } else {
-                var walk = job.row.walk(1, 0);
-                walk.start += x_offset;
-                strided.readElements(T, job.table, x, &walk, job.row_len, target);
+            var targets: [row_kernel.most_rows][*]T = undefined;
+            var sources: [row_kernel.most_rows][*]const T = undefined;
+            for (0..count) |i| {
+                targets[i] = if (job.is_ready[0])
+                    @ptrFromInt(strided.addressAt(out, job.rows.offset(0, first + i)))
+                else
+                    job.row_buffers[piece * job.buffer_len ..].ptr;
+                if (job.is_ready[1]) {
+                    sources[i] = @ptrFromInt(strided.addressAt(x, job.rows.offset(1, first + i)));
+                } else {
+                    var walk = job.row.walk(1, 0);
+                    walk.start += job.rows.offset(1, first + i);
+                    strided.readElements(T, job.table, x, &walk, job.row_len, targets[i]);
+                    sources[i] = targets[i];
+                }
             }
-            const has_next = job.is_ready[1] and row + 1 < last and job.row_len <= row_kernel.short_row;
+            var next: [row_kernel.most_rows][*]const T = undefined;
+            const has_next = job.is_ready[1] and first + count < last and job.row_len <= row_kernel.short_row;
+            if (has_next) for (0..count) |i| {
+                next[i] = @ptrFromInt(strided.addressAt(x, job.rows.offset(1, @min(first + count + i, last - 1))));
+            };
             job.table.row(&.{
-                .next = if (has_next) @ptrFromInt(strided.addressAt(x, job.rows.offset(1, row + 1))) else null,
+                .count = count,
+                .next = if (has_next) next else null,
                 .streams = job.streams,
                 .operation = job.problem.operation,
-                .x = source,
-                .out = target,
+                .x = sources,
+                .out = targets,
                 .len = job.row_len,
                 .scale = job.scale,
                 .shift = job.shift,
@@ -199,8 +222,8 @@ fn Job(comptime T: type) type {
             });
             if (job.is_ready[0]) return;
             var walk = job.row.walk(0, 0);
-            walk.start += out_offset;
-            strided.writeElements(T, job.table, out, &walk, job.row_len, target);
+            walk.start += job.rows.offset(0, first);
+            strided.writeElements(T, job.table, out, &walk, job.row_len, targets[0]);
         }
 
         fn normalizeBlocks(job: *const Self, piece: usize, first: usize, last: usize) void {
@@ -214,8 +237,8 @@ fn Job(comptime T: type) type {
                     const values = buffer + i * job.buffer_len;
                     job.table.row(&.{
                         .operation = job.problem.operation,
-                        .x = values,
-                        .out = values,
+                        .x = @splat(values),
+                        .out = @splat(values),
                         .len = job.row_len,
                         .scale = job.scale,
                         .shift = job.shift,

@@ -1,21 +1,26 @@
-//! Softmax and log-softmax where neighbours in memory belong to different rows: tiles of neighbours are normalised together, one place of their
-//! rows after the other, so that memory is read as it lies (see normalize.zig).
+//! Softmax and log-softmax where neighbours in memory belong to different rows: blocks of a few places of many neighbouring rows are read as
+//! they lie (see normalize.zig). Each block has maxima and sums of powers of its own; what they come to is known before the values are computed
+//! once more and written. Blocks do not depend on the number of threads.
 
 const std = @import("std");
 const abi = @import("../abi.zig");
 const generic = @import("generic");
+const kernels = @import("kernels.zig");
 const parallel = @import("parallel.zig");
-const reduce_rows = @import("reduce_rows.zig");
 const strided = @import("strided.zig");
+const workspace = @import("workspace.zig");
 
 const Operation = generic.elementwise_kernel.Operation;
+const Fold = generic.reduce_kernel.Fold;
 
-/// Neighbours of a tile at most: a leaf stays in the second cache, and rows of a page of memory are read whole.
-const tile_columns = 1024;
-/// Neighbours of a tile at least, where there are several threads: long enough that calls do not count.
-const least_columns = 256;
-/// Places whose powers are summed one after another; the sums are joined pairwise.
-const leaf_rows = 32;
+/// Neighbours of a block at most: a page of float32, so that memory is read in streams.
+const block_columns = 1024;
+/// Places of a block: it stays in the second cache between its maximum and its sum.
+const block_places = 32;
+/// Neighbours that are joined by one piece of work.
+const joined_columns = 256;
+
+pub const Error = error{OutOfMemory} || parallel.Error;
 
 /// What is normalised: `lines` are the rows of the tensor, `row` is one of them; view 0 is `out`, view 1 is x. Elements are of type T, and
 /// neighbouring lines adjacent in both views.
@@ -27,73 +32,62 @@ pub fn Job(comptime T: type) type {
         x: *const strided.View,
         lines: *const strided.Space(2),
         row: *const strided.Space(2),
-        /// Neighbours of a tile; results do not depend on it.
-        tile_width: usize = tile_columns,
+        /// For each block of places and each line: the largest value and the sum of powers. Those of the first block end up as what holds for the
+        /// whole line: the largest value, and the factor or the logarithm of the sum.
+        largest: []T = &.{},
+        sums: []T = &.{},
 
         const Self = @This();
-        const Tile = [tile_columns]T;
 
-        pub fn start(job: *const Self, executor: ?*const abi.Executor) parallel.Error!void {
+        pub fn start(job: *const Self, executor: ?*const abi.Executor) Error!void {
+            const count = job.blocksDown() * job.lines.len();
+            const buffer = try workspace.acquire(2 * count * @sizeOf(T));
+            defer workspace.release(buffer);
             var started = job.*;
-            const threads = parallel.threadCount(executor);
-            const shared = std.mem.alignForward(usize, (job.lines.innerLen() + threads - 1) / threads, 64);
-            started.tile_width = std.math.clamp(shared, least_columns, tile_columns);
-            try parallel.run(executor, started.lines.len() / started.lines.innerLen() * started.tilesAcross(), Self, &started);
+            started.largest = buffer.slice(T, 0, count);
+            started.sums = buffer.slice(T, count * @sizeOf(T), count);
+            const blocks = job.lines.len() / job.lines.innerLen() * pieces(job.lines.innerLen(), block_columns) * job.blocksDown();
+            const summing: Summing(T) = .{ .job = &started };
+            try parallel.run(executor, blocks, Summing(T), &summing);
+            const joining: Joining(T) = .{ .job = &started };
+            try parallel.run(executor, pieces(job.lines.len(), joined_columns), Joining(T), &joining);
+            const out_bytes = job.lines.len() * job.row.innerLen() * @sizeOf(T);
+            const finishing: Finishing(T) = .{ .job = &started, .streams = 2 * out_bytes >= kernels.info().caches.level3_bytes };
+            try parallel.run(executor, blocks, Finishing(T), &finishing);
         }
 
-        fn tilesAcross(job: *const Self) usize {
-            return (job.lines.innerLen() + job.tile_width - 1) / job.tile_width;
+        fn blocksDown(job: *const Self) usize {
+            return pieces(job.row.innerLen(), block_places);
         }
 
-        pub fn run(job: *const Self, begin: usize, end: usize) void {
+        fn pieces(len: usize, each: usize) usize {
+            return (len + each - 1) / each;
+        }
+
+        const Block = struct { line: usize, width: usize, down: usize, place: usize, places: usize };
+
+        /// Blocks that lie one behind the other in memory are neighbours: first along the lines, then down the places.
+        fn blockOf(job: *const Self, item: usize) Block {
             const width = job.lines.innerLen();
-            const across = job.tilesAcross();
-            var cascade: reduce_rows.Cascade(T) = .{ .table = job.table, .fold = .sum, .width = 0 };
-            for (begin..end) |item| {
-                const column = item % across * job.tile_width;
-                job.normalizeTile(&cascade, item / across * width + column, @min(job.tile_width, width - column));
-            }
+            const across = pieces(width, block_columns);
+            const down = item / across % job.blocksDown();
+            const column = item % across * block_columns;
+            const place = down * block_places;
+            return .{
+                .line = item / across / job.blocksDown() * width + column,
+                .width = @min(block_columns, width - column),
+                .down = down,
+                .place = place,
+                .places = @min(block_places, job.row.innerLen() - place),
+            };
         }
 
-        fn at(job: *const Self, comptime k: usize, base: isize, place: usize) [*]T {
+        fn at(job: *const Self, comptime k: usize, block: Block) [*]T {
             const view = if (k == 0) job.out else job.x;
-            return @ptrFromInt(strided.addressAt(view, base + @as(isize, @intCast(place)) * job.row.innerStride(k)));
+            return @ptrFromInt(strided.addressAt(view, job.lines.offset(k, block.line) + @as(isize, @intCast(block.place)) * job.row.innerStride(k)));
         }
 
-        fn normalizeTile(job: *const Self, cascade: *reduce_rows.Cascade(T), first: usize, width: usize) void {
-            const places = job.row.innerLen();
-            const x = job.lines.offset(1, first);
-            const out = job.lines.offset(0, first);
-            var largest: Tile align(64) = undefined;
-            job.fold(.maximum, job.at(1, x, 0), job.row.innerStride(1), places, width, &largest);
-            var powers: [leaf_rows]Tile align(64) = undefined;
-            cascade.width = width;
-            cascade.count = 0;
-            var place: usize = 0;
-            while (place < places) {
-                const rows = @min(leaf_rows, places - place);
-                for (0..rows) |i| {
-                    const target = job.at(0, out, place + i);
-                    job.apply(.subtract, job.at(1, x, place + i), &largest, target, width);
-                    job.apply(.exp, target, target, if (job.is_logarithmic) &powers[i] else target, width);
-                }
-                if (job.is_logarithmic) {
-                    job.fold(.sum, &powers[0], tile_columns, rows, width, cascade.next());
-                } else {
-                    job.fold(.sum, job.at(0, out, place), job.row.innerStride(0), rows, width, cascade.next());
-                }
-                cascade.push();
-                place += rows;
-            }
-            const total = cascade.total();
-            job.apply(if (job.is_logarithmic) .log else .reciprocal, total, total, total, width);
-            for (0..places) |i| {
-                const target = job.at(0, out, i);
-                job.apply(if (job.is_logarithmic) .subtract else .multiply, target, total, target, width);
-            }
-        }
-
-        fn fold(job: *const Self, kind: generic.reduce_kernel.Fold, ptr: [*]const T, step: isize, rows: usize, width: usize, target: [*]T) void {
+        fn fold(job: *const Self, kind: Fold, ptr: [*]const T, step: isize, rows: usize, width: usize, target: [*]T) void {
             job.table.fold_rows(&.{
                 .fold = kind,
                 .ptr = ptr,
@@ -117,6 +111,102 @@ pub fn Job(comptime T: type) type {
                 .len = width,
                 .alpha = 0,
             });
+        }
+    };
+}
+
+/// Each item is a block: the largest value and the sum of powers of its part of every line.
+fn Summing(comptime T: type) type {
+    return struct {
+        job: *const Job(T),
+
+        pub fn run(self: *const @This(), begin: usize, end: usize) void {
+            const job = self.job;
+            for (begin..end) |item| {
+                const block = job.blockOf(item);
+                const slot = block.down * job.lines.len() + block.line;
+                const x = job.at(1, block);
+                job.fold(.maximum, x, job.row.innerStride(1), block.places, block.width, job.largest[slot..].ptr);
+                job.table.columns(&.{
+                    .step = .sum,
+                    .x = x,
+                    .x_step = job.row.innerStride(1),
+                    .rows = block.places,
+                    .width = block.width,
+                    .shift = job.largest[slot..].ptr,
+                    .factor = job.sums[slot..].ptr,
+                });
+            }
+        }
+    };
+}
+
+/// Each item joins the blocks of some neighbouring lines, in their order.
+fn Joining(comptime T: type) type {
+    return struct {
+        job: *const Job(T),
+
+        pub fn run(self: *const @This(), begin: usize, end: usize) void {
+            for (begin..end) |item| {
+                const first = item * joined_columns;
+                self.join(first, @min(joined_columns, self.job.lines.len() - first));
+            }
+        }
+
+        fn join(self: *const @This(), first: usize, width: usize) void {
+            const job = self.job;
+            const lines = job.lines.len();
+            const blocks = job.blocksDown();
+            var largest: [joined_columns]T align(64) = undefined;
+            job.fold(.maximum, job.largest[first..].ptr, @intCast(lines), blocks, width, &largest);
+            for (0..blocks) |block| {
+                const own = job.largest[block * lines + first ..].ptr;
+                const sums = job.sums[block * lines + first ..].ptr;
+                job.apply(.subtract, own, &largest, own, width);
+                job.apply(.exp, own, own, own, width);
+                job.apply(.multiply, sums, own, sums, width);
+            }
+            // Pairs, pairs of pairs: the error grows with the logarithm of the number of blocks.
+            var distance: usize = 1;
+            while (distance < blocks) : (distance *= 2) {
+                var block: usize = 0;
+                while (block + distance < blocks) : (block += 2 * distance) {
+                    const target = job.sums[block * lines + first ..].ptr;
+                    job.apply(.add, target, job.sums[(block + distance) * lines + first ..].ptr, target, width);
+                }
+            }
+            const total = job.sums[first..].ptr;
+            job.apply(if (job.is_logarithmic) .log else .reciprocal, total, total, total, width);
+            @memcpy(job.largest[first..][0..width], largest[0..width]);
+        }
+    };
+}
+
+/// Each item writes a block.
+fn Finishing(comptime T: type) type {
+    return struct {
+        job: *const Job(T),
+        /// Whether results are more than the caches keep and pass around them.
+        streams: bool,
+
+        pub fn run(self: *const @This(), begin: usize, end: usize) void {
+            const job = self.job;
+            for (begin..end) |item| {
+                const block = job.blockOf(item);
+                job.table.columns(&.{
+                    .step = if (job.is_logarithmic) .log_softmax else .softmax,
+                    .x = job.at(1, block),
+                    .x_step = job.row.innerStride(1),
+                    .rows = block.places,
+                    .width = block.width,
+                    .shift = job.largest[block.line..].ptr,
+                    .factor = job.sums[block.line..].ptr,
+                    .out = job.at(0, block),
+                    .out_step = job.row.innerStride(0),
+                    .streams = self.streams,
+                });
+            }
+            if (self.streams) generic.stream_store.finish();
         }
     };
 }

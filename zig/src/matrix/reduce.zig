@@ -37,6 +37,8 @@ pub const Problem = struct {
     shift: ?View = null,
     divisor: f64 = 1,
     takes_root: bool = false,
+    /// For `squares` without `shift`: the mean of every result's own values is taken off. Of runs of a single segment only.
+    is_centered: bool = false,
 
     /// A folded value as it is stored.
     pub fn finish(problem: *const Problem, comptime T: type, value: T) T {
@@ -87,7 +89,7 @@ fn run(comptime T: type, operation: Operation, x: View, out: View, given: *const
     try runWith(T, table, &problem, given.executor);
 }
 
-/// Two passes: the mean, then the squares of the distances from it.
+/// The mean, then the squares of the distances from it.
 pub fn variance(
     comptime T: type,
     table: *const generic.tensor_table.Table(T),
@@ -100,6 +102,10 @@ pub fn variance(
     if (comptime generic.storage.isInteger(T)) unreachable;
     const count = out.len();
     if (count == 0) return;
+    const centered: Problem = .{ .fold = .squares, .x = x, .out = out, .divisor = divisor, .takes_root = takes_root, .is_centered = true };
+    const spaces: Spaces = .of(&centered);
+    // What was read for the mean is still in the caches.
+    if (spaces.folds_runs and spaces.segments == 1) return foldRuns(T, table, &centered, &spaces, executor);
     const buffer = try workspace.acquire(count * @sizeOf(T));
     defer workspace.release(buffer);
     var mean = out;
@@ -117,41 +123,68 @@ pub fn variance(
     try runWith(T, table, &.{ .fold = .squares, .x = x, .out = out, .shift = mean, .divisor = divisor, .takes_root = takes_root }, executor);
 }
 
+/// What is kept and what is folded.
+const Spaces = struct {
+    kept: Kept,
+    reduced: Reduced,
+    /// Whether each result folds a run; else neighbouring results are folded together.
+    folds_runs: bool,
+    reduced_len: usize,
+    /// Of each run.
+    segments: usize,
+
+    fn of(problem: *const Problem) Spaces {
+        const x_kept = problem.x.axes(0, problem.out.rank);
+        const x_reduced = problem.x.axes(problem.out.rank, problem.x.rank - problem.out.rank);
+        const shift = problem.shift orelse problem.out;
+        const reduced_len = x_reduced.len();
+        var spaces: Spaces = .{
+            .kept = .of(.{ &x_kept, &problem.out, &shift }),
+            .reduced = .of(.{&x_reduced}),
+            .folds_runs = undefined,
+            .reduced_len = reduced_len,
+            .segments = @max(1, (reduced_len + segment_len - 1) / segment_len),
+        };
+        const kept = &spaces.kept;
+        const reduced = &spaces.reduced;
+        kept.sort();
+        kept.coalesce();
+        reduced.sort();
+        reduced.coalesce();
+        // Nothing has no rows to walk along.
+        spaces.folds_runs = kept.rank == 0 or reduced_len == 0 or
+            (reduced.rank > 0 and @abs(reduced.innerStride(0)) <= @abs(kept.innerStride(0)));
+        return spaces;
+    }
+};
+
 /// With the routines of a given instruction set, which this CPU must have.
 pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const Problem, executor: ?*const abi.Executor) Error!void {
     if (problem.out.len() == 0) return;
-    const x_kept = problem.x.axes(0, problem.out.rank);
-    const x_reduced = problem.x.axes(problem.out.rank, problem.x.rank - problem.out.rank);
-    const shift = problem.shift orelse problem.out;
-    var kept: Kept = .of(.{ &x_kept, &problem.out, &shift });
-    var reduced: Reduced = .of(.{&x_reduced});
-    kept.sort();
-    kept.coalesce();
-    reduced.sort();
-    reduced.coalesce();
-    const reduced_len = x_reduced.len();
-    // Nothing has no rows to walk along.
-    const folds_runs = kept.rank == 0 or reduced_len == 0 or
-        (reduced.rank > 0 and @abs(reduced.innerStride(0)) <= @abs(kept.innerStride(0)));
-    if (!folds_runs) return reduce_rows.run(T, table, problem, &kept, &reduced, executor);
+    const spaces: Spaces = .of(problem);
+    if (spaces.folds_runs) return foldRuns(T, table, problem, &spaces, executor);
+    try reduce_rows.run(T, table, problem, &spaces.kept, &spaces.reduced, executor);
+}
 
-    const segments = @max(1, (reduced_len + segment_len - 1) / segment_len);
-    const buffer: ?workspace.Buffer = if (segments == 1) null else try workspace.acquire(kept.len() * segments * @sizeOf(T));
+fn foldRuns(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const Problem, spaces: *const Spaces, executor: ?*const abi.Executor) Error!void {
+    const segments = spaces.segments;
+    const kept_len = spaces.kept.len();
+    const buffer: ?workspace.Buffer = if (segments == 1) null else try workspace.acquire(kept_len * segments * @sizeOf(T));
     defer if (buffer) |held| workspace.release(held);
     const job: Runs(T) = .{
         .table = table,
         .problem = problem,
-        .kept = &kept,
-        .reduced = &reduced,
-        .reduced_len = reduced_len,
+        .kept = &spaces.kept,
+        .reduced = &spaces.reduced,
+        .reduced_len = spaces.reduced_len,
         .segments = segments,
-        .is_ready = reduced.isDense(0) and problem.x.storage.is(T),
-        .partials = if (buffer) |held| held.slice(T, 0, kept.len() * segments).ptr else null,
+        .is_ready = spaces.reduced.isDense(0) and problem.x.storage.is(T),
+        .partials = if (buffer) |held| held.slice(T, 0, kept_len * segments).ptr else null,
     };
-    try parallel.run(executor, kept.len() * segments, Runs(T), &job);
+    try parallel.run(executor, kept_len * segments, Runs(T), &job);
     if (segments == 1) return;
     const joining: Joining(T) = .{ .runs = &job };
-    try parallel.run(executor, kept.len(), Joining(T), &joining);
+    try parallel.run(executor, kept_len, Joining(T), &joining);
 }
 
 /// Each item folds one segment of one result.
@@ -181,29 +214,46 @@ fn Runs(comptime T: type) type {
         fn segmentOf(job: *const Self, kept_index: usize, segment: usize) T {
             const first = segment * segment_len;
             const len = @min(segment_len, job.reduced_len - first);
-            const x = &job.problem.x;
             if (len == 0) return kernel.identity(T, job.problem.fold);
             const base = job.kept.offset(0, kept_index);
-            var step: kernel.Run(T) = .{ .fold = job.problem.fold, .ptr = undefined, .len = len, .shift = 0 };
-            if (job.problem.shift) |*shift| {
-                const mean: *const T = @ptrFromInt(strided.addressAt(shift, job.kept.offset(2, kept_index)));
-                step.shift = mean.*;
+            var shift: T = 0;
+            if (job.problem.shift) |*given| {
+                const mean: *const T = @ptrFromInt(strided.addressAt(given, job.kept.offset(2, kept_index)));
+                shift = mean.*;
             }
+            if (comptime !generic.storage.isInteger(T)) {
+                if (job.problem.is_centered) {
+                    shift = job.foldPart(.sum, base, first, len, 0) / @as(T, @floatFromInt(job.reduced_len));
+                }
+            }
+            return job.foldPart(job.problem.fold, base, first, len, shift);
+        }
+
+        /// Values [first, first + len) of the run at offset `base`.
+        fn foldPart(job: *const Self, fold: kernel.Fold, base: isize, first: usize, len: usize, shift: T) T {
+            const x = &job.problem.x;
+            var step: kernel.Run(T) = .{ .fold = fold, .ptr = undefined, .len = len, .shift = shift };
             if (job.is_ready) {
                 step.ptr = @ptrFromInt(strided.addressAt(x, base + @as(isize, @intCast(first))));
                 return job.table.fold_run(&step);
             }
             var buffer: [kernel.leaf_len]T align(64) = undefined;
-            step.ptr = &buffer;
+            const is_adjacent = job.reduced.innerStride(0) == 1 and x.storage.is(T);
             var walk = job.reduced.walk(0, first);
             walk.start += base;
-            switch (job.problem.fold) {
-                inline else => |fold| {
-                    var cascade: kernel.Cascade(T, fold) = .{};
+            switch (fold) {
+                inline else => |known| {
+                    var cascade: kernel.Cascade(T, known) = .{};
                     var done: usize = 0;
                     while (done < len) : (done += step.len) {
                         step.len = @min(kernel.leaf_len, len - done);
-                        strided.readElements(T, job.table, x, &walk, step.len, &buffer);
+                        if (is_adjacent and walk.runLen() >= step.len) {
+                            step.ptr = @ptrFromInt(strided.addressAt(x, walk.start));
+                            walk.pass(step.len);
+                        } else {
+                            step.ptr = &buffer;
+                            strided.readElements(T, job.table, x, &walk, step.len, &buffer);
+                        }
                         cascade.push(job.table.fold_run(&step));
                     }
                     return cascade.total();

@@ -126,12 +126,13 @@ inline fn leaf(comptime T: type, comptime lanes: comptime_int, comptime fold: Fo
     const ways = 4;
     const shifts: V = @splat(shift);
     var sums: [ways]V = @splat(@splat(identity(T, fold)));
+    var nans: @Vector(lanes, bool) = @splat(false);
     var i: usize = 0;
     while (i + ways * lanes <= len) : (i += ways * lanes) {
-        inline for (0..ways) |way| {
-            const x: V = ptr[i + way * lanes ..][0..lanes].*;
-            sums[way] = joined(T, lanes, fold, sums[way], mapped(T, lanes, fold, x, shifts));
-        }
+        var values: [ways]V = undefined;
+        inline for (0..ways) |way| values[way] = ptr[i + way * lanes ..][0..lanes].*;
+        if (comptime isOrdered(T, fold)) nans = nans | anyNan(V, ways, values);
+        inline for (0..ways) |way| sums[way] = folded(T, lanes, fold, sums[way], mapped(T, lanes, fold, values[way], shifts));
     }
     while (i + lanes <= len) : (i += lanes) {
         sums[0] = joined(T, lanes, fold, sums[0], mapped(T, lanes, fold, ptr[i..][0..lanes].*, shifts));
@@ -140,7 +141,30 @@ inline fn leaf(comptime T: type, comptime lanes: comptime_int, comptime fold: Fo
     const parts: [lanes]T = joined(T, lanes, fold, half_sums[0], half_sums[1]);
     var value = across(T, lanes, fold, parts);
     while (i < len) : (i += 1) value = join(T, fold, value, mapped(T, 1, fold, .{ptr[i]}, .{shift})[0]);
+    if (comptime isOrdered(T, fold)) {
+        if (@reduce(.Or, nans)) return std.math.nan(T);
+    }
     return value;
+}
+
+/// Whether values are compared, so that those that are no numbers have to be looked for.
+fn isOrdered(comptime T: type, comptime fold: Fold) bool {
+    return (fold == .maximum or fold == .minimum) and !storage.isInteger(T);
+}
+
+/// `joined`, of ordered values by one instruction, which passes over a NaN in `value`.
+inline fn folded(comptime T: type, comptime lanes: comptime_int, comptime fold: Fold, best: @Vector(lanes, T), value: @Vector(lanes, T)) @Vector(lanes, T) {
+    if (comptime !isOrdered(T, fold)) return joined(T, lanes, fold, best, value);
+    return @select(T, if (fold == .maximum) value > best else value < best, value, best);
+}
+
+/// Lanes in which any of several vectors holds a NaN: one comparison for each two of them.
+inline fn anyNan(comptime V: type, comptime ways: comptime_int, values: [ways]V) @Vector(@typeInfo(V).vector.len, bool) {
+    var found = (values[0] != values[0]) | (values[1] != values[1]);
+    inline for (1..ways / 2) |pair| {
+        found = found | ((values[2 * pair] != values[2 * pair]) | (values[2 * pair + 1] != values[2 * pair + 1]));
+    }
+    return found;
 }
 
 /// Halves the lanes until one is left.
@@ -233,6 +257,8 @@ pub fn Search(comptime T: type) type {
 }
 
 pub inline fn search(comptime T: type, comptime lanes: comptime_int, job: *const Search(T)) void {
+    // Everything below is one function.
+    @setEvalBranchQuota(10_000);
     job.found.* = if (job.is_largest) searchFor(T, lanes, true, job) else searchFor(T, lanes, false, job);
 }
 
@@ -245,18 +271,84 @@ pub inline fn isBetter(comptime T: type, comptime len: comptime_int, comptime is
     return @select(bool, best != best, no, @select(bool, x != x, yes, beats));
 }
 
-/// Blocks are folded; where one has a better value, its place is looked up.
+/// Blocks are searched one after the other; the first of equal values counts.
 inline fn searchFor(comptime T: type, comptime lanes: comptime_int, comptime is_largest: bool, job: *const Search(T)) Best(T) {
     var found: Best(T) = .{ .value = job.ptr[0], .index = 0 };
     var begin: usize = 0;
     while (begin < job.len) : (begin += leaf_len) {
-        const block = job.ptr + begin;
-        const len = @min(leaf_len, job.len - begin);
-        const best = leaf(T, lanes, if (is_largest) .maximum else .minimum, block, len, 0);
-        if (begin > 0 and !isBetter(T, 1, is_largest, .{best}, .{found.value})[0]) continue;
-        found = .{ .value = best, .index = begin + placeOf(T, lanes, block, len, best) };
+        const best = bestOf(T, lanes, is_largest, job.ptr + begin, @min(leaf_len, job.len - begin));
+        if (begin > 0 and !isBetter(T, 1, is_largest, .{best.value}, .{found.value})[0]) continue;
+        found = .{ .value = best.value, .index = begin + best.index };
     }
     return found;
+}
+
+/// Values whose comparisons fill a word of bits.
+const word_len = 64;
+const quarters = 4;
+
+/// Quarters of the block in words of values, then the rest.
+inline fn bestOf(comptime T: type, comptime lanes: comptime_int, comptime is_largest: bool, ptr: [*]const T, len: usize) Best(T) {
+    const quarter_len = len / quarters / word_len * word_len;
+    const whole = quarters * quarter_len;
+    if (whole == len) return bestOfQuarters(T, lanes, is_largest, ptr, quarter_len);
+    const rest = ptr + whole;
+    const value = leaf(T, lanes, if (is_largest) .maximum else .minimum, rest, len - whole, 0);
+    if (whole > 0) {
+        const best = bestOfQuarters(T, lanes, is_largest, ptr, quarter_len);
+        if (!isBetter(T, 1, is_largest, .{value}, .{best.value})[0]) return best;
+    }
+    return .{ .value = value, .index = whole + placeOf(T, lanes, rest, len - whole, value) };
+}
+
+/// Each quarter is folded, and only the first that holds the best value is gone through for its place. Nothing branches on where that is: it
+/// cannot be foreseen.
+inline fn bestOfQuarters(comptime T: type, comptime lanes: comptime_int, comptime is_largest: bool, ptr: [*]const T, quarter_len: usize) Best(T) {
+    const V = @Vector(lanes, T);
+    const ways = 4;
+    const fold: Fold = if (is_largest) .maximum else .minimum;
+    var best: [quarters]V = undefined;
+    var nans: @Vector(lanes, bool) = @splat(false);
+    inline for (&best, 0..) |*held, quarter| {
+        var parts: [ways]V = @splat(@splat(identity(T, fold)));
+        var i = quarter * quarter_len;
+        while (i < (quarter + 1) * quarter_len) : (i += ways * lanes) {
+            var values: [ways]V = undefined;
+            inline for (0..ways) |way| values[way] = ptr[i + way * lanes ..][0..lanes].*;
+            if (comptime isOrdered(T, fold)) nans = nans | anyNan(V, ways, values);
+            inline for (0..ways) |way| parts[way] = folded(T, lanes, fold, parts[way], values[way]);
+        }
+        held.* = folded(T, lanes, fold, folded(T, lanes, fold, parts[0], parts[1]), folded(T, lanes, fold, parts[2], parts[3]));
+    }
+    if (comptime isOrdered(T, fold)) {
+        if (@reduce(.Or, nans)) return .{ .value = std.math.nan(T), .index = placeOf(T, lanes, ptr, quarters * quarter_len, std.math.nan(T)) };
+    }
+    const halves = [2]V{ folded(T, lanes, fold, best[0], best[1]), folded(T, lanes, fold, best[2], best[3]) };
+    const value = acrossOrdered(T, lanes, fold, folded(T, lanes, fold, halves[0], halves[1]));
+    var holders: u32 = 0;
+    inline for (0..quarters) |quarter| {
+        const holds: u32 = @intFromBool(@reduce(.Or, best[quarter] == @as(V, @splat(value))));
+        holders |= holds << quarter;
+    }
+    const first = @ctz(holders) * quarter_len;
+    var place: usize = 0;
+    var word = quarter_len;
+    while (word > 0) {
+        word -= word_len;
+        var places: u64 = 0;
+        inline for (0..word_len / lanes) |k| places |= @as(u64, matches(T, lanes, ptr + first + word + k * lanes, value, false)) << (k * lanes);
+        place = if (places != 0) word + @ctz(places) else place;
+    }
+    return .{ .value = value, .index = first + place };
+}
+
+/// Halves the lanes, none of which is a NaN, until one is left.
+inline fn acrossOrdered(comptime T: type, comptime lanes: comptime_int, comptime fold: Fold, values: @Vector(lanes, T)) T {
+    if (lanes == 1) return values[0];
+    const half = lanes / 2;
+    const low = std.simd.extract(values, 0, half);
+    const high = std.simd.extract(values, half, half);
+    return acrossOrdered(T, half, fold, folded(T, half, fold, low, high));
 }
 
 /// First place of a value that is there; of a NaN, the first of any NaN.

@@ -53,7 +53,7 @@ pub fn run(
 }
 
 /// The rows of results of `count` leaves, joined as the digits of a binary counter carry.
-pub fn Cascade(comptime T: type) type {
+fn Cascade(comptime T: type) type {
     return struct {
         table: *const generic.tensor_table.Table(T),
         fold: kernel.Fold,

@@ -85,6 +85,74 @@ fn testFolds(comptime T: type) !void {
     }
 }
 
+fn testNan(comptime T: type) !void {
+    var random: std.Random.DefaultPrng = .init(22);
+    const rng = random.random();
+    var x: [3 * kernel.leaf_len + 130]T = undefined;
+    const nan = std.math.nan(T);
+    for (kernels.available()) |set| for ([_]usize{ 1, 40, 256, 300, kernel.leaf_len, x.len }) |count| for (0..20) |_| {
+        const table = tensor_kernels.tableOf(T, set);
+        for (&x) |*value| value.* = @floatFromInt(rng.intRangeAtMost(i32, -40, 40));
+        const first = rng.uintLessThan(usize, count);
+        for ([_]usize{ count, first }) |place| {
+            // Without one, then with one and perhaps a second behind it.
+            if (place < count) x[place] = nan;
+            if (place < count) x[place + rng.uintLessThan(usize, count - place)] = nan;
+            for ([_]bool{ true, false }) |is_largest| {
+                var best: usize = 0;
+                for (x[0..count], 0..) |value, i| {
+                    const beats = if (is_largest) value > x[best] else value < x[best];
+                    if (x[best] == x[best] and (beats or value != value)) best = i;
+                }
+                var found: kernel.Best(T) = undefined;
+                table.search(&.{ .is_largest = is_largest, .ptr = &x, .len = count, .found = &found });
+                try std.testing.expectEqual(best, found.index);
+                const value = table.fold_run(&.{ .fold = if (is_largest) .maximum else .minimum, .ptr = &x, .len = count, .shift = 0 });
+                if (place < count) try std.testing.expect(value != value) else try std.testing.expectEqual(x[best], value);
+            }
+        }
+    };
+}
+
+test "NaN is the best of a run wherever it stands, and the first place of equal values is found" {
+    try testNan(f32);
+    try testNan(f64);
+}
+
+fn testVariance(comptime T: type) !void {
+    const allocator = std.testing.allocator;
+    var random: std.Random.DefaultPrng = .init(23);
+    const rng = random.random();
+    const count = 3;
+    const executor = test_support.executor(3);
+    // One segment, and several; adjacent, in parts and spaced out.
+    for ([_]usize{ 1, 7, 3000, reduce.segment_len + 500 }) |extent| for ([_]isize{ 1, 2 }) |gap| {
+        const step: usize = @intCast(gap);
+        const x = try allocator.alloc(T, count * extent * step);
+        defer allocator.free(x);
+        for (x) |*value| value.* = 5 + rng.floatNorm(T);
+        for (kernels.available()) |set| {
+            var out: [count]T = undefined;
+            const view = viewOf(T, x, .of(T), &.{ count, extent }, &.{ @as(isize, @intCast(extent)) * gap, gap });
+            const target = viewOf(T, &out, .of(T), &.{count}, &.{1});
+            try reduce.variance(T, tensor_kernels.tableOf(T, set), view, target, false, @floatFromInt(extent), &executor);
+            for (0..count) |line| {
+                var mean: f64 = 0;
+                for (0..extent) |i| mean += x[(line * extent + i) * step] / @as(f64, @floatFromInt(extent));
+                var squares: f64 = 0;
+                for (0..extent) |i| squares += (x[(line * extent + i) * step] - mean) * (x[(line * extent + i) * step] - mean);
+                const expected = squares / @as(f64, @floatFromInt(extent));
+                try std.testing.expectApproxEqAbs(expected, out[line], 50 * std.math.floatEps(T) * (1 + expected));
+            }
+        }
+    };
+}
+
+test "variances agree with two plain loops over runs of one segment and of several" {
+    try testVariance(f32);
+    try testVariance(f64);
+}
+
 fn at(x: anytype, strides: [2]isize, line: usize, place: usize) f64 {
     return x[line * @as(usize, @intCast(strides[0])) + place * @as(usize, @intCast(strides[1]))];
 }

@@ -1,9 +1,11 @@
-//! Normalisations of one row of adjacent values: softmax, log-softmax, layer norm, root-mean-square norm. In place or not.
+//! Normalisations of rows of adjacent values: softmax, log-softmax, layer norm, root-mean-square norm. In place or not. Two short rows are taken
+//! in step, so that what waits for the sum of one has the other to do; a row has the same bits alone.
 //!
 //! Sums are taken in blocks: within a block lane by lane, block sums in float64, so that long rows lose nothing.
 
 const std = @import("std");
 const elementary = @import("elementary.zig");
+const exp_table = @import("exp_table.zig");
 const micro_kernel = @import("micro_kernel.zig");
 const stream_store = @import("stream_store.zig");
 const vector_math = @import("vector_math.zig");
@@ -13,18 +15,23 @@ const Arithmetic = micro_kernel.Arithmetic;
 /// Numbered as in agpu.h; normalize.zig asserts that.
 pub const Operation = enum(u32) { softmax = 0, log_softmax = 1, layer_norm = 2, rms_norm = 3 };
 
+/// Rows in step at most.
+pub const most_rows = 2;
+
 pub fn Row(comptime T: type) type {
     return struct {
         operation: Operation,
-        x: [*]const T,
-        out: [*]T,
+        /// 1 or 2; two only of up to `pair_row` values.
+        count: usize = 1,
+        x: [most_rows][*]const T,
+        out: [most_rows][*]T,
         len: usize,
         /// Factor and addend of each value, of layer_norm and rms_norm.
         scale: ?[*]const T,
         shift: ?[*]const T,
         epsilon: f64,
-        /// The row that comes next, if its values are to be asked for meanwhile.
-        next: ?[*]const T = null,
+        /// As many rows that come next, if their values are to be asked for meanwhile.
+        next: ?[most_rows][*]const T = null,
         /// Whether stores pass the caches by; to be followed by `stream_store.finish`.
         streams: bool = false,
     };
@@ -34,16 +41,22 @@ pub fn Row(comptime T: type) type {
 const block_len = 4096;
 /// Rows up to this long are asked for ahead and kept until they are written: they stay in L1.
 pub const short_row = 2048;
+/// Two rows of this length take as much as one of `short_row`.
+pub const pair_row = short_row / 2;
 
 pub inline fn apply(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, row: *const Row(T)) void {
     // Everything below is one function.
-    @setEvalBranchQuota(10_000);
+    @setEvalBranchQuota(20_000);
     if (row.len == 0) return;
+    if (row.count == 1) normalize(T, lanes, arithmetic, 1, row) else normalize(T, lanes, arithmetic, 2, row);
+}
+
+inline fn normalize(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime count: comptime_int, row: *const Row(T)) void {
     switch (row.operation) {
-        .softmax => softmax(T, lanes, arithmetic, row),
-        .log_softmax => logSoftmax(T, lanes, arithmetic, row),
-        .layer_norm => standardize(T, lanes, arithmetic, row, true),
-        .rms_norm => standardize(T, lanes, arithmetic, row, false),
+        .softmax => softmax(T, lanes, arithmetic, count, row),
+        .log_softmax => logSoftmax(T, lanes, arithmetic, count, row),
+        .layer_norm => standardize(T, lanes, arithmetic, count, row, true),
+        .rms_norm => standardize(T, lanes, arithmetic, count, row, false),
     }
 }
 
@@ -51,7 +64,9 @@ pub inline fn apply(comptime T: type, comptime lanes: comptime_int, comptime ari
 const Step = union(enum) {
     /// x
     plain,
-    /// (x - shift)^2
+    /// x, written to `out`.
+    plain_written,
+    /// x - shift, of which squares are summed.
     square_deviation,
     /// e^(x - shift), written to `out`.
     exp_written,
@@ -60,21 +75,34 @@ const Step = union(enum) {
 };
 
 /// Vectors whose additions do not wait for each other.
-fn Group(comptime T: type, comptime lanes: comptime_int) type {
+pub fn Group(comptime T: type, comptime lanes: comptime_int) type {
     return [chains]@Vector(lanes, T);
 }
 
 inline fn mapped(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime step: Step, group: Group(T, lanes), shift: T) Group(T, lanes) {
-    const V = @Vector(lanes, T);
-    const shifts: V = @splat(shift);
+    const shifts: @Vector(lanes, T) = @splat(shift);
     var values: Group(T, lanes) = undefined;
-    if (T == f32 and (step == .exp or step == .exp_written)) {
-        // One question for all vectors. A value has the same bits either way.
-        var is_ordinary: @Vector(lanes, bool) = @splat(true);
-        inline for (0..chains) |part| {
-            values[part] = group[part] - shifts;
-            is_ordinary = is_ordinary & (@abs(values[part]) <= @as(V, @splat(vector_math.ordinary_exponent)));
+    inline for (&values, group) |*value, x| value.* = if (step == .plain or step == .plain_written) x else x - shifts;
+    return if (step == .exp or step == .exp_written) powers(T, lanes, arithmetic, values) else values;
+}
+
+/// e^x of values that are not positive. A value has the same bits whatever stands beside it.
+pub inline fn powers(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, group: Group(T, lanes)) Group(T, lanes) {
+    const V = @Vector(lanes, T);
+    var values = group;
+    if (comptime exp_table.isFor(T, lanes, arithmetic)) {
+        const table = exp_table.ExpTable(lanes);
+        if (table.areOrdinary(chains, values)) {
+            inline for (&values) |*value| value.* = table.ordinary(value.*);
+        } else {
+            inline for (&values) |*value| value.* = table.anywhere(value.*);
         }
+        return values;
+    }
+    if (T == f32) {
+        // One question for all vectors.
+        var is_ordinary: @Vector(lanes, bool) = @splat(true);
+        inline for (values) |value| is_ordinary = is_ordinary & (@abs(value) <= @as(V, @splat(vector_math.ordinary_exponent)));
         if (@reduce(.And, is_ordinary)) {
             inline for (&values) |*value| value.* = vector_math.expOrdinary(arithmetic, V, value.*);
         } else {
@@ -82,28 +110,25 @@ inline fn mapped(comptime T: type, comptime lanes: comptime_int, comptime arithm
         }
         return values;
     }
-    inline for (0..chains) |part| {
-        const x = group[part];
-        values[part] = switch (step) {
-            .plain => x,
-            .square_deviation => (x - shifts) * (x - shifts),
-            .exp, .exp_written => elementary.exp(V, x - shifts),
-        };
-    }
+    inline for (&values) |*value| value.* = elementary.exp(V, value.*);
     return values;
 }
 
-/// Asks for lines [from, from + lines) of a group of the next row.
-inline fn ask(comptime T: type, comptime lanes: comptime_int, row: *const Row(T), place: usize, comptime from: usize, comptime lines: usize) void {
+inline fn added(comptime V: type, comptime arithmetic: Arithmetic, comptime step: Step, total: V, value: V) V {
+    return if (step == .square_deviation) micro_kernel.multiplyAdd(arithmetic, V, value, value, total) else total + value;
+}
+
+/// Asks for lines [from, from + lines) of a group of row k of the next, as far as the second cache: the first has no place for them.
+inline fn ask(comptime T: type, comptime lanes: comptime_int, row: *const Row(T), comptime k: usize, place: usize, comptime from: usize, comptime lines: usize) void {
     const next = row.next orelse return;
     const line_len = 64 / @sizeOf(T);
     inline for (from..from + lines) |line| {
-        if (line * line_len < chains * lanes) @prefetch(next + place + line * line_len, .{});
+        if (line * line_len < chains * lanes) @prefetch(next[k] + place + line * line_len, .{ .locality = 2 });
     }
 }
 
 /// Additions of different chains do not wait for each other: more than an addition takes cycles, with two of them begun in each.
-const chains = 4;
+pub const chains = 4;
 
 /// The sum of the lanes, halves upon halves: a chain of four additions instead of sixteen.
 pub fn laneSum(comptime T: type, comptime lanes: comptime_int, values: @Vector(lanes, T)) T {
@@ -115,52 +140,81 @@ pub fn laneSum(comptime T: type, comptime lanes: comptime_int, values: @Vector(l
     return laneSum(T, half, low + high);
 }
 
-inline fn sum(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime step: Step, row: *const Row(T), out: [*]T, shift: T, comptime from: usize, comptime lines: usize) f64 {
+/// Sums of each of `sources`, after `step`; row k is written to out[k] where the step says so.
+inline fn sum(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime arithmetic: Arithmetic,
+    comptime count: comptime_int,
+    comptime step: Step,
+    row: *const Row(T),
+    sources: [count][*]const T,
+    out: [count][*]T,
+    shifts: [count]T,
+    comptime from: usize,
+    comptime lines: usize,
+) [count]f64 {
     const V = @Vector(lanes, T);
-    var total: f64 = 0;
+    var totals: [count]f64 = @splat(0);
     var begin: usize = 0;
     while (begin < row.len) {
         const end = @min(row.len, begin + block_len);
-        var sums: Group(T, lanes) = @splat(@splat(0));
+        var sums: [count]Group(T, lanes) = @splat(@splat(@splat(0)));
         var i = begin;
         while (i + chains * lanes <= end) : (i += chains * lanes) {
-            ask(T, lanes, row, i, from, lines);
-            var group: Group(T, lanes) = undefined;
-            inline for (0..chains) |part| group[part] = row.x[i + part * lanes ..][0..lanes].*;
-            const values = mapped(T, lanes, arithmetic, step, group, shift);
-            inline for (0..chains) |part| {
-                if (step == .exp_written) out[i + part * lanes ..][0..lanes].* = values[part];
-                sums[part] += values[part];
+            inline for (0..count) |k| {
+                ask(T, lanes, row, k, i, from, lines);
+                var group: Group(T, lanes) = undefined;
+                inline for (0..chains) |part| group[part] = sources[k][i + part * lanes ..][0..lanes].*;
+                const values = mapped(T, lanes, arithmetic, step, group, shifts[k]);
+                inline for (0..chains) |part| {
+                    if (step == .exp_written or step == .plain_written) out[k][i + part * lanes ..][0..lanes].* = values[part];
+                    sums[k][part] = added(V, arithmetic, step, sums[k][part], values[part]);
+                }
             }
         }
-        if (i < end) {
-            var padded: [chains * lanes]T = @splat(shift);
-            for (padded[0 .. end - i], row.x[i..end]) |*to, from_x| to.* = from_x;
+        if (i < end) inline for (0..count) |k| {
+            var padded: [chains * lanes]T = @splat(shifts[k]);
+            for (padded[0 .. end - i], sources[k][i..end]) |*to, from_x| to.* = from_x;
             var group: Group(T, lanes) = undefined;
             inline for (0..chains) |part| group[part] = padded[part * lanes ..][0..lanes].*;
-            const values = mapped(T, lanes, arithmetic, step, group, shift);
+            const values = mapped(T, lanes, arithmetic, step, group, shifts[k]);
             inline for (0..chains) |part| padded[part * lanes ..][0..lanes].* = values[part];
-            if (step == .exp_written) @memcpy(out[i..end], padded[0 .. end - i]);
+            if (step == .exp_written or step == .plain_written) @memcpy(out[k][i..end], padded[0 .. end - i]);
             @memset(padded[end - i ..], 0);
-            inline for (0..chains) |part| sums[part] += @as(V, padded[part * lanes ..][0..lanes].*);
-        }
-        total += laneSum(T, lanes, (sums[0] + sums[1]) + (sums[2] + sums[3]));
+            inline for (0..chains) |part| sums[k][part] = added(V, arithmetic, step, sums[k][part], padded[part * lanes ..][0..lanes].*);
+        };
+        inline for (0..count) |k| totals[k] += laneSum(T, lanes, (sums[k][0] + sums[k][1]) + (sums[k][2] + sums[k][3]));
         begin = end;
     }
-    return total;
+    return totals;
 }
 
-inline fn largestOf(comptime T: type, comptime lanes: comptime_int, row: *const Row(T)) T {
+inline fn largestOf(comptime T: type, comptime lanes: comptime_int, comptime count: comptime_int, row: *const Row(T)) [count]T {
     const V = @Vector(lanes, T);
-    var parts: [chains]V = @splat(@splat(row.x[0]));
+    var parts: [count][chains]V = undefined;
+    inline for (0..count) |k| parts[k] = @splat(@splat(row.x[k][0]));
     var i: usize = 0;
     while (i + chains * lanes <= row.len) : (i += chains * lanes) {
-        inline for (&parts, 0..) |*part, k| part.* = larger(V, row.x[i + k * lanes ..][0..lanes].*, part.*);
+        inline for (0..count) |k| {
+            inline for (&parts[k], 0..) |*part, at| part.* = larger(V, row.x[k][i + at * lanes ..][0..lanes].*, part.*);
+        }
     }
-    while (i + lanes <= row.len) : (i += lanes) parts[0] = larger(V, row.x[i..][0..lanes].*, parts[0]);
-    var largest = @reduce(.Max, larger(V, larger(V, parts[0], parts[1]), larger(V, parts[2], parts[3])));
-    for (i..row.len) |rest| largest = @max(largest, row.x[rest]);
+    while (i + lanes <= row.len) : (i += lanes) {
+        inline for (0..count) |k| parts[k][0] = larger(V, row.x[k][i..][0..lanes].*, parts[k][0]);
+    }
+    var largest: [count]T = undefined;
+    inline for (0..count) |k| {
+        largest[k] = laneLargest(T, lanes, larger(V, larger(V, parts[k][0], parts[k][1]), larger(V, parts[k][2], parts[k][3])));
+        for (i..row.len) |rest| largest[k] = larger(@Vector(1, T), .{row.x[k][rest]}, .{largest[k]})[0];
+    }
     return largest;
+}
+
+inline fn laneLargest(comptime T: type, comptime lanes: comptime_int, values: @Vector(lanes, T)) T {
+    if (lanes == 1) return values[0];
+    const half = lanes / 2;
+    return laneLargest(T, half, larger(@Vector(half, T), std.simd.extract(values, 0, half), std.simd.extract(values, half, half)));
 }
 
 /// One instruction, unlike @max; with a NaN among them either may come out, and the row is NaN throughout anyway.
@@ -169,68 +223,175 @@ inline fn larger(comptime V: type, a: V, b: V) V {
 }
 
 /// e^(x - max) / sum; a NaN or an infinity of the wrong sign in the row makes it NaN throughout.
-inline fn softmax(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, row: *const Row(T)) void {
-    const largest = largestOf(T, lanes, row);
-    if (row.streams and row.len <= short_row) {
-        var powers: [short_row]T align(64) = undefined;
-        const total = sum(T, lanes, arithmetic, .exp_written, row, &powers, largest, 0, chains);
-        return finish(T, lanes, row, &powers, 0, @floatCast(1.0 / total), .{});
+inline fn softmax(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime count: comptime_int, row: *const Row(T)) void {
+    const largest = largestOf(T, lanes, count, row);
+    var kept: [count][short_row / count]T align(64) = undefined;
+    const is_kept = row.streams and row.len <= short_row / count;
+    var targets: [count][*]T = undefined;
+    inline for (0..count) |k| targets[k] = if (is_kept) &kept[k] else row.out[k];
+    const totals = sum(T, lanes, arithmetic, count, .exp_written, row, row.x[0..count].*, targets, largest, 0, chains);
+    var factors: [count]T = undefined;
+    var sources: [count][*]const T = undefined;
+    inline for (0..count) |k| {
+        factors[k] = @floatCast(1.0 / totals[k]);
+        sources[k] = targets[k];
     }
-    const total = sum(T, lanes, arithmetic, .exp_written, row, row.out, largest, 0, chains);
-    var written = row.*;
-    written.streams = false;
-    finish(T, lanes, &written, row.out, 0, @floatCast(1.0 / total), .{});
+    finish(T, lanes, arithmetic, count, row, is_kept, sources, @splat(0), factors, .{});
 }
 
 /// (x - max) - log(sum)
-inline fn logSoftmax(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, row: *const Row(T)) void {
-    const largest = largestOf(T, lanes, row);
-    const total = sum(T, lanes, arithmetic, .exp, row, undefined, largest, 0, chains);
-    const logarithm = elementary.log(@Vector(1, f64), .{total})[0];
-    finish(T, lanes, row, row.x, largest, 1, .{ .shift_all = @as(T, @floatCast(-logarithm)) });
+inline fn logSoftmax(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime count: comptime_int, row: *const Row(T)) void {
+    const largest = largestOf(T, lanes, count, row);
+    const totals = sum(T, lanes, arithmetic, count, .exp, row, row.x[0..count].*, undefined, largest, 0, chains);
+    const logarithms: [count]f64 = elementary.log(@Vector(count, f64), totals);
+    var addends: [count]T = undefined;
+    inline for (0..count) |k| addends[k] = @floatCast(-logarithms[k]);
+    finish(T, lanes, arithmetic, count, row, row.streams, row.x[0..count].*, largest, @splat(1), .{ .shift_all = addends });
 }
 
 /// (x - mean) / sqrt(mean of (x - mean)^2 + epsilon) * scale + shift; the mean is zero for the root-mean-square norm.
-inline fn standardize(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, row: *const Row(T), comptime is_centered: bool) void {
-    const count: f64 = @floatFromInt(row.len);
-    const mean: T = if (is_centered) @floatCast(sum(T, lanes, arithmetic, .plain, row, undefined, 0, 0, 2) / count) else 0;
-    const variance = sum(T, lanes, arithmetic, .square_deviation, row, undefined, mean, if (is_centered) 2 else 0, if (is_centered) 2 else chains) / count;
-    const factor: T = @floatCast(1.0 / @sqrt(variance + row.epsilon));
-    if (row.scale) |scale| {
-        if (row.shift) |shift| return finish(T, lanes, row, row.x, mean, factor, .{ .scale = scale, .shift = shift });
-        return finish(T, lanes, row, row.x, mean, factor, .{ .scale = scale });
+inline fn standardize(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime arithmetic: Arithmetic,
+    comptime count: comptime_int,
+    row: *const Row(T),
+    comptime is_centered: bool,
+) void {
+    const len: f64 = @floatFromInt(row.len);
+    var means: [count]T = @splat(0);
+    var sources = row.x[0..count].*;
+    // Rows seldom begin with a cache line, and two lines for each vector cost twice: short ones are copied to where they do.
+    var kept: [count][short_row / count]T align(64) = undefined;
+    if (is_centered) {
+        const totals = if (row.len <= short_row / count) copied: {
+            var targets: [count][*]T = undefined;
+            inline for (0..count) |k| targets[k] = &kept[k];
+            const sums = sum(T, lanes, arithmetic, count, .plain_written, row, sources, targets, @splat(0), 0, 2);
+            sources = targets;
+            break :copied sums;
+        } else sum(T, lanes, arithmetic, count, .plain, row, sources, undefined, @splat(0), 0, 2);
+        inline for (0..count) |k| means[k] = @floatCast(totals[k] / len);
     }
-    if (row.shift) |shift| return finish(T, lanes, row, row.x, mean, factor, .{ .shift = shift });
-    finish(T, lanes, row, row.x, mean, factor, .{});
+    const from = if (is_centered) 2 else 0;
+    const squares = sum(T, lanes, arithmetic, count, .square_deviation, row, sources, undefined, means, from, chains - from);
+    var factors: [count]T = undefined;
+    inline for (0..count) |k| factors[k] = @floatCast(1.0 / @sqrt(squares[k] / len + row.epsilon));
+    if (row.scale) |scale| {
+        if (row.shift) |shift| return finish(T, lanes, arithmetic, count, row, row.streams, sources, means, factors, .{ .scale = scale, .shift = shift });
+        return finish(T, lanes, arithmetic, count, row, row.streams, sources, means, factors, .{ .scale = scale });
+    }
+    if (row.shift) |shift| return finish(T, lanes, arithmetic, count, row, row.streams, sources, means, factors, .{ .shift = shift });
+    finish(T, lanes, arithmetic, count, row, row.streams, sources, means, factors, .{});
 }
 
-/// (source - mean) * factor, times scale and plus shift where there are any; each rounded.
-inline fn finish(comptime T: type, comptime lanes: comptime_int, row: *const Row(T), source: [*]const T, mean: T, factor: T, parameters: anytype) void {
+/// (source - mean) * factor, times scale and plus shift where there are any.
+inline fn finish(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime arithmetic: Arithmetic,
+    comptime count: comptime_int,
+    row: *const Row(T),
+    streams: bool,
+    sources: [count][*]const T,
+    means: [count]T,
+    factors: [count]T,
+    parameters: anytype,
+) void {
     const V = @Vector(lanes, T);
+    const misaligned = @intFromPtr(row.out[0]) / @sizeOf(T) % lanes;
+    const is_in_step = count == 1 or @intFromPtr(row.out[count - 1]) / @sizeOf(T) % lanes == misaligned;
+    if (row.len < lanes or !is_in_step) return finishRange(T, lanes, arithmetic, count, row, false, 0, row.len, sources, means, factors, parameters);
+    // Stores begin with a cache line. What lies before and behind is computed before anything is written, which may be where it is read.
+    const tail = row.len - lanes;
+    var ends: [count][2]V = undefined;
+    inline for (0..count) |k| {
+        ends[k][0] = finished(T, lanes, arithmetic, count, k, sources, 0, means, factors, parameters);
+        ends[k][1] = finished(T, lanes, arithmetic, count, k, sources, tail, means, factors, parameters);
+    }
+    const begin = (lanes - misaligned) % lanes;
+    const end = begin + (row.len - begin) / lanes * lanes;
+    if (streams) {
+        finishRange(T, lanes, arithmetic, count, row, true, begin, end, sources, means, factors, parameters);
+    } else {
+        finishRange(T, lanes, arithmetic, count, row, false, begin, end, sources, means, factors, parameters);
+    }
+    inline for (0..count) |k| {
+        const head: [lanes]T = ends[k][0];
+        const rest: [lanes]T = ends[k][1];
+        copyShort(T, lanes, row.out[k], &head, begin);
+        copyShort(T, lanes, row.out[k] + end, rest[lanes - (row.len - end) ..].ptr, row.len - end);
+    }
+}
+
+/// Fewer than `lanes` values, and none beside them: what passed the caches by is not to be written again.
+inline fn copyShort(comptime T: type, comptime lanes: comptime_int, target: [*]T, source: [*]const T, len: usize) void {
     var at: usize = 0;
-    if (row.streams) {
-        const misaligned = @intFromPtr(row.out) / @sizeOf(T) % lanes;
-        const head = if (misaligned == 0) 0 else @min(row.len, lanes - misaligned);
-        while (at < head) : (at += 1) row.out[at] = finished(T, 1, source, at, mean, factor, parameters)[0];
-        while (at + lanes <= row.len) : (at += lanes) {
-            const value = finished(T, lanes, source, at, mean, factor, parameters);
-            stream_store.store(lanes * @sizeOf(T), @ptrCast(row.out + at), @bitCast(value));
+    comptime var width = lanes / 2;
+    inline while (width > 0) : (width /= 2) {
+        if (len & width != 0) {
+            target[at..][0..width].* = source[at..][0..width].*;
+            at += width;
         }
     }
-    while (at + chains * lanes <= row.len) : (at += chains * lanes) {
-        var values: [chains]V = undefined;
-        inline for (0..chains) |part| values[part] = finished(T, lanes, source, at + part * lanes, mean, factor, parameters);
-        inline for (0..chains) |part| row.out[at + part * lanes ..][0..lanes].* = values[part];
-    }
-    while (at + lanes <= row.len) : (at += lanes) row.out[at..][0..lanes].* = finished(T, lanes, source, at, mean, factor, parameters);
-    while (at < row.len) : (at += 1) row.out[at] = finished(T, 1, source, at, mean, factor, parameters)[0];
 }
 
-inline fn finished(comptime T: type, comptime lanes: comptime_int, source: [*]const T, at: usize, mean: T, factor: T, parameters: anytype) @Vector(lanes, T) {
+/// Values [begin, end); those that pass the caches by are whole vectors at aligned places.
+inline fn finishRange(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime arithmetic: Arithmetic,
+    comptime count: comptime_int,
+    row: *const Row(T),
+    comptime streams: bool,
+    begin: usize,
+    end: usize,
+    sources: [count][*]const T,
+    means: [count]T,
+    factors: [count]T,
+    parameters: anytype,
+) void {
+    const out = row.out[0..count].*;
+    const together = if (streams) 1 else chains / count;
+    var at = begin;
+    while (at + together * lanes <= end) : (at += together * lanes) {
+        var values: [together * count]@Vector(lanes, T) = undefined;
+        inline for (0..together * count) |i| {
+            const place = at + i / count * lanes;
+            values[i] = finished(T, lanes, arithmetic, count, i % count, sources, place, means, factors, parameters);
+        }
+        inline for (0..together * count) |i| {
+            const target = out[i % count] + at + i / count * lanes;
+            if (streams) stream_store.store(lanes * @sizeOf(T), @ptrCast(target), @bitCast(values[i])) else target[0..lanes].* = values[i];
+        }
+    }
+    while (at + lanes <= end) : (at += lanes) {
+        inline for (0..count) |k| out[k][at..][0..lanes].* = finished(T, lanes, arithmetic, count, k, sources, at, means, factors, parameters);
+    }
+    while (at < end) : (at += 1) {
+        inline for (0..count) |k| out[k][at] = finished(T, 1, arithmetic, count, k, sources, at, means, factors, parameters)[0];
+    }
+}
+
+inline fn finished(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime arithmetic: Arithmetic,
+    comptime count: comptime_int,
+    comptime k: usize,
+    sources: [count][*]const T,
+    at: usize,
+    means: [count]T,
+    factors: [count]T,
+    parameters: anytype,
+) @Vector(lanes, T) {
     const V = @Vector(lanes, T);
-    var value = (@as(V, source[at..][0..lanes].*) - @as(V, @splat(mean))) * @as(V, @splat(factor));
-    if (@hasField(@TypeOf(parameters), "shift_all")) value += @as(V, @splat(parameters.shift_all));
-    if (@hasField(@TypeOf(parameters), "scale")) value *= @as(V, parameters.scale[at..][0..lanes].*);
-    if (@hasField(@TypeOf(parameters), "shift")) value += @as(V, parameters.shift[at..][0..lanes].*);
-    return value;
+    var value = (@as(V, sources[k][at..][0..lanes].*) - @as(V, @splat(means[k]))) * @as(V, @splat(factors[k]));
+    if (@hasField(@TypeOf(parameters), "shift_all")) value += @as(V, @splat(parameters.shift_all[k]));
+    const has_shift = @hasField(@TypeOf(parameters), "shift");
+    if (@hasField(@TypeOf(parameters), "scale")) {
+        const scale: V = parameters.scale[at..][0..lanes].*;
+        return if (has_shift) micro_kernel.multiplyAdd(arithmetic, V, value, scale, parameters.shift[at..][0..lanes].*) else value * scale;
+    }
+    return if (has_shift) value + @as(V, parameters.shift[at..][0..lanes].*) else value;
 }

@@ -22,6 +22,7 @@ pub fn Kernel(comptime T: type) type {
             .stream = stream,
             .elementwise = elementwise,
             .row = if (is_float) row else {},
+            .columns = if (is_float) normalizeColumns else {},
             .row_gradient = if (is_float) rowGradient else {},
             .fold_run = foldRun,
             .fold_rows = foldRows,
@@ -56,6 +57,10 @@ pub fn Kernel(comptime T: type) type {
 
         fn row(job: *const generic.row_kernel.Row(T)) void {
             generic.row_kernel.apply(T, lanes, arithmetic, job);
+        }
+
+        fn normalizeColumns(job: *const generic.column_kernel.Columns(T)) void {
+            generic.column_kernel.apply(T, lanes, arithmetic, job);
         }
 
         fn rowGradient(job: *const generic.row_gradient_kernel.Row(T)) void {

@@ -1,5 +1,6 @@
 //! The routines of the tensor operations that are compiled once per instruction set and type that is computed in.
 
+const column_kernel = @import("column_kernel.zig");
 const correlation_kernel = @import("correlation_kernel.zig");
 const elementwise_kernel = @import("elementwise_kernel.zig");
 const pool_apart_kernel = @import("pool_apart_kernel.zig");
@@ -27,6 +28,7 @@ pub fn Table(comptime T: type) type {
         search: *const fn (*const reduce_kernel.Search(T)) void,
         search_rows: *const fn (*const reduce_kernel.SearchRows(T)) void,
         row: if (is_float) *const fn (*const row_kernel.Row(T)) void else void,
+        columns: if (is_float) *const fn (*const column_kernel.Columns(T)) void else void,
         row_gradient: if (is_float) *const fn (*const row_gradient_kernel.Row(T)) void else void,
         /// The register tile of `sweep`.
         sweep_height: usize,
