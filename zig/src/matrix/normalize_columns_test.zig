@@ -64,7 +64,10 @@ fn testColumns(comptime T: type) !void {
                 try softmax(T, set, is_logarithmic, view, view, @intCast(threads));
                 for (0..shape[0]) |place| {
                     const row = place * step;
-                    try std.testing.expectEqualSlices(u8, std.mem.sliceAsBytes(out[row..][0..shape[1]]), std.mem.sliceAsBytes(other[row..][0..shape[1]]));
+                    for (out[row..][0..shape[1]], other[row..][0..shape[1]]) |expected, value| {
+                        // The sign of a NaN is no result.
+                        if (std.math.isNan(expected)) try std.testing.expect(std.math.isNan(value)) else try std.testing.expectEqual(expected, value);
+                    }
                 }
             }
         };

@@ -142,30 +142,32 @@ fn Planes(comptime T: type) type {
                     .len = columns.result,
                     .target = given_rows + (row - first) * columns.result,
                 });
-                job.table.pool_overlap(&.{ .windows = .{
-                    .rows = last - first,
-                    .columns = columns.result,
-                    .tap_rows = rows.window,
-                    .row_start = @as(isize, @intCast(first * rows.stride)) - @as(isize, @intCast(rows.padding + low)),
-                    .row_stride = rows.stride,
-                    .row_dilation = rows.dilation,
-                    .image_rows = high - low,
-                    .lines = @ptrCast(buffer),
-                    .lines_row = job.lines_row,
-                    .offsets = job.offsets,
-                    .column_stride = columns.stride,
-                    .column_dilation = columns.dilation,
-                    .column_padding = columns.padding,
-                    .given = if (job.reads_given) @ptrFromInt(strided.addressAt(&it.result, given)) else given_rows,
-                    .given_row = if (job.reads_given) it.result.strides[2] else @intCast(columns.result),
-                    .out = out,
-                    .out_row = columns.image,
-                    .out_len = job.out_len,
-                    // The rows of the image behind this band, and of the gradient that it completes.
-                    .ahead_read = @ptrFromInt(strided.addressAt(&it.image, windows_of.offset(&it.image, batch, channel, high, 0))),
-                    .ahead_written = @ptrFromInt(strided.addressAt(&it.gradient.?, windows_of.offset(&it.gradient.?, batch, channel, low, 0))),
-                    .ahead_len = if (job.is_dense) rows.stride * columns.image else 0,
-                } });
+                job.table.pool_overlap(&.{
+                    .windows = .{
+                        .rows = last - first,
+                        .columns = columns.result,
+                        .tap_rows = rows.window,
+                        .row_start = @as(isize, @intCast(first * rows.stride)) - @as(isize, @intCast(rows.padding + low)),
+                        .row_stride = rows.stride,
+                        .row_dilation = rows.dilation,
+                        .image_rows = high - low,
+                        .lines = @ptrCast(buffer),
+                        .lines_row = job.lines_row,
+                        .offsets = job.offsets,
+                        .column_stride = columns.stride,
+                        .column_dilation = columns.dilation,
+                        .column_padding = columns.padding,
+                        .given = if (job.reads_given) @ptrFromInt(strided.addressAt(&it.result, given)) else given_rows,
+                        .given_row = if (job.reads_given) it.result.strides[2] else @intCast(columns.result),
+                        .out = out,
+                        .out_row = columns.image,
+                        .out_len = job.out_len,
+                        // The rows of the image behind this band, and of the gradient that it completes.
+                        .ahead_read = @ptrFromInt(strided.addressAt(&it.image, windows_of.offset(&it.image, batch, channel, high, 0))),
+                        .ahead_written = @ptrFromInt(strided.addressAt(&it.gradient.?, windows_of.offset(&it.gradient.?, batch, channel, low, 0))),
+                        .ahead_len = if (job.is_dense) rows.stride * columns.image else 0,
+                    },
+                });
                 const next = if (last == rows.result) rows.image else @min(rows.image, last * rows.stride -| rows.padding);
                 job.writeRows(batch, channel, low, @min(next, high), out);
                 // The next band goes on with the rows that it reaches too.
