@@ -11,12 +11,14 @@ const Operation = row_kernel.Operation;
 
 const longest = row_kernel.short_row + 70;
 const untouched = -7;
+/// Whole cache lines, so that both rows begin at the same place of one.
+const out_len = std.mem.alignForward(usize, longest + 64, 64);
 
 fn Fixture(comptime T: type) type {
     return struct {
         x: [2][longest]T align(64),
         /// Rows begin a few values after a cache line; what surrounds them stays as it is.
-        out: [2][longest + 64]T align(64),
+        out: [2][out_len]T align(64),
         scale: [longest]T,
         shift: [longest]T,
 
