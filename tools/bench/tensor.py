@@ -34,6 +34,8 @@ from peak import Arithmetic, Peak, counts_hold  # noqa: E402  (beside the others
 
 # Rounds and seconds of each; --quick takes a minute for both numbers of threads.
 FULL, QUICK = (9, 0.02), (4, 0.004)
+# As long as OpenBLAS's idle threads spin (tools/bench/matmul.py).
+SETTLE_SECONDS = 0.12
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,11 @@ def measure(arguments: list[str]) -> None:
             raise SystemExit(f"{name}: the results differ, so the speed means nothing")
         moved = (work.read_bytes, work.written_bytes)
         ways = [way for memory in memories for way in memory.ways(*moved)] if work.bytes else []
-        ours_seconds, peer_seconds, *way_seconds = in_turns([ours, peer, *ways], rounds=rounds, round_seconds=seconds)
+        # Where arithmetic alone counts the peer is a product, and the idle threads of its BLAS would spin beside ours.
+        settle = SETTLE_SECONDS if int(threads) > 1 and not work.bytes else 0.0
+        ours_seconds, peer_seconds, *way_seconds = in_turns(
+            [ours, peer, *ways], rounds=rounds, round_seconds=seconds, settle_seconds=settle
+        )
         moving = min((min(way) for way in way_seconds), default=0.0)
         computing = peak.seconds(work.values, work.vectors) if peak and work.vectors else 0.0
         row = {

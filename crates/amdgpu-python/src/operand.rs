@@ -3,13 +3,12 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
-use amdgpu_abi::layout::{
-    DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT,
-};
+use amdgpu_abi::layout::{DTYPE_BOOL, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
 use amdgpu_hal as hal;
-use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE, PY_ARRAY_API};
+use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE, NPY_TYPES, PY_ARRAY_API};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyAttributeError;
@@ -378,7 +377,7 @@ pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
         14 => Some(Dtype::new(DTYPE_COMPLEX, 64)),
         15 => Some(Dtype::new(DTYPE_COMPLEX, 128)),
         23 => Some(Dtype::new(DTYPE_FLOAT, 16)),
-        _ => (descr.str()? == "bfloat16").then_some(Dtype::new(DTYPE_BFLOAT, 16)),
+        _ => is_bfloat16(descr)?.then_some(Dtype::BF16),
     };
     let is_native = descr.is_native_byteorder() != Some(false);
     dtype.filter(|_| is_native).ok_or_else(|| {
@@ -397,6 +396,21 @@ pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
             ),
         )
     })
+}
+
+/// Whether a dtype that is none of NumPy's own is bfloat16. Asking for its name takes longer than a product of 32 x 32; its number is given once,
+/// when `ml_dtypes` registers it, and to no other.
+fn is_bfloat16(descr: &Bound<'_, PyArrayDescr>) -> PyResult<bool> {
+    static NUMBER: AtomicI32 = AtomicI32::new(NPY_TYPES::NPY_NOTYPE as i32);
+    let number = descr.num();
+    if number == NUMBER.load(Ordering::Relaxed) {
+        return Ok(true);
+    }
+    let is_so = number >= NPY_TYPES::NPY_USERDEF as i32 && descr.str()? == "bfloat16";
+    if is_so {
+        NUMBER.store(number, Ordering::Relaxed);
+    }
+    Ok(is_so)
 }
 
 /// A NumPy dtype object; bfloat16 comes from `ml_dtypes`.

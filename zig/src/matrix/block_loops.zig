@@ -8,6 +8,10 @@ const Numbers = @import("numbers.zig").Numbers;
 
 pub inline fn run(comptime numbers: Numbers, comptime shape: table.Shape, comptime Tiles: type, block: *const table.Block(numbers)) void {
     const tile_rows = comptime shape.tileRows();
+    // The last columns ask for what is packed next, each row of tiles for as many rows: earlier it would be out of L2 again.
+    const share = block.depth / micro_kernel.steps_per_turn * comptime micro_kernel.aheadSteps(numbers, shape);
+    const shares = if (block.ahead) |ahead| (ahead.depth + share -| 1) / @max(1, share) else 0;
+    const tile_columns = (block.columns + shape.columns - 1) / shape.columns;
     var column: usize = 0;
     // Loop 2: the packed right panel stays in L1 while all left panels stream past it.
     while (column < block.columns) : (column += shape.columns) {
@@ -29,7 +33,16 @@ pub inline fn run(comptime numbers: Numbers, comptime shape: table.Shape, compti
                 .out_column = block.out_column,
                 .alpha = block.alpha,
                 .beta = block.beta,
+                // What is in L1 anyway.
+                .ahead = @ptrCast(@alignCast(block.right)),
             };
+            if (block.ahead) |ahead| {
+                const columns_left = tile_columns - column / shape.columns;
+                if (columns_left <= shares and row < ahead.lines) {
+                    tile.ahead = micro_kernel.offsetConst(numbers.Source, ahead.ptr + row, @as(isize, @intCast((shares - columns_left) * share)) * ahead.along);
+                    tile.ahead_step = ahead.along;
+                }
+            }
             if (rows == tile_rows and block.out_row == 1) {
                 dispatchColumns(numbers, shape, Tiles, shape.lanes, shape.vectors, .panels, columns, &tile);
             } else {

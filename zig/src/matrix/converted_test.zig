@@ -185,23 +185,39 @@ test "any number of threads gives the same bits" {
     var random: std.Random.DefaultPrng = .init(32);
     const rng = random.random();
     const allocator = std.testing.allocator;
-    const shape: View = .{ .rows = 200, .columns = 200, .row_stride = 200, .column_stride = 1, .len = 40_000 };
-    const a = try allocator.alloc(u16, shape.len);
-    defer allocator.free(a);
-    fill(.bf16, rng, a);
-    var outs: [2][]u16 = undefined;
-    for (&outs) |*out| out.* = try allocator.alloc(u16, shape.len);
-    defer for (outs) |out| allocator.free(out);
-    for (outs, [_]u32{ 1, 3 }) |out, threads| {
-        const executor = support.executor(threads);
-        try converted.multiply(.bf16, &.{
-            .a = matrix(u16, .bf16, a, shape),
-            .b = matrix(u16, .bf16, a, shape),
-            .out = matrix(u16, .bf16, out, shape),
-            .alpha = 1,
-            .beta = 0,
-            .executor = &executor,
-        });
+    // One block of the depth and three of them; threads that share a side and such that have copies of it.
+    for ([_][3]usize{ .{ 200, 200, 200 }, .{ 200, 100, 2500 }, .{ 100, 200, 2500 }, .{ 300, 700, 1100 } }) |extents| {
+        const rows, const columns, const depth = extents;
+        const a_view = rowMajor(rows, depth);
+        const b_view = rowMajor(depth, columns);
+        const out_view = rowMajor(rows, columns);
+        const a = try allocator.alloc(u16, a_view.len);
+        defer allocator.free(a);
+        const b = try allocator.alloc(u16, b_view.len);
+        defer allocator.free(b);
+        fill(.bf16, rng, a);
+        fill(.bf16, rng, b);
+        var first: ?[]u16 = null;
+        defer if (first) |out| allocator.free(out);
+        for ([_]u32{ 1, 2, 3, 7 }) |threads| {
+            const executor = support.executor(threads);
+            const out = try allocator.alloc(u16, out_view.len);
+            try converted.multiply(.bf16, &.{
+                .a = matrix(u16, .bf16, a, a_view),
+                .b = matrix(u16, .bf16, b, b_view),
+                .out = matrix(u16, .bf16, out, out_view),
+                .alpha = 1,
+                .beta = 0,
+                .executor = &executor,
+            });
+            if (first) |expected| {
+                defer allocator.free(out);
+                try std.testing.expectEqualSlices(u16, expected, out);
+            } else first = out;
+        }
     }
-    try std.testing.expectEqualSlices(u16, outs[0], outs[1]);
+}
+
+fn rowMajor(rows: usize, columns: usize) View {
+    return .{ .rows = rows, .columns = columns, .row_stride = @intCast(columns), .column_stride = 1, .len = rows * columns };
 }

@@ -44,15 +44,10 @@ inline fn join(
     sources: [numbers.group]@Vector(len, numbers.Source),
 ) @Vector(len, numbers.Word()) {
     if (numbers.group == 1) return numbers_of.convert(numbers, side, len, sources[0]);
-    const bits = 32 / numbers.group;
-    const Element = @Vector(len, @Int(.unsigned, bits));
-    const Words = @Vector(len, u32);
-    var words: Words = @splat(0);
-    inline for (sources, 0..) |source, place| {
-        const element: Element = @bitCast(numbers_of.convert(numbers, side, len, source));
-        words |= @as(Words, element) << @splat(place * bits);
-    }
-    return words;
+    var elements: [numbers.group]@Vector(len, numbers.Element) = undefined;
+    inline for (&elements, sources) |*element, source| element.* = numbers_of.convert(numbers, side, len, source);
+    // Little-endian: elements in order are the bytes of their words in order.
+    return @bitCast(std.simd.interlace(elements));
 }
 
 /// Lines are adjacent in memory: each step of the depth is one copy.

@@ -7,6 +7,7 @@ const std = @import("std");
 const generic = @import("generic");
 const abi = @import("../abi.zig");
 const blocking = @import("blocking.zig");
+const kernels = @import("kernels.zig");
 const parallel = @import("parallel.zig");
 const packed_lines = @import("packed_lines.zig");
 const product = @import("product.zig");
@@ -80,6 +81,8 @@ pub fn Slab(comptime numbers: Numbers) type {
         columns: usize = 0,
         step: usize = 0,
         depth: usize = 0,
+        /// Of `left`: what the thread at work packs next.
+        ahead: ?generic.table.Ahead(numbers) = null,
 
         const Self = @This();
 
@@ -91,6 +94,11 @@ pub fn Slab(comptime numbers: Numbers) type {
                 .right_panel = generic.pack.panelWords(numbers, table.tile_columns, blocks.depth, table.lanes),
                 .block_rows = blocks.rows,
             };
+        }
+
+        /// Whether nothing of the depth comes after it.
+        fn isLast(slab: *const Self) bool {
+            return slab.step + slab.depth == slab.problem.depth;
         }
 
         fn run(slab: *const Self, executor: ?*const abi.Executor) Error!void {
@@ -168,7 +176,10 @@ pub fn Slab(comptime numbers: Numbers) type {
                 const panels = divideUp(slab.columns, slab.table.tile_columns);
                 // Eight pieces a thread keep the wait for the last one short.
                 const wanted = if (thread_count == 1) 1 else divideUp(8 * thread_count, row_blocks);
-                const panels_per_group = divideUp(panels, @min(wanted, panels));
+                // Finished sums are taken up again while they are in L1.
+                const column_bytes = @min(slab.block_rows, slab.rows) * slab.table.tile_columns * @sizeOf(numbers.Sum);
+                const most = if (slab.isLast() and slab.problem.finish != null) @max(1, kernels.info().caches.level1_bytes / 2 / column_bytes) else panels;
+                const panels_per_group = @min(divideUp(panels, @min(wanted, panels)), most);
                 return .{
                     .slab = slab,
                     .row_blocks = row_blocks,
@@ -182,7 +193,21 @@ pub fn Slab(comptime numbers: Numbers) type {
                 for (begin..end) |item| tiles.compute(item / tiles.column_groups, item % tiles.column_groups);
             }
 
-            pub fn compute(tiles: *const Tiles, row_block: usize, group: usize) void {
+            /// The share of a group of columns in what is packed next.
+            fn aheadOf(tiles: *const Tiles, row_block: usize, group: usize) ?generic.table.Ahead(numbers) {
+                const ahead = tiles.slab.ahead orelse return null;
+                if (row_block > 0) return null;
+                const share = divideUp(ahead.depth, tiles.column_groups);
+                const first = @min(ahead.depth, group * share);
+                return .{
+                    .ptr = generic.micro_kernel.offsetConst(numbers.Source, ahead.ptr, @as(isize, @intCast(first)) * ahead.along),
+                    .lines = ahead.lines,
+                    .along = ahead.along,
+                    .depth = @min(share, ahead.depth - first),
+                };
+            }
+
+            fn compute(tiles: *const Tiles, row_block: usize, group: usize) void {
                 const slab = tiles.slab;
                 const it = slab.problem;
                 const row = row_block * slab.block_rows;
@@ -202,8 +227,9 @@ pub fn Slab(comptime numbers: Numbers) type {
                     .out_column = it.out_column,
                     .alpha = it.alpha,
                     .beta = if (slab.step == 0) it.beta else 1,
+                    .ahead = tiles.aheadOf(row_block, group),
                 });
-                if (slab.step + slab.depth == it.depth) {
+                if (slab.isLast()) {
                     finish(numbers, it, .{ .row = slab.row + row, .rows = rows, .column = slab.column + column, .columns = columns });
                 }
             }

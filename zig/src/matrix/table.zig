@@ -51,7 +51,15 @@ pub fn Tile(comptime numbers: Numbers) type {
         out_column: isize,
         alpha: numbers.Sum,
         beta: numbers.Sum,
+        /// Asked for on the way, a piece with each turn of the loop over packed panels.
+        ahead: [*]const numbers.Source = undefined,
+        ahead_step: isize = 0,
     };
+}
+
+/// Adjacent lines that are packed next, over `depth`: memory is asked for them while tiles are computed.
+pub fn Ahead(comptime numbers: Numbers) type {
+    return struct { ptr: [*]const numbers.Source, lines: usize, along: isize, depth: usize };
 }
 
 /// Loops 2 and 1 of the paper: packed panels times packed panels.
@@ -69,6 +77,7 @@ pub fn Block(comptime numbers: Numbers) type {
         out_column: isize,
         alpha: numbers.Sum,
         beta: numbers.Sum,
+        ahead: ?Ahead(numbers) = null,
     };
 }
 

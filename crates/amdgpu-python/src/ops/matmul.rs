@@ -192,6 +192,9 @@ fn plain_dtype(precision: &str) -> Option<Dtype> {
     match precision {
         "fp32" | "tf32" => Some(Dtype::F32),
         "fp64" => Some(Dtype::F64),
+        "bf16" => Some(Dtype::BF16),
+        "fp16" => Some(Dtype::F16),
+        "int8" => Some(Dtype::I8),
         _ => None,
     }
 }

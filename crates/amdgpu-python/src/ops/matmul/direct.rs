@@ -1,16 +1,17 @@
-//! The short way of a product: matrices of float32 or float64 that `NumPy` holds, and nothing after the sums. Nothing is put on the heap but the
-//! result; at 64 x 64 the general way takes a tenth of the time of the product itself.
+//! The short way of a product: matrices that `NumPy` holds in the dtype that is computed in, and nothing after the sums. Nothing is put on the heap
+//! but the result; at 64 x 64 the general way takes a tenth of the time of the product itself.
 
 use std::ffi::c_void;
 
 use amdgpu_abi::Dtype;
-use amdgpu_matrix::{MatmulOptions, Matrix, TensorView, TensorViewMut};
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods, npyffi::NPY_TYPES};
+use amdgpu_matrix::{Described, MatmulOptions, Matrix, TensorView, TensorViewMut};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use super::HOST;
 use crate::errors::IntoPyResult;
-use crate::operand::{new_array, numpy_memory};
+use crate::operand::{new_array, numpy_dtype, numpy_memory};
+use crate::ops::tensors::made;
 
 /// Multiply-adds up to which the interpreter is kept: about 20 us on one core, and giving it away costs other calls less than they wait.
 const KEEPING_MULTIPLY_ADDS: i64 = 96 * 96 * 96;
@@ -30,22 +31,14 @@ unsafe impl Send for Held {}
 impl Held {
     /// `None` for anything but a matrix of that dtype.
     fn of(object: &Bound<'_, PyAny>, dtype: Dtype, is_transposed: bool) -> Option<Self> {
+        // Subclasses may mean more than their values: masked arrays do.
         let array = object.cast_exact::<PyUntypedArray>().ok()?;
         let (&[rows, columns], &[down, along]) = (array.shape(), array.strides()) else {
             return None;
         };
-        let number = if dtype == Dtype::F32 {
-            NPY_TYPES::NPY_FLOAT
-        } else {
-            NPY_TYPES::NPY_DOUBLE
-        };
-        let descr = array.dtype();
         let item_bytes = dtype.size_bytes() as isize;
-        if descr.num() != number as i32
-            || descr.is_native_byteorder() == Some(false)
-            || down % item_bytes != 0
-            || along % item_bytes != 0
-        {
+        let is_whole = down % item_bytes == 0 && along % item_bytes == 0;
+        if !is_whole || numpy_dtype(&array.dtype()).ok()? != dtype {
             return None;
         }
         let (data, is_writable) = numpy_memory(array);
@@ -60,6 +53,15 @@ impl Held {
             held.strides.reverse();
         }
         Some(held)
+    }
+}
+
+/// The dtype of a product of operands of `dtype`.
+fn result_of(dtype: Dtype) -> Dtype {
+    if dtype == Dtype::I8 {
+        Dtype::I32
+    } else {
+        dtype
     }
 }
 
@@ -92,9 +94,16 @@ impl<'py> Product<'py> {
         let result = match out {
             Some(out) => out.clone(),
             // Every element is written by the product; a failed one drops the array unread.
-            None => new_array(py, &[rows, columns], dtype)?,
+            None => new_array(py, &[rows, columns], result_of(dtype)).or_else(|| {
+                // bfloat16 is none of NumPy's own.
+                let described = Described {
+                    shape: vec![rows, columns],
+                    dtype: result_of(dtype),
+                };
+                made("matrix_multiply", &described, &[operands[0].clone()]).ok()
+            })?,
         };
-        let target = Held::of(&result, dtype, false)?;
+        let target = Held::of(&result, result_of(dtype), false)?;
         (target.shape == [rows, columns] && target.is_writable).then_some(Self {
             a,
             b,
@@ -122,7 +131,7 @@ impl<'py> Product<'py> {
                 let b = TensorView::from_parts(b.data, dtype, HOST, &b.shape, Some(&b.strides))?;
                 let mut target = TensorViewMut::from_parts(
                     target.data,
-                    dtype,
+                    result_of(dtype),
                     HOST,
                     &target.shape,
                     Some(&target.strides),
