@@ -5,6 +5,7 @@ import inspect
 import pickle
 
 import amdgpu
+import ml_dtypes  # noqa: F401  (bfloat16 by name)
 import numpy as np
 import pytest
 from amdgpu import errors
@@ -44,6 +45,34 @@ def test_every_way_to_call_gives_the_same_bits(call, dtype, rng):
     a, b = (rng.standard_normal((7, 7)).astype(dtype) for _ in range(2))
     expected = amdgpu.matrix_multiply(a.tolist(), b.tolist())
     assert (call(a, b, None) == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "precision", "result"),
+    [("bfloat16", "bf16", "bfloat16"), ("float16", "fp16", "float16"), ("int8", "int8", "int32")],
+)
+def test_narrow_matrices_have_the_bits_of_the_general_way(dtype, precision, result, rng):
+    a, b = ((rng.standard_normal(shape) * 9).astype(dtype) for shape in ((33, 70), (70, 20)))
+    expected = amdgpu.matrix_multiply(a[None], b[None], 0, precision)[0]
+    out = np.empty((33, 20), result)
+    # Twice: the first call learns the number of a dtype that is none of NumPy's own.
+    for made in (None, out, None):
+        product = amdgpu.matrix_multiply(a, b, 0, precision, out=made)
+        assert product.dtype == result
+        assert made is None or product is out
+        assert (product == expected).all()
+    turned = amdgpu.matrix_multiply(b.T, a.T, 0, precision).T
+    assert (turned == expected).all()
+    with pytest.raises(errors.UnsupportedDtypeError):
+        amdgpu.matrix_multiply(a, b, 0, precision, out=np.empty((33, 20), np.float64))
+
+
+def test_mixed_operands_go_the_general_way(rng):
+    a = rng.standard_normal((4, 4)).astype("bfloat16")
+    product = amdgpu.matrix_multiply(a, a.astype(np.float32), 0, "bf16")
+    assert product.dtype == np.float32
+    with pytest.raises(errors.UnsupportedDtypeError):
+        amdgpu.matrix_multiply(a, a, 0, "int8")
 
 
 def test_out_is_written_and_returned(rng):
