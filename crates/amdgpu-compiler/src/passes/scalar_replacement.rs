@@ -69,10 +69,8 @@ fn elements(function: &Function, memory: Memory<'_>, slots: &[Value]) -> Element
         let (pointer, ty) = match function.op(*value) {
             Op::Load(pointer) => (*pointer, function.ty(*value)),
             Op::Store { pointer, value } => (*pointer, function.ty(*value)),
-            Op::Copy {
-                to, from, bytes, ..
-            } => {
-                match CopyIn::new(function, *to, *from, *bytes) {
+            copy @ Op::Copy { to, from, .. } => {
+                match CopyIn::new(function, copy) {
                     Some(copy) => copies.push(copy),
                     // What is copied to memory is read as bytes, those between the elements too.
                     None => {
@@ -111,11 +109,15 @@ fn elements(function: &Function, memory: Memory<'_>, slots: &[Value]) -> Element
             .collect();
         ranges.sort_unstable();
         let overlap = ranges.windows(2).any(|pair| pair[0].1 > pair[1].0);
+        let widest = ranges.iter().map(|range| (range.1 - range.0) as u64).max();
         // Elements are copied whole or not at all.
         let is_cut = copies
             .iter()
             .any(|copy| copy.to == *slot && ranges.iter().any(|range| copy.cuts(*range)));
-        if overlap || is_cut || ranges.len() > MAX_ELEMENTS {
+        let is_pack = copies
+            .iter()
+            .any(|copy| copy.to == *slot && copy.is_pack(widest.unwrap_or(0)));
+        if overlap || is_cut || is_pack || ranges.len() > MAX_ELEMENTS {
             refused.insert(*slot);
         }
     }

@@ -3,6 +3,8 @@ target triple = "nvptx64-nvidia-cuda"
 
 define ptx_kernel void @n_body(ptr addrspace(1) noalias %p0, ptr addrspace(1) noalias %p1, i32 %p2, float %p3) #0 {
 b0:
+  %v6 = alloca [16 x i8], align 16
+  %v8 = alloca [16 x i8], align 16
   %v72 = alloca [16 x i8], align 16
   %v10 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %v11 = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
@@ -16,11 +18,7 @@ b1:
 b2:
   %v20 = sext i32 %v14 to i64
   %v102 = getelementptr inbounds [16 x i8], ptr addrspace(1) %p0, i64 %v20
-  %v113 = load float, ptr addrspace(1) %v102, align 4
-  %v116 = getelementptr inbounds i8, ptr addrspace(1) %v102, i64 4
-  %v117 = load float, ptr addrspace(1) %v116, align 4
-  %v122 = getelementptr inbounds i8, ptr addrspace(1) %v102, i64 8
-  %v123 = load float, ptr addrspace(1) %v122, align 4
+  call void @llvm.memcpy.p0.p1.i64(ptr align 16 %v6, ptr addrspace(1) align 16 %v102, i64 16, i1 false)
   br label %b4
 b4:
   %v63 = phi float [ 0x0000000000000000, %b2 ], [ %v64, %b5 ]
@@ -32,23 +30,29 @@ b4:
 b5:
   %v29 = sext i32 %v25 to i64
   %v103 = getelementptr inbounds [16 x i8], ptr addrspace(1) %p0, i64 %v29
-  %v127 = load float, ptr addrspace(1) %v103, align 4
-  %v130 = getelementptr inbounds i8, ptr addrspace(1) %v103, i64 4
-  %v131 = load float, ptr addrspace(1) %v130, align 4
-  %v136 = getelementptr inbounds i8, ptr addrspace(1) %v103, i64 8
-  %v137 = load float, ptr addrspace(1) %v136, align 4
-  %v142 = getelementptr inbounds i8, ptr addrspace(1) %v103, i64 12
-  %v143 = load float, ptr addrspace(1) %v142, align 4
-  %v34 = fsub float %v127, %v113
-  %v40 = fsub float %v131, %v117
-  %v46 = fsub float %v137, %v123
+  call void @llvm.memcpy.p0.p1.i64(ptr align 16 %v8, ptr addrspace(1) align 16 %v103, i64 16, i1 false)
+  %v32 = load float, ptr %v8, align 4
+  %v33 = load float, ptr %v6, align 4
+  %v34 = fsub float %v32, %v33
+  %v104 = getelementptr inbounds i8, ptr %v8, i64 4
+  %v37 = load float, ptr %v104, align 4
+  %v105 = getelementptr inbounds i8, ptr %v6, i64 4
+  %v39 = load float, ptr %v105, align 4
+  %v40 = fsub float %v37, %v39
+  %v106 = getelementptr inbounds i8, ptr %v8, i64 8
+  %v43 = load float, ptr %v106, align 4
+  %v107 = getelementptr inbounds i8, ptr %v6, i64 8
+  %v45 = load float, ptr %v107, align 4
+  %v46 = fsub float %v43, %v45
   %v47 = fmul float %v40, %v40
   %v48 = call float @llvm.fma.f32(float %v34, float %v34, float %v47)
   %v49 = call float @llvm.fma.f32(float %v46, float %v46, float %v48)
   %v51 = fadd float %v49, %p3
   %v84 = call float @llvm.sqrt.f32(float %v51)
   %v85 = call float @agpu.reciprocal_square_root(float %v51)
-  %v56 = fmul float %v143, %v85
+  %v108 = getelementptr inbounds i8, ptr %v8, i64 12
+  %v55 = load float, ptr %v108, align 4
+  %v56 = fmul float %v55, %v85
   %v57 = fmul float %v56, %v85
   %v58 = fmul float %v57, %v85
   %v60 = call float @llvm.fma.f32(float %v58, float %v34, float %v59)
@@ -97,6 +101,7 @@ declare float @llvm.sqrt.f32(float) #1
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x() #1
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x() #1
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x() #1
+declare void @llvm.memcpy.p0.p1.i64(ptr, ptr addrspace(1), i64, i1)
 declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
 attributes #0 = { nounwind }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }

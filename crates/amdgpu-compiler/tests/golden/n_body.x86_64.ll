@@ -11,6 +11,8 @@ entry:
   %pv61 = alloca <8 x float>, align 64
   %pv59 = alloca <8 x float>, align 64
   %ps25 = alloca i32, align 64
+  %s6 = alloca [128 x i8], align 64
+  %s8 = alloca [128 x i8], align 64
   %s72 = alloca [128 x i8], align 64
   br label %b0
 b0:
@@ -43,13 +45,31 @@ b2:
   %s102 = getelementptr [16 x i8], ptr %p0, i64 %s20
   %t12 = getelementptr i8, ptr %s102, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
   %t13 = load <8 x i1>, ptr %m2, align 64
-  %v113 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %t12, <8 x i1> %t13, <8 x float> zeroinitializer)
+  %v113 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t12, <8 x i1> %t13, <8 x i32> zeroinitializer)
+  %t14 = load <8 x i32>, ptr %s6, align 4
+  %t15 = select <8 x i1> %t13, <8 x i32> %v113, <8 x i32> %t14
+  store <8 x i32> %t15, ptr %s6, align 4
   %s116 = getelementptr i8, ptr %s102, i64 4
-  %t14 = getelementptr i8, ptr %s116, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
-  %v117 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %t14, <8 x i1> %t13, <8 x float> zeroinitializer)
+  %t16 = getelementptr i8, ptr %s116, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  %v117 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t16, <8 x i1> %t13, <8 x i32> zeroinitializer)
+  %s119 = getelementptr i64, ptr %s6, i64 4
+  %t17 = load <8 x i32>, ptr %s119, align 4
+  %t18 = select <8 x i1> %t13, <8 x i32> %v117, <8 x i32> %t17
+  store <8 x i32> %t18, ptr %s119, align 4
   %s122 = getelementptr i8, ptr %s102, i64 8
-  %t15 = getelementptr i8, ptr %s122, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
-  %v123 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %t15, <8 x i1> %t13, <8 x float> zeroinitializer)
+  %t19 = getelementptr i8, ptr %s122, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  %v123 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t19, <8 x i1> %t13, <8 x i32> zeroinitializer)
+  %s125 = getelementptr i64, ptr %s6, i64 8
+  %t20 = load <8 x i32>, ptr %s125, align 4
+  %t21 = select <8 x i1> %t13, <8 x i32> %v123, <8 x i32> %t20
+  store <8 x i32> %t21, ptr %s125, align 4
+  %s128 = getelementptr i8, ptr %s102, i64 12
+  %t22 = getelementptr i8, ptr %s128, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  %v129 = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> align 4 %t22, <8 x i1> %t13, <8 x i32> zeroinitializer)
+  %s131 = getelementptr i64, ptr %s6, i64 12
+  %t23 = load <8 x i32>, ptr %s131, align 4
+  %t24 = select <8 x i1> %t13, <8 x i32> %v129, <8 x i32> %t23
+  store <8 x i32> %t24, ptr %s131, align 4
   store <8 x float> zeroinitializer, ptr %pv63, align 64
   store <8 x float> zeroinitializer, ptr %pv61, align 64
   store <8 x float> zeroinitializer, ptr %pv59, align 64
@@ -69,33 +89,61 @@ e4.1:
 b5:
   %v29 = sext i32 %v25 to i64
   %v103 = getelementptr inbounds [16 x i8], ptr %p0, i64 %v29
-  %v127 = load float, ptr %v103, align 4, !llvm.access.group !0
-  %v130 = getelementptr inbounds i8, ptr %v103, i64 4
-  %v131 = load float, ptr %v130, align 4, !llvm.access.group !0
-  %v136 = getelementptr inbounds i8, ptr %v103, i64 8
-  %v137 = load float, ptr %v136, align 4, !llvm.access.group !0
-  %v142 = getelementptr inbounds i8, ptr %v103, i64 12
-  %v143 = load float, ptr %v142, align 4, !llvm.access.group !0
-  %t16 = insertelement <8 x float> poison, float %v127, i64 0
-  %t17 = shufflevector <8 x float> %t16, <8 x float> poison, <8 x i32> zeroinitializer
-  %v34 = fsub <8 x float> %t17, %v113
-  %t18 = insertelement <8 x float> poison, float %v131, i64 0
-  %t19 = shufflevector <8 x float> %t18, <8 x float> poison, <8 x i32> zeroinitializer
-  %v40 = fsub <8 x float> %t19, %v117
-  %t20 = insertelement <8 x float> poison, float %v137, i64 0
-  %t21 = shufflevector <8 x float> %t20, <8 x float> poison, <8 x i32> zeroinitializer
-  %v46 = fsub <8 x float> %t21, %v123
+  %v133 = load i32, ptr %v103, align 4, !llvm.access.group !0
+  %t25 = insertelement <8 x i32> poison, i32 %v133, i64 0
+  %t26 = shufflevector <8 x i32> %t25, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t27 = load <8 x i1>, ptr %m2, align 64
+  %t28 = load <8 x i32>, ptr %s8, align 4
+  %t29 = select <8 x i1> %t27, <8 x i32> %t26, <8 x i32> %t28
+  store <8 x i32> %t29, ptr %s8, align 4
+  %v136 = getelementptr inbounds i8, ptr %v103, i64 4
+  %v137 = load i32, ptr %v136, align 4, !llvm.access.group !0
+  %s139 = getelementptr i64, ptr %s8, i64 4
+  %t30 = insertelement <8 x i32> poison, i32 %v137, i64 0
+  %t31 = shufflevector <8 x i32> %t30, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t32 = load <8 x i32>, ptr %s139, align 4
+  %t33 = select <8 x i1> %t27, <8 x i32> %t31, <8 x i32> %t32
+  store <8 x i32> %t33, ptr %s139, align 4
+  %v142 = getelementptr inbounds i8, ptr %v103, i64 8
+  %v143 = load i32, ptr %v142, align 4, !llvm.access.group !0
+  %s145 = getelementptr i64, ptr %s8, i64 8
+  %t34 = insertelement <8 x i32> poison, i32 %v143, i64 0
+  %t35 = shufflevector <8 x i32> %t34, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t36 = load <8 x i32>, ptr %s145, align 4
+  %t37 = select <8 x i1> %t27, <8 x i32> %t35, <8 x i32> %t36
+  store <8 x i32> %t37, ptr %s145, align 4
+  %v148 = getelementptr inbounds i8, ptr %v103, i64 12
+  %v149 = load i32, ptr %v148, align 4, !llvm.access.group !0
+  %s151 = getelementptr i64, ptr %s8, i64 12
+  %t38 = insertelement <8 x i32> poison, i32 %v149, i64 0
+  %t39 = shufflevector <8 x i32> %t38, <8 x i32> poison, <8 x i32> zeroinitializer
+  %t40 = load <8 x i32>, ptr %s151, align 4
+  %t41 = select <8 x i1> %t27, <8 x i32> %t39, <8 x i32> %t40
+  store <8 x i32> %t41, ptr %s151, align 4
+  %v32 = load <8 x float>, ptr %s8, align 4
+  %v33 = load <8 x float>, ptr %s6, align 4
+  %v34 = fsub <8 x float> %v32, %v33
+  %s104 = getelementptr i64, ptr %s8, i64 4
+  %v37 = load <8 x float>, ptr %s104, align 4
+  %s105 = getelementptr i64, ptr %s6, i64 4
+  %v39 = load <8 x float>, ptr %s105, align 4
+  %v40 = fsub <8 x float> %v37, %v39
+  %s106 = getelementptr i64, ptr %s8, i64 8
+  %v43 = load <8 x float>, ptr %s106, align 4
+  %s107 = getelementptr i64, ptr %s6, i64 8
+  %v45 = load <8 x float>, ptr %s107, align 4
+  %v46 = fsub <8 x float> %v43, %v45
   %v47 = fmul <8 x float> %v40, %v40
   %v48 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v34, <8 x float> %v34, <8 x float> %v47)
   %v49 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v46, <8 x float> %v46, <8 x float> %v48)
-  %t22 = insertelement <8 x float> poison, float %p3, i64 0
-  %t23 = shufflevector <8 x float> %t22, <8 x float> poison, <8 x i32> zeroinitializer
-  %v51 = fadd <8 x float> %v49, %t23
+  %t42 = insertelement <8 x float> poison, float %p3, i64 0
+  %t43 = shufflevector <8 x float> %t42, <8 x float> poison, <8 x i32> zeroinitializer
+  %v51 = fadd <8 x float> %v49, %t43
   %v84 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %v51)
   %v85 = fdiv <8 x float> splat (float 0x3FF0000000000000), %v84
-  %t24 = insertelement <8 x float> poison, float %v143, i64 0
-  %t25 = shufflevector <8 x float> %t24, <8 x float> poison, <8 x i32> zeroinitializer
-  %v56 = fmul <8 x float> %t25, %v85
+  %s108 = getelementptr i64, ptr %s8, i64 12
+  %v55 = load <8 x float>, ptr %s108, align 4
+  %v56 = fmul <8 x float> %v55, %v85
   %v57 = fmul <8 x float> %v56, %v85
   %v58 = fmul <8 x float> %v57, %v85
   %v60 = call <8 x float> @llvm.fma.v8f32(<8 x float> %v58, <8 x float> %v34, <8 x float> %v59)
@@ -110,41 +158,41 @@ b5:
 l0:
   br label %b4
 b12:
-  %t26 = load <8 x i1>, ptr %m2, align 64
-  %t27 = load <8 x float>, ptr %s72, align 4
-  %t28 = select <8 x i1> %t26, <8 x float> %v59, <8 x float> %t27
-  store <8 x float> %t28, ptr %s72, align 4
+  %t44 = load <8 x i1>, ptr %m2, align 64
+  %t45 = load <8 x float>, ptr %s72, align 4
+  %t46 = select <8 x i1> %t44, <8 x float> %v59, <8 x float> %t45
+  store <8 x float> %t46, ptr %s72, align 4
   %s110 = getelementptr i64, ptr %s72, i64 4
-  %t29 = load <8 x float>, ptr %s110, align 4
-  %t30 = select <8 x i1> %t26, <8 x float> %v61, <8 x float> %t29
-  store <8 x float> %t30, ptr %s110, align 4
+  %t47 = load <8 x float>, ptr %s110, align 4
+  %t48 = select <8 x i1> %t44, <8 x float> %v61, <8 x float> %t47
+  store <8 x float> %t48, ptr %s110, align 4
   %s111 = getelementptr i64, ptr %s72, i64 8
-  %t31 = load <8 x float>, ptr %s111, align 4
-  %t32 = select <8 x i1> %t26, <8 x float> %v63, <8 x float> %t31
-  store <8 x float> %t32, ptr %s111, align 4
+  %t49 = load <8 x float>, ptr %s111, align 4
+  %t50 = select <8 x i1> %t44, <8 x float> %v63, <8 x float> %t49
+  store <8 x float> %t50, ptr %s111, align 4
   %s112 = getelementptr i64, ptr %s72, i64 12
-  %t33 = load <8 x float>, ptr %s112, align 4
-  %t34 = select <8 x i1> %t26, <8 x float> zeroinitializer, <8 x float> %t33
-  store <8 x float> %t34, ptr %s112, align 4
+  %t51 = load <8 x float>, ptr %s112, align 4
+  %t52 = select <8 x i1> %t44, <8 x float> zeroinitializer, <8 x float> %t51
+  store <8 x float> %t52, ptr %s112, align 4
   %s109 = getelementptr [16 x i8], ptr %p1, i64 %s20
-  %v150 = load <8 x i32>, ptr %s72, align 4
-  %t35 = getelementptr i8, ptr %s109, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
-  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v150, <8 x ptr> align 4 %t35, <8 x i1> %t26)
-  %s153 = getelementptr i64, ptr %s72, i64 4
-  %v154 = load <8 x i32>, ptr %s153, align 4
-  %s156 = getelementptr i8, ptr %s109, i64 4
-  %t36 = getelementptr i8, ptr %s156, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
-  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v154, <8 x ptr> align 4 %t36, <8 x i1> %t26)
-  %s159 = getelementptr i64, ptr %s72, i64 8
-  %v160 = load <8 x i32>, ptr %s159, align 4
-  %s162 = getelementptr i8, ptr %s109, i64 8
-  %t37 = getelementptr i8, ptr %s162, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
-  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v160, <8 x ptr> align 4 %t37, <8 x i1> %t26)
-  %s165 = getelementptr i64, ptr %s72, i64 12
-  %v166 = load <8 x i32>, ptr %s165, align 4
-  %s168 = getelementptr i8, ptr %s109, i64 12
-  %t38 = getelementptr i8, ptr %s168, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
-  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v166, <8 x ptr> align 4 %t38, <8 x i1> %t26)
+  %v153 = load <8 x i32>, ptr %s72, align 4
+  %t53 = getelementptr i8, ptr %s109, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v153, <8 x ptr> align 4 %t53, <8 x i1> %t44)
+  %s156 = getelementptr i64, ptr %s72, i64 4
+  %v157 = load <8 x i32>, ptr %s156, align 4
+  %s159 = getelementptr i8, ptr %s109, i64 4
+  %t54 = getelementptr i8, ptr %s159, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v157, <8 x ptr> align 4 %t54, <8 x i1> %t44)
+  %s162 = getelementptr i64, ptr %s72, i64 8
+  %v163 = load <8 x i32>, ptr %s162, align 4
+  %s165 = getelementptr i8, ptr %s109, i64 8
+  %t55 = getelementptr i8, ptr %s165, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v163, <8 x ptr> align 4 %t55, <8 x i1> %t44)
+  %s168 = getelementptr i64, ptr %s72, i64 12
+  %v169 = load <8 x i32>, ptr %s168, align 4
+  %s171 = getelementptr i8, ptr %s109, i64 12
+  %t56 = getelementptr i8, ptr %s171, <8 x i64> <i64 0, i64 16, i64 32, i64 48, i64 64, i64 80, i64 96, i64 112>
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %v169, <8 x ptr> align 4 %t56, <8 x i1> %t44)
   br label %end
 end:
   ret void
@@ -233,8 +281,8 @@ done:
 }
 
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>) #1
-declare <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr>, <8 x i1>, <8 x float>)
 declare <8 x float> @llvm.sqrt.v8f32(<8 x float>) #1
+declare <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr>, <8 x i1>, <8 x i32>)
 declare void @llvm.masked.scatter.v8i32.v8p0(<8 x i32>, <8 x ptr>, <8 x i1>)
 attributes #0 = { nounwind "target-cpu"="x86-64-v3" }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }

@@ -4,16 +4,21 @@ target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @narrow_floats(ptr addrspace(1) %p0, ptr addrspace(1) %p1, ptr addrspace(1) %p2, ptr addrspace(1) %p3, i16 %p4) #0 {
 b0:
   %v12 = alloca [4 x i8], align 4
+  %v18 = alloca [4 x i8], align 4
+  %v23 = alloca [4 x i8], align 4
+  %v30 = alloca [4 x i8], align 4
   %v9 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %v20 = sext i32 %v9 to i64
   %v219 = getelementptr inbounds i32, ptr addrspace(1) %p1, i64 %v20
-  %v238 = load i16, ptr addrspace(1) %v219, align 2
-  %v241 = getelementptr inbounds i8, ptr addrspace(1) %v219, i64 2
-  %v242 = load i16, ptr addrspace(1) %v241, align 2
+  call void @llvm.memcpy.p0.p1.i64(ptr align 4 %v18, ptr addrspace(1) align 4 %v219, i64 4, i1 false)
   %v220 = getelementptr inbounds i32, ptr addrspace(1) %p2, i64 %v20
-  %v246 = load i16, ptr addrspace(1) %v220, align 2
-  %v249 = getelementptr inbounds i8, ptr addrspace(1) %v220, i64 2
-  %v250 = load i16, ptr addrspace(1) %v249, align 2
+  call void @llvm.memcpy.p0.p1.i64(ptr align 4 %v23, ptr addrspace(1) align 4 %v220, i64 4, i1 false)
+  %v238 = load i16, ptr %v18, align 2
+  %v241 = getelementptr inbounds i8, ptr %v18, i64 2
+  %v242 = load i16, ptr %v241, align 2
+  %v246 = load i16, ptr %v23, align 2
+  %v249 = getelementptr inbounds i8, ptr %v23, i64 2
+  %v250 = load i16, ptr %v249, align 2
   %v100.h = bitcast i16 %v238 to half
   %v100 = fpext half %v100.h to float
   %v102.h = bitcast i16 %v246 to half
@@ -29,12 +34,13 @@ b0:
   %v115.h = fptrunc float %v114 to half
   %v115 = bitcast half %v115.h to i16
   %v223 = getelementptr inbounds i32, ptr addrspace(1) %p0, i64 %v20
-  %v278 = load i16, ptr addrspace(1) %v223, align 2
-  %v281 = getelementptr inbounds i8, ptr addrspace(1) %v223, i64 2
-  %v282 = load i16, ptr addrspace(1) %v281, align 2
+  call void @llvm.memcpy.p0.p1.i64(ptr align 4 %v30, ptr addrspace(1) align 4 %v223, i64 4, i1 false)
+  %v270 = load i16, ptr %v30, align 2
+  %v273 = getelementptr inbounds i8, ptr %v30, i64 2
+  %v274 = load i16, ptr %v273, align 2
   %v131.h = bitcast i16 %v104 to half
   %v131 = fpext half %v131.h to float
-  %v133.h = bitcast i16 %v278 to half
+  %v133.h = bitcast i16 %v270 to half
   %v133 = fpext half %v133.h to float
   %v134 = fadd float %v131, %v133
   %v135.h = fptrunc float %v134 to half
@@ -43,7 +49,7 @@ b0:
   %v231 = getelementptr inbounds i8, ptr %v12, i64 2
   %v141.h = bitcast i16 %v115 to half
   %v141 = fpext half %v141.h to float
-  %v144.h = bitcast i16 %v282 to half
+  %v144.h = bitcast i16 %v274 to half
   %v144 = fpext half %v144.h to float
   %v145 = fadd float %v141, %v144
   %v146.h = fptrunc float %v145 to half
@@ -51,7 +57,8 @@ b0:
   store i16 %v146, ptr %v231, align 2
   call void @llvm.memcpy.p1.p0.i64(ptr addrspace(1) align 4 %v223, ptr align 4 %v12, i64 4, i1 false)
   %v42 = load i16, ptr addrspace(1) %v219, align 2
-  %v47 = load i16, ptr addrspace(1) %v249, align 2
+  %v230 = getelementptr inbounds i8, ptr addrspace(1) %v220, i64 2
+  %v47 = load i16, ptr addrspace(1) %v230, align 2
   br i1 false, label %b18, label %b17
 b1:
   %v75 = load i16, ptr addrspace(1) %v235, align 2
@@ -154,6 +161,7 @@ b18:
 declare double @llvm.fabs.f64(double) #1
 declare half @llvm.fma.f16(half, half, half) #1
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x() #1
+declare void @llvm.memcpy.p0.p1.i64(ptr, ptr addrspace(1), i64, i1)
 declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
 attributes #0 = { nounwind }
 attributes #1 = { nocallback nofree nosync nounwind willreturn }

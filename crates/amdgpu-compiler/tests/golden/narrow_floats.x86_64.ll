@@ -7,22 +7,37 @@ entry:
   %m1 = alloca <8 x i1>, align 64
   store <8 x i1> zeroinitializer, ptr %m1, align 64
   %s12 = alloca [32 x i8], align 64
+  %s18 = alloca [32 x i8], align 64
+  %s23 = alloca [32 x i8], align 64
+  %s30 = alloca [32 x i8], align 64
   br label %b0
 b0:
   %s9 = add i32 %thread_index.x, 0
   %s20 = sext i32 %s9 to i64
   %s219 = getelementptr i32, ptr %p1, i64 %s20
   %t1 = getelementptr i8, ptr %s219, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v238 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t1, <8 x i1> %active, <8 x i16> zeroinitializer)
-  %s241 = getelementptr i8, ptr %s219, i64 2
-  %t2 = getelementptr i8, ptr %s241, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v242 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t2, <8 x i1> %active, <8 x i16> zeroinitializer)
+  %v280 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t1, <8 x i1> %active, <8 x i16> zeroinitializer)
+  store <8 x i16> %v280, ptr %s18, align 2
+  %s283 = getelementptr i8, ptr %s219, i64 2
+  %t2 = getelementptr i8, ptr %s283, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %v284 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t2, <8 x i1> %active, <8 x i16> zeroinitializer)
+  %s286 = getelementptr i64, ptr %s18, i64 2
+  store <8 x i16> %v284, ptr %s286, align 2
   %s220 = getelementptr i32, ptr %p2, i64 %s20
   %t3 = getelementptr i8, ptr %s220, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v246 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t3, <8 x i1> %active, <8 x i16> zeroinitializer)
-  %s249 = getelementptr i8, ptr %s220, i64 2
-  %t4 = getelementptr i8, ptr %s249, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v250 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t4, <8 x i1> %active, <8 x i16> zeroinitializer)
+  %v288 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t3, <8 x i1> %active, <8 x i16> zeroinitializer)
+  store <8 x i16> %v288, ptr %s23, align 2
+  %s291 = getelementptr i8, ptr %s220, i64 2
+  %t4 = getelementptr i8, ptr %s291, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %v292 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t4, <8 x i1> %active, <8 x i16> zeroinitializer)
+  %s294 = getelementptr i64, ptr %s23, i64 2
+  store <8 x i16> %v292, ptr %s294, align 2
+  %v238 = load <8 x i16>, ptr %s18, align 2
+  %s241 = getelementptr i64, ptr %s18, i64 2
+  %v242 = load <8 x i16>, ptr %s241, align 2
+  %v246 = load <8 x i16>, ptr %s23, align 2
+  %s249 = getelementptr i64, ptr %s23, i64 2
+  %v250 = load <8 x i16>, ptr %s249, align 2
   %t5 = bitcast <8 x i16> %v238 to <8 x half>
   %v100 = fpext <8 x half> %t5 to <8 x float>
   %t6 = bitcast <8 x i16> %v246 to <8 x half>
@@ -39,13 +54,19 @@ b0:
   %v115 = bitcast <8 x half> %t10 to <8 x i16>
   %s223 = getelementptr i32, ptr %p0, i64 %s20
   %t11 = getelementptr i8, ptr %s223, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v278 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t11, <8 x i1> %active, <8 x i16> zeroinitializer)
-  %s281 = getelementptr i8, ptr %s223, i64 2
-  %t12 = getelementptr i8, ptr %s281, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
-  %v282 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t12, <8 x i1> %active, <8 x i16> zeroinitializer)
+  %v296 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t11, <8 x i1> %active, <8 x i16> zeroinitializer)
+  store <8 x i16> %v296, ptr %s30, align 2
+  %s299 = getelementptr i8, ptr %s223, i64 2
+  %t12 = getelementptr i8, ptr %s299, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %v300 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t12, <8 x i1> %active, <8 x i16> zeroinitializer)
+  %s302 = getelementptr i64, ptr %s30, i64 2
+  store <8 x i16> %v300, ptr %s302, align 2
+  %v270 = load <8 x i16>, ptr %s30, align 2
+  %s273 = getelementptr i64, ptr %s30, i64 2
+  %v274 = load <8 x i16>, ptr %s273, align 2
   %t13 = bitcast <8 x i16> %v104 to <8 x half>
   %v131 = fpext <8 x half> %t13 to <8 x float>
-  %t14 = bitcast <8 x i16> %v278 to <8 x half>
+  %t14 = bitcast <8 x i16> %v270 to <8 x half>
   %v133 = fpext <8 x half> %t14 to <8 x float>
   %v134 = fadd <8 x float> %v131, %v133
   %t15 = fptrunc <8 x float> %v134 to <8 x half>
@@ -54,7 +75,7 @@ b0:
   %s231 = getelementptr i64, ptr %s12, i64 2
   %t16 = bitcast <8 x i16> %v115 to <8 x half>
   %v141 = fpext <8 x half> %t16 to <8 x float>
-  %t17 = bitcast <8 x i16> %v282 to <8 x half>
+  %t17 = bitcast <8 x i16> %v274 to <8 x half>
   %v144 = fpext <8 x half> %t17 to <8 x float>
   %v145 = fadd <8 x float> %v141, %v144
   %t18 = fptrunc <8 x float> %v145 to <8 x half>
@@ -70,7 +91,8 @@ b0:
   call void @llvm.masked.scatter.v8i16.v8p0(<8 x i16> %v308, <8 x ptr> align 2 %t20, <8 x i1> %active)
   %t21 = getelementptr i8, ptr %s219, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
   %v42 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t21, <8 x i1> %active, <8 x i16> zeroinitializer)
-  %t22 = getelementptr i8, ptr %s249, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
+  %s230 = getelementptr i8, ptr %s220, i64 2
+  %t22 = getelementptr i8, ptr %s230, <8 x i64> <i64 0, i64 4, i64 8, i64 12, i64 16, i64 20, i64 24, i64 28>
   %v47 = call <8 x i16> @llvm.masked.gather.v8i16.v8p0(<8 x ptr> align 2 %t22, <8 x i1> %active, <8 x i16> zeroinitializer)
   br i1 true, label %e0.0, label %e0.1
 e0.0:

@@ -10,13 +10,23 @@ pub struct CopyIn {
     pub to: Value,
     first: i64,
     bytes: i64,
+    align: u64,
     /// The variable it is copied from, and where in it, if it is one.
     from: Option<(Value, i64)>,
 }
 
 impl CopyIn {
     /// The copy, if its target is a part of a variable and its source no other part of the same one.
-    pub fn new(function: &Function, to: Value, from: Value, bytes: u64) -> Option<Self> {
+    pub fn new(function: &Function, copy: &Op) -> Option<Self> {
+        let Op::Copy {
+            to,
+            from,
+            bytes,
+            align,
+        } = *copy
+        else {
+            return None;
+        };
         let part_of_slot = |pointer: Value| {
             let place = place(function, pointer);
             let Op::Slot { bytes: size, .. } = function.op(place.base) else {
@@ -34,8 +44,17 @@ impl CopyIn {
             to: to.0,
             first: to.1,
             bytes: bytes as i64,
+            align,
             from,
         })
+    }
+
+    /// Whether it is one access to memory, as of a `float4` or of eight numbers of 16 bits, which are read by elements of at most `widest`
+    /// bytes: those would be as many accesses.
+    pub fn is_pack(&self, widest: u64) -> bool {
+        self.from.is_none()
+            && self.align > widest
+            && (self.align > 8 || self.align == self.bytes as u64)
     }
 
     /// Whether a part of these bytes of the target is written, and a part not.
