@@ -11,7 +11,6 @@ import argparse
 import math
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 from frame import Report
 from suite import cases, peers
-from suite.environments import Absent, environment_python
+from suite.environments import Absent, draw, environment_python
 from suite.party import Party
 
 PEER = "PoCL (the same kernels in OpenCL C); clang's OpenMP (equivalent loops in C)"
@@ -42,7 +41,7 @@ def run(report: Report, arguments: list[str]) -> None:
     parser.add_argument("--plot", action="store_true", help="draw the newest records, measure nothing")
     options = parser.parse_args(arguments)
     if options.plot:
-        plot()
+        draw(WORKER.with_name("plot.py"))
         return
     chosen = [name.strip() for name in options.only.split(",") if name.strip()] or cases.names()
     unknown = sorted(set(chosen) - set(cases.names()))
@@ -118,15 +117,3 @@ def measure(report: Report, parties: list[Party], name: str, size: str, folder: 
         report.add(f"{case.name} / {party.title}", "ms", *fastest, note=f"{case.work}; medians {medians}")
         ratios[party.title] = fastest[1] / fastest[0]
     return ratios
-
-
-def plot() -> None:
-    """Draws in the benchmark's environment, which has matplotlib."""
-    script = WORKER.with_name("plot.py")
-    try:
-        python = environment_python("opencl")
-    except Absent as reason:
-        raise SystemExit(f"nothing to draw with: {reason}") from None
-    done = subprocess.run([str(python), str(script)], check=False)
-    if done.returncode:
-        raise SystemExit(done.returncode)

@@ -30,10 +30,13 @@ PEER = "NumPy, one thread"
 THREADS = (1, 2)
 SUITE = Path(__file__).with_name("suite")
 sys.path.insert(0, str(SUITE))
-from peak import Arithmetic, Peak, counts_hold  # noqa: E402  (beside the others of the suite)
+from environments import draw  # noqa: E402  (beside the others of the suite)
+from peak import Arithmetic, Peak, counts_hold  # noqa: E402
 
 # Rounds and seconds of each; --quick takes a minute for both numbers of threads.
 FULL, QUICK = (9, 0.02), (4, 0.004)
+# What moves less is not compared with memory: the call of the loop that moves as much takes three microseconds itself.
+LEAST_BYTES = 1 << 16
 # As long as OpenBLAS's idle threads spin (tools/bench/matmul.py).
 SETTLE_SECONDS = 0.12
 
@@ -104,7 +107,7 @@ def run(report: Report, arguments: list[str]) -> None:
     parser.add_argument("wanted", nargs="*")
     given = parser.parse_args(arguments)
     if given.plot:
-        plot()
+        draw(SUITE / "roofline.py")
         return
     for threads in (given.threads,) if given.threads else THREADS:
         environment = {**os.environ, "AMDGPU_CPU_THREADS": str(threads)}
@@ -125,7 +128,7 @@ def run(report: Report, arguments: list[str]) -> None:
 def note(row: dict[str, Any]) -> str:
     """How much of the memory's speed, and operations a second."""
     parts = []
-    if row["bytes"]:
+    if row["memory"]:
         speed, memory = row["bytes"] / row["ours"] / 1e9, row["bytes"] / row["memory"] / 1e9
         parts.append(f"{speed:.1f} GB/s; memory {memory:.1f} GB/s; {row['memory'] / row['ours']:.2f} of it")
     if row["bound"]:
@@ -133,19 +136,6 @@ def note(row: dict[str, Any]) -> str:
     if row["operations"]:
         parts.append(f"{row['operations'] / row['ours'] / 1e9:.2f} GFLOP/s at {row['intensity']:.3g} per byte")
     return "; ".join(parts)
-
-
-def plot() -> None:
-    """Draws in the benchmark's environment, which has matplotlib."""
-    import peers
-
-    try:
-        python = peers.environment_python()
-    except peers.Absent as reason:
-        raise SystemExit(f"nothing to draw with: {reason}") from None
-    done = subprocess.run([str(python), str(SUITE / "roofline.py")], check=False)
-    if done.returncode:
-        raise SystemExit(done.returncode)
 
 
 def measure(arguments: list[str]) -> None:
@@ -168,7 +158,8 @@ def measure(arguments: list[str]) -> None:
         if not np.allclose(ours_result, peer_result, rtol=1e-3, atol=1e-3):
             raise SystemExit(f"{name}: the results differ, so the speed means nothing")
         moved = (work.read_bytes, work.written_bytes)
-        ways = [way for memory in memories for way in memory.ways(*moved)] if work.bytes else []
+        is_large = work.bytes >= LEAST_BYTES
+        ways = [way for memory in memories for way in memory.ways(*moved)] if is_large else []
         # Where arithmetic alone counts the peer is a product, and the idle threads of its BLAS would spin beside ours.
         settle = SETTLE_SECONDS if int(threads) > 1 and not work.bytes else 0.0
         ours_seconds, peer_seconds, *way_seconds = in_turns(
@@ -181,7 +172,7 @@ def measure(arguments: list[str]) -> None:
             "ours": min(ours_seconds),
             "peer": min(peer_seconds),
             "memory": moving,
-            "bound": max(moving, computing) if computing else 0.0,
+            "bound": max(moving, computing) if computing and is_large else 0.0,
             "bound_by": "memory" if moving > computing else "arithmetic",
             "bytes": work.bytes,
             "operations": work.operations,

@@ -45,3 +45,14 @@ def environment_python(name: str) -> Path:
             raise Absent(f"`{' '.join(step[:4])} …` failed: {tail}")
     stamp.write_text(wanted)
     return python
+
+
+def draw(script: Path) -> None:
+    """Runs a script that needs matplotlib, which one of the environments has; ends the program where that cannot be had."""
+    try:
+        python = environment_python("opencl")
+    except Absent as reason:
+        raise SystemExit(f"nothing to draw with: {reason}") from None
+    done = subprocess.run([str(python), str(script)], check=False)
+    if done.returncode:
+        raise SystemExit(done.returncode)
