@@ -206,6 +206,15 @@ def test_a_process_that_dies_leaves_the_view_working(tmp_path):
         drive(pid, steps)
 
 
+def test_a_frame_that_arrives_while_the_view_closes_is_let_go(program):
+    async def steps(app, pilot, until):
+        # Closing takes the parts of the screen away first; the thread that reads may still hand a frame over.
+        await app.screen.query("*").remove()
+        app.show_frame(app.shown)
+
+    drive(program, steps)
+
+
 def test_one_picture_needs_no_terminal_and_no_textual(program):
     done = amdgpu("top", "--once", "--pid", program)
     assert done.returncode == 0
