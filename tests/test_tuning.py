@@ -312,6 +312,16 @@ def test_export_and_import_give_back_what_was_measured(tmp_path: Path, monkeypat
     assert read == {PRODUCT: entry(measured="2026-11-22T00:00:00Z", z=1.0), failed.product: failed}
 
 
+def test_an_architecture_without_measurements_is_not_exported(tmp_path: Path) -> None:
+    tuning.database_of("gfx942").add([entry()])
+    file = tmp_path / "exported.json"
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"no measurements of gfx9042; there are some of gfx942.*sm_90"
+    ):
+        tuning.export_database("gfx9042", file)
+    assert not file.exists()
+
+
 def damaged(**changes: Any) -> str:
     """A database whose only entry has other fields."""
     content = json.loads(entries.dump("gfx942", [entry()]))

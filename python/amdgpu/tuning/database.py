@@ -224,11 +224,23 @@ def export_database(architecture: str, path: str | os.PathLike[str]) -> int:
     """Write the measurements of an architecture to a file; tells how many.
 
     Raises:
+        InvalidArgumentError: Nothing is known of the architecture; those that are known are listed, and no file is written.
         OSError: The file cannot be written.
     """
     entries = database_of(architecture).entries()
+    if not entries:
+        raise InvalidArgumentError(
+            f"there are no measurements of {architecture}; there are some of {', '.join(_measured()) or 'no architecture'}. "
+            "amdgpu tune measures the GPU of this machine, amdgpu tune --import FILE takes in what was measured elsewhere"
+        )
     Path(path).write_text(dump(check_architecture(architecture), entries), encoding="utf-8")
     return len(entries)
+
+
+def _measured() -> list[str]:
+    """Architectures that have a file, shipped or own, sorted."""
+    folders = [_SHIPPED, cache_folder()]
+    return sorted({path.stem for folder in folders if folder is not None for path in folder.glob("*.json")})
 
 
 def import_database(path: str | os.PathLike[str]) -> tuple[str, int]:
