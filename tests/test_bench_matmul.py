@@ -42,7 +42,8 @@ def test_a_whole_record_becomes_tables(tmp_path, monkeypatch):
     monkeypatch.setattr(page, "RESULTS", tmp_path)
     monkeypatch.setattr(page, "ROOT", tmp_path)
     monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
-    page.PAGE.write_text("before\n<!-- matmul -->\nold\n<!-- /matmul -->\nafter\n")
+    this = page.place({"machine": frame.machine()})
+    page.PAGE.write_text(f"before\n<!-- matmul: {this} -->\nold\n<!-- /matmul: {this} -->\nafter\n")
     report = frame.Report("matmul", matmul.PEER)
     with pytest.raises(SystemExit, match="no record of all groups"):
         matmul.write_page()

@@ -1,7 +1,7 @@
 """Draws the newest whole records of the 12-kernel suite as bars: how many times faster ours is than each peer.
 
-Runs in the benchmark's own environment (matplotlib). Writes docs/images/kernels_cpu.svg from `./x bench kernels`, and
-docs/images/kernels_gpu.svg from the record of tests/gpu/kernels_vs_nvcc.py, and puts tables and pictures between the marks that
+Runs in the benchmark's own environment (matplotlib). Writes docs/images/kernels_cpu_MACHINE.svg from `./x bench kernels`, and
+docs/images/kernels_gpu_MACHINE.svg from the record of tests/gpu/kernels_vs_nvcc.py, and puts tables and pictures between the marks that
 docs/performance.md has for them.
 """
 
@@ -16,7 +16,7 @@ import matplotlib as mpl
 
 mpl.use("svg")
 from matplotlib import pyplot as plt
-from page import RESULTS, ROOT, described, markdown, put_into_page, shown
+from page import RESULTS, ROOT, file_name, markdown, place, put_into_page, shown
 
 IMAGES = ROOT / "docs" / "images"
 COLOURS = ("#3366aa", "#dd8833", "#559955")
@@ -96,15 +96,16 @@ def draw(record: dict[str, Any], title: str, path: Path) -> None:
 def main() -> int:
     """Draws what there is a record of; fails when there is none."""
     drawn = 0
-    for name, path in (("kernels", "kernels_cpu.svg"), ("kernels_vs_nvcc", "kernels_gpu.svg")):
+    for name, section in (("kernels", "kernels_cpu"), ("kernels_vs_nvcc", "kernels_gpu")):
         record = newest(name)
         if record is None:
             print(f"no record of all {KERNELS} kernels in bench-results/{name}-*.json")
             continue
         machine = record["machine"]
-        draw(record, machine.get("gpu") or f"{machine['processor']}, {machine['cores']} cores", IMAGES / path)
-        picture = f"![How many times faster ours is than each peer](images/{path})"
-        put_into_page(path.removesuffix(".svg"), f"{described(record)}\n\n{table(record)}\n\n{picture}")
+        picture = file_name(record, f"{section}.svg")
+        draw(record, machine.get("gpu") or f"{place(record)}, {machine['cores']} cores", IMAGES / picture)
+        shown_as = f"![How many times faster ours is than each peer](images/{picture})"
+        put_into_page(section, record, f"{table(record)}\n\n{shown_as}")
         drawn += 1
     return 0 if drawn else 1
 

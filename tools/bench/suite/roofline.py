@@ -2,7 +2,7 @@
 
 Runs in the benchmark's own environment (matplotlib). The slanted roofs are what memory did in the same run, for the largest arrays and for
 those that stay in the last cache; the flat one is the fastest matrix product. Operations without arithmetic have no place in it; the table
-has all. Writes docs/images/roofline.svg and puts table and picture between the marks that docs/performance.md has for them.
+has all. Writes docs/images/roofline_MACHINE.svg and puts table and picture between the marks that docs/performance.md has for them.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 
 mpl.use("svg")
 from matplotlib import pyplot as plt
-from page import RESULTS, ROOT, described, markdown, put_into_page
+from page import RESULTS, ROOT, file_name, markdown, place, put_into_page
 
-IMAGE = ROOT / "docs" / "images" / "roofline.svg"
+IMAGES = ROOT / "docs" / "images"
 COLOURS = {1: "#3366aa", 2: "#dd8833"}
 mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "amdgpu", "font.size": 8})
 # A record of fewer is of chosen cases only.
@@ -84,7 +85,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     return markdown(lines)
 
 
-def draw(record: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+def draw(record: dict[str, Any], rows: list[dict[str, Any]], path: Path) -> None:
     """A picture for each number of threads, side by side."""
     figure, panels = plt.subplots(1, 2, figsize=(9.5, 5), sharey=True)
     for panel, threads in zip(panels, (1, 2), strict=True):
@@ -116,13 +117,13 @@ def draw(record: dict[str, Any], rows: list[dict[str, Any]]) -> None:
         panel.set_title(f"{threads} thread{'s' if threads > 1 else ''}", fontsize=9)
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("GFLOP/s")
-    figure.suptitle(f"{record['machine']['processor']}, {record['date'][:10]}", fontsize=9)
+    figure.suptitle(f"{place(record)}, {record['date'][:10]}", fontsize=9)
     figure.tight_layout()
-    IMAGE.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(IMAGE, metadata={"Date": None})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
     # matplotlib leaves blanks at the ends of lines.
-    IMAGE.write_text("\n".join(line.rstrip() for line in IMAGE.read_text().splitlines()) + "\n")
-    print(f"drawn {IMAGE.relative_to(ROOT)}")
+    path.write_text("\n".join(line.rstrip() for line in path.read_text().splitlines()) + "\n")
+    print(f"drawn {path.relative_to(ROOT)}")
 
 
 def main() -> int:
@@ -132,9 +133,10 @@ def main() -> int:
         print("no whole record in bench-results/tensor-*.json: run `./x bench tensor`")
         return 1
     rows = [figures(row) for row in record["rows"]]
-    draw(record, rows)
-    picture = "![Speed of every operation below the roofs of memory and arithmetic](images/roofline.svg)"
-    put_into_page("tensor", f"{described(record)}\n\n{table(rows)}\n\n{picture}")
+    image = file_name(record, "roofline.svg")
+    draw(record, rows, IMAGES / image)
+    picture = f"![Speed of every operation below the roofs of memory and arithmetic](images/{image})"
+    put_into_page("tensor", record, f"{table(rows)}\n\n{picture}")
     return 0
 
 
