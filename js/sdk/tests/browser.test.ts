@@ -111,10 +111,12 @@ class Site {
 function browse(t: TestContext, path: string, url: string): ChildProcess {
   const profile = mkdtempSync(join(tmpdir(), "amdgpu-sdk-"));
   const options = ["--headless", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run"];
-  const browser = spawn(path, [...options, `--user-data-dir=${profile}`, url], { stdio: "ignore" });
+  // A group of its own: helper processes that outlive the browser would still write into the profile.
+  const browser = spawn(path, [...options, `--user-data-dir=${profile}`, url], { stdio: "ignore", detached: true });
   t.after(async () => {
+    if (browser.pid !== undefined && browser.exitCode === null) process.kill(-browser.pid, "SIGKILL");
     await end(browser, "SIGKILL");
-    // Its helper processes end, and write, a moment after it.
+    // The kernel takes a moment to end them all.
     rmSync(profile, { recursive: true, force: true, maxRetries: 12, retryDelay: 100 });
   });
   return browser;
