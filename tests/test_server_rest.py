@@ -20,7 +20,7 @@ def ask(server, path, *, method="GET", **headers):
     """Status, headers, body."""
     request = urllib.request.Request(server.base_url + path, method=method, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return response.status, response.headers, response.read()
     except urllib.error.HTTPError as error:
         with error:
@@ -88,7 +88,7 @@ def test_the_description_is_true_for_made_up_requests(server):
             database=None,
         )
         def check(case):
-            case.call_and_validate(timeout=20)
+            case.call_and_validate(timeout=60)
 
         check()
         tried += 1
