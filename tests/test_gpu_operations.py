@@ -47,7 +47,9 @@ def test_operations_of_two_arrays_are_rounded_once(gpu: Any, operation: str, num
     for count in (1, 7, 256, 100_003):
         x, y = values((count,), number), values((count,), number, 2)
         wide = np.float64 if number == "f64" else np.float32
-        expected = getattr(np, operation)(x.astype(wide), y.astype(wide)).astype(x.dtype)
+        # Quotients of float16 may be too large for it, which NumPy says.
+        with np.errstate(over="ignore"):
+            expected = getattr(np, operation)(x.astype(wide), y.astype(wide)).astype(x.dtype)
         result = gpu_kernels.elementwise(gpu, operation, *(amdgpu.array(a, device=gpu.name) for a in (x, y))).numpy()
         assert np.array_equal(result, expected)
 

@@ -97,7 +97,13 @@ def samples(architecture: str) -> list[Variant]:
             chosen.setdefault((variant.unit, variant.operand, "gelu"), variant)
     # Matrix units first: what they need of the tools is more than plain lanes do. float64 has generators of its own.
     products = sorted(chosen.values(), key=lambda variant: (variant.unit == "simt", variant.operand != "f64"))[:8]
-    wanted = ("transpose_2_64", "reduction_sum_row_bf16", "elementwise_add_bf16", "elementwise_gelu_f16")
+    wanted = ("transpose_2_64", "reduction_sum_row_bf16", "elementwise_add_bf16", "elementwise_gelu_f16", "pad_2")
+    wanted += (
+        "vector_bf16_bf16_k_aligned",
+        "vector_i8_i32_outer_aligned",
+        "vector_f64_f64_outer_any",
+        "parts_f32_bf16",
+    )
     others = [entry for entry in variants(architecture) if entry.name in wanted]
     others += [
         entry
@@ -151,6 +157,13 @@ def test_null_devices_load_and_launch_code_objects(built: Path, monkeypatch: pyt
             assert gpu_kernels.transpose(device, operands[0].reshape(16, 256)).shape == (256, 16)
             assert gpu_kernels.reduce(device, "sum", operands[0]).shape == (64,)
             assert gpu_kernels.elementwise(device, "add", *operands).shape == (64, 64)
+            column = amdgpu.empty((64, 1), "bfloat16", device=device.name)
+            problem = gpu_kernels.Problem(64, 1, 64, 1, "bf16", "bf16", "nn", "", is_aligned=False)
+            way = next(one for one in gpu_kernels.ways(device, problem) if one.is_vector)
+            out = amdgpu.empty((64, 1), "bfloat16", device=device.name)
+            plans = gpu_kernels.plan_matmul(device, problem, operands[0], column, out, choice=way)
+            assert [plan.kernel.name for plan in plans] == ["vector_bf16_bf16_k_aligned"]
+            plans[0].launch()
             images, filters = (
                 amdgpu.empty(shape, "bfloat16", device=device.name) for shape in ((2, 9, 9, 8), (3, 3, 8, 16))
             )

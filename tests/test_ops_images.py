@@ -182,6 +182,17 @@ def test_layers_are_within_the_error_bound_for_any_number_of_threads(layer, layo
             assert _native.convolve(name, inputs, **options, **shape, threads=threads).tobytes() == one.tobytes(), name
 
 
+def test_the_precision_of_a_convolution_is_known_and_the_cpu_keeps_all_digits(rng):
+    x, weight = (
+        rng.standard_normal((1, 3, 8, 8)).astype(np.float32),
+        rng.standard_normal((4, 3, 3, 3)).astype(np.float32),
+    )
+    exact = ops.conv2d(x, weight)
+    assert ops.conv2d(x, weight, precision="tf32").tobytes() == exact.tobytes()
+    with pytest.raises(errors.InvalidArgumentError, match="precision"):
+        ops.conv2d(x, weight, precision="bf16")
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.tuples(st.integers(1, 3), st.integers(8, 40), st.integers(1, 12), st.integers(1, 12)),

@@ -276,6 +276,8 @@ def test_operations_on_arrays_of_a_device_keep_plans_that_launch_as_often(
 ) -> None:
     x, row = amdgpu.empty((64, 256), device=null), amdgpu.empty(256, device=null)
     image = amdgpu.empty((2, 8, 16, 16), device=null)
+    weight, bias = amdgpu.empty((12, 8, 3, 3), device=null), amdgpu.empty(12, device=null)
+    gradient = amdgpu.empty((2, 12, 14, 14), device=null)
     ops = amdgpu.ops
     calls: list[Callable[[], Any]] = [
         lambda: ops.add(x, x),
@@ -291,6 +293,11 @@ def test_operations_on_arrays_of_a_device_keep_plans_that_launch_as_often(
         lambda: ops.transpose(x),
         lambda: ops.cumsum(x),
         lambda: ops.max_pool2d(image, 2),
+        lambda: ops.conv2d(image, weight),
+        lambda: ops.conv2d(image, weight, bias, padding=1),
+        lambda: ops.conv2d(image, weight, out=gradient, precision="tf32"),
+        lambda: ops.conv2d_input_gradient(gradient, weight, image.shape),
+        lambda: ops.conv2d_weight_gradient(image, gradient, weight.shape),
     ]
     expected = []
     for call in calls:

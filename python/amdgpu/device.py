@@ -387,7 +387,7 @@ class AMDGPUDevice:
         if tuner is not None:
             tuner.close()
         # Libraries of the vendor, and operands that products keep for the next one.
-        for name in ("_vendor_sessions", "_turned_operands", "_tensor_maps"):
+        for name in ("_vendor_sessions", "_product_scratch", "_tensor_maps"):
             self.__dict__.pop(name, None)
         if self._native is not None:
             self._native.close()

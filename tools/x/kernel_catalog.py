@@ -133,6 +133,9 @@ KINDS = {
     "transpose": "Transpose",
     "elementwise": "Elementwise",
     "reduction": "Reduction",
+    "vector": "Vector",
+    "parts": "Parts",
+    "pad": "Pad",
 }
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 UNARY = ("negate", "absolute", "relu", "exp", "tanh", "sigmoid", "gelu", "silu")
@@ -156,19 +159,39 @@ def plain() -> Iterator[Plain]:
         for operation in ("sum", "maximum", "minimum"):
             for axis in ("row", "column"):
                 yield Plain("reduction", (("operation", operation), ("axis", axis), ("number", number)))
+    yield from _around_products()
+
+
+def _around_products() -> Iterator[Plain]:
+    """What products with vectors, with few blocks and with rows that are not aligned take."""
+    for item_bytes in (1, 2, 4, 8):
+        yield Plain("pad", (("item_bytes", item_bytes),))
+    for number, output in (("f64", "f64"), ("f32", "f32"), ("f32", "f16"), ("f32", "bf16"), ("i32", "i32")):
+        yield Plain("parts", (("number", number), ("output", output)))
+    for number in ("f64", "f32", "f16", "bf16", "i8"):
+        for along in ("k", "outer"):
+            for alignment in ("aligned", "any"):
+                output = "i32" if number == "i8" else number
+                kinds = (("number", number), ("output", output), ("along", along), ("alignment", alignment))
+                yield Plain("vector", kinds)
 
 
 def convolutions(architecture: str) -> Iterator[Matmul]:
     """For each number format the matrix product of filters as they lie, with tiles for many and for few pixels."""
     if architecture == "sm_90":
         # The copy engine's own patches are not used: mma.sync and copies of 16 bytes.
-        products = [variant for variant in _mma(has_wgmma=False) if variant.operand in ("f16", "bf16")]
+        products = [variant for variant in _mma(has_wgmma=False) if variant.operand in ("f16", "bf16", "tf32")]
     else:
-        products = [variant for variant in matmuls(architecture) if variant.operand in ("f16", "bf16")]
+        products = [variant for variant in matmuls(architecture) if variant.operand in ("f16", "bf16", "tf32")]
     products += [variant for variant in _simt(architecture) if variant.operand == "f32"]
     for variant in products:
-        if variant.layout == "nn" and variant.epilogue in ("", "bias", "relu"):
+        # tf32 is copied past the registers only where k is contiguous in both operands.
+        layout = "nt" if variant.operand == "tf32" else "nn"
+        if variant.layout == layout and variant.epilogue in ("", "bias", "relu"):
             yield replace(variant, kind="convolution")
+            if architecture in NVIDIA and variant.output == "f32" and variant.tile[1] == 64:
+                # Few filters, whose bias the kernels of large tiles would add to tiles that are half empty, and few channels.
+                yield from (replace(variant, kind="convolution", epilogue=epilogue) for epilogue in ("bias", "relu"))
 
 
 def matmuls(architecture: str) -> list[Matmul]:

@@ -14,8 +14,11 @@ const matmul_tile = @import("kernels/matmul_tile.zig");
 const matmul_turned = @import("kernels/matmul_turned.zig");
 const matmul_wave = @import("kernels/matmul_wave.zig");
 const matmul_wgmma = @import("kernels/matmul_wgmma.zig");
+const pad = @import("kernels/pad.zig");
+const parts = @import("kernels/parts.zig");
 const reduction = @import("kernels/reduction.zig");
 const transpose = @import("kernels/transpose.zig");
+const vector = @import("kernels/vector.zig");
 
 comptime {
     for (variants.matmul) |v| @export(&Matmul(v).kernel, .{ .name = v.name });
@@ -23,6 +26,9 @@ comptime {
     for (variants.transpose) |v| @export(&transpose.Kernel(v).kernel, .{ .name = v.name });
     for (variants.elementwise) |v| @export(&elementwise.Kernel(v).kernel, .{ .name = v.name });
     for (variants.reduction) |v| @export(&reduction.Kernel(v).kernel, .{ .name = v.name });
+    for (variants.vector) |v| @export(&vector.Kernel(v).kernel, .{ .name = v.name });
+    for (variants.parts) |v| @export(&parts.Kernel(v).kernel, .{ .name = v.name });
+    for (variants.pad) |v| @export(&pad.Kernel(v).kernel, .{ .name = v.name });
 }
 
 fn Matmul(comptime v: variant.Matmul) type {

@@ -18,6 +18,7 @@ from amdgpu.device_ops import top_k as searches
 from amdgpu.device_ops import transpose as transposes
 from amdgpu.errors import CodeGenerationError, CompileError, NoImplementationError, UnsupportedFeatureError
 from amdgpu.gpu_kernels import images
+from amdgpu.ops.convolve import on_host as convolve_on_host
 
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
@@ -57,7 +58,7 @@ def _to_host(argument: Any) -> Any:
     return argument
 
 
-convolve = _placed("convolve", images.convolve, _native.convolve)
+convolve = _placed("convolve", images.convolve, convolve_on_host)
 elementwise = _placed("elementwise", elements.elementwise, _native.elementwise)
 embedding = _placed("embedding", rows.embedding, _native.embedding)
 normalize = _placed("normalize", normalizations.normalize, _native.normalize)

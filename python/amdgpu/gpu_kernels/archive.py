@@ -28,7 +28,7 @@ class ArchivedKernel:
     Attributes:
         architecture: What it was built for.
         name: Its symbol.
-        kind: matmul, convolution, transpose, elementwise or reduction.
+        kind: matmul, convolution, transpose, elementwise, reduction, vector, parts or pad.
         threads: Of a block.
         code: File of the archive.
         resources: Registers, block memory and private memory, from the metadata of the code; None where the driver's compiler decides.
@@ -42,9 +42,11 @@ class ArchivedKernel:
         cluster: Blocks that share an operand.
         dynamic_shared_bytes: What a launch has to add.
         operation: Of elementwise kernels and reductions.
-        number: Number format of elementwise kernels and reductions.
+        number: Number format of elementwise kernels and reductions, of vectors' operands and of sums of parts.
         axis: row or column, of reductions.
-        item_bytes: Of the numbers that a transpose moves.
+        item_bytes: Of the numbers that a transpose or a padded copy moves.
+        along: Which dimension is contiguous in the matrix that a vector is multiplied with: k or outer.
+        alignment: aligned or any: whether rows of that matrix have to start at multiples of 16 bytes.
     """
 
     architecture: str
@@ -66,6 +68,8 @@ class ArchivedKernel:
     number: str = ""
     axis: str = ""
     item_bytes: int = 0
+    along: str = ""
+    alignment: str = ""
 
     def read_code(self) -> bytes:
         """The code that a driver loads."""

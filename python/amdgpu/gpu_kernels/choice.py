@@ -16,6 +16,7 @@ from amdgpu import _native
 from amdgpu.gpu_kernels import vendor
 from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
 from amdgpu.gpu_kernels.loading import facts_of
+from amdgpu.gpu_kernels.parts import has_vector_kernels, is_counted, is_vector, padded, parts_of, summed
 from amdgpu.gpu_kernels.problem import ITEM_BYTES, Problem
 from amdgpu.tuning import database as tuning_database
 from amdgpu.tuning import settings
@@ -36,14 +37,26 @@ _TRANSPOSED_FROM = 512**3
 _CHOICES_LIMIT = 4096
 # How much faster than ours a library has to be.
 VENDOR_MARGIN = 1.03
+# What a call of a library keeps the host for, which leaves no plan: measured on the H200 (tests/gpu/calls_vs_torch.py). Ours takes 8 us.
+_LIBRARY_CALL_SECONDS = 36e-6
 _TURNED = "turned-"
+_VECTOR = "vector"
+_SPLIT = "split-"
+_PADDED = "padded-"
+# By how much an estimate has to fall before the inner dimension is cut: the parts are written, read again and added by a second launch.
+_SPLIT_GAIN = 1.5
+# From so many multiplications on operands are padded first: two more launches take what loads of single numbers lose. float64, which is
+# copied number by number beside the multiplications, loses little: 1001 cubed is faster as it lies, 4095 cubed is not.
+_PADDED_FROM = 1 << 25
+_PADDED_FROM_OF_DOUBLE = 1 << 33
 # Without a measurement the library is taken from as many multiplications on, where ours lacks the aligned rows or the blocks: on the H200
-# ours reached 0.36 to 0.86 of cuBLASLt there with unaligned rows (float64, whose copies are of one number: 0.88 to 1.2), and 0.14 to 0.66
-# with fewer blocks than units and a long inner dimension (docs/performance.md).
+# ours reached 0.5 to 0.95 of cuBLASLt there with unaligned rows where wgmma does not multiply what is padded (with it 1.3 to 3.2, float64
+# 0.83 to 1.25), and 0.76 to 1.3 with fewer blocks than units and a long inner dimension (docs/performance.md).
 _LIBRARY_FROM = 512**3
 # Archives whose kernels ran on hardware, compared with float64. Others stand behind a library, which is checked at its first use.
 _EXECUTED = ("sm_80", "sm_90")
 _LONG_DEPTH = 1024
+_SMALL_TILE = 64
 
 
 @dataclass(frozen=True)
@@ -51,21 +64,31 @@ class Choice:
     """One way to compute a product.
 
     Attributes:
-        kernel: Of the archive; None for a library.
+        kernel: Of the archive; None for a library and for a vector, whose kernel its place in memory decides.
         is_turned: Operands are written out with rows of k first.
         library: The vendor's library; empty for a kernel of ours.
         name: What the database calls it.
+        parts: Into how many parts the inner dimension is cut.
+        is_padded: Operands are written out with rows that start at multiples of 16 bytes first.
+        is_vector: A matrix is multiplied with a vector.
     """
 
     kernel: ArchivedKernel | None
     is_turned: bool
     library: str
     name: str
+    parts: int = 1
+    is_padded: bool = False
+    is_vector: bool = False
 
 
-def _of_kernel(kernel: ArchivedKernel, *, is_turned: bool = False) -> Choice:
+def _of_kernel(kernel: ArchivedKernel, *, is_turned: bool = False, parts: int = 1, is_padded: bool = False) -> Choice:
     variant = kernel.name.split(f"_{kernel.layout}_", maxsplit=1)[-1].removesuffix(f"_{kernel.epilogue}")
-    return Choice(kernel, is_turned, "", (_TURNED if is_turned else "") + variant)
+    before = _TURNED if is_turned else _SPLIT if parts > 1 else _PADDED if is_padded else ""
+    return Choice(kernel, is_turned, "", before + variant, parts, is_padded)
+
+
+_OF_VECTOR = Choice(None, is_turned=False, library="", name=_VECTOR, is_vector=True)
 
 
 def candidates(architecture: str, problem: Problem) -> list[ArchivedKernel]:
@@ -92,13 +115,14 @@ def _fitting(archive: str, problem: Problem) -> list[ArchivedKernel]:
     ]
 
 
-def estimate(kernel: ArchivedKernel, problem: Problem, units: int) -> float:
+def estimate(kernel: ArchivedKernel, problem: Problem, units: int, parts: int = 1) -> float:
     """Relative time: whole rounds of tiles over the device's units, by what tiles of that size reach."""
     tile_m, tile_n, _ = kernel.tile
-    tiles = -(-problem.m // tile_m) * -(-problem.n // tile_n) * problem.batch
+    tiles = -(-problem.m // tile_m) * -(-problem.n // tile_n) * problem.batch * parts
     rounds = -(-tiles // max(units, 1))
     efficiency = next(value for area, value in _TILE_EFFICIENCY if tile_m * tile_n >= area)
-    return rounds * tile_m * tile_n / (efficiency * _UNIT_SPEED[kernel.unit] * (1.0 if kernel.is_aligned else 0.5))
+    speed = efficiency * _UNIT_SPEED[kernel.unit] * (1.0 if kernel.is_aligned else 0.5)
+    return rounds * tile_m * tile_n / (speed * parts)
 
 
 def turned(problem: Problem) -> Problem:
@@ -120,11 +144,31 @@ def _turned_kernels(architecture: str, problem: Problem) -> tuple[ArchivedKernel
     return tuple(kernel for kernel in candidates(architecture, turned(problem)) if kernel.unit == "wgmma")
 
 
+@functools.lru_cache(maxsize=_CHOICES_LIMIT)
+def _split_kernels(architecture: str, problem: Problem, units: int) -> tuple[tuple[ArchivedKernel, int], ...]:
+    """Kernels whose inner dimension is cut, with the number of parts."""
+    found = ((kernel, parts_of(kernel, problem, units)) for kernel in candidates(architecture, summed(problem)))
+    return tuple((kernel, parts) for kernel, parts in found if parts > 1)
+
+
+@functools.lru_cache(maxsize=_CHOICES_LIMIT)
+def _padded_kernels(architecture: str, problem: Problem) -> tuple[ArchivedKernel, ...]:
+    """Kernels for operands that are padded first."""
+    if problem.is_aligned or is_vector(problem) or not problem.k or not is_counted(problem):
+        return ()
+    return tuple(kernel for kernel in candidates(architecture, padded(problem)) if kernel.is_aligned)
+
+
 def ways(device: AMDGPUDevice, problem: Problem, *, with_vendor: bool = True) -> list[Choice]:
     """Every way to compute a problem on a device; libraries that are there, verified or not."""
-    architecture, _ = facts_of(device)
+    architecture, units = facts_of(device)
     found = [_of_kernel(kernel) for kernel in candidates(architecture, problem)]
     found += [_of_kernel(kernel, is_turned=True) for kernel in _turned_kernels(architecture, problem)]
+    if is_vector(problem) and has_vector_kernels(architecture):
+        found.append(_OF_VECTOR)
+    else:
+        found += [_of_kernel(kernel, parts=parts) for kernel, parts in _split_kernels(architecture, problem, units)]
+        found += [_of_kernel(kernel, is_padded=True) for kernel in _padded_kernels(architecture, problem)]
     if with_vendor:
         found += [
             Choice(None, is_turned=False, library=library, name=library)
@@ -137,27 +181,47 @@ def ways(device: AMDGPUDevice, problem: Problem, *, with_vendor: bool = True) ->
 def _estimated(device: AMDGPUDevice, problem: Problem) -> Choice | None:
     """The kernel of ours that should be best."""
     architecture, units = facts_of(device)
+    if is_vector(problem) and has_vector_kernels(architecture):
+        return _OF_VECTOR
+    padded_from = _PADDED_FROM_OF_DOUBLE if problem.operand == "f64" else _PADDED_FROM
+    if problem.m * problem.n * problem.k * problem.batch >= padded_from:
+        larger = _padded_kernels(architecture, problem)
+        if larger:
+            kernel = min(larger, key=lambda kernel: estimate(kernel, padded(problem), units))
+            return _of_kernel(kernel, is_padded=True)
     found = candidates(architecture, problem)
     turned_kernels = () if any(kernel.unit == "wgmma" for kernel in found) else _turned_kernels(architecture, problem)
     found = list(turned_kernels) or found
     best = min(found, key=lambda kernel: estimate(kernel, problem, units), default=None)
-    return None if best is None else _of_kernel(best, is_turned=bool(turned_kernels))
+    if best is None:
+        return None
+    splits = _split_kernels(architecture, problem, units)
+    split = min(splits, key=lambda pair: estimate(pair[0], problem, units, pair[1]), default=None)
+    threshold = estimate(best, problem, units) / _SPLIT_GAIN
+    if split is not None and estimate(split[0], problem, units, split[1]) < threshold:
+        return _of_kernel(split[0], parts=split[1])
+    return _of_kernel(best, is_turned=bool(turned_kernels))
 
 
 def _is_behind(device: AMDGPUDevice, own: Choice | None, problem: Problem) -> bool:
     """Whether the best kernel of ours is of a kind that libraries beat."""
-    if own is None or own.kernel is None:
+    if own is None:
         return True
     kernel, (architecture, units) = own.kernel, facts_of(device)
     if archive_for(architecture) not in _EXECUTED:
         return True
+    if kernel is None:
+        return False
     if (kernel.unit == "simt" or problem.operand == "f64") and problem.k >= _LONG_DEPTH:
-        blocks = -(-problem.m // kernel.tile[0]) * -(-problem.n // kernel.tile[1]) * problem.batch
+        # Of a product that is cut, those of the smallest tiles there are: parts make up for larger ones.
+        rows, columns = (_SMALL_TILE, _SMALL_TILE) if own.parts > 1 else kernel.tile[:2]
+        blocks = -(-problem.m // rows) * -(-problem.n // columns) * problem.batch
         if blocks < units:
             return True
     if problem.m * problem.n * problem.k * problem.batch < _LIBRARY_FROM:
         return False
-    return not problem.is_aligned and problem.operand != "f64"
+    is_fast = own.is_padded and kernel.unit == "wgmma"
+    return not problem.is_aligned and not is_fast and problem.operand != "f64"
 
 
 def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> Choice | None:
@@ -225,7 +289,8 @@ def _fastest(device: AMDGPUDevice, problem: Problem, entry: Entry, by_name: dict
     for way in known:
         if way is own:
             return own
-        if own is not None and entry.seconds[own.name] < VENDOR_MARGIN * entry.seconds[way.name]:
+        of_library = max(entry.seconds[way.name], _LIBRARY_CALL_SECONDS)
+        if own is not None and entry.seconds[own.name] < VENDOR_MARGIN * of_library:
             return own
         if vendor.is_verified(device, way.library, problem):
             return way

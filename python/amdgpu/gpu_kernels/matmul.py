@@ -14,7 +14,8 @@ from amdgpu.gpu_kernels.archive import ArchivedKernel
 from amdgpu.gpu_kernels.choice import Choice, choose, turned
 from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, load
 from amdgpu.gpu_kernels.operations import plan_transpose
-from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, Problem, epilogue_of, problem_of
+from amdgpu.gpu_kernels.parts import SUMS, Following, cut, padded, plan_padding, plan_sum, plan_vector
+from amdgpu.gpu_kernels.problem import DTYPES, ITEM_BYTES, NUMBERS, Problem, epilogue_of, problem_of
 from amdgpu.gpu_kernels.vendor import session_of
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ _PERSISTENT_PARAMETERS = ", unsigned batch, const void* maps"
 _VECTOR_BYTES = 16
 # Rows of block memory that the copy engine swizzles.
 _SWIZZLE_BYTES = 128
-# Transposed operands that a device keeps memory for.
-_SCRATCH_LIMIT = 8
+# Operands and sums that a device keeps memory for.
+_SCRATCH_LIMIT = 16
 # Of a box of results.
 _WGMMA_ROWS = 64
 # Products whose descriptors, of 384 bytes, a device keeps.
@@ -156,32 +157,58 @@ def plan_matmul(
     if out.kernel_address % _VECTOR_BYTES:
         problem = replace(problem, is_aligned=False)
     plans: list[LaunchPlan] = []
-    architecture, units = facts_of(device)
-    if kernel is None:
-        if choice is None:
-            choice = choose(device, problem, is_ours=True)
-        if choice is None or choice.kernel is None:
-            raise NoImplementationError(f"the archived kernels for {architecture} do not compute {problem}")
-        kernel = choice.kernel
-        if choice.is_turned:
-            a, b = (
-                array if problem.layout[side] == "nt"[side] else _turn(device, array, side, plans, stream)
-                for side, array in enumerate((a, b))
-            )
-            problem = turned(problem)
-    arguments = [a, b, out, out if bias is None else bias, problem.m, problem.n, problem.k]
-    arguments += [*problem.leads, alpha, beta, *problem.strides]
+    if kernel is not None:
+        return [_plan_tiles(device, kernel, problem, (a, b), Following(out, bias, alpha, beta))]
+    if choice is None:
+        choice = choose(device, problem, is_ours=True)
+    if choice is None or (choice.kernel is None and not choice.is_vector):
+        raise NoImplementationError(f"the archived kernels for {facts_of(device)[0]} do not compute {problem}")
+    following = Following(out, bias, alpha, beta)
+    sums_dtype = DTYPES.get(SUMS[problem.operand], "")
+    if choice.kernel is None:
+        make_sums = functools.partial(_sums, device, sums_dtype, stream)
+        return plan_vector(device, problem, (a, b), following, make_sums)
+    if choice.is_padded or choice.parts > 1:
+        given = problem
+        if choice.is_padded:
+            make = functools.partial(_scratch, device, name_of(a.dtype), stream)
+            plans, a, b = plan_padding(device, problem, (a, b), make)
+            problem = padded(problem)
+        else:
+            problem = cut(problem, choice.parts)
+        sums = _sums(device, sums_dtype, stream, problem.batch * problem.m * problem.n)
+        plans.append(_plan_tiles(device, choice.kernel, problem, (a, b), Following(sums, None, 1.0, 0.0)))
+        plans.append(plan_sum(device, given, sums, following, parts=choice.parts, lead=problem.n, rows=problem.m))
+        return plans
+    if choice.is_turned:
+        a, b = (
+            array if problem.layout[side] == "nt"[side] else _turn(device, array, side, plans, stream)
+            for side, array in enumerate((a, b))
+        )
+        problem = turned(problem)
+    plans.append(_plan_tiles(device, choice.kernel, problem, (a, b), following))
+    return plans
+
+
+def _plan_tiles(
+    device: AMDGPUDevice,
+    kernel: ArchivedKernel,
+    problem: Problem,
+    operands: tuple[_native.Array, _native.Array],
+    following: Following,
+) -> LaunchPlan:
+    """The launch of a kernel whose blocks compute tiles."""
+    out = following.out
+    arguments = [*operands, out, following.bias_or_any, problem.m, problem.n, problem.k]
+    arguments += [*problem.leads, following.alpha, following.beta, *problem.strides]
     tiles = -(-problem.m // (kernel.tile[0] * kernel.cluster)) * -(-problem.n // kernel.tile[1])
     grid = (tiles, problem.batch, 1)
     if kernel.unit == "wgmma":
         # Blocks stay and compute tile after tile: as many as there are units.
-        clusters = min(tiles * problem.batch, max(units // kernel.cluster, 1))
+        clusters = min(tiles * problem.batch, max(facts_of(device)[1] // kernel.cluster, 1))
         grid = (clusters * kernel.cluster, 1, 1)
-        arguments += [problem.batch, _maps(device, kernel, problem)(a, b, out)]
-    plans.append(
-        LaunchPlan(_load(device, kernel), grid, (kernel.threads, 1, 1), arguments, kernel.dynamic_shared_bytes)
-    )
-    return plans
+        arguments += [problem.batch, _maps(device, kernel, problem)(*operands, out)]
+    return LaunchPlan(_load(device, kernel), grid, (kernel.threads, 1, 1), arguments, kernel.dynamic_shared_bytes)
 
 
 def _check_places(problem: Problem, a: _native.Array, out: _native.Array, bias: _native.Array | None) -> None:
@@ -198,27 +225,35 @@ def _turn(
     device: AMDGPUDevice, array: _native.Array, side: int, plans: list[LaunchPlan], stream: _native.Stream | None
 ) -> _native.Array:
     """An operand the other way round; the launch that writes it is added to the plans."""
-    written = _scratch(device, array, side, stream)
+    shape = (*array.shape[:-2], array.shape[-1], array.shape[-2])
+    written = _scratch(device, name_of(array.dtype), stream, side, shape)
     plans.append(plan_transpose(device, array, written))
     return written
 
 
-def _scratch(device: AMDGPUDevice, array: _native.Array, side: int, stream: _native.Stream | None) -> _native.Array:
-    """Memory for a transposed operand. Launches in a stream follow each other, so each stream has its own and uses it again.
+def _sums(device: AMDGPUDevice, dtype: str, stream: _native.Stream | None, count: int) -> _native.Array:
+    """Memory for sums that are no results yet."""
+    return _scratch(device, dtype, stream, 2, (count,))
 
+
+def _scratch(
+    device: AMDGPUDevice, dtype: str, stream: _native.Stream | None, place: int, shape: tuple[int, ...]
+) -> _native.Array:
+    """Memory for what a product writes and reads again: its operands (places 0 and 1) or sums (2).
+
+    Launches in a stream follow each other, so each stream has its own and uses it again.
     Memory of the device's own stream is handed on in its order, so there it is taken anew each time.
     """
-    shape = (*array.shape[:-2], array.shape[-1], array.shape[-2])
     if stream is None:
-        return device.native.empty(shape, name_of(array.dtype))
-    kept: dict[Any, _native.Array] = device.__dict__.setdefault("_turned_operands", {})
-    key = (stream.id, side, shape, str(array.dtype))
+        return device.native.empty(shape, dtype)
+    kept: dict[Any, _native.Array] = device.__dict__.setdefault("_product_scratch", {})
+    key = (stream.id, place, shape, dtype)
     if key not in kept:
         if len(kept) >= _SCRATCH_LIMIT:
             # Launches in streams may still use them.
             device.synchronize()
             kept.clear()
-        kept[key] = device.native.empty(shape, str(array.dtype))
+        kept[key] = device.native.empty(shape, dtype)
     return kept[key]
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from amdgpu.device_ops.reduce import reduce as fold_axes
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
+from amdgpu.gpu_kernels.choice import estimate
 from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, launch, load
-from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, epilogue_of
+from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, Problem, epilogue_of
 
 if TYPE_CHECKING:
     from amdgpu import _native
@@ -141,6 +142,29 @@ def reduce(
     return result
 
 
+def _convolution(device: AMDGPUDevice, problem: Problem) -> ArchivedKernel:
+    """The kernel of a convolution, given as the product that it is, whose tiles leave the least of the device idle."""
+    architecture, units = facts_of(device)
+    name = archive_for(architecture)
+    found = [
+        kernel
+        for kernel in (archived_kernels(name) if name else ())
+        if (kernel.kind, kernel.operand, kernel.epilogue) == ("convolution", problem.operand, problem.epilogue)
+        and (problem.is_aligned or not kernel.is_aligned)
+    ]
+    if not found:
+        raise NoImplementationError(f"the archived kernels for {architecture} have no convolution for {problem}")
+    return min(found, key=lambda kernel: estimate(kernel, problem, units))
+
+
+def takes_filters_first(device: AMDGPUDevice, dtype: Any, precision: str) -> bool:
+    """Whether convolutions of a dtype and a precision are those by tf32, which read filters one after the other."""
+    name = archive_for(facts_of(device)[0])
+    if precision != "tf32" or str(dtype) != "float32" or name is None:
+        return False
+    return any((kernel.kind, kernel.operand) == ("convolution", "tf32") for kernel in archived_kernels(name))
+
+
 def convolve(
     device: AMDGPUDevice,
     images: _native.Array,
@@ -152,6 +176,7 @@ def convolve(
     padding: int = 0,
     dilation: int = 1,
     groups: int = 1,
+    precision: str = "fp32",
     kernel: ArchivedKernel | None = None,
     stream: _native.Stream | None = None,
 ) -> _native.Array:
@@ -160,13 +185,15 @@ def convolve(
     Args:
         device: The GPU.
         images: Shape (images, height, width, channels).
-        filters: Shape (rows, columns, channels / groups, filters).
+        filters: Shape (rows, columns, channels / groups, filters), or, where `takes_filters_first` says so, (filters, rows, columns,
+            channels / groups).
         bias: Shape (filters,).
         activation: None or "relu"; needs a bias.
         stride: Pixels from one result to the next.
         padding: Zeros around each image.
         dilation: Pixels from one tap to the next.
         groups: Groups of channels that are convolved apart.
+        precision: "tf32" lets the matrix units cut float32 numbers to 11 significant bits, where there are such units.
         kernel: An archived kernel; None chooses.
         stream: Stream to launch in; None is the device's own, in whose order arrays are read.
 
@@ -183,17 +210,16 @@ def convolve(
         raise InvalidArgumentError(
             f"stride {stride}, dilation {dilation}, groups {groups} and padding {padding} are not possible"
         )
-    if (
-        images.ndim != 4
-        or filters.ndim != 4
-        or images.shape[3] != filters.shape[2] * groups
-        or filters.shape[3] % groups
-    ):
+    has_filters_first = (
+        takes_filters_first(device, images.dtype, precision) if kernel is None else kernel.layout == "nt"
+    )
+    shape = (*filters.shape[1:], filters.shape[0]) if has_filters_first else filters.shape
+    if images.ndim != 4 or filters.ndim != 4 or images.shape[3] != shape[2] * groups or shape[3] % groups:
         raise ShapeMismatchError(f"images have the shape {images.shape}, filters {filters.shape}, in {groups} groups")
     if images.dtype != filters.dtype or (bias is not None and bias.dtype != images.dtype):
         raise UnsupportedDtypeError(f"images are {images.dtype} and filters {filters.dtype}")
     count, height, width, channels = images.shape
-    kernel_height, kernel_width, own_channels, out_channels = filters.shape
+    kernel_height, kernel_width, own_channels, out_channels = shape
     if bias is not None and tuple(bias.shape) != (out_channels,):
         raise ShapeMismatchError(f"bias has the shape {bias.shape}; there are {out_channels} filters")
     out_height, out_width = (
@@ -210,10 +236,13 @@ def convolve(
     number = NUMBERS.get(str(images.dtype), "")
     vector = _VECTOR_BYTES // ITEM_BYTES.get(number, 1)
     is_aligned = own_channels % vector == 0 and out_channels // groups % vector == 0
-    if kernel is None:
-        wanted = {"operand": number, "epilogue": epilogue_of(bias, activation), "is_aligned": is_aligned}
-        kernel = _find(device, "convolution", f"convolution of {images.dtype}, {wanted}", **wanted)
     pixels, own_filters = count * out_height * out_width, out_channels // groups
+    if kernel is None:
+        operand, layout = ("tf32", "nt") if has_filters_first else (number, "nn")
+        depth = kernel_height * kernel_width * own_channels
+        epilogue = epilogue_of(bias, activation)
+        problem = Problem(pixels, own_filters, depth, groups, operand, number, layout, epilogue, is_aligned=is_aligned)
+        kernel = _convolution(device, problem)
     grid = (-(-pixels // kernel.tile[0]) * -(-own_filters // kernel.tile[1]), groups, 1)
     arguments = [images, filters, result, result if bias is None else bias, count, height, width, channels]
     arguments += [out_height, out_width, out_channels, kernel_height, kernel_width, stride, padding, dilation, groups]

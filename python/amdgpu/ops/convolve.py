@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from amdgpu import _native
+from amdgpu.errors import InvalidArgumentError
 from amdgpu.ops import arguments, placement
 
 __all__ = ["conv2d", "conv2d_input_gradient", "conv2d_weight_gradient"]
@@ -26,6 +28,7 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
     layout: str = "NCHW",
+    precision: str = "fp32",
     out: Any = None,
 ) -> Any:
     """Convolves images with weights.
@@ -39,6 +42,9 @@ def conv2d(
         dilation: Steps within the window.
         groups: Channels and outputs are cut into so many groups, each convolved alone.
         layout: "NCHW" or "NHWC".
+        precision: "tf32" lets NVIDIA's matrix units cut float32 images and weights to 11 significant bits, as `matrix_multiply` does: a
+            result is then off by at most 2^-9 of the sum of the absolute products it is made of. "fp32" keeps all digits. Everywhere
+            else, and for other dtypes, both mean the same.
         out: Receives the result; must not overlap the inputs.
 
     Returns:
@@ -55,8 +61,10 @@ def conv2d(
         [[[[4.0, 4.0], [4.0, 4.0]]]]
     """
     inputs = (x, weight) if bias is None else (x, weight, bias)
+    if precision not in ("fp32", "tf32"):
+        raise InvalidArgumentError(f"conv2d: precision is {precision!r}; it may be 'fp32' or 'tf32'")
     options = _options(stride, padding, dilation, groups, layout)
-    return _compute(inputs, out)("forward", inputs, out, **options)
+    return _run("forward", inputs, out, **options, precision=precision)
 
 
 def conv2d_input_gradient(
@@ -92,7 +100,7 @@ def conv2d_input_gradient(
     """
     options = _options(stride, padding, dilation, groups, layout)
     shape = arguments.integers("conv2d_input_gradient", "input_shape", input_shape)
-    return _compute((gradient, weight), out)("image_gradient", (gradient, weight), out, **options, shape=shape)
+    return _run("image_gradient", (gradient, weight), out, **options, shape=shape)
 
 
 def conv2d_weight_gradient(
@@ -128,7 +136,7 @@ def conv2d_weight_gradient(
     """
     options = _options(stride, padding, dilation, groups, layout)
     shape = arguments.integers("conv2d_weight_gradient", "weight_shape", weight_shape)
-    return _compute((x, gradient), out)("weight_gradient", (x, gradient), out, **options, shape=shape)
+    return _run("weight_gradient", (x, gradient), out, **options, shape=shape)
 
 
 def _options(stride: Any, padding: Any, dilation: Any, groups: Any, layout: Any) -> dict[str, Any]:
@@ -140,5 +148,12 @@ def _options(stride: Any, padding: Any, dilation: Any, groups: Any, layout: Any)
     }
 
 
-def _compute(inputs: tuple[Any, ...], out: Any) -> Any:
-    return placement.implementation("convolve", *inputs, out)
+def _run(direction: str, inputs: tuple[Any, ...], out: Any, **options: Any) -> Any:
+    key = ("convolve", direction, len(inputs), *options.values())
+    return placement.run(key, (*inputs, out), direction, inputs, out, **options)
+
+
+def on_host(direction: str, inputs: tuple[Any, ...], out: Any = None, **options: Any) -> Any:
+    """As `amdgpu._native.convolve`, which computes float32 with all digits whatever the precision."""
+    options.pop("precision", None)
+    return _native.convolve(direction, inputs, out, **options)

@@ -1,6 +1,7 @@
 //! Convolution as a matrix product of patches and filters that are never written out (implicit GEMM).
 //!
-//! Images are NHWC, filters (kernel rows, kernel columns, channels of a group, filters), results NHWC. The rows of the product are the pixels
+//! Images are NHWC, filters (kernel rows, kernel columns, channels of a group, filters), or, in the layout `nt`, with the filters first, results
+//! NHWC. The rows of the product are the pixels
 //! of the result, k runs over the taps of the kernel and the channels. Groups are the blocks' second dimension. What multiplies, tiles and
 //! epilogue are those of the matrix products. Where channels are aligned (their number in a group is a multiple of 16 bytes), 16 bytes of k
 //! never belong to two taps.
@@ -59,7 +60,12 @@ pub fn Kernel(comptime v: variant.Matmul, comptime Body: type) type {
                 .outer_end = m,
                 .k_end = k,
             };
-            const taps: source.Matrix(Stored, false) = .{ .start = filters + group * own_filters, .lead = out_channels, .outer_end = own_filters, .k_end = k };
+            const taps: source.Matrix(Stored, v.transpose_b) = .{
+                .start = filters + if (v.transpose_b) @as(usize, group) * own_filters * k else group * own_filters,
+                .lead = if (v.transpose_b) k else out_channels,
+                .outer_end = own_filters,
+                .k_end = k,
+            };
             const result: Result(v) = .init(results + group * own_filters, bias + group * own_filters, m, own_filters, out_channels, 1, 0);
             Body.run(&patches, &taps, &result, tile.m * v.tile_m, tile.n * v.tile_n, k);
         }

@@ -109,3 +109,51 @@ pub fn Result(comptime v: variant.Matmul) type {
         }
     };
 }
+
+/// What follows a sum where the launch says it: for kernels with few sums for each thread, which need no kernel for each kind.
+pub fn Following(comptime output: variant.Number, comptime Sum: type) type {
+    return struct {
+        const Self = @This();
+        const Stored = output.Stored();
+
+        alpha: Sum,
+        beta: Sum,
+        has_bias: bool,
+        activation: variant.Activation,
+
+        /// `word`: whether there is a bias, and twice the number of the activation.
+        pub inline fn init(alpha: f64, beta: f64, word: u32) Self {
+            return .{ .alpha = scale(alpha), .beta = scale(beta), .has_bias = word % 2 != 0, .activation = @fromBackingInt(@intCast(word / 2 % 4)) };
+        }
+
+        inline fn scale(factor: f64) Sum {
+            return if (Sum == i32) @intFromFloat(factor) else @floatCast(factor);
+        }
+
+        /// Stores a result.
+        pub inline fn store(self: *const Self, place: device.Output(Stored), bias: device.Input(Stored), sum: Sum) void {
+            var value = if (Sum == i32) self.alpha *% sum else self.alpha * sum;
+            // What is not a number in memory must not reach a result that does not want it.
+            if (self.beta != 0) {
+                const old = number.toSum(output, place[0]);
+                value = if (Sum == i32) value +% self.beta *% old else value + self.beta * old;
+            }
+            if (self.has_bias) {
+                const added = number.toSum(output, bias[0]);
+                value = if (Sum == i32) value +% added else value + added;
+            }
+            place[0] = number.fromSum(output, self.activate(value));
+        }
+
+        inline fn activate(self: *const Self, x: Sum) Sum {
+            if (self.activation == .relu) return if (x < 0) 0 else x;
+            if (Sum != f32) return x;
+            const V = @Vector(1, f32);
+            return switch (self.activation) {
+                .none, .relu => x,
+                .gelu => vector_math.gelu(V, @splat(x))[0],
+                .silu => x * vector_math.sigmoid(V, @splat(x))[0],
+            };
+        }
+    };
+}

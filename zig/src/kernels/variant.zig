@@ -138,3 +138,31 @@ pub const Reduction = struct {
     number: Number,
     threads: u32,
 };
+
+/// Products of a matrix and a vector.
+pub const Vector = struct {
+    name: [:0]const u8,
+    number: Number,
+    output: Number,
+    /// Which dimension of the matrix is contiguous: the inner one, or that of the result.
+    along: enum { k, outer },
+    /// Whether rows of the matrix, and the vector, start at multiples of 16 bytes.
+    alignment: enum { aligned, any },
+    threads: u32,
+};
+
+/// Sums of parts.
+pub const Parts = struct {
+    name: [:0]const u8,
+    /// Of the parts and their sums.
+    number: Number,
+    output: Number,
+    threads: u32,
+};
+
+/// Copies of matrices to rows that start at multiples of 16 bytes.
+pub const Pad = struct {
+    name: [:0]const u8,
+    item_bytes: u32,
+    threads: u32,
+};
