@@ -22,7 +22,7 @@ SOURCES = Path(__file__).resolve().parent / "src"
 KERNELS = {
     "x86_64": {
         **{"kernel_generic": "x86_64", "kernel_avx2": "x86_64_v3", "kernel_avx512": "x86_64_v4", "kernel_avx512_dot": "x86_64_v4+avx512vnni+avx512bf16"},
-        "kernel_amx": "x86_64_v4+avx512vnni+avx512bf16+amx_tile+amx_bf16+amx_int8",
+        "kernel_amx": "x86_64_v4+avx512vnni+avx512bf16+amx_tile+amx_bf16+amx_int8-prefer_256_bit",
         **{"tensor_generic": "x86_64", "tensor_avx2": "x86_64_v3", "tensor_avx512": "x86_64_v4-prefer_256_bit"},
     },
     "aarch64": {"kernel_generic": "baseline", "tensor_generic": "baseline"},

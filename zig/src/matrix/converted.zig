@@ -9,7 +9,6 @@ const cpu = @import("cpu.zig");
 const kernels = @import("kernels.zig");
 const product = @import("product.zig");
 const tensors = @import("tensor.zig");
-const workspace = @import("workspace.zig");
 
 const Epilogue = @import("epilogue.zig").Epilogue;
 const Format = generic.numbers.Format;
@@ -75,16 +74,17 @@ fn run(comptime numbers: generic.numbers.Numbers, table: *const generic.table.Ta
     }
     if (Sum == i32) unreachable;
     const columns = job.out.shape[1];
-    const buffer = try workspace.acquire(job.out.shape[0] * columns * @sizeOf(f32));
-    defer workspace.release(buffer);
     const rounding: Rounding = .{
-        .sums = buffer.slice(f32, 0, job.out.shape[0] * columns).ptr,
         .out = job.out,
         .beta = @floatCast(job.beta),
         .epilogue = if (epilogue) |last| (if (last.isNothing()) null else last) else null,
         .run = table.narrow,
     };
-    problem.out = rounding.sums;
+    // Row-major, as large as `out`.
+    problem.has_place = false;
+    if (job.out.element == .bf16 and job.out.strides[1] == 1 and alpha == 1 and beta == 0 and rounding.epilogue == null) {
+        problem.rounded = .{ .ptr = job.out.ptr(u16), .column = job.out.strides[0] };
+    }
     problem.out_row = @intCast(columns);
     problem.out_column = 1;
     problem.beta = 0;
@@ -94,24 +94,21 @@ fn run(comptime numbers: generic.numbers.Numbers, table: *const generic.table.Ta
 
 /// The way of finished sums into a narrower `out`.
 const Rounding = struct {
-    /// Row-major, as large as `out`.
-    sums: [*]f32,
     out: tensors.Matrix,
     beta: f32,
     epilogue: ?*const Epilogue(f32),
     run: *const fn (*const generic.narrow.Run) void,
 
-    /// Elements from (row, column) on, along the row.
-    fn line(rounding: *const Rounding, row: usize, first_column: usize, columns: usize) void {
+    /// Elements from (row, column) on, along the row, of adjacent sums.
+    fn line(rounding: *const Rounding, sums: [*]f32, row: usize, first_column: usize, columns: usize) void {
         switch (rounding.out.element) {
-            .f16 => rounding.lineOf(f16, "f16", row, first_column, columns),
-            .bf16 => rounding.lineOf(u16, "bf16", row, first_column, columns),
+            .f16 => rounding.lineOf(f16, "f16", sums, row, first_column, columns),
+            .bf16 => rounding.lineOf(u16, "bf16", sums, row, first_column, columns),
             else => unreachable,
         }
     }
 
-    fn lineOf(rounding: *const Rounding, comptime T: type, comptime field: []const u8, row: usize, first_column: usize, columns: usize) void {
-        const sums = rounding.sums + row * rounding.out.shape[1] + first_column;
+    fn lineOf(rounding: *const Rounding, comptime T: type, comptime field: []const u8, sums: [*]f32, row: usize, first_column: usize, columns: usize) void {
         const step = rounding.out.strides[1];
         const target = generic.micro_kernel.offset(T, rounding.out.ptr(T), @as(isize, @intCast(row)) * rounding.out.strides[0] +
             @as(isize, @intCast(first_column)) * step);
@@ -142,9 +139,9 @@ fn Finish(comptime numbers: generic.numbers.Numbers) type {
         fn region(context: *const anyopaque, problem: *const product.Problem(numbers), part: product.Region) void {
             const rounding: *const Rounding = @ptrCast(@alignCast(context));
             if (problem.is_transposed) {
-                for (part.column..part.column + part.columns) |row| rounding.line(row, part.row, part.rows);
+                for (part.column..part.column + part.columns) |row| rounding.line(problem.outAt(part.row, row), row, part.row, part.rows);
             } else {
-                for (part.row..part.row + part.rows) |row| rounding.line(row, part.column, part.columns);
+                for (part.row..part.row + part.rows) |row| rounding.line(problem.outAt(row, part.column), row, part.column, part.columns);
             }
         }
     };

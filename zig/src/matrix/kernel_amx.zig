@@ -2,8 +2,8 @@
 //! target features; entered only where tiles.zig found them usable.
 //!
 //! `out` has consecutive rows next to each other, and a tile register has consecutive columns next to each other: a tile register of sums
-//! holds a column of `out` in each of its rows. The right panel is therefore the instruction's first operand and the left panel its second,
-//! whose layout - words along the depth, each of all lines - is that of every left panel.
+//! holds a column of `out` in each of its rows. The right panel is therefore the instruction's first operand and the left panel its second.
+//! Panels hold tile registers as they are loaded, 1 KiB each: a register whose rows lie 128 bytes apart takes longer out of L2.
 //!
 //! bfloat16: each instruction adds the products of even and of odd places of 32 steps apart, then both to the sum, in single precision,
 //! rounded to nearest even; denormals are zero, coming in and going out, whatever MXCSR says (Intel, Software Developer's Manual, volume 2,
@@ -21,6 +21,7 @@ const extent = numbers_of.tile_words;
 /// Tile registers beside each other, both ways: with 2 x 2 sums each operand that is loaded is used twice.
 const tiles_across = 2;
 const panel_lines = tiles_across * extent;
+const tile_words = extent * extent;
 
 /// Only formats that have instructions: bf16, f32_as_bf16, i8.
 pub fn Kernel(comptime format: numbers_of.Format) type {
@@ -48,6 +49,8 @@ pub fn Kernel(comptime format: numbers_of.Format) type {
         fn block(job: *const table.Block(numbers)) void {
             configure();
             defer release();
+            const parts_down = (job.rows + panel_lines - 1) / panel_lines;
+            const parts_across = (job.columns + panel_lines - 1) / panel_lines;
             var column: usize = 0;
             while (column < job.columns) : (column += panel_lines) {
                 const columns = @min(panel_lines, job.columns - column);
@@ -55,7 +58,16 @@ pub fn Kernel(comptime format: numbers_of.Format) type {
                 while (row < job.rows) : (row += panel_lines) {
                     const out = micro_kernel.offset(Sum, job.out, @as(isize, @intCast(row)) * job.out_row +
                         @as(isize, @intCast(column)) * job.out_column);
-                    part(job, job.left + row / panel_lines * job.left_panel, job.right + column / panel_lines * job.right_panel, .{
+                    const number = column / panel_lines * parts_down + row / panel_lines;
+                    var copy: Copy = undefined;
+                    shareCopy(job, number, parts_down * parts_across, &copy);
+                    part(job, &.{
+                        .number = number,
+                        .row = row,
+                        .column = column,
+                        .copy = &copy,
+                        .left = job.left + row / panel_lines * job.left_panel,
+                        .right = job.right + column / panel_lines * job.right_panel,
                         .rows = @min(panel_lines, job.rows - row),
                         .columns = columns,
                         .out = out,
@@ -64,50 +76,139 @@ pub fn Kernel(comptime format: numbers_of.Format) type {
             }
         }
 
-        const Part = struct { rows: usize, columns: usize, out: [*]Sum };
+        const Part = struct {
+            number: usize,
+            row: usize,
+            column: usize,
+            left: [*]const u32,
+            right: [*]const u32,
+            rows: usize,
+            columns: usize,
+            out: [*]Sum,
+            copy: *const Copy,
+        };
 
-        fn part(job: *const table.Block(numbers), left: [*]const u32, right: [*]const u32, it: Part) void {
+        /// A share of the next right panel: the same lines with each step of the depth.
+        const Copy = struct {
+            source: [*]const u8,
+            across_bytes: isize,
+            target: [*]u8,
+            lines: usize,
+
+            /// Of a step of 16 words. Vector units and memory are idle while tile registers are multiplied.
+            inline fn run(copy: *const Copy, step: usize) void {
+                for (0..copy.lines) |line| {
+                    const source = micro_kernel.offsetConst(u8, copy.source, @as(isize, @intCast(line)) * copy.across_bytes) + step * @sizeOf(u32);
+                    const target = copy.target + step * panel_lines * @sizeOf(u32) + line * line_bytes;
+                    target[0..line_bytes].* = @as(@Vector(line_bytes, u8), source[0..line_bytes].*);
+                }
+            }
+        };
+        const line_bytes = extent * @sizeOf(u32);
+
+        /// What part `number` of `count` copies, field by field (see `part`).
+        fn shareCopy(job: *const table.Block(numbers), number: usize, count: usize, copy: *Copy) void {
+            copy.lines = 0;
+            const next = if (job.next) |*next| next else return;
+            const share = (panel_lines + count - 1) / count;
+            const first: usize = @min(panel_lines, number * share);
+            copy.source = @ptrCast(micro_kernel.offsetConst(numbers.Source, next.source, @as(isize, @intCast(first)) * next.across));
+            copy.across_bytes = next.across * @sizeOf(numbers.Source);
+            copy.target = @as([*]u8, @ptrCast(next.target)) + first * line_bytes;
+            copy.lines = @min(share, panel_lines - first);
+        }
+
+        /// Where the tile registers of a part stand in memory.
+        const Place = struct {
+            first: [*]u8,
+            stride_bytes: isize,
+            right_bytes: isize,
+            left_bytes: isize,
+
+            inline fn columns(target: [*]Sum, column_bytes: isize) Place {
+                return .{ .first = @ptrCast(target), .stride_bytes = column_bytes, .right_bytes = extent * column_bytes, .left_bytes = extent * @sizeOf(Sum) };
+            }
+
+            /// One tile register after the other.
+            inline fn adjacent(target: [*]Sum) Place {
+                const tile_bytes = extent * extent * @sizeOf(Sum);
+                return .{
+                    .first = @ptrCast(target),
+                    .stride_bytes = extent * @sizeOf(Sum),
+                    .right_bytes = tiles_across * tile_bytes,
+                    .left_bytes = tile_bytes,
+                };
+            }
+
+            inline fn tile(place: *const Place, comptime right: comptime_int, comptime left: comptime_int) [*]u8 {
+                return micro_kernel.offset(u8, place.first, right * place.right_bytes + left * place.left_bytes);
+            }
+        };
+
+        /// Structures go by address and are read as they were written, word by word: a load that takes two stores at once waits until both, and the sums
+        /// before them, are in the cache.
+        fn part(job: *const table.Block(numbers), it: *const Part) void {
+            var between_place: Place = undefined;
+            var before: ?*const Place = null;
+            if (job.between) |*between| {
+                between_place = .adjacent(between.sums + it.number * panel_lines * panel_lines);
+                if (!between.is_first) before = &between_place;
+                if (!between.is_last) return sumOf(job, it, before, &between_place);
+            }
+            if (Sum == f32) if (job.rounded) |*target| {
+                var aside: [panel_lines * panel_lines]f32 align(64) = undefined;
+                sumOf(job, it, before, &.columns(&aside, panel_lines * @sizeOf(f32)));
+                return roundColumns(&aside, it, target);
+            };
             const is_whole = it.rows == panel_lines and it.columns == panel_lines;
             if (is_whole and job.out_row == 1 and job.alpha == 1 and job.beta == 0) {
-                return sum(2, 2, job.depth, left, right, it.out, job.out_column * @sizeOf(Sum));
+                return sumOf(job, it, before, &.columns(it.out, job.out_column * @sizeOf(Sum)));
             }
             // Column after column, as `keep` expects.
             var aside: [panel_lines * panel_lines]Sum align(64) = undefined;
-            const stride = panel_lines * @sizeOf(Sum);
-            if (it.rows <= extent) {
-                if (it.columns <= extent) sum(1, 1, job.depth, left, right, &aside, stride) else sum(2, 1, job.depth, left, right, &aside, stride);
-            } else {
-                if (it.columns <= extent) sum(1, 2, job.depth, left, right, &aside, stride) else sum(2, 2, job.depth, left, right, &aside, stride);
-            }
+            sumOf(job, it, before, &.columns(&aside, panel_lines * @sizeOf(Sum)));
             if (it.rows == panel_lines and job.out_row == 1) return addColumns(job, &aside, it);
             generic.block_loops.keep(numbers, panel_lines, .fused, &aside, it.rows, it.columns, it.out, job);
         }
 
-        /// Sums of `right_tiles` x `left_tiles` tile registers over the whole depth, stored at `target`.
+        fn sumOf(job: *const table.Block(numbers), it: *const Part, start: ?*const Place, target: *const Place) void {
+            if (it.rows <= extent) {
+                if (it.columns <= extent) sum(1, 1, job.depth, it, start, target) else sum(2, 1, job.depth, it, start, target);
+            } else {
+                if (it.columns <= extent) sum(1, 2, job.depth, it, start, target) else sum(2, 2, job.depth, it, start, target);
+            }
+        }
+
+        /// Sums of `right_tiles` x `left_tiles` tile registers over the whole depth, added to what stands `before`, stored at `target`.
         noinline fn sum(
             comptime right_tiles: comptime_int,
             comptime left_tiles: comptime_int,
             depth: usize,
-            left: [*]const u32,
-            right: [*]const u32,
-            target: [*]Sum,
-            stride_bytes: isize,
+            it: *const Part,
+            before: ?*const Place,
+            target: *const Place,
         ) void {
-            inline for (0..right_tiles) |i| inline for (0..left_tiles) |j| zero(sumTile(i, j));
+            if (before) |place| {
+                inline for (0..right_tiles) |i| inline for (0..left_tiles) |j| load(sumTile(i, j), place.tile(i, j), place.stride_bytes);
+            } else {
+                inline for (0..right_tiles) |i| inline for (0..left_tiles) |j| zero(sumTile(i, j));
+            }
+            const row_bytes = extent * @sizeOf(u32);
             var step: usize = 0;
             while (step < depth) : (step += extent) {
-                const right_words = right + step * panel_lines;
-                const left_words = left + step * panel_lines;
-                inline for (0..right_tiles) |i| load(rightTile(i), right_words + i * extent * extent, extent * @sizeOf(u32));
-                inline for (0..left_tiles) |j| {
-                    load(leftTile(j), left_words + j * extent, panel_lines * @sizeOf(u32));
-                    inline for (0..right_tiles) |i| addProducts(sumTile(i, j), rightTile(i), leftTile(j));
+                const right_words = it.right + step * panel_lines;
+                const left_words = it.left + step * panel_lines;
+                // Each register is loaded just before its first product: loads wait less for registers that are in use.
+                inline for (0..right_tiles) |i| {
+                    load(rightTile(i), right_words + i * tile_words, row_bytes);
+                    inline for (0..left_tiles) |j| {
+                        if (i == 0) load(leftTile(j), left_words + j * tile_words, row_bytes);
+                        addProducts(sumTile(i, j), rightTile(i), leftTile(j));
+                    }
                 }
+                it.copy.run(step);
             }
-            inline for (0..right_tiles) |i| {
-                const column = micro_kernel.offset(u8, @ptrCast(target), @as(isize, i * extent) * stride_bytes);
-                inline for (0..left_tiles) |j| store(sumTile(i, j), column + j * extent * @sizeOf(Sum), stride_bytes);
-            }
+            inline for (0..right_tiles) |i| inline for (0..left_tiles) |j| store(sumTile(i, j), target.tile(i, j), target.stride_bytes);
         }
 
         inline fn addProducts(comptime sums: u8, comptime right: u8, comptime left: u8) void {
@@ -115,7 +216,19 @@ pub fn Kernel(comptime format: numbers_of.Format) type {
             asm volatile (std.fmt.comptimePrint("{s} %%tmm{d}, %%tmm{d}, %%tmm{d}", .{ instruction, left, right, sums }));
         }
 
-        fn addColumns(job: *const table.Block(numbers), aside: [*]const Sum, it: Part) void {
+        fn roundColumns(aside: [*]const f32, it: *const Part, target: *const table.Rounded) void {
+            for (0..it.columns) |j| {
+                const column = micro_kernel.offset(u16, target.ptr, @as(isize, @intCast(it.row)) + @as(isize, @intCast(it.column + j)) * target.column);
+                const sums = aside + j * panel_lines;
+                if (it.rows == panel_lines) {
+                    column[0..panel_lines].* = rounded(sums[0..panel_lines].*);
+                } else {
+                    narrow(&.{ .sums = sums, .target = .{ .bf16 = column }, .len = it.rows, .beta = 0 });
+                }
+            }
+        }
+
+        fn addColumns(job: *const table.Block(numbers), aside: [*]const Sum, it: *const Part) void {
             const V = @Vector(extent, Sum);
             const alpha: V = @splat(job.alpha);
             const beta: V = @splat(job.beta);
@@ -134,11 +247,72 @@ pub fn Kernel(comptime format: numbers_of.Format) type {
         }
 
         fn narrow(run: *const generic.narrow.Run) void {
-            generic.narrow.round(extent, run);
+            var rest = run.*;
+            if (run.target == .bf16 and run.beta == 0) {
+                const pair = 2 * extent;
+                const whole = run.len / pair * pair;
+                var i: usize = 0;
+                while (i < whole) : (i += pair) run.target.bf16[i..][0..pair].* = rounded(run.sums[i..][0..pair].*);
+                rest.sums += whole;
+                rest.target.bf16 += whole;
+                rest.len -= whole;
+            }
+            generic.narrow.round(extent, &rest);
         }
 
+        /// A tile register of the left panel holds a word of each of 16 lines in each row: both tile registers of 16 words, then the next 16 words.
         fn packLeft(panel: *const table.Panel(numbers)) void {
-            pack.pack(numbers, .left, extent, panel_lines, panel);
+            const steps = extent * numbers.group;
+            var step: usize = 0;
+            var target = panel.target;
+            while (step < panel.depth) : (step += steps) {
+                const piece = pieceOf(panel, step, target);
+                if (piece.source.across == 1 and piece.width == panel_lines and piece.depth == steps) packAdjacent(&piece) else packApart(&piece);
+                target += extent * panel_lines;
+            }
+        }
+
+        fn pieceOf(panel: *const table.Panel(numbers), step: usize, target: [*]u32) table.Panel(numbers) {
+            return .{
+                .source = .{
+                    .ptr = micro_kernel.offsetConst(numbers.Source, panel.source.ptr, @as(isize, @intCast(step)) * panel.source.along),
+                    .across = panel.source.across,
+                    .along = panel.source.along,
+                },
+                .width = panel.width,
+                .depth = @min(extent * numbers.group, panel.depth - step),
+                .target = target,
+            };
+        }
+
+        fn packAdjacent(piece: *const table.Panel(numbers)) void {
+            for (0..extent) |word| {
+                var sources: [numbers.group]@Vector(panel_lines, numbers.Source) = undefined;
+                inline for (&sources, 0..) |*source, place| {
+                    const step: isize = @intCast(word * numbers.group + place);
+                    source.* = micro_kernel.offsetConst(numbers.Source, piece.source.ptr, step * piece.source.along)[0..panel_lines].*;
+                }
+                var words: @Vector(panel_lines, u32) = undefined;
+                if (numbers.conversion == .f32_to_bf16_bits) {
+                    var elements: [numbers.group]@Vector(panel_lines, u16) = undefined;
+                    inline for (&elements, sources) |*element, source| element.* = rounded(source);
+                    words = @bitCast(std.simd.interlace(elements));
+                } else words = pack.join(numbers, .left, panel_lines, sources);
+                piece.target[word * extent ..][0..extent].* = std.simd.extract(words, 0, extent);
+                piece.target[tile_words + word * extent ..][0..extent].* = std.simd.extract(words, extent, extent);
+            }
+        }
+
+        fn packApart(piece: *const table.Panel(numbers)) void {
+            var across: [extent * panel_lines + extent]u32 align(64) = undefined;
+            var whole = piece.*;
+            whole.target = &across;
+            pack.pack(numbers, .left, extent, panel_lines, &whole);
+            inline for (0..tiles_across) |tile| {
+                inline for (0..extent) |word| {
+                    piece.target[tile * tile_words + word * extent ..][0..extent].* = across[word * panel_lines + tile * extent ..][0..extent].*;
+                }
+            }
         }
 
         /// A tile register of the right panel holds a line in each row: 16 words along the depth of each line, line after line.
@@ -147,16 +321,7 @@ pub fn Kernel(comptime format: numbers_of.Format) type {
             var step: usize = 0;
             var target = panel.target;
             while (step < panel.depth) : (step += steps) {
-                const piece: table.Panel(numbers) = .{
-                    .source = .{
-                        .ptr = micro_kernel.offsetConst(numbers.Source, panel.source.ptr, @as(isize, @intCast(step)) * panel.source.along),
-                        .across = panel.source.across,
-                        .along = panel.source.along,
-                    },
-                    .width = panel.width,
-                    .depth = @min(steps, panel.depth - step),
-                    .target = target,
-                };
+                const piece = pieceOf(panel, step, target);
                 if (piece.source.along == 1 and piece.depth == steps) packLines(&piece) else packTurned(&piece);
                 target += extent * panel_lines;
             }
@@ -166,8 +331,11 @@ pub fn Kernel(comptime format: numbers_of.Format) type {
             const steps = extent * numbers.group;
             for (0..piece.width) |line| {
                 const source = micro_kernel.offsetConst(numbers.Source, piece.source.ptr, @as(isize, @intCast(line)) * piece.source.across);
-                const words: @Vector(extent, u32) = @bitCast(numbers_of.convert(numbers, .right, steps, source[0..steps].*));
-                piece.target[line * extent ..][0..extent].* = words;
+                const elements = if (numbers.conversion == .f32_to_bf16_bits)
+                    rounded(source[0..steps].*)
+                else
+                    numbers_of.convert(numbers, .right, steps, source[0..steps].*);
+                piece.target[line * extent ..][0..extent].* = @as(@Vector(extent, u32), @bitCast(elements));
             }
             @memset(piece.target[piece.width * extent .. panel_lines * extent], 0);
         }
@@ -186,6 +354,21 @@ pub fn Kernel(comptime format: numbers_of.Format) type {
             }
         }
     };
+}
+
+/// To bfloat16. The instruction takes denormals for zero (Intel, Software Developer's Manual, volume 2, VCVTNE2PS2BF16) and is else like `convert`.
+inline fn rounded(values: @Vector(2 * extent, f32)) @Vector(2 * extent, u16) {
+    const Bits = @Vector(2 * extent, u32);
+    const magnitudes = @as(Bits, @bitCast(values)) << @splat(1);
+    const least_normal: Bits = @splat(0x0100_0000);
+    // Zero is less by nothing, and goes round.
+    const has_denormals = @reduce(.Or, magnitudes -% @as(Bits, @splat(1)) < least_normal - @as(Bits, @splat(1)));
+    if (has_denormals) return numbers_of.convert(numbers_of.tiled(.f32_as_bf16), .left, 2 * extent, values);
+    return asm ("vcvtne2ps2bf16 %[low], %[high], %[both]"
+        : [both] "=v" (-> @Vector(2 * extent, u16)),
+        : [low] "v" (std.simd.extract(values, 0, extent)),
+          [high] "v" (std.simd.extract(values, extent, extent)),
+    );
 }
 
 fn sumTile(comptime right: u8, comptime left: u8) u8 {
@@ -227,7 +410,7 @@ inline fn zero(comptime tile: u8) void {
     asm volatile (std.fmt.comptimePrint("tilezero %%tmm{d}", .{tile}));
 }
 
-inline fn load(comptime tile: u8, words: [*]const u32, stride_bytes: usize) void {
+inline fn load(comptime tile: u8, words: anytype, stride_bytes: isize) void {
     asm volatile (std.fmt.comptimePrint("tileloadd (%[words],%[stride],1), %%tmm{d}", .{tile})
         :
         : [words] "r" (words),

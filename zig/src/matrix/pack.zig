@@ -37,7 +37,7 @@ pub inline fn pack(
 }
 
 /// One word of `len` lines out of its elements: neighbours along the depth, the first in the lowest bits.
-inline fn join(
+pub inline fn join(
     comptime numbers: Numbers,
     comptime side: Side,
     comptime len: comptime_int,

@@ -250,14 +250,14 @@ fn waitFor(counter: *const Counter, value: usize) void {
 const spins_before_yield = 300;
 
 /// Places in the workspace, one for each thread that can be at work.
-const Places = struct {
+pub const Places = struct {
     count: usize,
     taken: [limit / 64]std.atomic.Value(u64) = @splat(.init(0)),
 
     /// Threads of an executor at most.
     const limit = 1024;
 
-    fn take(places: *Places) usize {
+    pub fn take(places: *Places) usize {
         while (true) {
             for (&places.taken, 0..) |*group, index| {
                 if (index * 64 >= places.count) break;
@@ -273,7 +273,7 @@ const Places = struct {
         }
     }
 
-    fn give(places: *Places, place: usize) void {
+    pub fn give(places: *Places, place: usize) void {
         _ = places.taken[place / 64].fetchAnd(~(@as(u64, 1) << @intCast(place % 64)), .release);
     }
 };

@@ -11,6 +11,8 @@ const kernels = @import("kernels.zig");
 const parallel = @import("parallel.zig");
 const @"packed" = @import("packed.zig");
 const thin = @import("thin.zig");
+const whole_depth = @import("whole_depth.zig");
+const workspace = @import("workspace.zig");
 
 const Table = generic.table.Table;
 const Numbers = generic.numbers.Numbers;
@@ -28,9 +30,16 @@ pub fn Problem(comptime numbers: Numbers) type {
         right: [*]const numbers.Source,
         right_depth: isize,
         right_column: isize,
+        /// Undefined where `has_place` says so.
         out: [*]numbers.Sum,
         out_row: isize,
         out_column: isize,
+        /// Row and column of what `out` points to: not the first where it holds a part alone.
+        out_origin: [2]usize = .{ 0, 0 },
+        /// Whether sums have memory of their own; else they stand aside until `finish` has taken them.
+        has_place: bool = true,
+        /// Where sums go rounded as they are, if `finish` does nothing else with them.
+        rounded: ?generic.table.Rounded = null,
         alpha: numbers.Sum,
         beta: numbers.Sum,
         /// Whether rows and columns were exchanged an odd number of times.
@@ -60,6 +69,9 @@ pub fn Problem(comptime numbers: Numbers) type {
                 .out = self.out,
                 .out_row = self.out_column,
                 .out_column = self.out_row,
+                .out_origin = .{ self.out_origin[1], self.out_origin[0] },
+                .has_place = self.has_place,
+                .rounded = self.rounded,
                 .alpha = self.alpha,
                 .beta = self.beta,
                 .is_transposed = !self.is_transposed,
@@ -72,7 +84,7 @@ pub fn Problem(comptime numbers: Numbers) type {
         }
 
         pub fn outAt(self: *const Self, row: usize, column: usize) [*]numbers.Sum {
-            return at(numbers.Sum, self.out, row, self.out_row, column, self.out_column);
+            return at(numbers.Sum, self.out, row - self.out_origin[0], self.out_row, column - self.out_origin[1], self.out_column);
         }
     };
 }
@@ -115,6 +127,10 @@ pub fn multiplyTurned(
     turned: *const Problem(numbers),
     executor: ?*const abi.Executor,
 ) Error!void {
+    if (comptime numbers.word_multiple > 1) {
+        if (whole_depth.fits(numbers, turned)) return whole_depth.multiply(numbers, turned, table, executor);
+    }
+    if (!turned.has_place) return multiplyAside(numbers, route, table, turned, executor);
     if (turned.depth == 0) return scale(numbers, turned);
     if (comptime numbers.isPlain()) {
         switch (route) {
@@ -128,6 +144,23 @@ pub fn multiplyTurned(
         }
     }
     return @"packed".multiply(numbers, turned, table, executor);
+}
+
+/// With memory for all sums.
+fn multiplyAside(
+    comptime numbers: Numbers,
+    route: blocking.Route,
+    table: *const Table(numbers),
+    turned: *const Problem(numbers),
+    executor: ?*const abi.Executor,
+) Error!void {
+    const len = turned.rows * turned.columns;
+    const buffer = try workspace.acquire(len * @sizeOf(numbers.Sum));
+    defer workspace.release(buffer);
+    var placed = turned.*;
+    placed.out = buffer.slice(numbers.Sum, 0, len).ptr;
+    placed.has_place = true;
+    return multiplyTurned(numbers, route, table, &placed, executor);
 }
 
 /// What a small product is to its routine.

@@ -78,6 +78,30 @@ pub fn Block(comptime numbers: Numbers) type {
         alpha: numbers.Sum,
         beta: numbers.Sum,
         ahead: ?Ahead(numbers) = null,
+        between: ?Between(numbers) = null,
+        rounded: ?Rounded = null,
+        next: ?Next(numbers) = null,
+    };
+}
+
+/// A bfloat16 matrix that gets sums as they are, rounded; `out` is not written then.
+pub const Rounded = struct { ptr: [*]u16, column: isize };
+
+/// A right panel as long as the one at work, to be packed while that is multiplied. Its lines are all there, adjacent along the depth, and
+/// whole tile registers; elements are those of the panel.
+pub fn Next(comptime numbers: Numbers) type {
+    return struct { source: [*]const numbers.Source, across: isize, target: [*]numbers.Word() };
+}
+
+/// Sums that stand in memory of their own from one block of the depth to the next, in an order that the routine chooses. Only tile registers use it.
+pub fn Between(comptime numbers: Numbers) type {
+    return struct {
+        /// For whole tiles.
+        sums: [*]numbers.Sum,
+        /// Sums begin with zero.
+        is_first: bool,
+        /// Sums go to `out`.
+        is_last: bool,
     };
 }
 

@@ -71,7 +71,7 @@ fn expectPanels(comptime format: Format, rng: std.Random, width: usize, depth: u
     for (0..lines) |column| for (0..lines) |row| {
         var got: f64 = 0;
         for (0..words) |word| {
-            const left = panels[0][word * lines + row];
+            const left = panels[0][word / extent * extent * lines + row / extent * extent * extent + word % extent * extent + row % extent];
             const right = panels[1][word / extent * extent * lines + column * extent + word % extent];
             got += sumOfWord(format, left, right);
         }
