@@ -100,12 +100,22 @@ pub fn directFits(comptime numbers: Numbers, table: *const Table(numbers), probl
     if (problem.columns <= 3) return true;
     if (problem.columns <= 2 * table.tile_columns) return left_bytes <= caches.level3_bytes / 2;
     if (isAliased(numbers, problem.left_depth) and problem.depth > 64) return false;
+    // Steps that far apart fall into few sets of L1, and no prefetcher follows them from page to page: every tile waits for L2, which shows where
+    // tiles are fast. (Measured on two cores of Granite Rapids, float32, GFLOP/s packed and in place: 512 cubed 190 and 162 with one thread, 364
+    // and 298 with two, 784 x 512 x 128 184 and 166, 401 and 351; with steps of 512 bytes, 784 x 128 x 1152, 174 and 193 with one.)
+    const step_bytes = @abs(problem.left_depth) * @sizeOf(numbers.Word());
+    if (hasFastTiles(numbers) and step_bytes >= 1024 and left_bytes > 4 * caches.level1_bytes) return false;
     return left_bytes <= caches.level2_bytes;
 }
 
 /// Steps of whole pages put all steps into the same few sets of L1, where they evict each other.
 fn isAliased(comptime numbers: Numbers, stride: isize) bool {
     return @abs(stride) * @sizeOf(numbers.Word()) % 4096 == 0;
+}
+
+/// Whether a tile takes so few cycles a step that it waits for what is not in L1. Of words of several numbers nothing is known.
+fn hasFastTiles(comptime numbers: Numbers) bool {
+    return numbers.group == 1 and kernels.info().has_two_wide_units;
 }
 
 /// How loops 5, 4 and 3 cut the product.
@@ -120,7 +130,13 @@ pub const Blocking = struct {
         // gain more than a right panel that stays in L1. A left block takes three eighths of L2, the right block a part of L3. (Measured on
         // Zen 4: right panels of 24 and 48 KiB beside an L1 of 32.)
         const word_bytes = @sizeOf(numbers.Word());
-        const words_limit = std.math.clamp(caches.level1_bytes * 3 / 2 / (table.tile_columns * word_bytes), 128, 512);
+        // Fast tiles take the right panel from L1. (Granite Rapids, GFLOP/s with at most 384 and 512 steps: float64 512 cubed with two threads 188
+        // and 162, 49 x 2048 x 512 with one 75 and 63, in float32 156 and 137.)
+        const step_bytes = table.tile_columns * word_bytes;
+        const words_limit = if (hasFastTiles(numbers))
+            std.math.clamp(caches.level1_bytes * 3 / 4 / step_bytes, 128, 384)
+        else
+            std.math.clamp(caches.level1_bytes * 3 / 2 / step_bytes, 128, 512);
         const depth = balanced(problem.depth, numbers.group * words_limit, @max(4 * numbers.group, numbers.stepMultiple()));
         const line_bytes = numbers.words(depth) * word_bytes;
         const rows_limit = @max(table.tile_rows, caches.level2_bytes * 3 / 8 / line_bytes);
@@ -140,9 +156,9 @@ pub const Blocking = struct {
     pub fn ownRows(blocking: Blocking, comptime numbers: Numbers, table: *const Table(numbers), rows: usize, thread_count: usize) ?usize {
         const room = packed_bytes_limit / thread_count / blocking.lineBytes(numbers);
         if (thread_count == 1) return blocking.rows;
-        const least_rows = least_own_panels * table.tile_rows;
+        const own_limits = if (hasFastTiles(numbers)) own_lines_of_fast_tiles else own_lines;
         // As many items for every thread.
-        const items = @min(own_items_per_thread, rows / least_rows / thread_count) * thread_count;
+        const items = @min(own_limits.most_items, rows / (own_limits.least_panels * table.tile_rows) / thread_count) * thread_count;
         if (items == 0) return null;
         const wanted = @max(items, divideUp(rows, blocking.rows));
         const own = roundUp(divideUp(rows, wanted), table.tile_rows);
@@ -163,7 +179,7 @@ pub const Blocking = struct {
         const rows = roundUp(problem.rows, table.tile_rows);
         if (rows * blocking.lineBytes(numbers) > kernels.info().caches.level2_bytes * 5 / 8) return null;
         const panels = divideUp(problem.columns, table.tile_columns);
-        const items = @min(2 * own_items_per_thread, panels / thread_count) * thread_count;
+        const items = @min(2 * own_lines.most_items, panels / thread_count) * thread_count;
         if (items == 0) return null;
         // Beside the rows. Small items cost nothing: the rows stream past every panel anyway.
         const room = @min(packed_bytes_limit / thread_count, kernels.info().caches.level2_bytes / 8);
@@ -178,10 +194,12 @@ pub const Blocking = struct {
     }
 };
 
-/// Every item reads the whole right block: a few panels at least share each of its panels.
-const least_own_panels = 2;
-/// Items even out what else runs on the machine.
-const own_items_per_thread = 8;
+/// Every item reads the whole right block: a few panels at least share each of its panels. Several items a thread even out what else runs on the
+/// machine.
+const OwnLines = struct { least_panels: usize, most_items: usize };
+const own_lines: OwnLines = .{ .least_panels = 2, .most_items = 8 };
+/// (Measured on two cores of Granite Rapids, float32, GFLOP/s beside eight items: 1024 cubed 372 and 358, 2048 cubed 386 and 378.)
+const own_lines_of_fast_tiles: OwnLines = .{ .least_panels = 4, .most_items = 4 };
 
 /// Bytes of each of the two packed operands: together they stay below the memory that the workspace keeps.
 pub const packed_bytes_limit = 4 << 20;
@@ -240,6 +258,7 @@ test "threads that pack their own rows find as many items each, within the works
     }
     problem.rows, problem.columns = .{ 64, 784 };
     try std.testing.expectEqual(null, blocks.ownColumns(numbers, table, &problem, 1));
-    try std.testing.expectEqual(null, blocks.ownRows(numbers, table, 3 * table.tile_rows, 2));
-    try std.testing.expectEqual(2 * table.tile_rows, blocks.ownRows(numbers, table, 4 * table.tile_rows, 2));
+    const least_rows = (if (hasFastTiles(numbers)) own_lines_of_fast_tiles else own_lines).least_panels * table.tile_rows;
+    try std.testing.expectEqual(null, blocks.ownRows(numbers, table, 2 * least_rows - table.tile_rows, 2));
+    try std.testing.expectEqual(least_rows, blocks.ownRows(numbers, table, 2 * least_rows, 2));
 }

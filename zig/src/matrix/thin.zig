@@ -95,9 +95,25 @@ pub fn multiplyCopiedLeft(comptime numbers: Numbers, given: *const Problem(numbe
 
 /// `count` lines of `len` elements, one after the other.
 fn copyLines(comptime T: type, target: [*]T, source: [*]const T, line_stride: isize, stride: isize, count: usize, len: usize) void {
+    // Lines that lie side by side are turned in squares: one by one every line reads all of memory.
+    const side = 4;
+    const lines = if (line_stride == 1) count / side * side else 0;
+    const steps = len / side * side;
+    var step: usize = 0;
+    while (step < steps) : (step += side) {
+        var line: usize = 0;
+        while (line < lines) : (line += side) {
+            var square: [side]@Vector(side, T) = undefined;
+            inline for (&square, 0..) |*vector, i| {
+                vector.* = generic.micro_kernel.offsetConst(T, source + line, @as(isize, @intCast(step + i)) * stride)[0..side].*;
+            }
+            generic.pack.transpose(T, side, &square);
+            inline for (square, 0..) |vector, i| target[(line + i) * len + step ..][0..side].* = vector;
+        }
+    }
     for (0..count) |line| {
         const first = generic.micro_kernel.offsetConst(T, source, @as(isize, @intCast(line)) * line_stride);
-        for (0..len) |i| target[line * len + i] = generic.micro_kernel.offsetConst(T, first, @as(isize, @intCast(i)) * stride)[0];
+        for ((if (line < lines) steps else 0)..len) |i| target[line * len + i] = generic.micro_kernel.offsetConst(T, first, @as(isize, @intCast(i)) * stride)[0];
     }
 }
 
@@ -149,4 +165,21 @@ fn RowItems(comptime numbers: Numbers) type {
             product.finish(numbers, it, .{ .row = row, .rows = rows, .column = 0, .columns = it.columns });
         }
     };
+}
+
+test "copied lines hold what lay in them, side by side or apart" {
+    const most_lines = 9;
+    const len = 11;
+    var source: [most_lines * len]f64 = undefined;
+    for (&source, 0..) |*element, index| element.* = @floatFromInt(index);
+    for (1..most_lines + 1) |count| {
+        for ([_][2]isize{ .{ 1, most_lines }, .{ len, 1 } }) |strides| {
+            var target: [most_lines * len]f64 = undefined;
+            copyLines(f64, &target, &source, strides[0], strides[1], count, len);
+            for (0..count) |line| for (0..len) |i| {
+                const index = line * @as(usize, @intCast(strides[0])) + i * @as(usize, @intCast(strides[1]));
+                try std.testing.expectEqual(source[index], target[line * len + i]);
+            };
+        }
+    }
 }
