@@ -131,7 +131,7 @@ pub fn runWith(
     job.writes_out = job.adjacent[0] and (if (is_predicate) out_storage == .bool or out_storage == .u8 else out_storage.is(T));
     var is_direct = job.writes_out;
     for (1..1 + job.count) |k| is_direct = is_direct and (job.splat[k] or (job.adjacent[k] and views[k].storage.is(T)));
-    job.streams = job.writes_out and !is_predicate and job.total * @sizeOf(T) >= kernels.info().caches.level3_bytes;
+    job.streams = job.writes_out and !is_predicate and job.total * @sizeOf(T) >= kernels.info().caches.streamedBytes();
     if (is_direct and !job.streams) job.tile_limit = direct_tile_len;
     try parallel.run(executor, (job.total + piece_len - 1) / piece_len, Job(T), &job);
 }
