@@ -98,9 +98,46 @@ def test_the_first_nan_is_the_best(name, dtype, rng):
     for row in range(40):
         x[row, rng.integers(0, 3000, row % 4)] = np.nan
     x[0, 5], x[4, 7] = np.inf, -np.inf
-    for axis in (0, 1):
-        np.testing.assert_array_equal(getattr(ops, name)(x, axis), getattr(np, name)(x, axis=axis))
+    for both in (x, np.ascontiguousarray(x.T)):
+        for axis in (0, 1):
+            np.testing.assert_array_equal(getattr(ops, name)(both, axis), getattr(np, name)(both, axis=axis))
     assert np.isnan(ops.sum(x, 1))[1]
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_of_equal_values_in_different_segments_the_first_counts(name, dtype, rng):
+    x = rng.integers(-30, 30, (5003, 70)).astype(dtype)
+    np.testing.assert_array_equal(getattr(ops, name)(x, 0), getattr(np, name)(x, axis=0))
+    assert getattr(ops, name)(x) == getattr(np, name)(x)
+    # Ever better values: every block has one.
+    line = np.sort(rng.integers(0, 10_000, 150_001)).astype(dtype)
+    assert getattr(ops, name)(line) == getattr(np, name)(line)
+    assert getattr(ops, name)(line[::-1].copy()) == getattr(np, name)(line[::-1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0, 10, 1e3, -3e4])
+def test_variances_are_as_exact_far_from_zero(dtype, offset, rng):
+    x = (rng.standard_normal((5003, 40)) + offset).astype(dtype)
+    for both in (x, np.ascontiguousarray(x.T), x.astype(dtype)[::-1, ::2]):
+        for axis in (None, 0, 1):
+            exact = both.astype(np.longdouble).var(axis)
+            # Half a unit in the last place for each of a few operations: not one grows with the offset.
+            np.testing.assert_allclose(ops.var(both, axis), exact, rtol=16 * np.finfo(dtype).eps)
+    assert (ops.var(np.full((3001, 3), 0.1, dtype), 0) == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_variances_of_what_is_not_finite_or_overflows(dtype, rng):
+    x = rng.standard_normal((4100, 6)).astype(dtype)
+    x[0, 0] = x[4000, 1] = np.inf
+    x[0, 2] = x[4000, 3] = np.nan
+    # Squares that are too large for the type, first and last.
+    x[0, 4] = x[4000, 5] = np.finfo(dtype).max / 2
+    with np.errstate(all="ignore"):
+        for both, axis in ((x, 0), (np.ascontiguousarray(x.T), 1)):
+            np.testing.assert_array_equal(ops.var(both, axis), np.var(both, axis=axis))
 
 
 @pytest.mark.parametrize("shape", [(200_001,), (3, 70_000), (70_000, 3), (5000, 600), (2, 3000, 700), (9, 2049, 65)])

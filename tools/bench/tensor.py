@@ -85,14 +85,14 @@ LAYER_NORM = Arithmetic(multiplies=3, adds=3)
 # (x - mean) * factor + shift, each rounded (elementwise_kernel.zig, `standardize`).
 BATCH_NORM = Arithmetic(multiplies=1, adds=2)
 SUM = Arithmetic(adds=1)
-# The sum; x - mean, its square, the sum of those (reduce_kernel.zig).
+# x - shift, the sum; x - mean, the sum of its squares (moments_kernel.zig).
 VARIANCE = Arithmetic(multiplies=1, adds=3)
 # A comparison, half of one for NaN; of rows that are folded together a comparison, one for NaN, a choice.
 LARGEST = Arithmetic(adds=1.5, others=0.25)
 LARGEST_OF_ROWS = Arithmetic(adds=2, others=1)
-# And a quarter of them once more for the place; by rows three comparisons, three of their results joined, two choices.
+# And a quarter of them once more for the place, where a run is one block; by rows one of eight is compared with the best.
 PLACE = Arithmetic(adds=1.75, others=0.5)
-PLACE_OF_ROWS = Arithmetic(adds=3, others=5)
+PLACE_OF_ROWS = LARGEST
 
 # A case: name, ours, peer, what is to be done.
 Case = tuple[str, Callable[[], Any], Callable[[], Any], Work]

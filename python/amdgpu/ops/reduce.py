@@ -155,7 +155,7 @@ def var(
     keepdims: bool = False,
     out: Any = None,
 ) -> Any:
-    """The variance: the mean of the squared distances from the mean, in two passes (on GPUs one, except of float64).
+    """The variance: the mean of the squared distances from the mean, in one pass (on GPUs two of float64).
 
     Args:
         x: Values.

@@ -11,6 +11,12 @@ pub const Caches = struct {
     level1_bytes: usize = 32 << 10,
     level2_bytes: usize = 512 << 10,
     level3_bytes: usize = 8 << 20,
+
+    /// Results from this size on are written past the caches. A third level larger than that of a Zen 4 complex serves dozens of cores, not this
+    /// process alone: where it has 480 MiB, the sum of two arrays of 64 MB takes 7.1 ms past it and 10.3 through it.
+    pub fn streamedBytes(caches: *const Caches) usize {
+        return @min(caches.level3_bytes, 32 << 20);
+    }
 };
 
 pub const Info = struct {

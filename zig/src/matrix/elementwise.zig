@@ -34,6 +34,7 @@ const direct_tile_len = 16 * tile_len;
 const piece_len = 16 * tile_len;
 /// Elements of the widest vectors of any type that are computed together.
 const max_lanes = kernel.vectors_together * 64 / @sizeOf(f32);
+const line_bytes = 64;
 /// From this many elements on, tiles are cut within the innermost axis, where operands need no buffer.
 const long_row = 64;
 
@@ -131,7 +132,7 @@ pub fn runWith(
     job.writes_out = job.adjacent[0] and (if (is_predicate) out_storage == .bool or out_storage == .u8 else out_storage.is(T));
     var is_direct = job.writes_out;
     for (1..1 + job.count) |k| is_direct = is_direct and (job.splat[k] or (job.adjacent[k] and views[k].storage.is(T)));
-    job.streams = job.writes_out and !is_predicate and job.total * @sizeOf(T) >= kernels.info().caches.level3_bytes;
+    job.streams = job.writes_out and !is_predicate and job.total * @sizeOf(T) >= kernels.info().caches.streamedBytes();
     if (is_direct and !job.streams) job.tile_limit = direct_tile_len;
     try parallel.run(executor, (job.total + piece_len - 1) / piece_len, Job(T), &job);
 }
@@ -166,11 +167,20 @@ fn Job(comptime T: type) type {
             const inner = job.space.innerLen();
             while (flat < last) {
                 const rest = last - flat;
-                const len = @min(job.tile_limit, if (job.cuts_rows) @min(rest, inner - flat % inner) else rest);
+                const whole = if (job.cuts_rows) @min(rest, inner - flat % inner) else rest;
+                const len = if (whole > job.tile_limit) job.tile_limit - job.beyondLine(flat) else whole;
                 job.tile(&buffers, flat, len);
                 flat += len;
             }
             if (job.streams) generic.stream_store.finish();
+        }
+
+        /// Elements by which a tile that begins at `flat` ends behind a cache line, where results stream: a line that is written in two parts is
+        /// read before, 11.1 ms instead of 8.8 for the sum of two arrays of 64 MB.
+        fn beyondLine(job: *const Self, flat: usize) usize {
+            if (!job.streams) return 0;
+            const end = strided.addressAt(&job.views[0], job.space.offset(0, flat)) + job.tile_limit * @sizeOf(T);
+            return end % line_bytes / @sizeOf(T);
         }
 
         fn tile(job: *const Self, buffers: *Buffers, flat: usize, len: usize) void {

@@ -20,6 +20,7 @@ pub const stream_store = @import("stream_store.zig");
 pub const elementary = @import("elementary.zig");
 pub const column_kernel = @import("column_kernel.zig");
 pub const elementwise_kernel = @import("elementwise_kernel.zig");
+pub const moments_kernel = @import("moments_kernel.zig");
 pub const reduce_kernel = @import("reduce_kernel.zig");
 pub const row_kernel = @import("row_kernel.zig");
 pub const row_gradient_kernel = @import("row_gradient_kernel.zig");

@@ -94,7 +94,6 @@ pub fn Job(comptime T: type) type {
                 .step = step,
                 .rows = rows,
                 .width = width,
-                .shift = target,
                 .target = target,
                 .continues = false,
             });

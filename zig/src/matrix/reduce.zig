@@ -15,6 +15,8 @@ const search = @import("search.zig");
 const workspace = @import("workspace.zig");
 
 const kernel = generic.reduce_kernel;
+const moments = generic.moments_kernel;
+const Moments = moments.Moments;
 const View = strided.View;
 
 const Operation = enum(u32) { sum = 0, product = 1, maximum = 2, minimum = 3, any = 4, all = 5, variance = 6, deviation = 7, argmax = 8, argmin = 9 };
@@ -33,12 +35,8 @@ pub const Problem = struct {
     /// Kept axes, then reduced ones.
     x: View,
     out: View,
-    /// For `squares`: what is taken off x, of the shape of `out`.
-    shift: ?View = null,
     divisor: f64 = 1,
     takes_root: bool = false,
-    /// For `squares` without `shift`: the mean of every result's own values is taken off. Of runs of a single segment only.
-    is_centered: bool = false,
 
     /// A folded value as it is stored.
     pub fn finish(problem: *const Problem, comptime T: type, value: T) T {
@@ -48,12 +46,15 @@ pub const Problem = struct {
     }
 };
 
-/// View 0 is x, view 1 `out`, view 2 the shift.
-pub const Kept = strided.Space(3);
+/// View 0 is x, view 1 `out`.
+pub const Kept = strided.Space(2);
 pub const Reduced = strided.Space(1);
 
 /// Values of a segment of a run.
 pub const segment_len = 64 * kernel.leaf_len;
+
+/// Fewer adjacent values are copied together with what follows them: two vectors for each of the four chains of a leaf.
+const least_adjacent = 128;
 
 pub fn reduce(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.ReduceOptions) abi.Status {
     std.debug.assert(input_count == 1);
@@ -82,45 +83,11 @@ fn run(comptime T: type, operation: Operation, x: View, out: View, given: *const
         .minimum => .minimum,
         .any => .any,
         .all => .all,
-        .variance, .deviation => return variance(T, table, x, out, operation == .deviation, given.divisor, given.executor),
+        .variance, .deviation => .squares,
         .argmax, .argmin => return search.find(T, table, x, out, operation == .argmax, given.executor),
     };
-    const problem: Problem = .{ .fold = fold, .x = x, .out = out, .divisor = given.divisor };
+    const problem: Problem = .{ .fold = fold, .x = x, .out = out, .divisor = given.divisor, .takes_root = operation == .deviation };
     try runWith(T, table, &problem, given.executor);
-}
-
-/// The mean, then the squares of the distances from it.
-pub fn variance(
-    comptime T: type,
-    table: *const generic.tensor_table.Table(T),
-    x: View,
-    out: View,
-    takes_root: bool,
-    divisor: f64,
-    executor: ?*const abi.Executor,
-) Error!void {
-    if (comptime generic.storage.isInteger(T)) unreachable;
-    const count = out.len();
-    if (count == 0) return;
-    const centered: Problem = .{ .fold = .squares, .x = x, .out = out, .divisor = divisor, .takes_root = takes_root, .is_centered = true };
-    const spaces: Spaces = .of(&centered);
-    // What was read for the mean is still in the caches.
-    if (spaces.folds_runs and spaces.segments == 1) return foldRuns(T, table, &centered, &spaces, executor);
-    const buffer = try workspace.acquire(count * @sizeOf(T));
-    defer workspace.release(buffer);
-    var mean = out;
-    mean.storage = .of(T);
-    mean.address = @intFromPtr(buffer.bytes.ptr);
-    var dense: isize = 1;
-    var axis = mean.rank;
-    while (axis > 0) {
-        axis -= 1;
-        mean.strides[axis] = dense;
-        dense *= @intCast(mean.shape[axis]);
-    }
-    const reduced_len: f64 = @floatFromInt(x.len() / count);
-    try runWith(T, table, &.{ .fold = .sum, .x = x, .out = mean, .divisor = reduced_len }, executor);
-    try runWith(T, table, &.{ .fold = .squares, .x = x, .out = out, .shift = mean, .divisor = divisor, .takes_root = takes_root }, executor);
 }
 
 /// What is kept and what is folded.
@@ -136,10 +103,9 @@ const Spaces = struct {
     fn of(problem: *const Problem) Spaces {
         const x_kept = problem.x.axes(0, problem.out.rank);
         const x_reduced = problem.x.axes(problem.out.rank, problem.x.rank - problem.out.rank);
-        const shift = problem.shift orelse problem.out;
         const reduced_len = x_reduced.len();
         var spaces: Spaces = .{
-            .kept = .of(.{ &x_kept, &problem.out, &shift }),
+            .kept = .of(.{ &x_kept, &problem.out }),
             .reduced = .of(.{&x_reduced}),
             .folds_runs = undefined,
             .reduced_len = reduced_len,
@@ -162,16 +128,27 @@ const Spaces = struct {
 pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const Problem, executor: ?*const abi.Executor) Error!void {
     if (problem.out.len() == 0) return;
     const spaces: Spaces = .of(problem);
-    if (spaces.folds_runs) return foldRuns(T, table, problem, &spaces, executor);
-    try reduce_rows.run(T, table, problem, &spaces.kept, &spaces.reduced, executor);
+    if (problem.fold != .squares) return runAs(T, T, table, problem, &spaces, executor);
+    // Variances are computed in floating point.
+    if (comptime generic.storage.isInteger(T)) unreachable;
+    try runAs(T, Moments, table, problem, &spaces, executor);
 }
 
-fn foldRuns(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const Problem, spaces: *const Spaces, executor: ?*const abi.Executor) Error!void {
+/// `Partial` is what the problem's partial results are.
+fn runAs(
+    comptime T: type,
+    comptime Partial: type,
+    table: *const generic.tensor_table.Table(T),
+    problem: *const Problem,
+    spaces: *const Spaces,
+    executor: ?*const abi.Executor,
+) Error!void {
+    if (!spaces.folds_runs) return reduce_rows.run(T, Partial, table, problem, &spaces.kept, &spaces.reduced, executor);
     const segments = spaces.segments;
     const kept_len = spaces.kept.len();
-    const buffer: ?workspace.Buffer = if (segments == 1) null else try workspace.acquire(kept_len * segments * @sizeOf(T));
+    const buffer: ?workspace.Buffer = if (segments == 1) null else try workspace.acquire(kept_len * segments * @sizeOf(Partial));
     defer if (buffer) |held| workspace.release(held);
-    const job: Runs(T) = .{
+    const job: Runs(T, Partial) = .{
         .table = table,
         .problem = problem,
         .kept = &spaces.kept,
@@ -179,16 +156,16 @@ fn foldRuns(comptime T: type, table: *const generic.tensor_table.Table(T), probl
         .reduced_len = spaces.reduced_len,
         .segments = segments,
         .is_ready = spaces.reduced.isDense(0) and problem.x.storage.is(T),
-        .partials = if (buffer) |held| held.slice(T, 0, kept_len * segments).ptr else null,
+        .partials = if (buffer) |held| held.slice(Partial, 0, kept_len * segments).ptr else null,
     };
-    try parallel.run(executor, kept_len * segments, Runs(T), &job);
+    try parallel.run(executor, kept_len * segments, Runs(T, Partial), &job);
     if (segments == 1) return;
-    const joining: Joining(T) = .{ .runs = &job };
-    try parallel.run(executor, kept_len, Joining(T), &joining);
+    const joining: Joining(T, Partial) = .{ .runs = &job };
+    try parallel.run(executor, kept_len, Joining(T, Partial), &joining);
 }
 
 /// Each item folds one segment of one result.
-fn Runs(comptime T: type) type {
+fn Runs(comptime T: type, comptime Partial: type) type {
     return struct {
         table: *const generic.tensor_table.Table(T),
         problem: *const Problem,
@@ -198,7 +175,7 @@ fn Runs(comptime T: type) type {
         segments: usize,
         /// Whether the values of a run are adjacent and of type T.
         is_ready: bool,
-        partials: ?[*]T,
+        partials: ?[*]Partial,
 
         const Self = @This();
 
@@ -211,58 +188,58 @@ fn Runs(comptime T: type) type {
             }
         }
 
-        fn segmentOf(job: *const Self, kept_index: usize, segment: usize) T {
+        fn segmentOf(job: *const Self, kept_index: usize, segment: usize) Partial {
+            if (job.reduced_len == 0) return if (Partial == T) kernel.identity(T, job.problem.fold) else .{};
             const first = segment * segment_len;
             const len = @min(segment_len, job.reduced_len - first);
-            if (len == 0) return kernel.identity(T, job.problem.fold);
             const base = job.kept.offset(0, kept_index);
-            var shift: T = 0;
-            if (job.problem.shift) |*given| {
-                const mean: *const T = @ptrFromInt(strided.addressAt(given, job.kept.offset(2, kept_index)));
-                shift = mean.*;
-            }
-            if (comptime !generic.storage.isInteger(T)) {
-                if (job.problem.is_centered) {
-                    shift = job.foldPart(.sum, base, first, len, 0) / @as(T, @floatFromInt(job.reduced_len));
-                }
-            }
-            return job.foldPart(job.problem.fold, base, first, len, shift);
-        }
-
-        /// Values [first, first + len) of the run at offset `base`.
-        fn foldPart(job: *const Self, fold: kernel.Fold, base: isize, first: usize, len: usize, shift: T) T {
             const x = &job.problem.x;
-            var step: kernel.Run(T) = .{ .fold = fold, .ptr = undefined, .len = len, .shift = shift };
-            if (job.is_ready) {
-                step.ptr = @ptrFromInt(strided.addressAt(x, base + @as(isize, @intCast(first))));
-                return job.table.fold_run(&step);
-            }
+            const shift = if (Partial == T) {} else job.shiftOf(base);
+            if (job.is_ready) return job.foldAdjacent(@ptrFromInt(strided.addressAt(x, base + @as(isize, @intCast(first)))), len, shift);
             var buffer: [kernel.leaf_len]T align(64) = undefined;
             const is_adjacent = job.reduced.innerStride(0) == 1 and x.storage.is(T);
             var walk = job.reduced.walk(0, first);
             walk.start += base;
-            switch (fold) {
-                inline else => |known| {
+            switch (job.problem.fold) {
+                inline else => |known| if (comptime kernel.Partial(T, known) == Partial) {
                     var cascade: kernel.Cascade(T, known) = .{};
                     var done: usize = 0;
-                    while (done < len) : (done += step.len) {
-                        step.len = @min(kernel.leaf_len, len - done);
-                        if (is_adjacent and walk.runLen() >= step.len) {
-                            step.ptr = @ptrFromInt(strided.addressAt(x, walk.start));
-                            walk.pass(step.len);
+                    while (done < len) {
+                        const leaf_len = @min(kernel.leaf_len, len - done);
+                        // A leaf ends where what is adjacent ends, unless it would hardly fill the lanes.
+                        const adjacent = if (is_adjacent) @min(leaf_len, walk.runLen()) else 0;
+                        if (adjacent >= @min(least_adjacent, leaf_len)) {
+                            cascade.push(job.foldAdjacent(@ptrFromInt(strided.addressAt(x, walk.start)), adjacent, shift));
+                            walk.pass(adjacent);
+                            done += adjacent;
                         } else {
-                            step.ptr = &buffer;
-                            strided.readElements(T, job.table, x, &walk, step.len, &buffer);
+                            strided.readElements(T, job.table, x, &walk, leaf_len, &buffer);
+                            cascade.push(job.foldAdjacent(&buffer, leaf_len, shift));
+                            done += leaf_len;
                         }
-                        cascade.push(job.table.fold_run(&step));
                     }
                     return cascade.total();
-                },
+                } else unreachable,
             }
         }
 
-        fn write(job: *const Self, kept_index: usize, value: T) void {
-            const finished = [1]T{job.problem.finish(T, value)};
+        /// Of the run at offset `base`, from its first value.
+        fn shiftOf(job: *const Self, base: isize) T {
+            if (job.is_ready) return moments.shiftOf(T, @as(*const T, @ptrFromInt(strided.addressAt(&job.problem.x, base))).*);
+            var walk = job.reduced.walk(0, 0);
+            walk.start += base;
+            var first: [1]T = undefined;
+            strided.readElements(T, job.table, &job.problem.x, &walk, 1, &first);
+            return moments.shiftOf(T, first[0]);
+        }
+
+        fn foldAdjacent(job: *const Self, ptr: [*]const T, len: usize, shift: if (Partial == T) void else T) Partial {
+            if (Partial == T) return job.table.fold_run(&.{ .fold = job.problem.fold, .ptr = ptr, .len = len });
+            return job.table.moments(&.{ .ptr = ptr, .len = len, .shift = shift });
+        }
+
+        fn write(job: *const Self, kept_index: usize, partial: Partial) void {
+            const finished = [1]T{if (Partial == T) job.problem.finish(T, partial) else @floatCast(job.problem.finish(f64, partial.squares))};
             job.table.store(&.{
                 .storage = job.problem.out.storage,
                 .address = strided.addressAt(&job.problem.out, job.kept.offset(1, kept_index)),
@@ -275,19 +252,19 @@ fn Runs(comptime T: type) type {
 }
 
 /// Joins the segments of each result.
-fn Joining(comptime T: type) type {
+fn Joining(comptime T: type, comptime Partial: type) type {
     return struct {
-        runs: *const Runs(T),
+        runs: *const Runs(T, Partial),
 
         pub fn run(job: *const @This(), begin: usize, end: usize) void {
             const segments = job.runs.segments;
             for (begin..end) |kept_index| {
                 switch (job.runs.problem.fold) {
-                    inline else => |fold| {
+                    inline else => |fold| if (comptime kernel.Partial(T, fold) == Partial) {
                         var cascade: kernel.Cascade(T, fold) = .{};
                         for (job.runs.partials.?[kept_index * segments ..][0..segments]) |partial| cascade.push(partial);
                         job.runs.write(kept_index, cascade.total());
-                    },
+                    } else unreachable,
                 }
             }
         }

@@ -5,6 +5,7 @@
 
 const std = @import("std");
 const elementwise_kernel = @import("elementwise_kernel.zig");
+const moments_kernel = @import("moments_kernel.zig");
 const storage = @import("storage.zig");
 
 pub const Fold = enum {
@@ -15,19 +16,25 @@ pub const Fold = enum {
     /// Whether a value is other than zero.
     any,
     all,
-    /// Sum of (x - shift)^2.
+    /// Sum of (x - mean)^2: the partial results are moments (moments_kernel.zig).
     squares,
 
-    /// The elementwise operation that joins two partial results.
+    /// The elementwise operation that joins two partial results; of moments there is none.
     pub fn joint(fold: Fold) elementwise_kernel.Operation {
         return switch (fold) {
-            .sum, .squares => .add,
+            .sum => .add,
             .product => .multiply,
             .maximum, .any => .maximum,
             .minimum, .all => .minimum,
+            .squares => unreachable,
         };
     }
 };
+
+/// What two parts of a result are joined from.
+pub fn Partial(comptime T: type, comptime fold: Fold) type {
+    return if (fold == .squares) moments_kernel.Moments else T;
+}
 
 /// Values of a leaf of a run.
 pub const leaf_len = 1024;
@@ -45,14 +52,15 @@ pub fn identity(comptime T: type, fold: Fold) T {
 
 /// Joins partial results in the order of their places.
 pub fn Cascade(comptime T: type, comptime fold: Fold) type {
+    const Value = Partial(T, fold);
     return struct {
         /// As many as a length in memory has bits.
-        partials: [48]T = undefined,
+        partials: [48]Value = undefined,
         count: usize = 0,
 
         const Self = @This();
 
-        pub inline fn push(self: *Self, next: T) void {
+        pub inline fn push(self: *Self, next: Value) void {
             var value = next;
             var level: usize = 0;
             while (self.count >> @intCast(level) & 1 == 1) : (level += 1) value = join(T, fold, self.partials[level], value);
@@ -60,8 +68,8 @@ pub fn Cascade(comptime T: type, comptime fold: Fold) type {
             self.count += 1;
         }
 
-        pub inline fn total(self: *const Self) T {
-            if (self.count == 0) return identity(T, fold);
+        pub inline fn total(self: *const Self) Value {
+            if (self.count == 0) return if (fold == .squares) .{} else identity(T, fold);
             var level: usize = @ctz(self.count);
             var value = self.partials[level];
             level += 1;
@@ -73,7 +81,8 @@ pub fn Cascade(comptime T: type, comptime fold: Fold) type {
     };
 }
 
-inline fn join(comptime T: type, comptime fold: Fold, a: T, b: T) T {
+inline fn join(comptime T: type, comptime fold: Fold, a: Partial(T, fold), b: Partial(T, fold)) Partial(T, fold) {
+    if (comptime fold == .squares) return a.join(b);
     return joined(T, 1, fold, .{a}, .{b})[0];
 }
 
@@ -88,43 +97,38 @@ inline fn joined(comptime T: type, comptime len: comptime_int, comptime fold: Fo
     };
 }
 
-inline fn mapped(comptime T: type, comptime len: comptime_int, comptime fold: Fold, x: @Vector(len, T), shift: @Vector(len, T)) @Vector(len, T) {
+inline fn mapped(comptime T: type, comptime len: comptime_int, comptime fold: Fold, x: @Vector(len, T)) @Vector(len, T) {
     const V = @Vector(len, T);
     const zero: V = @splat(0);
     const one: V = @splat(1);
     return switch (fold) {
         .any, .all => @select(T, x != zero, one, zero),
-        .squares => (x - shift) * (x - shift),
         else => x,
     };
 }
 
-fn appliesTo(comptime T: type, comptime fold: Fold) bool {
-    return fold != .squares or !storage.isInteger(T);
-}
-
 /// One run of adjacent values.
 pub fn Run(comptime T: type) type {
-    return struct { fold: Fold, ptr: [*]const T, len: usize, shift: T };
+    return struct { fold: Fold, ptr: [*]const T, len: usize };
 }
 
 pub inline fn foldRun(comptime T: type, comptime lanes: comptime_int, run: *const Run(T)) T {
     switch (run.fold) {
-        inline else => |fold| if (comptime appliesTo(T, fold)) {
+        .squares => unreachable,
+        inline else => |fold| {
             var cascade: Cascade(T, fold) = .{};
             var begin: usize = 0;
             while (begin < run.len) : (begin += leaf_len) {
-                cascade.push(leaf(T, lanes, fold, run.ptr + begin, @min(leaf_len, run.len - begin), run.shift));
+                cascade.push(leaf(T, lanes, fold, run.ptr + begin, @min(leaf_len, run.len - begin)));
             }
             return cascade.total();
-        } else unreachable,
+        },
     }
 }
 
-inline fn leaf(comptime T: type, comptime lanes: comptime_int, comptime fold: Fold, ptr: [*]const T, len: usize, shift: T) T {
+inline fn leaf(comptime T: type, comptime lanes: comptime_int, comptime fold: Fold, ptr: [*]const T, len: usize) T {
     const V = @Vector(lanes, T);
     const ways = 4;
-    const shifts: V = @splat(shift);
     var sums: [ways]V = @splat(@splat(identity(T, fold)));
     var nans: @Vector(lanes, bool) = @splat(false);
     var i: usize = 0;
@@ -132,15 +136,15 @@ inline fn leaf(comptime T: type, comptime lanes: comptime_int, comptime fold: Fo
         var values: [ways]V = undefined;
         inline for (0..ways) |way| values[way] = ptr[i + way * lanes ..][0..lanes].*;
         if (comptime isOrdered(T, fold)) nans = nans | anyNan(V, ways, values);
-        inline for (0..ways) |way| sums[way] = folded(T, lanes, fold, sums[way], mapped(T, lanes, fold, values[way], shifts));
+        inline for (0..ways) |way| sums[way] = folded(T, lanes, fold, sums[way], mapped(T, lanes, fold, values[way]));
     }
     while (i + lanes <= len) : (i += lanes) {
-        sums[0] = joined(T, lanes, fold, sums[0], mapped(T, lanes, fold, ptr[i..][0..lanes].*, shifts));
+        sums[0] = joined(T, lanes, fold, sums[0], mapped(T, lanes, fold, ptr[i..][0..lanes].*));
     }
     const half_sums = [2]V{ joined(T, lanes, fold, sums[0], sums[1]), joined(T, lanes, fold, sums[2], sums[3]) };
     const parts: [lanes]T = joined(T, lanes, fold, half_sums[0], half_sums[1]);
     var value = across(T, lanes, fold, parts);
-    while (i < len) : (i += 1) value = join(T, fold, value, mapped(T, 1, fold, .{ptr[i]}, .{shift})[0]);
+    while (i < len) : (i += 1) value = join(T, fold, value, mapped(T, 1, fold, .{ptr[i]})[0]);
     if (comptime isOrdered(T, fold)) {
         if (@reduce(.Or, nans)) return std.math.nan(T);
     }
@@ -168,7 +172,7 @@ inline fn anyNan(comptime V: type, comptime ways: comptime_int, values: [ways]V)
 }
 
 /// Halves the lanes until one is left.
-inline fn across(comptime T: type, comptime lanes: comptime_int, comptime fold: Fold, parts: [lanes]T) T {
+pub inline fn across(comptime T: type, comptime lanes: comptime_int, comptime fold: Fold, parts: [lanes]T) T {
     if (lanes == 1) return parts[0];
     const half = lanes / 2;
     const low: @Vector(half, T) = parts[0..half].*;
@@ -185,8 +189,6 @@ pub fn Rows(comptime T: type) type {
         step: isize,
         rows: usize,
         width: usize,
-        /// One for each column; read by `squares` only.
-        shift: [*]const T,
         target: [*]T,
         continues: bool,
     };
@@ -200,7 +202,8 @@ const short_row = 8;
 
 pub inline fn foldRows(comptime T: type, comptime lanes: comptime_int, job: *const Rows(T)) void {
     switch (job.fold) {
-        inline else => |fold| if (comptime appliesTo(T, fold)) {
+        .squares => unreachable,
+        inline else => |fold| {
             var row: usize = 0;
             var continues = job.continues;
             const is_short = job.width <= short_row * lanes;
@@ -212,7 +215,7 @@ pub inline fn foldRows(comptime T: type, comptime lanes: comptime_int, job: *con
                 foldGroup(T, lanes, 1, fold, job, row, continues);
                 continues = true;
             }
-        } else unreachable,
+        },
     }
 }
 
@@ -235,11 +238,10 @@ inline fn foldColumns(
     continues: bool,
 ) void {
     const V = @Vector(lanes, T);
-    const shifts: V = if (fold == .squares) job.shift[column..][0..lanes].* else @splat(0);
     var values: [rows]V = undefined;
     inline for (0..rows) |i| {
         const line = first + @as(usize, @bitCast(@as(isize, i) * job.step));
-        values[i] = mapped(T, lanes, fold, line[column..][0..lanes].*, shifts);
+        values[i] = mapped(T, lanes, fold, line[column..][0..lanes].*);
     }
     const target = job.target[column..][0..lanes];
     var value = if (continues) joined(T, lanes, fold, target.*, values[0]) else values[0];
@@ -271,20 +273,24 @@ pub inline fn isBetter(comptime T: type, comptime len: comptime_int, comptime is
     return @select(bool, best != best, no, @select(bool, x != x, yes, beats));
 }
 
-/// Blocks are searched one after the other; the first of equal values counts.
+/// Blocks are searched one after the other; the first of equal values counts. Of all but the first only those that hold a better value are
+/// gone through for its place: among values in no order few do.
 inline fn searchFor(comptime T: type, comptime lanes: comptime_int, comptime is_largest: bool, job: *const Search(T)) Best(T) {
-    var found: Best(T) = .{ .value = job.ptr[0], .index = 0 };
-    var begin: usize = 0;
+    var found = bestOf(T, lanes, is_largest, job.ptr, @min(leaf_len, job.len));
+    var begin: usize = leaf_len;
     while (begin < job.len) : (begin += leaf_len) {
-        const best = bestOf(T, lanes, is_largest, job.ptr + begin, @min(leaf_len, job.len - begin));
-        if (begin > 0 and !isBetter(T, 1, is_largest, .{best.value}, .{found.value})[0]) continue;
-        found = .{ .value = best.value, .index = begin + best.index };
+        const block = job.ptr + begin;
+        const len = @min(leaf_len, job.len - begin);
+        const value = leaf(T, lanes, if (is_largest) .maximum else .minimum, block, len);
+        if (!isBetter(T, 1, is_largest, .{value}, .{found.value})[0]) continue;
+        found = .{ .value = value, .index = begin + placeOf(T, lanes, block, len, value) };
     }
     return found;
 }
 
 /// Values whose comparisons fill a word of bits.
 const word_len = 64;
+const line_bytes = 64;
 const quarters = 4;
 
 /// Quarters of the block in words of values, then the rest.
@@ -293,7 +299,7 @@ inline fn bestOf(comptime T: type, comptime lanes: comptime_int, comptime is_lar
     const whole = quarters * quarter_len;
     if (whole == len) return bestOfQuarters(T, lanes, is_largest, ptr, quarter_len);
     const rest = ptr + whole;
-    const value = leaf(T, lanes, if (is_largest) .maximum else .minimum, rest, len - whole, 0);
+    const value = leaf(T, lanes, if (is_largest) .maximum else .minimum, rest, len - whole);
     if (whole > 0) {
         const best = bestOfQuarters(T, lanes, is_largest, ptr, quarter_len);
         if (!isBetter(T, 1, is_largest, .{value}, .{best.value})[0]) return best;
@@ -335,6 +341,9 @@ inline fn bestOfQuarters(comptime T: type, comptime lanes: comptime_int, comptim
     var word = quarter_len;
     while (word > 0) {
         word -= word_len;
+        // Meanwhile the next block is fetched: memory would be idle.
+        const next = ptr + quarters * (2 * quarter_len - word - word_len);
+        inline for (0..quarters * word_len * @sizeOf(T) / line_bytes) |line| @prefetch(next + line * line_bytes / @sizeOf(T), .{ .locality = 2 });
         var places: u64 = 0;
         inline for (0..word_len / lanes) |k| places |= @as(u64, matches(T, lanes, ptr + first + word + k * lanes, value, false)) << (k * lanes);
         place = if (places != 0) word + @ctz(places) else place;
@@ -399,34 +408,68 @@ pub inline fn searchRows(comptime T: type, comptime lanes: comptime_int, job: *c
     if (job.is_largest) searchRowsFor(T, lanes, true, job) else searchRowsFor(T, lanes, false, job);
 }
 
+/// Rows that are folded in registers before the best values are looked at.
+const search_group = 8;
+
 inline fn searchRowsFor(comptime T: type, comptime lanes: comptime_int, comptime is_largest: bool, job: *const SearchRows(T)) void {
-    for (0..job.rows) |i| {
-        const row = job.ptr + @as(usize, @bitCast(@as(isize, @intCast(i)) * job.step));
-        const number: Place(T) = @intCast(job.first + i);
-        var column: usize = 0;
-        while (column + lanes <= job.width) : (column += lanes) searchColumns(T, lanes, is_largest, job, row, number, column);
-        while (column < job.width) : (column += 1) searchColumns(T, 1, is_largest, job, row, number, column);
-    }
+    var row: usize = 0;
+    while (row + search_group <= job.rows) : (row += search_group) searchGroup(T, lanes, search_group, is_largest, job, row);
+    while (row < job.rows) : (row += 1) searchGroup(T, lanes, 1, is_largest, job, row);
+}
+
+inline fn searchGroup(comptime T: type, comptime lanes: comptime_int, comptime rows: comptime_int, comptime is_largest: bool, job: *const SearchRows(T), row: usize) void {
+    const first = job.ptr + @as(usize, @bitCast(@as(isize, @intCast(row)) * job.step));
+    const number: Place(T) = @intCast(job.first + row);
+    var column: usize = 0;
+    while (column + lanes <= job.width) : (column += lanes) searchColumns(T, lanes, rows, is_largest, job, first, number, column);
+    while (column < job.width) : (column += 1) searchColumns(T, 1, rows, is_largest, job, first, number, column);
 }
 
 inline fn searchColumns(
     comptime T: type,
     comptime lanes: comptime_int,
+    comptime rows: comptime_int,
     comptime is_largest: bool,
     job: *const SearchRows(T),
-    row: [*]const T,
+    first: [*]const T,
     number: Place(T),
     column: usize,
 ) void {
-    const x: @Vector(lanes, T) = row[column..][0..lanes].*;
-    const best = job.best[column..][0..lanes];
-    const places = job.places[column..][0..lanes];
-    if (number == 0) {
-        best.* = x;
-        places.* = @splat(0);
-        return;
+    const V = @Vector(lanes, T);
+    const Places = @Vector(lanes, Place(T));
+    var values: [rows]V = undefined;
+    inline for (0..rows) |i| {
+        const line = first + @as(usize, @bitCast(@as(isize, i) * job.step)) + column;
+        // The next group, to the second cache: lines of a column may share one set of the first.
+        if (rows > 1 and lanes > 1) @prefetch(line + @as(usize, @bitCast(@as(isize, rows) * job.step)), .{ .locality = 2 });
+        values[i] = line[0..lanes].*;
     }
-    const better = isBetter(T, lanes, is_largest, x, best.*);
-    best.* = @select(T, better, x, @as(@Vector(lanes, T), best.*));
-    places.* = @select(Place(T), better, @as(@Vector(lanes, Place(T)), @splat(number)), @as(@Vector(lanes, Place(T)), places.*));
+    var best: V = if (number == 0) values[0] else job.best[column..][0..lanes].*;
+    var places: Places = if (number == 0) @splat(0) else job.places[column..][0..lanes].*;
+    // Once many rows were seen, few hold anything better: which of them is asked only then.
+    if (rows > 1 and number > 0 and !@reduce(.Or, mayBeBetter(T, lanes, rows, is_largest, values, best))) return;
+    inline for (0..rows) |i| {
+        const better = isBetter(T, lanes, is_largest, values[i], best);
+        best = @select(T, better, values[i], best);
+        places = @select(Place(T), better, @as(Places, @splat(number + @as(Place(T), i))), places);
+    }
+    job.best[column..][0..lanes].* = best;
+    job.places[column..][0..lanes].* = places;
+}
+
+/// Whether any of several values is better than `best` or no number.
+inline fn mayBeBetter(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime rows: comptime_int,
+    comptime is_largest: bool,
+    values: [rows]@Vector(lanes, T),
+    best: @Vector(lanes, T),
+) @Vector(lanes, bool) {
+    const V = @Vector(lanes, T);
+    const fold: Fold = if (is_largest) .maximum else .minimum;
+    var most = values[0];
+    inline for (values[1..]) |value| most = folded(T, lanes, fold, most, value);
+    const beats = if (is_largest) most > best else most < best;
+    return if (comptime isOrdered(T, fold)) beats | anyNan(V, rows, values) else beats;
 }

@@ -15,14 +15,16 @@ const tile_columns = 1024;
 /// Rows that are folded one after another; their results are joined pairwise.
 const leaf_rows = 32;
 /// Rows of a segment, the piece of work along the reduced axes.
-const segment_rows = 64 * leaf_rows;
+const segment_rows = 32 * leaf_rows;
 /// Levels of joining within a segment, and over as many segments as memory can hold.
 const levels = 24;
 /// Rows that pass through the buffer together, where they are not adjacent values of the type that is computed in.
-const buffered_rows = 4;
+const buffered_rows = 8;
 
+/// `Partial` is what the problem's partial results are: values, or moments.
 pub fn run(
     comptime T: type,
+    comptime Partial: type,
     table: *const generic.tensor_table.Table(T),
     problem: *const reduce.Problem,
     kept: *const reduce.Kept,
@@ -32,10 +34,10 @@ pub fn run(
     const rows = reduced.len();
     const segments = @max(1, (rows + segment_rows - 1) / segment_rows);
     const width = kept.innerLen();
-    const buffer: ?workspace.Buffer = if (segments == 1) null else try workspace.acquire(segments * kept.len() * @sizeOf(T));
+    const buffer: ?workspace.Buffer = if (segments == 1) null else try workspace.acquire(planesOf(T, Partial) * segments * kept.len() * @sizeOf(T));
     defer if (buffer) |held| workspace.release(held);
     const tiles = (width + tile_columns - 1) / tile_columns * (kept.len() / width);
-    const job: Tiles(T) = .{
+    const job: Tiles(T, Partial) = .{
         .table = table,
         .problem = problem,
         .kept = kept,
@@ -44,27 +46,37 @@ pub fn run(
         .segments = segments,
         .width = width,
         .is_ready = kept.innerStride(0) == 1 and problem.x.storage.is(T),
-        .partials = if (buffer) |held| held.slice(T, 0, segments * kept.len()).ptr else null,
+        .partials = if (buffer) |held| held.slice(T, 0, planesOf(T, Partial) * segments * kept.len()).ptr else null,
     };
-    try parallel.run(executor, tiles * segments, Tiles(T), &job);
+    try parallel.run(executor, tiles * segments, Tiles(T, Partial), &job);
     if (segments == 1) return;
-    const joining: Joining(T) = .{ .tiles = &job };
-    try parallel.run(executor, tiles, Joining(T), &joining);
+    const joining: Joining(T, Partial) = .{ .tiles = &job };
+    try parallel.run(executor, tiles, Joining(T, Partial), &joining);
+}
+
+/// Rows of numbers that partial results are: values, or means and sums of squares.
+fn planesOf(comptime T: type, comptime Partial: type) usize {
+    return if (Partial == T) 1 else 2;
+}
+
+/// A row of partial results, and how many rows of x it is of.
+fn Row(comptime T: type, comptime Partial: type) type {
+    return struct { planes: [planesOf(T, Partial)][tile_columns]T align(64), count: usize };
 }
 
 /// The rows of results of `count` leaves, joined as the digits of a binary counter carry.
-fn Cascade(comptime T: type) type {
+fn Cascade(comptime T: type, comptime Partial: type) type {
     return struct {
         table: *const generic.tensor_table.Table(T),
         fold: kernel.Fold,
         width: usize,
         count: usize = 0,
-        partials: [levels][tile_columns]T align(64) = undefined,
+        partials: [levels]Row(T, Partial) = undefined,
 
         const Self = @This();
 
         /// Where the next leaf is to be written.
-        pub fn next(self: *Self) [*]T {
+        pub fn next(self: *Self) *Row(T, Partial) {
             return &self.partials[@ctz(~self.count)];
         }
 
@@ -76,23 +88,33 @@ fn Cascade(comptime T: type) type {
         }
 
         /// target = join(earlier, target)
-        fn join(self: *const Self, earlier: [*]const T, target: [*]T) void {
-            const none: generic.elementwise_kernel.Input(T) = .{ .ptr = target, .mask = 0 };
-            const all = std.math.maxInt(usize);
-            self.table.elementwise(&.{
-                .operation = self.fold.joint(),
-                .inputs = .{ .{ .ptr = earlier, .mask = all }, .{ .ptr = target, .mask = all }, none, none },
-                .out = @ptrCast(target),
-                .len = self.width,
-                .alpha = 0,
-            });
+        fn join(self: *const Self, earlier: *const Row(T, Partial), target: *Row(T, Partial)) void {
+            if (Partial == T) {
+                const none: generic.elementwise_kernel.Input(T) = .{ .ptr = &target.planes[0], .mask = 0 };
+                const all = std.math.maxInt(usize);
+                self.table.elementwise(&.{
+                    .operation = self.fold.joint(),
+                    .inputs = .{ .{ .ptr = &earlier.planes[0], .mask = all }, .{ .ptr = &target.planes[0], .mask = all }, none, none },
+                    .out = @ptrCast(&target.planes[0]),
+                    .len = self.width,
+                    .alpha = 0,
+                });
+            } else {
+                self.table.join_moments(&.{
+                    .earlier_mean = &earlier.planes[0],
+                    .earlier_squares = &earlier.planes[1],
+                    .earlier_count = earlier.count,
+                    .mean = &target.planes[0],
+                    .squares = &target.planes[1],
+                    .count = target.count,
+                    .width = self.width,
+                });
+            }
+            target.count += earlier.count;
         }
 
-        pub fn total(self: *Self) [*]T {
-            if (self.count == 0) {
-                for (self.partials[0][0..self.width]) |*value| value.* = kernel.identity(T, self.fold);
-                return &self.partials[0];
-            }
+        pub fn total(self: *Self) *Row(T, Partial) {
+            std.debug.assert(self.count > 0);
             const lowest: usize = @ctz(self.count);
             for (lowest + 1..levels) |level| {
                 if (self.count >> @intCast(level) & 1 == 1) self.join(&self.partials[level], &self.partials[lowest]);
@@ -103,7 +125,7 @@ fn Cascade(comptime T: type) type {
 }
 
 /// Each item folds one segment of the rows for one tile of columns.
-fn Tiles(comptime T: type) type {
+fn Tiles(comptime T: type, comptime Partial: type) type {
     return struct {
         table: *const generic.tensor_table.Table(T),
         problem: *const reduce.Problem,
@@ -129,7 +151,7 @@ fn Tiles(comptime T: type) type {
         }
 
         pub fn run(job: *const Self, begin: usize, end: usize) void {
-            var cascade: Cascade(T) = .{ .table = job.table, .fold = job.problem.fold, .width = 0 };
+            var cascade: Cascade(T, Partial) = .{ .table = job.table, .fold = job.problem.fold, .width = 0 };
             for (begin..end) |item| {
                 const span = job.spanOf(item / job.segments);
                 const segment = item % job.segments;
@@ -137,99 +159,119 @@ fn Tiles(comptime T: type) type {
                 cascade.count = 0;
                 job.foldSegment(&cascade, span, segment);
                 const total = cascade.total();
-                if (job.partials) |partials| {
-                    @memcpy(partials[segment * job.kept.len() + span.first ..][0..span.len], total[0..span.len]);
-                } else {
+                if (job.partials == null) {
                     job.write(span, total);
-                }
+                } else for (&total.planes, 0..) |*plane, k| @memcpy(job.partialOf(k, segment, span), plane[0..span.len]);
             }
         }
 
-        fn foldSegment(job: *const Self, cascade: *Cascade(T), span: Span, segment: usize) void {
-            const first = segment * segment_rows;
-            const last = @min(first + segment_rows, job.rows);
+        fn partialOf(job: *const Self, plane: usize, segment: usize, span: Span) []T {
+            return job.partials.?[(plane * job.segments + segment) * job.kept.len() + span.first ..][0..span.len];
+        }
+
+        fn rowsOf(job: *const Self, segment: usize) usize {
+            return @min(segment_rows, job.rows - segment * segment_rows);
+        }
+
+        fn foldSegment(job: *const Self, cascade: *Cascade(T, Partial), span: Span, segment: usize) void {
             const base = job.kept.offset(0, span.first);
-            var shifts: [tile_columns]T align(64) = undefined;
-            if (job.problem.shift) |*shift| {
-                var walk = job.kept.walk(2, span.first);
-                strided.readElements(T, job.table, shift, &walk, span.len, &shifts);
+            var shifts: [if (Partial == T) 0 else tile_columns]T align(64) = undefined;
+            if (Partial != T) {
+                job.load(base + job.reduced.walk(0, 0).start, span.len, &shifts);
+                for (shifts[0..span.len]) |*shift| shift.* = generic.moments_kernel.shiftOf(T, shift.*);
             }
-            var row = first;
-            var walk = job.reduced.walk(0, @min(first, job.rows));
+            var row = segment * segment_rows;
+            const last = row + job.rowsOf(segment);
+            var walk = job.reduced.walk(0, row);
             while (row < last) {
                 const leaf_end = @min(row + leaf_rows, last);
-                var continues = false;
+                const target = cascade.next();
+                target.count = 0;
                 while (row < leaf_end) {
                     const count = @min(walk.runLen(), leaf_end - row);
-                    job.foldRows(base + walk.start, count, span.len, &shifts, cascade.next(), continues);
+                    job.foldRows(base + walk.start, count, span.len, &shifts, target);
                     walk.pass(count);
                     row += count;
-                    continues = true;
                 }
                 cascade.push();
             }
         }
 
-        fn foldRows(job: *const Self, offset: isize, rows: usize, width: usize, shifts: [*]const T, target: [*]T, continues: bool) void {
-            const x = &job.problem.x;
+        fn foldRows(job: *const Self, offset: isize, rows: usize, width: usize, shifts: [*]const T, target: *Row(T, Partial)) void {
             const step = job.reduced.innerStride(0);
-            var part: kernel.Rows(T) = .{
-                .fold = job.problem.fold,
-                .ptr = undefined,
-                .step = step,
-                .rows = rows,
-                .width = width,
-                .shift = shifts,
-                .target = target,
-                .continues = continues,
-            };
-            if (job.is_ready) {
-                part.ptr = @ptrFromInt(strided.addressAt(x, offset));
-                return job.table.fold_rows(&part);
-            }
+            if (job.is_ready) return job.foldReady(@ptrFromInt(strided.addressAt(&job.problem.x, offset)), step, rows, width, shifts, target);
             var buffer: [buffered_rows][tile_columns]T align(64) = undefined;
-            part.ptr = &buffer[0];
-            part.step = tile_columns;
             var row: usize = 0;
-            while (row < rows) : (row += part.rows) {
-                part.rows = @min(buffered_rows, rows - row);
-                for (0..part.rows) |i| {
-                    job.table.load(&.{
-                        .storage = x.storage,
-                        .address = strided.addressAt(x, offset + step * @as(isize, @intCast(row + i))),
-                        .step = job.kept.innerStride(0),
-                        .len = width,
-                        .target = &buffer[i],
-                    });
-                }
-                job.table.fold_rows(&part);
-                part.continues = true;
+            while (row < rows) : (row += buffered_rows) {
+                const count = @min(buffered_rows, rows - row);
+                for (0..count) |i| job.load(offset + step * @as(isize, @intCast(row + i)), width, &buffer[i]);
+                job.foldReady(&buffer[0], tile_columns, count, width, shifts, target);
             }
         }
 
-        fn write(job: *const Self, span: Span, values: [*]T) void {
-            for (values[0..span.len]) |*value| value.* = job.problem.finish(T, value.*);
+        /// Adds rows of adjacent values of type T to what `target` is of.
+        fn foldReady(job: *const Self, ptr: [*]const T, step: isize, rows: usize, width: usize, shifts: [*]const T, target: *Row(T, Partial)) void {
+            if (Partial == T) {
+                job.table.fold_rows(&.{
+                    .fold = job.problem.fold,
+                    .ptr = ptr,
+                    .step = step,
+                    .rows = rows,
+                    .width = width,
+                    .target = &target.planes[0],
+                    .continues = target.count > 0,
+                });
+            } else {
+                job.table.moments_rows(&.{
+                    .ptr = ptr,
+                    .step = step,
+                    .rows = rows,
+                    .width = width,
+                    .shift = shifts,
+                    .mean = &target.planes[0],
+                    .squares = &target.planes[1],
+                    .count = target.count,
+                });
+            }
+            target.count += rows;
+        }
+
+        /// Part of a row of x.
+        fn load(job: *const Self, offset: isize, width: usize, target: [*]T) void {
+            job.table.load(&.{
+                .storage = job.problem.x.storage,
+                .address = strided.addressAt(&job.problem.x, offset),
+                .step = job.kept.innerStride(0),
+                .len = width,
+                .target = target,
+            });
+        }
+
+        fn write(job: *const Self, span: Span, row: *Row(T, Partial)) void {
+            const values = row.planes[row.planes.len - 1][0..span.len];
+            for (values) |*value| value.* = job.problem.finish(T, value.*);
             var walk = job.kept.walk(1, span.first);
-            strided.writeElements(T, job.table, &job.problem.out, &walk, span.len, values);
+            strided.writeElements(T, job.table, &job.problem.out, &walk, span.len, values.ptr);
         }
     };
 }
 
 /// Joins the segments of each tile.
-fn Joining(comptime T: type) type {
+fn Joining(comptime T: type, comptime Partial: type) type {
     return struct {
-        tiles: *const Tiles(T),
+        tiles: *const Tiles(T, Partial),
 
         pub fn run(job: *const @This(), begin: usize, end: usize) void {
             const tiles = job.tiles;
-            var cascade: Cascade(T) = .{ .table = tiles.table, .fold = tiles.problem.fold, .width = 0 };
+            var cascade: Cascade(T, Partial) = .{ .table = tiles.table, .fold = tiles.problem.fold, .width = 0 };
             for (begin..end) |tile| {
                 const span = tiles.spanOf(tile);
                 cascade.width = span.len;
                 cascade.count = 0;
                 for (0..tiles.segments) |segment| {
-                    const partial = tiles.partials.?[segment * tiles.kept.len() + span.first ..];
-                    @memcpy(cascade.next()[0..span.len], partial[0..span.len]);
+                    const row = cascade.next();
+                    for (&row.planes, 0..) |*plane, k| @memcpy(plane[0..span.len], tiles.partialOf(k, segment, span));
+                    row.count = tiles.rowsOf(segment);
                     cascade.push();
                 }
                 tiles.write(span, cascade.total());

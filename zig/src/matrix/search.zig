@@ -14,6 +14,10 @@ const View = strided.View;
 
 /// Columns that are searched together: values and places stay in the first cache.
 const tile_columns = 1024;
+/// Rows of a piece of work: the first rows of each hold most of the values that are better than all before them, and cost the most.
+const segment_rows = 1024;
+/// Rows that pass through the buffer together, where they are not adjacent values of the type that is computed in.
+const buffered_rows = 8;
 
 /// out = first place of the largest or smallest value, counted over the reduced axes in their order.
 pub fn find(
@@ -42,9 +46,7 @@ pub fn find(
     job.reduced.coalesce();
     const is_columns = job.kept.rank > 0 and job.reduced.rank == 1 and @abs(job.kept.innerStride(0)) < @abs(job.reduced.innerStride(0));
     if (is_columns and job.reduced_len <= std.math.maxInt(kernel.Place(T))) {
-        const tiles = (job.kept.innerLen() + tile_columns - 1) / tile_columns;
-        const columns: Columns(T) = .{ .finding = &job, .tiles = tiles };
-        return parallel.run(executor, job.kept.len() / job.kept.innerLen() * tiles, Columns(T), &columns);
+        return findInColumns(T, &job, executor);
     }
     job.segments = (job.reduced_len + reduce.segment_len - 1) / reduce.segment_len;
     job.is_ready = job.reduced.isDense(0) and x.storage.is(T);
@@ -127,52 +129,129 @@ fn Finding(comptime T: type) type {
     };
 }
 
-/// Each item searches a tile of neighbouring columns, row by row.
+fn findInColumns(comptime T: type, job: *const Finding(T), executor: ?*const abi.Executor) reduce.Error!void {
+    const tiles = (job.kept.innerLen() + tile_columns - 1) / tile_columns;
+    const count = job.kept.len() / job.kept.innerLen() * tiles;
+    const segments = (job.reduced_len + segment_rows - 1) / segment_rows;
+    const of_each = @sizeOf(T) + @sizeOf(kernel.Place(T));
+    const buffer: ?workspace.Buffer = if (segments == 1) null else try workspace.acquire(segments * job.kept.len() * of_each);
+    defer if (buffer) |held| workspace.release(held);
+    var columns: Columns(T) = .{ .finding = job, .tiles = tiles, .segments = segments };
+    if (buffer) |held| {
+        const total = segments * job.kept.len();
+        columns.best = held.slice(T, 0, total).ptr;
+        columns.places = held.slice(kernel.Place(T), total * @sizeOf(T), total).ptr;
+    }
+    try parallel.run(executor, count * segments, Columns(T), &columns);
+    if (segments == 1) return;
+    const joining: Joining(T) = .{ .columns = &columns };
+    try parallel.run(executor, count, Joining(T), &joining);
+}
+
+/// Each item searches a segment of the rows of a tile of neighbouring columns.
 fn Columns(comptime T: type) type {
+    const Place = kernel.Place(T);
     return struct {
         finding: *const Finding(T),
-        /// Tiles along the innermost kept axis.
+        /// Along the innermost kept axis.
         tiles: usize,
+        segments: usize,
+        /// Of each segment, in the order of the kept space, where there are several; places count from the segment's first row.
+        best: [*]T = undefined,
+        places: [*]Place = undefined,
 
         const Self = @This();
 
+        /// First flat index in the kept space, and columns.
+        const Span = struct { first: usize, len: usize };
+
+        fn spanOf(job: *const Self, tile: usize) Span {
+            const width = job.finding.kept.innerLen();
+            const column = tile % job.tiles * tile_columns;
+            return .{ .first = tile / job.tiles * width + column, .len = @min(tile_columns, width - column) };
+        }
+
         pub fn run(job: *const Self, begin: usize, end: usize) void {
-            const kept = &job.finding.kept;
             for (begin..end) |item| {
-                const column = item % job.tiles * tile_columns;
-                const first = item / job.tiles * kept.innerLen() + column;
-                job.tile(first, @min(tile_columns, kept.innerLen() - column));
+                const span = job.spanOf(item / job.segments);
+                const segment = item % job.segments;
+                var best: [tile_columns]T align(64) = undefined;
+                var places: [tile_columns]Place align(64) = undefined;
+                job.search(span, segment, &best, &places);
+                if (job.segments == 1) {
+                    for (places[0..span.len], span.first..) |place, kept_index| job.finding.write(kept_index, @intCast(place));
+                } else {
+                    const slot = segment * job.finding.kept.len() + span.first;
+                    @memcpy(job.best[slot..][0..span.len], best[0..span.len]);
+                    @memcpy(job.places[slot..][0..span.len], places[0..span.len]);
+                }
             }
         }
 
-        fn tile(job: *const Self, first: usize, width: usize) void {
+        fn search(job: *const Self, span: Span, segment: usize, best: [*]T, places: [*]Place) void {
             const it = job.finding;
-            var best: [tile_columns]T align(64) = undefined;
-            var places: [tile_columns]kernel.Place(T) align(64) = undefined;
-            var line: [tile_columns]T align(64) = undefined;
-            const base = it.kept.offset(0, first);
+            const first = segment * segment_rows;
+            const count = @min(segment_rows, it.reduced_len - first);
             const step = it.reduced.innerStride(0);
-            const is_ready = it.kept.innerStride(0) == 1 and it.x.storage.is(T);
+            const base = it.kept.offset(0, span.first) + step * @as(isize, @intCast(first));
             var rows: kernel.SearchRows(T) = .{
                 .is_largest = it.is_largest,
-                .ptr = &line,
+                .ptr = undefined,
                 .step = step,
-                .rows = if (is_ready) it.reduced_len else 1,
-                .width = width,
+                .rows = count,
+                .width = span.len,
                 .first = 0,
-                .best = &best,
-                .places = &places,
+                .best = best,
+                .places = places,
             };
-            while (rows.first < it.reduced_len) : (rows.first += rows.rows) {
-                const address = strided.addressAt(it.x, base + step * @as(isize, @intCast(rows.first)));
-                if (is_ready) {
-                    rows.ptr = @ptrFromInt(address);
-                } else {
-                    it.table.load(&.{ .storage = it.x.storage, .address = address, .step = it.kept.innerStride(0), .len = width, .target = &line });
+            if (it.kept.innerStride(0) == 1 and it.x.storage.is(T)) {
+                rows.ptr = @ptrFromInt(strided.addressAt(it.x, base));
+                return it.table.search_rows(&rows);
+            }
+            var buffer: [buffered_rows][tile_columns]T align(64) = undefined;
+            rows.ptr = &buffer[0];
+            rows.step = tile_columns;
+            while (rows.first < count) : (rows.first += rows.rows) {
+                rows.rows = @min(buffered_rows, count - rows.first);
+                for (buffer[0..rows.rows], rows.first..) |*line, row| {
+                    const address = strided.addressAt(it.x, base + step * @as(isize, @intCast(row)));
+                    it.table.load(&.{ .storage = it.x.storage, .address = address, .step = it.kept.innerStride(0), .len = span.len, .target = line });
                 }
                 it.table.search_rows(&rows);
             }
-            for (places[0..width], first..) |place, kept_index| it.write(kept_index, @intCast(place));
+        }
+    };
+}
+
+/// Each item joins the segments of a tile: which segment holds the best value is a search of its own.
+fn Joining(comptime T: type) type {
+    return struct {
+        columns: *const Columns(T),
+
+        pub fn run(job: *const @This(), begin: usize, end: usize) void {
+            const columns = job.columns;
+            const it = columns.finding;
+            const kept_len = it.kept.len();
+            for (begin..end) |tile| {
+                const span = columns.spanOf(tile);
+                var best: [tile_columns]T align(64) = undefined;
+                var segments: [tile_columns]kernel.Place(T) align(64) = undefined;
+                it.table.search_rows(&.{
+                    .is_largest = it.is_largest,
+                    .ptr = columns.best + span.first,
+                    .step = @intCast(kept_len),
+                    .rows = columns.segments,
+                    .width = span.len,
+                    .first = 0,
+                    .best = &best,
+                    .places = &segments,
+                });
+                for (segments[0..span.len], span.first..) |place, kept_index| {
+                    const segment: usize = @intCast(place);
+                    const row: usize = @intCast(columns.places[segment * kept_len + kept_index]);
+                    it.write(kept_index, segment * segment_rows + row);
+                }
+            }
         }
     };
 }

@@ -22,6 +22,9 @@ pub fn Kernel(comptime T: type) type {
             .row_gradient = if (is_float) rowGradient else {},
             .fold_run = foldRun,
             .fold_rows = foldRows,
+            .moments = if (is_float) moments else {},
+            .moments_rows = if (is_float) momentsRows else {},
+            .join_moments = if (is_float) joinMoments else {},
             .search = search,
             .search_rows = searchRows,
             .sweep_height = sweep_shape.height(),
@@ -69,6 +72,18 @@ pub fn Kernel(comptime T: type) type {
 
         fn foldRows(job: *const generic.reduce_kernel.Rows(T)) void {
             generic.reduce_kernel.foldRows(T, lanes, job);
+        }
+
+        fn moments(run: *const generic.moments_kernel.Run(T)) generic.moments_kernel.Moments {
+            return generic.moments_kernel.ofRun(T, lanes, .fused, run);
+        }
+
+        fn momentsRows(job: *const generic.moments_kernel.Rows(T)) void {
+            generic.moments_kernel.ofRows(T, lanes, .fused, job);
+        }
+
+        fn joinMoments(job: *const generic.moments_kernel.Joint(T)) void {
+            generic.moments_kernel.join(T, lanes, .fused, job);
         }
 
         fn searchRows(job: *const generic.reduce_kernel.SearchRows(T)) void {

@@ -3,6 +3,7 @@
 const column_kernel = @import("column_kernel.zig");
 const correlation_kernel = @import("correlation_kernel.zig");
 const elementwise_kernel = @import("elementwise_kernel.zig");
+const moments_kernel = @import("moments_kernel.zig");
 const pool_apart_kernel = @import("pool_apart_kernel.zig");
 const pool_overlap_kernel = @import("pool_overlap_kernel.zig");
 const reduce_kernel = @import("reduce_kernel.zig");
@@ -25,6 +26,9 @@ pub fn Table(comptime T: type) type {
         elementwise: *const fn (*const elementwise_kernel.Run(T)) void,
         fold_run: *const fn (*const reduce_kernel.Run(T)) T,
         fold_rows: *const fn (*const reduce_kernel.Rows(T)) void,
+        moments: if (is_float) *const fn (*const moments_kernel.Run(T)) moments_kernel.Moments else void,
+        moments_rows: if (is_float) *const fn (*const moments_kernel.Rows(T)) void else void,
+        join_moments: if (is_float) *const fn (*const moments_kernel.Joint(T)) void else void,
         search: *const fn (*const reduce_kernel.Search(T)) void,
         search_rows: *const fn (*const reduce_kernel.SearchRows(T)) void,
         row: if (is_float) *const fn (*const row_kernel.Row(T)) void else void,
