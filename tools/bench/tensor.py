@@ -75,11 +75,8 @@ POWER = Arithmetic(multiplies=6, adds=1, others=4)
 # row_kernel.zig: the maximum, x - maximum, the sum; the factor. The logarithm takes maximum and logarithm off instead.
 SOFTMAX = Arithmetic(multiplies=POWER.multiplies + 1, adds=POWER.adds + 3, others=POWER.others)
 LOG_SOFTMAX = Arithmetic(multiplies=POWER.multiplies, adds=POWER.adds + 5, others=POWER.others)
-# normalize_columns.zig and column_kernel.zig: the maximum of a block; its bound, x - maximum, the power and the sum; once more x - maximum,
-# the power, the factor.
-SOFTMAX_OF_COLUMNS = Arithmetic(
-    multiplies=2 * POWER.multiplies + 1, adds=2 * POWER.adds + 6, others=2 * POWER.others + 1
-)
+# column_kernel.zig: the maximum of a block; x - maximum, the power and the sum; once more x - maximum, the power, the factor.
+SOFTMAX_OF_COLUMNS = Arithmetic(multiplies=2 * POWER.multiplies + 1, adds=2 * POWER.adds + 4, others=2 * POWER.others)
 # The sum; x - mean and its square; x - mean, the factor, scale and shift at once.
 LAYER_NORM = Arithmetic(multiplies=3, adds=3)
 # (x - mean) * factor + shift, each rounded (elementwise_kernel.zig, `standardize`).

@@ -116,11 +116,13 @@ inline fn logExcess(comptime V: type, f: V) V {
     }
     const s = f / (all(V, 2) + f);
     const s2 = s * s;
-    var series = all(V, 0);
+    const s4 = s2 * s2;
+    // Terms of odd and of even number: two chains again.
+    var series = [2]V{ all(V, 0), all(V, 0) };
     comptime var term = Format(T).log_terms;
-    inline while (term > 0) : (term -= 1) series = series * s2 + all(V, 1.0 / (2.0 * @as(T, term) + 1.0));
+    inline while (term > 0) : (term -= 1) series[term % 2] = series[term % 2] * s4 + all(V, 1.0 / (2.0 * @as(T, term) + 1.0));
     // 2 s = f - f s, so that 2 s + 2 s^3 series = f - s (f - 2 s^2 series).
-    return -s * (f - all(V, 2) * s2 * series);
+    return -s * (f - all(V, 2) * s2 * (series[1] + s2 * series[0]));
 }
 
 /// Whether all values are normal, positive and finite.

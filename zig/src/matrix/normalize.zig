@@ -87,13 +87,14 @@ pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), pr
         .row_len = row_parts[0].len(),
     };
     job.rows.sort();
+    job.rows.coalesce();
     job.row.coalesce();
     for (0..2) |k| job.is_ready[k] = job.row.isDense(k) and row_parts[k].storage.is(T);
 
     // Scale, shift, and a row for each piece where `out` cannot hold it.
     const threads = parallel.threadCount(executor);
     const pieces = if (threads == 1) 1 else @min(job.row_count, 4 * threads);
-    // Rows of a block start in different sets of the cache.
+    // Rows of a block start in different sets of the cache; parameters have room to begin anywhere in a cache line.
     const padded_len = std.mem.alignForward(usize, job.row_len, 64) + block_rows;
     job.is_blocked = !job.is_ready[0] and job.row.rank == 1 and job.rows.rank > 0 and
         @abs(job.rows.innerStride(0)) < @abs(job.row.innerStride(0));
@@ -118,8 +119,10 @@ pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), pr
     defer if (buffer) |held| workspace.release(held);
     if (buffer) |held| {
         const values = held.slice(T, 0, buffer_count * padded_len);
-        if (problem.scale) |*scale| job.scale = job.readParameter(scale, values[0..job.row_len]);
-        if (problem.shift) |*shift| job.shift = job.readParameter(shift, values[padded_len..][0..job.row_len]);
+        // Whole vectors of a row are written where cache lines begin, and so are parameters to lie that they are multiplied by.
+        const lead = if (job.is_ready[0]) problem.out.address / @sizeOf(T) % (64 / @sizeOf(T)) else 0;
+        if (problem.scale) |*scale| job.scale = job.readParameter(scale, values[lead..][0..job.row_len]);
+        if (problem.shift) |*shift| job.shift = job.readParameter(shift, values[padded_len + lead ..][0..job.row_len]);
         job.row_buffers = values[2 * padded_len ..];
         job.buffer_len = padded_len;
     }
@@ -167,63 +170,50 @@ fn Job(comptime T: type) type {
                     job.normalizeBlocks(piece, first, last);
                     continue;
                 }
-                const rows_together = job.rowsTogether();
                 var row = first;
-                while (row + rows_together <= last) : (row += rows_together) job.normalizeRows(piece, row, rows_together, last);
-                while (row < last) : (row += 1) job.normalizeRows(piece, row, 1, last);
+                while (row < last) row += job.normalizeRows(piece, row, last);
             }
             if (job.streams) generic.stream_store.finish();
         }
 
-        /// What passes the caches by has to begin at the same place of a cache line in every row.
-        fn rowsTogether(job: *const Self) usize {
-            const stride_bytes = @abs(job.rows.innerStride(0)) * @sizeOf(T);
-            const is_in_step = !job.streams or (job.rows.rank == 1 and stride_bytes % 64 == 0);
-            const needs_no_buffer = job.is_ready[0] and job.is_ready[1];
-            return if (needs_no_buffer and is_in_step and job.row_len <= row_kernel.pair_row) row_kernel.most_rows else 1;
-        }
-
-        /// One row, or several that need no buffer.
-        fn normalizeRows(job: *const Self, piece: usize, first: usize, count: usize, last: usize) void {
+        /// As many rows from `first` on as need no buffer and are equally far apart, or one by way of its buffer. Returns their number.
+        fn normalizeRows(job: *const Self, piece: usize, first: usize, last: usize) usize {
             const out = &job.problem.out;
             const x = &job.problem.x;
-            var targets: [row_kernel.most_rows][*]T = undefined;
-            var sources: [row_kernel.most_rows][*]const T = undefined;
-            for (0..count) |i| {
-                targets[i] = if (job.is_ready[0])
-                    @ptrFromInt(strided.addressAt(out, job.rows.offset(0, first + i)))
-                else
-                    job.row_buffers[piece * job.buffer_len ..].ptr;
-                if (job.is_ready[1]) {
-                    sources[i] = @ptrFromInt(strided.addressAt(x, job.rows.offset(1, first + i)));
-                } else {
-                    var walk = job.row.walk(1, 0);
-                    walk.start += job.rows.offset(1, first + i);
-                    strided.readElements(T, job.table, x, &walk, job.row_len, targets[i]);
-                    sources[i] = targets[i];
-                }
+            const needs_no_buffer = job.is_ready[0] and job.is_ready[1];
+            const inner = job.rows.innerLen();
+            const count = if (needs_no_buffer) @min(last - first, inner - first % inner) else 1;
+            const target: [*]T = if (job.is_ready[0])
+                @ptrFromInt(strided.addressAt(out, job.rows.offset(0, first)))
+            else
+                job.row_buffers[piece * job.buffer_len ..].ptr;
+            var source: [*]const T = target;
+            if (job.is_ready[1]) {
+                source = @ptrFromInt(strided.addressAt(x, job.rows.offset(1, first)));
+            } else {
+                var walk = job.row.walk(1, 0);
+                walk.start += job.rows.offset(1, first);
+                strided.readElements(T, job.table, x, &walk, job.row_len, target);
             }
-            var next: [row_kernel.most_rows][*]const T = undefined;
-            const has_next = job.is_ready[1] and first + count < last and job.row_len <= row_kernel.short_row;
-            if (has_next) for (0..count) |i| {
-                next[i] = @ptrFromInt(strided.addressAt(x, job.rows.offset(1, @min(first + count + i, last - 1))));
-            };
             job.table.row(&.{
-                .count = count,
-                .next = if (has_next) next else null,
-                .streams = job.streams,
                 .operation = job.problem.operation,
-                .x = sources,
-                .out = targets,
+                .count = count,
+                .x = source,
+                .out = target,
+                .x_step = job.rows.innerStride(1),
+                .out_step = job.rows.innerStride(0),
                 .len = job.row_len,
                 .scale = job.scale,
                 .shift = job.shift,
                 .epsilon = job.problem.epsilon,
+                .streams = job.streams,
             });
-            if (job.is_ready[0]) return;
-            var walk = job.row.walk(0, 0);
-            walk.start += job.rows.offset(0, first);
-            strided.writeElements(T, job.table, out, &walk, job.row_len, targets[0]);
+            if (!job.is_ready[0]) {
+                var walk = job.row.walk(0, 0);
+                walk.start += job.rows.offset(0, first);
+                strided.writeElements(T, job.table, out, &walk, job.row_len, target);
+            }
+            return count;
         }
 
         fn normalizeBlocks(job: *const Self, piece: usize, first: usize, last: usize) void {
@@ -237,8 +227,8 @@ fn Job(comptime T: type) type {
                     const values = buffer + i * job.buffer_len;
                     job.table.row(&.{
                         .operation = job.problem.operation,
-                        .x = @splat(values),
-                        .out = @splat(values),
+                        .x = values,
+                        .out = values,
                         .len = job.row_len,
                         .scale = job.scale,
                         .shift = job.shift,

@@ -124,16 +124,16 @@ fn Summing(comptime T: type) type {
             for (begin..end) |item| {
                 const block = job.blockOf(item);
                 const slot = block.down * job.lines.len() + block.line;
-                const x = job.at(1, block);
-                job.fold(.maximum, x, job.row.innerStride(1), block.places, block.width, job.largest[slot..].ptr);
+                const next: ?Job(T).Block = if (item + 1 < end) job.blockOf(item + 1) else null;
                 job.table.columns(&.{
                     .step = .sum,
-                    .x = x,
+                    .x = job.at(1, block),
                     .x_step = job.row.innerStride(1),
                     .rows = block.places,
                     .width = block.width,
                     .shift = job.largest[slot..].ptr,
                     .factor = job.sums[slot..].ptr,
+                    .next = if (next) |following| (if (following.places == block.places and following.width == block.width) job.at(1, following) else null) else null,
                 });
             }
         }

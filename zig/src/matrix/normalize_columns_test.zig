@@ -102,7 +102,7 @@ test "what columns of softmax pass around the caches has the same bits, and noth
     var x: [rows * width]f32 = undefined;
     for (&x) |*value| value.* = random.random().floatNorm(f32);
     var factor: [width]f32 = @splat(0.25);
-    const shift: [width]f32 = @splat(4);
+    var shift: [width]f32 = @splat(4);
     for (kernels.available()) |set| for ([_]usize{ 0, 3 }) |offset| {
         var lines: [2][rows * (width + 20)]f32 align(64) = @splat(@splat(7));
         for (&lines, 0..) |*line, streams| {

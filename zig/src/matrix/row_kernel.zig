@@ -1,5 +1,7 @@
-//! Normalisations of rows of adjacent values: softmax, log-softmax, layer norm, root-mean-square norm. In place or not. Two short rows are taken
-//! in step, so that what waits for the sum of one has the other to do; a row has the same bits alone.
+//! Normalisations of rows of adjacent values: softmax, log-softmax, layer norm, root-mean-square norm. In place or not.
+//!
+//! A row takes three stages: it is read (its largest value, its sum), its powers or squares are summed, it is finished. One loop does a stage
+//! each of three rows, so that reading from memory, arithmetic and writing overlap; a row has the same bits alone.
 //!
 //! Sums are taken in blocks: within a block lane by lane, block sums in float64, so that long rows lose nothing.
 
@@ -7,6 +9,7 @@ const std = @import("std");
 const elementary = @import("elementary.zig");
 const exp_table = @import("exp_table.zig");
 const micro_kernel = @import("micro_kernel.zig");
+const partial = @import("partial.zig");
 const stream_store = @import("stream_store.zig");
 const vector_math = @import("vector_math.zig");
 
@@ -15,23 +18,20 @@ const Arithmetic = micro_kernel.Arithmetic;
 /// Numbered as in agpu.h; normalize.zig asserts that.
 pub const Operation = enum(u32) { softmax = 0, log_softmax = 1, layer_norm = 2, rms_norm = 3 };
 
-/// Rows in step at most.
-pub const most_rows = 2;
-
-pub fn Row(comptime T: type) type {
+pub fn Rows(comptime T: type) type {
     return struct {
         operation: Operation,
-        /// 1 or 2; two only of up to `pair_row` values.
         count: usize = 1,
-        x: [most_rows][*]const T,
-        out: [most_rows][*]T,
+        x: [*]const T,
+        out: [*]T,
+        /// Elements from row to row.
+        x_step: isize = 0,
+        out_step: isize = 0,
         len: usize,
         /// Factor and addend of each value, of layer_norm and rms_norm.
         scale: ?[*]const T,
         shift: ?[*]const T,
         epsilon: f64,
-        /// As many rows that come next, if their values are to be asked for meanwhile.
-        next: ?[most_rows][*]const T = null,
         /// Whether stores pass the caches by; to be followed by `stream_store.finish`.
         streams: bool = false,
     };
@@ -39,51 +39,35 @@ pub fn Row(comptime T: type) type {
 
 /// Values of a block: its sum in single precision keeps all but the last three bits.
 const block_len = 4096;
-/// Rows up to this long are asked for ahead and kept until they are written: they stay in L1.
+/// Three rows of this length stay in L1 or close to it, and two of their powers.
 pub const short_row = 2048;
-/// Two rows of this length take as much as one of `short_row`.
-pub const pair_row = short_row / 2;
+/// Rows up to this long end so often that what follows from a whole row (a logarithm, a division) is given the time of one more.
+const waiting_row = 512;
+/// Rows from stage to stage at most.
+const most_lag = 2;
 
-pub inline fn apply(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, row: *const Row(T)) void {
+pub inline fn apply(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, job: *const Rows(T)) void {
     // Everything below is one function.
     @setEvalBranchQuota(20_000);
-    if (row.len == 0) return;
-    if (row.count == 1) normalize(T, lanes, arithmetic, 1, row) else normalize(T, lanes, arithmetic, 2, row);
-}
-
-inline fn normalize(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime count: comptime_int, row: *const Row(T)) void {
-    switch (row.operation) {
-        .softmax => softmax(T, lanes, arithmetic, count, row),
-        .log_softmax => logSoftmax(T, lanes, arithmetic, count, row),
-        .layer_norm => standardize(T, lanes, arithmetic, count, row, true),
-        .rms_norm => standardize(T, lanes, arithmetic, count, row, false),
+    if (job.len == 0) return;
+    switch (job.operation) {
+        .softmax => Kernel(T, lanes, arithmetic, .{ .operation = .softmax }).run(job),
+        .log_softmax => Kernel(T, lanes, arithmetic, .{ .operation = .log_softmax }).run(job),
+        inline .layer_norm, .rms_norm => |operation| switch (job.scale != null) {
+            inline else => |has_scale| switch (job.shift != null) {
+                inline else => |has_shift| Kernel(T, lanes, arithmetic, .{
+                    .operation = operation,
+                    .has_scale = has_scale,
+                    .has_shift = has_shift,
+                }).run(job),
+            },
+        },
     }
 }
-
-/// What is done with each vector of a row on its way into a sum.
-const Step = union(enum) {
-    /// x
-    plain,
-    /// x, written to `out`.
-    plain_written,
-    /// x - shift, of which squares are summed.
-    square_deviation,
-    /// e^(x - shift), written to `out`.
-    exp_written,
-    /// e^(x - shift)
-    exp,
-};
 
 /// Vectors whose additions do not wait for each other.
 pub fn Group(comptime T: type, comptime lanes: comptime_int) type {
     return [chains]@Vector(lanes, T);
-}
-
-inline fn mapped(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime step: Step, group: Group(T, lanes), shift: T) Group(T, lanes) {
-    const shifts: @Vector(lanes, T) = @splat(shift);
-    var values: Group(T, lanes) = undefined;
-    inline for (&values, group) |*value, x| value.* = if (step == .plain or step == .plain_written) x else x - shifts;
-    return if (step == .exp or step == .exp_written) powers(T, lanes, arithmetic, values) else values;
 }
 
 /// e^x of values that are not positive. A value has the same bits whatever stands beside it.
@@ -114,17 +98,10 @@ pub inline fn powers(comptime T: type, comptime lanes: comptime_int, comptime ar
     return values;
 }
 
-inline fn added(comptime V: type, comptime arithmetic: Arithmetic, comptime step: Step, total: V, value: V) V {
-    return if (step == .square_deviation) micro_kernel.multiplyAdd(arithmetic, V, value, value, total) else total + value;
-}
-
-/// Asks for lines [from, from + lines) of a group of row k of the next, as far as the second cache: the first has no place for them.
-inline fn ask(comptime T: type, comptime lanes: comptime_int, row: *const Row(T), comptime k: usize, place: usize, comptime from: usize, comptime lines: usize) void {
-    const next = row.next orelse return;
+/// Asks for the cache lines of a group: as far as the second cache, for the first has no place for them.
+pub inline fn ask(comptime T: type, comptime lanes: comptime_int, group: [*]const T) void {
     const line_len = 64 / @sizeOf(T);
-    inline for (from..from + lines) |line| {
-        if (line * line_len < chains * lanes) @prefetch(next[k] + place + line * line_len, .{ .locality = 2 });
-    }
+    inline for (0..@max(1, chains * lanes / line_len)) |line| @prefetch(group + line * line_len, .{ .locality = 2 });
 }
 
 /// Additions of different chains do not wait for each other: more than an addition takes cycles, with two of them begun in each.
@@ -140,77 +117,6 @@ pub fn laneSum(comptime T: type, comptime lanes: comptime_int, values: @Vector(l
     return laneSum(T, half, low + high);
 }
 
-/// Sums of each of `sources`, after `step`; row k is written to out[k] where the step says so.
-inline fn sum(
-    comptime T: type,
-    comptime lanes: comptime_int,
-    comptime arithmetic: Arithmetic,
-    comptime count: comptime_int,
-    comptime step: Step,
-    row: *const Row(T),
-    sources: [count][*]const T,
-    out: [count][*]T,
-    shifts: [count]T,
-    comptime from: usize,
-    comptime lines: usize,
-) [count]f64 {
-    const V = @Vector(lanes, T);
-    var totals: [count]f64 = @splat(0);
-    var begin: usize = 0;
-    while (begin < row.len) {
-        const end = @min(row.len, begin + block_len);
-        var sums: [count]Group(T, lanes) = @splat(@splat(@splat(0)));
-        var i = begin;
-        while (i + chains * lanes <= end) : (i += chains * lanes) {
-            inline for (0..count) |k| {
-                ask(T, lanes, row, k, i, from, lines);
-                var group: Group(T, lanes) = undefined;
-                inline for (0..chains) |part| group[part] = sources[k][i + part * lanes ..][0..lanes].*;
-                const values = mapped(T, lanes, arithmetic, step, group, shifts[k]);
-                inline for (0..chains) |part| {
-                    if (step == .exp_written or step == .plain_written) out[k][i + part * lanes ..][0..lanes].* = values[part];
-                    sums[k][part] = added(V, arithmetic, step, sums[k][part], values[part]);
-                }
-            }
-        }
-        if (i < end) inline for (0..count) |k| {
-            var padded: [chains * lanes]T = @splat(shifts[k]);
-            for (padded[0 .. end - i], sources[k][i..end]) |*to, from_x| to.* = from_x;
-            var group: Group(T, lanes) = undefined;
-            inline for (0..chains) |part| group[part] = padded[part * lanes ..][0..lanes].*;
-            const values = mapped(T, lanes, arithmetic, step, group, shifts[k]);
-            inline for (0..chains) |part| padded[part * lanes ..][0..lanes].* = values[part];
-            if (step == .exp_written or step == .plain_written) @memcpy(out[k][i..end], padded[0 .. end - i]);
-            @memset(padded[end - i ..], 0);
-            inline for (0..chains) |part| sums[k][part] = added(V, arithmetic, step, sums[k][part], padded[part * lanes ..][0..lanes].*);
-        };
-        inline for (0..count) |k| totals[k] += laneSum(T, lanes, (sums[k][0] + sums[k][1]) + (sums[k][2] + sums[k][3]));
-        begin = end;
-    }
-    return totals;
-}
-
-inline fn largestOf(comptime T: type, comptime lanes: comptime_int, comptime count: comptime_int, row: *const Row(T)) [count]T {
-    const V = @Vector(lanes, T);
-    var parts: [count][chains]V = undefined;
-    inline for (0..count) |k| parts[k] = @splat(@splat(row.x[k][0]));
-    var i: usize = 0;
-    while (i + chains * lanes <= row.len) : (i += chains * lanes) {
-        inline for (0..count) |k| {
-            inline for (&parts[k], 0..) |*part, at| part.* = larger(V, row.x[k][i + at * lanes ..][0..lanes].*, part.*);
-        }
-    }
-    while (i + lanes <= row.len) : (i += lanes) {
-        inline for (0..count) |k| parts[k][0] = larger(V, row.x[k][i..][0..lanes].*, parts[k][0]);
-    }
-    var largest: [count]T = undefined;
-    inline for (0..count) |k| {
-        largest[k] = laneLargest(T, lanes, larger(V, larger(V, parts[k][0], parts[k][1]), larger(V, parts[k][2], parts[k][3])));
-        for (i..row.len) |rest| largest[k] = larger(@Vector(1, T), .{row.x[k][rest]}, .{largest[k]})[0];
-    }
-    return largest;
-}
-
 inline fn laneLargest(comptime T: type, comptime lanes: comptime_int, values: @Vector(lanes, T)) T {
     if (lanes == 1) return values[0];
     const half = lanes / 2;
@@ -218,180 +124,274 @@ inline fn laneLargest(comptime T: type, comptime lanes: comptime_int, values: @V
 }
 
 /// One instruction, unlike @max; with a NaN among them either may come out, and the row is NaN throughout anyway.
-inline fn larger(comptime V: type, a: V, b: V) V {
+pub inline fn larger(comptime V: type, a: V, b: V) V {
     return @select(@typeInfo(V).vector.child, a > b, a, b);
 }
 
-/// e^(x - max) / sum; a NaN or an infinity of the wrong sign in the row makes it NaN throughout.
-inline fn softmax(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime count: comptime_int, row: *const Row(T)) void {
-    const largest = largestOf(T, lanes, count, row);
-    var kept: [count][short_row / count]T align(64) = undefined;
-    const is_kept = row.streams and row.len <= short_row / count;
-    var targets: [count][*]T = undefined;
-    inline for (0..count) |k| targets[k] = if (is_kept) &kept[k] else row.out[k];
-    const totals = sum(T, lanes, arithmetic, count, .exp_written, row, row.x[0..count].*, targets, largest, 0, chains);
-    var factors: [count]T = undefined;
-    var sources: [count][*]const T = undefined;
-    inline for (0..count) |k| {
-        factors[k] = @floatCast(1.0 / totals[k]);
-        sources[k] = targets[k];
-    }
-    finish(T, lanes, arithmetic, count, row, is_kept, sources, @splat(0), factors, .{});
-}
+const Variant = struct { operation: Operation, has_scale: bool = false, has_shift: bool = false };
 
-/// (x - max) - log(sum)
-inline fn logSoftmax(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime count: comptime_int, row: *const Row(T)) void {
-    const largest = largestOf(T, lanes, count, row);
-    const totals = sum(T, lanes, arithmetic, count, .exp, row, row.x[0..count].*, undefined, largest, 0, chains);
-    const logarithms: [count]f64 = elementary.log(@Vector(count, f64), totals);
-    var addends: [count]T = undefined;
-    inline for (0..count) |k| addends[k] = @floatCast(-logarithms[k]);
-    finish(T, lanes, arithmetic, count, row, row.streams, row.x[0..count].*, largest, @splat(1), .{ .shift_all = addends });
-}
+/// Which rows a loop goes over at once.
+const Stages = struct { reads: bool = false, sums: bool = false, finishes: bool = false };
 
-/// (x - mean) / sqrt(mean of (x - mean)^2 + epsilon) * scale + shift; the mean is zero for the root-mean-square norm.
-inline fn standardize(
-    comptime T: type,
-    comptime lanes: comptime_int,
-    comptime arithmetic: Arithmetic,
-    comptime count: comptime_int,
-    row: *const Row(T),
-    comptime is_centered: bool,
-) void {
-    const len: f64 = @floatFromInt(row.len);
-    var means: [count]T = @splat(0);
-    var sources = row.x[0..count].*;
-    // Rows seldom begin with a cache line, and two lines for each vector cost twice: short ones are copied to where they do.
-    var kept: [count][short_row / count]T align(64) = undefined;
-    if (is_centered) {
-        const totals = if (row.len <= short_row / count) copied: {
-            var targets: [count][*]T = undefined;
-            inline for (0..count) |k| targets[k] = &kept[k];
-            const sums = sum(T, lanes, arithmetic, count, .plain_written, row, sources, targets, @splat(0), 0, 2);
-            sources = targets;
-            break :copied sums;
-        } else sum(T, lanes, arithmetic, count, .plain, row, sources, undefined, @splat(0), 0, 2);
-        inline for (0..count) |k| means[k] = @floatCast(totals[k] / len);
-    }
-    const from = if (is_centered) 2 else 0;
-    const squares = sum(T, lanes, arithmetic, count, .square_deviation, row, sources, undefined, means, from, chains - from);
-    var factors: [count]T = undefined;
-    inline for (0..count) |k| factors[k] = @floatCast(1.0 / @sqrt(squares[k] / len + row.epsilon));
-    if (row.scale) |scale| {
-        if (row.shift) |shift| return finish(T, lanes, arithmetic, count, row, row.streams, sources, means, factors, .{ .scale = scale, .shift = shift });
-        return finish(T, lanes, arithmetic, count, row, row.streams, sources, means, factors, .{ .scale = scale });
-    }
-    if (row.shift) |shift| return finish(T, lanes, arithmetic, count, row, row.streams, sources, means, factors, .{ .shift = shift });
-    finish(T, lanes, arithmetic, count, row, row.streams, sources, means, factors, .{});
-}
+fn Kernel(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: Arithmetic, comptime variant: Variant) type {
+    return struct {
+        const V = @Vector(lanes, T);
+        const Job = Rows(T);
+        const group_len = chains * lanes;
+        const operation = variant.operation;
+        /// The logarithm keeps no powers, and has so much to compute that rows which have left L1 are read in time; sums and squares have not.
+        const overlapped_row = if (operation == .log_softmax) 2 * short_row else short_row;
+        const is_softmax = operation == .softmax or operation == .log_softmax;
 
-/// (source - mean) * factor, times scale and plus shift where there are any.
-inline fn finish(
-    comptime T: type,
-    comptime lanes: comptime_int,
-    comptime arithmetic: Arithmetic,
-    comptime count: comptime_int,
-    row: *const Row(T),
-    streams: bool,
-    sources: [count][*]const T,
-    means: [count]T,
-    factors: [count]T,
-    parameters: anytype,
-) void {
-    const V = @Vector(lanes, T);
-    const misaligned = @intFromPtr(row.out[0]) / @sizeOf(T) % lanes;
-    const is_in_step = count == 1 or @intFromPtr(row.out[count - 1]) / @sizeOf(T) % lanes == misaligned;
-    if (row.len < lanes or !is_in_step) return finishRange(T, lanes, arithmetic, count, row, false, 0, row.len, sources, means, factors, parameters);
-    // Stores begin with a cache line. What lies before and behind is computed before anything is written, which may be where it is read.
-    const tail = row.len - lanes;
-    var ends: [count][2]V = undefined;
-    inline for (0..count) |k| {
-        ends[k][0] = finished(T, lanes, arithmetic, count, k, sources, 0, means, factors, parameters);
-        ends[k][1] = finished(T, lanes, arithmetic, count, k, sources, tail, means, factors, parameters);
-    }
-    const begin = (lanes - misaligned) % lanes;
-    const end = begin + (row.len - begin) / lanes * lanes;
-    if (streams) {
-        finishRange(T, lanes, arithmetic, count, row, true, begin, end, sources, means, factors, parameters);
-    } else {
-        finishRange(T, lanes, arithmetic, count, row, false, begin, end, sources, means, factors, parameters);
-    }
-    inline for (0..count) |k| {
-        const head: [lanes]T = ends[k][0];
-        const rest: [lanes]T = ends[k][1];
-        copyShort(T, lanes, row.out[k], &head, begin);
-        copyShort(T, lanes, row.out[k] + end, rest[lanes - (row.len - end) ..].ptr, row.len - end);
-    }
-}
+        /// A row, and what is known of it.
+        const Line = struct {
+            x: [*]const T,
+            out: [*]T,
+            /// Where softmax keeps powers.
+            powers: [*]T,
+            /// The largest value or the mean, from when it was read.
+            shift: T = 0,
+            /// From when it was summed. The logarithm adds it.
+            factor: T = 0,
+            /// The row behind it, to be asked for meanwhile.
+            next: ?[*]const T = null,
 
-/// Fewer than `lanes` values, and none beside them: what passed the caches by is not to be written again.
-inline fn copyShort(comptime T: type, comptime lanes: comptime_int, target: [*]T, source: [*]const T, len: usize) void {
-    var at: usize = 0;
-    comptime var width = lanes / 2;
-    inline while (width > 0) : (width /= 2) {
-        if (len & width != 0) {
-            target[at..][0..width].* = source[at..][0..width].*;
-            at += width;
+            inline fn of(job: *const Job, row: usize, kept: [*]T) Line {
+                return .{ .x = stepped([*]const T, job.x, job.x_step, row), .out = stepped([*]T, job.out, job.out_step, row), .powers = kept };
+            }
+        };
+
+        /// The rows that a loop goes over.
+        const Places = struct { read: *const Line, summed: *const Line, finished: *const Line };
+
+        /// What stages found out about the values they went over.
+        const Found = struct { largest: T = -std.math.inf(T), total: f64 = 0, sum: f64 = 0 };
+
+        inline fn stepped(comptime P: type, first: P, step: isize, row: usize) P {
+            return first + @as(usize, @bitCast(step *% @as(isize, @intCast(row))));
         }
-    }
-}
 
-/// Values [begin, end); those that pass the caches by are whole vectors at aligned places.
-inline fn finishRange(
-    comptime T: type,
-    comptime lanes: comptime_int,
-    comptime arithmetic: Arithmetic,
-    comptime count: comptime_int,
-    row: *const Row(T),
-    comptime streams: bool,
-    begin: usize,
-    end: usize,
-    sources: [count][*]const T,
-    means: [count]T,
-    factors: [count]T,
-    parameters: anytype,
-) void {
-    const out = row.out[0..count].*;
-    const together = if (streams) 1 else chains / count;
-    var at = begin;
-    while (at + together * lanes <= end) : (at += together * lanes) {
-        var values: [together * count]@Vector(lanes, T) = undefined;
-        inline for (0..together * count) |i| {
-            const place = at + i / count * lanes;
-            values[i] = finished(T, lanes, arithmetic, count, i % count, sources, place, means, factors, parameters);
+        inline fn run(job: *const Job) void {
+            if (job.len > overlapped_row) {
+                for (0..job.count) |row| runAlone(job, row);
+            } else runOverlapped(job);
         }
-        inline for (0..together * count) |i| {
-            const target = out[i % count] + at + i / count * lanes;
-            if (streams) stream_store.store(lanes * @sizeOf(T), @ptrCast(target), @bitCast(values[i])) else target[0..lanes].* = values[i];
-        }
-    }
-    while (at + lanes <= end) : (at += lanes) {
-        inline for (0..count) |k| out[k][at..][0..lanes].* = finished(T, lanes, arithmetic, count, k, sources, at, means, factors, parameters);
-    }
-    while (at < end) : (at += 1) {
-        inline for (0..count) |k| out[k][at] = finished(T, 1, arithmetic, count, k, sources, at, means, factors, parameters)[0];
-    }
-}
 
-inline fn finished(
-    comptime T: type,
-    comptime lanes: comptime_int,
-    comptime arithmetic: Arithmetic,
-    comptime count: comptime_int,
-    comptime k: usize,
-    sources: [count][*]const T,
-    at: usize,
-    means: [count]T,
-    factors: [count]T,
-    parameters: anytype,
-) @Vector(lanes, T) {
-    const V = @Vector(lanes, T);
-    var value = (@as(V, sources[k][at..][0..lanes].*) - @as(V, @splat(means[k]))) * @as(V, @splat(factors[k]));
-    if (@hasField(@TypeOf(parameters), "shift_all")) value += @as(V, @splat(parameters.shift_all[k]));
-    const has_shift = @hasField(@TypeOf(parameters), "shift");
-    if (@hasField(@TypeOf(parameters), "scale")) {
-        const scale: V = parameters.scale[at..][0..lanes].*;
-        return if (has_shift) micro_kernel.multiplyAdd(arithmetic, V, value, scale, parameters.shift[at..][0..lanes].*) else value * scale;
-    }
-    return if (has_shift) value + @as(V, parameters.shift[at..][0..lanes].*) else value;
+        /// While a row is read, the one before it (or, of short rows, the second before it) is summed and the one as far before that finished.
+        inline fn runOverlapped(job: *const Job) void {
+            var kept: [if (operation == .softmax) most_lag + 1 else 0][short_row + group_len]T align(64) = undefined;
+            // More than there are in flight, and a power of two.
+            var lines: [8]Line = undefined;
+            comptime std.debug.assert(lines.len > 2 * most_lag);
+            const lag: usize = if (job.len <= waiting_row) most_lag else 1;
+            for (0..job.count + 2 * lag) |at| {
+                const reads = at < job.count;
+                const sums = at >= lag and at < job.count + lag;
+                const finishes = at >= 2 * lag;
+                const reading = &lines[at % lines.len];
+                const summing = &lines[(at -% lag) % lines.len];
+                if (reads) {
+                    const slot = if (lag == 1) at % 2 else at % (most_lag + 1);
+                    reading.* = .of(job, at, if (operation == .softmax) &kept[slot] else undefined);
+                    if (at + 1 < job.count) reading.next = stepped([*]const T, job.x, job.x_step, at + 1);
+                }
+                const places: Places = .{ .read = reading, .summed = summing, .finished = &lines[(at -% 2 * lag) % lines.len] };
+                var found: Found = .{};
+                if (reads and finishes) {
+                    found = pass(.{ .reads = true, .sums = true, .finishes = true }, job, places, 0, job.len);
+                } else {
+                    if (finishes) _ = pass(.{ .finishes = true }, job, places, 0, job.len);
+                    if (sums) found = pass(.{ .sums = true }, job, places, 0, job.len);
+                    if (reads) {
+                        const read = pass(.{ .reads = true }, job, places, 0, job.len);
+                        found.largest = read.largest;
+                        found.total = read.total;
+                    }
+                }
+                if (reads) reading.shift = shiftOf(job, found);
+                if (sums) summing.factor = factorOf(job, found);
+            }
+        }
+
+        /// One long row: a block after the other.
+        inline fn runAlone(job: *const Job, row: usize) void {
+            var line: Line = .of(job, row, stepped([*]T, job.out, job.out_step, row));
+            const places: Places = .{ .read = &line, .summed = &line, .finished = &line };
+            inline for (.{ Stages{ .reads = true }, Stages{ .sums = true } }) |stages| {
+                var found: Found = .{};
+                var begin: usize = 0;
+                while (begin < job.len) : (begin += block_len) {
+                    const block = pass(stages, job, places, begin, @min(job.len, begin + block_len));
+                    found.largest = larger(@Vector(1, T), .{block.largest}, .{found.largest})[0];
+                    found.total += block.total;
+                    found.sum += block.sum;
+                }
+                if (stages.reads) line.shift = shiftOf(job, found) else line.factor = factorOf(job, found);
+            }
+            _ = pass(.{ .finishes = true }, job, places, 0, job.len);
+        }
+
+        inline fn shiftOf(job: *const Job, found: Found) T {
+            return switch (operation) {
+                .softmax, .log_softmax => found.largest,
+                .layer_norm => @floatCast(found.total / @as(f64, @floatFromInt(job.len))),
+                .rms_norm => 0,
+            };
+        }
+
+        inline fn factorOf(job: *const Job, found: Found) T {
+            return switch (operation) {
+                .softmax => @floatCast(1.0 / found.sum),
+                .log_softmax => @floatCast(-elementary.log(@Vector(1, f64), .{found.sum})[0]),
+                .layer_norm, .rms_norm => @floatCast(1.0 / @sqrt(found.sum / @as(f64, @floatFromInt(job.len)) + job.epsilon)),
+            };
+        }
+
+        /// Values [begin, end) of the rows of the given stages: a block at most where sums are taken.
+        inline fn pass(comptime stages: Stages, job: *const Job, places: Places, begin: usize, end: usize) Found {
+            const reading = if (stages.reads) places.read.* else undefined;
+            const summing = if (stages.sums) places.summed.* else undefined;
+            var read: Group(T, lanes) = @splat(@splat(if (is_softmax and stages.reads) reading.x[begin] else 0));
+            var sums: Group(T, lanes) = @splat(@splat(0));
+            var finishing: if (stages.finishes) Finishing else void = if (stages.finishes) .start(job, places.finished.*) else {};
+            var i = begin;
+            while (i + group_len <= end) : (i += group_len) {
+                if (stages.reads) {
+                    if (reading.next) |next| ask(T, lanes, next + i);
+                    if (operation != .rms_norm) read = joined(read, load(reading.x + i));
+                }
+                if (stages.sums) {
+                    const values = mapped(summing, load(summing.x + i));
+                    if (operation == .softmax) save(summing.powers + i, values);
+                    sums = added(sums, values);
+                }
+                if (stages.finishes) finishing.writeGroup(job);
+            }
+            if (i < end) {
+                const rest = end - i;
+                if (stages.reads and operation != .rms_norm) read = joined(read, partial.load(T, lanes, chains, reading.x + i, rest, if (is_softmax) reading.x[i] else 0));
+                if (stages.sums) {
+                    var values = mapped(summing, partial.load(T, lanes, chains, summing.x + i, rest, summing.shift));
+                    if (operation == .softmax) {
+                        // Kept powers have room for a whole group.
+                        if (summing.powers == summing.out) partial.save(T, lanes, chains, summing.powers + i, rest, values) else save(summing.powers + i, values);
+                    }
+                    inline for (&values, 0..) |*value, part| {
+                        const indices = std.simd.iota(u32, lanes) + @as(@Vector(lanes, u32), @splat(part * lanes));
+                        const is_inside = indices < @as(@Vector(lanes, u32), @splat(@intCast(rest)));
+                        value.* = @select(T, is_inside, value.*, @as(V, @splat(0)));
+                    }
+                    sums = added(sums, values);
+                }
+            }
+            if (stages.finishes) finishing.writeRest(job);
+            var found: Found = .{};
+            if (stages.reads) switch (operation) {
+                .softmax, .log_softmax => found.largest = laneLargest(T, lanes, larger(V, larger(V, read[0], read[1]), larger(V, read[2], read[3]))),
+                .layer_norm => found.total = laneSum(T, lanes, (read[0] + read[1]) + (read[2] + read[3])),
+                .rms_norm => {},
+            };
+            if (stages.sums) found.sum = laneSum(T, lanes, (sums[0] + sums[1]) + (sums[2] + sums[3]));
+            return found;
+        }
+
+        inline fn load(from: [*]const T) Group(T, lanes) {
+            var group: Group(T, lanes) = undefined;
+            inline for (&group, 0..) |*value, part| value.* = from[part * lanes ..][0..lanes].*;
+            return group;
+        }
+
+        inline fn save(to: [*]T, group: Group(T, lanes)) void {
+            inline for (group, 0..) |value, part| to[part * lanes ..][0..lanes].* = value;
+        }
+
+        inline fn joined(read: Group(T, lanes), values: Group(T, lanes)) Group(T, lanes) {
+            var result = read;
+            inline for (&result, values) |*known, value| known.* = if (is_softmax) larger(V, value, known.*) else known.* + value;
+            return result;
+        }
+
+        /// The powers e^(x - largest), or the distances from the mean.
+        inline fn mapped(line: Line, values: Group(T, lanes)) Group(T, lanes) {
+            var result = values;
+            inline for (&result) |*value| value.* -= @as(V, @splat(line.shift));
+            return if (is_softmax) powers(T, lanes, arithmetic, result) else result;
+        }
+
+        inline fn added(sums: Group(T, lanes), values: Group(T, lanes)) Group(T, lanes) {
+            var result = sums;
+            inline for (&result, values) |*sum, value| sum.* = if (is_softmax) sum.* + value else micro_kernel.multiplyAdd(arithmetic, V, value, value, sum.*);
+            return result;
+        }
+
+        /// What is written of a row, whose whole vectors begin with a cache line.
+        const Finishing = struct {
+            line: Line,
+            streams: bool,
+            /// Whole vectors that are not written yet.
+            at: usize,
+            end: usize,
+            head: usize,
+            /// What lies before and behind: computed before anything is written, which may be where it is read.
+            ends: [2]V,
+
+            inline fn start(job: *const Job, line: Line) Finishing {
+                if (job.len < lanes) return .{ .line = line, .streams = false, .at = 0, .end = 0, .head = 0, .ends = undefined };
+                const misaligned = @intFromPtr(line.out) / @sizeOf(T) % lanes;
+                const head = (lanes - misaligned) % lanes;
+                return .{
+                    .line = line,
+                    .streams = job.streams and !(operation == .softmax and line.powers == line.out),
+                    .at = head,
+                    .end = head + (job.len - head) / lanes * lanes,
+                    .head = head,
+                    .ends = .{ finished(V, job, line, 0), finished(V, job, line, job.len - lanes) },
+                };
+            }
+
+            inline fn writeGroup(self: *Finishing, job: *const Job) void {
+                if (self.at + group_len > self.end) return;
+                var values: Group(T, lanes) = undefined;
+                inline for (&values, 0..) |*value, part| value.* = finished(V, job, self.line, self.at + part * lanes);
+                self.write(chains, values);
+            }
+
+            inline fn write(self: *Finishing, comptime count: usize, values: [count]V) void {
+                const target = self.line.out + self.at;
+                if (self.streams) {
+                    inline for (values, 0..) |value, part| stream_store.store(lanes * @sizeOf(T), @ptrCast(target + part * lanes), @bitCast(value));
+                } else inline for (values, 0..) |value, part| {
+                    target[part * lanes ..][0..lanes].* = value;
+                }
+                self.at += count * lanes;
+            }
+
+            inline fn writeRest(self: *Finishing, job: *const Job) void {
+                const out = self.line.out;
+                if (job.len < lanes) {
+                    for (0..job.len) |at| out[at] = finished(@Vector(1, T), job, self.line, at)[0];
+                    return;
+                }
+                while (self.at + group_len <= self.end) self.writeGroup(job);
+                while (self.at < self.end) self.write(1, .{finished(V, job, self.line, self.at)});
+                partial.saveFirst(T, lanes, out, self.head, self.ends[0]);
+                partial.saveLast(T, lanes, out + self.end, job.len - self.end, self.ends[1]);
+            }
+        };
+
+        inline fn finished(comptime Values: type, job: *const Job, line: Line, at: usize) Values {
+            const width = @typeInfo(Values).vector.len;
+            const factor: Values = @splat(line.factor);
+            if (operation == .softmax) return @as(Values, line.powers[at..][0..width].*) * factor;
+            const value = @as(Values, line.x[at..][0..width].*) - @as(Values, @splat(line.shift));
+            if (operation == .log_softmax) return value + factor;
+            const even = value * factor;
+            if (variant.has_scale) {
+                const scale: Values = job.scale.?[at..][0..width].*;
+                if (!variant.has_shift) return even * scale;
+                return micro_kernel.multiplyAdd(arithmetic, Values, even, scale, job.shift.?[at..][0..width].*);
+            }
+            return if (variant.has_shift) even + @as(Values, job.shift.?[at..][0..width].*) else even;
+        }
+    };
 }

@@ -1,4 +1,4 @@
-//! Rows as the kernels of every instruction set of this machine normalise them: alone, two in step, past the caches, in place.
+//! Rows as the kernels of every instruction set of this machine normalise them: alone, several that overlap, past the caches, in place.
 
 const std = @import("std");
 const generic = @import("generic");
@@ -9,16 +9,18 @@ const tensor_kernels = @import("tensor_kernels.zig");
 const row_kernel = generic.row_kernel;
 const Operation = row_kernel.Operation;
 
-const longest = row_kernel.short_row + 70;
+/// Of two blocks, and longer than any rows that overlap.
+const longest = 2 * row_kernel.short_row + 70;
+const most_rows = 5;
 const untouched = -7;
-/// Whole cache lines, so that both rows begin at the same place of one.
-const out_len = std.mem.alignForward(usize, longest + 64, 64);
+/// Whole cache lines, so that all rows begin at the same place of one; and a value more, so that they do not.
+const out_lens = [_]usize{ std.mem.alignForward(usize, longest + 64, 64), std.mem.alignForward(usize, longest + 64, 64) + 1 };
 
 fn Fixture(comptime T: type) type {
     return struct {
-        x: [2][longest]T align(64),
+        x: [most_rows][longest]T align(64),
         /// Rows begin a few values after a cache line; what surrounds them stays as it is.
-        out: [2][out_len]T align(64),
+        out: [most_rows * out_lens[1]]T align(64),
         scale: [longest]T,
         shift: [longest]T,
 
@@ -34,11 +36,13 @@ fn Fixture(comptime T: type) type {
             }
         }
 
-        fn job(self: *Self, operation: Operation, len: usize, offset: usize) row_kernel.Row(T) {
+        fn job(self: *Self, operation: Operation, len: usize, offset: usize, out_step: usize) row_kernel.Rows(T) {
             return .{
                 .operation = operation,
-                .x = .{ &self.x[0], &self.x[1] },
-                .out = .{ self.out[0][offset..].ptr, self.out[1][offset..].ptr },
+                .x = &self.x[0],
+                .x_step = longest,
+                .out = self.out[offset..].ptr,
+                .out_step = @intCast(out_step),
                 .len = len,
                 .scale = &self.scale,
                 .shift = &self.shift,
@@ -46,57 +50,56 @@ fn Fixture(comptime T: type) type {
             };
         }
 
-        fn clear(self: *Self) void {
-            for (&self.out) |*row| @memset(row, untouched);
-        }
-
-        fn expectOnly(self: *const Self, rows: usize, expected: *const [2][longest]T, len: usize, offset: usize) !void {
+        fn expectOnly(self: *const Self, rows: usize, expected: *const [most_rows][longest]T, len: usize, offset: usize, out_step: usize) !void {
+            var at: usize = 0;
             for (0..rows) |k| {
-                try std.testing.expectEqualSlices(T, expected[k][0..len], self.out[k][offset..][0..len]);
-                for (self.out[k][0..offset]) |value| try std.testing.expectEqual(untouched, value);
-                for (self.out[k][offset + len ..]) |value| try std.testing.expectEqual(untouched, value);
+                const begin = k * out_step + offset;
+                for (self.out[at..begin]) |value| try std.testing.expectEqual(untouched, value);
+                try std.testing.expectEqualSlices(T, expected[k][0..len], self.out[begin..][0..len]);
+                at = begin + len;
             }
+            for (self.out[at..]) |value| try std.testing.expectEqual(untouched, value);
         }
     };
 }
 
 fn testWays(comptime T: type) !void {
     var random: std.Random.DefaultPrng = .init(41);
-    var fixture: Fixture(T) = undefined;
+    const fixture = try std.testing.allocator.create(Fixture(T));
+    defer std.testing.allocator.destroy(fixture);
     fixture.init(random.random());
-    var expected: [2][longest]T = undefined;
+    var expected: [most_rows][longest]T = undefined;
     for (kernels.available()) |set| for (std.enums.values(Operation)) |operation| {
         const table = tensor_kernels.tableOf(T, set);
-        for ([_]usize{ 1, 3, 16, 17, 100, 256, 1000, row_kernel.pair_row, 1500, longest }) |len| for ([_]usize{ 0, 1, 4 }) |offset| {
-            for (0..2) |k| {
-                var alone = fixture.job(operation, len, offset);
-                alone.x[0] = &fixture.x[k];
-                alone.out[0] = &expected[k];
+        for ([_]usize{ 1, 3, 16, 17, 100, 256, 1000, 1024, 1500, row_kernel.short_row + 70, longest }) |len| for ([_]usize{ 0, 1, 4 }, [_]usize{ 0, 1, 0 }) |offset, way| {
+            const out_step = out_lens[way];
+            for (0..most_rows) |k| {
+                var alone = fixture.job(operation, len, offset, out_step);
+                alone.x = &fixture.x[k];
+                alone.out = &expected[k];
                 table.row(&alone);
             }
-            for ([_]bool{ false, true }) |streams| for (1..3) |count| {
-                if (count == 2 and len > row_kernel.pair_row) continue;
-                fixture.clear();
-                var job = fixture.job(operation, len, offset);
+            for ([_]bool{ false, true }) |streams| for ([_]usize{ 1, 2, 3, most_rows }) |count| {
+                @memset(&fixture.out, untouched);
+                var job = fixture.job(operation, len, offset, out_step);
                 job.count = count;
                 job.streams = streams;
-                job.next = job.x;
                 table.row(&job);
                 stream_store.finish();
-                try fixture.expectOnly(count, &expected, len, offset);
+                try fixture.expectOnly(count, &expected, len, offset, out_step);
                 // In place.
-                for (0..count) |k| @memcpy(fixture.out[k][offset..][0..len], fixture.x[k][0..len]);
-                job.x = .{ job.out[0], job.out[1] };
-                job.next = null;
+                for (0..count) |k| @memcpy(fixture.out[k * out_step + offset ..][0..len], fixture.x[k][0..len]);
+                job.x = job.out;
+                job.x_step = job.out_step;
                 table.row(&job);
                 stream_store.finish();
-                try fixture.expectOnly(count, &expected, len, offset);
+                try fixture.expectOnly(count, &expected, len, offset, out_step);
             };
         };
     };
 }
 
-test "a row has the same bits alone, in a pair, past the caches and in place, wherever it lies" {
+test "a row has the same bits alone, among others, past the caches and in place, wherever it lies" {
     try testWays(f32);
     try testWays(f64);
 }
@@ -144,8 +147,8 @@ test "softmax gives zero beside infinities and NaN throughout where one is in th
 fn softmaxOf(set: @import("cpu.zig").InstructionSet, x: []const f32, out: []f32) void {
     tensor_kernels.tableOf(f32, set).row(&.{
         .operation = .softmax,
-        .x = @splat(x.ptr),
-        .out = @splat(out.ptr),
+        .x = x.ptr,
+        .out = out.ptr,
         .len = x.len,
         .scale = null,
         .shift = null,

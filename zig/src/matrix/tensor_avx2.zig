@@ -54,7 +54,7 @@ pub fn Kernel(comptime T: type) type {
             generic.elementwise_kernel.apply(T, lanes, run);
         }
 
-        fn row(job: *const generic.row_kernel.Row(T)) void {
+        fn row(job: *const generic.row_kernel.Rows(T)) void {
             generic.row_kernel.apply(T, lanes, .fused, job);
         }
 

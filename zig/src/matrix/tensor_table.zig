@@ -31,7 +31,7 @@ pub fn Table(comptime T: type) type {
         join_moments: if (is_float) *const fn (*const moments_kernel.Joint(T)) void else void,
         search: *const fn (*const reduce_kernel.Search(T)) void,
         search_rows: *const fn (*const reduce_kernel.SearchRows(T)) void,
-        row: if (is_float) *const fn (*const row_kernel.Row(T)) void else void,
+        row: if (is_float) *const fn (*const row_kernel.Rows(T)) void else void,
         columns: if (is_float) *const fn (*const column_kernel.Columns(T)) void else void,
         row_gradient: if (is_float) *const fn (*const row_gradient_kernel.Row(T)) void else void,
         /// The register tile of `sweep`.
