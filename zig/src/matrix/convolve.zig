@@ -2,9 +2,9 @@
 //! groups, strides, padding and dilation; forward, and its gradients by image and by weight.
 //!
 //! Images are (batch, channels, rows, columns) with any strides, so NHWC is a matter of strides. Usually sums stay in registers over all taps
-//! (convolve_sliding.zig, convolve_weights.zig). Windows of one element over large planes are a product of matrices; so are groups of few
-//! outputs, whose windows are laid out as columns, a tile at a time; one channel per group is convolved directly. The way depends on shapes and
-//! strides alone: any number of threads gives the same bits. Validated in Rust.
+//! (convolve_sliding.zig, convolve_weights.zig; convolve_pointwise.zig for windows of one element and adjacent pixels). Groups of few outputs
+//! are a product of matrices, their windows laid out as columns, a tile at a time; one channel per group is convolved directly. The way depends
+//! on shapes and strides alone: any number of threads gives the same bits. Validated in Rust.
 
 const std = @import("std");
 const abi = @import("../abi.zig");
@@ -14,6 +14,7 @@ const columns_of = @import("columns.zig");
 const convolve_backward = @import("convolve_backward.zig");
 const convolve_depthwise = @import("convolve_depthwise.zig");
 const convolve_depthwise_weights = @import("convolve_depthwise_weights.zig");
+const convolve_pointwise = @import("convolve_pointwise.zig");
 const convolve_sliding = @import("convolve_sliding.zig");
 const convolve_weights = @import("convolve_weights.zig");
 const parallel = @import("parallel.zig");
@@ -26,7 +27,7 @@ const workspace = @import("workspace.zig");
 pub const View = strided.View;
 pub const Error = product.Error;
 
-const Pass = enum(u32) { forward = 0, image_gradient = 1, weight_gradient = 2 };
+pub const Pass = enum(u32) { forward = 0, image_gradient = 1, weight_gradient = 2 };
 
 comptime {
     for (std.meta.fieldNames(Pass)) |name| {
@@ -118,17 +119,22 @@ fn run(comptime T: type, pass: Pass, problem: *const Problem, executor: ?*const 
         .forward => {
             if (problem.result.len() == 0) return;
             if (problem.groupInputs() == 1 and problem.groupOutputs() <= 2) return convolve_depthwise.run(T, table, problem, executor);
-            if (!isProduct(T, problem) and convolve_sliding.fits(T, table, problem, .forward)) return convolve_sliding.run(T, table, problem, .forward, executor);
+            if (convolve_pointwise.fits(T, table, problem, .forward)) return convolve_pointwise.run(T, table, problem, .forward, executor);
+            if (convolve_sliding.fits(T, table, problem, .forward)) return convolve_sliding.run(T, table, problem, .forward, executor);
             return forward(T, table, problem, executor);
         },
         .image_gradient => return if (convolve_depthwise.fitsImage(T, problem))
             convolve_depthwise.byImage(T, table, problem, executor)
+        else if (convolve_pointwise.fits(T, table, problem, .image_gradient))
+            convolve_pointwise.run(T, table, problem, .image_gradient, executor)
         else if (convolve_sliding.fits(T, table, problem, .backward))
             convolve_sliding.run(T, table, problem, .backward, executor)
         else
             convolve_backward.byImage(T, table, problem, executor),
         .weight_gradient => return if (convolve_depthwise.hasChannels(problem))
             convolve_depthwise_weights.run(T, table, problem, executor)
+        else if (convolve_pointwise.fits(T, table, problem, .weight_gradient))
+            convolve_pointwise.run(T, table, problem, .weight_gradient, executor)
         else if (convolve_weights.fits(T, table, problem))
             convolve_weights.run(T, table, problem, executor)
         else
@@ -167,22 +173,10 @@ pub fn tileLen(problem: *const Problem) usize {
 }
 
 /// Whether the image itself is the matrix of columns.
-fn isPointwise(problem: *const Problem) bool {
+pub fn isPointwise(problem: *const Problem) bool {
     const windows = &problem.windows;
     return windows.rows.window == 1 and windows.columns.window == 1 and windows.rows.stride == 1 and windows.columns.stride == 1 and
         windows.rows.padding == 0 and windows.columns.padding == 0;
-}
-
-/// Planes of fewer pixels fill the vectors of a product badly. Measured on Zen 4: 7 x 7 is better swept, 14 x 14 multiplied.
-const product_pixels = 128;
-
-/// Whether the image is a matrix whose product with the weights is the result, pixels adjacent in both.
-fn isProduct(comptime T: type, problem: *const Problem) bool {
-    if (!isPointwise(problem) or problem.resultPlane() < product_pixels) return false;
-    for ([_]*const View{ &problem.image, &problem.result }) |view| {
-        if (!view.storage.is(T) or windows_of.planeStride(view) != 1) return false;
-    }
-    return true;
 }
 
 fn forward(comptime T: type, table: *const generic.tensor_table.Table(T), problem: *const Problem, executor: ?*const abi.Executor) Error!void {

@@ -85,7 +85,7 @@ fn Sliding(comptime T: type) type {
         threads: usize = 1,
         /// Whether each thread takes whole images; else all threads work on one at a time.
         spreads_images: bool = false,
-        /// Whether panels are packed where they are used, by those who use them.
+        /// Whether panels are packed where they are used, by those who use them, for all images of a batch.
         packs_late: bool = false,
         pieces: usize = 1,
 
@@ -100,16 +100,20 @@ fn Sliding(comptime T: type) type {
 
         /// Bytes of all buffers; null when they cannot be counted.
         fn reserve(job: *Self, problem: *const convolve.Problem, threads: usize) ?usize {
-            const count = job.source.view.shape[0] * job.groups;
+            const batches = job.source.view.shape[0];
+            const count = batches * job.groups;
             const taps = problem.weight.shape[2] * problem.weight.shape[3];
             job.output_blocks = divideUp(job.outputs, job.table.sweep_height);
             job.threads = threads;
-            job.spreads_images = count > 1 and (threads == 1 or count >= 2 * threads);
-            job.packs_late = job.source.view.shape[0] == 1 and !job.spreads_images and (threads == 1 or job.output_blocks >= 4 * threads);
-            job.pieces = if (threads == 1) 1 else @min(2 * threads, if (job.spreads_images) count else std.math.maxInt(usize));
             job.panel_len = convolve.productOf(&.{ job.source.blocks, job.source.block_channels, taps, job.table.sweep_height }) orelse return null;
             if (job.panel_len > std.math.maxInt(u32)) return null;
             job.source_len = convolve.productOf(&.{ job.source.blocks, job.source.blockLen() orelse return null }) orelse return null;
+            // All images are read for each panel, else all panels for each image: what is smaller is read again, out of a nearer cache.
+            const images_len = convolve.productOf(&.{ batches, job.source_len }) orelse return null;
+            const has_few_pixels = batches == 1 or (job.source_len <= job.panel_len and images_len <= job.output_blocks *| job.panel_len);
+            job.packs_late = has_few_pixels and (if (threads == 1) count == 1 or batches > 1 else job.output_blocks >= 4 * threads);
+            job.spreads_images = !job.packs_late and count > 1 and (threads == 1 or count >= 2 * threads);
+            job.pieces = if (threads == 1) 1 else @min(2 * threads, if (job.spreads_images) count else std.math.maxInt(usize));
             job.row_len = @min(row_pixels, job.source.columns.results) * job.table.sweep_height;
             job.weights_copy.len = convolve.weightsCopyLen(T, problem);
             job.offsets.len = job.inputs * taps;
@@ -117,11 +121,16 @@ fn Sliding(comptime T: type) type {
             if (job.bias) |*bias| bias.len = job.groups * job.output_blocks * job.table.sweep_height;
             const panels = if (job.packs_late) job.pieces else job.groups * job.output_blocks;
             job.panels.len = convolve.productOf(&.{ panels, job.panel_len }) orelse return null;
-            job.buffers.len = (convolve.productOf(&.{ if (job.spreads_images) job.pieces else 1, job.source_len }) orelse return null) + job.pieces * job.row_len;
+            job.buffers.len = (convolve.productOf(&.{ if (job.spreads_images) job.pieces else job.copies(), job.source_len }) orelse return null) + job.pieces * job.row_len;
             var total = job.weights_copy.len + job.panels.len + (if (job.bias) |bias| bias.len else 0);
             total = std.math.add(usize, total, job.buffers.len) catch return null;
             const bytes = std.math.mul(usize, total, @sizeOf(T)) catch return null;
             return std.math.add(usize, bytes, job.offsets.len * @sizeOf(u32) + 5 * line_bytes) catch null;
+        }
+
+        /// Images that all threads work on at a time.
+        fn copies(job: *const Self) usize {
+            return if (job.packs_late) job.source.view.shape[0] else 1;
         }
 
         fn hand(job: *Self, buffer: workspace.Buffer) void {
@@ -268,6 +277,7 @@ fn Sliding(comptime T: type) type {
                 sweep.steps = pitch;
                 sweep.head_steps = 0;
                 sweep.tail_steps = 0;
+                sweep.vectors = job.table.sweep_vectors;
                 sweep.left_row = class.taps * pitch * height;
                 sweep.left_block = row_class.taps * sweep.left_row;
                 sweep.left = panel + start * height + row_taps.first * sweep.left_row;
@@ -304,9 +314,11 @@ fn Sliding(comptime T: type) type {
         fn runAll(job: *Self, executor: ?*const abi.Executor) convolve.Error!void {
             if (!job.packs_late) try parallel.run(executor, job.groups * job.output_blocks, Packing, &.{ .job = job });
             if (job.spreads_images) return parallel.run(executor, job.pieces, Images, &.{ .job = job });
-            for (0..job.source.view.shape[0]) |batch| for (0..job.groups) |group| {
-                const parts = if (job.threads == 1 or job.source.blocks == 0) 1 else divideUp(4 * job.threads, job.source.blocks);
-                try parallel.run(executor, job.source.blocks * parts, Copying, &.{ .job = job, .batch = batch, .group = group, .parts = parts });
+            var batch: usize = 0;
+            while (batch < job.source.view.shape[0]) : (batch += job.copies()) for (0..job.groups) |group| {
+                const blocks = job.copies() * job.source.blocks;
+                const parts = if (job.threads == 1 or blocks == 0) 1 else divideUp(4 * job.threads, blocks);
+                try parallel.run(executor, blocks * parts, Copying, &.{ .job = job, .batch = batch, .group = group, .parts = parts });
                 const spans = job.source.rows.results * job.rowSpans();
                 const chunks = if (job.packs_late) 1 else @min(spans, divideUp(4 * job.threads, job.output_blocks));
                 const outputs: Outputs = .{ .job = job, .batch = batch, .group = group, .chunks = chunks, .spans = spans };
@@ -355,7 +367,7 @@ fn Sliding(comptime T: type) type {
             }
         };
 
-        /// Each item is a part of the rows of a block of channels.
+        /// Each item is a part of the rows of a block of channels of an image.
         const Copying = struct {
             job: *const Self,
             batch: usize,
@@ -368,7 +380,10 @@ fn Sliding(comptime T: type) type {
                 for (begin..end) |item| {
                     const part = item % copying.parts;
                     const first = part * rows / copying.parts;
-                    job.copyBlock(copying.batch, copying.group, item / copying.parts, first, (part + 1) * rows / copying.parts, job.buffers.ptr);
+                    const image = item / copying.parts / job.source.blocks;
+                    const block = item / copying.parts % job.source.blocks;
+                    const copy = job.buffers.ptr + image * job.source_len;
+                    job.copyBlock(copying.batch + image, copying.group, block, first, (part + 1) * rows / copying.parts, copy);
                 }
             }
         };
@@ -386,7 +401,7 @@ fn Sliding(comptime T: type) type {
                 const count = job.output_blocks * outputs.chunks;
                 const pieces = @min(job.pieces, count);
                 for (begin..end) |piece| {
-                    const row_buffer = job.buffers.ptr + job.source_len + piece * job.row_len;
+                    const row_buffer = job.buffers.ptr + job.copies() * job.source_len + piece * job.row_len;
                     for (piece * count / pieces..(piece + 1) * count / pieces) |item| {
                         const block = item / outputs.chunks;
                         const chunk = item % outputs.chunks;
@@ -394,7 +409,10 @@ fn Sliding(comptime T: type) type {
                         if (job.packs_late) job.packPanel(outputs.group, block, panel);
                         const first = chunk * outputs.spans / outputs.chunks;
                         const last = (chunk + 1) * outputs.spans / outputs.chunks;
-                        job.computeSpans(outputs.batch, outputs.group, block, first, last, job.buffers.ptr, panel.ptr, row_buffer);
+                        for (0..job.copies()) |image| {
+                            const copy = job.buffers.ptr + image * job.source_len;
+                            job.computeSpans(outputs.batch + image, outputs.group, block, first, last, copy, panel.ptr, row_buffer);
+                        }
                     }
                 }
             }

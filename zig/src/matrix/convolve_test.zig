@@ -5,6 +5,7 @@ const generic = @import("generic");
 const convolve = @import("convolve.zig");
 const convolve_depthwise = @import("convolve_depthwise.zig");
 const convolve_depthwise_weights = @import("convolve_depthwise_weights.zig");
+const convolve_pointwise = @import("convolve_pointwise.zig");
 const convolve_sliding = @import("convolve_sliding.zig");
 const convolve_weights = @import("convolve_weights.zig");
 const kernels = @import("kernels.zig");
@@ -43,6 +44,7 @@ fn testSweep(comptime T: type) !void {
                 .right_row = 300,
                 .right_block = 1000,
                 .columns = columns,
+                .vectors = rng.intRangeAtMost(usize, 1, table.sweep_vectors),
                 .out = &out,
                 .out_column = 64,
                 .addend = if (rng.boolean()) values.ptr + 100 else null,
@@ -50,7 +52,9 @@ fn testSweep(comptime T: type) !void {
             };
             for (&out, 0..) |*value, i| value.* = @floatFromInt(i % 7);
             table.sweep(&job);
-            for (0..columns) |j| for (0..height) |i| {
+            const summed = job.vectors * (height / table.sweep_vectors);
+            for (0..columns) |j| for (summed..height) |i| try std.testing.expectEqual(@as(T, @floatFromInt((j * 64 + i) % 7)), out[j * 64 + i]);
+            for (0..columns) |j| for (0..summed) |i| {
                 var expected: f64 = if (job.accumulates) @floatFromInt((j * 64 + i) % 7) else 0;
                 if (job.addend) |addend| expected += addend[i];
                 for (0..job.blocks) |block| for (0..job.rows) |row| for (0..job.taps) |tap| {
@@ -109,6 +113,40 @@ fn testTurn(comptime T: type) !void {
 test "turned copies exchange rows and columns and write nothing else" {
     try testTurn(f32);
     try testTurn(f64);
+}
+
+fn testPanels(comptime T: type) !void {
+    var source: [9 * 120]T = undefined;
+    for (&source, 0..) |*value, i| value.* = @floatFromInt(i);
+    for (kernels.available()) |set| {
+        const table = tensor_kernels.tableOf(T, set);
+        for ([_]usize{ 1, 2, 9 }) |rows| for ([_]usize{ 1, 5, 14, 16, 31, 64, 97 }) |columns| for ([_]usize{ 3, 14, 16, 32 }) |height| for ([_]usize{ 0, 1, 40 }) |first| {
+            const panel_len = rows * height + 5;
+            var target: [60 * 9 * 40]T = @splat(-1);
+            table.panels(&.{
+                .rows = rows,
+                .columns = columns,
+                .source = &source,
+                .source_row = 120,
+                .target = &target,
+                .height = height,
+                .target_panel = panel_len,
+                .first = first,
+            });
+            var written: usize = 0;
+            for (target) |value| written += @intFromBool(value != -1);
+            try std.testing.expectEqual(rows * columns, written);
+            for (0..rows) |row| for (0..columns) |column| {
+                const place = first + column;
+                try std.testing.expectEqual(source[row * 120 + column], target[place / height * panel_len + row * height + place % height]);
+            };
+        };
+    }
+}
+
+test "rows are cut into panels, and nothing else is written" {
+    try testPanels(f32);
+    try testPanels(f64);
 }
 
 const Image = test_support.Image;
@@ -217,6 +255,70 @@ fn testConvolutions(comptime T: type, rounds: usize) !void {
 test "convolutions and their gradients, with the same bits for any number of threads" {
     try testConvolutions(f32, 60);
     try testConvolutions(f64, 15);
+}
+
+fn testPointwise(comptime T: type, rounds: usize) !void {
+    var random: std.Random.DefaultPrng = .init(12);
+    const rng = random.random();
+    for (0..rounds) |round| {
+        // Now and then planes of whole pages, and channels.
+        const is_aliased = round % 8 == 0;
+        const rows = if (is_aliased) 32 else rng.intRangeAtMost(usize, 1, 24);
+        const columns = if (is_aliased) 32 else rng.intRangeAtMost(usize, 2, 26);
+        const groups = rng.intRangeAtMost(usize, 1, 2);
+        const inputs = if (is_aliased) 1024 else rng.intRangeAtMost(usize, 1, 70);
+        const outputs = rng.intRangeAtMost(usize, 1, if (is_aliased) 9 else 70);
+        const batch = rng.intRangeAtMost(usize, 1, if (is_aliased) 2 else 12);
+        const shapes = [3][4]usize{ .{ batch, inputs * groups, rows, columns }, .{ outputs * groups, inputs, 1, 1 }, .{ batch, outputs * groups, rows, columns } };
+        var given: [3]Image(T) = undefined;
+        for (&given, shapes) |*image, shape| image.* = try .init(rng, shape, .nchw);
+        defer for (given) |image| image.deinit();
+        const problem: convolve.Problem = .{
+            .image = given[0].view,
+            .weight = given[1].view,
+            .result = given[2].view,
+            .bias = null,
+            .windows = .{ .rows = pointwise(rows), .columns = pointwise(columns) },
+            .groups = groups,
+        };
+        const executor = test_support.executor(3);
+        inline for (.{ .result, .image, .weight }, .{ 2, 0, 1 }, .{ convolve.Pass.forward, .image_gradient, .weight_gradient }) |which, place, pass| {
+            const expected: Image(f64) = try .init(rng, shapes[place], .nchw);
+            defer expected.deinit();
+            @memset(expected.values, 0);
+            switch (which) {
+                .result => scalar(T, &problem, given[0], given[1], expected, which),
+                .image => scalar(T, &problem, expected, given[1], given[2], which),
+                .weight => scalar(T, &problem, given[0], expected, given[2], which),
+                else => comptime unreachable,
+            }
+            const kept = try std.testing.allocator.dupe(T, given[place].values);
+            defer std.testing.allocator.free(kept);
+            for (kernels.available()) |set| {
+                const table = tensor_kernels.tableOf(T, set);
+                if (!convolve_pointwise.fits(T, table, &problem, pass)) continue;
+                for ([_]?*const @TypeOf(executor){ null, &executor }) |given_executor| {
+                    const before = try std.testing.allocator.dupe(T, given[place].values);
+                    defer std.testing.allocator.free(before);
+                    try convolve_pointwise.run(T, table, &problem, pass, given_executor);
+                    // The second time with three threads: the same bits.
+                    if (given_executor != null) try std.testing.expectEqualSlices(T, before, given[place].values);
+                }
+                const tolerance = 2000 * std.math.floatEps(T);
+                for (expected.values, given[place].values) |wanted, value| try std.testing.expectApproxEqAbs(wanted, @as(f64, value), tolerance);
+            }
+            @memcpy(given[place].values, kept);
+        }
+    }
+}
+
+fn pointwise(extent: usize) windows_of.Slide {
+    return .{ .image = extent, .window = 1, .result = extent, .stride = 1, .padding = 0, .dilation = 1 };
+}
+
+test "windows of one element where pixels are adjacent, with the same bits for any number of threads" {
+    try testPointwise(f32, 24);
+    try testPointwise(f64, 9);
 }
 
 fn testDepthwise(comptime T: type) !void {

@@ -216,6 +216,7 @@ fn Weights(comptime T: type) type {
                     .right_row = rows.source_step * source.rowLen(),
                     .right_block = job.source_len,
                     .columns = undefined,
+                    .vectors = job.table.sweep_vectors,
                     .out = undefined,
                     .out_column = @intCast(height),
                     .accumulates = summing.accumulates,

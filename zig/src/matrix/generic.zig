@@ -25,6 +25,7 @@ pub const reduce_kernel = @import("reduce_kernel.zig");
 pub const row_kernel = @import("row_kernel.zig");
 pub const row_gradient_kernel = @import("row_gradient_kernel.zig");
 pub const sweep_kernel = @import("sweep_kernel.zig");
+pub const panel_kernel = @import("panel_kernel.zig");
 pub const tensor_table = @import("tensor_table.zig");
 pub const turn_kernel = @import("turn_kernel.zig");
 pub const correlation_kernel = @import("correlation_kernel.zig");

@@ -42,7 +42,9 @@ pub fn Sweep(comptime T: type) type {
         right_row: usize,
         right_block: usize,
         columns: usize,
-        /// `height` values for each column.
+        /// Vectors of a panel that are summed, from the first.
+        vectors: usize,
+        /// `height` values for each column, of which those vectors are written.
         out: [*]T,
         out_column: isize,
         /// Added to the finished sums: `height` values, the same for each column.
@@ -52,11 +54,14 @@ pub fn Sweep(comptime T: type) type {
     };
 }
 
-/// `Tiles` belongs to the calling module: its function `sweepTile` is compiled for that module's instruction set, once for each width.
+/// `Tiles` belongs to the calling module: its function `sweepTile` is compiled for that module's instruction set, once for each size.
 pub inline fn run(comptime T: type, comptime shape: Shape, comptime Tiles: type, job: *const Sweep(T)) void {
     switch (job.adjacent) {
-        inline else => |adjacent| switch (job.columns) {
-            inline 1...shape.columns => |columns| Tiles.sweepTile(adjacent, columns, job),
+        inline else => |adjacent| switch (job.vectors) {
+            inline 1...shape.vectors => |vectors| switch (job.columns) {
+                inline 1...shape.columns => |columns| Tiles.sweepTile(adjacent, vectors, columns, job),
+                else => unreachable,
+            },
             else => unreachable,
         },
     }
@@ -67,12 +72,12 @@ pub inline fn tile(
     comptime shape: Shape,
     comptime arithmetic: micro_kernel.Arithmetic,
     comptime adjacent: Adjacent,
+    comptime vectors: comptime_int,
     comptime columns: comptime_int,
     job: *const Sweep(T),
 ) void {
     @setEvalBranchQuota(10_000);
     const lanes = shape.lanes;
-    const vectors = shape.vectors;
     const V = @Vector(lanes, T);
     var sums: [columns][vectors]V = @splat(@splat(@splat(0)));
     const stride = job.right_stride;
@@ -86,9 +91,9 @@ pub inline fn tile(
             var right_tap = right_row;
             for (0..job.taps) |_| {
                 var at: Place(T) = .{ .left = left, .right = right_tap };
-                if (adjacent == .steps and columns > 1) sum(T, shape, arithmetic, adjacent, columns, 1, columns, job.head_steps, stride, &sums, &at);
-                sum(T, shape, arithmetic, adjacent, columns, 0, columns, job.steps, stride, &sums, &at);
-                if (adjacent == .steps and columns > 1) sum(T, shape, arithmetic, adjacent, columns, 0, columns - 1, job.tail_steps, stride, &sums, &at);
+                if (adjacent == .steps and columns > 1) sum(T, shape, arithmetic, adjacent, vectors, columns, 1, columns, job.head_steps, stride, &sums, &at);
+                sum(T, shape, arithmetic, adjacent, vectors, columns, 0, columns, job.steps, stride, &sums, &at);
+                if (adjacent == .steps and columns > 1) sum(T, shape, arithmetic, adjacent, vectors, columns, 0, columns - 1, job.tail_steps, stride, &sums, &at);
                 left = at.left;
                 right_tap += job.right_tap;
             }
@@ -121,22 +126,23 @@ inline fn sum(
     comptime shape: Shape,
     comptime arithmetic: micro_kernel.Arithmetic,
     comptime adjacent: Adjacent,
+    comptime vectors: comptime_int,
     comptime columns: comptime_int,
     comptime first: comptime_int,
     comptime last: comptime_int,
     steps: usize,
     stride: usize,
-    sums: *[columns][shape.vectors]@Vector(shape.lanes, T),
+    sums: *[columns][vectors]@Vector(shape.lanes, T),
     at: *Place(T),
 ) void {
     const lanes = shape.lanes;
     const V = @Vector(lanes, T);
     for (0..steps) |_| {
-        var rows: [shape.vectors]V = undefined;
-        inline for (0..shape.vectors) |i| rows[i] = at.left[i * lanes ..][0..lanes].*;
+        var rows: [vectors]V = undefined;
+        inline for (0..vectors) |i| rows[i] = at.left[i * lanes ..][0..lanes].*;
         inline for (first..last) |j| {
             const value: V = @splat(at.right[if (adjacent == .steps) j * stride else j]);
-            inline for (0..shape.vectors) |i| sums[j][i] = micro_kernel.multiplyAdd(arithmetic, V, rows[i], value, sums[j][i]);
+            inline for (0..vectors) |i| sums[j][i] = micro_kernel.multiplyAdd(arithmetic, V, rows[i], value, sums[j][i]);
         }
         at.left += shape.height();
         at.right += if (adjacent == .steps) 1 else stride;

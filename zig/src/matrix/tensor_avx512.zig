@@ -29,7 +29,9 @@ pub fn Kernel(comptime T: type) type {
             .search_rows = searchRows,
             .sweep_height = sweep_shape.height(),
             .sweep_columns = sweep_shape.columns,
+            .sweep_vectors = sweep_shape.vectors,
             .sweep = if (is_float) sweep else {},
+            .panels = if (is_float) panels else {},
             .turn = if (is_float) turn else {},
             .window = if (is_float) window else {},
             .window_back = if (is_float) windowBack else {},
@@ -98,8 +100,17 @@ pub fn Kernel(comptime T: type) type {
             generic.sweep_kernel.run(T, sweep_shape, @This(), job);
         }
 
-        pub noinline fn sweepTile(comptime adjacent: generic.sweep_kernel.Adjacent, comptime columns: comptime_int, job: *const generic.sweep_kernel.Sweep(T)) void {
-            generic.sweep_kernel.tile(T, sweep_shape, .fused, adjacent, columns, job);
+        pub noinline fn sweepTile(
+            comptime adjacent: generic.sweep_kernel.Adjacent,
+            comptime vectors: comptime_int,
+            comptime columns: comptime_int,
+            job: *const generic.sweep_kernel.Sweep(T),
+        ) void {
+            generic.sweep_kernel.tile(T, sweep_shape, .fused, adjacent, vectors, columns, job);
+        }
+
+        fn panels(job: *const generic.panel_kernel.Panels(T)) void {
+            generic.panel_kernel.copy(T, lanes, job);
         }
 
         fn turn(job: *const generic.turn_kernel.Turn(T)) void {

@@ -4,6 +4,7 @@ const column_kernel = @import("column_kernel.zig");
 const correlation_kernel = @import("correlation_kernel.zig");
 const elementwise_kernel = @import("elementwise_kernel.zig");
 const moments_kernel = @import("moments_kernel.zig");
+const panel_kernel = @import("panel_kernel.zig");
 const pool_apart_kernel = @import("pool_apart_kernel.zig");
 const pool_overlap_kernel = @import("pool_overlap_kernel.zig");
 const reduce_kernel = @import("reduce_kernel.zig");
@@ -37,7 +38,9 @@ pub fn Table(comptime T: type) type {
         /// The register tile of `sweep`.
         sweep_height: usize,
         sweep_columns: usize,
+        sweep_vectors: usize,
         sweep: if (is_float) *const fn (*const sweep_kernel.Sweep(T)) void else void,
+        panels: if (is_float) *const fn (*const panel_kernel.Panels(T)) void else void,
         turn: if (is_float) *const fn (*const turn_kernel.Turn(T)) void else void,
         window: if (is_float) *const fn (*const window_kernel.Window(T)) void else void,
         window_back: if (is_float) *const fn (*const window_kernel.WindowBack(T)) void else void,
