@@ -198,6 +198,25 @@ def test_long_and_short_rows_meet_broadcast_operands(shape, layout, rng):
         same(ops.less(b, x), np.less(b, x))
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+@pytest.mark.parametrize("shape", [(8, 8), (65, 131), (3, 40, 70)])
+def test_operands_by_columns(shape, dtype, rng):
+    from amdgpu import _native
+
+    by_columns = rng.integers(0, 90, shape[::-1]).astype(dtype).T
+    by_rows = rng.integers(0, 30, shape).astype(dtype)
+    row, column = by_rows[..., :1, :], by_columns[..., :1]
+    for x, y in ((by_columns, by_rows), (by_rows, by_columns[..., ::-1]), (row, by_columns), (by_columns, column)):
+        expected = np.broadcast_arrays(x, y)
+        assert ops.add(x, y).tobytes() == ops.add(*map(np.ascontiguousarray, expected)).tobytes()
+        np.testing.assert_array_equal(ops.less(x, y), np.less(*expected))
+        wide = ops.where(by_rows > 20, x, y)
+        np.testing.assert_array_equal(wide, np.where(by_rows > 20, x, y))
+    for threads in (2, 3):
+        one = _native.elementwise("multiply", (by_columns, by_rows), threads=1)
+        assert _native.elementwise("multiply", (by_columns, by_rows), threads=threads).tobytes() == one.tobytes()
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_any_number_of_threads_gives_the_same_bits(threads, rng):
     from amdgpu import _native

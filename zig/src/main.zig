@@ -245,6 +245,7 @@ test {
     _ = @import("matrix/row_kernel_test.zig");
     _ = @import("matrix/convolve_test.zig");
     _ = @import("matrix/pool_test.zig");
+    _ = @import("matrix/movement_test.zig");
     _ = @import("matrix/scan_test.zig");
     _ = @import("matrix/normalize_gradient_test.zig");
     _ = @import("matrix/windows.zig");

@@ -8,6 +8,7 @@ const std = @import("std");
 const abi = @import("../abi.zig");
 const status = @import("../status.zig");
 const generic = @import("generic");
+const elementwise_turned = @import("elementwise_turned.zig");
 const kernels = @import("kernels.zig");
 const parallel = @import("parallel.zig");
 const strided = @import("strided.zig");
@@ -23,8 +24,8 @@ comptime {
 }
 
 /// `out`, then the inputs.
-const operand_count = 1 + kernel.max_inputs;
-const Space = strided.Space(operand_count);
+pub const operand_count = 1 + kernel.max_inputs;
+pub const Space = strided.Space(operand_count);
 
 /// Elements of a tile: five operands of eight bytes stay within the first cache.
 const tile_len = 512;
@@ -133,11 +134,26 @@ pub fn runWith(
     var is_direct = job.writes_out;
     for (1..1 + job.count) |k| is_direct = is_direct and (job.splat[k] or (job.adjacent[k] and views[k].storage.is(T)));
     job.streams = job.writes_out and !is_predicate and job.total * @sizeOf(T) >= kernels.info().caches.streamedBytes();
+    if (elementwise_turned.turnedAxis(&job.space, job.count)) |axis| {
+        const turned: elementwise_turned.Job(T) = .of(&job, axis);
+        return parallel.run(executor, turned.tiles(), elementwise_turned.Job(T), &turned);
+    }
     if (is_direct and !job.streams) job.tile_limit = direct_tile_len;
     try parallel.run(executor, (job.total + piece_len - 1) / piece_len, Job(T), &job);
 }
 
-fn Job(comptime T: type) type {
+/// Bytes at the beginning of a buffer become values, the last first.
+pub fn widenTruth(comptime T: type, buffer: []T) void {
+    const bytes: [*]const u8 = @ptrCast(buffer.ptr);
+    var i = buffer.len;
+    while (i > 0) {
+        i -= 1;
+        const truth = bytes[i];
+        buffer[i] = if (truth != 0) 1 else 0;
+    }
+}
+
+pub fn Job(comptime T: type) type {
     return struct {
         table: *const generic.tensor_table.Table(T),
         operation: kernel.Operation,
@@ -205,20 +221,9 @@ fn Job(comptime T: type) type {
             }
             step.out = @ptrCast(&buffers[0]);
             job.table.elementwise(&step);
-            if (kernel.isPredicate(job.operation)) widenTruth(&buffers[0], len);
+            if (kernel.isPredicate(job.operation)) widenTruth(T, buffers[0][0..len]);
             var walk = job.space.walk(0, flat);
             strided.writeElements(T, job.table, out, &walk, len, &buffers[0]);
-        }
-
-        /// Bytes at the beginning of the buffer become values, the last first.
-        fn widenTruth(buffer: *[tile_len]T, len: usize) void {
-            const bytes: [*]const u8 = @ptrCast(buffer);
-            var i = len;
-            while (i > 0) {
-                i -= 1;
-                const truth = bytes[i];
-                buffer[i] = if (truth != 0) 1 else 0;
-            }
         }
 
         fn read(job: *const Self, k: usize, buffer: *[tile_len]T, flat: usize, len: usize) kernel.Input(T) {

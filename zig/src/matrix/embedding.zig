@@ -12,6 +12,8 @@ const View = strided.View;
 
 /// Rows of one piece of work.
 const piece_rows = 64;
+/// Bytes of rows that are asked for before they are copied.
+const ahead_bytes = 4096;
 
 pub fn embedding(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.EmbeddingOptions) abi.Status {
     std.debug.assert(input_count == 2);
@@ -68,7 +70,16 @@ const Job = struct {
         var row = job.row;
         row.coalesce();
         const is_dense = row.isDense(0) and row.isDense(1);
+        const row_bytes = row.len() * job.out.storage.bytes();
+        const ahead = @max(1, ahead_bytes / @max(1, row_bytes));
         for (begin * piece_rows..last) |flat| {
+            if (is_dense and flat + ahead < last) {
+                // Rows are anywhere: no CPU foresees the next.
+                const next: isize = @intCast(read(job.indices, job.rows.offset(1, flat + ahead)));
+                const source: [*]const u8 = @ptrFromInt(strided.addressAt(job.table, next * job.row_stride));
+                var byte: usize = 0;
+                while (byte < @min(row_bytes, ahead_bytes)) : (byte += 64) @prefetch(source + byte, .{});
+            }
             const index: isize = @intCast(read(job.indices, job.rows.offset(1, flat)));
             if (is_dense) {
                 const source = strided.addressAt(job.table, index * job.row_stride);

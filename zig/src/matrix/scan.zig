@@ -5,13 +5,15 @@ const std = @import("std");
 const abi = @import("../abi.zig");
 const status = @import("../status.zig");
 const generic = @import("generic");
+const kernels = @import("kernels.zig");
 const parallel = @import("parallel.zig");
 const strided = @import("strided.zig");
 const tensor_kernels = @import("tensor_kernels.zig");
 
+const kernel = generic.scan_kernel;
 const View = strided.View;
 
-pub const Operation = enum(u32) { sum = 0, product = 1 };
+pub const Operation = kernel.Operation;
 
 comptime {
     for (std.meta.fieldNames(Operation)) |name| {
@@ -19,8 +21,12 @@ comptime {
     }
 }
 
-/// Neighbouring lines that are scanned together, and elements of a line that pass through the buffer together.
-const tile_len = 512;
+/// Neighbouring lines that are scanned together: a page of float32, so that memory is read in streams.
+const tile_len = 1024;
+/// Bytes of a line that pass through the buffer together: with as many lines as a vector has lanes, they stay in the first cache.
+const line_bytes = 512;
+/// Lanes of the widest vectors.
+const max_lanes = 16;
 
 pub fn scan(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.ScanOptions) abi.Status {
     std.debug.assert(input_count == 1);
@@ -58,6 +64,11 @@ pub fn runWith(
     lines.sort();
     lines.coalesce();
     const scans_rows = lines.rank > 0 and @abs(lines.innerStride(0)) < @abs(x.strides[axis]);
+    const inner = lines.innerLen();
+    const threads = parallel.threadCount(executor);
+    const share = (inner + threads - 1) / threads;
+    // A thread has its lines in one piece as long as they are few.
+    const in_lines = std.mem.alignForward(usize, share, 64 / @sizeOf(T));
     const job: Job(T) = .{
         .table = table,
         .operation = operation,
@@ -67,10 +78,13 @@ pub fn runWith(
         .line_len = x.shape[axis],
         .x_step = x.strides[axis],
         .out_step = out.strides[axis],
-        .tile_width = if (scans_rows) @min(tile_len, lines.innerLen()) else 1,
+        .scans_rows = scans_rows,
+        .tile_width = @min(inner, if (scans_rows) @min(tile_len, in_lines) else table.lanes),
+        .streams = out.storage.is(T) and scans_rows and lines.innerStride(1) == 1 and
+            2 * out.len() * @sizeOf(T) >= kernels.info().caches.level3_bytes,
     };
-    const tiles_across = (lines.innerLen() + job.tile_width - 1) / job.tile_width;
-    try parallel.run(executor, lines.len() / lines.innerLen() * tiles_across, Job(T), &job);
+    const tiles_across = (inner + job.tile_width - 1) / job.tile_width;
+    try parallel.run(executor, lines.len() / inner * tiles_across, Job(T), &job);
 }
 
 fn Job(comptime T: type) type {
@@ -84,8 +98,12 @@ fn Job(comptime T: type) type {
         line_len: usize,
         x_step: isize,
         out_step: isize,
-        /// Lines of a tile: neighbours in memory, or one.
+        /// Whether neighbouring lines are nearer than the elements of a line.
+        scans_rows: bool,
+        /// Lines of a tile.
         tile_width: usize,
+        /// Whether results are too many for the caches and pass around them.
+        streams: bool,
 
         const Self = @This();
 
@@ -95,75 +113,90 @@ fn Job(comptime T: type) type {
             for (begin..end) |tile| {
                 const column = tile % tiles_across * job.tile_width;
                 const first = tile / tiles_across * width + column;
-                if (job.tile_width == 1) job.scanLine(first) else job.scanRows(first, @min(job.tile_width, width - column));
+                const count = @min(job.tile_width, width - column);
+                if (job.scans_rows) job.scanRows(first, count) else job.scanLines(first, count);
             }
+            if (job.streams) generic.stream_store.finish();
         }
 
-        fn scanLine(job: *const Self, line: usize) void {
-            var buffer: [tile_len]T align(64) = undefined;
-            var value: T = if (job.operation == .sum) 0 else 1;
+        /// Lines side by side, through a buffer piece by piece.
+        fn scanLines(job: *const Self, first: usize, count: usize) void {
+            const piece_len = line_bytes / @sizeOf(T);
+            // Lines of the buffer begin in different sets of the cache.
+            const stride = piece_len + 64 / @sizeOf(T);
+            var buffer: [max_lanes * stride]T align(64) = undefined;
+            var values: [max_lanes]T = @splat(kernel.identity(T, job.operation));
             var done: usize = 0;
             while (done < job.line_len) {
-                const count = @min(tile_len, job.line_len - done);
+                const len = @min(piece_len, job.line_len - done);
                 const place: isize = @intCast(done);
-                job.table.load(&.{
-                    .storage = job.x.storage,
-                    .address = strided.addressAt(job.x, job.lines.offset(0, line) + place * job.x_step),
-                    .step = job.x_step,
-                    .len = count,
-                    .target = &buffer,
-                });
-                for (buffer[0..count]) |*element| {
-                    value = job.join(value, element.*);
-                    element.* = value;
+                for (0..count) |i| {
+                    const address = strided.addressAt(job.x, job.lines.offset(0, first + i) + place * job.x_step);
+                    if (done + len < job.line_len) {
+                        // More lines are read in step than a CPU follows by itself.
+                        const next: [*]const u8 = @ptrFromInt(address +% line_bytes);
+                        inline for (0..line_bytes / 64) |line| @prefetch(next + line * 64, .{});
+                    }
+                    job.table.load(&.{ .storage = job.x.storage, .address = address, .step = job.x_step, .len = len, .target = buffer[i * stride ..].ptr });
                 }
-                job.table.store(&.{
-                    .storage = job.out.storage,
-                    .address = strided.addressAt(job.out, job.lines.offset(1, line) + place * job.out_step),
-                    .step = job.out_step,
-                    .len = count,
-                    .source = &buffer,
-                });
-                done += count;
+                job.table.scan_lines(&.{ .operation = job.operation, .lines = count, .len = len, .ptr = &buffer, .line = stride, .values = &values });
+                for (0..count) |i| {
+                    const address = strided.addressAt(job.out, job.lines.offset(1, first + i) + place * job.out_step);
+                    const source = buffer[i * stride ..].ptr;
+                    job.table.store(&.{ .storage = job.out.storage, .address = address, .step = job.out_step, .len = len, .source = source });
+                }
+                done += len;
             }
         }
 
-        fn join(job: *const Self, a: T, b: T) T {
-            if (comptime generic.storage.isInteger(T)) return if (job.operation == .sum) a +% b else a *% b;
-            return if (job.operation == .sum) a + b else a * b;
-        }
-
-        /// Neighbouring lines at once: each row is added to the one before it.
+        /// Neighbouring lines at once: each row is joined to the one before it.
         fn scanRows(job: *const Self, first: usize, width: usize) void {
             var values: [tile_len]T align(64) = undefined;
+            @memset(values[0..width], kernel.identity(T, job.operation));
+            const source = strided.addressAt(job.x, job.lines.offset(0, first));
+            const target = strided.addressAt(job.out, job.lines.offset(1, first));
+            var rows: kernel.Rows(T) = .{
+                .operation = job.operation,
+                .rows = job.line_len,
+                .width = width,
+                .source = @ptrFromInt(source),
+                .source_row = job.x_step,
+                .target = @ptrFromInt(target),
+                .target_row = job.out_step,
+                .values = &values,
+                .streams = job.streams,
+            };
+            const reads = job.x.storage.is(T) and job.lines.innerStride(0) == 1;
+            const writes = job.out.storage.is(T) and job.lines.innerStride(1) == 1;
+            if (reads and writes) return job.table.scan_rows(&rows);
+            // Row by row through a buffer.
             var elements: [tile_len]T align(64) = undefined;
-            const all = std.math.maxInt(usize);
-            const none: generic.elementwise_kernel.Input(T) = .{ .ptr = &values, .mask = 0 };
-            @memset(values[0..width], if (job.operation == .sum) 0 else 1);
+            rows.rows = 1;
+            rows.streams = false;
+            rows.source = &elements;
+            rows.target = &elements;
             for (0..job.line_len) |row| {
                 const place: isize = @intCast(row);
                 job.table.load(&.{
                     .storage = job.x.storage,
-                    .address = strided.addressAt(job.x, job.lines.offset(0, first) + place * job.x_step),
+                    .address = source +% offsetBytes(job.x, place * job.x_step),
                     .step = job.lines.innerStride(0),
                     .len = width,
                     .target = &elements,
                 });
-                job.table.elementwise(&.{
-                    .operation = if (job.operation == .sum) .add else .multiply,
-                    .inputs = .{ .{ .ptr = &values, .mask = all }, .{ .ptr = &elements, .mask = all }, none, none },
-                    .out = @ptrCast(&values),
-                    .len = width,
-                    .alpha = 0,
-                });
+                job.table.scan_rows(&rows);
                 job.table.store(&.{
                     .storage = job.out.storage,
-                    .address = strided.addressAt(job.out, job.lines.offset(1, first) + place * job.out_step),
+                    .address = target +% offsetBytes(job.out, place * job.out_step),
                     .step = job.lines.innerStride(1),
                     .len = width,
-                    .source = &values,
+                    .source = &elements,
                 });
             }
+        }
+
+        fn offsetBytes(view: *const View, elements: isize) usize {
+            return strided.addressAt(view, elements) -% view.address;
         }
     };
 }

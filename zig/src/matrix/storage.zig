@@ -83,6 +83,11 @@ pub fn isInteger(comptime T: type) bool {
     return T == i32 or T == i64 or T == u64;
 }
 
+/// Whether running sums are computed in T.
+pub fn isScanned(comptime T: type) bool {
+    return T != i32;
+}
+
 /// Whether every value of `storage` may be computed in T.
 fn reads(comptime T: type, comptime storage: Storage) bool {
     if (T == u64) return storage.isUnsigned();

@@ -8,6 +8,7 @@ const vector_bytes = 16;
 
 pub fn Kernel(comptime T: type) type {
     const is_float = !generic.storage.isInteger(T);
+    const is_scanned = generic.storage.isScanned(T);
     return struct {
         const lanes = vector_bytes / @sizeOf(T);
         /// 32 registers and fused multiply-adds on aarch64, 16 and neither on x86-64.
@@ -37,6 +38,10 @@ pub fn Kernel(comptime T: type) type {
             .sweep = if (is_float) sweep else {},
             .panels = if (is_float) panels else {},
             .turn = if (is_float) turn else {},
+            .turn_block = if (is_float) turnBlock else {},
+            .scan_rows = if (is_scanned) scanRows else {},
+            .scan_lines = if (is_scanned) scanLines else {},
+            .best = best,
             .window = if (is_float) window else {},
             .window_back = if (is_float) windowBack else {},
             .correlation = if (is_float) correlation else {},
@@ -119,6 +124,22 @@ pub fn Kernel(comptime T: type) type {
 
         fn turn(job: *const generic.turn_kernel.Turn(T)) void {
             generic.turn_kernel.turn(T, lanes, job);
+        }
+
+        fn turnBlock(block: *const generic.turn_kernel.Block(T)) void {
+            generic.turn_kernel.turnBlock(T, lanes, block);
+        }
+
+        fn scanRows(job: *const generic.scan_kernel.Rows(T)) void {
+            generic.scan_kernel.scanRows(T, lanes, job);
+        }
+
+        fn scanLines(job: *const generic.scan_kernel.Lines(T)) void {
+            generic.scan_kernel.scanLines(T, lanes, job);
+        }
+
+        fn best(tile: *const generic.best_kernel.Tile(T)) void {
+            generic.best_kernel.best(T, lanes, tile);
         }
 
         fn window(job: *const generic.window_kernel.Window(T)) void {

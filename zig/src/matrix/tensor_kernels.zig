@@ -1,5 +1,6 @@
 //! The choice among the instruction sets that the tensor operations are compiled for.
 
+const std = @import("std");
 const builtin = @import("builtin");
 const generic = @import("generic");
 const cpu = @import("cpu.zig");
@@ -21,4 +22,13 @@ pub fn tableOf(comptime T: type, set: cpu.InstructionSet) *const generic.tensor_
         .avx2 => &tensor_avx2.Kernel(T).routines,
         .avx512, .avx512_dot, .amx => &tensor_avx512.Kernel(T).routines,
     };
+}
+
+/// Of type T what `like` is of another type: the routines of the same instruction set.
+pub fn tableLike(comptime T: type, comptime Like: type, like: *const generic.tensor_table.Table(Like)) *const generic.tensor_table.Table(T) {
+    if (T == Like) return like;
+    inline for (comptime std.enums.values(cpu.InstructionSet)) |set| {
+        if (tableOf(Like, set) == like) return tableOf(T, set);
+    }
+    unreachable;
 }

@@ -1,5 +1,6 @@
 //! The routines of the tensor operations that are compiled once per instruction set and type that is computed in.
 
+const best_kernel = @import("best_kernel.zig");
 const column_kernel = @import("column_kernel.zig");
 const correlation_kernel = @import("correlation_kernel.zig");
 const elementwise_kernel = @import("elementwise_kernel.zig");
@@ -10,6 +11,7 @@ const pool_overlap_kernel = @import("pool_overlap_kernel.zig");
 const reduce_kernel = @import("reduce_kernel.zig");
 const row_gradient_kernel = @import("row_gradient_kernel.zig");
 const row_kernel = @import("row_kernel.zig");
+const scan_kernel = @import("scan_kernel.zig");
 const storage = @import("storage.zig");
 const sweep_kernel = @import("sweep_kernel.zig");
 const turn_kernel = @import("turn_kernel.zig");
@@ -17,6 +19,7 @@ const window_kernel = @import("window_kernel.zig");
 
 pub fn Table(comptime T: type) type {
     const is_float = !storage.isInteger(T);
+    const is_scanned = storage.isScanned(T);
     return struct {
         /// Elements of a vector.
         lanes: usize,
@@ -42,6 +45,12 @@ pub fn Table(comptime T: type) type {
         sweep: if (is_float) *const fn (*const sweep_kernel.Sweep(T)) void else void,
         panels: if (is_float) *const fn (*const panel_kernel.Panels(T)) void else void,
         turn: if (is_float) *const fn (*const turn_kernel.Turn(T)) void else void,
+        turn_block: if (is_float) *const fn (*const turn_kernel.Block(T)) void else void,
+        /// Running sums and products of rows, and of lines that are adjacent in memory.
+        scan_rows: if (is_scanned) *const fn (*const scan_kernel.Rows(T)) void else void,
+        scan_lines: if (is_scanned) *const fn (*const scan_kernel.Lines(T)) void else void,
+        /// The few best of a line.
+        best: *const fn (*const best_kernel.Tile(T)) void,
         window: if (is_float) *const fn (*const window_kernel.Window(T)) void else void,
         window_back: if (is_float) *const fn (*const window_kernel.WindowBack(T)) void else void,
         correlation: if (is_float) *const fn (*const correlation_kernel.Correlation(T)) void else void,

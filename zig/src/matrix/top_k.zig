@@ -10,8 +10,9 @@ const strided = @import("strided.zig");
 const tensor_kernels = @import("tensor_kernels.zig");
 const workspace = @import("workspace.zig");
 
+const best_kernel = generic.best_kernel;
 const View = strided.View;
-const tile_len = 512;
+const tile_len = best_kernel.tile_len;
 
 pub const Error = error{OutOfMemory} || parallel.Error;
 
@@ -57,10 +58,12 @@ pub fn runWith(
     const axis = x.rank - 1;
     const parts = [3]View{ x.axes(0, axis), values.axes(0, axis), places.axes(0, axis) };
     const lines: strided.Space(3) = .of(.{ &parts[0], &parts[1], &parts[2] });
-    const threads = parallel.threadCount(executor);
-    const pieces = if (threads == 1) 1 else @min(lines.len(), 4 * threads);
     const k = values.shape[axis];
-    const buffer = try workspace.acquire(pieces * k * @sizeOf(Job(T).Entry));
+    const threads = parallel.threadCount(executor);
+    const is_few = k <= best_kernel.most_kept and x.shape[axis] <= std.math.maxInt(best_kernel.Key(T));
+    const pieces = if (threads == 1) 1 else @min(lines.len(), 4 * threads);
+    const heap_len = if (is_few) 0 else k;
+    const buffer = try workspace.acquire(pieces * heap_len * @sizeOf(Job(T).Entry));
     defer workspace.release(buffer);
     const job: Job(T) = .{
         .table = table,
@@ -71,7 +74,8 @@ pub fn runWith(
         .is_largest = is_largest,
         .pieces = pieces,
         .k = k,
-        .heaps = buffer.slice(Job(T).Entry, 0, pieces * k),
+        .is_few = is_few,
+        .heaps = buffer.slice(Job(T).Entry, 0, pieces * heap_len),
     };
     try parallel.run(executor, pieces, Job(T), &job);
 }
@@ -86,17 +90,25 @@ fn Job(comptime T: type) type {
         is_largest: bool,
         pieces: usize,
         k: usize,
-        /// k entries for each piece: a heap whose root is the worst of the best.
+        /// Whether the best are so few that they are kept in order.
+        is_few: bool,
+        /// Else k entries for each piece: a heap whose root is the worst of the best.
         heaps: []Entry,
 
         const Self = @This();
         const Entry = struct { value: T, place: usize };
 
         pub fn run(job: *const Self, begin: usize, end: usize) void {
+            const count = job.lines.len();
             for (begin..end) |piece| {
+                const first = piece * count / job.pieces;
+                const last = (piece + 1) * count / job.pieces;
+                if (job.is_few) {
+                    for (first..last) |line| job.selectFew(line);
+                    continue;
+                }
                 const heap = job.heaps[piece * job.k ..][0..job.k];
-                const count = job.lines.len();
-                for (piece * count / job.pieces..(piece + 1) * count / job.pieces) |line| {
+                for (first..last) |line| {
                     if (job.is_largest) job.select(true, heap, line) else job.select(false, heap, line);
                 }
             }
@@ -115,30 +127,45 @@ fn Job(comptime T: type) type {
             return a.place < b.place;
         }
 
+        /// Values [done, done + len) of a line: where they are, or by way of a buffer.
+        fn read(job: *const Self, line: usize, done: usize, len: usize, buffer: *[tile_len]T) [*]const T {
+            const step = job.x.strides[job.x.rank - 1];
+            const address = strided.addressAt(job.x, job.lines.offset(0, line) + @as(isize, @intCast(done)) * step);
+            if (step == 1 and job.x.storage.is(T)) return @ptrFromInt(address);
+            job.table.load(&.{ .storage = job.x.storage, .address = address, .step = step, .len = len, .target = buffer });
+            return buffer;
+        }
+
+        fn selectFew(job: *const Self, line: usize) void {
+            var buffer: [tile_len]T align(64) = undefined;
+            var kept: best_kernel.Kept(T) = undefined;
+            kept.reset();
+            const line_len = job.x.shape[job.x.rank - 1];
+            var done: usize = 0;
+            while (done < line_len) : (done += tile_len) {
+                const len = @min(tile_len, line_len - done);
+                const ptr = job.read(line, done, len, &buffer);
+                job.table.best(&.{ .is_largest = job.is_largest, .k = job.k, .ptr = ptr, .len = len, .first = done, .kept = &kept });
+            }
+            for (kept.places[1..][0..job.k], 0..) |place, rank| job.write(line, rank, job.read(line, @intCast(place), 1, &buffer)[0], @intCast(place));
+        }
+
         fn select(job: *const Self, comptime is_largest: bool, heap: []Entry, line: usize) void {
-            const axis = job.x.rank - 1;
-            const base = job.lines.offset(0, line);
             var buffer: [tile_len]T align(64) = undefined;
             var held: usize = 0;
             var done: usize = 0;
-            const line_len = job.x.shape[axis];
+            const line_len = job.x.shape[job.x.rank - 1];
             while (done < line_len) : (done += tile_len) {
                 const count = @min(tile_len, line_len - done);
-                job.table.load(&.{
-                    .storage = job.x.storage,
-                    .address = strided.addressAt(job.x, base + @as(isize, @intCast(done)) * job.x.strides[axis]),
-                    .step = job.x.strides[axis],
-                    .len = count,
-                    .target = &buffer,
-                });
+                const ptr = job.read(line, done, count, &buffer);
                 if (held == heap.len) {
                     // Most tiles hold nothing better than the worst that is kept.
                     var found: generic.reduce_kernel.Best(T) = undefined;
-                    job.table.search(&.{ .is_largest = is_largest, .ptr = &buffer, .len = count, .found = &found });
+                    job.table.search(&.{ .is_largest = is_largest, .ptr = ptr, .len = count, .found = &found });
                     const is_nan = found.value != found.value;
                     if (!is_nan and !isBetter(is_largest, .{ .value = found.value, .place = done + found.index }, heap[0])) continue;
                 }
-                for (buffer[0..count], done..) |value, place| {
+                for (ptr[0..count], done..) |value, place| {
                     const entry: Entry = .{ .value = value, .place = place };
                     if (held < heap.len) {
                         heap[held] = entry;
@@ -156,7 +183,7 @@ fn Job(comptime T: type) type {
                     }
                 }
             }
-            job.write(is_largest, heap, line);
+            job.drain(is_largest, heap, line);
         }
 
         /// Restores that no entry is better than those below it.
@@ -172,26 +199,30 @@ fn Job(comptime T: type) type {
         }
 
         /// Takes the worst off the heap again and again: they are written from the last place on.
-        fn write(job: *const Self, comptime is_largest: bool, heap: []Entry, line: usize) void {
-            const axis = job.x.rank - 1;
+        fn drain(job: *const Self, comptime is_largest: bool, heap: []Entry, line: usize) void {
             var left = heap.len;
             while (left > 0) {
                 const entry = heap[0];
                 left -= 1;
                 heap[0] = heap[left];
                 sink(is_largest, heap[0..left], 0);
-                const place: isize = @intCast(left);
-                const source = [1]T{entry.value};
-                job.table.store(&.{
-                    .storage = job.values.storage,
-                    .address = strided.addressAt(job.values, job.lines.offset(1, line) + place * job.values.strides[axis]),
-                    .step = 1,
-                    .len = 1,
-                    .source = &source,
-                });
-                const target: *i64 = @ptrFromInt(strided.addressAt(job.places, job.lines.offset(2, line) + place * job.places.strides[axis]));
-                target.* = @intCast(entry.place);
+                job.write(line, left, entry.value, entry.place);
             }
+        }
+
+        fn write(job: *const Self, line: usize, rank: usize, value: T, place: usize) void {
+            const axis = job.x.rank - 1;
+            const step: isize = @intCast(rank);
+            const address = strided.addressAt(job.values, job.lines.offset(1, line) + step * job.values.strides[axis]);
+            const target: *i64 = @ptrFromInt(strided.addressAt(job.places, job.lines.offset(2, line) + step * job.places.strides[axis]));
+            target.* = @intCast(place);
+            if (job.values.storage.is(T)) {
+                const held: *T = @ptrFromInt(address);
+                held.* = value;
+                return;
+            }
+            const source = [1]T{value};
+            job.table.store(&.{ .storage = job.values.storage, .address = address, .step = 1, .len = 1, .source = &source });
         }
     };
 }

@@ -5,6 +5,8 @@
 
 const std = @import("std");
 const abi = @import("../abi.zig");
+const generic = @import("generic");
+const kernels = @import("kernels.zig");
 const status = @import("../status.zig");
 const parallel = @import("parallel.zig");
 const strided = @import("strided.zig");
@@ -13,10 +15,8 @@ const tensor_kernels = @import("tensor_kernels.zig");
 const View = strided.View;
 const Space = strided.Space(2);
 
-/// Edge of a block: 64 elements are one to eight cache lines, and a block of the widest fits the first cache.
-const block_edge = 64;
-/// Odd, so that a column of the buffer does not fall into one set of the cache.
-const buffer_stride = block_edge + 1;
+/// A quarter of the distance after which addresses fall into one set of the first cache: 64 sets of 64 bytes.
+const crowded_bytes = 1024;
 /// Bytes of one piece of work where runs are copied.
 const piece_bytes = 64 << 10;
 
@@ -56,9 +56,18 @@ pub fn run(comptime T: type, x: *const View, out: *const View, executor: ?*const
     // The two axes of a block come last.
     std.mem.swap(usize, &space.shape[other], &space.shape[inner - 1]);
     for (&space.strides) |*strides| std.mem.swap(isize, &strides[other], &strides[inner - 1]);
-    const down = (space.shape[inner - 1] + block_edge - 1) / block_edge;
-    const across = (space.shape[inner] + block_edge - 1) / block_edge;
-    const blocks: Blocks(T) = .{ .out = out, .x = x, .space = &space, .down = down, .across = across };
+    const edge = comptime Blocks(T).edge;
+    const down = (space.shape[inner - 1] + edge - 1) / edge;
+    const across = (space.shape[inner] + edge - 1) / edge;
+    const blocks: Blocks(T) = .{
+        .out = out,
+        .x = x,
+        .space = &space,
+        .down = down,
+        .across = across,
+        // What is read takes as much room as what is written.
+        .streams = 2 * out.len() * @sizeOf(T) >= kernels.info().caches.level3_bytes,
+    };
     const planes = strided.product(space.shape[0 .. inner - 1]);
     try parallel.run(executor, planes * down * across, Blocks(T), &blocks);
 }
@@ -105,6 +114,8 @@ fn Blocks(comptime T: type) type {
         space: *const Space,
         down: usize,
         across: usize,
+        /// Whether results are too many for the caches and pass around them.
+        streams: bool,
 
         /// The float whose vectors carry the elements, where there is one of their size.
         const Carrier = switch (@sizeOf(T)) {
@@ -113,32 +124,49 @@ fn Blocks(comptime T: type) type {
             else => void,
         };
 
+        /// Edge of a block: narrow elements are one or two cache lines.
+        const edge = if (Carrier == void) 64 else generic.turn_kernel.blockEdge(Carrier);
+        /// Odd, so that a column of the buffer does not fall into one set of the cache.
+        const buffer_stride = edge + 1;
+
         pub fn run(job: *const @This(), begin: usize, end: usize) void {
             const space = job.space;
             const inner = space.rank - 1;
             const is_turned = Carrier != void and space.strides[1][inner - 1] == 1 and space.strides[0][inner] == 1;
             const plane_len = space.shape[inner] * space.shape[inner - 1];
-            var buffer: [block_edge * buffer_stride]T align(64) = undefined;
+            // Rows of the target whose lines fall into few sets of a cache push each other out before they are whole.
+            const crowds = @mod(space.strides[0][inner - 1] * @sizeOf(T), crowded_bytes) == 0;
+            const table = if (Carrier == void) {} else tensor_kernels.table(Carrier);
+            var buffer: [edge * buffer_stride]T align(64) = undefined;
             for (begin..end) |item| {
                 const plane = item / (job.down * job.across);
-                const row = item / job.across % job.down * block_edge;
-                const column = item % job.across * block_edge;
-                const rows = @min(block_edge, space.shape[inner - 1] - row);
-                const columns = @min(block_edge, space.shape[inner] - column);
+                const row = item / job.across % job.down * edge;
+                const column = item % job.across * edge;
+                const rows = @min(edge, space.shape[inner - 1] - row);
+                const columns = @min(edge, space.shape[inner] - column);
                 const first = plane * plane_len + row * space.shape[inner] + column;
                 const from = strided.addressAt(job.x, space.offset(1, first));
                 const to = strided.addressAt(job.out, space.offset(0, first));
                 const from_row = space.strides[1][inner - 1];
                 const from_column = space.strides[1][inner];
                 if (Carrier != void and is_turned) {
-                    tensor_kernels.table(Carrier).turn(&.{
+                    const next = @min(item + 1, end - 1);
+                    const next_row = next / job.across % job.down * edge;
+                    const next_first = next / (job.down * job.across) * plane_len + next_row * space.shape[inner] + next % job.across * edge;
+                    const turn: generic.turn_kernel.Turn(Carrier) = .{
                         .rows = columns,
                         .columns = rows,
                         .source = @ptrFromInt(from),
                         .source_row = from_column,
                         .target = @ptrFromInt(to),
                         .target_column = space.strides[0][inner - 1],
-                    });
+                        .ahead = space.offset(1, next_first) - space.offset(1, first),
+                    };
+                    if (!job.streams and !crowds) {
+                        table.turn(&turn);
+                    } else {
+                        table.turn_block(&.{ .turn = turn, .target_ahead = space.offset(0, next_first) - space.offset(0, first), .streams = job.streams });
+                    }
                     continue;
                 }
                 for (0..columns) |j| {
@@ -162,6 +190,7 @@ fn Blocks(comptime T: type) type {
                     }
                 }
             }
+            if (job.streams) generic.stream_store.finish();
         }
     };
 }

@@ -1,6 +1,7 @@
 //! Copies that exchange rows and columns, a square block of vectors at a time.
 
 const pack = @import("pack.zig");
+const stream_store = @import("stream_store.zig");
 
 pub fn Turn(comptime T: type) type {
     return struct {
@@ -15,6 +16,9 @@ pub fn Turn(comptime T: type) type {
         /// Where each row of the source begins, instead of `source_row`, and each column of the target, instead of `target_column`.
         source_offsets: ?[*]const u32 = null,
         target_offsets: ?[*]const u32 = null,
+        /// From what is read to what will be read soon, in elements. Rows are read in step, each from a page of its own, which is more than a CPU
+        /// follows by itself.
+        ahead: isize = 512 / @sizeOf(T),
 
         inline fn sourceAt(job: *const @This(), row: usize, column: usize) [*]const T {
             const elements: isize = if (job.source_offsets) |offsets| offsets[row] else @as(isize, @intCast(row)) * job.source_row;
@@ -30,8 +34,6 @@ pub fn Turn(comptime T: type) type {
 
 /// Up to this many rows go value by value: a block would hold mostly nothing.
 const few_rows = 4;
-/// Rows are read in step, each from a page of its own, which is more than a CPU follows by itself.
-const ahead_bytes = 512;
 
 pub inline fn turn(comptime T: type, comptime lanes: comptime_int, job: *const Turn(T)) void {
     if (job.rows <= few_rows) {
@@ -56,7 +58,7 @@ inline fn whole(comptime T: type, comptime lanes: comptime_int, job: *const Turn
     var block: [lanes]@Vector(lanes, T) = undefined;
     inline for (0..lanes) |i| {
         const source = job.sourceAt(row + i, column);
-        @prefetch(source + ahead_bytes / @sizeOf(T), .{});
+        @prefetch(source + @as(usize, @bitCast(job.ahead)), .{});
         block[i] = source[0..lanes].*;
     }
     pack.transpose(T, lanes, &block);
@@ -83,5 +85,48 @@ inline fn copy(comptime T: type, comptime lanes: comptime_int, target: [*]T, sou
             target[at..][0..width].* = source[at..][0..width].*;
             at += width;
         }
+    }
+}
+
+const line_bytes = 64;
+
+/// Edge of a block that passes through the first cache: four lines of the source's and of the target's rows.
+pub fn blockEdge(comptime T: type) comptime_int {
+    return 4 * line_bytes / @sizeOf(T);
+}
+
+/// A block up to `blockEdge` a side that stands turned in the first cache before it is written, so that every line of the target is written whole:
+/// with rows a power of two apart, those that are written in part in turn would push each other out of the cache.
+pub fn Block(comptime T: type) type {
+    return struct {
+        turn: Turn(T),
+        /// From the target to what will be written soon, in elements.
+        target_ahead: isize,
+        /// Whether stores pass the caches by; to be followed by `stream_store.finish`.
+        streams: bool,
+    };
+}
+
+pub inline fn turnBlock(comptime T: type, comptime lanes: comptime_int, block: *const Block(T)) void {
+    const edge = comptime blockEdge(T);
+    // Columns of the buffer begin in different sets of the cache.
+    const stride = edge + line_bytes / @sizeOf(T);
+    var buffer: [edge * stride]T align(line_bytes) = undefined;
+    var first = block.turn;
+    first.target = &buffer;
+    first.target_column = stride;
+    turn(T, lanes, &first);
+    for (0..first.columns) |column| {
+        const source: [*]const T = buffer[column * stride ..].ptr;
+        const target = block.turn.targetAt(column, 0);
+        if (block.streams) {
+            stream_store.copy(lanes * @sizeOf(T), @ptrCast(target), @ptrCast(source), first.rows * @sizeOf(T));
+            continue;
+        }
+        const next = target + @as(usize, @bitCast(block.target_ahead));
+        inline for (0..edge * @sizeOf(T) / line_bytes) |line| @prefetch(next + line * line_bytes / @sizeOf(T), .{ .rw = .write });
+        var row: usize = 0;
+        while (row + lanes <= first.rows) : (row += lanes) target[row..][0..lanes].* = source[row..][0..lanes].*;
+        copy(T, lanes, target + row, source + row, first.rows - row);
     }
 }

@@ -1,0 +1,167 @@
+//! Running sums and products: every value is the one before it and its own element joined, in order.
+//!
+//! What one value waits for is the value before it alone: many lines that are scanned side by side keep a CPU busy, and no bit depends on how
+//! many there are.
+
+const pack = @import("pack.zig");
+const storage = @import("storage.zig");
+const stream_store = @import("stream_store.zig");
+
+/// Numbered as in agpu.h; scan.zig asserts that.
+pub const Operation = enum(u32) { sum = 0, product = 1 };
+
+pub fn identity(comptime T: type, operation: Operation) T {
+    return if (operation == .sum) 0 else 1;
+}
+
+inline fn join(comptime V: type, comptime is_integer: bool, comptime operation: Operation, a: V, b: V) V {
+    if (is_integer) return if (operation == .sum) a +% b else a *% b;
+    return if (operation == .sum) a + b else a * b;
+}
+
+/// The scalar twin of both routines, element by element.
+pub inline fn next(comptime T: type, operation: Operation, before: T, element: T) T {
+    const is_integer = comptime storage.isInteger(T);
+    return if (operation == .sum) join(T, is_integer, .sum, before, element) else join(T, is_integer, .product, before, element);
+}
+
+/// Rows of adjacent elements, each joined to the one before it.
+pub fn Rows(comptime T: type) type {
+    return struct {
+        operation: Operation,
+        rows: usize,
+        width: usize,
+        source: [*]const T,
+        source_row: isize,
+        target: [*]T,
+        target_row: isize,
+        /// The row before the first; afterwards the last.
+        values: [*]T,
+        /// Whether stores pass the caches by; to be followed by `stream_store.finish`.
+        streams: bool,
+    };
+}
+
+pub inline fn scanRows(comptime T: type, comptime lanes: comptime_int, job: *const Rows(T)) void {
+    if (job.operation == .sum) rowsOf(T, lanes, .sum, job) else rowsOf(T, lanes, .product, job);
+}
+
+/// Rows that pass between two uses of the values so far: these are loaded and stored once for all.
+const rows_together = 4;
+
+inline fn rowsOf(comptime T: type, comptime lanes: comptime_int, comptime operation: Operation, job: *const Rows(T)) void {
+    var row: usize = 0;
+    while (row + rows_together <= job.rows) : (row += rows_together) rowsAt(T, lanes, operation, rows_together, job, row);
+    while (row < job.rows) : (row += 1) rowsAt(T, lanes, operation, 1, job, row);
+}
+
+inline fn rowsAt(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime operation: Operation,
+    comptime count: comptime_int,
+    job: *const Rows(T),
+    row: usize,
+) void {
+    var sources: [count][*]const T = undefined;
+    var targets: [count][*]T = undefined;
+    inline for (0..count) |i| {
+        const place: isize = @intCast(row + i);
+        sources[i] = job.source + @as(usize, @bitCast(place * job.source_row));
+        targets[i] = job.target + @as(usize, @bitCast(place * job.target_row));
+    }
+    const is_aligned = @intFromPtr(targets[0]) % (lanes * @sizeOf(T)) == 0 and @mod(job.target_row, lanes) == 0;
+    var column: usize = 0;
+    if (job.streams and is_aligned) {
+        while (column + lanes <= job.width) : (column += lanes) columnsAt(T, lanes, operation, count, true, job, &sources, &targets, column);
+    }
+    while (column + lanes <= job.width) : (column += lanes) columnsAt(T, lanes, operation, count, false, job, &sources, &targets, column);
+    while (column < job.width) : (column += 1) columnsAt(T, 1, operation, count, false, job, &sources, &targets, column);
+}
+
+inline fn columnsAt(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime operation: Operation,
+    comptime count: comptime_int,
+    comptime streams: bool,
+    job: *const Rows(T),
+    sources: *const [count][*]const T,
+    targets: *const [count][*]T,
+    column: usize,
+) void {
+    const V = @Vector(lanes, T);
+    var value: V = job.values[column..][0..lanes].*;
+    inline for (0..count) |i| {
+        const source = sources[i] + column;
+        const ahead: usize = @bitCast(rows_together * job.source_row);
+        if (lanes > 1) @prefetch(source + ahead, .{});
+        const element: V = source[0..lanes].*;
+        value = join(V, comptime storage.isInteger(T), operation, value, element);
+        if (streams) {
+            stream_store.store(lanes * @sizeOf(T), @ptrCast(targets[i] + column), @bitCast(value));
+        } else targets[i][column..][0..lanes].* = value;
+    }
+    job.values[column..][0..lanes].* = value;
+}
+
+/// Lines of adjacent elements, as many as a vector has lanes or fewer, in place.
+pub fn Lines(comptime T: type) type {
+    return struct {
+        operation: Operation,
+        lines: usize,
+        len: usize,
+        /// Room for a whole vector of lines.
+        ptr: [*]T,
+        line: usize,
+        /// What stands before each line; afterwards its last value.
+        values: [*]T,
+    };
+}
+
+/// Lines beside one another from which on vectors pay: a square of vectors is turned twice.
+const least_lines = 3;
+
+pub inline fn scanLines(comptime T: type, comptime lanes: comptime_int, job: *const Lines(T)) void {
+    if (job.operation == .sum) linesOf(T, lanes, .sum, job) else linesOf(T, lanes, .product, job);
+}
+
+inline fn linesOf(comptime T: type, comptime lanes: comptime_int, comptime operation: Operation, job: *const Lines(T)) void {
+    // Two squares of half a vector each keep a CPU busier than one square of whole vectors: neither waits for the other's sums, and vectors of 32
+    // bytes are turned twice as fast where the widest have 64.
+    const edge = comptime @min(lanes, 32 / @sizeOf(T));
+    const squares = lanes / edge;
+    const V = @Vector(edge, T);
+    const is_integer = comptime storage.isInteger(T);
+    var done: usize = 0;
+    if (job.lines >= least_lines) {
+        var values: [squares]V = undefined;
+        inline for (&values, 0..) |*value, square| value.* = job.values[square * edge ..][0..edge].*;
+        while (done + edge <= job.len) : (done += edge) {
+            var blocks: [squares][edge]V = undefined;
+            inline for (&blocks, 0..) |*block, square| {
+                inline for (block, square * edge..) |*row, i| row.* = job.ptr[i * job.line + done ..][0..edge].*;
+                pack.transpose(T, edge, block);
+            }
+            inline for (0..edge) |i| {
+                inline for (&blocks, &values) |*block, *value| {
+                    value.* = join(V, is_integer, operation, value.*, block[i]);
+                    block[i] = value.*;
+                }
+            }
+            inline for (&blocks, 0..) |*block, square| {
+                pack.transpose(T, edge, block);
+                inline for (block, square * edge..) |row, i| job.ptr[i * job.line + done ..][0..edge].* = row;
+            }
+        }
+        inline for (values, 0..) |value, square| job.values[square * edge ..][0..edge].* = value;
+    }
+    for (0..job.lines) |i| {
+        var value = job.values[i];
+        for (job.ptr[i * job.line + done .. i * job.line + job.len]) |*element| {
+            value = join(T, is_integer, operation, value, element.*);
+            element.* = value;
+        }
+        job.values[i] = value;
+    }
+}
