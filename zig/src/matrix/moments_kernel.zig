@@ -40,10 +40,11 @@ inline fn joined(
     weight: T,
 ) Vectors(T, lanes) {
     const V = @Vector(lanes, T);
-    // Infinite means are those of sums too large for the type: their squares are infinite, not NaN.
+    // Infinite means are those of sums too large for the type: their squares are infinite, not NaN, and stay so whatever is joined next.
     const distance = @select(T, a.mean == b.mean, @as(V, @splat(0)), b.mean - a.mean);
+    const mean = micro_kernel.multiplyAdd(arithmetic, V, distance, @splat(share), a.mean);
     return .{
-        .mean = micro_kernel.multiplyAdd(arithmetic, V, distance, @splat(share), a.mean),
+        .mean = @select(T, @abs(distance) == @as(V, @splat(std.math.inf(T))), distance, mean),
         .squares = micro_kernel.multiplyAdd(arithmetic, V, distance * @as(V, @splat(weight)), distance, a.squares + b.squares),
     };
 }

@@ -167,7 +167,7 @@ fn testScansInPlace(comptime T: type) !void {
         const table = tensor_kernels.tableOf(T, set);
         held = x;
         const view = viewOf(T, .of(T), &held, &.{ lines, len }, &strides);
-        try scan.runWith(T, table, .sum, &view, &view, null);
+        try scan.runWith(T, table, .sum, &view, &view, std.math.maxInt(usize), null);
         for (0..lines) |line| {
             var value: T = 0;
             for (0..len) |place| {

@@ -16,8 +16,11 @@ const tile_columns = 1024;
 const leaf_rows = 32;
 /// Rows of a segment, the piece of work along the reduced axes.
 const segment_rows = 32 * leaf_rows;
-/// Levels of joining within a segment, and over as many segments as memory can hold.
-const levels = 24;
+/// Levels of joining within a segment.
+const segment_levels = std.math.log2_int(usize, segment_rows / leaf_rows) + 1;
+/// Over as many segments as memory can hold; so few columns at a time that all levels take 98 KiB of a stack at most: the caller's may be small.
+const joining_levels = 24;
+const joining_columns = 256;
 /// Rows that pass through the buffer together, where they are not adjacent values of the type that is computed in.
 const buffered_rows = 8;
 
@@ -60,23 +63,24 @@ fn planesOf(comptime T: type, comptime Partial: type) usize {
 }
 
 /// A row of partial results, and how many rows of x it is of.
-fn Row(comptime T: type, comptime Partial: type) type {
-    return struct { planes: [planesOf(T, Partial)][tile_columns]T align(64), count: usize };
+fn Row(comptime T: type, comptime Partial: type, comptime columns: usize) type {
+    return struct { planes: [planesOf(T, Partial)][columns]T align(64), count: usize };
 }
 
 /// The rows of results of `count` leaves, joined as the digits of a binary counter carry.
-fn Cascade(comptime T: type, comptime Partial: type) type {
+fn Cascade(comptime T: type, comptime Partial: type, comptime levels: usize, comptime columns: usize) type {
     return struct {
         table: *const generic.tensor_table.Table(T),
         fold: kernel.Fold,
         width: usize,
         count: usize = 0,
-        partials: [levels]Row(T, Partial) = undefined,
+        partials: [levels]Joined = undefined,
 
         const Self = @This();
+        const Joined = Row(T, Partial, columns);
 
         /// Where the next leaf is to be written.
-        pub fn next(self: *Self) *Row(T, Partial) {
+        pub fn next(self: *Self) *Joined {
             return &self.partials[@ctz(~self.count)];
         }
 
@@ -88,7 +92,7 @@ fn Cascade(comptime T: type, comptime Partial: type) type {
         }
 
         /// target = join(earlier, target)
-        fn join(self: *const Self, earlier: *const Row(T, Partial), target: *Row(T, Partial)) void {
+        fn join(self: *const Self, earlier: *const Joined, target: *Joined) void {
             if (Partial == T) {
                 const none: generic.elementwise_kernel.Input(T) = .{ .ptr = &target.planes[0], .mask = 0 };
                 const all = std.math.maxInt(usize);
@@ -113,7 +117,7 @@ fn Cascade(comptime T: type, comptime Partial: type) type {
             target.count += earlier.count;
         }
 
-        pub fn total(self: *Self) *Row(T, Partial) {
+        pub fn total(self: *Self) *Joined {
             std.debug.assert(self.count > 0);
             const lowest: usize = @ctz(self.count);
             for (lowest + 1..levels) |level| {
@@ -141,6 +145,9 @@ fn Tiles(comptime T: type, comptime Partial: type) type {
 
         const Self = @This();
 
+        const Leaves = Cascade(T, Partial, segment_levels, tile_columns);
+        const Leaf = Row(T, Partial, tile_columns);
+
         /// First flat index in the kept space, and columns.
         const Span = struct { first: usize, len: usize };
 
@@ -151,7 +158,7 @@ fn Tiles(comptime T: type, comptime Partial: type) type {
         }
 
         pub fn run(job: *const Self, begin: usize, end: usize) void {
-            var cascade: Cascade(T, Partial) = .{ .table = job.table, .fold = job.problem.fold, .width = 0 };
+            var cascade: Leaves = .{ .table = job.table, .fold = job.problem.fold, .width = 0 };
             for (begin..end) |item| {
                 const span = job.spanOf(item / job.segments);
                 const segment = item % job.segments;
@@ -160,7 +167,7 @@ fn Tiles(comptime T: type, comptime Partial: type) type {
                 job.foldSegment(&cascade, span, segment);
                 const total = cascade.total();
                 if (job.partials == null) {
-                    job.write(span, total);
+                    job.write(span, &total.planes[total.planes.len - 1]);
                 } else for (&total.planes, 0..) |*plane, k| @memcpy(job.partialOf(k, segment, span), plane[0..span.len]);
             }
         }
@@ -173,7 +180,7 @@ fn Tiles(comptime T: type, comptime Partial: type) type {
             return @min(segment_rows, job.rows - segment * segment_rows);
         }
 
-        fn foldSegment(job: *const Self, cascade: *Cascade(T, Partial), span: Span, segment: usize) void {
+        fn foldSegment(job: *const Self, cascade: *Leaves, span: Span, segment: usize) void {
             const base = job.kept.offset(0, span.first);
             var shifts: [if (Partial == T) 0 else tile_columns]T align(64) = undefined;
             if (Partial != T) {
@@ -197,7 +204,7 @@ fn Tiles(comptime T: type, comptime Partial: type) type {
             }
         }
 
-        fn foldRows(job: *const Self, offset: isize, rows: usize, width: usize, shifts: [*]const T, target: *Row(T, Partial)) void {
+        fn foldRows(job: *const Self, offset: isize, rows: usize, width: usize, shifts: [*]const T, target: *Leaf) void {
             const step = job.reduced.innerStride(0);
             if (job.is_ready) return job.foldReady(@ptrFromInt(strided.addressAt(&job.problem.x, offset)), step, rows, width, shifts, target);
             var buffer: [buffered_rows][tile_columns]T align(64) = undefined;
@@ -210,7 +217,7 @@ fn Tiles(comptime T: type, comptime Partial: type) type {
         }
 
         /// Adds rows of adjacent values of type T to what `target` is of.
-        fn foldReady(job: *const Self, ptr: [*]const T, step: isize, rows: usize, width: usize, shifts: [*]const T, target: *Row(T, Partial)) void {
+        fn foldReady(job: *const Self, ptr: [*]const T, step: isize, rows: usize, width: usize, shifts: [*]const T, target: *Leaf) void {
             if (Partial == T) {
                 job.table.fold_rows(&.{
                     .fold = job.problem.fold,
@@ -247,8 +254,9 @@ fn Tiles(comptime T: type, comptime Partial: type) type {
             });
         }
 
-        fn write(job: *const Self, span: Span, row: *Row(T, Partial)) void {
-            const values = row.planes[row.planes.len - 1][0..span.len];
+        /// The last plane of a row of results: values, or sums of squares.
+        fn write(job: *const Self, span: Span, plane: [*]T) void {
+            const values = plane[0..span.len];
             for (values) |*value| value.* = job.problem.finish(T, value.*);
             var walk = job.kept.walk(1, span.first);
             strided.writeElements(T, job.table, &job.problem.out, &walk, span.len, values.ptr);
@@ -263,18 +271,23 @@ fn Joining(comptime T: type, comptime Partial: type) type {
 
         pub fn run(job: *const @This(), begin: usize, end: usize) void {
             const tiles = job.tiles;
-            var cascade: Cascade(T, Partial) = .{ .table = tiles.table, .fold = tiles.problem.fold, .width = 0 };
+            var cascade: Cascade(T, Partial, joining_levels, joining_columns) = .{ .table = tiles.table, .fold = tiles.problem.fold, .width = 0 };
             for (begin..end) |tile| {
-                const span = tiles.spanOf(tile);
-                cascade.width = span.len;
-                cascade.count = 0;
-                for (0..tiles.segments) |segment| {
-                    const row = cascade.next();
-                    for (&row.planes, 0..) |*plane, k| @memcpy(plane[0..span.len], tiles.partialOf(k, segment, span));
-                    row.count = tiles.rowsOf(segment);
-                    cascade.push();
+                const all = tiles.spanOf(tile);
+                var column: usize = 0;
+                while (column < all.len) : (column += joining_columns) {
+                    const span: @TypeOf(all) = .{ .first = all.first + column, .len = @min(joining_columns, all.len - column) };
+                    cascade.width = span.len;
+                    cascade.count = 0;
+                    for (0..tiles.segments) |segment| {
+                        const row = cascade.next();
+                        for (&row.planes, 0..) |*plane, k| @memcpy(plane[0..span.len], tiles.partialOf(k, segment, span));
+                        row.count = tiles.rowsOf(segment);
+                        cascade.push();
+                    }
+                    const total = cascade.total();
+                    tiles.write(span, &total.planes[total.planes.len - 1]);
                 }
-                tiles.write(span, cascade.total());
             }
         }
     };

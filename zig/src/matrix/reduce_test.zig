@@ -154,6 +154,33 @@ test "variances agree with two plain loops over runs of one segment and of sever
     try testVariance(f64);
 }
 
+/// Sums of the first rows overflow, those of the others do not: what is joined with an infinite mean stays infinite.
+fn testOverflow(comptime T: type) !void {
+    const extent = 4096;
+    const large = std.math.floatMax(T);
+    const allocator = std.testing.allocator;
+    const x = try allocator.alloc(T, lines * extent);
+    defer allocator.free(x);
+    for ([_][2]isize{ .{ extent, 1 }, .{ 1, lines } }) |strides| for ([_]usize{ 8, 1024, 2048 }) |many| {
+        for (0..lines) |line| for (0..extent) |place| {
+            x[line * @as(usize, @intCast(strides[0])) + place * @as(usize, @intCast(strides[1]))] = if (place < many) large else 0;
+        };
+        const view = viewOf(T, x, .of(T), &.{ lines, extent }, &strides);
+        for (kernels.available()) |set| {
+            var out: [lines]T = undefined;
+            const results = viewOf(T, &out, .of(T), &.{lines}, &.{1});
+            const problem: reduce.Problem = .{ .fold = .squares, .x = view, .out = results, .divisor = extent };
+            try reduce.runWith(T, tensor_kernels.tableOf(T, set), &problem, null);
+            for (out) |value| try std.testing.expectEqual(std.math.inf(T), value);
+        }
+    };
+}
+
+test "variances of sums that overflow are infinite" {
+    try testOverflow(f32);
+    try testOverflow(f64);
+}
+
 fn at(x: anytype, strides: [2]isize, line: usize, place: usize) f64 {
     return x[line * @as(usize, @intCast(strides[0])) + place * @as(usize, @intCast(strides[1]))];
 }

@@ -44,16 +44,17 @@ pub fn scan(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Ten
 }
 
 fn run(comptime T: type, operation: Operation, x: *const View, out: *const View, executor: ?*const abi.Executor) parallel.Error!void {
-    return runWith(T, tensor_kernels.table(T), operation, x, out, executor);
+    return runWith(T, tensor_kernels.table(T), operation, x, out, kernels.info().caches.level3_bytes / 2, executor);
 }
 
-/// With the routines of a given instruction set, which this CPU must have.
+/// With the routines of a given instruction set, which this CPU must have; results of `streamed_bytes` and more pass around the caches.
 pub fn runWith(
     comptime T: type,
     table: *const generic.tensor_table.Table(T),
     operation: Operation,
     x: *const View,
     out: *const View,
+    streamed_bytes: usize,
     executor: ?*const abi.Executor,
 ) parallel.Error!void {
     if (out.len() == 0) return;
@@ -80,8 +81,7 @@ pub fn runWith(
         .out_step = out.strides[axis],
         .scans_rows = scans_rows,
         .tile_width = @min(inner, if (scans_rows) @min(tile_len, in_lines) else table.lanes),
-        .streams = out.storage.is(T) and scans_rows and lines.innerStride(1) == 1 and
-            2 * out.len() * @sizeOf(T) >= kernels.info().caches.level3_bytes,
+        .streams = out.storage.is(T) and scans_rows and lines.innerStride(1) == 1 and out.len() * @sizeOf(T) >= streamed_bytes,
     };
     const tiles_across = (inner + job.tile_width - 1) / job.tile_width;
     try parallel.run(executor, lines.len() / inner * tiles_across, Job(T), &job);
@@ -126,9 +126,11 @@ fn Job(comptime T: type) type {
             const stride = piece_len + 64 / @sizeOf(T);
             var buffer: [max_lanes * stride]T align(64) = undefined;
             var values: [max_lanes]T = @splat(kernel.identity(T, job.operation));
+            // Lines that are not there are scanned with the others: zeros stay zeros, what lies on the stack may be denormal and slow.
+            if (count < job.table.lanes) @memset(buffer[count * stride ..], 0);
             var done: usize = 0;
             while (done < job.line_len) {
-                const len = @min(piece_len, job.line_len - done);
+                const len: usize = @min(piece_len, job.line_len - done);
                 const place: isize = @intCast(done);
                 for (0..count) |i| {
                     const address = strided.addressAt(job.x, job.lines.offset(0, first + i) + place * job.x_step);

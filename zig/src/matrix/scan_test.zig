@@ -21,7 +21,9 @@ fn viewOf(comptime T: type, values: []T, shape: []const usize, strides: []const 
 
 const lines = 41;
 const len = 1300;
-const layouts = [_][2]isize{ .{ len, 1 }, .{ 1, lines } };
+/// Elements from row to row, whole vectors: rows that may pass around the caches.
+const pitch = 64;
+const layouts = [_][2]isize{ .{ len, 1 }, .{ 1, lines }, .{ 1, pitch } };
 
 fn placeOf(strides: [2]isize, line: usize, place: usize) usize {
     return line * @as(usize, @intCast(strides[0])) + place * @as(usize, @intCast(strides[1]));
@@ -37,17 +39,17 @@ fn randomValues(comptime T: type, rng: std.Random, values: []T) void {
 fn testScans(comptime T: type) !void {
     const allocator = std.testing.allocator;
     var random: std.Random.DefaultPrng = .init(31);
-    const x = try allocator.alloc(T, lines * len);
+    const x = try allocator.alloc(T, pitch * len);
     defer allocator.free(x);
-    const out = try allocator.alloc(T, lines * len);
+    const out = try allocator.alignedAlloc(T, .@"64", pitch * len);
     defer allocator.free(out);
     randomValues(T, random.random(), x);
     const executor = test_support.executor(3);
-    for (kernels.available()) |set| for (layouts) |strides| for ([_]scan.Operation{ .sum, .product }) |operation| {
+    for (kernels.available()) |set| for (layouts) |strides| for ([_]scan.Operation{ .sum, .product }) |operation| for ([_]usize{ 0, std.math.maxInt(usize) }) |streamed_bytes| {
         const view = viewOf(T, x, &.{ lines, len }, &strides);
         const target = viewOf(T, out, &.{ lines, len }, &strides);
         @memset(out, 0);
-        try scan.runWith(T, tensor_kernels.tableOf(T, set), operation, &view, &target, &executor);
+        try scan.runWith(T, tensor_kernels.tableOf(T, set), operation, &view, &target, streamed_bytes, &executor);
         for (0..lines) |line| {
             var value: T = if (operation == .sum) 0 else 1;
             for (0..len) |place| {
@@ -73,7 +75,7 @@ fn testBest(comptime T: type) !void {
     const allocator = std.testing.allocator;
     var random: std.Random.DefaultPrng = .init(32);
     const rng = random.random();
-    const x = try allocator.alloc(T, lines * len);
+    const x = try allocator.alloc(T, pitch * len);
     defer allocator.free(x);
     // Few different values: every line has ties.
     for (x) |*value| value.* = if (@typeInfo(T) == .float) @floatFromInt(rng.uintLessThan(u8, 50)) else rng.uintLessThan(u8, 50);

@@ -156,7 +156,7 @@ fn Job(comptime T: type) type {
             var done: usize = 0;
             const line_len = job.x.shape[job.x.rank - 1];
             while (done < line_len) : (done += tile_len) {
-                const count = @min(tile_len, line_len - done);
+                const count: usize = @min(tile_len, line_len - done);
                 const ptr = job.read(line, done, count, &buffer);
                 if (held == heap.len) {
                     // Most tiles hold nothing better than the worst that is kept.

@@ -142,8 +142,8 @@ fn Blocks(comptime T: type) type {
                 const plane = item / (job.down * job.across);
                 const row = item / job.across % job.down * edge;
                 const column = item % job.across * edge;
-                const rows = @min(edge, space.shape[inner - 1] - row);
-                const columns = @min(edge, space.shape[inner] - column);
+                const rows: usize = @min(edge, space.shape[inner - 1] - row);
+                const columns: usize = @min(edge, space.shape[inner] - column);
                 const first = plane * plane_len + row * space.shape[inner] + column;
                 const from = strided.addressAt(job.x, space.offset(1, first));
                 const to = strided.addressAt(job.out, space.offset(0, first));
