@@ -95,7 +95,9 @@ const Cut = struct {
         // Rows are packed once for each piece of the columns, and the other way round: items near to squares need the least of both.
         while (pieces[0] * pieces[1] < thread_count) {
             const lengths = [2]usize{ extents[0] / pieces[0], extents[1] / pieces[1] };
-            const side: usize = if (lengths[0] >= lengths[1]) 0 else 1;
+            // Rows are adjacent in `out`: where items of neighbouring rows meet, every column has a cache line that two threads write to. (Granite
+            // Rapids, two threads, 256 cubed in bytes: 37 us with half of the rows each, 21 us alone.)
+            const side: usize = if (lengths[0] >= 2 * lengths[1]) 0 else 1;
             if (lengths[side] <= tile[side]) break;
             pieces[side] += 1;
         }
