@@ -183,7 +183,8 @@ def test_archived_convolutions_get_images_and_filters_as_they_take_them(
 ) -> None:
     """The archived kernel, which the CPU cannot run, is played by the library."""
 
-    def play(device: Any, given: Any, filters: Any, *, bias: Any, groups: int, **steps: int) -> Any:
+    def play(device: Any, given: Any, filters: Any, *, bias: Any, groups: int, precision: str, **steps: int) -> Any:
+        assert precision == "fp32"
         x, weight = given.numpy(), filters.numpy().transpose(3, 2, 0, 1)
         pairs = {name: (step, step) for name, step in steps.items()}
         inputs = (x, np.ascontiguousarray(weight)) + (() if bias is None else (bias.numpy(),))

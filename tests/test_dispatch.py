@@ -102,3 +102,23 @@ def test_a_broken_entry_point_is_said_once_and_breaks_nothing(run_python, tmp_pa
     )
     assert "[[1.]] [[2.]]" in done.stdout
     assert done.stderr.count("broken plug-in") == 1
+
+
+def convolution_of_ones(direction, inputs, out=None, *, stride, padding, dilation, groups, layout):
+    return np.ones(1)
+
+
+def test_convolutions_by_plug_ins_need_not_know_precisions():
+    entry = dispatch.Implementation(
+        "convolve", "matrix", "cpu", "python", "ones", f"{__name__}:convolution_of_ones", priority=10
+    )
+    images, windows = np.zeros((1, 1, 3, 3), "float32"), np.zeros((1, 1, 2, 2), "float32")
+    dispatch.register(entry)
+    try:
+        assert amdgpu.ops.conv2d(images, windows)[0] == 1
+        assert amdgpu.ops.conv2d(images, windows, precision="fp32")[0] == 1
+        with pytest.raises(TypeError, match="precision"):
+            amdgpu.ops.conv2d(images, windows, precision="tf32")
+    finally:
+        dispatch.unregister(entry)
+    assert amdgpu.ops.conv2d(images, windows, precision="tf32").shape == (1, 1, 2, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any
 
 import amdgpu
@@ -55,7 +56,14 @@ class Case:
     """Operands on the GPU, the exact product and the sums of absolute products."""
 
     def __init__(
-        self, gpu: Any, number: str, shape: tuple[int, int, int, int], layout: str, epilogue: str = ""
+        self,
+        gpu: Any,
+        number: str,
+        shape: tuple[int, int, int, int],
+        layout: str,
+        epilogue: str = "",
+        *,
+        is_wide: bool = False,
     ) -> None:
         random = np.random.default_rng(sum(shape))
         m, n, k, batch = shape
@@ -71,9 +79,9 @@ class Case:
             for x, letter in zip((a, b), layout, strict=True)
         ]
         self.a, self.b = (amdgpu.array(x, device=gpu.name) for x in stored)
-        output = np.dtype(np.int32) if number == "i8" else np.dtype(dtype)
+        output = np.dtype(np.int32) if number == "i8" else np.dtype(np.float32 if is_wide else dtype)
         sizes = [x.shape[2] * ITEM_BYTES[number] for x in stored] + [n * output.itemsize]
-        kind = {"tf32": "f32", "i8": "i32"}.get(number, number)
+        kind = "f32" if is_wide else {"tf32": "f32", "i8": "i32"}.get(number, number)
         is_aligned = all(size % 16 == 0 for size in sizes)
         self.problem = gpu_kernels.Problem(m, n, k, batch, number, kind, layout, epilogue, is_aligned=is_aligned)
         self.held = random.integers(-3, 4, (batch, m, n)).astype(output)
@@ -86,9 +94,7 @@ class Case:
 
     def run(self, way: gpu_kernels.Choice, stream: Any = None, **options: Any) -> Any:
         out = amdgpu.array(self.held, device=self.gpu.name)
-        for plan in gpu_kernels.plan_matmul(
-            self.gpu, self.problem, self.a, self.b, out, choice=way, stream=stream, **options
-        ):
+        for plan in gpu_kernels.plan_matmul(self.gpu, self.problem, self.a, self.b, out, choice=way, **options):
             plan.launch(stream)
         if stream is not None:
             stream.synchronize()
@@ -147,6 +153,95 @@ def test_what_follows_the_sums_is_that_of_float64(gpu: Any, number: str, epilogu
             tried += 1
     if not tried:
         pytest.skip(f"the archive has no such ways for {number}")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("layout", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("number", ["f16", "bf16"])
+def test_float32_results_of_16_bit_operands_are_their_sums(gpu: Any, number: str, layout: str) -> None:
+    tried = 0
+    for shape in (*SHAPES, (4096, 1, 4096, 1), (8192, 1, 4096, 1), (1, 4096, 4096, 1)):
+        case = Case(gpu, number, shape, layout, is_wide=True)
+        for way in gpu_kernels.ways(gpu, case.problem, with_vendor=False):
+            # No kernel for vectors leaves sums of 16-bit operands as they are.
+            assert not way.is_vector
+            result = case.run(way)
+            assert result.dtype == np.float32
+            assert np.all(np.abs(result - case.exact) <= 1e-5 * case.scale), (way.name, shape)
+            tried += 1
+    if not tried:
+        pytest.skip(f"the archive has no kernels of {number} that leave sums as they are")
+
+
+def whole_calls() -> list[tuple[tuple[int, int, int], bool, dict[str, Any]]]:
+    """Extents, whether the second operand is stored transposed, and what else a call is given."""
+    random = np.random.default_rng(6)
+    column, row = (random.standard_normal(shape).astype(np.float32) for shape in ((4096, 1), (1, 4096)))
+    return [
+        ((4096, 1, 4096), False, {}),
+        ((1, 4096, 4096), True, {}),
+        ((1, 4096, 4096), True, {"residual": row}),
+        ((4096, 1, 4096), False, {"residual": column}),
+        ((4096, 1, 4096), False, {"activation": "tanh"}),
+        ((1, 1000, 4096), False, {"activation": "tanh"}),
+    ]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("has_out", [False, True])
+@pytest.mark.parametrize("number", range(6))
+def test_16_bit_operands_with_vectors_give_what_float64_does(
+    gpu: Any, dtype: Any, number: int, *, has_out: bool
+) -> None:
+    (m, n, k), is_turned, options = whole_calls()[number]
+    random = np.random.default_rng(number)
+    a, b = (random.standard_normal(shape).astype(dtype) / 64 for shape in ((m, k), (k, n)))
+    a, b = (x.astype(dtype) for x in (a, b))
+    exact = a.astype(np.float64) @ b.astype(np.float64) + options.get("residual", 0.0)
+    scale = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64) + np.abs(options.get("residual", 0.0))
+    exact = np.tanh(exact) if options.get("activation") == "tanh" else exact
+    given = {
+        name: amdgpu.array(value, device=gpu.name) if name == "residual" else value for name, value in options.items()
+    }
+    left, right = (amdgpu.array(x, device=gpu.name) for x in (a, np.ascontiguousarray(b.T) if is_turned else b))
+    out = amdgpu.empty((m, n), "float32", device=gpu.name) if has_out else None
+    result = amdgpu.matrix_multiply(left, right, gpu.name, "fp32", out=out, transpose_b=is_turned, **given)
+    found = (result if out is None else out).numpy()
+    # The default result is of the operands' dtype where it has 16 bits, and rounded once.
+    rounding = {2: 2.0**-8 if dtype is not np.float16 else 2.0**-11}.get(found.dtype.itemsize, 2.0**-23)
+    assert np.all(np.abs(found.astype(np.float64) - exact) <= 1e-5 * scale + rounding * np.abs(exact) + 1e-6)
+
+
+@pytest.mark.gpu
+def test_products_of_two_threads_in_one_stream_and_of_graphs_do_not_meet_in_memory(gpu: Any) -> None:
+    random = np.random.default_rng(8)
+    shape = (259, 1003, 515)
+    operands = [
+        [amdgpu.array(random.standard_normal(size).astype(np.float16), device=gpu.name) for size in sizes]
+        for sizes in [((shape[0], shape[2]), (shape[2], shape[1]))] * 3
+    ]
+    expected = [gpu_kernels.matmul(gpu, a, b).numpy().tobytes() for a, b in operands]
+    outs = [amdgpu.empty((shape[0], shape[1]), "float16", device=gpu.name) for _ in operands]
+    stream, graph = gpu.create_stream(), amdgpu.Graph()
+    with graph:
+        gpu_kernels.matmul(gpu, *operands[2], out=outs[2], stream=stream)
+
+    def multiply(number: int) -> None:
+        for _ in range(200):
+            gpu_kernels.matmul(gpu, *operands[number], out=outs[number], stream=stream)
+
+    threads = [threading.Thread(target=multiply, args=(number,)) for number in (0, 1)]
+    for thread in threads:
+        thread.start()
+    other = gpu.create_stream()
+    for _ in range(50):
+        graph.replay(stream=other)
+    for thread in threads:
+        thread.join()
+    for one in (stream, other):
+        one.synchronize()
+    assert [out.numpy().tobytes() for out in outs] == expected
 
 
 @pytest.mark.gpu

@@ -93,7 +93,7 @@ def measure(device: Any, stream: Any, number: str, layout: str, n: int, *, every
     errors = {}
     for entry in entries:
         own_out.fill(0)
-        plans = gpu_kernels.plan_matmul(device, problem, own_a, own_b, own_out, kernel=entry, stream=stream)
+        plans = gpu_kernels.plan_matmul(device, problem, own_a, own_b, own_out, kernel=entry)
         name = "chosen" if entry is None else entry.name.split(f"_{layout}_")[1]
         run = prepare(plans, stream)
         run()

@@ -16,7 +16,7 @@ from amdgpu import _native
 from amdgpu.gpu_kernels import vendor
 from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
 from amdgpu.gpu_kernels.loading import facts_of
-from amdgpu.gpu_kernels.parts import has_vector_kernels, is_counted, is_vector, padded, parts_of, summed
+from amdgpu.gpu_kernels.parts import can_pad, can_sum, is_vector, padded, parts_of, summed
 from amdgpu.gpu_kernels.problem import ITEM_BYTES, Problem
 from amdgpu.tuning import database as tuning_database
 from amdgpu.tuning import settings
@@ -147,6 +147,8 @@ def _turned_kernels(architecture: str, problem: Problem) -> tuple[ArchivedKernel
 @functools.lru_cache(maxsize=_CHOICES_LIMIT)
 def _split_kernels(architecture: str, problem: Problem, units: int) -> tuple[tuple[ArchivedKernel, int], ...]:
     """Kernels whose inner dimension is cut, with the number of parts."""
+    if not can_sum(architecture, problem):
+        return ()
     found = ((kernel, parts_of(kernel, problem, units)) for kernel in candidates(architecture, summed(problem)))
     return tuple((kernel, parts) for kernel, parts in found if parts > 1)
 
@@ -154,7 +156,7 @@ def _split_kernels(architecture: str, problem: Problem, units: int) -> tuple[tup
 @functools.lru_cache(maxsize=_CHOICES_LIMIT)
 def _padded_kernels(architecture: str, problem: Problem) -> tuple[ArchivedKernel, ...]:
     """Kernels for operands that are padded first."""
-    if problem.is_aligned or is_vector(problem) or not problem.k or not is_counted(problem):
+    if problem.is_aligned or is_vector(architecture, problem) or not problem.k or not can_pad(architecture, problem):
         return ()
     return tuple(kernel for kernel in candidates(architecture, padded(problem)) if kernel.is_aligned)
 
@@ -164,7 +166,7 @@ def ways(device: AMDGPUDevice, problem: Problem, *, with_vendor: bool = True) ->
     architecture, units = facts_of(device)
     found = [_of_kernel(kernel) for kernel in candidates(architecture, problem)]
     found += [_of_kernel(kernel, is_turned=True) for kernel in _turned_kernels(architecture, problem)]
-    if is_vector(problem) and has_vector_kernels(architecture):
+    if is_vector(architecture, problem):
         found.append(_OF_VECTOR)
     else:
         found += [_of_kernel(kernel, parts=parts) for kernel, parts in _split_kernels(architecture, problem, units)]
@@ -181,7 +183,7 @@ def ways(device: AMDGPUDevice, problem: Problem, *, with_vendor: bool = True) ->
 def _estimated(device: AMDGPUDevice, problem: Problem) -> Choice | None:
     """The kernel of ours that should be best."""
     architecture, units = facts_of(device)
-    if is_vector(problem) and has_vector_kernels(architecture):
+    if is_vector(architecture, problem):
         return _OF_VECTOR
     padded_from = _PADDED_FROM_OF_DOUBLE if problem.operand == "f64" else _PADDED_FROM
     if problem.m * problem.n * problem.k * problem.batch >= padded_from:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, load
 from amdgpu.gpu_kernels.operations import plan_transpose
 from amdgpu.gpu_kernels.parts import SUMS, Following, cut, padded, plan_padding, plan_sum, plan_vector
 from amdgpu.gpu_kernels.problem import DTYPES, ITEM_BYTES, NUMBERS, Problem, epilogue_of, problem_of
+from amdgpu.gpu_kernels.scratch import Make, fresh, scratch_of
 from amdgpu.gpu_kernels.vendor import session_of
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ _PERSISTENT_PARAMETERS = ", unsigned batch, const void* maps"
 _VECTOR_BYTES = 16
 # Rows of block memory that the copy engine swizzles.
 _SWIZZLE_BYTES = 128
-# Operands and sums that a device keeps memory for.
-_SCRATCH_LIMIT = 16
 # Of a box of results.
 _WGMMA_ROWS = 64
 # Products whose descriptors, of 384 bytes, a device keeps.
@@ -124,10 +124,17 @@ def multiply(
             if session.multiply(problem, a, b, out, bias=bias, alpha=alpha, beta=beta, stream=stream):
                 return out
             choice = None
-    for plan in plan_matmul(
-        device, problem, a, b, out, bias=bias, alpha=alpha, beta=beta, kernel=kernel, choice=choice, stream=stream
-    ):
-        plan.launch(stream)
+    plan = functools.partial(
+        _plan, device, problem, (a, b), Following(out, bias, alpha, beta), kernel=kernel, choice=choice
+    )
+    if stream is None or _native.is_recording_graph():
+        for one in plan(make=fresh(device)):
+            one.launch(stream)
+        return out
+    scratch = scratch_of(device)
+    with scratch.lock:
+        for one in plan(make=scratch.of_stream(device, stream)):
+            one.launch(stream)
     return out
 
 
@@ -143,14 +150,31 @@ def plan_matmul(
     beta: float = 0.0,
     kernel: ArchivedKernel | None = None,
     choice: Choice | None = None,
-    stream: _native.Stream | None = None,
 ) -> list[LaunchPlan]:
     """The launches of archived kernels, in order and in one stream, that compute a problem; none where the result is empty.
+
+    They have memory of their own for what one leaves to the next.
 
     Raises:
         ShapeMismatchError: `out` or `bias` do not fit.
         NoImplementationError: No kernel in the archive computes this.
     """
+    following = Following(out, bias, alpha, beta)
+    return _plan(device, problem, (a, b), following, kernel=kernel, choice=choice, make=fresh(device))
+
+
+def _plan(
+    device: AMDGPUDevice,
+    problem: Problem,
+    operands: tuple[_native.Array, _native.Array],
+    following: Following,
+    *,
+    kernel: ArchivedKernel | None,
+    choice: Choice | None,
+    make: Make,
+) -> list[LaunchPlan]:
+    """As `plan_matmul`, with memory from `make`."""
+    (a, b), out, bias = operands, following.out, following.bias
     _check_places(problem, a, out, bias)
     if 0 in out.shape:
         return []
@@ -158,31 +182,28 @@ def plan_matmul(
         problem = replace(problem, is_aligned=False)
     plans: list[LaunchPlan] = []
     if kernel is not None:
-        return [_plan_tiles(device, kernel, problem, (a, b), Following(out, bias, alpha, beta))]
+        return [_plan_tiles(device, kernel, problem, (a, b), following)]
     if choice is None:
         choice = choose(device, problem, is_ours=True)
     if choice is None or (choice.kernel is None and not choice.is_vector):
         raise NoImplementationError(f"the archived kernels for {facts_of(device)[0]} do not compute {problem}")
-    following = Following(out, bias, alpha, beta)
-    sums_dtype = DTYPES.get(SUMS[problem.operand], "")
+    sums_dtype = DTYPES[SUMS[problem.operand]]
     if choice.kernel is None:
-        make_sums = functools.partial(_sums, device, sums_dtype, stream)
-        return plan_vector(device, problem, (a, b), following, make_sums)
+        return plan_vector(device, problem, (a, b), following, lambda count: make(sums_dtype, 2, (count,)))
     if choice.is_padded or choice.parts > 1:
         given = problem
         if choice.is_padded:
-            make = functools.partial(_scratch, device, name_of(a.dtype), stream)
-            plans, a, b = plan_padding(device, problem, (a, b), make)
+            plans, a, b = plan_padding(device, problem, (a, b), functools.partial(make, name_of(a.dtype)))
             problem = padded(problem)
         else:
             problem = cut(problem, choice.parts)
-        sums = _sums(device, sums_dtype, stream, problem.batch * problem.m * problem.n)
+        sums = make(sums_dtype, 2, (problem.batch * problem.m * problem.n,))
         plans.append(_plan_tiles(device, choice.kernel, problem, (a, b), Following(sums, None, 1.0, 0.0)))
         plans.append(plan_sum(device, given, sums, following, parts=choice.parts, lead=problem.n, rows=problem.m))
         return plans
     if choice.is_turned:
         a, b = (
-            array if problem.layout[side] == "nt"[side] else _turn(device, array, side, plans, stream)
+            array if problem.layout[side] == "nt"[side] else _turn(device, array, side, plans, make)
             for side, array in enumerate((a, b))
         )
         problem = turned(problem)
@@ -221,40 +242,12 @@ def _check_places(problem: Problem, a: _native.Array, out: _native.Array, bias: 
         )
 
 
-def _turn(
-    device: AMDGPUDevice, array: _native.Array, side: int, plans: list[LaunchPlan], stream: _native.Stream | None
-) -> _native.Array:
+def _turn(device: AMDGPUDevice, array: _native.Array, side: int, plans: list[LaunchPlan], make: Make) -> _native.Array:
     """An operand the other way round; the launch that writes it is added to the plans."""
     shape = (*array.shape[:-2], array.shape[-1], array.shape[-2])
-    written = _scratch(device, name_of(array.dtype), stream, side, shape)
+    written = make(name_of(array.dtype), side, shape)
     plans.append(plan_transpose(device, array, written))
     return written
-
-
-def _sums(device: AMDGPUDevice, dtype: str, stream: _native.Stream | None, count: int) -> _native.Array:
-    """Memory for sums that are no results yet."""
-    return _scratch(device, dtype, stream, 2, (count,))
-
-
-def _scratch(
-    device: AMDGPUDevice, dtype: str, stream: _native.Stream | None, place: int, shape: tuple[int, ...]
-) -> _native.Array:
-    """Memory for what a product writes and reads again: its operands (places 0 and 1) or sums (2).
-
-    Launches in a stream follow each other, so each stream has its own and uses it again.
-    Memory of the device's own stream is handed on in its order, so there it is taken anew each time.
-    """
-    if stream is None:
-        return device.native.empty(shape, dtype)
-    kept: dict[Any, _native.Array] = device.__dict__.setdefault("_product_scratch", {})
-    key = (stream.id, place, shape, dtype)
-    if key not in kept:
-        if len(kept) >= _SCRATCH_LIMIT:
-            # Launches in streams may still use them.
-            device.synchronize()
-            kept.clear()
-        kept[key] = device.native.empty(shape, dtype)
-    return kept[key]
 
 
 def _maps(device: AMDGPUDevice, kernel: ArchivedKernel, problem: Problem) -> _native.Derivation:
@@ -291,6 +284,14 @@ def _describe(device: _native.Device, kernel: ArchivedKernel, problem: Problem, 
     box = (_SWIZZLE_BYTES // ITEM_BYTES[problem.output], _WGMMA_ROWS)
     strides = (problem.leads[2], problem.strides[2])
     texts += tensor_map.describe(problem.output, addresses[2], (problem.n, problem.m, problem.batch), strides, box)
-    made = device.empty((len(texts),), "uint8")
-    made.copy_from(np.frombuffer(texts, dtype=np.uint8))
-    return made
+
+    def write() -> _native.Array:
+        made = device.empty((len(texts),), "uint8")
+        made.copy_from(np.frombuffer(texts, dtype=np.uint8))
+        return made
+
+    if not _native.is_recording_graph():
+        return write()
+    # Replays find them there: what another thread does is no part of the graph.
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(write).result()

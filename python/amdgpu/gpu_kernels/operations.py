@@ -28,6 +28,8 @@ _BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 # Enough blocks for every unit to have several; more only wait.
 _BLOCKS_PER_UNIT = 16
 _VECTOR_BYTES = 16
+# Of convolutions.
+_PRECISIONS = ("fp32", "tf32")
 _FOLDS = {"sum": "sum", "maximum": "max", "minimum": "min"}
 
 
@@ -193,7 +195,7 @@ def convolve(
         padding: Zeros around each image.
         dilation: Pixels from one tap to the next.
         groups: Groups of channels that are convolved apart.
-        precision: "tf32" lets the matrix units cut float32 numbers to 11 significant bits, where there are such units.
+        precision: "fp32", or "tf32", which lets the matrix units cut float32 numbers to 11 significant bits, where there are such units.
         kernel: An archived kernel; None chooses.
         stream: Stream to launch in; None is the device's own, in whose order arrays are read.
 
@@ -203,18 +205,23 @@ def convolve(
     Raises:
         ShapeMismatchError: Shapes that do not fit, or a result without pixels.
         UnsupportedDtypeError: Formats that differ.
-        InvalidArgumentError: A stride, dilation or number of groups below 1, a padding below 0, an activation without a bias.
+        InvalidArgumentError: A stride, dilation or number of groups below 1, a padding below 0, an activation without a bias, an
+            unknown precision.
         NoImplementationError: The archive has no such kernel.
     """
+    if precision not in _PRECISIONS:
+        raise InvalidArgumentError(f"precision is {precision!r}; known are {', '.join(_PRECISIONS)}")
     if min(stride, dilation, groups) < 1 or padding < 0:
         raise InvalidArgumentError(
             f"stride {stride}, dilation {dilation}, groups {groups} and padding {padding} are not possible"
         )
+    if images.ndim != 4 or filters.ndim != 4:
+        raise ShapeMismatchError(f"images have the shape {images.shape}, filters {filters.shape}; both have four axes")
     has_filters_first = (
         takes_filters_first(device, images.dtype, precision) if kernel is None else kernel.layout == "nt"
     )
     shape = (*filters.shape[1:], filters.shape[0]) if has_filters_first else filters.shape
-    if images.ndim != 4 or filters.ndim != 4 or images.shape[3] != shape[2] * groups or shape[3] % groups:
+    if images.shape[3] != shape[2] * groups or shape[3] % groups:
         raise ShapeMismatchError(f"images have the shape {images.shape}, filters {filters.shape}, in {groups} groups")
     if images.dtype != filters.dtype or (bias is not None and bias.dtype != images.dtype):
         raise UnsupportedDtypeError(f"images are {images.dtype} and filters {filters.dtype}")
@@ -236,6 +243,8 @@ def convolve(
     number = NUMBERS.get(str(images.dtype), "")
     vector = _VECTOR_BYTES // ITEM_BYTES.get(number, 1)
     is_aligned = own_channels % vector == 0 and out_channels // groups % vector == 0
+    # Arrays of other libraries may begin anywhere.
+    is_aligned = is_aligned and not any(x.kernel_address % _VECTOR_BYTES for x in (images, filters, result))
     pixels, own_filters = count * out_height * out_width, out_channels // groups
     if kernel is None:
         operand, layout = ("tf32", "nt") if has_filters_first else (number, "nn")

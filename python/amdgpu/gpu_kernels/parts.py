@@ -5,10 +5,12 @@ What they leave are sums as they are; one more launch adds up the parts, in thei
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from amdgpu.errors import NoImplementationError
 from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
 from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, load
 from amdgpu.gpu_kernels.problem import ITEM_BYTES, Problem
@@ -43,9 +45,14 @@ _VECTOR_BLOCKS_PER_UNIT = 4
 # threads side by side, with a number each or, where rows are aligned, fewer with 16 bytes each.
 _THREADS_ACROSS = 64
 _THREADS_ACROSS_ALIGNED = 32
-# What kernels count sums and vectors of 16 bytes in.
-_COUNT_LIMIT = 1 << 32
+# What kernels count sums and vectors of 16 bytes in, less the threads of a block, which count on beyond the last of them.
+_COUNT_LIMIT = (1 << 32) - 256
+# Of operands that are padded and of their sums. A choice decides the bits of a result and must not change with what memory is free at the
+# time, so that is not asked: what needs more is computed as it lies.
+_PADDING_LIMIT_BYTES = 4 << 30
 _ACTIVATIONS = {"": 0, "bias": 1, "relu": 3, "gelu": 5, "silu": 7}
+# What float32 sums alone are put through.
+_FLOAT32_EPILOGUES = ("gelu", "silu")
 SUMS = {"f64": "f64", "f32": "f32", "tf32": "f32", "f16": "f32", "bf16": "f32", "i8": "i32"}
 
 
@@ -106,15 +113,58 @@ def is_counted(problem: Problem) -> bool:
     return max(m * k, k * n, m * n) * batch < _COUNT_LIMIT and batch <= _GRID_LIMIT
 
 
-def is_vector(problem: Problem) -> bool:
-    """Whether a matrix is multiplied with a vector."""
-    return min(problem.m, problem.n) == 1 and problem.k > 0 and is_counted(problem)
+def is_vector(architecture: str, problem: Problem) -> bool:
+    """Whether this is a matrix and a vector, and the archive of an architecture has kernels for them."""
+    if min(problem.m, problem.n) != 1 or not problem.k or not is_counted(problem) or not can_sum(architecture, problem):
+        return False
+    wanted = {"number": _number(problem), "output": problem.output, "along": _along(problem)}
+    return _first(architecture, "vector", wanted) is not None
 
 
-def has_vector_kernels(architecture: str) -> bool:
-    """Whether the archive of an architecture has kernels for vectors."""
-    name = archive_for(architecture)
-    return name is not None and any(kernel.kind == "vector" for kernel in archived_kernels(name))
+def can_sum(architecture: str, problem: Problem) -> bool:
+    """Whether the archive of an architecture has what adds up parts of a product and does what follows."""
+    if SUMS[problem.operand] != "f32" and problem.epilogue in _FLOAT32_EPILOGUES:
+        return False
+    wanted = {"number": SUMS[problem.operand], "output": problem.output}
+    return _first(architecture, "parts", wanted) is not None
+
+
+def can_pad(architecture: str, problem: Problem) -> bool:
+    """Whether operands can be padded: the archive of an architecture has what does it, and it takes no more memory than is allowed."""
+    larger = padded(problem)
+    return (
+        is_counted(problem)
+        and is_counted(larger)
+        and _padding_bytes(problem, larger) <= _PADDING_LIMIT_BYTES
+        and can_sum(architecture, problem)
+        and _first(architecture, "pad", {"item_bytes": ITEM_BYTES[problem.operand]}) is not None
+    )
+
+
+def _padding_bytes(problem: Problem, larger: Problem) -> int:
+    """What padded operands and their sums take."""
+    extents = [_stored(larger, side) for side in (0, 1) if _stored(larger, side) != _stored(problem, side)]
+    # Where no extent changes, addresses are no multiples of 16 bytes: those of both operands, as far as is known here.
+    copied = sum(math.prod(one) for one in extents or [_stored(larger, 0), _stored(larger, 1)])
+    sums = larger.m * larger.n * ITEM_BYTES[SUMS[problem.operand]]
+    return problem.batch * (copied * ITEM_BYTES[problem.operand] + sums)
+
+
+def _stored(problem: Problem, side: int) -> list[int]:
+    """Rows and columns of an operand as it is stored."""
+    outer = (problem.m, problem.n)[side]
+    return [outer, problem.k] if problem.layout[side] == "nt"[side] else [problem.k, outer]
+
+
+def _number(problem: Problem) -> str:
+    """What vectors' kernels call the operands: they multiply without matrix units, so tf32 is float32."""
+    return "f32" if problem.operand == "tf32" else problem.operand
+
+
+def _along(problem: Problem) -> str:
+    """Which dimension is contiguous in the matrix that a vector is multiplied with."""
+    is_row = problem.m == 1
+    return "k" if problem.layout[1 if is_row else 0] == ("t" if is_row else "n") else "outer"
 
 
 def padded(problem: Problem) -> Problem:
@@ -133,14 +183,21 @@ def padded(problem: Problem) -> Problem:
     )
 
 
+def _first(architecture: str, kind: str, wanted: dict[str, Any]) -> ArchivedKernel | None:
+    name = archive_for(architecture)
+    for kernel in () if name is None else archived_kernels(name):
+        if kernel.kind == kind and all(getattr(kernel, field) == value for field, value in wanted.items()):
+            return kernel
+    return None
+
+
 def _find(device: AMDGPUDevice, kind: str, **wanted: Any) -> ArchivedKernel:
-    name = archive_for(facts_of(device)[0])
-    assert name is not None
-    return next(
-        kernel
-        for kernel in archived_kernels(name)
-        if kernel.kind == kind and all(getattr(kernel, field) == value for field, value in wanted.items())
-    )
+    architecture = facts_of(device)[0]
+    found = _first(architecture, kind, wanted)
+    if found is None:
+        words = ", ".join(f"{name} {value}" for name, value in wanted.items())
+        raise NoImplementationError(f"the archived kernels for {architecture} have no {kind} of {words}")
+    return found
 
 
 @dataclass(frozen=True)
@@ -189,15 +246,21 @@ def plan_vector(
     is_row = problem.m == 1
     vector, matrix = operands if is_row else operands[::-1]
     outer = problem.n if is_row else problem.m
-    along = "k" if problem.layout[1 if is_row else 0] == ("t" if is_row else "n") else "outer"
+    along = _along(problem)
     # A vector lies without gaps in every layout.
     lead = problem.k if along == "k" else outer
     item = ITEM_BYTES[problem.operand]
-    number = "f32" if problem.operand == "tf32" else problem.operand
     addresses = [matrix.kernel_address, vector.kernel_address]
     extents = [lead * item, outer * problem.k * item, problem.k * item if problem.batch > 1 else 0]
     is_aligned = not any(size % VECTOR_BYTES for size in (*addresses, *extents))
-    kernel = _find(device, "vector", number=number, along=along, alignment="aligned" if is_aligned else "any")
+    kernel = _find(
+        device,
+        "vector",
+        number=_number(problem),
+        output=problem.output,
+        along=along,
+        alignment="aligned" if is_aligned else "any",
+    )
     width = VECTOR_BYTES // item
     columns = min(_THREADS_ACROSS_ALIGNED, kernel.threads // width) * width if is_aligned else _THREADS_ACROSS
     results = kernel.threads // _THREADS_ACROSS if along == "k" else columns
@@ -230,10 +293,7 @@ def plan_padding(
     given: list[tuple[Any, Any, list[int], list[int]]] = []
     found = list(operands)
     for side, array in enumerate(operands):
-        shapes = []
-        for one in (problem, larger):
-            outer = (one.m, one.n)[side]
-            shapes.append([outer, one.k] if one.layout[side] == "nt"[side] else [one.k, outer])
+        shapes = [_stored(one, side) for one in (problem, larger)]
         if shapes[0] == shapes[1] and array.kernel_address % VECTOR_BYTES == 0:
             continue
         found[side] = make(side, (problem.batch, *shapes[1]))

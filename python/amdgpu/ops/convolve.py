@@ -43,8 +43,10 @@ def conv2d(
         groups: Channels and outputs are cut into so many groups, each convolved alone.
         layout: "NCHW" or "NHWC".
         precision: "tf32" lets NVIDIA's matrix units cut float32 images and weights to 11 significant bits, as `matrix_multiply` does: a
-            result is then off by at most 2^-9 of the sum of the absolute products it is made of. "fp32" keeps all digits. Everywhere
-            else, and for other dtypes, both mean the same.
+            result is then off by at most 2^-9 plus k * 2^-24 of the sum of its absolute products, where k counts the elements of the
+            window times the channels of a group. "fp32" keeps all digits. Both mean the same for other dtypes, on other devices, with
+            `out`, with a stride, padding or dilation that differs between rows and columns, and with several groups of fewer than 8
+            channels each.
         out: Receives the result; must not overlap the inputs.
 
     Returns:
@@ -64,7 +66,7 @@ def conv2d(
     if precision not in ("fp32", "tf32"):
         raise InvalidArgumentError(f"conv2d: precision is {precision!r}; it may be 'fp32' or 'tf32'")
     options = _options(stride, padding, dilation, groups, layout)
-    return _run("forward", inputs, out, **options, precision=precision)
+    return _run("forward", inputs, out, precision=precision, **options)
 
 
 def conv2d_input_gradient(
@@ -148,8 +150,11 @@ def _options(stride: Any, padding: Any, dilation: Any, groups: Any, layout: Any)
     }
 
 
-def _run(direction: str, inputs: tuple[Any, ...], out: Any, **options: Any) -> Any:
-    key = ("convolve", direction, len(inputs), *options.values())
+def _run(direction: str, inputs: tuple[Any, ...], out: Any, *, precision: str = "fp32", **options: Any) -> Any:
+    key = ("convolve", direction, len(inputs), precision, *options.values())
+    # Implementations that other packages bring need not know the word.
+    if precision != "fp32":
+        options["precision"] = precision
     return placement.run(key, (*inputs, out), direction, inputs, out, **options)
 
 

@@ -150,7 +150,7 @@ def _calls(
     if choice.library:
         session = session_of(device, choice.library)
         return lambda: session.require(problem, operands.a, operands.b, operands.out, stream=stream)
-    plans = plan_matmul(device, problem, operands.a, operands.b, operands.out, choice=choice, stream=stream)
+    plans = plan_matmul(device, problem, operands.a, operands.b, operands.out, choice=choice)
     launches = [
         plan.kernel.prepare(plan.grid, plan.block, *plan.arguments, shared_bytes=plan.shared_bytes, stream=stream)
         for plan in plans
