@@ -75,6 +75,22 @@ def test_products_of_bfloat16_are_within_the_error_bound(rng):
 
 
 @needs_tiles
+def test_results_in_bfloat16_are_exact_sums_rounded_once_at_every_edge(rng):
+    for _ in range(60):
+        m, n = rng.integers(1, 400, 2)
+        k = rng.integers(1, 3000 if rng.integers(8) == 0 else 300)
+        # Small whole numbers: every partial sum is exact, and most results have more digits than bfloat16.
+        whole = [rng.integers(-15, 16, shape).astype(np.float32) for shape in ((m, k), (k, n))]
+        a, b = (
+            x.astype(ml_dtypes.bfloat16) if rng.integers(2) else np.asfortranarray(x.astype(ml_dtypes.bfloat16))
+            for x in whole
+        )
+        result = amdgpu.matrix_multiply(a, b, "cpu:0", precision="bf16")
+        assert result.dtype == ml_dtypes.bfloat16
+        np.testing.assert_array_equal(result, (whole[0] @ whole[1]).astype(ml_dtypes.bfloat16))
+
+
+@needs_tiles
 def test_speed_beside_single_precision(rng, capsys):
     """Printed for the reader: nothing about time is asserted, only that what was timed is right."""
     size = 2048
