@@ -109,14 +109,19 @@ def in_turns(
     rounds: int = ROUNDS,
     round_seconds: float = ROUND_SECONDS,
     settle_seconds: float = 0.0,
+    untimed_calls: int = 0,
 ) -> list[list[float]]:
-    """Seconds per call of each, one sample a round; the functions take turns in every round."""
+    """Seconds per call of each, one sample a round; the functions take turns in every round.
+
+    A turn begins with `untimed_calls`: what the others left in the caches is not what a function finds there when it is called again.
+    """
     calls = [_calls_per_round(function, round_seconds) for function in functions]
     samples: list[list[float]] = [[] for _ in functions]
     for _ in range(rounds):
         for function, count, collected in zip(functions, calls, samples, strict=True):
             if settle_seconds:
                 time.sleep(settle_seconds)
+            for _ in range(max(untimed_calls, 1 if settle_seconds else 0)):
                 function()
             collected.append(_timed(function, count))
     return samples
