@@ -1,7 +1,7 @@
 //! Everything that is written once and compiled for several instruction sets.
 //!
 //! Every function here that touches vectors is `inline`: its code then belongs to the module that calls it, and each
-//! `kernel_<instruction set>.zig` is a module with target features of its own. That is how one library, built for the baseline CPU,
+//! `kernel_<instruction set>` is a module with target features of its own. That is how one library, built for the baseline CPU,
 //! holds AVX2 and AVX-512 code that is entered only after CPUID was asked.
 
 pub const numbers = @import("numbers.zig");
@@ -13,6 +13,7 @@ pub const pack = @import("pack.zig");
 pub const small = @import("small.zig");
 pub const narrow = @import("narrow.zig");
 pub const table = @import("table.zig");
+pub const target = @import("target.zig");
 pub const vector_math = @import("vector_math.zig");
 pub const activation = @import("activation.zig");
 pub const storage = @import("storage.zig");

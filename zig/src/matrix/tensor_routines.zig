@@ -1,16 +1,17 @@
-//! Tensor operations for AVX-512 (x86-64-v4). One module, compiled with these target features; entered only on a CPU that has
-//! them (cpu.zig).
+//! The routines of tensor operations for one instruction set: the modules tensor_<instruction set> are this file, each compiled with target
+//! features of its own (zig/compile.py) and entered only on a CPU that has them (cpu.zig).
 
+const builtin = @import("builtin");
 const generic = @import("generic");
 
-const vector_bytes = 64;
+const target = generic.target.of(builtin.cpu);
 
 pub fn Kernel(comptime T: type) type {
     const is_float = !generic.storage.isInteger(T);
     const is_scanned = generic.storage.isScanned(T);
     return struct {
-        const lanes = vector_bytes / @sizeOf(T);
-        const sweep_shape: generic.sweep_kernel.Shape = .{ .lanes = lanes, .vectors = 2, .columns = 14 };
+        const lanes = target.vector_bytes / @sizeOf(T);
+        const sweep_shape: generic.sweep_kernel.Shape = .{ .lanes = lanes, .vectors = 2, .columns = target.sweep_columns };
 
         pub const routines: generic.tensor_table.Table(T) = .{
             .lanes = lanes,
@@ -53,8 +54,8 @@ pub fn Kernel(comptime T: type) type {
             generic.storage.store(T, lanes, job);
         }
 
-        fn stream(target: [*]u8, source: [*]const u8, bytes: usize) void {
-            generic.stream_store.copy(vector_bytes, target, source, bytes);
+        fn stream(to: [*]u8, from: [*]const u8, bytes: usize) void {
+            generic.stream_store.copy(target.vector_bytes, to, from, bytes);
         }
 
         fn elementwise(run: *const generic.elementwise_kernel.Run(T)) void {
@@ -62,11 +63,11 @@ pub fn Kernel(comptime T: type) type {
         }
 
         fn row(job: *const generic.row_kernel.Rows(T)) void {
-            generic.row_kernel.apply(T, lanes, .fused, job);
+            generic.row_kernel.apply(T, lanes, target.arithmetic, job);
         }
 
         fn normalizeColumns(job: *const generic.column_kernel.Columns(T)) void {
-            generic.column_kernel.apply(T, lanes, .fused, job);
+            generic.column_kernel.apply(T, lanes, target.arithmetic, job);
         }
 
         fn rowGradient(job: *const generic.row_gradient_kernel.Row(T)) void {
@@ -82,15 +83,15 @@ pub fn Kernel(comptime T: type) type {
         }
 
         fn moments(run: *const generic.moments_kernel.Run(T)) generic.moments_kernel.Moments {
-            return generic.moments_kernel.ofRun(T, lanes, .fused, run);
+            return generic.moments_kernel.ofRun(T, lanes, target.arithmetic, run);
         }
 
         fn momentsRows(job: *const generic.moments_kernel.Rows(T)) void {
-            generic.moments_kernel.ofRows(T, lanes, .fused, job);
+            generic.moments_kernel.ofRows(T, lanes, target.arithmetic, job);
         }
 
         fn joinMoments(job: *const generic.moments_kernel.Joint(T)) void {
-            generic.moments_kernel.join(T, lanes, .fused, job);
+            generic.moments_kernel.join(T, lanes, target.arithmetic, job);
         }
 
         fn searchRows(job: *const generic.reduce_kernel.SearchRows(T)) void {
@@ -111,7 +112,7 @@ pub fn Kernel(comptime T: type) type {
             comptime columns: comptime_int,
             job: *const generic.sweep_kernel.Sweep(T),
         ) void {
-            generic.sweep_kernel.tile(T, sweep_shape, .fused, adjacent, vectors, columns, job);
+            generic.sweep_kernel.tile(T, sweep_shape, target.arithmetic, adjacent, vectors, columns, job);
         }
 
         fn panels(job: *const generic.panel_kernel.Panels(T)) void {
@@ -139,11 +140,11 @@ pub fn Kernel(comptime T: type) type {
         }
 
         fn window(job: *const generic.window_kernel.Window(T)) void {
-            generic.window_kernel.apply(T, lanes, .fused, job);
+            generic.window_kernel.apply(T, lanes, target.arithmetic, job);
         }
 
         fn correlation(job: *const generic.correlation_kernel.Correlation(T)) void {
-            generic.correlation_kernel.apply(T, lanes, .fused, job);
+            generic.correlation_kernel.apply(T, lanes, target.arithmetic, job);
         }
 
         fn poolOverlap(step: *const generic.pool_overlap_kernel.Step(T)) void {

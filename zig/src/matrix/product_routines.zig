@@ -1,17 +1,20 @@
-//! AVX2 and FMA (x86-64-v3): 16 registers of 32 bytes. One module, compiled with these target features;
-//! entered only on a CPU that has them (cpu.zig).
+//! The routines of matrix products for one instruction set: the modules kernel_<instruction set> are this file, each compiled with target
+//! features of its own (zig/compile.py) and entered only on a CPU that has them (cpu.zig).
 
+const builtin = @import("builtin");
 const generic = @import("generic");
 const table = generic.table;
 
+const target = generic.target.of(builtin.cpu);
+
 pub fn Kernel(comptime format: generic.numbers.Format) type {
-    const numbers = generic.numbers.simple(format);
+    const numbers = if (target.arithmetic == .dotted) generic.numbers.dotted(format) else generic.numbers.simple(format);
     return struct {
-        pub const arithmetic: generic.micro_kernel.Arithmetic = .fused;
-        const shape: table.Shape = .{ .lanes = 32 / @sizeOf(numbers.Word()), .vectors = 2, .columns = 6 };
+        pub const arithmetic = target.arithmetic;
+        const shape: table.Shape = .{ .lanes = target.vector_bytes / @sizeOf(numbers.Word()), .vectors = 2, .columns = target.tile_columns };
 
         pub const routines: table.Table(numbers) = .{
-            .name = "avx2",
+            .name = target.name,
             .lanes = shape.lanes,
             .half_lanes = shape.halfLanes(),
             .tile_rows = shape.tileRows(),
