@@ -33,15 +33,15 @@ comptime {
 
 fn Matmul(comptime v: variant.Matmul) type {
     return switch (v.unit) {
-        .simt, .wave => matmul_tile.Kernel(v, Generator(v)),
-        .mma, .wgmma => Generator(v),
+        .simt, .wave, .mma => matmul_tile.Kernel(v, Generator(v)),
+        .wgmma => Generator(v),
     };
 }
 
 fn Generator(comptime v: variant.Matmul) type {
     return switch (v.unit) {
         .simt => matmul_simt.Generator(v),
-        .mma => if (v.operand == .f64) matmul_double.Kernel(v) else matmul_mma.Kernel(v),
+        .mma => if (v.operand == .f64) matmul_double.Generator(v) else matmul_mma.Generator(v),
         .wave => matmul_wave.Generator(v),
         // wgmma itself reads numbers that are not 16 bits wide in rows of k only.
         .wgmma => if (v.operand == .tf32 and !v.transpose_b) matmul_turned.Kernel(v) else matmul_wgmma.Kernel(v),

@@ -9,11 +9,10 @@ const device = @import("device.zig");
 const hopper = @import("hopper.zig");
 const double = @import("mma_double.zig");
 const Result = @import("epilogue.zig").Result;
-const tile_order = @import("tile_order.zig");
 const variant = @import("variant");
 const warp_double = @import("warp_double.zig");
 
-pub fn Kernel(comptime v: variant.Matmul) type {
+pub fn Generator(comptime v: variant.Matmul) type {
     return struct {
         const A = Operand(v.tile_m, !v.transpose_a);
         const B = Operand(v.tile_n, v.transpose_b);
@@ -25,33 +24,14 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             if (v.tile_m / v.part_m * (v.tile_n / v.part_n) * 32 != v.threads) @compileError("warps do not cover the tile");
         }
 
-        pub fn kernel(
-            a: device.Input(f64),
-            b: device.Input(f64),
-            c: device.Output(f64),
-            bias: device.Input(f64),
-            m: u32,
-            n: u32,
-            k: u32,
-            lda: u32,
-            ldb: u32,
-            ldc: u32,
-            alpha: f64,
-            beta: f64,
-            stride_a: u64,
-            stride_b: u64,
-            stride_c: u64,
-        ) callconv(device.convention) void {
+        /// One tile of the product of two matrices.
+        pub inline fn run(source_a: anytype, source_b: anytype, result: *const Result(v), first_m: u32, first_n: u32, k: u32) void {
             @setEvalBranchQuota(10_000_000);
-            const batch: u64 = @workGroupId(1);
-            const tile = tile_order.tileOf(v.strip, @workGroupId(0), (m - 1) / v.tile_m + 1, (n - 1) / v.tile_n + 1);
-            const first_m = tile.m * v.tile_m;
-            const first_n = tile.n * v.tile_n;
             const thread = @workItemId(0);
             const base = (device.sharedAddress(hopper.shared) + double.row_bytes - 1) & ~@as(u32, double.row_bytes - 1);
             var copies: Copies = .{
-                .a = .init(a + batch * stride_a, lda, first_m, m, thread),
-                .b = .init(b + batch * stride_b, ldb, first_n, n, thread),
+                .a = .init(source_a.start, source_a.lead, first_m, source_a.outer_end, thread),
+                .b = .init(source_b.start, source_b.lead, first_n, source_b.outer_end, thread),
                 .left = k,
             };
             var slot: u32 = 0;
@@ -77,8 +57,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                 device.barrier();
                 warp.multiply(next, next + A.bytes, 0, &warp_double.Nothing{});
             }
-            const result: Result(v) = .init(c + batch * stride_c, bias, m, n, ldc, alpha, beta);
-            warp.store(&result, first_m, first_n);
+            warp.store(result, first_m, first_n);
         }
 
         /// The copies of a tile, spread over the first products of a step.

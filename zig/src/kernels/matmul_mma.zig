@@ -13,13 +13,12 @@ const device = @import("device.zig");
 const hopper = @import("hopper.zig");
 const Result = @import("epilogue.zig").Result;
 const source = @import("source.zig");
-const tile_order = @import("tile_order.zig");
 const variant = @import("variant");
 
 const chunk_bytes = source.chunk_bytes;
 const row_bytes = 128;
 
-pub fn Kernel(comptime v: variant.Matmul) type {
+pub fn Generator(comptime v: variant.Matmul) type {
     return struct {
         const Stored = v.operand.Stored();
         const Sum = v.operand.Sum();
@@ -38,33 +37,6 @@ pub fn Kernel(comptime v: variant.Matmul) type {
         comptime {
             if (v.tile_k * @sizeOf(Stored) != row_bytes) @compileError("tile_k is not 128 bytes");
             if (v.tile_m / v.part_m * warps_n * 32 != v.threads) @compileError("warps do not cover the tile");
-        }
-
-        pub fn kernel(
-            a: device.Input(Stored),
-            b: device.Input(Stored),
-            c: device.Output(Output),
-            bias: device.Input(Output),
-            m: u32,
-            n: u32,
-            k: u32,
-            lda: u32,
-            ldb: u32,
-            ldc: u32,
-            alpha: f64,
-            beta: f64,
-            stride_a: u64,
-            stride_b: u64,
-            stride_c: u64,
-        ) callconv(device.convention) void {
-            const batch: u64 = @workGroupId(1);
-            const tile = tile_order.tileOf(v.strip, @workGroupId(0), (m - 1) / v.tile_m + 1, (n - 1) / v.tile_n + 1);
-            const first_m = tile.m * v.tile_m;
-            const first_n = tile.n * v.tile_n;
-            const source_a: source.Matrix(Stored, !v.transpose_a) = .{ .start = a + batch * stride_a, .lead = lda, .outer_end = m, .k_end = k };
-            const source_b: source.Matrix(Stored, v.transpose_b) = .{ .start = b + batch * stride_b, .lead = ldb, .outer_end = n, .k_end = k };
-            const result: Result(v) = .init(c + batch * stride_c, bias, m, n, ldc, alpha, beta);
-            run(&source_a, &source_b, &result, first_m, first_n, k);
         }
 
         /// One tile of the product of two sources.

@@ -1,4 +1,5 @@
-//! The kernel of the matrix products of which a block computes one tile: which tile it is, and of which matrices of a stack.
+//! The kernel of the matrix products of which a block computes one tile: which tile it is, and of which matrices of a stack. Those of wgmma, whose
+//! blocks stay for many tiles, are kernels of their own.
 
 const device = @import("device.zig");
 const Result = @import("epilogue.zig").Result;
