@@ -9,6 +9,7 @@
 
 mod placement;
 mod slot;
+mod spin;
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -16,6 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use placement::Placement;
 use slot::Slot;
@@ -27,8 +29,8 @@ use crate::{Error, Result};
 pub const MAX_THREADS: u32 = 1024;
 /// Jobs that can be shared out at the same time; further callers work alone.
 const SLOT_COUNT: usize = 32;
-/// Checks of the work counter before an idle worker sleeps: 20 to 40 µs, several times what waking it costs.
-const IDLE_SPINS: u32 = 1_000;
+/// How long an idle worker looks for work before it sleeps: twice what it takes to wake one on a virtual machine.
+const IDLE_SPIN: Duration = Duration::from_micros(100);
 /// Pieces handed out per thread when the grain leaves the choice; more even out uneven work, fewer cost less.
 const PIECES_PER_THREAD: u64 = 4;
 
@@ -219,11 +221,10 @@ impl Shared {
 
     /// Waits until there is an announcement after `seen`.
     fn idle(&self, seen: u64) {
-        for _ in 0..IDLE_SPINS {
-            if self.announcements.load(Ordering::Relaxed) != seen {
-                return;
-            }
-            std::hint::spin_loop();
+        if spin::until(IDLE_SPIN, || {
+            self.announcements.load(Ordering::Relaxed) != seen
+        }) {
+            return;
         }
         let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.sleepers.fetch_add(1, Ordering::SeqCst);

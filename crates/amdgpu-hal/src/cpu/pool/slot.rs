@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
+use super::spin;
 use crate::{Error, Result};
 
 type Task = *const (dyn Fn(Range<u64>) + Sync);
@@ -19,8 +21,8 @@ const RESERVED: u32 = 1 << 30;
 const WAITING: u32 = 1 << 29;
 /// The low bits count attached workers.
 const ATTACHED: u32 = WAITING - 1;
-/// Checks of the attached count before the caller sleeps: 10 to 20 µs.
-const CLOSE_SPINS: u32 = 500;
+/// How long the caller waits for workers before it sleeps: about what it takes to wake it.
+const CLOSE_SPIN: Duration = Duration::from_micros(50);
 
 /// A place for one job. Two cache lines wide, so that jobs of different callers do not slow each other down.
 #[repr(align(128))]
@@ -159,14 +161,9 @@ impl Slot {
     /// Shuts workers out, waits for those inside, and frees the slot.
     pub fn close(&self) -> Result<()> {
         self.state.fetch_and(!OPEN, Ordering::AcqRel);
-        let mut spins = 0;
-        while self.state.load(Ordering::Acquire) & ATTACHED != 0 {
-            spins += 1;
-            if spins > CLOSE_SPINS {
-                self.sleep_until_alone();
-                break;
-            }
-            std::hint::spin_loop();
+        let is_alone = || self.state.load(Ordering::Acquire) & ATTACHED == 0;
+        if !spin::until(CLOSE_SPIN, is_alone) {
+            self.sleep_until_alone();
         }
         let failure = self
             .failure
