@@ -3,7 +3,8 @@
 `--quick` leaves out the largest and takes fewer rounds, `--only GROUP,…` takes some groups, `--threads N,…` other numbers of threads,
 `--torch PYTHON` also measures bfloat16 and int8 beside the PyTorch (oneDNN) of that interpreter,
 `--plot` measures nothing and writes the newest whole record into docs/performance.md. Each party has a process of its own for each
-number of threads, checks its own result, and they take turns in every round. Narrow types are compared with our own float32.
+number of threads, checks its own result, and they take turns in every round, each turn after calls that are not timed. Narrow types are
+compared with our own float32.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ DTYPES = ("float32", "float64")
 NARROW = ("bfloat16", "float16", "int8")
 # OpenBLAS's idle threads spin before they sleep: 101 ms of processor time after each product, measured with NumPy 2's on AMD EPYC (Zen 4).
 SETTLE_SECONDS = 0.12
+# As tools/bench/tensor.py: the third cache of an Intel Xeon takes that many calls to hold 64 MB which others drove out of it. A call that
+# takes longer than the limit brings its data in by itself.
+UNTIMED_CALLS, UNTIMED_SECONDS = 6, 0.1
 ROUNDS = {"quick": 7, "full": 15}
 ROUND_SECONDS = {"quick": 0.01, "full": 0.03}
 # The largest products take seconds a call: this many rounds of them have met a quiet moment of the machine.
@@ -149,7 +153,8 @@ def prepare(party: Party, group: str, index: int, dtype: str) -> None:
 
 def turns(parties: list[Party], size: str, threads: int) -> list[float]:
     """Seconds per call of each party: minima over rounds, in which they take turns."""
-    first = [party.seconds(1) for party in parties]
+    untimed = [min(UNTIMED_CALLS, max(1, round(UNTIMED_SECONDS / party.seconds(1)))) for party in parties]
+    first = [party.seconds(1, calls) for party, calls in zip(parties, untimed, strict=True)]
     counts = [max(1, round(ROUND_SECONDS[size] / seconds)) for seconds in first]
     round_seconds = sum(count * seconds for count, seconds in zip(counts, first, strict=True))
     rounds = max(LEAST_ROUNDS, min(ROUNDS[size], round(CASE_SECONDS / round_seconds)))
@@ -160,7 +165,7 @@ def turns(parties: list[Party], size: str, threads: int) -> list[float]:
             index = (place + round_number) % len(parties)
             if threads > 1:
                 time.sleep(SETTLE_SECONDS)
-            best[index] = min(best[index], parties[index].seconds(counts[index]))
+            best[index] = min(best[index], parties[index].seconds(counts[index], untimed[index]))
     return best
 
 

@@ -80,7 +80,7 @@ def main(party: str) -> None:
             # PyTorch rounds float32 to bfloat16 as NumPy does (nearest, ties to even) and its environment has no `ml_dtypes`.
             held = "float32" if party == "torch" and dtype != "int8" else dtype
             a, b = case.operands(held)
-            target = np.empty((case.rows, case.columns), np.int32 if dtype == "int8" else held)
+            target = products.empty((case.rows, case.columns), np.int32 if dtype == "int8" else held)
             run = call(a, b, None if case.is_fresh else target, dtype)
             result = run()
             if party == "torch" and dtype != "int8":
@@ -89,7 +89,7 @@ def main(party: str) -> None:
         elif command["do"] == "time":
             if run is None:
                 raise SystemExit("asked for the time of nothing")
-            answer["seconds"] = timed(run, command["count"])
+            answer["seconds"] = timed(run, command["count"], command["untimed"])
         print(json.dumps(answer), file=answers, flush=True)
 
 
