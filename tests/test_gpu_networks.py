@@ -9,7 +9,7 @@ import network_cases as cases
 import numpy as np
 import pytest
 import spiking_plans as plans
-from amdgpu import _native
+from amdgpu import _native, dispatch
 from test_network_positions import CELL, ON_DEVICES
 
 GPU = next((number for number, info in enumerate(amdgpu.list_devices()) if info.kind in ("cuda", "hip")), None)
@@ -131,10 +131,16 @@ def test_layered_networks_are_computed_there(name: str, monkeypatch: pytest.Monk
         assert np.array_equal(lent.numpy(), found)
 
 
-def test_backends_of_the_cpu_can_be_asked_for() -> None:
+def test_backends_of_the_cpu_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert GPU is not None
+    said: list[str] = []
+    monkeypatch.setattr(_native, "record_fallback", lambda operation, reason: said.append(f"{operation}: {reason}"))
+    # What was decided before is not said again.
+    monkeypatch.setattr(dispatch, "_resolved", {})
     here, there = cases.network("chain", "cpu:0"), cases.network("chain", GPU)
     x = cases.inputs(there)[0]
     assert np.array_equal(there.forward(x, backend="nim"), here.forward(x, backend="nim"))
+    kind = amdgpu.list_devices()[GPU].kind
+    assert said == [f"dispatch: dense_forward by nim does not run on {kind} devices: the CPU computes it"]
     with pytest.raises(amdgpu.errors.NoImplementationError, match="has no implementation 'cublas'"):
         there.forward(x, backend="cublas")
