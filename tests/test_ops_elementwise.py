@@ -273,6 +273,15 @@ def test_selection_and_clipping(rng):
         ops.where(a, a, b)
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, np.dtype(bool)], ids=str)
+def test_every_kind_of_condition_selects_every_dtype(dtype, rng):
+    truth = rng.integers(0, 2, 37).astype(bool)
+    a, b = random_values(rng, 37, dtype), random_values(rng, 37, dtype)
+    for condition in (truth, truth.astype(np.uint8) * 200, truth.astype(np.int8) * -1, truth.astype(np.int8) * 2):
+        same(ops.where(condition, a, b), np.where(truth, a, b))
+        same(ops.where(condition[::-1], a[::2][:1], b), np.where(truth[::-1], a[0], b))
+
+
 def test_numbers_take_the_dtype_of_the_arrays():
     assert ops.add(np.float32([1]), 1.5).dtype == np.float32
     assert ops.add(np.float16([1]), 2).dtype == np.float16

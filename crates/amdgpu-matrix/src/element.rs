@@ -5,7 +5,7 @@ use amdgpu_abi::{Dtype, ErrorCode};
 
 use crate::Error;
 
-const UINT8: Dtype = Dtype::new(DTYPE_UINT, 8);
+pub(crate) const UINT8: Dtype = Dtype::new(DTYPE_UINT, 8);
 const UINT16: Dtype = Dtype::new(DTYPE_UINT, 16);
 const UINT32: Dtype = Dtype::new(DTYPE_UINT, 32);
 const INT16: Dtype = Dtype::new(DTYPE_INT, 16);

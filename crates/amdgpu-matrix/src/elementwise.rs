@@ -408,7 +408,11 @@ impl Matrix {
             target.check_apart(name, argument, layout, true)?;
         }
         let done = operation.done(common);
-        let tensors: Vec<Tensor> = wide.iter().map(Layout::to_abi).collect();
+        let mut tensors: Vec<Tensor> = wide.iter().map(Layout::to_abi).collect();
+        if operation == Elementwise::Where {
+            // Its condition is zero or not, whatever its sign: bytes without one are read into every type that is computed in.
+            tensors[0].dtype = element::UINT8;
+        }
         let target_tensor = target.to_abi();
         let work = Work {
             operations: target.len().saturating_mul(operation.cost()),
