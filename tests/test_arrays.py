@@ -55,6 +55,20 @@ def test_every_shape_is_possible(shape):
     assert np.array_equal(array.numpy(), np.zeros(shape, "float32"))
 
 
+def test_a_single_value_is_a_number_and_a_truth():
+    assert amdgpu.array(2.5).item() == 2.5
+    assert isinstance(amdgpu.array([7]).item(), int)
+    assert float(amdgpu.ops.sum(amdgpu.array([1.0, 2.0]))) == 3.0
+    assert amdgpu.ops.any(amdgpu.array([0, 1]))
+    assert not amdgpu.ops.any(amdgpu.array([0, 0]))
+    # Not its length.
+    assert not amdgpu.zeros(1)
+    for several in (amdgpu.zeros(2), amdgpu.zeros((0, 3))):
+        for take in (bool, float, amdgpu.Array.item):
+            with pytest.raises(errors.InvalidArgumentError, match=r"is not a single value; reduce it"):
+                take(several)
+
+
 def test_numpy_looks_at_cpu_memory_without_a_copy():
     array = amdgpu.zeros(4)
     view = np.asarray(array)

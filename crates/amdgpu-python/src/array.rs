@@ -555,6 +555,14 @@ impl Array {
         }
     }
 
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        self.item(py)?.is_truthy()
+    }
+
+    fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
+        self.item(py)?.extract()
+    }
+
     fn __repr__(&self) -> String {
         let state = if self.is_freed() { " freed" } else { "" };
         let dtype = self.dtype.name().unwrap_or("?");
@@ -563,6 +571,12 @@ impl Array {
             self.shape,
             self.device()
         )
+    }
+
+    /// The only value, as a number of Python's.
+    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.check_single(py)?;
+        self.numpy(py)?.call_method0("item")
     }
 
     /// A copy in host memory.

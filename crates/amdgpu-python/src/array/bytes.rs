@@ -20,6 +20,19 @@ impl Array {
         }
     }
 
+    /// Refuses to take several values, or none, for one.
+    pub(super) fn check_single(&self, py: Python<'_>) -> PyResult<()> {
+        if self.len() == 1 {
+            return Ok(());
+        }
+        let message = format!(
+            "an array of shape {:?} is not a single value; reduce it, or take .numpy()",
+            self.shape
+        );
+        let code = ErrorCode::InvalidArgument;
+        Err(raise(py, code, Language::Rust, &message))
+    }
+
     /// Whether an operand can be copied into this array.
     pub(super) fn check_same(&self, py: Python<'_>, operand: &Operand<'_>) -> PyResult<()> {
         if operand.shape != self.shape {
