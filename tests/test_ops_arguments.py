@@ -55,6 +55,10 @@ TYPES: dict[str, tuple[Callable[[], Any], str]] = {
         "avg_pool2d: count_include_pad is 'x'; True or False",
     ),
     "activation": (lambda: amdgpu.matrix_multiply(X.T, X, activation=3), "activation is 3; a name such as 'relu'"),
+    "a transpose": (
+        lambda: amdgpu.matrix_multiply(X, X, transpose_a="yes"),
+        "matrix_multiply: transpose_a is 'yes'; True or False is expected",
+    ),
     "alpha": (lambda: amdgpu.matrix_multiply(X.T, X, alpha=X), "alpha is .*; a number is expected"),
     "beta": (lambda: amdgpu.matrix_multiply(X.T, X, beta=1j), "beta is 1j; a number is expected"),
 }
@@ -85,6 +89,9 @@ def test_numbers_beyond_what_is_counted_in_are_named(case: str) -> None:
 
 def test_truth_values_and_integers_of_numpy_are_taken() -> None:
     assert ops.sum(X, np.int64(0), keepdims=np.bool_(True)).shape == (1, 4)
+    assert ops.sum(X, np.array(1)).shape == (3,)
+    assert ops.sum(X, np.array([0, 1])).shape == ()
+    assert amdgpu.matrix_multiply(X, X, transpose_a=np.True_).shape == (4, 4)
     assert ops.layer_norm(X, np.int32(4)).shape == X.shape
     assert ops.top_k(X, np.int8(2), largest=np.False_)[1].tolist() == [[0, 1]] * 3
 
@@ -122,6 +129,8 @@ def test_memory_that_is_not_plain_says_what_to_pass_in_its_place() -> None:
     shifted = np.zeros(X.nbytes + 1, np.uint8)[1:].view(np.float32)
     with pytest.raises(errors.InvalidArgumentError, match="not aligned to its 4-byte elements; pass a copy"):
         ops.exp(shifted)
+    with pytest.raises(errors.InvalidArgumentError, match="memory of b is not aligned to its 4-byte elements; pass"):
+        amdgpu.matrix_multiply(X, shifted.reshape(4, 3))
     field = np.zeros(3, [("a", "i1"), ("b", "f4")])["b"]
     with pytest.raises(errors.NotContiguousError, match=r"pass a copy: numpy\.ascontiguousarray"):
         ops.exp(field)

@@ -78,7 +78,7 @@ def matrix_multiply(
             than the result.
         InvalidArgumentError: An unknown precision or activation, `beta` without `out`, `out` shares memory with another argument; an
             operand has a mask, or its owner does not lend it.
-        InvalidTypeError: `alpha` or `beta` is no number, `activation` no name, `out` no array.
+        InvalidTypeError: `alpha` or `beta` is no number, a transpose neither True nor False, `activation` no name, `out` no array.
         OutOfMemoryError: The result, or the copy of an operand in another type, does not fit into memory.
         ReadOnlyError: `out` cannot be written to.
         DeviceNotFoundError: No such device.
@@ -102,6 +102,8 @@ def matrix_multiply(
             return known
     if activation is not None:
         arguments.text("matrix_multiply", "activation", activation, "a name such as 'relu'")
+    transpose_a = arguments.truth("matrix_multiply", "transpose_a", transpose_a)
+    transpose_b = arguments.truth("matrix_multiply", "transpose_b", transpose_b)
     alpha = arguments.number("matrix_multiply", "alpha", alpha)
     beta = arguments.number("matrix_multiply", "beta", beta)
     options: dict[str, Any] = {}

@@ -107,8 +107,8 @@ fn readAddress(matrix: *Matrix, tensor: *const abi.Tensor) Refusal!void {
     const element_bytes = matrix.elementBytes();
     matrix.address = @intFromPtr(data) +% @as(usize, @intCast(tensor.byte_offset));
     if (matrix.address % element_bytes != 0) {
-        return refuse(abi.errors.invalid_argument, "the data of {s} starts at {d} bytes past a multiple of {d}", .{
-            matrix.name, matrix.address % element_bytes, element_bytes,
+        return refuse(abi.errors.invalid_argument, "the memory of {s} is not aligned to its {d}-byte elements; pass a copy of it", .{
+            matrix.name, element_bytes,
         });
     }
     // Offsets of elements must fit the address arithmetic of the kernels.
