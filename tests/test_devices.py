@@ -13,7 +13,8 @@ def test_the_cpu_is_a_device_with_real_facts():
     assert cpu.device == "cpu:0"
     assert cpu.name
     assert 1 <= cpu.compute_units <= os.cpu_count()
-    assert 0 < cpu.free_memory_bytes <= cpu.total_memory_bytes
+    # This very process takes some.
+    assert 0 < cpu.free_memory_bytes < cpu.total_memory_bytes
     assert cpu.core_types == ["aura", "matrix", "neuromorphic"]
     assert all(count >= 1 for count in cpu.core_counts.values())
 

@@ -366,7 +366,13 @@ pub fn list_devices(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let devices = py.detach(registry::list_devices).into_py_result(py)?;
     let result = PyList::empty(py);
     for info in &devices {
-        result.append(describe(py, info)?)?;
+        let described = describe(py, info)?;
+        // A GPU that sleeps is not woken for this.
+        if info.kind == DeviceKind::Cpu {
+            let free_bytes = amdgpu_hal::cpu::free_host_bytes().into_py_result(py)?;
+            described.set_item("free_memory_bytes", free_bytes)?;
+        }
+        result.append(described)?;
     }
     Ok(result)
 }
