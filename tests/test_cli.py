@@ -29,6 +29,12 @@ def cli(tmp_path):
     return run
 
 
+def test_tuning_that_measures_nothing_is_one_document(cli):
+    done = cli("tune", "--no-measure", "--architecture", "sm_90", "--json")
+    assert json.loads(done.stdout) == {"schema": "amdgpu.tune/1", "architecture": "sm_90"}
+    assert "nothing is measured" in cli("tune", "--no-measure", "--architecture", "sm_90").stdout
+
+
 def test_info_shows_devices_and_libraries(cli):
     done = cli("info")
     assert done.returncode == 0

@@ -57,8 +57,8 @@ def run(options: argparse.Namespace) -> int:
     content: dict[str, Any] = {}
     if options.no_measure:
         architecture = options.architecture or _architecture(options.device or _first_gpu())
-        if not options.export:
-            _say(options, {}, "nothing is measured: --no-measure was given, and no --export")
+        if not options.export and not options.json:
+            print("nothing is measured: --no-measure was given, and no --export")
     else:
         report = _measure(options, options.device or _first_gpu())
         architecture = report.database.architecture
