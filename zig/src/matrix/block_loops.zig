@@ -11,11 +11,18 @@ pub inline fn run(comptime numbers: Numbers, comptime shape: table.Shape, compti
     // The last columns ask for what is packed next, each row of tiles for as many rows: earlier it would be out of L2 again.
     const share = block.depth / micro_kernel.steps_per_turn * comptime micro_kernel.aheadSteps(numbers, shape);
     const shares = if (block.ahead) |ahead| (ahead.depth + share -| 1) / @max(1, share) else 0;
+    const lines_bytes = comptime 64 * micro_kernel.linesOfStep(numbers, shape);
+    const tile_bytes = block.depth / micro_kernel.steps_per_turn * comptime micro_kernel.aheadSteps(numbers, shape) * lines_bytes;
     const tile_columns = (block.columns + shape.columns - 1) / shape.columns;
     var column: usize = 0;
     // Loop 2: the packed right panel stays in L1 while all left panels stream past it.
     while (column < block.columns) : (column += shape.columns) {
         const columns = @min(shape.columns, block.columns - column);
+        const right = block.right + column / shape.columns * block.right_panel;
+        // Meanwhile the next panel comes from L3 to L2, a share with each row of tiles until it is there; what is near costs nothing.
+        const next_column = if (column + shape.columns < block.columns) column / shape.columns + 1 else 0;
+        var next_right: [*]const u8 = @ptrCast(block.right + next_column * block.right_panel);
+        var next_bytes = block.depth * shape.columns * @sizeOf(numbers.Word());
         var row: usize = 0;
         // Loop 1: left panels come from L2.
         while (row < block.rows) : (row += tile_rows) {
@@ -26,7 +33,7 @@ pub inline fn run(comptime numbers: Numbers, comptime shape: table.Shape, compti
                 .depth = block.depth,
                 .left = block.left + row / tile_rows * block.left_panel,
                 .left_step = 0,
-                .right = block.right + column / shape.columns * block.right_panel,
+                .right = right,
                 .right_step = 0,
                 .right_column = 0,
                 .out = out,
@@ -34,8 +41,14 @@ pub inline fn run(comptime numbers: Numbers, comptime shape: table.Shape, compti
                 .alpha = block.alpha,
                 .beta = block.beta,
                 // What is in L1 anyway.
-                .ahead = @ptrCast(@alignCast(block.right)),
+                .ahead = @ptrCast(@alignCast(right)),
             };
+            if (next_bytes > 0) {
+                tile.ahead = @ptrCast(@alignCast(next_right));
+                tile.ahead_step = lines_bytes / @sizeOf(numbers.Source);
+                next_right += @min(next_bytes, tile_bytes);
+                next_bytes -|= tile_bytes;
+            }
             if (block.ahead) |ahead| {
                 const columns_left = tile_columns - column / shape.columns;
                 if (columns_left <= shares and row < ahead.lines) {
