@@ -20,16 +20,25 @@ pub fn Panels(comptime T: type) type {
     };
 }
 
-/// Rows are read in step, each from a page of its own, which is more than a CPU follows by itself: those soon to come are asked for.
-const ahead_rows = 8;
-
 pub inline fn copy(comptime T: type, comptime lanes: comptime_int, job: *const Panels(T)) void {
+    const first = job.target + job.first / job.height * job.target_panel;
+    const first_at = job.first % job.height;
+    // Whole panels of as many vectors as the register tile of convolutions has.
+    const are_whole = first_at == 0 and job.height == sweep_vectors * lanes and job.columns % job.height == 0;
     for (0..job.rows) |row| {
         var source = micro_kernel.offsetConst(T, job.source, @as(isize, @intCast(row)) * job.source_row);
-        if (row + ahead_rows < job.rows) askFor(T, micro_kernel.offsetConst(T, source, ahead_rows * job.source_row), job.columns);
-        var target = job.target + job.first / job.height * job.target_panel + row * job.height;
-        var at = job.first % job.height;
+        var target = first + row * job.height;
         var left = job.columns;
+        if (are_whole) {
+            while (left > 0) : (left -= sweep_vectors * lanes) {
+                const values: [sweep_vectors]@Vector(lanes, T) = .{ source[0..lanes].*, source[lanes..][0..lanes].* };
+                inline for (values, 0..) |value, i| target[i * lanes ..][0..lanes].* = value;
+                source += sweep_vectors * lanes;
+                target += job.target_panel;
+            }
+            continue;
+        }
+        var at = first_at;
         while (left > 0) {
             const count = @min(left, job.height - at);
             run(T, lanes, target + at, source, count);
@@ -41,10 +50,8 @@ pub inline fn copy(comptime T: type, comptime lanes: comptime_int, job: *const P
     }
 }
 
-inline fn askFor(comptime T: type, source: [*]const T, len: usize) void {
-    var at: usize = 0;
-    while (at < len) : (at += 64 / @sizeOf(T)) @prefetch(source + at, .{});
-}
+/// Vectors of a panel (tensor_routines.zig).
+const sweep_vectors = 2;
 
 inline fn run(comptime T: type, comptime lanes: comptime_int, target: [*]T, source: [*]const T, len: usize) void {
     var at: usize = 0;
