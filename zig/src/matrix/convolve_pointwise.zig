@@ -26,9 +26,10 @@ const pixels_limit = 512;
 /// Fewer columns leave most of a register tile idle.
 const least_columns = 4;
 /// For fewer pixels weights are not worth packing in tiles of columns. Tiles are summed faster (512 channels to 256, 28 x 28 pixels, on Granite
-/// Rapids: 200 instead of 185 GFLOP/s), but forward weights must be turned, which takes as long as 16 to 32 pixels.
+/// Rapids: 200 instead of 185 GFLOP/s), but forward weights must be turned, which takes as long as 16 to 32 pixels (256 channels to 1024, 14 x 14
+/// pixels: 163 instead of 185 GFLOP/s; 2048 to 512, 8 images of 7 x 7: 179 instead of 137).
 const packed_pixels = 128;
-const turned_pixels = 512;
+const turned_pixels = 256;
 /// Columns whose steps lie whole pages apart share the sets of the first cache; copies of them are so many values longer.
 const page_bytes = 4096;
 const copy_padding = 16;
@@ -71,6 +72,7 @@ pub fn run(
     });
     const Job = Pointwise(T);
     if (job.packs) try parallel.run(executor, problem.groups * job.packing_parts, Job.Packing, &.{ .job = &job });
+    if (job.copying_parts > 0) try parallel.run(executor, problem.groups * job.rounds * job.copying_parts, Job.Copying, &.{ .job = &job });
     try parallel.run(executor, job.pieces, Job, &job);
 }
 
@@ -116,6 +118,8 @@ fn Pointwise(comptime T: type) type {
         /// Parts of the tiles that are work of their own.
         parts: usize,
         pieces: usize,
+        /// Parts in which each round's panels are copied for all threads before they sum; none where each piece of work copies its own.
+        copying_parts: usize,
         /// Whether weights are packed as tiles of columns, and the parts of that.
         packs: bool,
         packing_parts: usize,
@@ -126,6 +130,7 @@ fn Pointwise(comptime T: type) type {
         weights_copy: []T = &.{},
         weights_packed: []T = &.{},
         bias: []T = &.{},
+        shared_panels: []T = &.{},
         buffers: []T = &.{},
 
         const Self = @This();
@@ -145,11 +150,14 @@ fn Pointwise(comptime T: type) type {
             const level2_bytes = kernels.info().caches.level2_bytes;
             const wanted = if (threads == 1) 1 else 4 * threads;
             var at_once = std.math.clamp(level2_bytes / 4 / @sizeOf(T) / panel_len, 1, panels_limit);
+            // Few panels are soon copied, and with all of them at hand each tile of columns is read once, by one thread.
+            const shares_panels = threads > 1 and !is_weight and panels <= panels_limit;
             // Columns that do not stay in the second cache are read again for each round.
-            if (sizes.columns *| sizes.steps *| @sizeOf(T) <= level2_bytes / 2 or is_weight) at_once = @min(at_once, @max(1, problem.groups * panels / wanted));
+            const stays = sizes.columns *| sizes.steps *| @sizeOf(T) <= level2_bytes / 2;
+            if ((stays and !shares_panels) or is_weight) at_once = @min(at_once, @max(1, problem.groups * panels / wanted));
             const rounds = divideUp(panels, at_once);
             // Each part copies the panels of its rounds anew; to turn them costs more than to copy them.
-            const parts = @min(tiles, divideUp(if (is_weight) threads else wanted, problem.groups * rounds));
+            const parts = if (shares_panels) tiles else @min(tiles, divideUp(if (is_weight) threads else wanted, problem.groups * rounds));
             const packs = pass == .image_gradient or (pass == .forward and sizes.width >= turned_pixels);
             const step_stride = if (pass == .forward) sizes.steps else @abs(problem.result.strides[1]);
             return .{
@@ -168,6 +176,7 @@ fn Pointwise(comptime T: type) type {
                 .rounds = rounds,
                 .parts = parts,
                 .pieces = if (threads == 1) 1 else @min(wanted, problem.groups * rounds * parts),
+                .copying_parts = if (shares_panels) @min(sizes.steps, divideUp(wanted, problem.groups * rounds)) else 0,
                 .packs = packs,
                 .packing_parts = if (threads == 1) 1 else wanted,
                 .copies_columns = !packs and step_stride * @sizeOf(T) % page_bytes == 0,
@@ -185,20 +194,28 @@ fn Pointwise(comptime T: type) type {
             return job.chunk_images * job.tile_columns * (job.chunk_pixels + copy_padding);
         }
 
+        /// Values of the panels of a round.
+        fn panelsLen(job: *const Self) ?usize {
+            return convolve.productOf(&.{ job.panels, job.panel_len });
+        }
+
         /// What one piece of work keeps: panels, a tile of columns, a tile of the result.
         fn pieceLen(job: *const Self) ?usize {
-            const panels = convolve.productOf(&.{ job.panels, job.panel_len }) orelse return null;
+            const panels = if (job.copying_parts > 0) 0 else job.panelsLen() orelse return null;
             return std.math.add(usize, panels, std.mem.alignForward(usize, job.columnsLen(), copy_padding) + job.tile_columns * job.height) catch null;
         }
 
         /// Bytes of all buffers; null when they cannot be counted.
         fn reserve(job: *Self) ?usize {
             job.buffers.len = convolve.productOf(&.{ job.pieces, job.pieceLen() orelse return null }) orelse return null;
+            if (job.copying_parts > 0) {
+                job.shared_panels.len = convolve.productOf(&.{ job.problem.groups, job.rounds, job.panelsLen() orelse return null }) orelse return null;
+            }
             if (job.pass != .weight_gradient) job.weights_copy.len = convolve.weightsCopyLen(T, job.problem);
             if (job.packs) job.weights_packed.len = job.problem.groups * job.packedLen();
             if (job.problem.bias != null) job.bias.len = job.problem.weight.shape[0];
             var total: usize = 0;
-            for ([_]usize{ job.buffers.len, job.weights_copy.len, job.weights_packed.len, job.bias.len }) |len| {
+            for ([_]usize{ job.buffers.len, job.shared_panels.len, job.weights_copy.len, job.weights_packed.len, job.bias.len }) |len| {
                 total = std.math.add(usize, total, len + copy_padding) catch return null;
             }
             return std.math.mul(usize, total, @sizeOf(T)) catch null;
@@ -206,7 +223,7 @@ fn Pointwise(comptime T: type) type {
 
         fn hand(job: *Self, buffer: workspace.Buffer) void {
             var first: usize = 0;
-            inline for (.{ &job.buffers, &job.weights_packed, &job.weights_copy, &job.bias }) |part| {
+            inline for (.{ &job.buffers, &job.shared_panels, &job.weights_packed, &job.weights_copy, &job.bias }) |part| {
                 part.* = buffer.slice(T, first * @sizeOf(T), part.len);
                 first = std.mem.alignForward(usize, first + part.len, copy_padding);
             }
@@ -261,31 +278,53 @@ fn Pointwise(comptime T: type) type {
         pub fn run(job: *const Self, begin: usize, end: usize) void {
             const piece_len = job.buffers.len / job.pieces;
             for (begin..end) |piece| {
-                const panels = job.buffers[piece * piece_len ..].ptr;
-                const columns_copy = panels + job.panels * job.panel_len;
+                const shares_panels = job.copying_parts > 0;
+                const panels_len = job.panels * job.panel_len;
+                const buffer = job.buffers[piece * piece_len ..].ptr;
+                const columns_copy = if (shares_panels) buffer else buffer + panels_len;
                 const out = columns_copy + std.mem.alignForward(usize, job.columnsLen(), copy_padding);
-                const scratch: Scratch = .{ .panels = panels, .columns = columns_copy, .out = out };
+                var scratch: Scratch = .{ .panels = buffer, .columns = columns_copy, .out = out };
                 var copied: ?usize = null;
                 for (piece * job.items() / job.pieces..(piece + 1) * job.items() / job.pieces) |item| {
                     const which = item / job.parts;
                     const part = item % job.parts;
-                    const round: Round = .{
-                        .group = which / job.rounds,
-                        .first = which % job.rounds * job.panels * job.height,
-                        .width = @min(job.panels * job.height, job.sizes.width - which % job.rounds * job.panels * job.height),
-                        .first_tile = part * job.tiles / job.parts,
-                        .last_tile = (part + 1) * job.tiles / job.parts,
-                    };
+                    var round = job.roundAt(which);
+                    round.first_tile = part * job.tiles / job.parts;
+                    round.last_tile = (part + 1) * job.tiles / job.parts;
                     if (job.pass == .weight_gradient) {
                         job.sumWeights(&round, &scratch);
                         continue;
                     }
-                    if (copied != which) job.copyPixels(&round, panels);
+                    if (shares_panels) {
+                        scratch.panels = job.shared_panels[which * panels_len ..].ptr;
+                    } else if (copied != which) job.copyPixels(&round, 0, job.sizes.steps, scratch.panels);
                     copied = which;
                     job.sumPixels(&round, &scratch);
                 }
             }
         }
+
+        fn roundAt(job: *const Self, which: usize) Round {
+            const first = which % job.rounds * job.panels * job.height;
+            const width = @min(job.panels * job.height, job.sizes.width - first);
+            return .{ .group = which / job.rounds, .first = first, .width = width, .first_tile = 0, .last_tile = job.tiles };
+        }
+
+        /// Each item is a part of the steps of a round's panels.
+        const Copying = struct {
+            job: *const Self,
+
+            pub fn run(copying: *const Copying, begin: usize, end: usize) void {
+                const job = copying.job;
+                const parts = job.copying_parts;
+                for (begin..end) |item| {
+                    const which = item / parts;
+                    const panels = job.shared_panels[which * job.panels * job.panel_len ..].ptr;
+                    const round = job.roundAt(which);
+                    job.copyPixels(&round, item % parts * job.sizes.steps / parts, (item % parts + 1) * job.sizes.steps / parts, panels);
+                }
+            }
+        };
 
         const Scratch = struct { panels: [*]T, columns: [*]T, out: [*]T };
 
@@ -318,22 +357,24 @@ fn Pointwise(comptime T: type) type {
             }
         };
 
-        fn copyPixels(job: *const Self, round: *const Round, panels: [*]T) void {
+        /// Steps [first_step, last_step) of a round's panels.
+        fn copyPixels(job: *const Self, round: *const Round, first_step: usize, last_step: usize, panels: [*]T) void {
             const from = if (job.pass == .forward) &job.problem.image else &job.problem.result;
-            const steps = job.sizes.steps;
+            const target = panels + first_step * job.height;
             var runs: Runs = .{ .plane = job.plane, .at = round.first, .end = round.first + round.width };
             const rest = round.width % job.height;
             // The last panel is summed whole.
-            if (rest != 0) @memset((panels + round.width / job.height * job.panel_len)[0..job.panel_len], 0);
+            if (rest != 0) @memset((target + round.width / job.height * job.panel_len)[0 .. (last_step - first_step) * job.height], 0);
             var done: usize = 0;
             while (runs.next()) |found| {
-                const start = windows_of.offset(from, found.batch, round.group * steps, 0, 0) + @as(isize, @intCast(found.pixel));
+                const channel = round.group * job.sizes.steps + first_step;
+                const start = windows_of.offset(from, found.batch, channel, 0, 0) + @as(isize, @intCast(found.pixel));
                 job.table.panels(&.{
-                    .rows = steps,
+                    .rows = last_step - first_step,
                     .columns = found.count,
                     .source = @ptrFromInt(strided.addressAt(from, start)),
                     .source_row = from.strides[1],
-                    .target = panels,
+                    .target = target,
                     .height = job.height,
                     .target_panel = job.panel_len,
                     .first = done,
