@@ -5,10 +5,12 @@
 
 const std = @import("std");
 const elementary = @import("elementary.zig");
+const fetch = @import("fetch.zig");
 const gradient = @import("activation_gradient.zig");
 const power = @import("power.zig");
 const remainder = @import("remainder.zig");
 const storage = @import("storage.zig");
+const stream_store = @import("stream_store.zig");
 const trigonometry = @import("trigonometry.zig");
 
 /// Numbered as in agpu.h; elementwise.zig asserts that.
@@ -145,8 +147,15 @@ pub fn appliesTo(comptime T: type, comptime operation: Operation) bool {
     };
 }
 
-/// Vectors that some operations compute together; see `isLong`.
-pub const vectors_together = 2;
+/// Vectors that an operation computes together at most.
+pub const vectors_together = 4;
+
+/// Of short operations so many that memory sees loads of several lines before it sees a store: 16 MiB are copied in 1.1 ms by an Intel Xeon
+/// (Granite Rapids), in 2.0 where a load and a store take turns.
+fn together(comptime T: type, comptime lanes: comptime_int, comptime operation: Operation) comptime_int {
+    if (isShort(operation)) return vectors_together;
+    return if (isLong(operation) and lanes * @sizeOf(T) == 64) 2 else 1;
+}
 
 /// One operand of a run: element i is at `ptr[i & mask]`. With `mask` zero, one value stands in every lane of `vectors_together` vectors at `ptr`.
 pub fn Input(comptime T: type) type {
@@ -163,6 +172,8 @@ pub fn Run(comptime T: type) type {
         len: usize,
         /// Slope of leaky_relu, scale of elu.
         alpha: T,
+        /// Whether stores pass the caches by: `out` begins with a cache line then, and `stream_store.finish` is to follow. Not of predicates.
+        streams: bool = false,
     };
 }
 
@@ -182,23 +193,33 @@ inline fn loop(comptime T: type, comptime lanes: comptime_int, comptime operatio
     // A copy stays in registers; what is written could lie over the original.
     const inputs = run.inputs;
     const len = run.len;
+    const streams = if (comptime isPredicate(operation)) false else run.streams;
     var i: usize = 0;
-    if (comptime isLong(operation) and lanes * @sizeOf(T) == 64) {
-        const wide = vectors_together * lanes;
+    inline for (comptime if (together(T, lanes, operation) > 1) .{ together(T, lanes, operation), 1 } else .{1}) |vectors| {
+        const wide = vectors * lanes;
         while (i + wide <= len) : (i += wide) {
             var values: [count]@Vector(wide, T) = undefined;
-            inline for (0..count) |k| values[k] = (inputs[k].ptr + (i & inputs[k].mask))[0..wide].*;
-            out[i..][0..wide].* = compute(T, wide, operation, values, @splat(run.alpha));
+            inline for (&values, 0..) |*value, k| {
+                const place = inputs[k].ptr + (i & inputs[k].mask);
+                fetch.ahead(wide * @sizeOf(T), place, .read);
+                value.* = place[0..wide].*;
+            }
+            const results: [wide]Result = compute(T, wide, operation, values, @splat(run.alpha));
+            if (streams) {
+                inline for (0..vectors) |vector| {
+                    const result: @Vector(lanes, Result) = results[vector * lanes ..][0..lanes].*;
+                    stream_store.store(lanes * @sizeOf(Result), @ptrCast(out + i + vector * lanes), @bitCast(result));
+                }
+            } else {
+                fetch.ahead(wide * @sizeOf(Result), out + i, .write);
+                out[i..][0..wide].* = results;
+            }
         }
-    }
-    var values: [count]@Vector(lanes, T) = undefined;
-    while (i + lanes <= len) : (i += lanes) {
-        inline for (0..count) |k| values[k] = (inputs[k].ptr + (i & inputs[k].mask))[0..lanes].*;
-        out[i..][0..lanes].* = compute(T, lanes, operation, values, alpha);
     }
     if (comptime isShort(operation)) return inHalves(T, lanes / 2, operation, run, &inputs, i);
     const rest = len - i;
     if (rest == 0) return;
+    var values: [count]@Vector(lanes, T) = undefined;
     inline for (0..count) |k| {
         var padded: [lanes]T = @splat(1);
         for (0..rest) |lane| padded[lane] = inputs[k].ptr[(i + lane) & inputs[k].mask];
@@ -307,13 +328,18 @@ inline fn compute(
 
 /// The larger; NaN when either is, as IEEE 754-2019 `maximum`, but of zeros of both signs the first.
 pub inline fn maximum(comptime T: type, comptime lanes: comptime_int, x: @Vector(lanes, T), y: @Vector(lanes, T)) @Vector(lanes, T) {
+    if (lanes == 1) return .{maximum(T, least_lanes, @splat(x[0]), @splat(y[0]))[0]};
     // The inner choice is one instruction of x86, which gives x where either is NaN.
     return @select(T, y != y, y, @select(T, y > x, y, x));
 }
 
 pub inline fn minimum(comptime T: type, comptime lanes: comptime_int, x: @Vector(lanes, T), y: @Vector(lanes, T)) @Vector(lanes, T) {
+    if (lanes == 1) return .{minimum(T, least_lanes, @splat(x[0]), @splat(y[0]))[0]};
     return @select(T, y != y, y, @select(T, y < x, y, x));
 }
+
+/// Of a single value the choices are made by branches, which no processor foresees: each that it gets wrong waits for memory.
+const least_lanes = 2;
 
 /// To the nearest integer, ties to even: adding 2^mantissa bits leaves no place for a fraction.
 inline fn roundEven(comptime T: type, comptime lanes: comptime_int, x: @Vector(lanes, T)) @Vector(lanes, T) {

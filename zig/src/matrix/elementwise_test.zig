@@ -117,6 +117,46 @@ test "elementwise operations agree with scalar functions and between instruction
     try testOperations(f64);
 }
 
+/// Of results that begin anywhere in a cache line, in rows with gaps, or over an operand.
+fn testStreams(comptime T: type) !void {
+    const rows = 3;
+    const columns = 1100;
+    const width = columns + 3;
+    const shape = [_]usize{ rows, columns };
+    const strides = [_]isize{ width, 1 };
+    var x: [rows * width]T = undefined;
+    for (&x, 0..) |*value, i| {
+        const number: u8 = @intCast(i % 91);
+        value.* = if (@typeInfo(T) == .float) @floatFromInt(number) else number;
+    }
+    var results: [2][rows * width + 16]T align(64) = undefined;
+    const operations = [_]kernel.Operation{ .identity, .add, .clip, .relu };
+    for (kernels.available()) |set| for (operations) |operation| for ([_]usize{ 0, 1, 5, 15 }) |first| for ([_]bool{ false, true }) |in_place| {
+        for (&results, [_]bool{ false, true }) |*result, streams| {
+            @memset(result, 7);
+            if (in_place) @memcpy(result[first..][0..x.len], &x);
+            const out = viewOf(T, result[first..], &shape, &strides);
+            const views = [_]View{
+                out,
+                if (in_place) out else viewOf(T, &x, &shape, &strides),
+                viewOf(T, x[20..], &shape, &.{ 1, 0 }),
+                viewOf(T, x[40..], &shape, &.{ 0, 1 }),
+                out,
+            };
+            var job: elementwise.Job(T) = .of(tensor_kernels.tableOf(T, set), operation, &views, 0);
+            job.streams = streams;
+            for (0..job.pieces()) |piece| job.run(piece, piece + 1);
+        }
+        try std.testing.expectEqualSlices(T, &results[0], &results[1]);
+    };
+}
+
+test "results that pass the caches by are those that do not" {
+    try testStreams(f32);
+    try testStreams(f64);
+    try testStreams(i32);
+}
+
 /// The scalar twin of what exists for integers only, or is another operation for them.
 fn integerScalar(comptime T: type, operation: kernel.Operation, x: T, y: T) ?T {
     const is_by_zero = y == 0;

@@ -5,6 +5,7 @@
 //! from zero the values are.
 
 const std = @import("std");
+const fetch = @import("fetch.zig");
 const micro_kernel = @import("micro_kernel.zig");
 const reduce_kernel = @import("reduce_kernel.zig");
 
@@ -80,6 +81,7 @@ inline fn ofLeaf(comptime T: type, comptime lanes: comptime_int, comptime arithm
     var sums: [ways]V = @splat(@splat(0));
     var i: usize = 0;
     while (i + ways * lanes <= len) : (i += ways * lanes) {
+        fetch.ahead(ways * lanes * @sizeOf(T), ptr + i, .read);
         inline for (0..ways) |way| sums[way] += @as(V, ptr[i + way * lanes ..][0..lanes].*) - shifts;
     }
     while (i + lanes <= len) : (i += lanes) sums[0] += @as(V, ptr[i..][0..lanes].*) - shifts;

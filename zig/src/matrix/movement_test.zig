@@ -54,21 +54,6 @@ const columns = 131;
 const planes = 2;
 const count = planes * rows * columns;
 
-fn tileJob(comptime T: type, set: anytype, operation: generic.elementwise_kernel.Operation, views: *const [5]View) elementwise.Job(T) {
-    var job: elementwise.Job(T) = .{
-        .table = tensor_kernels.tableOf(T, set),
-        .operation = operation,
-        .count = generic.elementwise_kernel.arity(operation),
-        .alpha = 0,
-        .views = views,
-        .space = .of(.{ &views[0], &views[1], &views[2], &views[3], &views[4] }),
-        .total = count,
-        .writes_out = true,
-    };
-    job.space.sort();
-    return job;
-}
-
 fn testTurned(comptime T: type) !void {
     const allocator = std.testing.allocator;
     var random: std.Random.DefaultPrng = .init(41);
@@ -100,7 +85,7 @@ fn testTurned(comptime T: type) !void {
         for ([_]bool{ false, true }) |streams| {
             @memset(out, 0);
             if (streams) {
-                var job = tileJob(T, set, .standardize, &views);
+                var job: elementwise.Job(T) = .of(table, .standardize, &views, 0);
                 job.streams = true;
                 const turned: elementwise_turned.Job(T) = .of(&job, elementwise_turned.turnedAxis(&job.space, job.count).?);
                 turned.run(0, turned.tiles());

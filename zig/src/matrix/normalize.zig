@@ -128,7 +128,8 @@ pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), pr
     }
     job.pieces = pieces;
     const out_bytes = job.row_count * job.row_len * @sizeOf(T);
-    job.streams = job.is_ready[0] and job.row_len * @sizeOf(T) >= streamed_row_bytes and 2 * out_bytes >= kernels.info().caches.level3_bytes;
+    job.streams = job.is_ready[0] and job.row_len * @sizeOf(T) >= streamed_row_bytes and out_bytes >= kernels.info().caches.streamedBytes();
+    job.is_far = job.is_ready[0] and 2 * out_bytes > kernels.info().caches.level2_bytes;
     try parallel.run(executor, pieces, Job(T), &job);
 }
 
@@ -152,6 +153,7 @@ fn Job(comptime T: type) type {
         is_blocked: bool = false,
         /// Whether results are more than the caches keep and pass around them.
         streams: bool = false,
+        is_far: bool = false,
 
         const Self = @This();
 
@@ -207,6 +209,7 @@ fn Job(comptime T: type) type {
                 .shift = job.shift,
                 .epsilon = job.problem.epsilon,
                 .streams = job.streams,
+                .is_far = job.is_far,
             });
             if (!job.is_ready[0]) {
                 var walk = job.row.walk(0, 0);

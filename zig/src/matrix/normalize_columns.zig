@@ -52,7 +52,7 @@ pub fn Job(comptime T: type) type {
             const joining: Joining(T) = .{ .job = &started };
             try parallel.run(executor, pieces(job.lines.len(), joined_columns), Joining(T), &joining);
             const out_bytes = job.lines.len() * job.row.innerLen() * @sizeOf(T);
-            const finishing: Finishing(T) = .{ .job = &started, .streams = 2 * out_bytes >= kernels.info().caches.level3_bytes };
+            const finishing: Finishing(T) = .{ .job = &started, .streams = out_bytes >= kernels.info().caches.streamedBytes() };
             try parallel.run(executor, blocks, Finishing(T), &finishing);
         }
 

@@ -5,6 +5,7 @@
 
 const std = @import("std");
 const elementwise_kernel = @import("elementwise_kernel.zig");
+const fetch = @import("fetch.zig");
 const moments_kernel = @import("moments_kernel.zig");
 const storage = @import("storage.zig");
 
@@ -133,6 +134,7 @@ inline fn leaf(comptime T: type, comptime lanes: comptime_int, comptime fold: Fo
     var nans: @Vector(lanes, bool) = @splat(false);
     var i: usize = 0;
     while (i + ways * lanes <= len) : (i += ways * lanes) {
+        fetch.ahead(ways * lanes * @sizeOf(T), ptr + i, .read);
         var values: [ways]V = undefined;
         inline for (0..ways) |way| values[way] = ptr[i + way * lanes ..][0..lanes].*;
         if (comptime isOrdered(T, fold)) nans = nans | anyNan(V, ways, values);
@@ -319,6 +321,7 @@ inline fn bestOfQuarters(comptime T: type, comptime lanes: comptime_int, comptim
         var parts: [ways]V = @splat(@splat(identity(T, fold)));
         var i = quarter * quarter_len;
         while (i < (quarter + 1) * quarter_len) : (i += ways * lanes) {
+            fetch.ahead(ways * lanes * @sizeOf(T), ptr + i, .read);
             var values: [ways]V = undefined;
             inline for (0..ways) |way| values[way] = ptr[i + way * lanes ..][0..lanes].*;
             if (comptime isOrdered(T, fold)) nans = nans | anyNan(V, ways, values);

@@ -8,6 +8,7 @@
 const std = @import("std");
 const elementary = @import("elementary.zig");
 const exp_table = @import("exp_table.zig");
+const fetch = @import("fetch.zig");
 const micro_kernel = @import("micro_kernel.zig");
 const partial = @import("partial.zig");
 const stream_store = @import("stream_store.zig");
@@ -34,6 +35,8 @@ pub fn Rows(comptime T: type) type {
         epsilon: f64,
         /// Whether stores pass the caches by; to be followed by `stream_store.finish`.
         streams: bool = false,
+        /// Whether `out` is too long for the second cache to hold, and is asked for before it is written: in the caches that would cost 7 %.
+        is_far: bool = false,
     };
 }
 
@@ -328,6 +331,7 @@ fn Kernel(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: A
         const Finishing = struct {
             line: Line,
             streams: bool,
+            is_far: bool,
             /// Whole vectors that are not written yet.
             at: usize,
             end: usize,
@@ -336,12 +340,13 @@ fn Kernel(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: A
             ends: [2]V,
 
             inline fn start(job: *const Job, line: Line) Finishing {
-                if (job.len < lanes) return .{ .line = line, .streams = false, .at = 0, .end = 0, .head = 0, .ends = undefined };
+                if (job.len < lanes) return .{ .line = line, .streams = false, .is_far = false, .at = 0, .end = 0, .head = 0, .ends = undefined };
                 const misaligned = @intFromPtr(line.out) / @sizeOf(T) % lanes;
                 const head = (lanes - misaligned) % lanes;
                 return .{
                     .line = line,
                     .streams = job.streams and !(operation == .softmax and line.powers == line.out),
+                    .is_far = job.is_far,
                     .at = head,
                     .end = head + (job.len - head) / lanes * lanes,
                     .head = head,
@@ -360,8 +365,9 @@ fn Kernel(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: A
                 const target = self.line.out + self.at;
                 if (self.streams) {
                     inline for (values, 0..) |value, part| stream_store.store(lanes * @sizeOf(T), @ptrCast(target + part * lanes), @bitCast(value));
-                } else inline for (values, 0..) |value, part| {
-                    target[part * lanes ..][0..lanes].* = value;
+                } else {
+                    if (self.is_far) fetch.ahead(count * lanes * @sizeOf(T), target, .write);
+                    inline for (values, 0..) |value, part| target[part * lanes ..][0..lanes].* = value;
                 }
                 self.at += count * lanes;
             }

@@ -44,7 +44,7 @@ pub fn scan(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Ten
 }
 
 fn run(comptime T: type, operation: Operation, x: *const View, out: *const View, executor: ?*const abi.Executor) parallel.Error!void {
-    return runWith(T, tensor_kernels.table(T), operation, x, out, kernels.info().caches.level3_bytes / 2, executor);
+    return runWith(T, tensor_kernels.table(T), operation, x, out, kernels.info().caches.streamedBytes(), executor);
 }
 
 /// With the routines of a given instruction set, which this CPU must have; results of `streamed_bytes` and more pass around the caches.

@@ -198,6 +198,22 @@ pub fn Space(comptime count: usize) type {
             return sum + @as(isize, @intCast(rest)) * space.strides[k][0];
         }
 
+        /// Of every view: each division once.
+        pub fn offsets(space: *const Self, flat: usize) [count]isize {
+            var sums: [count]isize = @splat(0);
+            if (space.rank == 0) return sums;
+            var rest = flat;
+            var axis = space.rank;
+            while (axis > 1) {
+                axis -= 1;
+                const index: isize = @intCast(rest % space.shape[axis]);
+                for (&sums, &space.strides) |*sum, *strides| sum.* += index * strides[axis];
+                rest /= space.shape[axis];
+            }
+            for (&sums, &space.strides) |*sum, *strides| sum.* += @as(isize, @intCast(rest)) * strides[0];
+            return sums;
+        }
+
         /// A walk of view k along the innermost axis, run by run, from flat index `flat` on.
         pub fn walk(space: *const Self, k: usize, flat: usize) Walk {
             var self: Walk = .{ .space = space, .k = k, .index = @splat(0), .start = 0 };

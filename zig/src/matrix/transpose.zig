@@ -56,15 +56,18 @@ pub fn run(comptime T: type, x: *const View, out: *const View, executor: ?*const
     // The two axes of a block come last.
     std.mem.swap(usize, &space.shape[other], &space.shape[inner - 1]);
     for (&space.strides) |*strides| std.mem.swap(isize, &strides[other], &strides[inner - 1]);
-    const edge = comptime Blocks(T).edge;
-    const down = (space.shape[inner - 1] + edge - 1) / edge;
-    const across = (space.shape[inner] + edge - 1) / edge;
+    const down_cut: Cut(T) = .of(space.shape[inner - 1], x.address, space.strides[1][inner]);
+    const across_cut: Cut(T) = .of(space.shape[inner], out.address, space.strides[0][inner - 1]);
+    const down = down_cut.blocks();
+    const across = across_cut.blocks();
     const blocks: Blocks(T) = .{
         .out = out,
         .x = x,
         .space = &space,
         .down = down,
         .across = across,
+        .down_cut = down_cut,
+        .across_cut = across_cut,
         // What is read takes as much room as what is written.
         .streams = 2 * out.len() * @sizeOf(T) >= kernels.info().caches.level3_bytes,
     };
@@ -106,6 +109,36 @@ fn Runs(comptime T: type) type {
     };
 }
 
+/// An axis cut into blocks that begin with cache lines, where all rows do in the same places: a line that two blocks share is fetched twice.
+fn Cut(comptime T: type) type {
+    return struct {
+        extent: usize,
+        /// Elements by which the first block is shorter.
+        lead: usize,
+
+        const edge = Blocks(T).edge;
+        const line_len = 64 / @sizeOf(T);
+
+        /// Rows are adjacent elements from `address` on, `step` elements apart. Few blocks are not worth that the first and the last are short.
+        fn of(extent: usize, address: usize, step: isize) @This() {
+            const gains = @mod(step, line_len) == 0 and extent >= 4 * edge;
+            return .{ .extent = extent, .lead = if (gains) address / @sizeOf(T) % line_len else 0 };
+        }
+
+        fn blocks(cut: *const @This()) usize {
+            return (cut.extent + cut.lead + edge - 1) / edge;
+        }
+
+        fn first(cut: *const @This(), block: usize) usize {
+            return block * edge -| cut.lead;
+        }
+
+        fn len(cut: *const @This(), block: usize) usize {
+            return @min(cut.extent, (block + 1) * edge - cut.lead) - cut.first(block);
+        }
+    };
+}
+
 /// Blocks whose neighbours are along the last axis in `out` and along the one before in x.
 fn Blocks(comptime T: type) type {
     return struct {
@@ -114,6 +147,8 @@ fn Blocks(comptime T: type) type {
         space: *const Space,
         down: usize,
         across: usize,
+        down_cut: Cut(T),
+        across_cut: Cut(T),
         /// Whether results are too many for the caches and pass around them.
         streams: bool,
 
@@ -129,6 +164,11 @@ fn Blocks(comptime T: type) type {
         /// Odd, so that a column of the buffer does not fall into one set of the cache.
         const buffer_stride = edge + 1;
 
+        /// Flat index in its plane of where a block begins.
+        fn within(job: *const @This(), item: usize) usize {
+            return job.down_cut.first(item / job.across % job.down) * job.space.innerLen() + job.across_cut.first(item % job.across);
+        }
+
         pub fn run(job: *const @This(), begin: usize, end: usize) void {
             const space = job.space;
             const inner = space.rank - 1;
@@ -140,19 +180,16 @@ fn Blocks(comptime T: type) type {
             var buffer: [edge * buffer_stride]T align(64) = undefined;
             for (begin..end) |item| {
                 const plane = item / (job.down * job.across);
-                const row = item / job.across % job.down * edge;
-                const column = item % job.across * edge;
-                const rows: usize = @min(edge, space.shape[inner - 1] - row);
-                const columns: usize = @min(edge, space.shape[inner] - column);
-                const first = plane * plane_len + row * space.shape[inner] + column;
+                const rows = job.down_cut.len(item / job.across % job.down);
+                const columns = job.across_cut.len(item % job.across);
+                const first = plane * plane_len + job.within(item);
                 const from = strided.addressAt(job.x, space.offset(1, first));
                 const to = strided.addressAt(job.out, space.offset(0, first));
                 const from_row = space.strides[1][inner - 1];
                 const from_column = space.strides[1][inner];
                 if (Carrier != void and is_turned) {
                     const next = @min(item + 1, end - 1);
-                    const next_row = next / job.across % job.down * edge;
-                    const next_first = next / (job.down * job.across) * plane_len + next_row * space.shape[inner] + next % job.across * edge;
+                    const next_first = next / (job.down * job.across) * plane_len + job.within(next);
                     const turn: generic.turn_kernel.Turn(Carrier) = .{
                         .rows = columns,
                         .columns = rows,
