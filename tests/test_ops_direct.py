@@ -4,24 +4,22 @@ import amdgpu
 import numpy as np
 import pytest
 from amdgpu import _native, errors, ops
+from ops_oracle import FLOATS, INTEGERS, arrange, random_values
 
-DTYPES = [np.float32, np.float64, np.int32, np.int64, np.uint64]
+DTYPES = [*FLOATS, *INTEGERS]
+
+
+class Other(np.ndarray):
+    """Not exactly an array of NumPy's: what takes the general way."""
 
 
 def general(name, inputs, **options):
-    """The general way: arrays with gaps do not take the short one."""
-    spread = []
-    for value in inputs:
-        if isinstance(value, np.ndarray) and value.ndim:
-            grown = np.zeros((*value.shape[:-1], 2 * value.shape[-1]), value.dtype)
-            grown[..., ::2] = value
-            spread.append(grown[..., ::2])
-        else:
-            spread.append(value)
-    return _native.elementwise(name, tuple(spread), **options)
+    """The general way."""
+    given = (value.view(Other) if isinstance(value, np.ndarray) else value for value in inputs)
+    return _native.elementwise(name, tuple(given), **options)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize(
     "name", ["add", "multiply", "maximum", "less", "equal", "clip", "square", "sign", "floor", "exp"]
 )
@@ -33,11 +31,57 @@ def test_both_ways_give_the_same_bits(name, dtype, rng):
         assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
         assert result.tobytes() == expected.tobytes()
         if count == 2:
-            for number in (3, True, np.asarray(dtype(3))):
+            for number in (3, True, np.asarray(3, dtype), 2.5, 0.1):
                 mixed = (inputs[0], number)
                 result, expected = _native.elementwise(name, mixed), general(name, mixed)
                 assert result.dtype == expected.dtype
                 assert result.tobytes() == expected.tobytes()
+
+
+SHAPES = [
+    ((64, 64), (64,)),
+    ((5, 33), (5, 1)),
+    ((7, 1), (1, 40)),
+    ((3, 1, 50), (2, 1)),
+    ((2, 0, 3), (3,)),
+    ((), (9,)),
+    ((), ()),
+    ((1,), (4, 1)),
+    ((70, 300), (70, 300)),
+    ((1,) * 8, (2, 3)),
+    ((1,) * 9, (2, 3)),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("layout", ["C", "F", "step", "reversed"])
+def test_other_shapes_and_strides_give_the_same_bits(layout, dtype, rng):
+    for shapes in SHAPES:
+        a, b = (arrange(random_values(rng, shape, dtype), layout) for shape in shapes)
+        for name, inputs in {
+            "add": (a, b),
+            "less": (b, a),
+            "clip": (a, b, 3),
+            "maximum": (a, 1),
+            "negative": (a,),
+        }.items():
+            result, expected = _native.elementwise(name, inputs), general(name, inputs)
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+            assert result.flags.c_contiguous
+            assert result.tobytes() == expected.tobytes()
+    with pytest.raises(errors.ShapeMismatchError):
+        ops.add(np.ones((3, 4), dtype), np.ones((4, 3), dtype))
+    with pytest.raises(errors.InvalidArgumentError, match="not aligned"):
+        ops.negative(np.zeros(17, np.uint8)[1:].view(np.float64)[:, None])
+
+
+def test_half_precision_takes_numbers_as_numpy_does():
+    half = np.ones(3, np.float16)
+    for number in (0.1, 65504, -65504.0, 1 / 3, 2.0**-25, 3 * 2.0**-26, float("nan"), -0.0):
+        same = np.multiply(half, np.float16(number))
+        assert ops.multiply(half, number).tobytes() == same.tobytes()
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert np.isinf(ops.multiply(half, 1e6)).all()
 
 
 def test_numbers_beside_floats_are_rounded_once():

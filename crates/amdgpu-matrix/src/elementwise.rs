@@ -11,7 +11,7 @@ use crate::{Error, Matrix, TensorView, TensorViewMut, element};
 
 mod flat;
 
-pub use flat::Flat;
+pub use flat::{Flat, Stretched};
 
 macro_rules! operations {
     ($($variant:ident, $constant:ident, $name:literal;)*) => {

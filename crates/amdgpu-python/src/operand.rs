@@ -351,18 +351,22 @@ fn numpy_number(dtype: Dtype) -> Option<i32> {
         (DTYPE_FLOAT, 32) => 11,
         (DTYPE_FLOAT, 64) => 12,
         (DTYPE_FLOAT, 16) => 23,
+        _ if dtype == Dtype::BF16 => return known_bfloat16(),
         _ => return None,
     })
 }
 
-/// The dtype of a NumPy array.
-///
-/// # Errors
-///
-/// `unsupported-dtype` for objects, text, dates, structures and foreign byte order.
-pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
-    // Type numbers of numpy/ndarraytypes.h; LONG and LONGLONG are both 64 bits wide on the targets of this package.
-    let dtype = match descr.num() {
+/// The dtype of elementwise operations that has this number of NumPy's; `None` for other ones, and for bfloat16 as long as nobody used it.
+pub fn plain_dtype(number: i32) -> Option<Dtype> {
+    match of_number(number) {
+        None => (Some(number) == known_bfloat16()).then_some(Dtype::BF16),
+        dtype => dtype.filter(|dtype| dtype.code != DTYPE_COMPLEX),
+    }
+}
+
+/// By the type numbers of numpy/ndarraytypes.h; LONG and LONGLONG are both 64 bits wide on the targets of this package.
+fn of_number(number: i32) -> Option<Dtype> {
+    match number {
         0 => Some(Dtype::new(DTYPE_BOOL, 8)),
         1 => Some(Dtype::new(DTYPE_INT, 8)),
         2 => Some(Dtype::new(DTYPE_UINT, 8)),
@@ -377,7 +381,19 @@ pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
         14 => Some(Dtype::new(DTYPE_COMPLEX, 64)),
         15 => Some(Dtype::new(DTYPE_COMPLEX, 128)),
         23 => Some(Dtype::new(DTYPE_FLOAT, 16)),
-        _ => is_bfloat16(descr)?.then_some(Dtype::BF16),
+        _ => None,
+    }
+}
+
+/// The dtype of a NumPy array.
+///
+/// # Errors
+///
+/// `unsupported-dtype` for objects, text, dates, structures and foreign byte order.
+pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
+    let dtype = match of_number(descr.num()) {
+        None => is_bfloat16(descr)?.then_some(Dtype::BF16),
+        dtype => dtype,
     };
     let is_native = descr.is_native_byteorder() != Some(false);
     dtype.filter(|_| is_native).ok_or_else(|| {
@@ -398,17 +414,24 @@ pub fn numpy_dtype(descr: &Bound<'_, PyArrayDescr>) -> PyResult<Dtype> {
     })
 }
 
-/// Whether a dtype that is none of NumPy's own is bfloat16. Asking for its name takes longer than a product of 32 x 32; its number is given once,
-/// when `ml_dtypes` registers it, and to no other.
+/// NumPy's number of bfloat16, once it was met. Asking for the name of a dtype takes longer than a product of 32 x 32; the number is given once, when
+/// `ml_dtypes` registers it, and to no other.
+static BFLOAT16_NUMBER: AtomicI32 = AtomicI32::new(NPY_TYPES::NPY_NOTYPE as i32);
+
+fn known_bfloat16() -> Option<i32> {
+    let number = BFLOAT16_NUMBER.load(Ordering::Relaxed);
+    (number >= NPY_TYPES::NPY_USERDEF as i32).then_some(number)
+}
+
+/// Whether a dtype that is none of NumPy's own is bfloat16.
 fn is_bfloat16(descr: &Bound<'_, PyArrayDescr>) -> PyResult<bool> {
-    static NUMBER: AtomicI32 = AtomicI32::new(NPY_TYPES::NPY_NOTYPE as i32);
     let number = descr.num();
-    if number == NUMBER.load(Ordering::Relaxed) {
+    if Some(number) == known_bfloat16() {
         return Ok(true);
     }
     let is_so = number >= NPY_TYPES::NPY_USERDEF as i32 && descr.str()? == "bfloat16";
     if is_so {
-        NUMBER.store(number, Ordering::Relaxed);
+        BFLOAT16_NUMBER.store(number, Ordering::Relaxed);
     }
     Ok(is_so)
 }

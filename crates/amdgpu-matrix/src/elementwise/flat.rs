@@ -22,12 +22,19 @@ pub enum Flat {
     One(*const c_void),
 }
 
+/// One operand that was stretched to the shape of the result.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretched<'a> {
+    pub data: *const c_void,
+    /// In elements; 0 along axes that it repeats on.
+    pub strides: &'a [i64],
+}
+
 impl Elementwise {
-    /// The dtype of the result where all inputs have `dtype` and are computed in it as they are; `None` for everything that
-    /// [`Matrix::elementwise`] has to look at.
+    /// The dtype of the result where all inputs have `dtype` and meet in it; `None` for everything that [`Matrix::elementwise`] has to look at.
     #[must_use]
     pub fn flat_result(self, dtype: Dtype) -> Option<Dtype> {
-        if matches!(self, Self::Where) || element::compute(dtype) != dtype {
+        if matches!(self, Self::Where) {
             return None;
         }
         let (common, result) = self.dtypes(&[dtype]).ok()?;
@@ -56,7 +63,6 @@ impl Matrix {
         len: usize,
         options: &ElementwiseOptions,
     ) -> Result<u64, Error> {
-        static ELEMENTWISE: Boundary = crossing("agpu_matrix_elementwise");
         let shape = [len as i64];
         let (each, one) = ([1_i64], [0_i64]);
         let target = Tensor::host(out.0, out.1, &shape, Some(&each));
@@ -67,6 +73,62 @@ impl Matrix {
                 Flat::One(data) => Tensor::host(data.cast_mut(), dtype, &shape, Some(&one)),
             };
         }
+        self.run_described(
+            operation,
+            dtype,
+            &tensors[..inputs.len()],
+            &target,
+            len,
+            options,
+        )
+    }
+
+    /// As [`Self::elementwise_flat`], with operands that were stretched to the shape of a row-major `out`. Shapes have [`crate::MAX_RANK`]
+    /// axes at most.
+    ///
+    /// # Safety
+    ///
+    /// As there; the elements that the strides reach are readable.
+    ///
+    /// # Errors
+    ///
+    /// What the executor reports.
+    pub unsafe fn elementwise_stretched(
+        &self,
+        operation: Elementwise,
+        dtype: Dtype,
+        inputs: &[Stretched<'_>],
+        out: (*mut c_void, Dtype),
+        shape: &[i64],
+        options: &ElementwiseOptions,
+    ) -> Result<u64, Error> {
+        let target = Tensor::host(out.0, out.1, shape, None);
+        let mut tensors = [target; MAX_INPUTS];
+        for (tensor, input) in tensors.iter_mut().zip(inputs) {
+            *tensor = Tensor::host(input.data.cast_mut(), dtype, shape, Some(input.strides));
+        }
+        let len = shape.iter().product::<i64>() as usize;
+        self.run_described(
+            operation,
+            dtype,
+            &tensors[..inputs.len()],
+            &target,
+            len,
+            options,
+        )
+    }
+
+    /// Both callers vouch for the memory behind the descriptions.
+    fn run_described(
+        &self,
+        operation: Elementwise,
+        dtype: Dtype,
+        inputs: &[Tensor],
+        target: &Tensor,
+        len: usize,
+        options: &ElementwiseOptions,
+    ) -> Result<u64, Error> {
+        static ELEMENTWISE: Boundary = crossing("agpu_matrix_elementwise");
         let work = Work {
             operations: (len as u64).saturating_mul(operation.cost()),
             dtype,
@@ -76,16 +138,16 @@ impl Matrix {
             let given = amdgpu_abi::ElementwiseOptions {
                 size_bytes: size_of::<amdgpu_abi::ElementwiseOptions>() as u64,
                 operation: operation.number(),
-                compute: dtype,
+                compute: element::compute(dtype),
                 alpha: options.alpha,
                 executor,
             };
-            // SAFETY: as the caller promises; the descriptions live until the call returns.
+            // SAFETY: as the callers' callers promise; the descriptions live until the call returns.
             unsafe {
                 (self.symbols.elementwise)(
-                    tensors.as_ptr(),
+                    inputs.as_ptr(),
                     inputs.len() as u64,
-                    &raw const target,
+                    &raw const *target,
                     &raw const given,
                 )
             }

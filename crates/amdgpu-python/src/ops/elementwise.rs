@@ -12,6 +12,7 @@ use crate::ops::tensors;
 use crate::short_way::{self, Arguments, Choice, Way, is_on_host};
 
 mod direct;
+mod stretched;
 
 static ELEMENTWISE: Boundary = Boundary::new(Language::Python, Language::Rust, "elementwise");
 
@@ -103,6 +104,11 @@ fn compute<'py>(
         if end_ns > 0 {
             crossing.leave_at(end_ns);
         }
+        return Ok(result);
+    }
+    if out.is_none()
+        && let Some(result) = stretched::compute(known, py, inputs, options)?
+    {
         return Ok(result);
     }
     let operation = known.name();

@@ -4,6 +4,8 @@
 use std::ffi::c_void;
 
 use amdgpu_abi::Dtype;
+use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
+use amdgpu_compiler::{bfloat16_from_f64, half_from_f64};
 use amdgpu_matrix::{Elementwise, ElementwiseOptions, Flat, MAX_RANK, Matrix};
 use numpy::npyffi::{self, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -12,11 +14,13 @@ use pyo3::types::{PyFloat, PyInt};
 
 use crate::array::Array;
 use crate::errors::IntoPyResult;
-use crate::operand::{is_contiguous, new_array};
+use crate::operand::{is_contiguous, new_array, plain_dtype};
 use crate::ops::tensors;
 
 /// Inputs of an operation at most.
-const MAX_INPUTS: usize = 4;
+pub(super) const MAX_INPUTS: usize = 4;
+/// The largest number of float16.
+const MOST_F16: f64 = 65504.0;
 /// An array of `NumPy`'s or of a CPU device, without gaps.
 #[derive(Clone, Copy)]
 struct Held<'a> {
@@ -37,7 +41,7 @@ impl<'a> Held<'a> {
         let data = array.data();
         let is_plain = array.is_plain_host()
             && !array.is_freed()
-            && COMPUTED_AS_THEY_ARE.contains(&array.dtype)
+            && array.dtype.code != DTYPE_COMPLEX
             && data.addr().is_multiple_of(array.dtype.size_bytes())
             && is_contiguous(&array.shape, &array.strides);
         is_plain.then_some(Self {
@@ -79,28 +83,6 @@ impl<'a> Held<'a> {
         (here == there && bytes == other_bytes)
             || here + bytes <= there
             || there + other_bytes <= here
-    }
-}
-
-const COMPUTED_AS_THEY_ARE: [Dtype; 6] = [
-    Dtype::BOOL,
-    Dtype::I32,
-    Dtype::I64,
-    Dtype::U64,
-    Dtype::F32,
-    Dtype::F64,
-];
-
-/// One of these by the type numbers of numpy/ndarraytypes.h.
-fn plain_dtype(number: i32) -> Option<Dtype> {
-    match number {
-        0 => Some(Dtype::BOOL),
-        5 => Some(Dtype::I32),
-        7 | 9 => Some(Dtype::I64),
-        8 | 10 => Some(Dtype::U64),
-        11 => Some(Dtype::F32),
-        12 => Some(Dtype::F64),
-        _ => None,
     }
 }
 
@@ -211,27 +193,47 @@ pub fn compute<'py>(
 }
 
 /// A Python number in the dtype of the arrays beside it; `None` where it is none, or the general way has to decide.
-fn number(object: &Bound<'_, PyAny>, dtype: Dtype) -> Option<[u8; 8]> {
-    let mut bytes = [0_u8; 8];
+pub(super) fn number(object: &Bound<'_, PyAny>, dtype: Dtype) -> Option<[u8; 8]> {
     let is_integer = object.is_exact_instance_of::<PyInt>();
-    if dtype == Dtype::F32 || dtype == Dtype::F64 {
+    if dtype.code == DTYPE_FLOAT || dtype.code == DTYPE_BFLOAT {
         if !is_integer && !object.is_exact_instance_of::<PyFloat>() {
             return None;
         }
-        let value = object.extract::<f64>().ok()?;
-        if dtype == Dtype::F64 {
-            bytes = value.to_ne_bytes();
-        } else {
-            bytes[..4].copy_from_slice(&(value as f32).to_ne_bytes());
-        }
-    } else if is_integer && dtype == Dtype::I64 {
-        bytes = object.extract::<i64>().ok()?.to_ne_bytes();
-    } else if is_integer && dtype == Dtype::U64 {
-        bytes = object.extract::<u64>().ok()?.to_ne_bytes();
-    } else if is_integer && dtype == Dtype::I32 {
-        bytes[..4].copy_from_slice(&object.extract::<i32>().ok()?.to_ne_bytes());
-    } else {
+        return float_bytes(object.extract::<f64>().ok()?, dtype);
+    }
+    if !is_integer {
         return None;
     }
-    Some(bytes)
+    match (dtype.code, dtype.bits) {
+        (DTYPE_INT, 64) => Some(object.extract::<i64>().ok()?.to_ne_bytes()),
+        (DTYPE_UINT, 64) => Some(object.extract::<u64>().ok()?.to_ne_bytes()),
+        (DTYPE_INT, 32) => Some(padded(&object.extract::<i32>().ok()?.to_ne_bytes())),
+        (DTYPE_UINT, 32) => Some(padded(&object.extract::<u32>().ok()?.to_ne_bytes())),
+        (DTYPE_INT, 16) => Some(padded(&object.extract::<i16>().ok()?.to_ne_bytes())),
+        (DTYPE_UINT, 16) => Some(padded(&object.extract::<u16>().ok()?.to_ne_bytes())),
+        (DTYPE_INT, 8) => Some(padded(&object.extract::<i8>().ok()?.to_ne_bytes())),
+        (DTYPE_UINT, 8) => Some(padded(&object.extract::<u8>().ok()?.to_ne_bytes())),
+        _ => None,
+    }
+}
+
+fn float_bytes(value: f64, dtype: Dtype) -> Option<[u8; 8]> {
+    match (dtype.code, dtype.bits) {
+        (DTYPE_FLOAT, 64) => Some(value.to_ne_bytes()),
+        (DTYPE_FLOAT, 32) => Some(padded(&(value as f32).to_ne_bytes())),
+        // `NumPy` warns where a number is beyond the type, and ml_dtypes rounds by way of float32.
+        (DTYPE_FLOAT, 16) if value.abs() <= MOST_F16 => {
+            Some(padded(&half_from_f64(value).to_ne_bytes()))
+        }
+        (DTYPE_BFLOAT, 16) if f64::from(value as f32).to_bits() == value.to_bits() => {
+            Some(padded(&bfloat16_from_f64(value).to_ne_bytes()))
+        }
+        _ => None,
+    }
+}
+
+fn padded(bytes: &[u8]) -> [u8; 8] {
+    let mut result = [0; 8];
+    result[..bytes.len()].copy_from_slice(bytes);
+    result
 }
