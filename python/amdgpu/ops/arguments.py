@@ -25,7 +25,7 @@ def integers(operation: str, name: str, value: Any) -> tuple[int, ...]:
     """Integers of 64 bits, of one or of several."""
     try:
         # Arrays without axes count as one, and as iterable.
-        many = value if isinstance(value, Iterable) and getattr(value, "ndim", 1) else (value,)
+        many = value if isinstance(value, Iterable) and getattr(value, "ndim", True) else (value,)
         return tuple(_counted(operation, name, operator.index(one)) for one in many)
     except TypeError:
         raise InvalidTypeError(
