@@ -75,6 +75,16 @@ def test_other_shapes_and_strides_give_the_same_bits(layout, dtype, rng):
         ops.negative(np.zeros(17, np.uint8)[1:].view(np.float64)[:, None])
 
 
+@pytest.mark.parametrize("first", DTYPES, ids=str)
+def test_other_dtypes_give_the_same_bits(first, rng):
+    for second in (*DTYPES, np.dtype(bool)):
+        a, b = random_values(rng, (3, 40), first), random_values(rng, 40, second)
+        for name, inputs in {"add": (a, b), "less": (b, a), "clip": (a, b, 3), "minimum": (b[::2], a[:, 1::2])}.items():
+            result, expected = _native.elementwise(name, inputs), general(name, inputs)
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape), (name, second)
+            assert result.tobytes() == expected.tobytes(), (name, second)
+
+
 def test_half_precision_takes_numbers_as_numpy_does():
     half = np.ones(3, np.float16)
     for number in (0.1, 65504, -65504.0, 1 / 3, 2.0**-25, 3 * 2.0**-26, float("nan"), -0.0):

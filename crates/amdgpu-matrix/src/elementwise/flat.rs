@@ -26,6 +26,7 @@ pub enum Flat {
 #[derive(Clone, Copy, Debug)]
 pub struct Stretched<'a> {
     pub data: *const c_void,
+    pub dtype: Dtype,
     /// In elements; 0 along axes that it repeats on.
     pub strides: &'a [i64],
 }
@@ -88,7 +89,7 @@ impl Matrix {
     ///
     /// # Safety
     ///
-    /// As there; the elements that the strides reach are readable.
+    /// As there, but that inputs have dtypes of their own, which meet in `dtype`; the elements that the strides reach are readable.
     ///
     /// # Errors
     ///
@@ -105,7 +106,12 @@ impl Matrix {
         let target = Tensor::host(out.0, out.1, shape, None);
         let mut tensors = [target; MAX_INPUTS];
         for (tensor, input) in tensors.iter_mut().zip(inputs) {
-            *tensor = Tensor::host(input.data.cast_mut(), dtype, shape, Some(input.strides));
+            *tensor = Tensor::host(
+                input.data.cast_mut(),
+                input.dtype,
+                shape,
+                Some(input.strides),
+            );
         }
         let len = shape.iter().product::<i64>() as usize;
         self.run_described(

@@ -1,10 +1,10 @@
-//! The short way of an elementwise operation whose arrays of `NumPy` have one dtype, but other shapes or strides than one another: nothing is
-//! put on the heap but the result.
+//! The short way of an elementwise operation whose arrays of `NumPy` have other shapes, strides or dtypes than one another: nothing is put on the
+//! heap but the result.
 
 use std::ffi::c_void;
 
 use amdgpu_abi::Dtype;
-use amdgpu_matrix::{Elementwise, ElementwiseOptions, Matrix, Stretched};
+use amdgpu_matrix::{Elementwise, ElementwiseOptions, Matrix, Stretched, promote};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -80,7 +80,13 @@ pub fn compute<'py>(
     for (lent, object) in lent.iter_mut().zip(inputs) {
         *lent = Lent::of(object);
     }
-    let Some(dtype) = lent.iter().flatten().next().map(|first| first.dtype) else {
+    // The dtype in which they meet.
+    let Some(dtype) = lent
+        .iter()
+        .flatten()
+        .map(|array| array.dtype)
+        .reduce(promote)
+    else {
         return Ok(None);
     };
     let Some(result_dtype) = operation.flat_result(dtype) else {
@@ -89,9 +95,6 @@ pub fn compute<'py>(
     let mut extents = [1_i64; MAX_AXES];
     let mut rank = 0;
     for array in lent.iter().flatten() {
-        if array.dtype != dtype {
-            return Ok(None);
-        }
         rank = rank.max(array.shape.len());
         for (extent, other) in extents.iter_mut().rev().zip(array.shape.iter().rev()) {
             let other = *other as i64;
@@ -125,12 +128,17 @@ pub fn compute<'py>(
     }
     let made = result.cast_exact::<PyUntypedArray>().map_err(PyErr::from)?;
     let target = numpy_memory(made).0;
-    let stretched: [Stretched<'_>; MAX_INPUTS] = std::array::from_fn(|index| Stretched {
-        data: match &lent[index] {
-            Some(array) => array.data,
-            None => numbers[index].as_ptr().cast(),
-        },
-        strides: &strides[index][..rank],
+    let stretched: [Stretched<'_>; MAX_INPUTS] = std::array::from_fn(|index| {
+        let (data, dtype) = match &lent[index] {
+            Some(array) => (array.data.cast_const(), array.dtype),
+            None => (numbers[index].as_ptr().cast(), dtype),
+        };
+        let strides = &strides[index][..rank];
+        Stretched {
+            data,
+            dtype,
+            strides,
+        }
     });
     let call = Call(&stretched[..count], target);
     let run = move || {
