@@ -27,7 +27,7 @@ KERNELS = {
         "kernel_generic": (PRODUCTS, "x86_64"),
         "kernel_avx2": (PRODUCTS, "x86_64_v3"),
         "kernel_avx512": (PRODUCTS, "x86_64_v4"),
-        "kernel_avx512_dot": (PRODUCTS, "x86_64_v4+avx512vnni+avx512bf16"),
+        "kernel_avx512_dot": (PRODUCTS, "x86_64_v4+avx512vnni+avx512bf16-prefer_256_bit"),
         "kernel_amx": (AMX, "x86_64_v4+avx512vnni+avx512bf16+amx_tile+amx_bf16+amx_int8-prefer_256_bit"),
         "tensor_generic": (TENSORS, "x86_64"),
         "tensor_avx2": (TENSORS, "x86_64_v3"),

@@ -33,7 +33,7 @@ pub inline fn pack(
     } else {
         packScalar(numbers, side, lines, panel, 0);
     }
-    if (comptime numbers.hasLineSums() and side == .right) sumLines(numbers, lines, panel);
+    if (comptime numbers.hasLineSums() and side == .right) sumLines(numbers, lanes, lines, panel);
 }
 
 /// One word of `len` lines out of its elements: neighbours along the depth, the first in the lowest bits.
@@ -47,7 +47,44 @@ pub inline fn join(
     var elements: [numbers.group]@Vector(len, numbers.Element) = undefined;
     inline for (&elements, sources) |*element, source| element.* = numbers_of.convert(numbers, side, len, source);
     // Little-endian: elements in order are the bytes of their words in order.
+    if (comptime len == byte_lines and @sizeOf(numbers.Element) == 1 and numbers.group == 4) return @bitCast(interlaceBytes(@bitCast(elements)));
     return @bitCast(std.simd.interlace(elements));
+}
+
+/// Lines of a left panel of bytes.
+const byte_lines = 32;
+
+/// `std.simd.interlace` in 12 shuffles of 32 bytes, where LLVM takes 20 or more.
+inline fn interlaceBytes(sources: [4]@Vector(byte_lines, u8)) [4]@Vector(byte_lines, u8) {
+    const Bytes = @Vector(byte_lines, u8);
+    const Pairs = @Vector(byte_lines / 2, u16);
+    var rows: [4]Bytes = undefined;
+    inline for (&rows, sources) |*row, source| {
+        // Shuffles work in halves: whose results are neighbours stand in either.
+        const quads: @Vector(byte_lines / 4, u32) = @bitCast(source);
+        const ordered = @shuffle(u32, quads, undefined, [_]i32{ 0, 2, 4, 6, 1, 3, 5, 7 });
+        row.* = @bitCast(settled(byte_lines / 4, u32, ordered));
+    }
+    var words: [4]Bytes = undefined;
+    inline for (.{ false, true }, 0..) |is_upper, half| {
+        const mask = comptime interlaceMask(byte_lines, is_upper);
+        const first: Pairs = @bitCast(@shuffle(u8, rows[0], rows[1], mask));
+        const second: Pairs = @bitCast(@shuffle(u8, rows[2], rows[3], mask));
+        words[2 * half] = @bitCast(@shuffle(u16, first, second, interlaceMask(byte_lines / 2, false)));
+        words[2 * half + 1] = @bitCast(@shuffle(u16, first, second, interlaceMask(byte_lines / 2, true)));
+    }
+    return words;
+}
+
+/// Takes the lower or upper lanes of each half of two vectors in turns.
+fn interlaceMask(comptime lanes: usize, comptime is_upper: bool) @Vector(lanes, i32) {
+    var mask: [lanes]i32 = undefined;
+    const half = lanes / 2;
+    for (&mask, 0..) |*index, lane| {
+        const from: i32 = @intCast(lane / half * half + lane % half / 2 + if (is_upper) half / 2 else 0);
+        index.* = if (lane % 2 == 0) from else ~from;
+    }
+    return mask;
 }
 
 /// Lines are adjacent in memory: each step of the depth is one copy.
@@ -106,7 +143,9 @@ inline fn packTransposed(
     var word: usize = 0;
     while (word < whole) : (word += lanes) {
         const target = panel.target + word * lines;
-        if (lines % lanes == 0) {
+        if (comptime lines % lanes != 0 and hasWholeParts(numbers, lanes, lines)) {
+            packParts(numbers, side, lanes, lines, panel, word);
+        } else if (lines % lanes == 0) {
             inline for (0..groups) |group| {
                 const block = readBlock(numbers, side, lanes, group * lanes, lanes, panel, word);
                 inline for (0..lanes) |i| (target + i * lines + group * lanes)[0..lanes].* = block[i];
@@ -125,6 +164,42 @@ inline fn packTransposed(
     packScalar(numbers, side, lines, panel, whole);
 }
 
+/// Vectors consist of parts of 128 bits, which hold the words of as many lines.
+fn hasWholeParts(comptime numbers: Numbers, comptime lanes: usize, comptime lines: usize) bool {
+    const part = partLanes(numbers);
+    return lanes > part and lines % part == 0 and lines % (lanes / part) == 0;
+}
+
+fn partLanes(comptime numbers: Numbers) comptime_int {
+    return 16 / @sizeOf(numbers.Word());
+}
+
+/// `lanes` words of `lines` lines, which need not fill vectors: squares are transposed within parts, then parts are put in order. Takes fewer
+/// instructions than whole squares with empty lines, and every store is a vector that belongs to the panel.
+inline fn packParts(
+    comptime numbers: Numbers,
+    comptime side: Side,
+    comptime lanes: usize,
+    comptime lines: usize,
+    panel: *const table.Panel(numbers),
+    word: usize,
+) void {
+    const Word = numbers.Word();
+    const part = comptime partLanes(numbers);
+    const parts = lanes / part;
+    const groups = lines / part;
+    var rows = readLines(numbers, side, lanes, 0, lines, panel, word);
+    inline for (0..groups) |group| exchange(Word, lanes, part, 1, rows[group * part ..][0..part]);
+    inline for (&rows) |*row| row.* = settled(lanes, Word, row.*);
+    // Now a row has, in each part, one word of the lines of its group: words that many lanes apart.
+    inline for (0..lines / parts) |k| {
+        var words: [parts]@Vector(lanes, Word) = undefined;
+        inline for (&words, k * parts..) |*some, place| some.* = rows[place % groups * part + place / groups];
+        exchange(Word, lanes, parts, part, &words);
+        inline for (words, 0..) |some, i| (panel.target + (word + i * part) * lines + k * lanes)[0..lanes].* = some;
+    }
+}
+
 inline fn readBlock(
     comptime numbers: Numbers,
     comptime side: Side,
@@ -134,8 +209,24 @@ inline fn readBlock(
     panel: *const table.Panel(numbers),
     word: usize,
 ) [lanes]@Vector(lanes, numbers.Word()) {
+    const missing: [lanes - lines]@Vector(lanes, numbers.Word()) = @splat(@splat(0));
+    var block = readLines(numbers, side, lanes, first_line, lines, panel, word) ++ missing;
+    transpose(numbers.Word(), lanes, &block);
+    return block;
+}
+
+/// `lanes` words along the depth of each line; zeros where a line is missing.
+inline fn readLines(
+    comptime numbers: Numbers,
+    comptime side: Side,
+    comptime lanes: usize,
+    comptime first_line: usize,
+    comptime lines: usize,
+    panel: *const table.Panel(numbers),
+    word: usize,
+) [lines]@Vector(lanes, numbers.Word()) {
     const len = lanes * numbers.group;
-    var block: [lanes]@Vector(lanes, numbers.Word()) = @splat(@splat(0));
+    var block: [lines]@Vector(lanes, numbers.Word()) = @splat(@splat(0));
     inline for (0..lines) |i| {
         const line = first_line + i;
         if (line < panel.width) {
@@ -145,40 +236,60 @@ inline fn readBlock(
             block[i] = @bitCast(numbers_of.convert(numbers, side, len, source[0..len].*));
         }
     }
-    transpose(numbers.Word(), lanes, &block);
     return block;
 }
 
-/// Ends a panel with the sum of each of its lines.
-inline fn sumLines(comptime numbers: Numbers, comptime lines: usize, panel: *const table.Panel(numbers)) void {
-    const Bytes = @Vector(4 * lines, i8);
-    var sums: @Vector(lines, i32) = @splat(0);
+/// Ends a panel with what the offset of the left operand makes too much of a sum, negated: -128 times the sum of each line. Bytes that are missing
+/// are zero; lanes that are no lines hold anything, as does what follows the panel.
+inline fn sumLines(comptime numbers: Numbers, comptime lanes: usize, comptime lines: usize, panel: *const table.Panel(numbers)) void {
+    comptime std.debug.assert(lines <= lanes);
+    const ones: @Vector(lanes, u32) = @splat(0x0101_0101);
+    // As many as hide the latency of the instruction.
+    var sums: [4]@Vector(lanes, i32) = @splat(@splat(0));
     const words = numbers.words(panel.depth);
-    for (0..words) |word| {
-        const bits: @Vector(lines, u32) = panel.target[word * lines ..][0..lines].*;
-        const bytes: Bytes = @bitCast(bits);
-        inline for (0..4) |place| sums +%= @as(@Vector(lines, i32), @shuffle(i8, bytes, undefined, everyFourth(lines, place)));
+    var word: usize = 0;
+    while (word + sums.len <= words) : (word += sums.len) {
+        inline for (&sums, 0..) |*sum, i| {
+            sum.* = micro_kernel.addByteProducts(lanes, ones, panel.target[(word + i) * lines ..][0..lanes].*, sum.*);
+        }
     }
-    panel.target[words * lines ..][0..lines].* = @bitCast(sums);
+    while (word < words) : (word += 1) {
+        sums[0] = micro_kernel.addByteProducts(lanes, ones, panel.target[word * lines ..][0..lanes].*, sums[0]);
+    }
+    const all = (sums[0] +% sums[1]) +% (sums[2] +% sums[3]);
+    const excess: [lanes]u32 = @as(@Vector(lanes, u32), @bitCast(@as(@Vector(lanes, i32), @splat(0)) -% all)) << @splat(7);
+    panel.target[words * lines ..][0..lines].* = excess[0..lines].*;
 }
 
-fn everyFourth(comptime lines: comptime_int, comptime first: i32) @Vector(lines, i32) {
-    return std.simd.iota(i32, lines) * @as(@Vector(lines, i32), @splat(4)) + @as(@Vector(lines, i32), @splat(first));
+/// The same value: LLVM, which sees the shuffles on both sides as one, would take them apart into shuffles of 128 bits.
+inline fn settled(comptime lanes: usize, comptime T: type, value: @Vector(lanes, T)) @Vector(lanes, T) {
+    return asm (""
+        : [same] "=x" (-> @Vector(lanes, T)),
+        : [value] "0" (value),
+    );
 }
 
-/// Transposes in place by swapping ever larger sub-blocks.
+/// Transposes in place.
 pub inline fn transpose(comptime T: type, comptime lanes: usize, block: *[lanes]@Vector(lanes, T)) void {
+    exchange(T, lanes, lanes, 1, block);
+}
+
+/// Transposes squares of `count` cells of `cell` lanes, side by side, by swapping ever larger sub-blocks.
+inline fn exchange(comptime T: type, comptime lanes: usize, comptime count: usize, comptime cell: usize, block: *[count]@Vector(lanes, T)) void {
     @setEvalBranchQuota(10_000);
     comptime var size = 1;
-    inline while (size < lanes) : (size *= 2) {
-        inline for (0..lanes) |i| {
+    inline while (size < count) : (size *= 2) {
+        inline for (0..count) |i| {
             if (i & size == 0) {
                 const upper = block[i];
                 const lower = block[i + size];
-                block[i] = @shuffle(T, upper, lower, swapMask(lanes, size, false));
-                block[i + size] = @shuffle(T, upper, lower, swapMask(lanes, size, true));
+                block[i] = @shuffle(T, upper, lower, swapMask(lanes, size * cell, false));
+                block[i + size] = @shuffle(T, upper, lower, swapMask(lanes, size * cell, true));
             }
         }
+        if (cell > 1) inline for (block) |*row| {
+            row.* = settled(lanes, T, row.*);
+        };
     }
 }
 
