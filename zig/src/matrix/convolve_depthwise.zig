@@ -164,9 +164,8 @@ fn Planes(comptime T: type) type {
         /// sums += source * weight, with two roundings: (source - 0) * weight + sums.
         fn addScaled(job: *const Self, sums: [*]T, source: [*]const T, weight: T, len: usize) void {
             const all = std.math.maxInt(usize);
-            // One value in every lane: 16 lanes are the widest vector of the narrowest type.
-            const zeros: [16]T align(64) = @splat(0);
-            const weights: [16]T align(64) = @splat(weight);
+            const zeros: generic.elementwise_kernel.Splat(T) align(64) = @splat(0);
+            const weights: generic.elementwise_kernel.Splat(T) align(64) = @splat(weight);
             job.table.elementwise(&.{
                 .operation = .standardize,
                 .inputs = .{

@@ -33,8 +33,6 @@ const tile_len = 512;
 const direct_tile_len = 16 * tile_len;
 /// Elements that one piece of work holds: about two microseconds of the cheapest operation.
 const piece_len = 16 * tile_len;
-/// Elements of the widest vectors of any type that are computed together.
-const max_lanes = kernel.vectors_together * 64 / @sizeOf(f32);
 const line_bytes = 64;
 /// From this many elements on, tiles are cut within the innermost axis, where operands need no buffer.
 const long_row = 64;
@@ -74,7 +72,7 @@ fn runFlat(
     const len: usize = @intCast(out.shape.?[0]);
     if (len == 0 or len > direct_tile_len or (out.strides != null and out.strides.?[0] != 1 and len != 1)) return false;
     const table = tensor_kernels.table(T);
-    var splats: [kernel.max_inputs][max_lanes]T align(64) = undefined;
+    var splats: [kernel.max_inputs]kernel.Splat(T) align(64) = undefined;
     var step: kernel.Run(T) = .{
         .operation = operation,
         .inputs = undefined,

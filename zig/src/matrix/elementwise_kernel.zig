@@ -162,6 +162,11 @@ pub fn Input(comptime T: type) type {
     return struct { ptr: [*]const T, mask: usize };
 }
 
+/// Room for the one value of an operand whose mask is zero, with the widest vectors.
+pub fn Splat(comptime T: type) type {
+    return [vectors_together * 64 / @sizeOf(T)]T;
+}
+
 /// out[i] = operation(inputs[0][i], ...).
 pub fn Run(comptime T: type) type {
     return struct {

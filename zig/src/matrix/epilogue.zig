@@ -14,8 +14,6 @@ const offsetConst = generic.micro_kernel.offsetConst;
 
 /// Values that go through a buffer at a time where memory is not adjacent.
 const gathered_values = 256;
-/// The largest vector of any instruction set.
-const vector_bytes = 64;
 
 /// The operation of an activation; null where it takes more than one value or none.
 pub fn operationOf(kind: Kind) ?Operation {
@@ -93,7 +91,7 @@ pub fn Epilogue(comptime Sum: type) type {
         /// Elements (row, column), (row + 1, column), ... of `out`.
         fn alongColumn(epilogue: *const Self, values: [*]Sum, len: usize, row: usize, column: usize) void {
             if (epilogue.bias) |bias| {
-                const everywhere: [vector_bytes / @sizeOf(Sum)]Sum align(vector_bytes) = @splat(bias[column]);
+                const everywhere: generic.elementwise_kernel.Splat(Sum) align(64) = @splat(bias[column]);
                 combine(.add, values, len, .{ .ptr = &everywhere, .mask = 0 }, 0);
             }
             epilogue.addResidual(values, len, row, column, epilogue.residual_row);
