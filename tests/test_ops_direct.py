@@ -1,6 +1,10 @@
 """amdgpu.ops: the short way of small elementwise calls gives what the general way gives, errors included."""
 
+import threading
+import time
+
 import amdgpu
+import ml_dtypes
 import numpy as np
 import pytest
 from amdgpu import _native, errors, ops
@@ -151,3 +155,34 @@ def test_plug_ins_still_decide_after_the_short_way_was_taken():
         assert ops.add(x, x).tolist() == [2.0] * 3
     finally:
         amdgpu.dispatch.unregister(entry)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_the_memory_of_an_array_is_not_given_away_while_a_result_is_written_to_it(dtype):
+    values = np.ones(1 << 24, dtype)
+    for _ in range(4):
+        out = amdgpu.zeros(values.size, dtype=dtype)
+        worker = threading.Thread(target=ops.add, args=(values, values), kwargs={"out": out})
+        worker.start()
+        time.sleep(0.001)
+        out.free()
+        other = amdgpu.zeros(values.size, dtype=dtype)
+        worker.join()
+        assert not other.numpy().any()
+
+
+def test_numbers_beyond_a_type_are_taken_alike_by_both_ways():
+    bfloats = np.ones(3, ml_dtypes.bfloat16)
+    for inputs in ((bfloats, 2**63), (bfloats, 2**70), (bfloats.view(Other), 2**63)):
+        assert ops.add(*inputs).astype(float).tolist() == [float(inputs[1])] * 3
+    for layout in (np.ones((3, 4), "f4"), np.ones((3, 8), "f4")[:, ::2]):
+        with pytest.warns(RuntimeWarning, match="overflow"):
+            assert np.isinf(ops.multiply(layout, 1e300)).all()
+        assert np.isinf(ops.multiply(layout, float("inf"))).all()
+
+
+@pytest.mark.parametrize("view", [np.ndarray, Other])
+def test_a_truth_is_not_written_over_the_bytes_it_is_of(view):
+    small = np.arange(9, dtype=np.int8)
+    with pytest.raises(errors.InvalidArgumentError, match="may share memory"):
+        ops.less(small.view(view), small[::-1].copy(), out=small.view(bool))

@@ -31,7 +31,7 @@ class DeviceInfo:
         kind: hip, cuda, cpu, sim or null.
         architecture: Instruction set and core, for example `x86_64 znver4` or `gfx1100`.
         total_memory_bytes: Bytes that this process may use.
-        free_memory_bytes: Bytes free when asked.
+        free_memory_bytes: Bytes free when asked; of a GPU that was only listed all of them, because asking would wake it.
         warp_size: Threads of a warp.
         core_counts: How many cores of each type the device has.
         details: Everything else that is known; absent facts are missing.

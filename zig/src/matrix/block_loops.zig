@@ -12,14 +12,15 @@ pub inline fn run(comptime numbers: Numbers, comptime shape: table.Shape, compti
     const share = block.depth / micro_kernel.steps_per_turn * comptime micro_kernel.aheadSteps(numbers, shape);
     const shares = if (block.ahead) |ahead| (ahead.depth + share -| 1) / @max(1, share) else 0;
     const lines_bytes = comptime 64 * micro_kernel.linesOfStep(numbers, shape);
-    const tile_bytes = block.depth / micro_kernel.steps_per_turn * comptime micro_kernel.aheadSteps(numbers, shape) * lines_bytes;
+    const tile_bytes = share * lines_bytes;
     const tile_columns = (block.columns + shape.columns - 1) / shape.columns;
     var column: usize = 0;
     // Loop 2: the packed right panel stays in L1 while all left panels stream past it.
     while (column < block.columns) : (column += shape.columns) {
         const columns = @min(shape.columns, block.columns - column);
         const right = block.right + column / shape.columns * block.right_panel;
-        // Meanwhile the next panel comes from L3 to L2, a share with each row of tiles until it is there; what is near costs nothing.
+        // Meanwhile the next panel comes from L3 to L2, a share with each row of tiles until it is there; behind the last one the first, which is
+        // near and costs nothing.
         const next_column = if (column + shape.columns < block.columns) column / shape.columns + 1 else 0;
         var next_right: [*]const u8 = @ptrCast(block.right + next_column * block.right_panel);
         var next_bytes = block.depth * shape.columns * @sizeOf(numbers.Word());

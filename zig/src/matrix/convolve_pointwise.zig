@@ -199,7 +199,7 @@ fn Pointwise(comptime T: type) type {
             return convolve.productOf(&.{ job.panels, job.panel_len });
         }
 
-        /// What one piece of work keeps: panels, a tile of columns, a tile of the result.
+        /// What one piece of work keeps: its panels unless all share them, a tile of columns, a tile of the result.
         fn pieceLen(job: *const Self) ?usize {
             const panels = if (job.copying_parts > 0) 0 else job.panelsLen() orelse return null;
             return std.math.add(usize, panels, std.mem.alignForward(usize, job.columnsLen(), copy_padding) + job.tile_columns * job.height) catch null;
@@ -297,8 +297,10 @@ fn Pointwise(comptime T: type) type {
                     }
                     if (shares_panels) {
                         scratch.panels = job.shared_panels[which * panels_len ..].ptr;
-                    } else if (copied != which) job.copyPixels(&round, 0, job.sizes.steps, scratch.panels);
-                    copied = which;
+                    } else if (copied != which) {
+                        job.copyPixels(&round, 0, job.sizes.steps, scratch.panels);
+                        copied = which;
+                    }
                     job.sumPixels(&round, &scratch);
                 }
             }

@@ -153,6 +153,7 @@ fn Job(comptime T: type) type {
         is_blocked: bool = false,
         /// Whether results are more than the caches keep and pass around them.
         streams: bool = false,
+        /// Whether rows and results are more than the second cache keeps.
         is_far: bool = false,
 
         const Self = @This();

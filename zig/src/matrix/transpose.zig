@@ -68,7 +68,8 @@ pub fn run(comptime T: type, x: *const View, out: *const View, executor: ?*const
         .across = across,
         .down_cut = down_cut,
         .across_cut = across_cut,
-        // What is read takes as much room as what is written.
+        // What is read takes as much room as what is written. Not `streamedBytes`: tiles write lines in no order that memory likes, 4096 x 4096
+        // float32 take 26.6 ms past the caches of an Intel Xeon (Granite Rapids) and 17.4 through them.
         .streams = 2 * out.len() * @sizeOf(T) >= kernels.info().caches.level3_bytes,
     };
     const planes = strided.product(space.shape[0 .. inner - 1]);

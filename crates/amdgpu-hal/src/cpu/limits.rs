@@ -5,6 +5,7 @@ use std::path::Path;
 
 use amdgpu_abi::environment::{self, CPU_MEMORY_LIMIT_BYTES, CPU_THREADS};
 
+use super::memory::Budget;
 use super::pool::MAX_THREADS;
 use crate::{Error, Result};
 
@@ -36,8 +37,8 @@ pub fn available_bytes() -> Option<u64> {
 ///
 /// The environment's limit is no number of bytes.
 pub fn free_host_bytes() -> Result<u64> {
-    let limit = memory_limit_bytes()?;
-    Ok(available_bytes().map_or(limit, |available| available.min(limit)))
+    let left = memory_limit_bytes()?.saturating_sub(Budget::used_by_process());
+    Ok(available_bytes().map_or(left, |available| available.min(left)))
 }
 
 /// Threads of the pool, the caller included.

@@ -39,6 +39,11 @@ impl Budget {
         Ok(Arc::clone(PROCESS.get_or_init(|| Box::new(budget))))
     }
 
+    /// What devices without a limit of their own have allocated.
+    pub fn used_by_process() -> u64 {
+        PROCESS.get().map_or(0, |budget| budget.used_bytes())
+    }
+
     pub fn limit_bytes(&self) -> u64 {
         self.limit_bytes
     }

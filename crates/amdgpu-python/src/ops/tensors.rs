@@ -1,6 +1,6 @@
 //! Arguments and results of the tensor operations.
 
-use amdgpu_abi::layout::DEVICE_CPU;
+use amdgpu_abi::layout::{DEVICE_CPU, DTYPE_BFLOAT};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
 use amdgpu_hal::{DeviceKind, MemoryKind};
 use amdgpu_matrix::{Described, TensorView, TensorViewMut};
@@ -176,9 +176,15 @@ fn number<'py>(
 ) -> PyResult<Lent<'py>> {
     let py = value.py();
     let descr = to_numpy_dtype(py, dtype)?;
-    let made = py
-        .import("numpy")?
-        .call_method1("array", (value, descr))
+    // ml_dtypes takes no integer beyond 64 bits for a bfloat16.
+    let is_integer = dtype.code == DTYPE_BFLOAT && value.is_instance_of::<PyInt>();
+    let taken = if is_integer {
+        value.call_method0("__float__")
+    } else {
+        Ok(value.clone())
+    };
+    let made = taken
+        .and_then(|taken| py.import("numpy")?.call_method1("array", (taken, descr)))
         .map_err(|error| {
             if error.is_instance_of::<PyOverflowError>(py) {
                 let message = format!(

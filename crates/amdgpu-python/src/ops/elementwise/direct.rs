@@ -77,12 +77,12 @@ impl<'a> Held<'a> {
         })
     }
 
-    /// Whether the `bytes` at both are apart, or the same.
-    fn is_apart_or_same(&self, other: *const c_void, bytes: usize, other_bytes: usize) -> bool {
+    /// Whether `len` elements here and at `other` are apart, or the same ones.
+    fn is_apart_or_same(&self, other: *const c_void, dtype: Dtype, len: usize) -> bool {
         let (here, there) = (self.data.addr(), other.addr());
-        (here == there && bytes == other_bytes)
-            || here + bytes <= there
-            || there + other_bytes <= here
+        (here == there && self.dtype == dtype)
+            || here + len * self.dtype.size_bytes() <= there
+            || there + len * dtype.size_bytes() <= here
     }
 }
 
@@ -162,9 +162,11 @@ pub fn compute<'py>(
     let Some(target) = Held::of(&result) else {
         return Ok(None);
     };
-    let (bytes, result_bytes) = (len * dtype.size_bytes(), len * result_dtype.size_bytes());
+    if is_long && target.is_ours {
+        return Ok(None);
+    }
     let is_apart = flat[..count].iter().all(|operand| match operand {
-        Flat::Each(data) => target.is_apart_or_same(*data, result_bytes, bytes),
+        Flat::Each(data) => target.is_apart_or_same(*data, dtype, len),
         Flat::One(_) => true,
     });
     if target.dtype != result_dtype || target.shape != shape || !target.is_writable || !is_apart {
@@ -220,8 +222,10 @@ pub(super) fn number(object: &Bound<'_, PyAny>, dtype: Dtype) -> Option<[u8; 8]>
 fn float_bytes(value: f64, dtype: Dtype) -> Option<[u8; 8]> {
     match (dtype.code, dtype.bits) {
         (DTYPE_FLOAT, 64) => Some(value.to_ne_bytes()),
-        (DTYPE_FLOAT, 32) => Some(padded(&(value as f32).to_ne_bytes())),
         // `NumPy` warns where a number is beyond the type, and ml_dtypes rounds by way of float32.
+        (DTYPE_FLOAT, 32) if (value as f32).is_finite() || !value.is_finite() => {
+            Some(padded(&(value as f32).to_ne_bytes()))
+        }
         (DTYPE_FLOAT, 16) if value.abs() <= MOST_F16 => {
             Some(padded(&half_from_f64(value).to_ne_bytes()))
         }
