@@ -46,6 +46,12 @@ pub fn Job(comptime T: type) type {
         const Self = @This();
         /// As many bytes of a row as of a column.
         const edge = 256 / @sizeOf(T);
+
+        comptime {
+            // A line also holds the one value of an operand that is the same everywhere.
+            std.debug.assert(edge >= @typeInfo(kernel.Splat(T)).array.len);
+        }
+
         const Tile = [edge * edge]T;
 
         /// How the row of an operand's tile is come by.
