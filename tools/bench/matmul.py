@@ -153,8 +153,9 @@ def prepare(party: Party, group: str, index: int, dtype: str) -> None:
 
 def turns(parties: list[Party], size: str, threads: int) -> list[float]:
     """Seconds per call of each party: minima over rounds, in which they take turns."""
-    untimed = [min(UNTIMED_CALLS, max(1, round(UNTIMED_SECONDS / party.seconds(1)))) for party in parties]
-    first = [party.seconds(1, calls) for party, calls in zip(parties, untimed, strict=True)]
+    slowest = max(party.seconds(1) for party in parties)
+    untimed = min(UNTIMED_CALLS, max(1, round(UNTIMED_SECONDS / slowest)))
+    first = [party.seconds(1, untimed) for party in parties]
     counts = [max(1, round(ROUND_SECONDS[size] / seconds)) for seconds in first]
     round_seconds = sum(count * seconds for count, seconds in zip(counts, first, strict=True))
     rounds = max(LEAST_ROUNDS, min(ROUNDS[size], round(CASE_SECONDS / round_seconds)))
@@ -165,7 +166,7 @@ def turns(parties: list[Party], size: str, threads: int) -> list[float]:
             index = (place + round_number) % len(parties)
             if threads > 1:
                 time.sleep(SETTLE_SECONDS)
-            best[index] = min(best[index], parties[index].seconds(counts[index], untimed[index]))
+            best[index] = min(best[index], parties[index].seconds(counts[index], untimed))
     return best
 
 
