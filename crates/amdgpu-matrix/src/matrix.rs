@@ -17,7 +17,8 @@ pub(crate) struct Work {
     pub thread_limit: Option<u32>,
 }
 
-/// Below this much work one thread does a tensor operation: about 8 us, four times what waking the pool costs the caller.
+/// Below this much work one thread does a tensor operation: about 8 us, four times what sharing it out costs the caller while the
+/// pool is awake.
 const PARALLEL_TENSOR_OPERATIONS: u64 = 1 << 17;
 
 /// The Matrix core of this process. See the crate's contract.
