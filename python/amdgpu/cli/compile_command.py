@@ -237,11 +237,11 @@ def _progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[Output | None
 
         def advance(done: Output | None, message: str) -> None:
             if done is not None and sys.stdout.isatty() and not is_quiet:
-                bar.console.print(_line(done), markup=False, soft_wrap=True)
+                bar.console.print(output.plain(_line(done)), markup=False, soft_wrap=True)
             elif done is not None:
                 _show(done, "", is_quiet=is_quiet)
             if message:
-                bar.console.print(message, markup=False, soft_wrap=True)
+                bar.console.print(output.plain(message), markup=False, soft_wrap=True)
             bar.advance(task)
 
         yield advance
@@ -249,9 +249,9 @@ def _progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[Output | None
 
 def _show(done: Output | None, message: str, *, is_quiet: bool) -> None:
     if done is not None and not is_quiet:
-        print(_line(done), flush=True)
+        output.say(_line(done), flush=True)
     if message:
-        print(message, file=sys.stderr, flush=True)
+        output.say(message, file=sys.stderr, flush=True)
 
 
 def _line(done: Output) -> str:

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         output.print_json(SCHEMA, _content(subject, found))
     else:
         # Standard output belongs to the program.
-        print(text(subject, found), file=sys.stderr if words else sys.stdout)
+        output.say(text(subject, found), file=sys.stderr if words else sys.stdout)
     return subject.exit_code
 
 

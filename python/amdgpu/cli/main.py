@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 # Name of the command: its module, and the line that --help shows.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -41,6 +42,16 @@ TOP_OPTIONS = ("-h", "--help", "--version")
 INTERRUPTED = 130
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose messages show arguments with their control characters written out."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage and message, and end with exit code 2."""
+        from amdgpu.cli import output
+
+        super().error(output.plain(message))
+
+
 def build_parser(names: Iterable[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     """The argument parser with the arguments of the commands `names`; the others are listed with their help line only."""
     from importlib import import_module
@@ -48,7 +59,7 @@ def build_parser(names: Iterable[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
     from amdgpu._generated.constants import PACKAGE_VERSION
 
     wanted = frozenset(names)
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="amdgpu",
         description="Compute on AMD, NVIDIA and CPU devices, and see what they do.",
         epilog="`amdgpu COMMAND --help` says more about a command; without one, the overview is shown.",
@@ -109,5 +120,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _fail(message: str) -> int:
-    print(f"amdgpu: {message}", file=sys.stderr)
+    from amdgpu.cli import output
+
+    output.say(f"amdgpu: {message}", file=sys.stderr)
     return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -65,15 +66,20 @@ def _print(options: argparse.Namespace) -> None:
     import amdgpu
 
     if options.compat:
-        print(_compat_page(options.compat, open_metrics=options.open_metrics), end="", flush=True)
+        _print_page(_compat_page(options.compat, open_metrics=options.open_metrics))
         return
     if not options.json:
-        print(amdgpu.telemetry.prometheus(open_metrics=options.open_metrics), end="", flush=True)
+        _print_page(amdgpu.telemetry.prometheus(open_metrics=options.open_metrics))
         return
     bus = amdgpu.telemetry.snapshot()
     content = {kind: bus[kind] for kind in ("counters", "gauges", "histograms")}
     show = output.print_json if options.watch is None else output.print_json_line
     show(SCHEMA, content)
+
+
+def _print_page(page: str) -> None:
+    """Programs get every byte of the page; a terminal does not get the control characters that a name may have."""
+    print(output.plain(page) if sys.stdout.isatty() else page, end="", flush=True)
 
 
 def _compat_page(names: str, *, open_metrics: bool) -> str:

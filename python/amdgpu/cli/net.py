@@ -159,12 +159,12 @@ def _print(network: Network, y: npt.NDArray[np.float32], seconds: float) -> None
         [[layer["name"], str(layer["size"]), layer["activation"]["kind"]] for layer in layers],
     )
     for warning in network.warnings:
-        print(f"warning: {warning}")
-    print(f"forward: {y.shape[0] if y.ndim > 1 else 1} rows in {output.seconds_text(seconds)}")
+        output.say(f"warning: {warning}")
+    output.say(f"forward: {y.shape[0] if y.ndim > 1 else 1} rows in {output.seconds_text(seconds)}")
     rows = y.reshape(-1, y.shape[-1])
     for index, row in enumerate(rows[:SHOWN_ROWS]):
         shown = " ".join(f"{value:.4f}" for value in row[:SHOWN_VALUES])
         more = f" ... ({len(row)} values)" if len(row) > SHOWN_VALUES else ""
-        print(f"  row {index}: {shown}{more}")
+        output.say(f"  row {index}: {shown}{more}")
     if len(rows) > SHOWN_ROWS:
-        print(f"  ... {len(rows) - SHOWN_ROWS} more rows; --output FILE.npy keeps all")
+        output.say(f"  ... {len(rows) - SHOWN_ROWS} more rows; --output FILE.npy keeps all")

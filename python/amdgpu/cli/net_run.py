@@ -32,7 +32,7 @@ def run(options: argparse.Namespace, network: Network) -> int:
             _print_result(result)
         for path, what in ((options.save, "state"), (options.plot, drawn)):
             if path:
-                print(f"{what}: {path}")
+                output.say(f"{what}: {path}")
     return 130 if result is not None and result.is_interrupted else 0
 
 
@@ -107,14 +107,14 @@ def _print_summary(network: Network, memory: dict[str, Any]) -> None:
         )
     neurons = sum(one["size"] for one in spiking["populations"])
     synapses = sum(one["synapses"] for one in memory["projections"])
-    print(
+    output.say(
         f"{neurons} neurons, up to {synapses} synapses, steps of {output.seconds_text(plan['dt_seconds'])}, seed {plan['seed']}"
     )
-    print(
+    output.say(
         f"predicted memory: {output.bytes_text(memory['total_bytes'])} of {output.bytes_text(memory['free_bytes'])} that are free"
     )
     for warning in network.warnings:
-        print(f"warning: {warning}")
+        output.say(f"warning: {warning}")
     sys.stdout.flush()
 
 
@@ -125,8 +125,8 @@ def _print_result(result: RunResult) -> None:
         [("population", "left"), ("spikes", "right"), ("rate (Hz per neuron)", "right")],
         [[name, str(count), f"{rates[name]:.3f}"] for name, count in result.counts.items()],
     )
-    print(
+    output.say(
         f"{output.seconds_text(result.duration)} of model time in {output.seconds_text(result.wall_time)}: "
         f"realtime factor {result.realtime_factor:.3g} (below 1 is faster than life)"
     )
-    print(f"spike_hash {result.spike_hash}")
+    output.say(f"spike_hash {result.spike_hash}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import secrets
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     import argparse
@@ -18,6 +20,16 @@ LOG_WIDTH_COLUMNS = 120
 SHADES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 # Eighths of a cell, so that a bar of 20 cells shows 160 steps.
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+# What a terminal acts on, or what hides or reorders the text beside it: every character of the general categories Cc, Cf, Cs, Zl and Zp
+# (Unicode 15, table 4-4) of the planes in use, but tab and line feed.
+CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+)
+# Opens the colours of `paint`. Nothing from outside of this process knows it, so `say` can tell them from escapes in foreign names.
+_OWN_ESCAPE = f"\x1b{secrets.token_hex(8)}"
+_OWN_COLOUR = re.compile(f"({_OWN_ESCAPE}\\[[0-9;]+m)")
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -27,17 +39,41 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
 
 def print_json(schema: str, content: dict[str, Any]) -> None:
     """Print one JSON document; `schema` is NAME/VERSION and changes when a field changes its meaning."""
-    print(json_text(schema, content))
+    print(_json({"schema": schema, **content}, indent=2))
 
 
 def json_text(schema: str, content: dict[str, Any]) -> str:
     """One JSON document for people to read as well."""
-    return json.dumps({"schema": schema, **content}, indent=2, ensure_ascii=False, default=str)
+    return _json({"schema": schema, **content}, indent=2)
 
 
 def print_json_line(schema: str, content: dict[str, Any]) -> None:
     """Print one JSON document as one line, and hand it over at once: what commands that watch do."""
-    print(json.dumps({"schema": schema, **content}, ensure_ascii=False, default=str), flush=True)
+    print(_json({"schema": schema, **content}, indent=None), flush=True)
+
+
+def _json(document: dict[str, Any], indent: int | None) -> str:
+    """JSON with its non-ASCII text readable, but for controls: they stand only in strings, where their escaped form means the same."""
+    text = json.dumps(document, indent=indent, ensure_ascii=False, default=str)
+    return CONTROLS.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def plain(text: str, *, is_one_line: bool = False) -> str:
+    """Text from outside (a command line, a name, a path, a message) with its control characters written out as Python does.
+
+    Tabs and line feeds stay, or are written out too in text that must stand on one line.
+    """
+    if is_one_line:
+        text = text.replace("\t", "\\t").replace("\n", "\\n")
+    # Python's own spelling: \x1b, \u202e, \U000e0001.
+    return CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def say(text: str, file: TextIO | None = None, *, flush: bool = False) -> None:
+    """Print text for people: colours of `paint` reach the terminal, control characters from anywhere else are written out."""
+    parts = _OWN_COLOUR.split(text)
+    shown = [part.replace(_OWN_ESCAPE, "\x1b") if place % 2 else plain(part) for place, part in enumerate(parts)]
+    print("".join(shown), file=sys.stdout if file is None else file, flush=flush)
 
 
 def has_colour() -> bool:
@@ -53,10 +89,10 @@ def has_unicode(stream: Any = None) -> bool:
 
 
 def paint(text: str, *shades: str) -> str:
-    """The text in these shades, where there is colour."""
+    """The text in these shades, where there is colour; for `say`."""
     if not shades or not has_colour():
         return text
-    return f"\x1b[{';'.join(SHADES[shade] for shade in shades)}m{text}\x1b[0m"
+    return f"{_OWN_ESCAPE}[{';'.join(SHADES[shade] for shade in shades)}m{text}{_OWN_ESCAPE}[0m"
 
 
 def bar(share: float, width: int, *, is_ascii: bool) -> str:
@@ -84,17 +120,20 @@ def print_table(title: str, columns: Sequence[tuple[str, str]], rows: Sequence[S
     """Print a table; `columns` are (header, left or right)."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=Text(plain(title)), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for header, side in columns:
         table.add_column(header, justify="right" if side == "right" else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        # As `Text`, so that square brackets are text and not Rich's markup.
+        table.add_row(*(Text(plain(cell, is_one_line=True)) for cell in row))
     console().print(table)
 
 
 def table_lines(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> list[str]:
     """A table as lines of text, without the time that Rich takes to load; `columns` are (header, left or right)."""
+    rows = [[plain(cell, is_one_line=True) for cell in row] for row in rows]
     widths = [max(len(header), *(len(row[place]) for row in rows), 0) for place, (header, _) in enumerate(columns)]
     lines = []
     for row in ([header for header, _ in columns], *rows):

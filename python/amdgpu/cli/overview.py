@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         output.print_json(SCHEMA, content)
     else:
-        print("\n".join(lines(content)))
+        output.say("\n".join(lines(content)))
     return 0
 
 

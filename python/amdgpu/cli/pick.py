@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         }
         output.print_json(SCHEMA, content)
     else:
-        print(setting)
+        output.say(setting)
     return 0
 
 

@@ -76,12 +76,12 @@ def _tell(options: argparse.Namespace, count: int | None, exit_code: int | None,
         }
         output.print_json(SCHEMA, {**content, "absent": NOTHING if count is None else None})
     elif count is None or size is None:
-        print(f"amdgpu: {NOTHING}", file=sys.stderr)
+        output.say(f"amdgpu: {NOTHING}", file=sys.stderr)
     else:
-        print(
+        output.say(
             f"amdgpu: {options.file}: {output.count_text(count)} records, {output.bytes_text(size)}; "
             f"`amdgpu replay {options.file}` shows it",
             file=sys.stderr,
         )
         if others:
-            print(f"amdgpu: further processes of the program: {', '.join(others)}", file=sys.stderr)
+            output.say(f"amdgpu: further processes of the program: {', '.join(others)}", file=sys.stderr)

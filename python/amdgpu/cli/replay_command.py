@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     top_command.check_view_options(options)
     recording = recordings.read(options.file)
     if recording.damage:
-        print(f"amdgpu: {options.file}: {recording.damage}", file=sys.stderr)
+        output.say(f"amdgpu: {options.file}: {recording.damage}", file=sys.stderr)
     if options.summary:
         _print_summary(options, recording)
         return 0
@@ -64,7 +64,7 @@ def _print_summary(options: argparse.Namespace, recording: Recording) -> None:
         output.print_json(SCHEMA, content)
         return
     ending = "" if content["is_complete"] else ", not ended properly"
-    print(
+    output.say(
         f"{options.file}: {output.seconds_text(content['seconds'])}{ending}, {content['readings']} looks at the sensors"
     )
     rows = [
@@ -72,11 +72,11 @@ def _print_summary(options: argparse.Namespace, recording: Recording) -> None:
         for one in content["processes"]
     ]
     columns = [("pid", "right"), ("records", "right"), ("lost", "right"), ("command", "left")]
-    print("\n".join(["", *output.table_lines(columns, rows)]))
+    output.say("\n".join(["", *output.table_lines(columns, rows)]))
     kernels = [
         [row["name"], row["device"], output.count_text(row["calls"]), output.seconds_text(row["seconds"])]
         for row in content["kernels"][:TOP_KERNELS]
     ]
     if kernels:
         columns = [("kernel", "left"), ("device", "left"), ("calls", "right"), ("time", "right")]
-        print("\n".join(["", *output.table_lines(columns, kernels)]))
+        output.say("\n".join(["", *output.table_lines(columns, kernels)]))

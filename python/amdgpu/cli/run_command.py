@@ -65,6 +65,6 @@ def _peak(seen: watched.Watched) -> int | None:
 
 def _write(path: str | None, text: str, stream: Any) -> None:
     if path is None:
-        print(text, file=stream)
+        output.say(text, file=stream)
     else:
         Path(path).write_text(text + "\n", encoding="utf-8")

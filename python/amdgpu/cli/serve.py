@@ -80,7 +80,7 @@ def _leave_soon() -> None:
     """End this process even when a client's kernel that cannot be stopped still holds a thread."""
 
     def leave() -> None:
-        print("amdgpu serve: a kernel of a client is still running and is abandoned", file=sys.stderr, flush=True)
+        output.say("amdgpu serve: a kernel of a client is still running and is abandoned", file=sys.stderr, flush=True)
         os._exit(0)
 
     timer = threading.Timer(LEAVE_SECONDS, leave)
@@ -97,13 +97,13 @@ def _say(options: argparse.Namespace, running: Server) -> None:
         # One line, so that a program that starts the server can wait for it.
         print(json.dumps({"schema": SCHEMA, **facts, "pid": os.getpid()}), flush=True)
         return
-    print(f"amdgpu serve: {running.url}", flush=True)
-    print(
+    output.say(f"amdgpu serve: {running.url}", flush=True)
+    output.say(
         f"  metrics for Prometheus: {running.base_url}metrics   description of REST: {running.base_url}api/v1/openapi.json"
     )
     if options.allow_execute:
-        print("  clients that show the token may run kernels (--allow-execute)")
-    print("  Ctrl-C ends it", flush=True)
+        output.say("  clients that show the token may run kernels (--allow-execute)")
+    output.say("  Ctrl-C ends it", flush=True)
     if not options.no_browser and sys.stdout.isatty() and _has_display():
         import webbrowser
 

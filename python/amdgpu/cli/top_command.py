@@ -82,7 +82,7 @@ def show(source: Any, options: argparse.Namespace) -> int:
     if options.json:
         return _print_lines(source, options)
     if options.once:
-        print("\n".join(_once(source, is_ascii=is_ascii)))
+        output.say("\n".join(_once(source, is_ascii=is_ascii)))
         return 0
     from amdgpu.cli.top.app import TopApp
 

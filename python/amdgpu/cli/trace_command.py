@@ -58,11 +58,11 @@ def run(options: argparse.Namespace) -> int:
         }
         output.print_json(SCHEMA, content)
     elif size is None:
-        print(f"amdgpu: no trace: {seen.absent}", file=sys.stderr)
+        output.say(f"amdgpu: no trace: {seen.absent}", file=sys.stderr)
     else:
         lost = f", {output.count_text(seen.dropped)} older ones lost (--records keeps more)" if seen.dropped else ""
         where = "ui.perfetto.dev" if not options.output.endswith(".json") else "ui.perfetto.dev or chrome://tracing"
-        print(
+        output.say(
             f"amdgpu: {options.output}: {output.count_text(count)} records, {output.bytes_text(size)}{lost}; open it in {where}",
             file=sys.stderr,
         )

@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     if options.no_measure:
         architecture = options.architecture or _architecture(options.device or _first_gpu())
         if not options.export and not options.json:
-            print("nothing is measured: --no-measure was given, and no --export")
+            output.say("nothing is measured: --no-measure was given, and no --export")
     else:
         report = _measure(options, options.device or _first_gpu())
         architecture = report.database.architecture
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         count = tuning.export_database(architecture, options.export)
         content["exported"] = count
         if not options.json:
-            print(f"{options.export}: {count} products of {architecture}")
+            output.say(f"{options.export}: {count} products of {architecture}")
     if options.json:
         output.print_json(SCHEMA, {"architecture": architecture, **content})
     return 0
@@ -83,7 +83,7 @@ def _say(options: argparse.Namespace, content: dict[str, Any], text: str) -> Non
     if options.json:
         output.print_json(SCHEMA, content)
     else:
-        print(text)
+        output.say(text)
 
 
 def _first_gpu() -> str:
@@ -130,7 +130,7 @@ def _measure(options: argparse.Namespace, device: str) -> Any:
         def log(product: Product, name: str, result: float | str, done: int, count: int) -> None:
             if options.verbose or done == count:
                 text = f" {describe(product, name, result)}" if options.verbose else f" {product}"
-                print(f"{numbers[product] + 1}/{len(products)}{text}", file=sys.stderr, flush=True)
+                output.say(f"{numbers[product] + 1}/{len(products)}{text}", file=sys.stderr, flush=True)
 
         return measure(log)
     from rich.console import Console
@@ -144,7 +144,7 @@ def _measure(options: argparse.Namespace, device: str) -> Any:
             short = "failed" if isinstance(result, str) else result
             bar.update(task, completed=reached, description=describe(product, name, short))
             if options.verbose and isinstance(result, str):
-                bar.console.print(describe(product, name, result), highlight=False, markup=False)
+                bar.console.print(output.plain(describe(product, name, result)), highlight=False, markup=False)
 
         return measure(show)
 
@@ -172,4 +172,4 @@ def _print_report(options: argparse.Namespace, report: Any) -> None:
         (len(report.left), "are left: the budget is used up"),
     ):
         if count:
-            print(f"{count} products {what}")
+            output.say(f"{count} products {what}")

@@ -99,7 +99,7 @@ class TopApp(App[None]):
 
     def compose(self) -> ComposeResult:
         """The parts of the screen."""
-        yield Static(id="title")
+        yield Static(id="title", markup=False)
         with Horizontal(id="graphs"):
             yield GraphPanel(id="busy")
             yield GraphPanel(id="memory")
@@ -108,8 +108,8 @@ class TopApp(App[None]):
         with ContentSwitcher(initial=self.tables[0].spec.name, id="pages"):
             for table in self.tables:
                 yield table.widget()
-        yield Static(id="keys")
-        yield Static(id="small")
+        yield Static(id="keys", markup=False)
+        yield Static(id="small", markup=False)
 
     def on_mount(self) -> None:
         """Begin to read."""
@@ -214,7 +214,7 @@ class TopApp(App[None]):
         parts = [f"amdgpu top {dot} {socket.gethostname()}", f"{count} process{'' if count == 1 else 'es'}", state]
         parts += [self.problem] if self.problem else []
         parts += self.shown.notes if self.shown is not None else []
-        return f" {dot} ".join(parts)
+        return output.plain(f" {dot} ".join(parts), is_one_line=True)
 
     def _keys(self) -> str:
         table = self.tables[self.tab_place]

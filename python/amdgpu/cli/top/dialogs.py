@@ -10,6 +10,8 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from amdgpu.cli import output
+
 HELP = """\
 1 2 3 4, Tab        pages: processes, kernels, memory, devices
 d                   graphs of the next device
@@ -36,8 +38,8 @@ class TextScreen(ModalScreen[None]):
 
     def __init__(self, title: str, text: str, *, is_ascii: bool) -> None:
         super().__init__()
-        self._title = title
-        self._text = text
+        self._title = output.plain(title, is_one_line=True)
+        self._text = output.plain(text)
         self.set_class(is_ascii, "ascii")
 
     def compose(self) -> ComposeResult:

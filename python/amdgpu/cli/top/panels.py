@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from amdgpu.cli import output
 from amdgpu.cli.top.graph import graph, scaled
 
 # Lines of a panel that are text and not graph.
@@ -31,8 +32,8 @@ class GraphPanel(Widget):
         self, title: str, above: str, below: str, values: Sequence[float | None], *, is_scaled: bool = False
     ) -> None:
         """Show figures and values; `is_scaled` draws values without a bound, the largest at the top."""
-        self.border_title = title.replace("[", "\\[")
-        self._lines = above, below
+        self.border_title = output.plain(title, is_one_line=True).replace("[", "\\[")
+        self._lines = output.plain(above, is_one_line=True), output.plain(below, is_one_line=True)
         self._values, _ = scaled(list(values)) if is_scaled else (list(values), 1.0)
         self.refresh()
 

@@ -171,7 +171,9 @@ class Table:
         line, left = table.cursor_row, table.scroll_offset
         table.clear()
         for row in self._rows:
-            cells = [(column, self._plain(column.text(row))) for column in self.spec.columns]
+            cells = [
+                (column, self._plain(output.plain(column.text(row), is_one_line=True))) for column in self.spec.columns
+            ]
             table.add_row(*(Text(text, justify="right" if column.is_number else "left") for column, text in cells))
         if self._rows:
             table.move_cursor(row=min(line, len(self._rows) - 1), animate=False, scroll=False)
@@ -191,4 +193,5 @@ class Table:
         return self.spec.title, self._plain("\n".join(lines))
 
     def _plain(self, text: str) -> str:
-        return text.replace("µ", "u").encode("ascii", "replace").decode() if self.is_ascii else text
+        shown = output.plain(text)
+        return shown.replace("µ", "u").encode("ascii", "replace").decode() if self.is_ascii else shown
