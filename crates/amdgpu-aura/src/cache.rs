@@ -1,12 +1,15 @@
 //! The kernel cache: loaded modules in memory, machine code on disk.
 
 mod disk;
+mod eviction;
+mod limits;
 mod memory;
 
 use sha2::{Digest, Sha256};
 
 pub(crate) use disk::{DiskCache, Entry, Lookup};
-pub(crate) use memory::MemoryCache;
+pub(crate) use limits::CacheLimits;
+pub(crate) use memory::{RecentlyUsed, WeakMap};
 
 /// Where a compiled kernel came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use amdgpu_telemetry::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{CacheAnswer, CacheKey, DiskCache, Entry, Lookup, MemoryCache};
+use crate::cache::{CacheAnswer, CacheKey, DiskCache, Entry, Lookup, WeakMap};
 use crate::checks::Checks;
 use crate::context::{Context, CoreType};
 use crate::error::{Error, Result};
@@ -35,8 +35,10 @@ pub trait Toolchain: CodeGenerator {
     fn host(&self) -> std::result::Result<Target, amdgpu_compiler::Error>;
 }
 
-/// Modules that stay loaded though no kernel of theirs is held.
-const MEMORY_CACHE_MODULES: usize = 1024;
+/// What a loaded unit takes beside its code and its texts: tables of the module, its kernels and their meters.
+const UNIT_BYTES: usize = 4096;
+/// Code is loaded in whole pages: of instructions, of constants, of the tables between them.
+const PAGE_BYTES: usize = 4096;
 
 /// What to compile and how.
 #[derive(Clone, Debug)]
@@ -50,15 +52,15 @@ pub struct CompileRequest<'a> {
 
 /// What is kept of a compilation beside the machine code.
 #[derive(Clone, Serialize, Deserialize)]
-struct UnitFacts {
-    kernels: Vec<KernelSignature>,
-    globals: Vec<GlobalVariable>,
-    messages: MessageTable,
-    check_sites: Vec<Site>,
-    template_kernels: Vec<String>,
-    notes: Vec<String>,
-    passes: String,
-    resources: Vec<KernelResources>,
+pub(crate) struct UnitFacts {
+    pub kernels: Vec<KernelSignature>,
+    pub globals: Vec<GlobalVariable>,
+    pub messages: MessageTable,
+    pub check_sites: Vec<Site>,
+    pub template_kernels: Vec<String>,
+    pub notes: Vec<String>,
+    pub passes: String,
+    pub resources: Vec<KernelResources>,
 }
 
 impl UnitFacts {
@@ -76,38 +78,54 @@ impl UnitFacts {
     }
 }
 
-#[derive(Clone)]
-struct LoadedUnit {
-    facts: Arc<UnitFacts>,
-    module: Arc<dyn Module>,
-    port: Option<Arc<Port>>,
+/// Code that is loaded on a device, with what is known about it. Kernels hold their unit; nobody else does for long.
+pub(crate) struct LoadedUnit {
+    pub facts: UnitFacts,
+    pub module: Arc<dyn Module>,
+    pub port: Option<Arc<Port>>,
+    /// About what it takes in memory.
+    pub bytes: usize,
 }
 
 impl LoadedUnit {
-    fn new(facts: UnitFacts, module: Arc<dyn Module>, device: &Arc<dyn Device>) -> Self {
-        Self {
+    fn new(
+        facts: UnitFacts,
+        module: Arc<dyn Module>,
+        device: &Arc<dyn Device>,
+        metadata_bytes: usize,
+        code_bytes: usize,
+    ) -> Arc<Self> {
+        Arc::new(Self {
             port: Port::of(&facts.messages, &module, device),
-            facts: Arc::new(facts),
+            facts,
             module,
-        }
+            bytes: UNIT_BYTES
+                + metadata_bytes
+                + 2 * PAGE_BYTES
+                + code_bytes.next_multiple_of(PAGE_BYTES),
+        })
     }
 }
 
-/// The modules that are loaded on one device.
-pub(crate) struct LoadedUnits(Mutex<MemoryCache<CacheKey, LoadedUnit>>);
+/// The units that are loaded on one device: found as long as a kernel of theirs is held, by the program or by the table of kernels.
+pub(crate) struct LoadedUnits(Mutex<WeakMap<CacheKey, LoadedUnit>>);
 
 impl LoadedUnits {
     pub fn new() -> Self {
-        Self(Mutex::new(MemoryCache::new(MEMORY_CACHE_MODULES)))
+        Self(Mutex::new(WeakMap::new()))
     }
 
     /// The map holds whole entries whatever panicked.
-    fn lock(&self) -> MutexGuard<'_, MemoryCache<CacheKey, LoadedUnit>> {
+    fn lock(&self) -> MutexGuard<'_, WeakMap<CacheKey, LoadedUnit>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn clear(&self) {
         self.lock().clear();
+    }
+
+    pub fn len(&self) -> usize {
+        self.lock().len()
     }
 }
 
@@ -135,20 +153,13 @@ impl Context {
         counter(MetricId::KernelCacheRequestsTotal, &[answer.name()]).increment();
         let signature = choose(&unit.facts, request.kernel_name)?;
         let function = unit.module.function(&signature.symbol)?;
-        let mut resources = unit.facts.resources.iter();
-        let resources = resources.find(|entry| entry.kernel == signature.name);
         let origin = Origin {
             key: key.as_str(),
             core: request.core,
             source: Arc::from(request.source),
             answer,
             compile_seconds: started.elapsed().as_secs_f64(),
-            notes: unit.facts.notes.clone(),
-            passes: Arc::from(unit.facts.passes.as_str()),
-            resources: resources.cloned(),
-            globals: unit.facts.globals.clone(),
-            module: Arc::clone(&unit.module),
-            port: unit.port.clone(),
+            unit: Arc::clone(&unit),
             checks: request
                 .options
                 .checked
@@ -184,10 +195,18 @@ impl Context {
         let request = &with_instance(request);
         let target = target_of(self.info(), generator)?;
         let unit = Compiler::new().compile(request.source, &request.options, &target)?;
-        let facts = UnitFacts::of(unit, Vec::new());
-        let signature = choose(&facts, request.kernel_name)?;
+        let metadata_bytes = request.source.len();
+        // The other compiler knows nothing of our variables, messages and passes.
+        let facts = UnitFacts {
+            globals: Vec::new(),
+            messages: MessageTable::default(),
+            passes: "[]".to_owned(),
+            ..UnitFacts::of(unit, Vec::new())
+        };
         let module = device.load_module(code)?;
-        let function = module.function(symbol)?;
+        let unit = LoadedUnit::new(facts, module, device, metadata_bytes, code.len());
+        let signature = choose(&unit.facts, request.kernel_name)?;
+        let function = unit.module.function(symbol)?;
         let key = CacheKey::new(&[
             key_of(request, self.info(), generator).as_str(),
             "another compiler",
@@ -199,12 +218,7 @@ impl Context {
             source: Arc::from(request.source),
             answer: CacheAnswer::Miss,
             compile_seconds: started.elapsed().as_secs_f64(),
-            notes: facts.notes.clone(),
-            passes: Arc::from("[]"),
-            resources: None,
-            globals: Vec::new(),
-            module,
-            port: None,
+            unit: Arc::clone(&unit),
             checks: None,
             options: request.options.clone(),
             is_foreign: true,
@@ -220,11 +234,11 @@ impl Context {
         request: &CompileRequest<'_>,
         key: &CacheKey,
         generator: &dyn Toolchain,
-    ) -> Result<(LoadedUnit, CacheAnswer)> {
+    ) -> Result<(Arc<LoadedUnit>, CacheAnswer)> {
         if let Some(unit) = self.loaded().lock().get(key) {
             return Ok((unit, CacheAnswer::Memory));
         }
-        let disk = DiskCache::from_environment();
+        let disk = DiskCache::from_environment()?;
         let (unit, answer) = match self.load_from_disk(&disk, key) {
             Some(unit) => (unit, CacheAnswer::Disk),
             None => (
@@ -237,11 +251,11 @@ impl Context {
         if let Some(first) = loaded.get(key) {
             return Ok((first, answer));
         }
-        loaded.insert(key.clone(), unit.clone());
+        loaded.insert(key.clone(), &unit);
         Ok((unit, answer))
     }
 
-    fn load_from_disk(&self, disk: &DiskCache, key: &CacheKey) -> Option<LoadedUnit> {
+    fn load_from_disk(&self, disk: &DiskCache, key: &CacheKey) -> Option<Arc<LoadedUnit>> {
         let entry = match disk.get(key) {
             Lookup::Found(entry) => entry,
             Lookup::Absent => return None,
@@ -250,10 +264,17 @@ impl Context {
                 return None;
             }
         };
-        let load = || -> Option<LoadedUnit> {
+        let load = || -> Option<Arc<LoadedUnit>> {
             let facts = serde_json::from_str::<UnitFacts>(&entry.metadata).ok()?;
             let module = self.shared().device().load_module(&entry.code).ok()?;
-            Some(LoadedUnit::new(facts, module, self.shared().device()))
+            let sizes = (entry.metadata.len(), entry.code.len());
+            Some(LoadedUnit::new(
+                facts,
+                module,
+                self.shared().device(),
+                sizes.0,
+                sizes.1,
+            ))
         };
         let loaded = load();
         if loaded.is_none() {
@@ -268,7 +289,7 @@ impl Context {
         key: &CacheKey,
         disk: &DiskCache,
         generator: &dyn Toolchain,
-    ) -> Result<LoadedUnit> {
+    ) -> Result<Arc<LoadedUnit>> {
         let target = target_of(self.info(), generator)?;
         let target_name = target.name.as_str();
         let mut compile_span = span(Kind::Compile, intern(&request.options.name))
@@ -292,7 +313,14 @@ impl Context {
             let reason = format!("a compiled kernel cannot be kept: {}", error.kind());
             fallback("kernel_cache", &reason);
         }
-        Ok(LoadedUnit::new(facts, module, self.shared().device()))
+        let sizes = (entry.metadata.len(), entry.code.len());
+        Ok(LoadedUnit::new(
+            facts,
+            module,
+            self.shared().device(),
+            sizes.0,
+            sizes.1,
+        ))
     }
 }
 

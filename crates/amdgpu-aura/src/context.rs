@@ -1,18 +1,18 @@
 //! An open device: allocator, streams, compiled kernels.
 
 use std::any::Any;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use amdgpu_hal::{Device, DeviceInfo, Stream};
 use amdgpu_memory::{Allocator, AllocatorOptions};
 
+use crate::cache::CacheLimits;
 use crate::compile::LoadedUnits;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::order::Order;
-use crate::watch::{self, KernelTable};
+use crate::watch::{self, KernelCacheSizes, KernelTable};
 
 /// Kinds of work, counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -185,6 +185,7 @@ impl Context {
     ///
     /// Allocator options that make no sense.
     pub fn open(device: Arc<dyn Device>, index: u16, options: ContextOptions) -> Result<Self> {
+        let limits = CacheLimits::from_environment()?;
         amdgpu_telemetry::name_device(index, &device.info().name);
         let allocator = Allocator::new(Arc::clone(&device), options.memory)?;
         watch::note_stream(&device.info().name, device.default_stream());
@@ -199,7 +200,7 @@ impl Context {
                 order: Order::default(),
             }),
             cores: options.cores,
-            kernels: watch::new_table(),
+            kernels: watch::new_table(limits.memory_bytes),
             loaded: LoadedUnits::new(),
             attached: Mutex::new(None),
         })
@@ -301,10 +302,16 @@ impl Context {
         self.attached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A kernel by its handle.
+    /// How many kernels are kept and known.
+    #[must_use]
+    pub fn kernel_cache_sizes(&self) -> KernelCacheSizes {
+        self.kernels.sizes(self.loaded.len())
+    }
+
+    /// A kernel by its handle: one that somebody holds, or that was used lately.
     #[must_use]
     pub fn kernel(&self, handle: &str) -> Option<Arc<Kernel>> {
-        self.lock_kernels().get(handle).cloned()
+        self.kernels.get(handle)
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -316,8 +323,7 @@ impl Context {
     }
 
     pub(crate) fn keep(&self, kernel: &Arc<Kernel>) {
-        self.lock_kernels()
-            .insert(kernel.handle().to_owned(), Arc::clone(kernel));
+        self.kernels.keep(kernel);
     }
 
     /// Whether a fault of the device ended everything made from this context. Opening the device again is possible.
@@ -350,15 +356,11 @@ impl Context {
         // Dropped without the lock: what is attached may hold anything.
         let attached = self.lock_attached().take();
         drop(attached);
-        self.lock_kernels().clear();
+        self.kernels.clear();
         self.loaded.clear();
         self.shared.lock_streams().clear();
         self.shared.allocator.device_closed();
         self.shared.allocator.empty_cache();
         Ok(waited?)
-    }
-
-    fn lock_kernels(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Kernel>>> {
-        self.kernels.lock()
     }
 }

@@ -21,6 +21,7 @@ use amdgpu_telemetry::now_ns;
 use crate::arguments::{Argument, Parameter, ParameterKind, pack};
 use crate::cache::CacheAnswer;
 use crate::checks::Checks;
+use crate::compile::LoadedUnit;
 use crate::context::{CoreType, Shared};
 use crate::error::{Error, Result};
 use crate::messages::{Port, deliver};
@@ -74,12 +75,7 @@ pub struct Kernel {
     source: Arc<str>,
     answer: CacheAnswer,
     compile_seconds: f64,
-    notes: Vec<String>,
-    passes: Arc<str>,
-    resources: Option<KernelResources>,
-    globals: Vec<GlobalVariable>,
-    module: Arc<dyn Module>,
-    port: Option<Arc<Port>>,
+    unit: Arc<LoadedUnit>,
     checks: Option<Checks>,
     options: CompileOptions,
     is_foreign: bool,
@@ -92,12 +88,7 @@ pub(crate) struct Origin<'a> {
     pub source: Arc<str>,
     pub answer: CacheAnswer,
     pub compile_seconds: f64,
-    pub notes: Vec<String>,
-    pub passes: Arc<str>,
-    pub resources: Option<KernelResources>,
-    pub globals: Vec<GlobalVariable>,
-    pub module: Arc<dyn Module>,
-    pub port: Option<Arc<Port>>,
+    pub unit: Arc<LoadedUnit>,
     pub checks: Option<Checks>,
     pub options: CompileOptions,
     /// Another compiler made the code.
@@ -135,12 +126,7 @@ impl Kernel {
             source: origin.source,
             answer: origin.answer,
             compile_seconds: origin.compile_seconds,
-            notes: origin.notes,
-            passes: origin.passes,
-            resources: origin.resources,
-            globals: origin.globals,
-            module: origin.module,
-            port: origin.port,
+            unit: origin.unit,
             checks: origin.checks,
             options: origin.options,
             is_foreign: origin.is_foreign,
@@ -182,25 +168,26 @@ impl Kernel {
     /// Remarks of the compiler, for example host code that was skipped.
     #[must_use]
     pub fn notes(&self) -> &[String] {
-        &self.notes
+        &self.unit.facts.notes
     }
 
     /// JSON list of the passes with time and number of transformations.
     #[must_use]
     pub fn passes(&self) -> &str {
-        &self.passes
+        &self.unit.facts.passes
     }
 
     /// What the kernel occupies; known for AMD code objects.
     #[must_use]
     pub fn resources(&self) -> Option<&KernelResources> {
-        self.resources.as_ref()
+        let mut resources = self.unit.facts.resources.iter();
+        resources.find(|entry| entry.kernel == self.facts.name)
     }
 
     /// `__device__` and `__constant__` variables of the kernel's module. All kernels of one source share them.
     #[must_use]
     pub fn globals(&self) -> &[GlobalVariable] {
-        &self.globals
+        &self.unit.facts.globals
     }
 
     /// A variable of the kernel's module and its memory, which lives as long as the module does.
@@ -210,12 +197,12 @@ impl Kernel {
     /// `global-not-found`, listing those that there are; a closed device.
     pub fn global(&self, name: &str) -> Result<(&GlobalVariable, GlobalMemory, Arc<dyn Module>)> {
         self.shared.check_open()?;
-        let names = || self.globals.iter().map(|global| global.name.as_str());
-        let variable = self.globals.iter().find(|global| global.name == name);
+        let names = || self.globals().iter().map(|global| global.name.as_str());
+        let variable = self.globals().iter().find(|global| global.name == name);
         let variable =
             variable.ok_or_else(|| amdgpu_hal::Error::global_not_found(name, names()))?;
-        let memory = self.module.global(&variable.name)?;
-        Ok((variable, memory, Arc::clone(&self.module)))
+        let memory = self.unit.module.global(&variable.name)?;
+        Ok((variable, memory, Arc::clone(&self.unit.module)))
     }
 
     #[must_use]
@@ -471,7 +458,7 @@ impl Kernel {
         self.launches.count(1);
         self.launches
             .time(timing, stream.id() as u32, start_ns, duration_ns, config);
-        if let Some(port) = &self.port {
+        if let Some(port) = &self.unit.port {
             port.deliver()?;
         }
         Ok(LaunchTimes {
@@ -489,7 +476,7 @@ impl Kernel {
     ) -> Result<LaunchTimes> {
         self.shared.hold_back(stream.as_ref())?;
         // What kernels print is fetched behind an event, so those that do have one each.
-        let timing = match self.port {
+        let timing = match self.unit.port {
             None => self.launches.next_in_stream(),
             Some(_) => Timing::ALONE,
         };
@@ -512,7 +499,7 @@ impl Kernel {
         stream.record(&end)?;
         // Now: who waits for the stream finds it counted, whenever its times are known.
         self.launches.count(1);
-        if let Some(port) = &self.port {
+        if let Some(port) = &self.unit.port {
             port.launched(stream.id(), &end);
         }
         let (launches, config, id) = (Arc::clone(&self.launches), *config, stream.id() as u32);
@@ -544,7 +531,7 @@ impl Kernel {
 
     /// Where the kernel leaves what it prints.
     pub(crate) fn port(&self) -> Option<&Arc<Port>> {
-        self.port.as_ref()
+        self.unit.port.as_ref()
     }
 
     /// Launches that ran as part of something that is measured as a whole.
@@ -572,6 +559,11 @@ impl Kernel {
     /// What the newest checked launch computed and moved.
     pub(crate) fn counted(&self) -> Option<CountedWork> {
         self.checks.as_ref()?.counted()
+    }
+
+    /// About what keeping it takes: a share of its unit, and its source.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.unit.bytes / self.unit.facts.kernels.len().max(1) + self.source.len()
     }
 
     /// The options it was compiled with.

@@ -37,3 +37,4 @@ pub use kernel::{DirectKernel, Kernel, KernelFacts, LaunchShape, LaunchTimes, Pa
 pub use messages::{deliver, set_output};
 pub use occupancy::KernelOccupancy;
 pub use offline::{OfflineUnit, OutputKind, compile_source, find_target};
+pub use watch::KernelCacheSizes;

@@ -3,7 +3,7 @@
 mod lanes;
 mod streams;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use amdgpu_abi::layout::PACKAGE_VERSION;
@@ -11,6 +11,7 @@ use amdgpu_hal::{DeviceKind, ForkLocal};
 use amdgpu_telemetry::attach::{Question, Topic, provide};
 use serde_json::{Value, json};
 
+use crate::cache::{RecentlyUsed, WeakMap};
 use crate::kernel::Kernel;
 use crate::offline::HOST_TARGET;
 pub(crate) use streams::note_stream;
@@ -20,25 +21,84 @@ const MAX_KERNELS: usize = 4096;
 /// Threads of a block for which the occupancy is told: the size that most kernels are launched with.
 const USUAL_BLOCK_THREADS: i64 = 256;
 
-/// The kernels of one context, by handle.
-#[derive(Default)]
-pub(crate) struct KernelTable(Mutex<HashMap<String, Arc<Kernel>>>);
+/// The kernels of one context, by handle: those that the program holds, and those that were used last.
+pub(crate) struct KernelTable(Mutex<Kernels>);
+
+struct Kernels {
+    all: WeakMap<String, Kernel>,
+    recent: RecentlyUsed<String, Kernel>,
+}
+
+/// Sizes of the tables of an open device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelCacheSizes {
+    /// Kernels that are kept whether or not the program holds them, ...
+    pub kept_kernels: usize,
+    /// ... about what they take, and what they may.
+    pub kept_bytes: usize,
+    pub limit_bytes: usize,
+    /// Entries by which kernels and loaded units are found, those of dropped ones that were not swept yet included.
+    pub known_kernels: usize,
+    pub known_units: usize,
+}
 
 impl KernelTable {
-    /// The map holds whole entries whatever panicked.
-    pub fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Kernel>>> {
+    fn new(limit_bytes: usize) -> Self {
+        Self(Mutex::new(Kernels {
+            all: WeakMap::new(),
+            recent: RecentlyUsed::new(limit_bytes),
+        }))
+    }
+
+    /// The maps hold whole entries whatever panicked.
+    fn lock(&self) -> MutexGuard<'_, Kernels> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The kernel of a handle, which is used now.
+    pub fn get(&self, handle: &str) -> Option<Arc<Kernel>> {
+        let mut kernels = self.lock();
+        kernels.recent.touch(handle);
+        kernels.all.get(handle)
+    }
+
+    pub fn keep(&self, kernel: &Arc<Kernel>) {
+        let (handle, bytes) = (kernel.handle().to_owned(), kernel.kept_bytes());
+        let mut kernels = self.lock();
+        kernels.all.insert(handle.clone(), kernel);
+        let dropped = kernels.recent.insert(handle, Arc::clone(kernel), bytes);
+        drop(kernels);
+        drop(dropped);
+    }
+
+    pub fn clear(&self) {
+        let mut kernels = self.lock();
+        kernels.all.clear();
+        let dropped = kernels.recent.clear();
+        drop(kernels);
+        drop(dropped);
+    }
+
+    pub fn sizes(&self, known_units: usize) -> KernelCacheSizes {
+        let kernels = self.lock();
+        KernelCacheSizes {
+            kept_kernels: kernels.recent.len(),
+            kept_bytes: kernels.recent.bytes(),
+            limit_bytes: kernels.recent.limit_bytes(),
+            known_kernels: kernels.all.len(),
+            known_units,
+        }
     }
 }
 
 static TABLES: ForkLocal<Mutex<Vec<Weak<KernelTable>>>> = ForkLocal::new(Mutex::default);
 
 /// A table that watchers may look into as long as its context lives.
-pub(crate) fn new_table() -> Arc<KernelTable> {
+pub(crate) fn new_table(limit_bytes: usize) -> Arc<KernelTable> {
     provide(Topic::Kernels, all_kernels);
     provide(Topic::Kernel, one_kernel);
     provide(Topic::Lanes, lanes::newest);
-    let table = Arc::new(KernelTable::default());
+    let table = Arc::new(KernelTable::new(limit_bytes));
     let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
     tables.retain(|other| other.strong_count() > 0);
     tables.push(Arc::downgrade(&table));
@@ -53,8 +113,8 @@ fn loaded() -> BTreeMap<String, Arc<Kernel>> {
     };
     let mut found = BTreeMap::new();
     for table in tables {
-        for (handle, kernel) in &*table.lock() {
-            found.insert(handle.clone(), Arc::clone(kernel));
+        for (handle, kernel) in table.lock().all.values() {
+            found.insert(handle.clone(), kernel);
         }
     }
     found

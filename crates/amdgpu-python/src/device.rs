@@ -326,6 +326,22 @@ impl Device {
         })
     }
 
+    /// How many kernels are kept and known: `kept_kernels`, `kept_bytes`, `limit_bytes`, `known_kernels`, `known_units`.
+    fn kernel_cache_sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let sizes = self.context.kernel_cache_sizes();
+        let result = PyDict::new(py);
+        for (name, size) in [
+            ("kept_kernels", sizes.kept_kernels),
+            ("kept_bytes", sizes.kept_bytes),
+            ("limit_bytes", sizes.limit_bytes),
+            ("known_kernels", sizes.known_kernels),
+            ("known_units", sizes.known_units),
+        ] {
+            result.set_item(name, size)?;
+        }
+        Ok(result)
+    }
+
     fn create_stream(&self, py: Python<'_>) -> PyResult<Stream> {
         let device = self.context.device().into_py_result(py)?;
         let queue = self.context.create_stream().into_py_result(py)?;

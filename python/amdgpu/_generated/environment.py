@@ -19,6 +19,14 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "$XDG_CACHE_HOME/amdgpu or ~/.cache/amdgpu",
         "Folder of the compiled-kernel cache. `off` keeps compiled kernels in memory only.",
     ),
+    "AMDGPU_CACHE_DISK_BYTES": (
+        "1073741824 (1 GiB)",
+        "Size of the folder of the compiled-kernel cache. When it is full, the kernels that were used longest ago are removed, those of each of its 256 subfolders by themselves; the newest one of a subfolder always stays.",
+    ),
+    "AMDGPU_CACHE_MEMORY_BYTES": (
+        "67108864 (64 MiB)",
+        "Compiled kernels that an open device keeps although the program holds them no longer (`execute` takes their handles). The one that was used longest ago goes first; it is compiled or read from the disk again when it is asked for.",
+    ),
     "AMDGPU_CPU_THREADS": (
         "number of cores this process may use",
         "Threads of the CPU device's pool, the caller included.",

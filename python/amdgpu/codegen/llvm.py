@@ -104,7 +104,12 @@ def _optimise(llvm: ModuleType, machine: Any, module: Any, level: int, *, is_fin
     tuning.loop_unrolling = level >= 1
     builder = llvm.create_pass_builder(machine, tuning)
     passes = _clean_up(llvm) if is_finished and level > 0 else builder.getModulePassManager()
-    passes.run(module, builder)
+    try:
+        passes.run(module, builder)
+    finally:
+        # llvmlite's `close` frees no pass manager: among its bases `ObjectRef`, whose `_dispose` does nothing, comes first. 10 KB each.
+        llvm.ffi.lib.LLVMPY_DisposeNewModulePassManger(passes)
+        passes.detach()
 
 
 def _affordable(llvm_ir: str, triple: str, level: int) -> tuple[int, bool]:

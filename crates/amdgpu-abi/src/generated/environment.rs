@@ -12,6 +12,12 @@ pub const JULIA: &str = "AMDGPU_JULIA";
 /// Folder of the compiled-kernel cache. `off` keeps compiled kernels in memory only. Default: $XDG_CACHE_HOME/amdgpu or ~/.cache/amdgpu.
 pub const CACHE_DIR: &str = "AMDGPU_CACHE_DIR";
 
+/// Size of the folder of the compiled-kernel cache. When it is full, the kernels that were used longest ago are removed, those of each of its 256 subfolders by themselves; the newest one of a subfolder always stays. Default: 1073741824 (1 GiB).
+pub const CACHE_DISK_BYTES: &str = "AMDGPU_CACHE_DISK_BYTES";
+
+/// Compiled kernels that an open device keeps although the program holds them no longer (`execute` takes their handles). The one that was used longest ago goes first; it is compiled or read from the disk again when it is asked for. Default: 67108864 (64 MiB).
+pub const CACHE_MEMORY_BYTES: &str = "AMDGPU_CACHE_MEMORY_BYTES";
+
 /// Threads of the CPU device's pool, the caller included. Default: number of cores this process may use.
 pub const CPU_THREADS: &str = "AMDGPU_CPU_THREADS";
 
