@@ -1,9 +1,11 @@
 """Sensors of real GPUs, beside the vendor's own tool where it is installed. Skipped where there is no GPU."""
 
+import json
 import math
 import os
 import shutil
 import subprocess
+import sys
 import time
 
 import amdgpu
@@ -146,6 +148,17 @@ def test_memory_that_is_allocated_is_seen(gpu):
     block = amdgpu.array(np.zeros(1 << 28, "float32"), device=device)
     after = values(sensors.read(), name)["memory_used_bytes",]["value"]
     assert after - before >= 0.9 * 2**30
+    block.free()
+
+
+def test_memory_of_another_process_is_not_free_before_a_device_is_opened(gpu):
+    name, device = gpu
+    block = amdgpu.array(np.zeros(1 << 30, "float32"), device=device)
+    code = "import json, amdgpu; print(json.dumps({d.device: d.free_memory_bytes for d in amdgpu.list_devices()}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    free = json.loads(done.stdout)[name]
+    total = next(info.total_memory_bytes for info in amdgpu.list_devices() if info.device == name)
+    assert 0 <= free <= total - block.nbytes
     block.free()
 
 

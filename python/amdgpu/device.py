@@ -35,7 +35,28 @@ def list_devices() -> list[DeviceInfo]:
         >>> amdgpu.list_devices()[-1].kind
         'cpu'
     """
-    return [DeviceInfo.from_native(index, native) for index, native in enumerate(_native.list_devices())]
+    natives = _native.list_devices()
+    free = _free_bytes_of_gpus() if any(native["kind"] in ("hip", "cuda") for native in natives) else {}
+    return [
+        DeviceInfo.from_native(index, {"free_memory_bytes": free.get(native["name"]), **native})
+        for index, native in enumerate(natives)
+    ]
+
+
+def _free_bytes_of_gpus() -> dict[str, int]:
+    """Free memory by the GPUs' sensors, which count every process and open no device."""
+    from amdgpu.telemetry import sensors
+
+    known: dict[str, dict[str, float]] = {}
+    for row in sensors.read():
+        if row["value"] is not None and "device" in row["labels"]:
+            known.setdefault(row["labels"]["device"], {})[row["metric"]] = row["value"]
+    used, total = "amdgpu_memory_used_bytes", "amdgpu_memory_total_bytes"
+    return {
+        name: int(max(values[total] - values[used], 0))
+        for name, values in known.items()
+        if used in values and total in values
+    }
 
 
 class AMDGPUDevice:

@@ -26,7 +26,16 @@ DEVICE_FILES = (
 )
 # Less than this on the cache's disk, and compiled kernels will soon not be kept: a kernel takes some KiB, a large project some MiB.
 LOW_DISK_BYTES = 64 << 20
-HIP_LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
+# The names that are opened (`amdgpu-hal/src/hip.rs`); a bare `libamdhip64.so` is a link for compilers, or nothing that could be opened.
+HIP_LIBRARIES = ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
+ELF_MAGIC = b"\x7fELF"
+LIBRARY_FOLDERS = (
+    "/opt/rocm/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/local/lib",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +90,23 @@ def doctor() -> list[Finding]:
         )
     )
     findings.append(
-        _driver("AMD GPU driver", HIP_LIBRARIES, "install the HIP runtime (package amdgpu-lib or hip-runtime-amd)")
+        _driver(
+            "AMD GPU driver",
+            HIP_LIBRARIES,
+            "/dev/kfd",
+            "install the HIP runtime (package amdgpu-lib or hip-runtime-amd)",
+            "load the kernel driver (sudo modprobe amdgpu); a container needs --device=/dev/kfd --device=/dev/dri",
+        )
     )
-    findings.append(_driver("NVIDIA GPU driver", ("libcuda.so.1",), "install the NVIDIA driver"))
+    findings.append(
+        _driver(
+            "NVIDIA GPU driver",
+            ("libcuda.so.1",),
+            "/dev/nvidiactl",
+            "install the NVIDIA driver",
+            "load the kernel driver (sudo modprobe nvidia); a container needs --gpus all",
+        )
+    )
     findings += [*_device_files(), _kernel_cache(), _environment()]
     findings += [
         _package(name, f"pip install 'amdgpu-framework[{extra}]'", is_required=False) for name, extra in EXTRAS
@@ -172,24 +195,35 @@ def _environment() -> Finding:
     )
 
 
-def _driver(name: str, files: tuple[str, ...], fix: str) -> Finding:
-    """Looks a driver up by file name; nothing is opened."""
+def _driver(name: str, files: tuple[str, ...], device_file: str, install: str, load: str) -> Finding:
+    """A driver is its library, which is looked up by name and not opened, and the file that its kernel part makes."""
+    from pathlib import Path
+
+    library = _library(files)
+    if library is None:
+        return Finding(name, False, False, "not found; the CPU device is used", install)
+    if not Path(device_file).exists():
+        return Finding(name, False, False, f"{library}, but no {device_file}; the CPU device is used", load)
+    return Finding(name, True, False, library)
+
+
+def _library(files: tuple[str, ...]) -> str | None:
+    """The first of these shared libraries that is there, in the usual folders or by the dynamic linker's cache."""
     from ctypes.util import find_library
     from pathlib import Path
 
-    folders = (
-        "/opt/rocm/lib",
-        "/usr/lib/x86_64-linux-gnu",
-        "/usr/lib64",
-        "/usr/lib/aarch64-linux-gnu",
-        "/usr/local/lib",
-    )
-    for file in files:
-        for folder in folders:
-            if (Path(folder) / file).exists():
-                return Finding(name, True, False, str(Path(folder) / file))
-    stem = files[0].removeprefix("lib").split(".so")[0]
-    found = find_library(stem)
-    if found:
-        return Finding(name, True, False, found)
-    return Finding(name, False, False, "not found; the CPU device is used", fix)
+    rocm = sorted(Path("/opt/rocm").glob("core-*/lib"), reverse=True) if Path("/opt/rocm").is_dir() else []
+    for folder in (*rocm, *map(Path, LIBRARY_FOLDERS)):
+        for file in files:
+            if _is_library(folder / file):
+                return str(folder / file)
+    found = find_library(files[0].removeprefix("lib").split(".so")[0])
+    return found if found in files else None
+
+
+def _is_library(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(ELF_MAGIC)) == ELF_MAGIC
+    except OSError:
+        return False

@@ -31,7 +31,8 @@ class DeviceInfo:
         kind: hip, cuda, cpu, sim or null.
         architecture: Instruction set and core, for example `x86_64 znver4` or `gfx1100`.
         total_memory_bytes: Bytes that this process may use.
-        free_memory_bytes: Bytes free when asked; of a GPU that was only listed all of them, because asking would wake it.
+        free_memory_bytes: Bytes that were free when asked. Of a GPU that was only listed: what the sensors say (NVML, sysfs), with the memory of
+            other processes counted; None where they say nothing, because opening the GPU to ask would wake it.
         warp_size: Threads of a warp.
         core_counts: How many cores of each type the device has.
         details: Everything else that is known; absent facts are missing.
@@ -46,7 +47,7 @@ class DeviceInfo:
     kind: str = ""
     architecture: str = ""
     total_memory_bytes: int = 0
-    free_memory_bytes: int = 0
+    free_memory_bytes: int | None = None
     warp_size: int = 0
     core_counts: Mapping[str, int] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class DeviceInfo:
             kind=known.pop("kind"),
             architecture=known.pop("architecture"),
             total_memory_bytes=total,
-            free_memory_bytes=int(known.pop("free_memory_bytes", total)),
+            free_memory_bytes=known.pop("free_memory_bytes", None),
             warp_size=int(known.pop("warp_size")),
             core_counts={"aura": compute_units, "matrix": compute_units, "neuromorphic": logical},
             details={key: value for key, value in known.items() if value is not None},

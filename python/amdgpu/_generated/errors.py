@@ -106,7 +106,7 @@ class DeviceLostError(AmdgpuError, RuntimeError):
 
     code = 201
     name = "device-lost"
-    hint = "Close the device and initialise it again; `amdgpu doctor` shows what the driver says."
+    hint = "On an NVIDIA GPU start a new process: the driver does not give the GPU back to this one. On an AMD GPU close the device and initialise it again."
 
 
 class UnknownCoreTypeError(AmdgpuError, ValueError):

@@ -60,7 +60,7 @@ def print_devices(devices: list[Any]) -> None:
                 device.architecture,
                 *(str(device.core_counts[core]) for core in ("aura", "matrix", "neuromorphic")),
                 output.bytes_text(device.total_memory_bytes),
-                output.bytes_text(device.free_memory_bytes),
+                "not known" if device.free_memory_bytes is None else output.bytes_text(device.free_memory_bytes),
             ]
             for device in devices
         ],

@@ -44,13 +44,16 @@ def find(rows: Iterable[Reading], metric: str, device: str, **labels: str) -> tu
     return None, reason
 
 
-def memory(rows: Iterable[Reading], device: str, free_bytes: int, total_bytes: int) -> tuple[int, int]:
-    """Used and whole memory of a device in bytes: what its sensors say of all processes, else what a process would be given."""
+def memory(rows: Iterable[Reading], device: str, free_bytes: int | None, total_bytes: int) -> tuple[int | None, int]:
+    """Used and whole memory of a device in bytes: what its sensors say of all processes, else what a process would be given.
+
+    Used memory is None where nothing tells it.
+    """
     rows = list(rows)
     used, _ = find(rows, "amdgpu_memory_used_bytes", device)
     total, _ = find(rows, "amdgpu_memory_total_bytes", device)
     if used is None or total is None:
-        return max(total_bytes - free_bytes, 0), total_bytes
+        return None if free_bytes is None else max(total_bytes - free_bytes, 0), total_bytes
     return int(used), int(total)
 
 

@@ -83,13 +83,11 @@ def _device_lines(device: dict[str, Any], width: int, *, is_ascii: bool) -> list
     dot = " | " if is_ascii else " · "
     cores = dot.join(f"{count} {core}" for core, count in device["core_counts"].items())
     used, total = machine.memory(sensors, name, device["free_memory_bytes"], device["total_memory_bytes"])
-    share = used / total if total else 0.0
-    amounts = f"{output.bytes_text(used)} of {output.bytes_text(total)}"
     busy, no_busy = machine.find(sensors, "amdgpu_busy_ratio", name)
     return [
         f"{head}  {output.paint(device['architecture'], 'dim')}",
         _labelled("cores", cores),
-        _labelled("memory", f"{_bar(share, is_ascii=is_ascii)}  {output.percent_text(share):>5}  {amounts}"),
+        *_memory_lines(used, total, sensors, name, width, is_ascii=is_ascii),
         *(
             _absent_lines("busy", no_busy, width)
             if busy is None
@@ -97,6 +95,18 @@ def _device_lines(device: dict[str, Any], width: int, *, is_ascii: bool) -> list
         ),
         *_condition_lines(device, dot, width),
     ]
+
+
+def _memory_lines(
+    used: int | None, total: int, sensors: list[dict[str, Any]], name: str, width: int, *, is_ascii: bool
+) -> list[str]:
+    """How much memory is used of how much, or why that is not known."""
+    if used is None:
+        _, why = machine.find(sensors, "amdgpu_memory_used_bytes", name)
+        return _absent_lines("memory", f"{why} (the device has {output.bytes_text(total)})", width)
+    share = used / total if total else 0.0
+    amounts = f"{output.bytes_text(used)} of {output.bytes_text(total)}"
+    return [_labelled("memory", f"{_bar(share, is_ascii=is_ascii)}  {output.percent_text(share):>5}  {amounts}")]
 
 
 def _condition_lines(device: dict[str, Any], dot: str, width: int) -> list[str]:

@@ -29,7 +29,7 @@ class Candidate:
 
     device: str
     name: str
-    free_memory_bytes: int
+    free_memory_bytes: int | None
     total_memory_bytes: int
     busy_ratio: float | None
     temperature_celsius: float | None
@@ -37,10 +37,10 @@ class Candidate:
 
     @property
     def order(self) -> tuple[bool, bool, float, float]:
-        """Smaller is better: cool before hot, idle before busy, then the share of memory that is used, then how busy."""
+        """Smaller is better: cool before hot, idle before busy, then the share of memory that is used (all of it if unknown), then how busy."""
         is_hot = self.temperature_celsius is not None and self.temperature_celsius >= HOT_CELSIUS
         is_busy = self.busy_ratio is not None and self.busy_ratio > BUSY_RATIO
-        used = 1 - self.free_memory_bytes / max(self.total_memory_bytes, 1)
+        used = 1 - (self.free_memory_bytes or 0) / max(self.total_memory_bytes, 1)
         return is_hot, is_busy, used, self.busy_ratio or 0.0
 
 
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 def rank(devices: Sequence[DeviceInfo], readings: Sequence[machine.Reading], wanted_bytes: int) -> list[Candidate]:
     """The devices with enough free memory, the best first. GPUs come before the CPU, which is there when none of them fits."""
     known = [(device.kind == "cpu", candidate(device, readings)) for device in devices]
-    fitting = [(is_cpu, found) for is_cpu, found in known if found.free_memory_bytes >= wanted_bytes]
+    fitting = [(is_cpu, found) for is_cpu, found in known if (found.free_memory_bytes or 0) >= wanted_bytes]
     # Sorting keeps the order of devices that are alike.
     return [found for _, found in sorted(fitting, key=lambda entry: (entry[0], entry[1].order))]
 
@@ -94,10 +94,11 @@ def candidate(device: DeviceInfo, readings: Sequence[machine.Reading]) -> Candid
     heat, no_heat = machine.hottest(readings, device.device)
     reasons = [f"busy: {no_busy}"] if busy is None else []
     reasons += [f"temperature: {no_heat}"] if heat is None else []
+    reasons += ["free memory: no sensor tells it, and asking the driver would wake the device"] if used is None else []
     return Candidate(
         device=device.device,
         name=device.name,
-        free_memory_bytes=max(total - used, 0),
+        free_memory_bytes=None if used is None else max(total - used, 0),
         total_memory_bytes=total,
         busy_ratio=busy,
         temperature_celsius=heat,
@@ -121,7 +122,7 @@ def _why_none(devices: list[DeviceInfo], wanted: int, options: argparse.Namespac
     kind = f" of kind {options.kind}" if options.kind else ""
     if not devices:
         return f"there is no device{kind} here"
-    best = max(device.free_memory_bytes for device in devices)
+    best = max(device.free_memory_bytes or 0 for device in devices)
     need = f" with {output.bytes_text(wanted)} of free memory" if wanted else ""
     most = f"the most free memory of one is {output.bytes_text(best)}"
     return f"{options.count} devices{kind}{need} are asked for and {found} are there; {most}"

@@ -385,7 +385,7 @@ impl ErrorCode {
                 "amdgpu.list_devices() shows the devices of this machine; AMDGPU_DEVICES may restrict it."
             }
             Self::DeviceLost => {
-                "Close the device and initialise it again; `amdgpu doctor` shows what the driver says."
+                "On an NVIDIA GPU start a new process: the driver does not give the GPU back to this one. On an AMD GPU close the device and initialise it again."
             }
             Self::UnknownCoreType => {
                 "Use 'aura' for kernels, 'matrix' for GEMM and tensor operations, 'neuromorphic' for networks."

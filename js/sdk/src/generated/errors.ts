@@ -108,7 +108,7 @@ export class DeviceLostError extends AmdgpuError {
   readonly kind: string = "device-lost";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Close the device and initialise it again; `amdgpu doctor` shows what the driver says.", details);
+    super(message, "On an NVIDIA GPU start a new process: the driver does not give the GPU back to this one. On an AMD GPU close the device and initialise it again.", details);
   }
 }
 
