@@ -18,6 +18,8 @@ from x.failure import Failure
 from x.kernel_catalog import ARCHITECTURES
 from x.kernels import Builder
 from x.lock import exclusive
+from x.mutation import command as mutation
+from x.mutation.areas import AREAS
 from x.paths import BENCH_RESULTS, LIBRARIES, PACKAGE, ROOT, STAMPS, STATE, VENV, VENV_PYTHON, shown
 from x.rust import cargo_environment, prepare_rust
 from x.steps import Step, perform
@@ -67,6 +69,21 @@ def parser() -> argparse.ArgumentParser:
     benchmark.add_argument("names", nargs="*", metavar="NAME", help="which ones; without a name the list is printed")
     benchmark.add_argument("--all", action="store_true", help="run every benchmark")
     add("validate", "networks beside Brian2 and NEST, in environments of their own; ten minutes and more")
+    mutate = add(
+        "mutate", "put faults into the sources, one at a time, and count how many the tests notice; minutes to hours"
+    )
+    mutate.add_argument(
+        "areas", nargs="*", metavar="AREA", help=f"some of: {', '.join(AREAS)} (all of them by default)"
+    )
+    mutate.add_argument("--count", type=int, default=mutation.DEFAULT_COUNT, help="faults for each area (%(default)s)")
+    mutate.add_argument(
+        "--seed", type=int, help="draws the same faults again; without it a seed is made up and printed"
+    )
+    mutate.add_argument("--within", default="", metavar="TEXT", help="only files whose path contains this")
+    mutate.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="the faults with these names, in [] in the output"
+    )
+    mutate.add_argument("--near", action="store_true", help="leave out the tests in Python behind those in Rust")
     add("docs", "regenerate the generated documentation and run its examples")
     report = add("doctor", "wanted versus found for every toolchain and library, and the fix for each gap")
     report.add_argument("--json", action="store_true", help="print JSON")
@@ -215,6 +232,14 @@ def _validate(console: Console, options: argparse.Namespace, passed_on: list[str
     return _hand_over(validation.command(passed_on))
 
 
+def _mutate(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    mutation.validate(options.areas, options.count)
+    set_up(console, build=True)
+    seed = mutation.made_up_seed() if options.seed is None else options.seed
+    wanted = mutation.Wanted(options.count, seed, options.within, tuple(options.only), options.near)
+    return mutation.run(console, options.areas, wanted)
+
+
 def _docs(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
     set_up(console, build=True)
     return docs.run(console)
@@ -263,6 +288,7 @@ HANDLERS: dict[str, Handler] = {
     "setup": _setup,
     "bench": _bench,
     "validate": _validate,
+    "mutate": _mutate,
     "docs": _docs,
     "doctor": _doctor,
     "generate": _generate,
@@ -270,4 +296,4 @@ HANDLERS: dict[str, Handler] = {
     "shell": _shell,
     "help": _help,
 }
-TIMED = frozenset({"demo", "check", "build", "setup", "docs"})
+TIMED = frozenset({"demo", "check", "build", "setup", "docs", "mutate"})

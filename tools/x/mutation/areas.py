@@ -1,0 +1,94 @@
+"""What can be mutated, and which tests stand near."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RustArea:
+    """Crates whose functions get faults; `python_tests` are run for what the tests of the crates let pass."""
+
+    crates: tuple[str, ...]
+    python_tests: tuple[str, ...]
+    # The extension module has no Rust tests; its tests are Python's.
+    has_rust_tests: bool = True
+
+
+@dataclass(frozen=True)
+class TextArea:
+    """Files of another language; `tests` name the recipe in `text_area` that runs what notices faults in them."""
+
+    language: str
+    files: tuple[str, ...]
+    tests: str
+
+
+AREAS: dict[str, RustArea | TextArea] = {
+    "compiler": RustArea(
+        ("amdgpu-compiler",),
+        (
+            "tests/test_compiler_integers.py",
+            "tests/test_compiler_semantics.py",
+            "tests/test_compiler_structs.py",
+            "tests/test_compiler_waves.py",
+            "tests/test_compiler_barriers.py",
+            "tests/test_compiler_lanes.py",
+            "tests/test_compiler_templates.py",
+            "tests/test_compiler_cpp.py",
+            "tests/test_compiler_random_passes.py",
+            "tests/test_kernels.py",
+            "tests/test_codegen.py",
+            "tests/test_printf.py",
+            "tests/test_corpus.py",
+        ),
+    ),
+    "hal": RustArea(
+        ("amdgpu-hal", "amdgpu-aura"),
+        (
+            "tests/test_streams.py",
+            "tests/test_graphs.py",
+            "tests/test_cancellation.py",
+            "tests/test_devices.py",
+            "tests/test_kernels.py",
+            "tests/test_host_memory.py",
+            "tests/test_launch_telemetry.py",
+        ),
+    ),
+    "neuro": RustArea(
+        ("amdgpu-neuro",),
+        (
+            "tests/test_spiking.py",
+            "tests/test_spiking_batch.py",
+            "tests/test_spiking_learning.py",
+            "tests/test_spiking_weights.py",
+            "tests/test_networks.py",
+            "tests/test_network_rules.py",
+            "tests/test_network_inputs.py",
+            "tests/test_recorder.py",
+        ),
+    ),
+    "memory": RustArea(
+        ("amdgpu-memory",), ("tests/test_arrays.py", "tests/test_host_memory.py", "tests/test_streams.py")
+    ),
+    "telemetry": RustArea(
+        ("amdgpu-telemetry",),
+        ("tests/test_telemetry.py", "tests/test_history.py", "tests/test_attach.py", "tests/test_sensors.py"),
+    ),
+    "bindings": RustArea(
+        ("amdgpu-python",),
+        (
+            "tests/test_arrays.py",
+            "tests/test_foreign_arrays.py",
+            "tests/test_devices.py",
+            "tests/test_kernels.py",
+            "tests/test_streams.py",
+            "tests/test_graphs.py",
+            "tests/test_networks.py",
+            "tests/test_bad_input.py",
+            "tests/test_math.py",
+            "tests/test_telemetry.py",
+        ),
+        has_rust_tests=False,
+    ),
+}

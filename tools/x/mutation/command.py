@@ -1,0 +1,76 @@
+"""`./x mutate [AREA ...]`."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from x.console import Console
+from x.failure import Failure
+from x.mutation import cargo, report, rust_area, working_copy
+from x.mutation.areas import AREAS, RustArea
+from x.mutation.faults import Fault, drawn
+from x.mutation.report import Result
+
+DEFAULT_COUNT = 30
+
+
+def validate(names: Sequence[str], count: int) -> None:
+    """Refuses areas that do not exist."""
+    for name in names:
+        if name not in AREAS:
+            raise Failure(f"there is no area `{name}`", fix=f"some of: {', '.join(AREAS)}")
+    if count < 1:
+        raise Failure(f"--count must be at least 1, got {count}")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which faults of an area are tried, and against which tests."""
+
+    count: int = DEFAULT_COUNT
+    seed: int = 0
+    within: str = ""
+    only: tuple[str, ...] = ()
+    near: bool = False
+
+
+def run(console: Console, names: Sequence[str], wanted: Wanted) -> int:
+    """Mutates the areas one after the other. The exit code says whether the run worked, not whether faults survived."""
+    results = []
+    with working_copy.exclusive(console):
+        for name in names or AREAS:
+            console.line(f"== {name}, seed {wanted.seed}", "bold")
+            results.append(_run_area(console, name, wanted))
+        report.conclude(console, results)
+    return 0
+
+
+def made_up_seed() -> int:
+    """A seed that is short enough to be typed again."""
+    return secrets.randbelow(1 << 20)
+
+
+def _run_area(console: Console, name: str, wanted: Wanted) -> Result:
+    started = time.monotonic()
+    area = AREAS[name]
+    assert isinstance(area, RustArea)
+    candidates = [fault for fault in cargo.list_faults(console, area.crates) if wanted.within in fault.file]
+    chosen = _named(candidates, wanted.only) if wanted.only else drawn(candidates, wanted.seed)
+    if not chosen:
+        place = f" in files with `{wanted.within}` in their path" if wanted.within else ""
+        raise Failure(f"nothing can be mutated in {name}{place}")
+    console.line(f"  {len(candidates)} possible faults on {len({(f.file, f.line) for f in candidates})} lines")
+    count = min(len(wanted.only) or wanted.count, len(chosen))
+    verdicts, refused = rust_area.run(console, area, chosen, count, python=not wanted.near)
+    return Result(name, wanted.seed, len(candidates), refused, verdicts, time.monotonic() - started)
+
+
+def _named(candidates: Sequence[Fault], only: Sequence[str]) -> list[Fault]:
+    by_name = {fault.name: fault for fault in candidates}
+    missing = [name for name in only if name not in by_name]
+    if missing:
+        raise Failure(f"no fault is called {', '.join(missing)} now", fix="its function may have changed; draw anew")
+    return [by_name[name] for name in only]
