@@ -8,10 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import amdgpu
 import numpy as np
 import pytest
-
-import amdgpu
 from amdgpu import _native
 from amdgpu.codegen import generate, host_target
 from amdgpu.errors import InvalidArgumentError, InvalidHandleError

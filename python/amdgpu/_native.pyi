@@ -38,6 +38,7 @@ __all__ = [
     "attach_start",
     "attach_stop",
     "check_target",
+    "compile_job",
     "compile_source",
     "convolve",
     "elementwise",
@@ -96,6 +97,7 @@ __all__ = [
 ]
 
 def check_target(target: str) -> None: ...
+def compile_job(job: bytes) -> bytes: ...
 def compile_source(
     source: str,
     target: str,
@@ -345,8 +347,9 @@ class Device:
         defines: Sequence[tuple[str, str]] | None = None,
         disabled_passes: Sequence[str] | None = None,
         checked: bool = False,
+        remote: Callable[[bytes], bytes] | None = None,
     ) -> Kernel: ...
-    def with_checks(self, kernel: Kernel) -> Kernel: ...
+    def with_checks(self, kernel: Kernel, *, remote: Callable[[bytes], bytes] | None = None) -> Kernel: ...
     def load_compiled(
         self,
         source: str,

@@ -9,7 +9,8 @@ use amdgpu_compiler::checks::Site;
 use amdgpu_compiler::link::{self, KernelResources};
 use amdgpu_compiler::messages::MessageTable;
 use amdgpu_compiler::{
-    CodeGenerator, CompileOptions, CompiledUnit, Compiler, GlobalVariable, KernelSignature, Target,
+    CodeGenerator, CompileOptions, CompiledUnit, Compiler, GlobalVariable, KernelSignature,
+    PassMetrics, Target,
 };
 use amdgpu_hal::{Device, DeviceInfo, DeviceKind, Module};
 use amdgpu_telemetry::{
@@ -24,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Origin, facts_of};
 use crate::messages::Port;
 use crate::offline::{known_target, machine_code};
+use crate::remote::{CompileJob, RemoteCompiler, compile_there};
 
 /// A code generator that also knows this machine.
 pub trait Toolchain: CodeGenerator {
@@ -33,6 +35,11 @@ pub trait Toolchain: CodeGenerator {
     ///
     /// The code generator is not installed.
     fn host(&self) -> std::result::Result<Target, amdgpu_compiler::Error>;
+
+    /// Who compiles instead of this process, where somebody does.
+    fn remote(&self) -> Option<&dyn RemoteCompiler> {
+        None
+    }
 }
 
 /// What a loaded unit takes beside its code and its texts: tables of the module, its kernels and their meters.
@@ -75,6 +82,12 @@ impl UnitFacts {
             passes: serde_json::to_string(&unit.telemetry.passes).unwrap_or_default(),
             resources,
         }
+    }
+
+    /// What is kept on disk, and the facts again.
+    pub fn into_entry(self, code: Vec<u8>) -> (Self, Entry) {
+        let metadata = serde_json::to_string(&self).unwrap_or_default();
+        (self, Entry { metadata, code })
     }
 }
 
@@ -292,23 +305,22 @@ impl Context {
     ) -> Result<Arc<LoadedUnit>> {
         let target = target_of(self.info(), generator)?;
         let target_name = target.name.as_str();
+        let options = &request.options;
         let mut compile_span = span(Kind::Compile, intern(&request.options.name))
             .observe(&histogram(MetricId::CompileSeconds, &[target_name]));
         compile_span.record.core = Core::Aura;
         compile_span.record.value = request.source.len() as u64;
-        let unit = Compiler::new().compile(request.source, &request.options, &target)?;
-        for pass in &unit.telemetry.passes {
-            histogram(MetricId::PassSeconds, &[target_name, &pass.name])
-                .record_ns(pass.duration_ns);
-        }
-        let level = request.options.optimization_level;
-        let (code, resources) = machine_code(&unit, &target, level, generator)?;
-        let facts = UnitFacts::of(unit, resources);
-        let module = self.shared().device().load_module(&code)?;
-        let entry = Entry {
-            metadata: serde_json::to_string(&facts).unwrap_or_default(),
-            code,
+        let (facts, code) = match generator.remote() {
+            None => compile_here(request.source, options, &target, generator)?,
+            Some(remote) => {
+                let job = CompileJob::new(self.info(), request.source, options);
+                let made = compile_there(&job, remote)?;
+                note_passes(target_name, &made.0.passes);
+                made
+            }
         };
+        let module = self.shared().device().load_module(&code)?;
+        let (facts, entry) = facts.into_entry(code);
         if let Err(error) = disk.put(key, &entry) {
             let reason = format!("a compiled kernel cannot be kept: {}", error.kind());
             fallback("kernel_cache", &reason);
@@ -321,6 +333,34 @@ impl Context {
             sizes.0,
             sizes.1,
         ))
+    }
+}
+
+/// Compile in this process, down to machine code.
+pub(crate) fn compile_here(
+    source: &str,
+    options: &CompileOptions,
+    target: &Target,
+    generator: &dyn Toolchain,
+) -> Result<(UnitFacts, Vec<u8>)> {
+    let unit = Compiler::new().compile(source, options, target)?;
+    for pass in &unit.telemetry.passes {
+        note_pass(&target.name, pass);
+    }
+    let level = options.optimization_level;
+    let (code, resources) = machine_code(&unit, target, level, generator)?;
+    Ok((UnitFacts::of(unit, resources), code))
+}
+
+fn note_pass(target: &str, pass: &PassMetrics) {
+    histogram(MetricId::PassSeconds, &[target, &pass.name]).record_ns(pass.duration_ns);
+}
+
+/// Take over what passes of another process took.
+fn note_passes(target: &str, passes: &str) {
+    let passes: Vec<PassMetrics> = serde_json::from_str(passes).unwrap_or_default();
+    for pass in &passes {
+        note_pass(target, pass);
     }
 }
 

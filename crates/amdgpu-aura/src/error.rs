@@ -12,6 +12,13 @@ pub enum Error {
     Memory(#[from] amdgpu_memory::Error),
     #[error(transparent)]
     Compiler(#[from] amdgpu_compiler::Error),
+    /// What another process answered.
+    #[error("{message}")]
+    Elsewhere {
+        code: ErrorCode,
+        language: Language,
+        message: String,
+    },
     #[error("unknown core type {name:?}; known are aura, matrix, neuromorphic")]
     UnknownCoreType { name: String },
     #[error("telemetry is {name:?}; known are off, standard, detailed")]
@@ -86,6 +93,7 @@ impl Coded for Error {
             Self::Hal(error) => error.code(),
             Self::Memory(error) => error.code(),
             Self::Compiler(error) => error.code(),
+            Self::Elsewhere { code, .. } => *code,
             Self::UnknownCoreType { .. } => ErrorCode::UnknownCoreType,
             Self::Closed { .. } => ErrorCode::Closed,
             Self::NoTarget { .. } => ErrorCode::UnsupportedFeature,
@@ -107,6 +115,7 @@ impl Coded for Error {
             Self::Hal(error) => error.language(),
             Self::Memory(error) => error.language(),
             Self::Compiler(error) => error.language(),
+            Self::Elsewhere { language, .. } => *language,
             _ => Language::Rust,
         }
     }

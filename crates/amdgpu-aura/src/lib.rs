@@ -25,6 +25,7 @@ mod messages;
 mod occupancy;
 mod offline;
 mod order;
+mod remote;
 mod watch;
 
 pub use arguments::{Argument, Parameter, ParameterKind};
@@ -37,4 +38,5 @@ pub use kernel::{DirectKernel, Kernel, KernelFacts, LaunchShape, LaunchTimes, Pa
 pub use messages::{deliver, set_output};
 pub use occupancy::KernelOccupancy;
 pub use offline::{OfflineUnit, OutputKind, compile_source, find_target};
+pub use remote::{CompileJob, RemoteCompiler, compile_job};
 pub use watch::KernelCacheSizes;

@@ -1,12 +1,13 @@
 //! LLVM, reached through the Python package `llvmlite`.
 
-use amdgpu_abi::Language;
-use amdgpu_aura::Toolchain;
+use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_aura::{self as aura, CompileJob, RemoteCompiler, Toolchain};
 use amdgpu_compiler::{CodeGenerator, CodegenRequest, Error, Target};
 use amdgpu_telemetry::Boundary;
 use once_cell::race::OnceBox;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 static GENERATE: Boundary = Boundary::new(Language::Rust, Language::Python, "codegen.generate");
 
@@ -62,6 +63,68 @@ impl Toolchain for PythonCodeGenerator {
         })
         .map_err(|error: PyErr| to_compiler_error(&error))
     }
+}
+
+/// LLVM as above, and a Python function that has sources compiled by another process: it takes a job and returns a cache entry, both as
+/// bytes.
+pub struct RemoteToolchain {
+    function: Py<PyAny>,
+}
+
+impl RemoteToolchain {
+    pub fn new(function: Py<PyAny>) -> Self {
+        Self { function }
+    }
+}
+
+impl CodeGenerator for RemoteToolchain {
+    fn generate(&self, llvm_ir: &str, request: &CodegenRequest) -> Result<Vec<u8>, Error> {
+        PythonCodeGenerator.generate(llvm_ir, request)
+    }
+
+    fn identity(&self) -> String {
+        PythonCodeGenerator.identity()
+    }
+}
+
+impl Toolchain for RemoteToolchain {
+    fn host(&self) -> Result<Target, Error> {
+        PythonCodeGenerator.host()
+    }
+
+    fn remote(&self) -> Option<&dyn RemoteCompiler> {
+        Some(self)
+    }
+}
+
+impl RemoteCompiler for RemoteToolchain {
+    fn compile(&self, job: &CompileJob) -> aura::Result<Vec<u8>> {
+        let job = serde_json::to_vec(job).unwrap_or_default();
+        Python::attach(|py| {
+            let answer = self.function.call1(py, (PyBytes::new(py, &job),))?;
+            answer.extract::<Vec<u8>>(py)
+        })
+        .map_err(|error| elsewhere(&error))
+    }
+}
+
+/// An exception as an error that becomes the same exception again.
+fn elsewhere(error: &PyErr) -> aura::Error {
+    Python::attach(|py| {
+        let value = error.value(py);
+        let text_of = |name: &str| value.getattr(name)?.extract::<String>();
+        let language = text_of("language").unwrap_or_default();
+        let status = value.getattr("code").and_then(|code| code.extract::<i32>());
+        let argument = value.getattr("args").and_then(|args| args.get_item(0));
+        aura::Error::Elsewhere {
+            code: ErrorCode::from_status(status.unwrap_or_default()),
+            language: Language::ALL
+                .into_iter()
+                .find(|known| known.name() == language)
+                .unwrap_or_default(),
+            message: argument.map_or_else(|_| value.to_string(), |text| text.to_string()),
+        }
+    })
 }
 
 fn to_compiler_error(error: &PyErr) -> Error {

@@ -81,6 +81,19 @@ pub fn compile_source<'py>(
     Ok(result)
 }
 
+/// Compile a job that `Device.compile(..., remote=...)` of another process gave, as bytes; returns a cache entry, as bytes.
+#[pyfunction]
+pub fn compile_job<'py>(py: Python<'py>, job: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let job: aura::CompileJob = serde_json::from_slice(job).map_err(|error| {
+        let message = format!("this is no job of the compiler: {error}");
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+    })?;
+    let entry = py
+        .detach(|| aura::compile_job(&job, &PythonCodeGenerator))
+        .into_py_result(py)?;
+    Ok(PyBytes::new(py, &entry))
+}
+
 /// Raise an error that lists the known targets unless the name is one of them.
 #[pyfunction]
 pub fn check_target(py: Python<'_>, target: &str) -> PyResult<()> {

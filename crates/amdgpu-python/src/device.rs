@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType, LaunchRecords};
+use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, Toolchain};
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
 use amdgpu_hal::registry::{self, DeviceSelector};
 use amdgpu_hal::{DeviceInfo, DeviceKind, MemoryKind};
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::array::Array;
-use crate::codegen::PythonCodeGenerator;
+use crate::codegen::{PythonCodeGenerator, RemoteToolchain};
 use crate::errors::{IntoPyResult, raise};
 use crate::graph;
 use crate::kernel::Kernel;
@@ -216,7 +216,7 @@ impl Device {
         Array::allocate(py, &self.context, shape, dtype, kind)
     }
 
-    #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None, disabled_passes=None, checked=false))]
+    #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None, disabled_passes=None, checked=false, remote=None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "keyword arguments of a Python function"
@@ -233,6 +233,7 @@ impl Device {
         defines: Option<Vec<(String, String)>>,
         disabled_passes: Option<Vec<String>>,
         checked: bool,
+        remote: Option<Py<PyAny>>,
     ) -> PyResult<Kernel> {
         let _crossing = COMPILE.enter();
         let level = match optimization_level {
@@ -256,13 +257,19 @@ impl Device {
             options,
         };
         let kernel = py
-            .detach(|| self.context.compile(&request, &PythonCodeGenerator))
+            .detach(|| self.context.compile(&request, toolchain(remote).as_ref()))
             .into_py_result(py)?;
         Ok(Kernel::new(kernel, &self.context))
     }
 
     /// The same kernel with checks; itself when it has them.
-    fn with_checks(&self, py: Python<'_>, kernel: &Kernel) -> PyResult<Kernel> {
+    #[pyo3(signature = (kernel, *, remote=None))]
+    fn with_checks(
+        &self,
+        py: Python<'_>,
+        kernel: &Kernel,
+        remote: Option<Py<PyAny>>,
+    ) -> PyResult<Kernel> {
         let plain = kernel.inner();
         if plain.is_checked() {
             return Ok(Kernel::new(Arc::clone(plain), &self.context));
@@ -277,7 +284,7 @@ impl Device {
             },
         };
         let checked = py
-            .detach(|| self.context.compile(&request, &PythonCodeGenerator))
+            .detach(|| self.context.compile(&request, toolchain(remote).as_ref()))
             .into_py_result(py)?;
         Ok(Kernel::new(checked, &self.context))
     }
@@ -357,6 +364,14 @@ impl Device {
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.context.close()).into_py_result(py)
+    }
+}
+
+/// LLVM in this process, or `remote`, which has another one compile.
+fn toolchain(remote: Option<Py<PyAny>>) -> Box<dyn Toolchain + Send> {
+    match remote {
+        None => Box::new(PythonCodeGenerator),
+        Some(function) => Box::new(RemoteToolchain::new(function)),
     }
 }
 

@@ -46,7 +46,7 @@ mod _native {
     #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
-    use super::compile::{check_target, compile_source, link_code_object};
+    use super::compile::{check_target, compile_job, compile_source, link_code_object};
     #[pymodule_export]
     use super::device::{Device, list_devices};
     #[pymodule_export]

@@ -1,8 +1,9 @@
 """Devices and kernels of remote callers: opened, compiled and run in worker threads, never in the event loop.
 
-A handle belongs to the server, not to a socket: a client that reconnects goes on with what it has compiled. The number of kernels, the
-threads, the calls that wait for them, time and memory are bounded by `Limits`. A kernel that is run is native code: who may run one may do
-what this process may; `Settings.allow_execute` is for those one would give a shell.
+Sources are compiled by processes of their own (`amdgpu.server.compilers`). A handle belongs to the server, not to a socket: a client that
+reconnects goes on with what it has compiled. The number of kernels, the threads, the calls that wait for them, time and memory are bounded
+by `Limits`. A kernel that is run is native code: who may run one may do what this process may; `Settings.allow_execute` is for those one
+would give a shell.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from amdgpu.errors import (
     UnknownCoreTypeError,
 )
 from amdgpu.server import arrays
+from amdgpu.server.compilers import Compilers
 from amdgpu.server.settings import Settings
 from amdgpu.server.workers import Workers
 from amdgpu.types import CORE_TYPES, DeviceInfo, KernelResult
@@ -92,6 +94,9 @@ class Executor:
         self._settings = settings
         self._limits = settings.limits
         self._workers = workers
+        # A thread for each call that compiles or waits for its turn; the processes are few.
+        self._compiling = Workers("compilers", self._limits.compilers + self._limits.waiting_calls, 0)
+        self._compilers = Compilers(self._limits)
         self._lock = threading.Lock()
         self._devices: dict[str, AMDGPUDevice] = {}
         self._kernels: OrderedDict[str, tuple[AMDGPUDevice, Kernel]] = OrderedDict()
@@ -110,7 +115,9 @@ class Executor:
             raise LimitExceededError(
                 f"the source has {source_bytes} bytes; at most {self._limits.source_bytes} are compiled"
             )
-        return await self._workers.run(lambda: self._compile(request), self._limits.compile_seconds, "compiling")
+        # Processes are ended first; this limit is for what surrounds them.
+        seconds = self._compilers.longest_seconds() + self._limits.close_seconds
+        return await self._compiling.run(lambda: self._compile(request), seconds, "compiling")
 
     async def execute(self, request: ExecuteRequest) -> dict[str, Any]:
         """Run a kernel; the result has NumPy arrays in it."""
@@ -126,7 +133,9 @@ class Executor:
         return {"result": await self._workers.run(run, seconds + self._limits.close_seconds, "running the kernel")}
 
     def close(self) -> None:
-        """Close the devices; what still runs ends by its own time-out."""
+        """Close the devices; what still runs ends by its own time-out, and compilers end now."""
+        self._compiling.close()
+        self._compilers.close()
         with self._lock:
             self._kernels.clear()
             devices = list(self._devices.values())
@@ -166,14 +175,16 @@ class Executor:
     def _compile(self, request: CompileRequest) -> dict[str, Any]:
         options = request.options
         device = self._device(options.device_id)
-        kernel = device.compile_kernel(
+        device.require_core(request.core_type)
+        kernel = device.native.compile(
             request.source,
-            request.core_type,
-            options.optimization_level,  # type: ignore[arg-type]  # checked by compile_kernel
-            name=options.name,
+            options.name,
+            core_type=request.core_type,
+            optimization_level=options.optimization_level,
             fast_math=options.fast_math,
-            defines=options.defines,
+            defines=list(options.defines.items()),
             checked=options.checked,
+            remote=self._compilers.compile,
         )
         handle = str(kernel)
         with self._lock:
@@ -211,6 +222,8 @@ class Executor:
         device, kernel = entry
         values = self._arguments(request.args, kernel.parameters)
         options = request.options
+        if options.checked:
+            kernel = device.native.with_checks(kernel, remote=self._compilers.compile)
         result = device.execute(
             kernel,
             *values,

@@ -67,6 +67,7 @@ class Operations:
         self._limits = limits
         self._workers = workers
         self._networks: OrderedDict[str, tuple[Network, threading.Lock]] = OrderedDict()
+        self._sizes: dict[str, int] = {}
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
 
@@ -91,12 +92,14 @@ class Operations:
         with self._lock:
             if self._networks.pop(request.network_handle, None) is None:
                 raise _unknown(request.network_handle)
+            del self._sizes[request.network_handle]
         return {}
 
     def close(self) -> None:
         """Forget all networks."""
         with self._lock:
             self._networks.clear()
+            self._sizes.clear()
 
     def _multiply(self, request: MultiplyRequest) -> dict[str, Any]:
         a, b = _operand(request.a, "a"), _operand(request.b, "b")
@@ -136,9 +139,18 @@ class Operations:
         with self._lock:
             handle = f"network:{next(self._numbers)}"
             self._networks[handle] = (network, threading.Lock())
-            while len(self._networks) > self._limits.kernels:
-                self._networks.popitem(last=False)
+            self._sizes[handle] = parameters * 4
+            self._make_room()
         return {"networkHandle": handle, "parameterCount": parameters}
+
+    def _make_room(self) -> None:
+        """Forget networks until the others keep the limits; the newest stays."""
+        limits = self._limits
+        while len(self._networks) > 1 and (
+            len(self._networks) > limits.kernels or sum(self._sizes.values()) > limits.network_bytes
+        ):
+            oldest, _ = self._networks.popitem(last=False)
+            del self._sizes[oldest]
 
     def _forward(self, request: ForwardRequest) -> dict[str, Any]:
         with self._lock:

@@ -28,11 +28,14 @@ class Limits:
         idle_seconds: A socket that says nothing for so long is closed, as Phoenix does; clients send a heartbeat every 30 s.
         close_seconds: How long a closing socket may take to send what is left.
         source_bytes: Longest source of `kernel:compile`.
-        compile_seconds: Longest compilation before the call is answered with an error.
+        compile_seconds: Longest compilation; then its process is ended, and the call answered with an error.
+        compile_bytes: Memory that a process may take for what it compiles.
+        compilers: Processes that compile at a time.
         execution_seconds: Longest run of a kernel.
         call_bytes: Memory of all arrays of one call.
         kernels: Compiled kernels kept; the one that was used longest ago goes first.
-        workers: Threads that compile and run kernels.
+        network_bytes: Parameters of all networks that are kept; the one that was used longest ago goes first.
+        workers: Threads that run kernels, products and networks.
         waiting_calls: Calls that wait for such a thread.
         control_messages: Replies and other messages that must not be lost, waiting for one socket; when there are more it is closed.
         control_bytes: The same in bytes.
@@ -50,9 +53,12 @@ class Limits:
     close_seconds: float = 5.0
     source_bytes: int = 256 << 10
     compile_seconds: float = 30.0
+    compile_bytes: int = 1 << 30
+    compilers: int = 4
     execution_seconds: float = 30.0
     call_bytes: int = 256 << 20
     kernels: int = 256
+    network_bytes: int = 1 << 30
     workers: int = 4
     waiting_calls: int = 32
     control_messages: int = 1024

@@ -34,6 +34,20 @@ pub(crate) struct Entry {
     pub code: Vec<u8>,
 }
 
+impl Entry {
+    /// The content of its file.
+    pub fn encode(&self) -> Vec<u8> {
+        encode(self)
+    }
+
+    /// # Errors
+    ///
+    /// Why these bytes are no entry.
+    pub fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
+        decode(bytes)
+    }
+}
+
 /// What a look-up found.
 pub(crate) enum Lookup {
     Found(Entry),

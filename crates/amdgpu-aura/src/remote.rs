@@ -1,0 +1,82 @@
+//! Compiling in another process: what it is told, and what it answers.
+//!
+//! Whoever compiles sources of strangers cannot trust the time and the memory that it takes. A [`Toolchain`] may therefore hand jobs to a
+//! [`RemoteCompiler`]; the cache, and loading what was compiled, stay here. [`compile_job`] is the other end.
+
+use amdgpu_compiler::{CompileOptions, Target};
+use amdgpu_hal::{DeviceInfo, DeviceKind};
+use serde::{Deserialize, Serialize};
+
+use crate::cache::Entry;
+use crate::compile::{Toolchain, UnitFacts, compile_here};
+use crate::error::{Error, Result};
+use crate::offline::{HOST_TARGET, find_target};
+
+/// A source to be compiled, for a device that only the asking process has open.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CompileJob {
+    /// The name of a target, or `host`.
+    pub target: String,
+    pub source: String,
+    pub options: CompileOptions,
+}
+
+impl CompileJob {
+    pub(crate) fn new(info: &DeviceInfo, source: &str, options: &CompileOptions) -> Self {
+        let target = match info.kind {
+            DeviceKind::Cpu => HOST_TARGET,
+            _ => &info.architecture,
+        };
+        Self {
+            target: target.to_owned(),
+            source: source.to_owned(),
+            options: options.clone(),
+        }
+    }
+}
+
+/// Carries jobs to another process.
+pub trait RemoteCompiler: Send + Sync {
+    /// What [`compile_job`] gave there.
+    ///
+    /// # Errors
+    ///
+    /// Those of the other side; a process that was stopped at a limit or crashed.
+    fn compile(&self, job: &CompileJob) -> Result<Vec<u8>>;
+}
+
+/// Compile a job; gives the bytes of a cache entry.
+///
+/// # Errors
+///
+/// As [`crate::compile_source`].
+pub fn compile_job(job: &CompileJob, generator: &dyn Toolchain) -> Result<Vec<u8>> {
+    let target: Target = match job.target.as_str() {
+        HOST_TARGET => generator.host()?,
+        name => find_target(name)?,
+    };
+    let (facts, code) = compile_here(&job.source, &job.options, &target, generator)?;
+    Ok(facts.into_entry(code).1.encode())
+}
+
+/// What the other process compiled.
+pub(crate) fn compile_there(
+    job: &CompileJob,
+    remote: &dyn RemoteCompiler,
+) -> Result<(UnitFacts, Vec<u8>)> {
+    let bytes = remote.compile(job)?;
+    let entry = Entry::decode(&bytes).map_err(damaged)?;
+    let facts = serde_json::from_str(&entry.metadata).map_err(damaged)?;
+    Ok((facts, entry.code))
+}
+
+fn damaged(reason: impl ToString) -> Error {
+    Error::Elsewhere {
+        code: amdgpu_abi::ErrorCode::Internal,
+        language: amdgpu_abi::Language::Rust,
+        message: format!(
+            "the compiler's process answered nonsense: {}",
+            reason.to_string()
+        ),
+    }
+}
