@@ -166,6 +166,7 @@ def reduce(
     *,
     keepdims: bool = False,
     correction: float = 0.0,
+    dtype: str | None = None,
     threads: int | None = None,
 ) -> Any: ...
 def normalize(
@@ -196,7 +197,7 @@ def matmul(
     b: Any,
     out: Any | None = None,
     *,
-    precision: str = "fp32",
+    precision: str | None = None,
     alpha: float = 1.0,
     beta: float = 0.0,
     threads: int | None = None,

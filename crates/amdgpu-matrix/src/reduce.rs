@@ -40,6 +40,8 @@ pub struct ReduceOptions<'a> {
     pub keeps_axes: bool,
     /// Taken off the number of values that variances are divided by.
     pub correction: f64,
+    /// What sums, means and variances are rounded to, a float; `None` for what the operation gives by itself.
+    pub result: Option<Dtype>,
     /// Threads at most; `None` for as many as the pool has.
     pub thread_limit: Option<u32>,
 }
@@ -114,6 +116,29 @@ impl Reduce {
         }
     }
 
+    fn result_dtype(self, x: Dtype, options: &ReduceOptions) -> Result<Dtype, Error> {
+        let (compute, own) = self.dtypes(x);
+        let Some(result) = options.result else {
+            return Ok(own);
+        };
+        let is_rounded = matches!(
+            self,
+            Self::Sum | Self::Product | Self::Mean | Self::Variance | Self::Deviation
+        );
+        if is_rounded && element::is_float(compute) && element::is_float(result) {
+            return Ok(result);
+        }
+        Err(Error::refused(
+            ErrorCode::UnsupportedDtype,
+            format!(
+                "{}: the result has dtype {}, which is not rounded to {}",
+                self.name(),
+                element::name(own),
+                element::name(result)
+            ),
+        ))
+    }
+
     /// Whether nothing has no result.
     fn needs_values(self) -> bool {
         matches!(
@@ -141,7 +166,7 @@ impl Reduce {
             .collect();
         Ok(Described {
             shape,
-            dtype: self.dtypes(x.dtype()).1,
+            dtype: self.result_dtype(x.dtype(), options)?,
         })
     }
 
@@ -165,7 +190,7 @@ impl Matrix {
     /// # use amdgpu_matrix::{Matrix, Reduce, ReduceOptions, TensorView, TensorViewMut};
     /// # let Ok(matrix) = Matrix::global() else { return Ok(()) };
     /// let (x, mut out) = ([1.0_f32, 2.0, 3.0, 4.0], [0.0_f32; 2]);
-    /// let options = ReduceOptions { axes: Some(&[0]), keeps_axes: false, correction: 0.0, thread_limit: None };
+    /// let options = ReduceOptions { axes: Some(&[0]), keeps_axes: false, correction: 0.0, result: None, thread_limit: None };
     /// let x = TensorView::from_slice(&x, &[2, 2])?;
     /// matrix.reduce(Reduce::Sum, &x, &mut TensorViewMut::from_slice(&mut out, &[2])?, &options)?;
     /// assert_eq!(out, [4.0, 6.0]);

@@ -262,7 +262,11 @@ _FIRST_VALUES = """
 WALK\
             const Values values = *(const Values*)(x + place);
             #pragma unroll
-            for (int j = 0; j < WIDTH; ++j) shift[j] = (C)values.v[j];
+            for (int j = 0; j < WIDTH; ++j) {
+                shift[j] = (C)values.v[j];
+                // A shift of at most 1e30 is lost in the rounding of the largest floats, so that no difference from it overflows.
+                if (!(shift[j] > (C)-1e30f && shift[j] < (C)1e30f)) shift[j] = 0;
+            }
         }
 """
 

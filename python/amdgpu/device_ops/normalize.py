@@ -34,13 +34,14 @@ _STEPS = {
     EACH out[i] = (R)(((C)x[i] - most) - taken);
 """,
     "layer_norm": """
-    const C mean = (C)(SUM((C)x[i]) / (double)length);
-    const C factor = (C)(1.0 / sqrt(SUM(squared((C)x[i] - mean)) / (double)length + epsilon));
-    EACH { const C value = ((C)x[i] - mean) * factor; out[i] = (R)FINISHED; }
+    const W center = (W)(SUM((C)x[i]) / (double)length);
+    FACTOR(SUM(squared((W)(C)x[i] - center)));
+    const C mean = (C)((double)center * (double)lift);
+    EACH { const C value = ((C)x[i] * lift - mean) * factor; out[i] = (R)FINISHED; }
 """,
     "rms_norm": """
-    const C factor = (C)(1.0 / sqrt(SUM(squared((C)x[i])) / (double)length + epsilon));
-    EACH { const C value = (C)x[i] * factor; out[i] = (R)FINISHED; }
+    FACTOR(SUM(squared((W)(C)x[i])));
+    EACH { const C value = (C)x[i] * lift * factor; out[i] = (R)FINISHED; }
 """,
 }
 # x is what was normalised, of softmax its result; `weighted` is the gradient times the scale, where there is one.
@@ -54,25 +55,33 @@ _GRADIENTS = {
     EACH out[i] = (R)((C)gradient[i] - F(exp)((C)x[i]) * total);
 """,
     "layer_norm": """
-    const C mean = (C)(SUM((C)x[i]) / (double)length);
-    const C factor = (C)(1.0 / sqrt(SUM(squared((C)x[i] - mean)) / (double)length + epsilon));
+    const W center = (W)(SUM((C)x[i]) / (double)length);
+    FACTOR(SUM(squared((W)(C)x[i] - center)));
+    const C mean = (C)((double)center * (double)lift);
     const C level = (C)(SUM(WEIGHTED) / (double)length);
-    const C slope = (C)(SUM(WEIGHTED * (((C)x[i] - mean) * factor)) / (double)length);
-    EACH out[i] = (R)(factor * (WEIGHTED - level - ((C)x[i] - mean) * factor * slope));
+    const C slope = (C)(SUM(WEIGHTED * (((C)x[i] * lift - mean) * factor)) / (double)length);
+    EACH out[i] = (R)(lift * (factor * (WEIGHTED - level - ((C)x[i] * lift - mean) * factor * slope)));
 """,
     "rms_norm": """
-    const C factor = (C)(1.0 / sqrt(SUM(squared((C)x[i])) / (double)length + epsilon));
-    const C slope = (C)(SUM(WEIGHTED * ((C)x[i] * factor)) / (double)length);
-    EACH out[i] = (R)(factor * (WEIGHTED - (C)x[i] * factor * slope));
+    FACTOR(SUM(squared((W)(C)x[i])));
+    const C slope = (C)(SUM(WEIGHTED * ((C)x[i] * lift * factor)) / (double)length);
+    EACH out[i] = (R)(lift * (factor * (WEIGHTED - (C)x[i] * lift * factor * slope)));
 """,
 }
 _HELPERS = """
+template <typename T> __device__ inline T squared(T a) { return a * a; }
+
 // Every value of the row that this lane has: i is its place in the array, at that in the row.
 #define EACH for (unsigned long long at = LANE, i = row.first + at * row.step; at < row.end; at += LANES, i += LANES * row.step)
 #define SUM(value) folded(row, shared, 0.0, [&](unsigned long long i) { return (double)(value); }, \\
                           [](double a, double b) { return a + b; })
 #define LARGEST(value) folded(row, shared, -(double)INFINITY, [&](unsigned long long i) { return value; }, \\
                               [](double a, double b) { return a != a ? a : b != b ? b : a >= b ? a : b; })
+
+// 1 / sqrt(mean of squares + epsilon) as factor * lift. The lift is 1 unless the whole is outside of what float32 holds in all digits.
+#define FACTOR(squares) \\
+    const double whole = 1.0 / sqrt((squares) / (double)length + epsilon); \\
+    const C lift = (C)(whole > 0x1p64 ? 0x1p64 : whole < 0x1p-64 ? 0x1p-64 : 1.0), factor = (C)(whole / (double)lift)
 
 struct Row { unsigned long long first, step, end; };
 
@@ -92,7 +101,6 @@ __device__ inline double folded(Row row, double* shared, double start, Part part
     return AT(0);
 }
 
-__device__ inline C squared(C a) { return a * a; }
 // Steps of their own: a product is not fused with a sum.
 __device__ inline C scaled(C a, C scale) { return a * scale; }
 __device__ inline C shifted(C a, C shift) { return a + shift; }
@@ -263,6 +271,8 @@ def normalize_source(
 #define LANE threadIdx.{lane}
 #define AT(lane) shared[{place}]
 #define FINISHED {finished}
+// Squares of float16 stay within float32; those of what has its range do not.
+typedef {"C" if x == "float16" else "double"} W;
 #define WEIGHTED {"((C)gradient[i] * (C)parameter0[(i - row.first) / row.step])" if parameters else "(C)gradient[i]"}
 """
         + _HELPERS

@@ -72,6 +72,7 @@ def reduce(
     *,
     keepdims: bool = False,
     correction: float = 0.0,
+    dtype: str | None = None,
     device: AMDGPUDevice,
 ) -> Any:
     """What `amdgpu._native.reduce` does, on a device.
@@ -86,7 +87,8 @@ def reduce(
     reduced = tuple(sorted(resolve_axes(operation, values.shape, range(rank) if axes is None else axes)))
     kept = tuple(axis for axis in range(rank) if axis not in reduced)
     count = math.prod(values.shape[axis] for axis in reduced)
-    computed, dtype = result_dtypes(operation, values.dtype)
+    computed, own = result_dtypes(operation, values.dtype)
+    dtype = own if dtype is None else dtype
     shape = tuple(
         1 if axis in reduced else extent for axis, extent in enumerate(values.shape) if keepdims or axis not in reduced
     )

@@ -1,7 +1,7 @@
 """Batch normalisation (Ioffe & Szegedy 2015): every channel is normalised over all other axes.
 
-Statistics are those of `amdgpu.ops.mean` and `amdgpu.ops.var`; the result is (x - mean) * scale + bias with scale = weight /
-sqrt(variance + eps) computed in float64 and rounded once. float16 and bfloat16 images are computed in float32.
+Statistics are those of `amdgpu.ops.mean` and `amdgpu.ops.var`, kept in float64 until they are used; the result is (x - mean) * scale + bias
+with scale = weight / sqrt(variance + eps) computed in float64 and rounded once. float16 and bfloat16 images are computed in float32.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from typing import Any
 
 from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.ops import arguments, placement
-from amdgpu.ops.reduce import mean as mean_of
-from amdgpu.ops.reduce import var as variance_of
 
 __all__ = ["batch_norm", "batch_norm_training"]
+
+_NARROW = ("float16", "bfloat16", "float32")
+# Means and factors outside of it lose digits as float32, or are infinite.
+_FLOAT32_RANGE = (2.0**-120, 2.0**120)
 
 
 def batch_norm(
@@ -54,7 +56,6 @@ def batch_norm(
     name = np.dtype(x.dtype).name
     if name not in ("float16", "bfloat16", "float32", "float64"):
         raise UnsupportedDtypeError(f"batch_norm: x has dtype {name}; floats are normalised")
-    compute = np.float64 if name == "float64" else np.float32
     given = {"mean": mean, "variance": variance, "weight": weight, "bias": bias}
     channels = x.shape[axis]
     wide: dict[str, Any] = {}
@@ -72,6 +73,7 @@ def batch_norm(
         scale = wide["weight"] / np.sqrt(wide["variance"] + eps)
     shape = [1] * len(x.shape)
     shape[axis] = channels
+    compute = np.float32 if name != "float64" and fit_float32(wide["mean"], scale) else np.float64
     parameters = (values.astype(compute).reshape(shape) for values in (wide["mean"], scale, wide["bias"]))
     result = placement.implementation("elementwise", x)("standardize", (x, *parameters))
     return result if result.dtype == x.dtype else np.asarray(result).astype(x.dtype)
@@ -90,16 +92,38 @@ def batch_norm_training(
         channel_axis: Axis of the channels: 1 for NCHW, -1 for NHWC.
 
     Returns:
-        Normalised values, mean and variance of each channel. The variance is divided by the number of values, not by one less.
+        Normalised values, mean and variance of each channel; these are float32 unless x is float64. The variance is divided by the number
+        of values, not by one less.
 
     Raises:
         ShapeMismatchError: See `batch_norm`, like the other errors.
     """
+    import numpy as np
+
     x = placement.held("batch_norm", "x", x)
     axis = _channel_axis(x, channel_axis)
     others = tuple(other for other in range(len(x.shape)) if other != axis)
-    mean, variance = mean_of(x, others), variance_of(x, others)
-    return batch_norm(x, mean, variance, weight, bias, eps=eps, channel_axis=axis), mean, variance
+    mean, variance = statistic("mean", x, others), statistic("var", x, others)
+    result = batch_norm(x, mean, variance, weight, bias, eps=eps, channel_axis=axis)
+    dtype = "float64" if np.dtype(x.dtype) == np.float64 else "float32"
+    return result, placement.converted(mean, dtype), placement.converted(variance, dtype)
+
+
+def statistic(name: str, x: Any, axes: tuple[int, ...]) -> Any:
+    """A mean or a variance in float64, whatever the dtype of x: those of float16 values need not fit float16."""
+    import numpy as np
+
+    dtype = "float64" if np.dtype(x.dtype).name in _NARROW else None
+    return placement.implementation("reduce", x)(name, x, axes, None, dtype=dtype)
+
+
+def fit_float32(*statistics: Any) -> bool:
+    """Whether float32 holds values in all their digits; what is zero, infinite or NaN stays that."""
+    import numpy as np
+
+    least, most = _FLOAT32_RANGE
+    sizes = np.abs(np.concatenate([np.ravel(values) for values in statistics]))
+    return not ((sizes > 0) & (sizes < least) | np.isfinite(sizes) & (sizes > most)).any()
 
 
 def _channel_axis(x: Any, channel_axis: int) -> int:

@@ -12,10 +12,8 @@ from typing import Any
 
 from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.ops import arguments, placement
+from amdgpu.ops.batch_norm import fit_float32, statistic
 from amdgpu.ops.normalize import layer_norm, rms_norm
-from amdgpu.ops.reduce import mean as mean_of
-from amdgpu.ops.reduce import sum as sum_of
-from amdgpu.ops.reduce import var as variance_of
 
 __all__ = [
     "batch_norm_gradient",
@@ -24,6 +22,9 @@ __all__ = [
     "rms_norm_gradient",
     "softmax_gradient",
 ]
+
+
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def softmax_gradient(y: Any, gradient: Any, axis: int = -1, *, out: Any = None) -> Any:
@@ -82,8 +83,12 @@ def layer_norm_gradient(
     extents = arguments.integers("layer_norm_gradient", "normalized_shape", normalized_shape)
     by_x = _over_last("layer_norm", x, gradient, extents, weight=weight, eps=eps)
     leading = _leading(gradient, extents)
-    by_weight = sum_of(placement.elementwise("multiply", (layer_norm(x, extents, eps=eps), gradient), None), leading)
-    return by_x, by_weight, sum_of(gradient, leading)
+    x, gradient = _computed("x", x), _computed("gradient", gradient)
+    dtype = _dtype_name(by_x)
+    by_weight = _summed(
+        placement.elementwise("multiply", (layer_norm(x, extents, eps=eps), gradient), None), leading, dtype
+    )
+    return by_x, by_weight, _summed(gradient, leading, dtype)
 
 
 def rms_norm_gradient(
@@ -92,9 +97,10 @@ def rms_norm_gradient(
     """The gradients of `rms_norm` by x and weight; arguments and errors as for `layer_norm_gradient`."""
     extents = arguments.integers("rms_norm_gradient", "normalized_shape", normalized_shape)
     by_x = _over_last("rms_norm", x, gradient, extents, weight=weight, eps=eps)
-    normalised = rms_norm(x, extents, eps=eps)
-    by_weight = sum_of(placement.elementwise("multiply", (normalised, gradient), None), _leading(gradient, extents))
-    return by_x, by_weight
+    leading = _leading(gradient, extents)
+    x, gradient = _computed("x", x), _computed("gradient", gradient)
+    products = placement.elementwise("multiply", (rms_norm(x, extents, eps=eps), gradient), None)
+    return by_x, _summed(products, leading, _dtype_name(by_x))
 
 
 def batch_norm_gradient(
@@ -114,7 +120,7 @@ def batch_norm_gradient(
 
     Raises:
         ShapeMismatchError: x has no such axis, `gradient` has another shape, or `weight` does not have one value for each channel.
-        UnsupportedDtypeError: x and `gradient` are not float32 or float64, both the same.
+        UnsupportedDtypeError: x and `gradient` are not floats of one dtype.
         InvalidArgumentError: `eps` is negative or NaN.
     """
     import numpy as np
@@ -131,10 +137,10 @@ def batch_norm_gradient(
         raise ShapeMismatchError(f"batch_norm_gradient: channel_axis is {channel_axis}; x has shape {tuple(x.shape)}")
     if tuple(gradient.shape) != tuple(x.shape):
         raise ShapeMismatchError(f"batch_norm_gradient: gradient has shape {tuple(gradient.shape)}, x {tuple(x.shape)}")
-    dtype = np.dtype(x.dtype)
-    if dtype not in (np.float32, np.float64) or np.dtype(gradient.dtype) != dtype:
+    name = _dtype_name(x)
+    if name not in _FLOATS or _dtype_name(gradient) != name:
         raise UnsupportedDtypeError(
-            f"batch_norm_gradient: x has dtype {dtype} and gradient {np.dtype(gradient.dtype)}; both must be float32 or float64"
+            f"batch_norm_gradient: x has dtype {name} and gradient {_dtype_name(gradient)}; both must be floats of one dtype"
         )
     if not eps >= 0:
         raise InvalidArgumentError(f"batch_norm_gradient: eps is {eps}; it must not be negative")
@@ -147,23 +153,27 @@ def batch_norm_gradient(
     others = tuple(other for other in range(rank) if other != axis)
     shape = [channels if other == axis else 1 for other in range(rank)]
 
-    def wide(values: Any) -> Any:
-        return placement.values_of(values, dtype).reshape(shape)
-
     elementwise = placement.elementwise
-    zero = np.zeros(1, dtype)
     with np.errstate(all="ignore"):
-        deviation = 1 / np.sqrt(placement.values_of(variance_of(x, others), float) + eps)
+        mean = placement.values_of(statistic("mean", x, others), float)
+        deviation = 1 / np.sqrt(placement.values_of(statistic("var", x, others), float) + eps)
+        dtype = "float32" if name != "float64" and fit_float32(mean, deviation) else "float64"
+
+        def of_channels(values: Any) -> Any:
+            return np.asarray(values, dtype).reshape(shape)
+
+        x, gradient = placement.converted(x, dtype), placement.converted(gradient, dtype)
+        zero = np.zeros(1, dtype)
+        normalised = elementwise("standardize", (x, of_channels(mean), of_channels(deviation), zero), None)
+        by_bias = statistic("sum", gradient, others)
+        by_weight = statistic("sum", elementwise("multiply", (normalised, gradient), None), others)
         count = x.size // max(channels, 1)
-        normalised = elementwise("standardize", (x, wide(mean_of(x, others)), wide(deviation), zero), None)
-        by_bias = sum_of(gradient, others)
-        by_weight = sum_of(elementwise("multiply", (normalised, gradient), None), others)
         scale = factor * deviation
-        level = wide(placement.values_of(by_bias, float) / count)
-        slope = wide(scale * placement.values_of(by_weight, float) / count)
-        by_x = elementwise("standardize", (gradient, level, wide(scale), zero), None)
+        level = of_channels(placement.values_of(by_bias, float) / count)
+        slope = of_channels(scale * placement.values_of(by_weight, float) / count)
+        by_x = elementwise("standardize", (gradient, level, of_channels(scale), zero), None)
         by_x = elementwise("subtract", (by_x, elementwise("multiply", (normalised, slope), None)), by_x)
-    return by_x, by_weight, by_bias
+    return placement.converted(by_x, name), placement.converted(by_weight, name), placement.converted(by_bias, name)
 
 
 def _along(operation: str, y: Any, gradient: Any, axis: Any, out: Any) -> Any:
@@ -176,6 +186,23 @@ def _over_last(operation: str, x: Any, gradient: Any, extents: tuple[int, ...], 
     eps = arguments.number(f"{operation}_gradient", "eps", eps)
     options, given = ("normalize_gradient", operation, extents, eps), (operation, x, gradient, weight, (), None)
     return placement.run(options, (x, gradient, weight), *given, row_shape=extents, epsilon=eps)
+
+
+def _dtype_name(array: Any) -> str:
+    import numpy as np
+
+    name: str = np.dtype(array.dtype).name
+    return name
+
+
+def _computed(name: str, values: Any) -> Any:
+    """float16 and bfloat16 as float32, so that products of them neither overflow nor are rounded before they are summed."""
+    values = placement.held("norm_gradient", name, values)
+    return placement.converted(values, "float32") if _dtype_name(values) in ("float16", "bfloat16") else values
+
+
+def _summed(values: Any, axes: tuple[int, ...], dtype: str) -> Any:
+    return placement.implementation("reduce", values)("sum", values, axes, None, dtype=dtype)
 
 
 def _leading(gradient: Any, extents: tuple[int, ...]) -> tuple[int, ...]:

@@ -114,6 +114,16 @@ def values_of(array: Any, dtype: Any = None) -> Any:
     return np.asarray(array.numpy() if isinstance(array, _native.Array) else array, dtype)
 
 
+def converted(array: Any, dtype: str) -> Any:
+    """An array of floats in another float dtype, where it lies."""
+    import numpy as np
+
+    if np.dtype(array.dtype).name == dtype:
+        return array
+    # A sum over no axes rounds each value once.
+    return implementation("reduce", array)("sum", array, (), None, dtype=dtype)
+
+
 def _on(operation: str, name: str) -> Callable[..., Any]:
     device = default_device(name)
     compute, entry = dispatch.resolve(operation, "matrix", device.native.kind)

@@ -25,6 +25,7 @@ pub const elementwise_kernel = @import("elementwise_kernel.zig");
 pub const moments_kernel = @import("moments_kernel.zig");
 pub const reduce_kernel = @import("reduce_kernel.zig");
 pub const row_kernel = @import("row_kernel.zig");
+pub const wide_row = @import("wide_row.zig");
 pub const row_gradient_kernel = @import("row_gradient_kernel.zig");
 pub const scan_kernel = @import("scan_kernel.zig");
 pub const sweep_kernel = @import("sweep_kernel.zig");

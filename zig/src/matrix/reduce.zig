@@ -37,6 +37,17 @@ pub const Problem = struct {
     out: View,
     divisor: f64 = 1,
     takes_root: bool = false,
+    /// Set where a result may have left the range of float32 on its way, so that float64 is needed.
+    has_strayed: ?*std.atomic.Value(bool) = null,
+
+    /// Notes whether a finished value may be wrong because sums or squares overflowed, or squares underflowed.
+    pub fn watch(problem: *const Problem, comptime T: type, value: T) void {
+        if (T != f32) return;
+        const flag = problem.has_strayed orelse return;
+        // A result that keeps more digits than float32 has asks for them.
+        const least: f32 = if (problem.takes_root) @sqrt(least_square) else if (problem.out.storage == .f64) least_square else 0;
+        if (!std.math.isFinite(value) or @abs(value) < least) flag.store(true, .monotonic);
+    }
 
     /// A folded value as it is stored.
     pub fn finish(problem: *const Problem, comptime T: type, value: T) T {
@@ -49,6 +60,9 @@ pub const Problem = struct {
 /// View 0 is x, view 1 `out`.
 pub const Kept = strided.Space(2);
 pub const Reduced = strided.Space(1);
+
+/// Below it the mean of squares has lost digits of float32 to subnormal numbers: 2^24 times the smallest normal one is 2^-102.
+const least_square: f32 = 0x1p-102;
 
 /// Values of a segment of a run.
 pub const segment_len = 64 * kernel.leaf_len;
@@ -86,8 +100,15 @@ fn run(comptime T: type, operation: Operation, x: View, out: View, given: *const
         .variance, .deviation => .squares,
         .argmax, .argmin => return search.find(T, table, x, out, operation == .argmax, given.executor),
     };
-    const problem: Problem = .{ .fold = fold, .x = x, .out = out, .divisor = given.divisor, .takes_root = operation == .deviation };
+    var problem: Problem = .{ .fold = fold, .x = x, .out = out, .divisor = given.divisor, .takes_root = operation == .deviation };
+    var has_strayed: std.atomic.Value(bool) = .init(false);
+    // Sums and squares of float16 stay within float32.
+    if (T == f32 and (fold == .sum or fold == .squares) and x.storage != .f16) problem.has_strayed = &has_strayed;
     try runWith(T, table, &problem, given.executor);
+    if (T == f32 and has_strayed.load(.monotonic)) {
+        problem.has_strayed = null;
+        try runWith(f64, tensor_kernels.table(f64), &problem, given.executor);
+    }
 }
 
 /// What is kept and what is folded.
@@ -240,6 +261,7 @@ fn Runs(comptime T: type, comptime Partial: type) type {
 
         fn write(job: *const Self, kept_index: usize, partial: Partial) void {
             const finished = [1]T{if (Partial == T) job.problem.finish(T, partial) else @floatCast(job.problem.finish(f64, partial.squares))};
+            job.problem.watch(T, finished[0]);
             job.table.store(&.{
                 .storage = job.problem.out.storage,
                 .address = strided.addressAt(&job.problem.out, job.kept.offset(1, kept_index)),

@@ -257,7 +257,10 @@ fn Tiles(comptime T: type, comptime Partial: type) type {
         /// The last plane of a row of results: values, or sums of squares.
         fn write(job: *const Self, span: Span, plane: [*]T) void {
             const values = plane[0..span.len];
-            for (values) |*value| value.* = job.problem.finish(T, value.*);
+            for (values) |*value| {
+                value.* = job.problem.finish(T, value.*);
+                job.problem.watch(T, value.*);
+            }
             var walk = job.kept.walk(1, span.first);
             strided.writeElements(T, job.table, &job.problem.out, &walk, span.len, values.ptr);
         }

@@ -4,6 +4,7 @@
 const std = @import("std");
 const elementary = @import("elementary.zig");
 const row_kernel = @import("row_kernel.zig");
+const wide_row = @import("wide_row.zig");
 
 pub fn Row(comptime T: type) type {
     return struct {
@@ -91,6 +92,7 @@ inline fn sum(comptime T: type, comptime lanes: comptime_int, comptime term: Ter
 /// y (g - sum of g y)
 inline fn softmax(comptime T: type, comptime lanes: comptime_int, row: *const Row(T)) void {
     const total: T = @floatCast(sum(T, lanes, .product, row, 0));
+    if (T == f32 and !std.math.isFinite(total)) return wide_row.softmaxGradient(row.x[0..row.len], row.gradient, row.out);
     var i: usize = 0;
     while (i + lanes <= row.len) : (i += lanes) softmaxAt(T, lanes, row, i, total);
     while (i < row.len) : (i += 1) softmaxAt(T, 1, row, i, total);
@@ -106,7 +108,9 @@ inline fn softmaxAt(comptime T: type, comptime len: comptime_int, row: *const Ro
 /// g - e^y sum of g
 inline fn logSoftmax(comptime T: type, comptime lanes: comptime_int, row: *const Row(T)) void {
     const V = @Vector(lanes, T);
-    const total: V = @splat(@floatCast(sum(T, lanes, .gradient, row, 0)));
+    const sum_of_gradient: T = @floatCast(sum(T, lanes, .gradient, row, 0));
+    if (T == f32 and !std.math.isFinite(sum_of_gradient)) return wide_row.logSoftmaxGradient(row.x[0..row.len], row.gradient, row.out);
+    const total: V = @splat(sum_of_gradient);
     var i: usize = 0;
     while (i < row.len) : (i += lanes) {
         const rest = @min(lanes, row.len - i);
@@ -132,6 +136,9 @@ inline fn standardize(comptime T: type, comptime lanes: comptime_int, row: *cons
     const level: T = if (is_centered) @floatCast(sum(T, lanes, .scaled, row, 0) / count) else 0;
     const slope: T = @floatCast(sum(T, lanes, .scaled_deviation, row, mean) / count * factor * factor);
     const factors: T = @floatCast(factor);
+    if (T == f32 and (wide_row.isNeeded(variance, row.epsilon) or !std.math.isFinite(level) or !std.math.isFinite(slope))) {
+        return wide_row.standardizeGradient(row.x[0..row.len], row.gradient, row.scale, row.out, is_centered, row.epsilon);
+    }
     var i: usize = 0;
     while (i + lanes <= row.len) : (i += lanes) standardizeAt(T, lanes, row, i, mean, level, slope, factors);
     while (i < row.len) : (i += 1) standardizeAt(T, 1, row, i, mean, level, slope, factors);

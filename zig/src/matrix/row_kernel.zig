@@ -13,6 +13,7 @@ const micro_kernel = @import("micro_kernel.zig");
 const partial = @import("partial.zig");
 const stream_store = @import("stream_store.zig");
 const vector_math = @import("vector_math.zig");
+const wide_row = @import("wide_row.zig");
 
 const Arithmetic = micro_kernel.Arithmetic;
 
@@ -212,7 +213,7 @@ fn Kernel(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: A
                     }
                 }
                 if (reads) reading.shift = shiftOf(job, found);
-                if (sums) summing.factor = factorOf(job, found);
+                if (sums) settle(job, summing, found);
             }
         }
 
@@ -229,7 +230,7 @@ fn Kernel(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: A
                     found.total += block.total;
                     found.sum += block.sum;
                 }
-                if (stages.reads) line.shift = shiftOf(job, found) else line.factor = factorOf(job, found);
+                if (stages.reads) line.shift = shiftOf(job, found) else settle(job, &line, found);
             }
             _ = pass(.{ .finishes = true }, job, places, 0, job.len);
         }
@@ -248,6 +249,19 @@ fn Kernel(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: A
                 .log_softmax => @floatCast(-elementary.log(@Vector(1, f64), .{found.sum})[0]),
                 .layer_norm, .rms_norm => @floatCast(1.0 / @sqrt(found.sum / @as(f64, @floatFromInt(job.len)) + job.epsilon)),
             };
+        }
+
+        /// What is known of a row once it was summed.
+        inline fn settle(job: *const Job, line: *Line, found: Found) void {
+            if (T == f32 and !is_softmax and wide_row.isNeeded(found.sum / @as(f64, @floatFromInt(job.len)), job.epsilon)) {
+                // Standardised already: what is left to do is scale and shift.
+                wide_row.standardize(line.x[0..job.len], line.out, operation == .layer_norm, job.epsilon);
+                line.x = line.out;
+                line.shift = 0;
+                line.factor = 1;
+                return;
+            }
+            line.factor = factorOf(job, found);
         }
 
         /// Values [begin, end) of the rows of the given stages: a block at most where sums are taken.

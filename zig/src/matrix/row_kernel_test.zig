@@ -155,3 +155,15 @@ fn softmaxOf(set: @import("cpu.zig").InstructionSet, x: []const f32, out: []f32)
         .epsilon = 0,
     });
 }
+
+test "rows far from one in size are standardised as others are" {
+    const plain = [_]f32{ 1, 2, 3, 6 };
+    var expected: [4]f32 = undefined;
+    generic.wide_row.standardize(&plain, &expected, true, 0);
+    for ([_]f32{ 0x1p-140, 0x1p-80, 0x1p70, 0x1p125 }) |size| {
+        var row: [4]f32 = undefined;
+        for (&row, plain) |*value, one| value.* = one * size;
+        generic.wide_row.standardize(&row, &row, true, 0);
+        try std.testing.expectEqual(expected, row);
+    }
+}

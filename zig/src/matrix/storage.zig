@@ -100,7 +100,7 @@ fn writes(comptime T: type, comptime storage: Storage) bool {
     if (storage == .bool) return true;
     if (T == u64) return storage == .u64;
     if (isInteger(T)) return storage.isInteger() and storage != .u64;
-    return if (T == f32) storage == .f16 or storage == .bf16 or storage == .f32 else storage == .f64;
+    return !storage.isInteger();
 }
 
 /// `len` elements, `step` elements apart.
@@ -185,8 +185,10 @@ inline fn narrow(
 ) @Vector(len, storage.Raw()) {
     return switch (storage) {
         .bool => @intFromBool(values != @as(@Vector(len, T), @splat(0))),
-        .bf16 => numbers.convert(comptime numbers.dotted(.f32_as_bf16), .left, len, values),
-        .f16, .f32, .f64 => @floatCast(values),
+        .bf16 => numbers.convert(comptime numbers.dotted(.f32_as_bf16), .left, len, @floatCast(values)),
+        // Processors have no instruction from float64 to float16.
+        .f16 => @floatCast(@as(@Vector(len, f32), @floatCast(values))),
+        .f32, .f64 => @floatCast(values),
         .u8 => @bitCast(@as(@Vector(len, i8), @truncate(values))),
         .u16 => @bitCast(@as(@Vector(len, i16), @truncate(values))),
         .u32 => @bitCast(@as(@Vector(len, i32), if (T == i32) values else @truncate(values))),

@@ -1,6 +1,6 @@
 //! Reductions, bound to `amdgpu_matrix::Matrix::reduce`.
 
-use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_matrix::{Matrix, Reduce, ReduceOptions};
 use amdgpu_telemetry::Boundary;
 use pyo3::intern;
@@ -20,9 +20,16 @@ fn known(py: Python<'_>, operation: &str) -> PyResult<Reduce> {
     })
 }
 
-/// `operation(x)` over `axes` (None: all), into `out` or a new array.
+fn float_dtype(py: Python<'_>, name: &str) -> PyResult<Dtype> {
+    Dtype::from_name(name).ok_or_else(|| {
+        let message = format!("no dtype is called {name:?}");
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+    })
+}
+
+/// `operation(x)` over `axes` (None: all), into `out` or a new array; rounded to `dtype`, where that is given.
 #[pyfunction]
-#[pyo3(signature = (operation, x, axes=None, out=None, *, keepdims=false, correction=0.0, threads=None))]
+#[pyo3(signature = (operation, x, axes=None, out=None, *, keepdims=false, correction=0.0, dtype=None, threads=None))]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of a Python function"
@@ -35,6 +42,7 @@ pub fn reduce<'py>(
     out: Option<&Bound<'py, PyAny>>,
     keepdims: bool,
     correction: f64,
+    dtype: Option<&str>,
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = REDUCE.enter();
@@ -42,6 +50,7 @@ pub fn reduce<'py>(
         axes: axes.as_deref(),
         keeps_axes: keepdims,
         correction,
+        result: dtype.map(|name| float_dtype(py, name)).transpose()?,
         thread_limit: threads,
     };
     compute(py, known(py, operation)?, x, out, &options)
@@ -113,6 +122,7 @@ impl Short {
             axes: None,
             keeps_axes,
             correction,
+            result: None,
             thread_limit: None,
         };
         let out = out.filter(|out| !out.is_none());
