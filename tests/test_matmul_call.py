@@ -31,20 +31,69 @@ def test_the_function_is_documented_named_and_pickled_as_functions_are():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
-    "call",
+    ("call", "precision"),
     [
-        lambda a, b, out: amdgpu.matrix_multiply(a, b),
-        lambda a, b, out: amdgpu.matrix_multiply(a, b, "cpu"),
-        lambda a, b, out: amdgpu.matrix_multiply(a, b, 0, "fp32"),
-        lambda a, b, out: amdgpu.matrix_multiply(a, b, 0, "tf32", out=None),
-        lambda a, b, out: amdgpu.matrix_multiply(a=a, b=b),
-        lambda a, b, out: amdgpu.matrix_multiply(a, b, precision="fp32"),
+        (amdgpu.matrix_multiply, None),
+        (lambda a, b: amdgpu.matrix_multiply(a, b, "cpu"), None),
+        (lambda a, b: amdgpu.matrix_multiply(a=a, b=b), None),
+        (lambda a, b: amdgpu.matrix_multiply(a, b, precision=None), None),
+        (lambda a, b: amdgpu.matrix_multiply(a, b, 0, "fp32"), "fp32"),
+        (lambda a, b: amdgpu.matrix_multiply(a, b, 0, "tf32", out=None), "fp32"),
+        (lambda a, b: amdgpu.matrix_multiply(a, b, precision="fp32"), "fp32"),
     ],
 )
-def test_every_way_to_call_gives_the_same_bits(call, dtype, rng):
+def test_every_way_to_call_gives_the_same_bits(call, precision, dtype, rng):
     a, b = (rng.standard_normal((7, 7)).astype(dtype) for _ in range(2))
-    expected = amdgpu.matrix_multiply(a.tolist(), b.tolist())
-    assert (call(a, b, None) == expected).all()
+    expected = amdgpu.matrix_multiply(a[None], b, 0, precision)[0]
+    result = call(a, b)
+    assert result.dtype == expected.dtype == (np.float32 if precision else dtype)
+    assert (result == expected).all()
+
+
+NARROW = ("bool", "int8", "uint8", "int16", "uint16", "float16", "bfloat16", "float32")
+WIDE = ("int32", "uint32", "int64", "uint64", "float64")
+
+
+def numbers(dtype):
+    return np.arange(6).reshape(2, 3).astype(dtype), np.arange(6).reshape(3, 2).astype(dtype)
+
+
+@pytest.mark.parametrize("other", NARROW + WIDE)
+@pytest.mark.parametrize("dtype", NARROW + WIDE)
+def test_the_result_keeps_the_digits_of_its_operands(dtype, other):
+    a, b = numbers(dtype)[0], numbers(other)[1]
+    expected = "float64" if dtype in WIDE or other in WIDE else "float32"
+    exact = a.astype(float) @ b.astype(float)
+    on_device = multiply_on_device(amdgpu.array(a, device="cpu:0"), amdgpu.array(b, device="cpu:0"))
+    for result in (amdgpu.matrix_multiply(a, b), amdgpu.matrix_multiply(a[None], b)[0], on_device):
+        assert np.asarray(result).dtype == expected
+        np.testing.assert_array_equal(result, exact)
+
+
+def multiply_on_device(a, b):
+    """What GPUs run, on the CPU device."""
+    from amdgpu.device_ops import matmul
+    from amdgpu.device_ops.product import product_of
+
+    device = amdgpu.device.default_device("cpu:0")
+    product = product_of(a, b, None, device=device)
+    matmul.multiply(device, product)
+    return product.made.deliver().numpy()
+
+
+def test_float64_is_multiplied_in_float64(rng):
+    a, b = rng.standard_normal((40, 30)), rng.standard_normal((30, 50))
+    result = amdgpu.matrix_multiply(a, b)
+    assert result.dtype == np.float64
+    np.testing.assert_allclose(result, a @ b, rtol=0, atol=1e-13)
+    assert (amdgpu.matrix_multiply(a.tolist(), b.tolist()) == result).all()
+    assert amdgpu.matrix_multiply(a, b.astype(np.float32)).dtype == np.float64
+    assert amdgpu.matrix_multiply(a, b, 0, "fp32").dtype == np.float32
+    out = np.empty((40, 50))
+    assert amdgpu.matrix_multiply(a, b, out=out) is out
+    assert (out == result).all()
+    with pytest.raises(errors.UnsupportedDtypeError, match="out has dtype float32, the product float64"):
+        amdgpu.matrix_multiply(a, b, out=np.empty((40, 50), np.float32))
 
 
 @pytest.mark.parametrize(

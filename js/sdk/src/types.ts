@@ -104,7 +104,7 @@ export interface KernelOutput {
 
 export interface MultiplyOptions {
   readonly deviceId?: number | string;
-  /** What it computes in; "fp32" unless it is said, whatever the matrices are. */
+  /** What it computes in. Unless it is said, "fp64" where a matrix is float64 or has integers of 32 or 64 bits, as plain numbers are; else "fp32". */
   readonly precision?: Precision;
   /** One number for each column, added to every row of the product. */
   readonly bias?: Tensor;

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _NAME = "matrix_multiply"
 ACTIVATIONS = ("identity", "relu", "leaky_relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu")
 _NARROW = {"bf16": "bfloat16", "fp16": "float16"}
+# Their values have digits that float32 has not.
+_NEEDS_FLOAT64 = ("float64", "int32", "uint32", "int64", "uint64")
 _WIDE = {"fp64": "float64", "fp32": "float32", "tf32": "float32"}
 
 
@@ -80,7 +82,7 @@ def product_of(
     out: Any,
     *,
     device: AMDGPUDevice,
-    precision: str,
+    precision: str | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
     bias: Any = None,
@@ -96,6 +98,7 @@ def product_of(
     """
     _check_apart(out, {"a": a, "b": b, "bias": bias, "residual": residual})
     left, right = _lend("a", a, precision, device), _lend("b", b, precision, device)
+    precision = precision or precision_of(left.dtype, right.dtype)
     result, sums, rounding = _kinds(precision, left.dtype, right.dtype)
     left, right, shape, is_missing = _axes(left, right, (transpose_a, transpose_b))
     activation = activation or "identity"
@@ -132,6 +135,11 @@ def product_of(
         alpha=alpha,
         beta=beta,
     )
+
+
+def precision_of(a: str, b: str) -> str:
+    """What is computed in where the caller does not say it; the rule of `amdgpu._native.matmul`."""
+    return "fp64" if a in _NEEDS_FLOAT64 or b in _NEEDS_FLOAT64 else "fp32"
 
 
 def _check_apart(out: Any, others: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from amdgpu.device_ops import elementwise
 from amdgpu.device_ops import matmul as generated
 from amdgpu.device_ops.dtypes import name_of
 from amdgpu.device_ops.operand import Operand, of_array
-from amdgpu.device_ops.product import Product, product_of
+from amdgpu.device_ops.product import Product, precision_of, product_of
 from amdgpu.device_ops.transpose import dense
 from amdgpu.errors import (
     CodeGenerationError,
@@ -94,7 +94,7 @@ def _direct(a: Any, b: Any, out: Any, device: AMDGPUDevice, options: dict[str, A
             return None
     if activation is not None and activation not in _FUSED:
         return None
-    precision = options.get("precision") or "fp32"
+    precision = options.get("precision") or precision_of(name_of(a.dtype), name_of(b.dtype))
     transposes = bool(options.get("transpose_a")), bool(options.get("transpose_b"))
     problem = _direct_problem(a, b, bias, activation, precision, transposes=transposes)
     if problem is None or (alpha != 1 and problem.operand == "i8"):

@@ -29,7 +29,7 @@ def matrix_multiply(
     a: Any,
     b: Any,
     device_id: int | str = 0,
-    precision: str = "fp32",
+    precision: str | None = None,
     *,
     out: npt.NDArray[Any] | None = None,
     transpose_a: bool = False,
@@ -48,11 +48,12 @@ def matrix_multiply(
             its axis is not in the result.
         b: Matrix of shape (k, n), or a stack of them; a vector counts as one column.
         device_id: Index in `list_devices()` or a name.
-        precision: Compute type. Operands of another dtype are converted to it first: float64 arrays need `precision='fp64'` to keep
-            their digits. Error bound per element: k * eps * sum(|a| * |b|) (Higham, Accuracy and Stability, section 3.5), and the
-            roundings named here.
+        precision: Compute type; operands of another dtype are converted to it first. None (the default) takes it from the operands as NumPy
+            does: fp64 where one of them is float64 or holds integers of 32 or 64 bits, nested lists of Python numbers included, else
+            fp32. Error bound per element: k * eps * sum(|a| * |b|) (Higham, Accuracy and Stability, section 3.5), and the roundings
+            named here.
 
-            - fp32 (default) and tf32 (computed as fp32 on the CPU): float32, eps = 2^-24; fp64: float64, eps = 2^-53. On NVIDIA GPUs
+            - fp32 and tf32 (computed as fp32 on the CPU): float32, eps = 2^-24; fp64: float64, eps = 2^-53. On NVIDIA GPUs
               tf32 cuts operands to 11 significant bits first. Sums have another order on each kind of device, so last bits differ.
             - bf16, fp16: operands are rounded to bfloat16 or float16 (nearest, ties to even), sums are float32. Where both operands
               have that dtype already (`ml_dtypes.bfloat16`, `numpy.float16`) the result is rounded to it once, else it is float32.
@@ -90,7 +91,7 @@ def matrix_multiply(
         >>> amdgpu.matrix_multiply(numpy.eye(2), [[1, -2], [3, -4]], bias=[10, 1], activation="relu").tolist()
         [[11.0, 0.0], [13.0, 0.0]]
     """
-    if precision not in PRECISIONS:
+    if precision is not None and precision not in PRECISIONS:
         raise InvalidArgumentError(f"precision is {precision!r}; known are {', '.join(PRECISIONS)}")
     is_ours = type(a) is _native.Array
     if is_ours:
@@ -120,13 +121,15 @@ def matrix_multiply(
         # By value: 1.0 asks for no more than 1 does.
         options |= {} if alpha == 1 else {"alpha": alpha}
         options |= {} if beta == 0 else {"beta": beta}
+    if precision is not None:
+        options["precision"] = precision
     result: npt.NDArray[Any]
     if is_ours and not a.is_on_host:
-        compute = functools.partial(_watched, device_id, a, b, out, precision=precision, **options)
+        compute = functools.partial(_watched, device_id, a, b, out, **options)
         result = _native.keep_plan(kind, arrays, compute)
     else:
         multiply = dispatch.shared("matrix_multiply", "matrix", device_id, default_device)
-        result = multiply(a, b, out, precision=precision, **options)
+        result = multiply(a, b, out, **options)
     return result
 
 

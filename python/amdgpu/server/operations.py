@@ -30,7 +30,7 @@ class MultiplyRequest(Request):
     a: Any
     b: Any
     device_id: int | str = 0
-    precision: str = "fp32"
+    precision: str | None = None
     bias: Any = None
     activation: str | None = None
 

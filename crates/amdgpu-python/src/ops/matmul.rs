@@ -1,6 +1,6 @@
 //! Matrix product, bound to `amdgpu_matrix::Matrix::matmul`.
 
-use amdgpu_abi::layout::{DEVICE_CPU, DTYPE_COMPLEX};
+use amdgpu_abi::layout::{DEVICE_CPU, DTYPE_COMPLEX, DTYPE_FLOAT};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
 use amdgpu_matrix::{
     Activation, Described, Epilogue, MatmulOptions, Matrix, Precision, TensorView, TensorViewMut,
@@ -77,10 +77,10 @@ impl Kinds {
     }
 }
 
-/// `activation(alpha * (a @ b) + beta * out + bias + residual)` computed in `precision`, into `out` or a new NumPy array; axes as `numpy.matmul`
-/// takes them.
+/// `activation(alpha * (a @ b) + beta * out + bias + residual)` computed in `precision` (None: as the dtypes of the operands ask for), into `out` or
+/// a new NumPy array; axes as `numpy.matmul` takes them.
 #[pyfunction]
-#[pyo3(signature = (a, b, out=None, *, precision="fp32", alpha=1.0, beta=0.0, threads=None, transpose_a=false, transpose_b=false, bias=None, residual=None, activation=None))]
+#[pyo3(signature = (a, b, out=None, *, precision=None, alpha=1.0, beta=0.0, threads=None, transpose_a=false, transpose_b=false, bias=None, residual=None, activation=None))]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of a Python function"
@@ -90,7 +90,7 @@ pub fn matmul<'py>(
     a: &Bound<'py, PyAny>,
     b: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
-    precision: &str,
+    precision: Option<&str>,
     alpha: f64,
     beta: f64,
     threads: Option<u32>,
@@ -105,7 +105,6 @@ pub fn matmul<'py>(
         && residual.is_none()
         && activation.is_none()
         && (beta == 0.0 || out.is_some())
-        && let Some(dtype) = plain_dtype(precision)
     {
         let options = MatmulOptions {
             alpha,
@@ -114,13 +113,18 @@ pub fn matmul<'py>(
             thread_limit: threads,
         };
         let transposes = [transpose_a, transpose_b];
-        if let Some(product) = direct::Product::of([a, b], out, dtype, transposes) {
-            return product.compute(&options);
+        for dtype in plain_dtypes(precision).into_iter().flatten() {
+            if let Some(product) = direct::Product::of([a, b], out, dtype, transposes) {
+                return product.compute(&options);
+            }
         }
     }
     let operands = [a.clone(), b.clone()];
-    let (lent_a, lent_b) = (Operand::borrow_host(a)?, Operand::borrow_host(b)?);
+    let ((a, lent_a), (b, lent_b)) = (borrowed(a)?, borrowed(b)?);
+    let (a, b) = (&a, &b);
     let dtype_of = |lent: &Option<Operand<'_>>| lent.as_ref().map(|operand| operand.dtype);
+    let precision =
+        precision.unwrap_or_else(|| precision_of([dtype_of(&lent_a), dtype_of(&lent_b)]));
     let kinds = Kinds::choose(precision, dtype_of(&lent_a), dtype_of(&lent_b));
     let mut a = operand("a", a, lent_a, kinds.operands)?;
     let mut b = operand("b", b, lent_b, kinds.operands)?;
@@ -187,7 +191,46 @@ pub fn matmul<'py>(
     Ok(result)
 }
 
-/// The dtype of operands that are computed in as they are.
+/// An operand that lends its memory, or what `NumPy` makes of it.
+fn borrowed<'py>(
+    object: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, Option<Operand<'py>>)> {
+    let lent = Operand::borrow_host(object)?;
+    if lent.is_none() {
+        let numpy = object.py().import("numpy")?;
+        // What is no array of numbers is refused later, with its name.
+        if let Ok(array) = numpy.call_method1("asarray", (object,))
+            && let Ok(lent) = Operand::borrow_host(&array)
+        {
+            return Ok((array, lent));
+        }
+    }
+    Ok((object.clone(), lent))
+}
+
+/// What is computed in where the caller does not say it: float64 where an operand has digits that float32 has not, so float64 and integers of 32
+/// and 64 bits.
+fn precision_of(dtypes: [Option<Dtype>; 2]) -> &'static str {
+    let needs_f64 = |dtype: Dtype| match dtype.code {
+        DTYPE_FLOAT => dtype.bits > 32,
+        _ => dtype.bits >= 32,
+    };
+    if dtypes.into_iter().flatten().any(needs_f64) {
+        "fp64"
+    } else {
+        "fp32"
+    }
+}
+
+/// The dtypes of operands that are computed in as they are: of one precision, or of those that operands may ask for.
+fn plain_dtypes(precision: Option<&str>) -> [Option<Dtype>; 2] {
+    match precision {
+        Some(known) => [plain_dtype(known), None],
+        None => [Some(Dtype::F32), Some(Dtype::F64)],
+    }
+}
+
+/// The dtype of operands that a precision computes in as they are.
 fn plain_dtype(precision: &str) -> Option<Dtype> {
     match precision {
         "fp32" | "tf32" => Some(Dtype::F32),

@@ -6,7 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString};
 
-use super::{MATMUL, direct, plain_dtype};
+use super::{MATMUL, direct, plain_dtypes};
 use crate::short_way::{self, Arguments, Choice, Way};
 
 /// Parameters that are given by position: a, b, the device and the precision.
@@ -65,12 +65,15 @@ impl Short {
             intern!(py, "out"),
         ];
         let [a, b, device, precision, out] = arguments.bind(names, arguments.positional)?;
-        let dtype = match precision {
-            None => plain_dtype("fp32"),
-            Some(precision) => plain_dtype(precision.cast::<PyString>().ok()?.to_str().ok()?),
-        }?;
+        let precision = match precision.filter(|precision| !precision.is_none()) {
+            None => None,
+            Some(precision) => Some(precision.cast::<PyString>().ok()?.to_str().ok()?),
+        };
         let out = out.filter(|out| !out.is_none());
-        let product = direct::Product::of([a?, b?], out, dtype, [false; 2])?;
+        let (a, b) = (a?, b?);
+        let mut dtypes = plain_dtypes(precision).into_iter().flatten();
+        let product =
+            dtypes.find_map(|dtype| direct::Product::of([a, b], out, dtype, [false; 2]))?;
         Some((product, device.unwrap_or(self.default_device.bind(py))))
     }
 }
