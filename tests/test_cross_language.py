@@ -44,7 +44,7 @@ def test_an_error_of_each_language_arrives_with_class_code_hint_and_message():
             cause()
         assert caught.value.language == language
         assert caught.value.code in BY_CODE
-        assert caught.value.hint
+        assert caught.value.hint == type(caught.value).hint
         assert isinstance(caught.value, amdgpu.AmdgpuError)
     assert amdgpu.matrix_multiply(np.eye(2), np.eye(2)).tolist() == [[1, 0], [0, 1]]
 

@@ -24,7 +24,7 @@ def emit_errors(errors: list[dict[str, Any]]) -> str:
         "    Attributes:\n"
         "        code: Status code of the C ABI.\n"
         "        name: Stable kebab-case name, for scripts to match on.\n"
-        "        hint: What to do.\n"
+        "        hint: What to do; empty where the message says it.\n"
         "        language: The language in which the error arose.\n"
         '    """\n\n'
         "    code: int = 0\n"

@@ -79,7 +79,7 @@ mod tests {
     fn every_code_is_found_again_and_unknown_ones_are_internal() {
         for kind in ErrorCode::ALL {
             assert_eq!(ErrorCode::from_status(kind.code()), *kind);
-            assert!(!kind.hint().is_empty() && !kind.meaning().is_empty());
+            assert!(!kind.meaning().is_empty());
         }
         assert_eq!(ErrorCode::from_status(-7), ErrorCode::Internal);
     }

@@ -9,7 +9,7 @@ class AmdgpuError(Exception):
     Attributes:
         code: Status code of the C ABI.
         name: Stable kebab-case name, for scripts to match on.
-        hint: What to do.
+        hint: What to do; empty where the message says it.
         language: The language in which the error arose.
     """
 
@@ -34,7 +34,7 @@ class InvalidArgumentError(AmdgpuError, ValueError):
 
     code = 100
     name = "invalid-argument"
-    hint = "The message names the argument, what it was and what is accepted."
+    hint = ""
 
 
 class InvalidTypeError(AmdgpuError, TypeError):
@@ -42,7 +42,7 @@ class InvalidTypeError(AmdgpuError, TypeError):
 
     code = 101
     name = "invalid-type"
-    hint = "Pass a NumPy array, an amdgpu.Array, anything with DLPack, or a plain Python number where a scalar is expected."
+    hint = ""
 
 
 class ShapeMismatchError(AmdgpuError, ValueError):
@@ -50,7 +50,7 @@ class ShapeMismatchError(AmdgpuError, ValueError):
 
     code = 102
     name = "shape-mismatch"
-    hint = "Compare the shapes in the message; transpose or reshape one of them."
+    hint = "Transpose, reshape or slice one of the arrays."
 
 
 class UnsupportedDtypeError(AmdgpuError, TypeError):
@@ -58,7 +58,7 @@ class UnsupportedDtypeError(AmdgpuError, TypeError):
 
     code = 103
     name = "unsupported-dtype"
-    hint = "Convert with .astype(...) to one of the dtypes the message lists."
+    hint = "Convert the array first, for example with numpy.asarray(x, dtype)."
 
 
 class NotContiguousError(AmdgpuError, ValueError):
@@ -74,7 +74,7 @@ class InvalidLaunchError(AmdgpuError, ValueError):
 
     code = 105
     name = "invalid-launch"
-    hint = "Use 1 to 3 positive integers; the limits of the device are in the message and in DeviceInfo."
+    hint = "Use 1 to 3 positive integers within the limits of the device, which DeviceInfo lists."
 
 
 class ArgumentCountError(AmdgpuError, TypeError):
@@ -82,7 +82,7 @@ class ArgumentCountError(AmdgpuError, TypeError):
 
     code = 106
     name = "argument-count"
-    hint = "The message shows the kernel's signature."
+    hint = ""
 
 
 class ReadOnlyError(AmdgpuError, ValueError):
@@ -130,7 +130,7 @@ class WrongDeviceError(AmdgpuError, ValueError):
 
     code = 204
     name = "wrong-device"
-    hint = "Copy the array with Array.to(device), or compile the kernel on this device."
+    hint = "Copy the array with amdgpu.array(x, device=...), or compile the kernel on the device of the array."
 
 
 class DriverFaultError(AmdgpuError, OSError):
@@ -138,7 +138,7 @@ class DriverFaultError(AmdgpuError, OSError):
 
     code = 205
     name = "driver-fault"
-    hint = "The message holds the driver's own words; `amdgpu doctor` checks the installation."
+    hint = "`amdgpu doctor` checks the installation of the driver."
 
 
 class ForkedProcessError(AmdgpuError, RuntimeError):
@@ -162,7 +162,7 @@ class OutOfMemoryError(AmdgpuError, MemoryError):
 
     code = 300
     name = "out-of-memory"
-    hint = "Free arrays you no longer need, or work in smaller pieces; the message shows what is in use."
+    hint = "Free arrays that are no longer needed, or work in smaller pieces."
 
 
 class UseAfterFreeError(AmdgpuError, ValueError):
@@ -178,7 +178,7 @@ class CompileError(AmdgpuError, ValueError):
 
     code = 400
     name = "compile-failed"
-    hint = "Each error points at its line and column with a caret."
+    hint = ""
 
 
 class KernelNotFoundError(AmdgpuError, ValueError):
@@ -186,7 +186,7 @@ class KernelNotFoundError(AmdgpuError, ValueError):
 
     code = 401
     name = "kernel-not-found"
-    hint = "The message lists the __global__ functions that it has."
+    hint = "Pass one of the names that the message lists as `name`."
 
 
 class UnsupportedFeatureError(AmdgpuError, ValueError):
@@ -226,7 +226,7 @@ class GlobalNotFoundError(AmdgpuError, ValueError):
 
     code = 406
     name = "global-not-found"
-    hint = "The message lists those that it has; const variables are folded into the code."
+    hint = "Pass one of the names that the message lists; const variables are folded into the code and have no memory."
 
 
 class NotCapturableError(AmdgpuError, RuntimeError):
@@ -258,7 +258,7 @@ class KernelAssertionError(AmdgpuError, AssertionError):
 
     code = 502
     name = "assertion-failed"
-    hint = "The message names block, thread, file and line of the first one. #define NDEBUG switches assert() off."
+    hint = "Look at the line that the message names; `#define NDEBUG` switches assert() off."
 
 
 class KernelMemoryError(AmdgpuError, IndexError):
@@ -266,7 +266,7 @@ class KernelMemoryError(AmdgpuError, IndexError):
 
     code = 503
     name = "memory-fault"
-    hint = "The message names argument, byte offset, block, thread and source line of the first fault."
+    hint = "Compare the index at the source line in the message with the size of the argument."
 
 
 class DataRaceError(AmdgpuError, RuntimeError):
@@ -314,7 +314,7 @@ class ForeignError(AmdgpuError, RuntimeError):
 
     code = 603
     name = "foreign-error"
-    hint = "The message holds the foreign language's own words."
+    hint = ""
 
 
 class NetworkError(AmdgpuError, ValueError):
@@ -322,7 +322,7 @@ class NetworkError(AmdgpuError, ValueError):
 
     code = 700
     name = "network-invalid"
-    hint = "Each error names line, column, what was found and what was expected."
+    hint = ""
 
 
 class WeightsNotFiniteError(AmdgpuError, ValueError):
@@ -330,7 +330,7 @@ class WeightsNotFiniteError(AmdgpuError, ValueError):
 
     code = 701
     name = "weights-not-finite"
-    hint = "The message names the connection and the first index; check how the values were made."
+    hint = "Look for divisions by zero and learning rates that are too high where the values were made."
 
 
 class NoImplementationError(AmdgpuError, RuntimeError):
@@ -354,7 +354,7 @@ class ConnectionFailedError(AmdgpuError, OSError):
 
     code = 1000
     name = "connection-failed"
-    hint = "The message names the address; start the server with `amdgpu serve`, and give its token if it wants one."
+    hint = "Start the server with `amdgpu serve`, and pass its token if it asks for one."
 
 
 class RequestTimeoutError(AmdgpuError, TimeoutError):
@@ -378,7 +378,7 @@ class LimitExceededError(AmdgpuError, ValueError):
 
     code = 1003
     name = "limit-exceeded"
-    hint = "The message names the limit and its value; send less, or raise it where the server is started."
+    hint = "Send less, or raise the limit where the server is started."
 
 
 class InvalidMessageError(AmdgpuError, ValueError):
@@ -386,7 +386,7 @@ class InvalidMessageError(AmdgpuError, ValueError):
 
     code = 1004
     name = "invalid-message"
-    hint = "The message says what was expected; client and server of one version always fit together."
+    hint = "Use a client and a server of the same version."
 
 
 class DamagedFileError(AmdgpuError, ValueError):
@@ -394,7 +394,7 @@ class DamagedFileError(AmdgpuError, ValueError):
 
     code = 1005
     name = "damaged-file"
-    hint = "The message says what was found; what can still be read is kept."
+    hint = "Write or copy the file again; what can still be read is kept."
 
 
 class WriteFailedError(AmdgpuError, OSError):
@@ -402,7 +402,7 @@ class WriteFailedError(AmdgpuError, OSError):
 
     code = 1006
     name = "write-failed"
-    hint = "Look at the free space and the permissions of the folder in the message; what was written before is kept."
+    hint = "Check the free space and the permissions of the folder; what was written before is kept."
 
 
 class ProcessGoneError(AmdgpuError, RuntimeError):

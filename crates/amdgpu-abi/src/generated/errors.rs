@@ -361,25 +361,19 @@ impl ErrorCode {
     #[allow(clippy::too_many_lines, reason = "one line for each kind")]
     pub const fn hint(self) -> &'static str {
         match self {
-            Self::InvalidArgument => {
-                "The message names the argument, what it was and what is accepted."
-            }
-            Self::InvalidType => {
-                "Pass a NumPy array, an amdgpu.Array, anything with DLPack, or a plain Python number where a scalar is expected."
-            }
-            Self::ShapeMismatch => {
-                "Compare the shapes in the message; transpose or reshape one of them."
-            }
+            Self::InvalidArgument => "",
+            Self::InvalidType => "",
+            Self::ShapeMismatch => "Transpose, reshape or slice one of the arrays.",
             Self::UnsupportedDtype => {
-                "Convert with .astype(...) to one of the dtypes the message lists."
+                "Convert the array first, for example with numpy.asarray(x, dtype)."
             }
             Self::NotContiguous => {
                 "Pass numpy.ascontiguousarray(x), or index strides inside the kernel yourself."
             }
             Self::InvalidLaunch => {
-                "Use 1 to 3 positive integers; the limits of the device are in the message and in DeviceInfo."
+                "Use 1 to 3 positive integers within the limits of the device, which DeviceInfo lists."
             }
-            Self::ArgumentCount => "The message shows the kernel's signature.",
+            Self::ArgumentCount => "",
             Self::ReadOnly => "Pass a writable copy, or declare the kernel's parameter const.",
             Self::DeviceNotFound => {
                 "amdgpu.list_devices() shows the devices of this machine; AMDGPU_DEVICES may restrict it."
@@ -392,21 +386,19 @@ impl ErrorCode {
             }
             Self::Closed => "Initialise a new device; objects made by a closed device go with it.",
             Self::WrongDevice => {
-                "Copy the array with Array.to(device), or compile the kernel on this device."
+                "Copy the array with amdgpu.array(x, device=...), or compile the kernel on the device of the array."
             }
-            Self::DriverFault => {
-                "The message holds the driver's own words; `amdgpu doctor` checks the installation."
-            }
+            Self::DriverFault => "`amdgpu doctor` checks the installation of the driver.",
             Self::Forked => {
                 "Use multiprocessing with the 'spawn' start method, or initialise the device in the child."
             }
             Self::CoreNotEnabled => "Name the core type in initialize_device(device_id, [...]).",
             Self::OutOfMemory => {
-                "Free arrays you no longer need, or work in smaller pieces; the message shows what is in use."
+                "Free arrays that are no longer needed, or work in smaller pieces."
             }
             Self::UseAfterFree => "Keep the array alive while it is in use; free it once.",
-            Self::CompileFailed => "Each error points at its line and column with a caret.",
-            Self::KernelNotFound => "The message lists the __global__ functions that it has.",
+            Self::CompileFailed => "",
+            Self::KernelNotFound => "Pass one of the names that the message lists as `name`.",
             Self::UnsupportedFeature => "docs/language.md lists what is supported.",
             Self::CodeGeneratorMissing => "pip install 'llvmlite>=0.50'",
             Self::CodeGenerationFailed => {
@@ -414,7 +406,7 @@ impl ErrorCode {
             }
             Self::InvalidHandle => "Use the kernel that compile_kernel() of this device returned.",
             Self::GlobalNotFound => {
-                "The message lists those that it has; const variables are folded into the code."
+                "Pass one of the names that the message lists; const variables are folded into the code and have no memory."
             }
             Self::NotCapturable => {
                 "Do it before or after the `with amdgpu.Graph()` block; inside it nothing runs, so nothing can be waited for or read."
@@ -424,10 +416,10 @@ impl ErrorCode {
                 "Compile with checked=True to get the source line, block and thread."
             }
             Self::AssertionFailed => {
-                "The message names block, thread, file and line of the first one. #define NDEBUG switches assert() off."
+                "Look at the line that the message names; `#define NDEBUG` switches assert() off."
             }
             Self::MemoryFault => {
-                "The message names argument, byte offset, block, thread and source line of the first fault."
+                "Compare the index at the source line in the message with the size of the argument."
             }
             Self::DataRace => {
                 "Put __syncthreads() between the write and the other access, or use atomics; blocks can only meet through atomics."
@@ -442,19 +434,17 @@ impl ErrorCode {
             Self::JuliaMissing => {
                 "Install Julia 1.5 or newer (https://julialang.org/downloads) and put `julia` on PATH, or set AMDGPU_JULIA to its executable."
             }
-            Self::ForeignError => "The message holds the foreign language's own words.",
-            Self::NetworkInvalid => {
-                "Each error names line, column, what was found and what was expected."
-            }
+            Self::ForeignError => "",
+            Self::NetworkInvalid => "",
             Self::WeightsNotFinite => {
-                "The message names the connection and the first index; check how the values were made."
+                "Look for divisions by zero and learning rates that are too high where the values were made."
             }
             Self::NoImplementation => {
                 "amdgpu.dispatch.table() lists what is registered; packages add entries through the entry-point group amdgpu.cores."
             }
             Self::Internal => "This is a bug in amdgpu: please report it with the message.",
             Self::ConnectionFailed => {
-                "The message names the address; start the server with `amdgpu serve`, and give its token if it wants one."
+                "Start the server with `amdgpu serve`, and pass its token if it asks for one."
             }
             Self::RequestTimeout => {
                 "Allow more time, or look at what keeps the server busy; the request may still be carried out."
@@ -462,15 +452,11 @@ impl ErrorCode {
             Self::NotPermitted => {
                 "Kernels of clients run only with `amdgpu serve --allow-execute`; a wrong or missing token and a foreign origin are refused too."
             }
-            Self::LimitExceeded => {
-                "The message names the limit and its value; send less, or raise it where the server is started."
-            }
-            Self::InvalidMessage => {
-                "The message says what was expected; client and server of one version always fit together."
-            }
-            Self::DamagedFile => "The message says what was found; what can still be read is kept.",
+            Self::LimitExceeded => "Send less, or raise the limit where the server is started.",
+            Self::InvalidMessage => "Use a client and a server of the same version.",
+            Self::DamagedFile => "Write or copy the file again; what can still be read is kept.",
             Self::WriteFailed => {
-                "Look at the free space and the permissions of the folder in the message; what was written before is kept."
+                "Check the free space and the permissions of the folder; what was written before is kept."
             }
             Self::ProcessGone => {
                 "Attach to another one: amdgpu.telemetry.attach.processes() lists them."

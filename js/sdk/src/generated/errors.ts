@@ -9,7 +9,7 @@ export class InvalidArgumentError extends AmdgpuError {
   readonly kind: string = "invalid-argument";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message names the argument, what it was and what is accepted.", details);
+    super(message, "", details);
   }
 }
 
@@ -20,7 +20,7 @@ export class InvalidTypeError extends AmdgpuError {
   readonly kind: string = "invalid-type";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Pass a NumPy array, an amdgpu.Array, anything with DLPack, or a plain Python number where a scalar is expected.", details);
+    super(message, "", details);
   }
 }
 
@@ -31,7 +31,7 @@ export class ShapeMismatchError extends AmdgpuError {
   readonly kind: string = "shape-mismatch";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Compare the shapes in the message; transpose or reshape one of them.", details);
+    super(message, "Transpose, reshape or slice one of the arrays.", details);
   }
 }
 
@@ -42,7 +42,7 @@ export class UnsupportedDtypeError extends AmdgpuError {
   readonly kind: string = "unsupported-dtype";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Convert with .astype(...) to one of the dtypes the message lists.", details);
+    super(message, "Convert the array first, for example with numpy.asarray(x, dtype).", details);
   }
 }
 
@@ -64,7 +64,7 @@ export class InvalidLaunchError extends AmdgpuError {
   readonly kind: string = "invalid-launch";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Use 1 to 3 positive integers; the limits of the device are in the message and in DeviceInfo.", details);
+    super(message, "Use 1 to 3 positive integers within the limits of the device, which DeviceInfo lists.", details);
   }
 }
 
@@ -75,7 +75,7 @@ export class ArgumentCountError extends AmdgpuError {
   readonly kind: string = "argument-count";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message shows the kernel's signature.", details);
+    super(message, "", details);
   }
 }
 
@@ -141,7 +141,7 @@ export class WrongDeviceError extends AmdgpuError {
   readonly kind: string = "wrong-device";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Copy the array with Array.to(device), or compile the kernel on this device.", details);
+    super(message, "Copy the array with amdgpu.array(x, device=...), or compile the kernel on the device of the array.", details);
   }
 }
 
@@ -152,7 +152,7 @@ export class DriverFaultError extends AmdgpuError {
   readonly kind: string = "driver-fault";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message holds the driver's own words; `amdgpu doctor` checks the installation.", details);
+    super(message, "`amdgpu doctor` checks the installation of the driver.", details);
   }
 }
 
@@ -185,7 +185,7 @@ export class OutOfMemoryError extends AmdgpuError {
   readonly kind: string = "out-of-memory";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Free arrays you no longer need, or work in smaller pieces; the message shows what is in use.", details);
+    super(message, "Free arrays that are no longer needed, or work in smaller pieces.", details);
   }
 }
 
@@ -207,7 +207,7 @@ export class CompileError extends AmdgpuError {
   readonly kind: string = "compile-failed";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Each error points at its line and column with a caret.", details);
+    super(message, "", details);
   }
 }
 
@@ -218,7 +218,7 @@ export class KernelNotFoundError extends AmdgpuError {
   readonly kind: string = "kernel-not-found";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message lists the __global__ functions that it has.", details);
+    super(message, "Pass one of the names that the message lists as `name`.", details);
   }
 }
 
@@ -273,7 +273,7 @@ export class GlobalNotFoundError extends AmdgpuError {
   readonly kind: string = "global-not-found";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message lists those that it has; const variables are folded into the code.", details);
+    super(message, "Pass one of the names that the message lists; const variables are folded into the code and have no memory.", details);
   }
 }
 
@@ -317,7 +317,7 @@ export class KernelAssertionError extends AmdgpuError {
   readonly kind: string = "assertion-failed";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message names block, thread, file and line of the first one. #define NDEBUG switches assert() off.", details);
+    super(message, "Look at the line that the message names; `#define NDEBUG` switches assert() off.", details);
   }
 }
 
@@ -328,7 +328,7 @@ export class KernelMemoryError extends AmdgpuError {
   readonly kind: string = "memory-fault";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message names argument, byte offset, block, thread and source line of the first fault.", details);
+    super(message, "Compare the index at the source line in the message with the size of the argument.", details);
   }
 }
 
@@ -394,7 +394,7 @@ export class ForeignError extends AmdgpuError {
   readonly kind: string = "foreign-error";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message holds the foreign language's own words.", details);
+    super(message, "", details);
   }
 }
 
@@ -405,7 +405,7 @@ export class NetworkError extends AmdgpuError {
   readonly kind: string = "network-invalid";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Each error names line, column, what was found and what was expected.", details);
+    super(message, "", details);
   }
 }
 
@@ -416,7 +416,7 @@ export class WeightsNotFiniteError extends AmdgpuError {
   readonly kind: string = "weights-not-finite";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message names the connection and the first index; check how the values were made.", details);
+    super(message, "Look for divisions by zero and learning rates that are too high where the values were made.", details);
   }
 }
 
@@ -449,7 +449,7 @@ export class ConnectionFailedError extends AmdgpuError {
   readonly kind: string = "connection-failed";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message names the address; start the server with `amdgpu serve`, and give its token if it wants one.", details);
+    super(message, "Start the server with `amdgpu serve`, and pass its token if it asks for one.", details);
   }
 }
 
@@ -482,7 +482,7 @@ export class LimitExceededError extends AmdgpuError {
   readonly kind: string = "limit-exceeded";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message names the limit and its value; send less, or raise it where the server is started.", details);
+    super(message, "Send less, or raise the limit where the server is started.", details);
   }
 }
 
@@ -493,7 +493,7 @@ export class InvalidMessageError extends AmdgpuError {
   readonly kind: string = "invalid-message";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message says what was expected; client and server of one version always fit together.", details);
+    super(message, "Use a client and a server of the same version.", details);
   }
 }
 
@@ -504,7 +504,7 @@ export class DamagedFileError extends AmdgpuError {
   readonly kind: string = "damaged-file";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "The message says what was found; what can still be read is kept.", details);
+    super(message, "Write or copy the file again; what can still be read is kept.", details);
   }
 }
 
@@ -515,7 +515,7 @@ export class WriteFailedError extends AmdgpuError {
   readonly kind: string = "write-failed";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Look at the free space and the permissions of the folder in the message; what was written before is kept.", details);
+    super(message, "Check the free space and the permissions of the folder; what was written before is kept.", details);
   }
 }
 
