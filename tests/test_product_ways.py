@@ -178,3 +178,36 @@ def test_convolutions_of_arrays_that_begin_anywhere_load_single_numbers(
     )
     assert [kernel.is_aligned for kernel in launched] == [which is None]
     assert [kernel.operand for kernel in launched] == ["f32" if precision == "fp32" else "tf32"]
+
+
+class Tuner:
+    """Notes what it is asked to measure."""
+
+    left_seconds = 60.0
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def tune(self, product: Any, names: list[str]) -> None:
+        self.asked.append((product, names))
+
+
+def test_nothing_is_measured_while_a_graph_is_recorded(device: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A measurement would run kernels, and a library's calls are no part of a graph."""
+    monkeypatch.setenv("AMDGPU_TUNE", "on")
+    monkeypatch.setenv("AMDGPU_MATMUL", "auto")
+    gpu, problem = device(), problem_of((520, 504, 536), "f16")
+    gpu._tuner = tuner = Tuner()
+    recording = [True]
+    monkeypatch.setattr(choice._native, "is_recording_graph", lambda: recording[0])
+    monkeypatch.setattr(choice.vendor, "libraries_of", lambda _: ("cublaslt",))
+    monkeypatch.setattr(choice.vendor, "first_verified", lambda *_: pytest.fail("a library was tried out"))
+    chosen = choice.choose(gpu, problem)
+    assert chosen is not None
+    assert chosen.library == ""
+    assert tuner.asked == []
+    recording[0] = False
+    choice.choose(gpu, problem)
+    assert len(tuner.asked) == 1, "what was chosen while recording is not taken for measured"
+    assert choice.choose(gpu, problem, is_ours=True) == chosen
+    assert len(tuner.asked) == 1, "who wants a kernel of ours waits for no measurement"

@@ -317,6 +317,68 @@ def test_control_messages_are_never_dropped_by_the_outbox():
     asyncio.run(exercise())
 
 
+def test_bytes_of_control_messages_that_were_taken_make_room_again():
+    import asyncio
+
+    async def exercise():
+        outbox = Outbox(Limits(control_messages=100, control_bytes=1000))
+        for _ in range(50):
+            assert outbox.put_control("x" * 300)
+            assert outbox.put_control("y" * 700)
+            assert not outbox.put_control("z"), "1000 bytes wait"
+            assert len(await outbox.take()) == 300
+            assert outbox.put_control("w" * 300), "300 bytes were taken"
+            assert [len(await outbox.take()) for _ in range(2)] == [700, 300]
+
+    asyncio.run(exercise())
+
+
+def paced(monkeypatch, moments, rate=10.0):
+    """How long a connection waits before each of the messages that come at these moments, in seconds."""
+    import asyncio
+
+    from amdgpu.server import connection as module
+
+    waits = []
+    clock = {"now": 0.0}
+
+    async def sleep(seconds):
+        waits[-1] = seconds
+        # Time passes while the reader waits.
+        clock["now"] += seconds
+
+    monkeypatch.setattr(module, "time", type("Clock", (), {"monotonic": staticmethod(lambda: clock["now"])}))
+    monkeypatch.setattr(module, "asyncio", type("Loop", (), {"sleep": staticmethod(sleep)}))
+    one = module.Connection(None, Limits(messages_per_second=rate), None, None)
+
+    async def exercise():
+        for moment in moments:
+            clock["now"] = max(clock["now"], moment)
+            waits.append(0.0)
+            await one._pace()
+
+    asyncio.run(exercise())
+    return waits
+
+
+def test_a_client_may_send_a_second_of_messages_at_once_and_then_keeps_the_rate(monkeypatch):
+    waits = paced(monkeypatch, [0.0] * 20)
+    assert waits[:10] == [0.0] * 10
+    assert waits[10:] == pytest.approx([0.1] * 10)
+
+
+def test_a_client_that_was_idle_for_long_saves_no_more_than_a_second_of_messages(monkeypatch):
+    waits = paced(monkeypatch, [0.0] * 10 + [1000.0] * 15)
+    assert waits[:20] == [0.0] * 20
+    assert waits[20:] == pytest.approx([0.1] * 5)
+
+
+def test_a_client_that_waits_a_while_saves_what_the_rate_gives_it(monkeypatch):
+    waits = paced(monkeypatch, [0.0] * 10 + [0.35] * 4)
+    assert waits[:13] == [0.0] * 13
+    assert waits[13] == pytest.approx(0.05)
+
+
 def test_a_port_in_use_says_by_whom_and_proposes_another(server):
     with pytest.raises(errors.InvalidArgumentError) as caught:
         Server(Settings(port=server.port))

@@ -165,6 +165,34 @@ def test_the_panic_of_a_failed_rust_test_is_shown_whatever_follows_it() -> None:
     assert text.count("running 0 tests") == excerpts.TAIL_LINES
 
 
+def test_a_rust_test_that_found_that_it_cannot_run_is_a_listed_skip() -> None:
+    output = """
+running 3 tests
+test julia::bits ... ok
+test julia::talks ... ok
+test pool::stops ... FAILED
+
+successes:
+
+---- julia::bits stdout ----
+skipped: the Math core needs Julia
+
+---- julia::talks stdout ----
+nothing was skipped: here
+
+failures:
+
+---- pool::stops stdout ----
+skipped: not at all
+
+test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s
+"""
+    counts = summaries.read_cargo(output)
+    assert (counts.passed, counts.failed, counts.skipped) == (1, 1, 1)
+    assert counts.skips == [("julia::bits", "the Math core needs Julia")]
+    assert excerpts.of_cargo(output).startswith("---- pool::stops stdout ----")
+
+
 def test_rust_binaries_that_die_without_naming_a_test_are_explained() -> None:
     text = excerpts.of_cargo(
         "test fork::child has been running for over 60 seconds\n"

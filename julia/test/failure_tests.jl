@@ -28,6 +28,11 @@ end
             @test F.activation_entry(NULL, NULL, UInt64(0), kind) == F.OK
             @test F.activation_entry(ptr, ptr, UInt64(4), Ptr{F.Activation}(C_NULL)) == F.ERROR_INVALID_ARGUMENT
             @test F.softmax_entry(ptr, ptr, UInt64(2)^40, UInt64(2)^40) == F.ERROR_INVALID_ARGUMENT
+            @test F.softmax_entry(NULL, ptr, UInt64(2), UInt64(2)) == F.ERROR_INVALID_ARGUMENT
+            @test occursin("`x` of 2 x 2", last_message())
+            @test F.softmax_entry(ptr, NULL, UInt64(2), UInt64(2)) == F.ERROR_INVALID_ARGUMENT
+            @test occursin("`y` of 2 x 2", last_message())
+            @test F.softmax_entry(NULL, NULL, UInt64(0), UInt64(2)) == F.OK
             @test F.dense_forward_entry(ptr, ptr, NULL, NULL, UInt64(2), UInt64(2), UInt64(2), kind) ==
                   F.ERROR_INVALID_ARGUMENT
             @test occursin("`y` of 2 x 2", last_message())

@@ -12,6 +12,7 @@ MAX_FAILURES = 20
 TAIL_LINES = 40
 
 _CARGO_BLOCK = re.compile(r"^---- (.+) stdout ----$")
+_CARGO_FAILED = re.compile(r"^test (.+) \.\.\. FAILED$")
 _CARGO_NOTICE = re.compile(
     r"has been running for over|signal: \d+|process didn't exit successfully|^error(\[E\d+\])?: "
 )
@@ -23,7 +24,8 @@ _PYTEST_END = re.compile(r"^=+ .+ =+$")
 def of_cargo(output: str) -> str:
     """The block of each failed test, which holds its panic with message and place, and what says how a binary died."""
     lines = output.splitlines()
-    blocks = _cargo_blocks(lines)
+    failed = {found[1] for line in lines if (found := _CARGO_FAILED.match(line))}
+    blocks = [block for block in _cargo_blocks(lines) if _CARGO_BLOCK.match(block[0])[1] in failed]
     notices = [line for line in lines if _CARGO_NOTICE.search(line)]
     return _joined([*blocks, *([notices] if notices else [])], lines)
 

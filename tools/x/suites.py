@@ -68,6 +68,8 @@ class Absent(Exception):
 def _rust(ctx: Context) -> Counts:
     scope = () if any(argument in ("-p", "--package") for argument in ctx.passed_on) else ("--workspace",)
     command = [rust.cargo_command(), "test", *scope, "--no-fail-fast", *ctx.passed_on]
+    # A test that finds on its way that it cannot run prints `skipped: REASON`; without this cargo shows no output of what passed.
+    command += ["--show-output"] if "--" in ctx.passed_on else ["--", "--show-output"]
     done = ctx.run(command, name="rust", environment=libraries_environment(), excerpt=excerpts.of_cargo)
     return summaries.read_cargo(done.output).settle(done.exit_code, "cargo test")
 

@@ -47,7 +47,21 @@ def read_cargo(output: str) -> Counts:
     for match in re.finditer(r"^test (.+?) \.\.\. ignored(?:, (.+))?$", output, re.MULTILINE):
         counts.skips.append((match[1], match[2] or "marked #[ignore]"))
     counts.failures += [match[1] for match in re.finditer(r"^test (.+?) \.\.\. FAILED$", output, re.MULTILINE)]
+    skips = _skips_on_the_way(output, counts.failures)
+    counts.skips += skips
+    counts.skipped += len(skips)
+    counts.passed -= len(skips)
     return counts
+
+
+def _skips_on_the_way(output: str, failures: list[str]) -> list[tuple[str, str]]:
+    """Rust's tests cannot end as skipped: those that printed `skipped: REASON` and returned, with the reason."""
+    skips = []
+    for block in re.finditer(r"^---- (.+?) stdout ----\n(.*?)(?=^---- |^\w+:$|\Z)", output, re.MULTILINE | re.DOTALL):
+        reason = re.search(r"^skipped: (.+)$", block[2], re.MULTILINE)
+        if reason is not None and block[1] not in failures:
+            skips.append((block[1], reason[1]))
+    return skips
 
 
 def read_zig(output: str) -> Counts:

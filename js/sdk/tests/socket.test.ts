@@ -278,6 +278,21 @@ test("attempts to come back have growing delays, and close() ends them", async (
   assert.deepEqual(timers.waiting, []);
 });
 
+test("delays start anew after the connection came back", async (t) => {
+  const timers = new HandWoundTimers();
+  const { server, socket } = await arrange(t, undefined, { timers, reconnectDelaysMs: [11, 22, 33] });
+  await socket.connect();
+  for (let round = 0; round < 3; round += 1) {
+    const away = untilState(socket, "waiting");
+    server.cut();
+    await away;
+    assert.ok(timers.waiting.includes(11), `11 in ${timers.waiting.join(", ")}`);
+    const back = untilState(socket, "open");
+    timers.fire(11);
+    await back;
+  }
+});
+
 test("silence instead of heartbeats is a broken connection", async (t) => {
   const timers = new HandWoundTimers();
   const { server, socket } = await arrange(t, () => undefined, { timers, heartbeatMs: 500, reconnectDelaysMs: [7] });

@@ -203,3 +203,37 @@ impl Recording {
         export::ndjson_of(pid, records, &found.names, &clock)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frames::{append, append_records};
+    use crate::{Kind, NameId};
+
+    /// Frames of records of one source, each with what was lost up to then.
+    fn read(name: &str, frames: &[(u16, u64)]) -> Recording {
+        let mut bytes = Vec::new();
+        let header = format!("{{\"schema\": \"{RECORDING_SCHEMA}\"}}");
+        append(&mut bytes, FrameKind::Header, 0, &[header.as_bytes()]);
+        for (time, (source, lost)) in (1..).zip(frames) {
+            let record = Record::new(Kind::Marker, NameId::UNNAMED).at(time, 0);
+            append_records(&mut bytes, *source, *lost, &[record]);
+        }
+        append(&mut bytes, FrameKind::End, 0, &[b"{}"]);
+        let path = std::env::temp_dir().join(format!("agpu-{}-{name}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        let recording = read_recording(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        recording
+    }
+
+    #[test]
+    fn frames_say_what_was_lost_so_far() {
+        let recording = read("lost", &[(0, 2), (1, 40), (0, 5), (0, 5)]);
+        let lost = |source: u16| recording.sources[&source].lost;
+        assert_eq!((lost(0), lost(1)), (5, 40));
+        assert_eq!(recording.sources[&0].records.len(), 3);
+        // A source that began anew counts from zero; what is known of before stays.
+        assert_eq!(read("anew", &[(0, 5), (0, 3)]).sources[&0].lost, 5);
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::RecorderError;
@@ -189,6 +189,9 @@ impl RecordingWriter {
         outcome.map_err(|error| {
             // A file system that refuses this too leaves a frame that ends early, which readers pass over.
             let _ = self.file.set_len(self.written_bytes);
+            let _ = self.file.seek(SeekFrom::Start(self.written_bytes));
+            // Those that were not written have to come again.
+            self.names.clear();
             RecorderError::Write {
                 path: self.path.display().to_string(),
                 reason: error.to_string(),
