@@ -22,7 +22,8 @@ use crate::source::{SourceMap, Span};
 use crate::target::{Target, TargetKind};
 use crate::telemetry::CompilerTelemetry;
 use crate::{
-    checks, cooperative, hir, ir, lanes, llvm, lower, passes, regions, software, waves, work,
+    checks, cooperative, effort, hir, ir, lanes, llvm, lockstep, lower, memory_limits, passes,
+    regions, software, waves, work,
 };
 
 /// Largest source: far above any kernel file, small enough that positions fit into 32 bits after macro expansion.
@@ -121,7 +122,11 @@ impl Compiler {
         }
         let library = library()?;
         std::thread::scope(|scope| {
-            let work = || pipeline(library, source, options, target);
+            let work = || {
+                effort::within(&options.name, source.len(), || {
+                    pipeline(library, source, options, target)
+                })
+            };
             let thread = std::thread::Builder::new()
                 .name("amdgpu-compile".to_owned())
                 .stack_size(STACK_BYTES)
@@ -232,6 +237,7 @@ fn pipeline(
     telemetry.tokens = tokens.len() as u64;
     telemetry.preprocess_ns = nanoseconds(start);
 
+    effort::phase("parsing");
     let phase = Instant::now();
     let parser = Parser::new(
         &tokens,
@@ -245,6 +251,7 @@ fn pipeline(
     let (program, _) = parser.program();
     telemetry.parse_ns = nanoseconds(phase);
 
+    effort::phase("checking");
     let phase = Instant::now();
     let checked = Sema::check(
         &library.program,
@@ -256,7 +263,7 @@ fn pipeline(
     let (types, template_kernels) = (checked.types, checked.template_kernels);
     let checked = checked.program;
     telemetry.check_ns = nanoseconds(phase);
-    let messages = diagnostics.resolve(&sources);
+    let mut messages = diagnostics.resolve(&sources);
     if diagnostics.has_errors() {
         return Err(failure(messages, diagnostics.dropped()));
     }
@@ -278,6 +285,7 @@ fn pipeline(
         return Err(Error::KernelNotFound { message });
     }
 
+    effort::phase("lowering");
     let phase = Instant::now();
     let mut module = lower::lower(&checked, &types, &sources);
     let table = message_table(&checked, &module, &sources);
@@ -298,6 +306,12 @@ fn pipeline(
         .iter()
         .map(|function| function.instruction_count() as u64)
         .sum();
+    // Waves of AMD GPUs run in lockstep.
+    if target.kind != TargetKind::Amd {
+        for finding in lockstep::find(&module) {
+            messages.push(lockstep_warning(&finding, source, options));
+        }
+    }
     let mut check_sites = Vec::new();
     let mut pass_options = options.clone();
     if options.checked {
@@ -311,6 +325,7 @@ fn pipeline(
             });
         }
     }
+    effort::phase("optimising");
     let (metrics, mut dumps) = passes::run(&mut module, &pass_options, target.kind);
     if !options.checked {
         for kernel in &mut kernels {
@@ -338,6 +353,7 @@ fn pipeline(
         .map(|function| function.instruction_count() as u64)
         .sum();
 
+    effort::phase("generating code for");
     let phase = Instant::now();
     let by_name: HashMap<&str, &ir::Function> = module
         .functions
@@ -349,6 +365,16 @@ fn pipeline(
         if let Some(function) = by_name.get(kernel.symbol.as_str()) {
             kernel.static_shared_bytes = regions::shared_layout(&module, function).1;
         }
+    }
+    if let Some(excess) = memory_limits::find_excess(&module, target) {
+        let mut functions = checked.functions.iter();
+        let function = functions.find(|function| function.name == excess.kernel);
+        let span = function.map_or(Span { start: end, len: 0 }, |function| function.span);
+        diagnostics.error(span, excess.message, Some(excess.hint));
+        return Err(failure(
+            diagnostics.resolve(&sources),
+            diagnostics.dropped(),
+        ));
     }
     let host_kernels = if target.kind == TargetKind::Host {
         waves::resolve(&mut module, target.wave_size());
@@ -380,6 +406,16 @@ fn pipeline(
     } else {
         Vec::new()
     };
+    let verification = Instant::now();
+    if let Err(message) = ir::verify(&module) {
+        return Err(Error::Internal {
+            message: format!(
+                "{}: the compiler made malformed code and stops before it could run: {message}",
+                options.name
+            ),
+        });
+    }
+    telemetry.verify_ns = nanoseconds(verification);
     let emitted = llvm::emit(&module, &host_kernels, target, options, lanes);
     telemetry.lanes = emitted.lanes;
     if let Some(mut metrics) = emitted.vectorization {
@@ -395,6 +431,7 @@ fn pipeline(
     }
     let llvm_ir = emitted.text;
     telemetry.emit_ns = nanoseconds(phase);
+    telemetry.work_units = effort::used(effort::limit(source.len()));
     telemetry.total_ns = nanoseconds(start);
     Ok(CompiledUnit {
         llvm_ir,
@@ -434,6 +471,36 @@ fn message_table(program: &hir::Program, module: &ir::Module, sources: &SourceMa
     MessageTable {
         messages: messages.collect(),
         kernels: shown.collect(),
+    }
+}
+
+fn lockstep_warning(
+    finding: &lockstep::Finding,
+    source: &str,
+    options: &CompileOptions,
+) -> Diagnostic {
+    let text = source
+        .lines()
+        .nth((finding.line as usize).saturating_sub(1));
+    let text = text.unwrap_or("").trim_start();
+    Diagnostic {
+        severity: Severity::Warning,
+        file: options.name.clone(),
+        line: finding.line,
+        column: 1,
+        message: format!(
+            "this reads volatile __shared__ memory that other threads of the warp write in line {}, without a barrier between: warps do \
+             not run in lockstep on this device, and the result may be wrong",
+            finding.stored_line
+        ),
+        hint: Some(
+            "put __syncwarp() between the write and the read, or use __shfl_down_sync".to_owned(),
+        ),
+        line_text: text.to_owned(),
+        caret: 0,
+        caret_length: text.chars().count().max(1) as u32,
+        is_unsupported: false,
+        instances: Vec::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! passes do later: the CPU cuts kernels where work-items meet, shared memory is laid out by kernel, and a failed assertion ends
 //! the kernel.
 
+use crate::effort;
 use crate::ir::{BlockId, Function, Module, Op, Terminator, Type, Value};
 
 /// Instructions of one kernel after inlining: far above any kernel, small enough to compile in seconds.
@@ -364,6 +365,11 @@ pub fn inline_call(caller: &mut Function, block: usize, position: usize, functio
         }
         caller.blocks.push(copy);
     }
+    // What lies behind the call moves once more with each call of a block.
+    effort::spend(
+        caller.blocks[after.0 as usize].instructions.len() / 16
+            + caller.blocks[0].instructions.len() / 64,
+    );
     caller.blocks[block].terminator = Terminator::Jump(BlockId(first_block));
     caller.blocks[0].instructions.splice(0..0, slots);
     let inputs: Option<Vec<(BlockId, Value)>> = results

@@ -30,6 +30,9 @@ pub enum Error {
     /// LLVM refused the code.
     #[error("{message}")]
     CodeGenerationFailed { message: String },
+    /// The source asks for more work than its length allows.
+    #[error("{message}")]
+    TooMuchWork { message: String },
     /// The compiler itself failed.
     #[error("{message}")]
     Internal { message: String },
@@ -49,7 +52,7 @@ impl Error {
 impl Coded for Error {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::CompileFailed { .. } => ErrorCode::CompileFailed,
+            Self::CompileFailed { .. } | Self::TooMuchWork { .. } => ErrorCode::CompileFailed,
             Self::UnsupportedFeature { .. } => ErrorCode::UnsupportedFeature,
             Self::KernelNotFound { .. } => ErrorCode::KernelNotFound,
             Self::InvalidOption { .. } => ErrorCode::InvalidArgument,

@@ -250,6 +250,7 @@ impl Function {
     }
 
     pub fn add_value(&mut self, op: Op, ty: Type, line: u32) -> Value {
+        crate::effort::spend(1);
         self.values.push(Instruction { op, ty, line });
         Value(self.values.len() as u32 - 1)
     }

@@ -218,6 +218,7 @@ impl<'a> Parser<'a> {
     }
 
     fn bump(&mut self) -> Token {
+        crate::effort::spend(1);
         let token = *self.peek();
         self.split = None;
         if self.next < self.tokens.len() {

@@ -26,7 +26,7 @@ mod unrolling;
 
 pub use context::MAX_FINDINGS;
 use context::{Budget, Context, Memory};
-pub(crate) use run::clean_regions;
+pub(crate) use run::{clean_regions, show_addresses};
 pub use run::{run, run_pass};
 pub(crate) use trip_count::{Counted, counted};
 pub(crate) use unrolling::for_each_target_mut;

@@ -1,6 +1,6 @@
 //! The preprocessor: directives, macros, and the headers people include, which are built in.
 //!
-//! Works on tokens. Every loop is bounded by the source or by [`MAX_EXPANDED_TOKENS`], every recursion by [`MAX_DEPTH`].
+//! Works on tokens. Every loop is bounded by the source or by the tokens that macros may expand to, every recursion by [`MAX_DEPTH`].
 
 mod condition;
 mod headers;
@@ -19,8 +19,12 @@ use crate::lexer::{Lexer, NO_SYMBOL};
 use crate::source::{SourceMap, Span};
 use crate::token::{Token, TokenKind};
 
-/// Tokens one source may expand to: enough for 64 MiB of text, small enough for memory.
-pub const MAX_EXPANDED_TOKENS: usize = 16 * 1024 * 1024;
+/// Tokens that the macros of any source may expand to; headers of macros that describe a machine stay below a tenth.
+const BASE_EXPANDED_TOKENS: usize = 1024 * 1024;
+/// Tokens more for each byte of the source.
+const EXPANDED_TOKENS_PER_BYTE: usize = 8;
+/// Tokens that macros expand to at most: enough for 64 MiB of text, small enough for memory.
+const MAX_EXPANDED_TOKENS: usize = 16 * 1024 * 1024;
 /// Nesting of macro calls inside macro arguments, of parentheses in `#if`, and of `#if` groups.
 pub const MAX_DEPTH: usize = 200;
 
@@ -47,6 +51,8 @@ pub struct Preprocessor<'a> {
     output: Vec<Token>,
     pragmas: Vec<Pragma>,
     expanded: usize,
+    /// What macros may expand to.
+    most_expanded: usize,
     is_over_limit: bool,
     counter: u32,
     /// Headers that were read.
@@ -87,6 +93,7 @@ impl<'a> Preprocessor<'a> {
             output: Vec::new(),
             pragmas: Vec::new(),
             expanded: 0,
+            most_expanded: BASE_EXPANDED_TOKENS,
             is_over_limit: false,
             counter: 0,
             included: HashSet::new(),
@@ -102,6 +109,11 @@ impl<'a> Preprocessor<'a> {
     /// Preprocesses one text and appends its tokens (without `Eof`) to the output.
     /// Returns the position of the end of the text.
     pub fn run(&mut self, file: &str, text: &Arc<str>) -> u32 {
+        self.most_expanded = text
+            .len()
+            .saturating_mul(EXPANDED_TOKENS_PER_BYTE)
+            .saturating_add(self.most_expanded)
+            .min(MAX_EXPANDED_TOKENS);
         let base = self.read_text(file, text);
         if self.is_over_limit {
             // What came so far makes no sense without the rest.

@@ -69,6 +69,12 @@ pub struct CompilerTelemetry {
     pub check_ns: u64,
     pub lower_ns: u64,
     pub emit_ns: u64,
+    /// The check that the code given to LLVM is well formed; part of `emit_ns`.
+    #[serde(default)]
+    pub verify_ns: u64,
+    /// Work that was counted against the limit of the source (`effort::limit`).
+    #[serde(default)]
+    pub work_units: u64,
     pub total_ns: u64,
     pub passes: Vec<PassMetrics>,
     /// Kernels for CPUs; empty where lanes were not asked for.

@@ -1,6 +1,6 @@
 //! Types of HIP-C, with the sizes every target shares (LP64, `char` is signed).
 
-use crate::hashing::WordMap;
+use crate::hashing::{WordMap, WordSet};
 use crate::interner::Symbol;
 
 /// Arithmetic types. `char`, `signed char` and the 64-bit pairs are distinct types of equal representation, as in C++.
@@ -358,6 +358,33 @@ impl TypeTable {
             Type::Struct(index) => self.structs[index.0 as usize].bytes,
             Type::Enum(index) => u64::from(self.enums[index.0 as usize].underlying.bytes()),
         }
+    }
+
+    /// Whether the type, or the type of a part of it however deep, is wanted. Looks at each type once: a struct of two structs of two
+    /// structs has many parts and few types.
+    pub fn any_part(&self, id: TypeId, mut is_wanted: impl FnMut(TypeId) -> bool) -> bool {
+        let mut waiting = vec![id];
+        let mut seen: WordSet<TypeId> = WordSet::default();
+        while let Some(part) = waiting.pop() {
+            crate::effort::spend(1);
+            if is_wanted(part) {
+                return true;
+            }
+            match self.get(part) {
+                Type::Array { element, .. } => waiting.push(element),
+                Type::Struct(index) => {
+                    for field in &self.structs[index.0 as usize].fields {
+                        let is_compound =
+                            matches!(self.get(field.ty), Type::Array { .. } | Type::Struct(_));
+                        if is_compound && seen.insert(field.ty) {
+                            waiting.push(field.ty);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
     }
 
     pub fn align(&self, id: TypeId) -> u64 {

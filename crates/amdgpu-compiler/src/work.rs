@@ -154,11 +154,8 @@ impl Counter<'_> {
                     range.open_loops.extend(inner.open_loops);
                 }
             }
-            for (item, plan) in loops.list.iter().zip(&plans) {
-                if !item.contains(block) {
-                    continue;
-                }
-                let turns = plan.map_or(1, |plan| {
+            for number in loops.numbers_around(block) {
+                let turns = plans[number].map_or(1, |plan| {
                     // Up to where the loop decides, it runs once more than it goes on.
                     let is_after = plan.exiting != block && cfg.dominates(plan.exiting, block);
                     plan.turns + u64::from(!is_after)
@@ -259,7 +256,7 @@ impl Paths<'_> {
 
     /// Where a block leads on, each edge once: loops are gone through, and left at the end of a turn.
     fn successors(&self, block: BlockId) -> Vec<BlockId> {
-        let around = || self.loops.list.iter().filter(|item| item.contains(block));
+        let around = || self.loops.around(block);
         let mut open = Vec::new();
         let terminator = &self.function.blocks[block.0 as usize].terminator;
         terminator.for_each_target(|target| open.push(target));
@@ -295,9 +292,7 @@ impl Paths<'_> {
         else {
             return targets;
         };
-        if self.loops.list.iter().any(|item| item.contains(block))
-            || !is_limit(self.function, condition)
-        {
+        if self.loops.depth[block.0 as usize] > 0 || !is_limit(self.function, condition) {
             return targets;
         }
         let works = |target: &&BlockId| self.most[target.0 as usize] != Cost::default();

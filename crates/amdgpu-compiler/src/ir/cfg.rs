@@ -1,6 +1,9 @@
 //! The control-flow graph of a function: order, predecessors, dominators.
 
+use std::cell::OnceCell;
+
 use super::{BlockId, Function};
+use crate::effort;
 
 /// Facts about the blocks of a function, as of when it was made.
 #[derive(Debug)]
@@ -12,6 +15,8 @@ pub struct Cfg {
     pub predecessors: Predecessors,
     /// Immediate dominator; the entry is its own.
     pub dominator: Vec<Option<BlockId>>,
+    /// By block: when a walk through the tree of dominators comes to it, and when it leaves what lies below. Found when first asked for.
+    spans: OnceCell<Vec<(u32, u32)>>,
 }
 
 /// The reachable blocks that lead to each block, all in one list; indexed by block.
@@ -67,6 +72,7 @@ impl Predecessors {
 impl Cfg {
     pub fn new(function: &Function) -> Self {
         let count = function.blocks.len();
+        effort::spend(count);
         let mut position = vec![None; count];
         let order = reverse_postorder(function, &mut position);
         for (index, block) in (0..).zip(&order) {
@@ -78,6 +84,7 @@ impl Cfg {
             position,
             predecessors,
             dominator: vec![None; count],
+            spans: OnceCell::new(),
         };
         cfg.find_dominators();
         cfg
@@ -97,22 +104,44 @@ impl Cfg {
 
     /// Whether every way to `block` passes `dominator`.
     pub fn dominates(&self, dominator: BlockId, block: BlockId) -> bool {
-        let mut current = block;
-        loop {
-            if current == dominator {
-                return true;
-            }
-            match self.dominator[current.0 as usize] {
-                Some(next)
-                    if next != current
-                        && self.position[next.0 as usize]
-                            >= self.position[dominator.0 as usize] =>
-                {
-                    current = next;
-                }
-                _ => return false,
+        if dominator == block {
+            return true;
+        }
+        if !self.is_reachable(dominator) || !self.is_reachable(block) {
+            return false;
+        }
+        let spans = self.spans.get_or_init(|| self.find_spans());
+        let (outer, inner) = (spans[dominator.0 as usize], spans[block.0 as usize]);
+        outer.0 <= inner.0 && inner.1 <= outer.1
+    }
+
+    /// Blocks come after their dominators in `order`: counted from the end it gives the sizes of the trees, from the start their places.
+    fn find_spans(&self) -> Vec<(u32, u32)> {
+        let mut sizes = vec![1u32; self.position.len()];
+        let above = |block: BlockId| self.dominator[block.0 as usize].filter(|up| *up != block);
+        for &block in self.order.iter().rev() {
+            if let Some(up) = above(block) {
+                sizes[up.0 as usize] += sizes[block.0 as usize];
             }
         }
+        let mut spans = vec![(0, 0); self.position.len()];
+        // Where the next tree below a block starts.
+        let mut next = vec![0u32; self.position.len()];
+        for &block in &self.order {
+            let at = block.0 as usize;
+            let start = match above(block) {
+                Some(up) => {
+                    let place = &mut next[up.0 as usize];
+                    let start = *place;
+                    *place += sizes[at];
+                    start
+                }
+                None => 0,
+            };
+            spans[at] = (start, start + sizes[at]);
+            next[at] = start + 1;
+        }
+        spans
     }
 
     /// Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm" (2001).
@@ -143,6 +172,7 @@ impl Cfg {
     fn meet(&self, one: BlockId, other: BlockId) -> BlockId {
         let (mut one, mut other) = (one, other);
         while one != other {
+            effort::spend(1);
             while self.position[one.0 as usize] > self.position[other.0 as usize] {
                 one = self.dominator[one.0 as usize].unwrap_or(one);
             }

@@ -1,7 +1,11 @@
 //! The loops of a function: natural loops, found from edges back to a block that dominates their start.
 
+use std::cell::OnceCell;
+
 use super::cfg::Cfg;
 use super::{BinaryOp, BlockId, Function, Op, Terminator, Value};
+use crate::effort;
+use crate::hashing::WordMap;
 
 /// One loop; several edges back to one header make one loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,6 +15,8 @@ pub struct Loop {
     pub latches: Vec<BlockId>,
     /// All blocks, those of inner loops too, in the order of the graph.
     pub blocks: Vec<BlockId>,
+    /// The same by number.
+    sorted: Vec<BlockId>,
 }
 
 /// The loops of a function, as of when they were found.
@@ -20,11 +26,14 @@ pub struct Loops {
     pub list: Vec<Loop>,
     /// Number of loops around each block.
     pub depth: Vec<u32>,
+    /// By block the loops around it; found when first asked for.
+    around: OnceCell<Vec<Vec<u32>>>,
 }
 
 impl Loops {
     pub fn new(function: &Function, cfg: &Cfg) -> Self {
         let mut list: Vec<Loop> = Vec::new();
+        let mut headed: WordMap<BlockId, usize> = WordMap::default();
         for &block in &cfg.order {
             function.blocks[block.0 as usize]
                 .terminator
@@ -32,14 +41,19 @@ impl Loops {
                     if !cfg.dominates(target, block) {
                         return;
                     }
-                    match list.iter_mut().find(|entry| entry.header == target) {
-                        Some(entry) if entry.latches.contains(&block) => {}
-                        Some(entry) => entry.latches.push(block),
-                        None => list.push(Loop {
-                            header: target,
-                            latches: vec![block],
-                            blocks: Vec::new(),
-                        }),
+                    match headed.get(&target) {
+                        // A switch may name one block twice.
+                        Some(&at) if list[at].latches.last() == Some(&block) => {}
+                        Some(&at) => list[at].latches.push(block),
+                        None => {
+                            headed.insert(target, list.len());
+                            list.push(Loop {
+                                header: target,
+                                latches: vec![block],
+                                blocks: Vec::new(),
+                                sorted: Vec::new(),
+                            });
+                        }
                     }
                 });
         }
@@ -58,17 +72,52 @@ impl Loops {
             for block in &members {
                 depth[block.0 as usize] += 1;
             }
+            effort::spend(members.len());
+            entry.sorted.clone_from(&members);
+            entry.sorted.sort_unstable();
             members.sort_by_key(|block| cfg.position[block.0 as usize]);
             entry.blocks = members;
         }
         list.sort_by_key(|entry| entry.blocks.len());
-        Self { list, depth }
+        Self {
+            list,
+            depth,
+            around: OnceCell::new(),
+        }
+    }
+
+    /// The loops around a block, innermost first.
+    pub fn around(&self, block: BlockId) -> impl Iterator<Item = &Loop> + Clone {
+        self.numbers_around(block).map(|number| &self.list[number])
+    }
+
+    /// The same as indices into the list.
+    pub fn numbers_around(&self, block: BlockId) -> impl Iterator<Item = usize> + Clone {
+        let around = self.around.get_or_init(|| {
+            let mut around = vec![Vec::new(); self.depth.len()];
+            for (number, entry) in (0..).zip(&self.list) {
+                for block in &entry.blocks {
+                    around[block.0 as usize].push(number);
+                }
+            }
+            around
+        });
+        around[block.0 as usize]
+            .iter()
+            .map(|number| *number as usize)
+    }
+
+    /// Whether no other loop is inside of one.
+    pub fn is_innermost(&self, item: &Loop) -> bool {
+        let depth = |block: BlockId| self.depth[block.0 as usize];
+        let of_header = depth(item.header);
+        item.blocks.iter().all(|block| depth(*block) == of_header)
     }
 }
 
 impl Loop {
     pub fn contains(&self, block: BlockId) -> bool {
-        self.blocks.contains(&block)
+        self.sorted.binary_search(&block).is_ok()
     }
 
     /// The block before the loop, which leads nowhere else.

@@ -8,6 +8,7 @@
 use super::loops::{Loops, targets};
 use super::shape::{Shape, of_operation};
 use super::slots::Slots;
+use crate::effort;
 use crate::ir::{BlockId, Function, Op, Terminator, Value, cfg::Cfg};
 
 pub struct Divergence {
@@ -65,6 +66,7 @@ impl Divergence {
     }
 
     fn round(&mut self, ctx: &Context<'_>) -> bool {
+        effort::spend(ctx.function.values.len());
         let mut changed = false;
         for &block in ctx.order {
             let at = block.0 as usize;
@@ -199,6 +201,7 @@ impl Divergence {
     /// Follows the ways from `sources`, which lanes take differently, within one turn of a loop.
     fn spread(&mut self, ctx: &Context<'_>, level: Option<usize>, sources: Vec<BlockId>) {
         let count = ctx.function.blocks.len();
+        effort::spend(count / 2);
         let end = BlockId(count as u32);
         let header = level.map(|item| ctx.loops.list[item].header);
         let is_inside = |block: BlockId| {

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use super::divergence::Divergence;
 use super::loops::{Loops, targets};
+use crate::effort;
 use crate::ir::{BlockId, Function, Op, Terminator, cfg::Cfg};
 
 /// A block, a latch of a loop, or the end of the function.
@@ -135,6 +136,7 @@ struct Work<'a> {
 impl Work<'_> {
     /// Goes to the first of some places; the others wait.
     fn go(&mut self, mut places: BTreeSet<usize>, may_be_empty: bool) -> Node {
+        effort::spend(2 * places.len());
         let Some(first) = places.pop_first() else {
             return Node::End;
         };
@@ -200,6 +202,7 @@ impl Work<'_> {
                 break;
             }
             let latch = self.position[self.count + item];
+            effort::spend(1 + waiting.len() / 8);
             if waiting.iter().any(|place| *place <= latch) {
                 return Err(item);
             }

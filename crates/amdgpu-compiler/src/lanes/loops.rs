@@ -1,13 +1,19 @@
 //! Natural loops, and an order of the blocks in which every loop is contiguous.
 
+use crate::effort;
+use crate::hashing::{WordMap, WordSet};
 use crate::ir::{BlockId, Function, cfg::Cfg};
 
 pub struct Loop {
     pub header: BlockId,
     pub parent: Option<usize>,
-    /// By block: whether it belongs to the loop.
-    contains: Vec<bool>,
-    size: usize,
+}
+
+/// A loop that is being found: its header, where the edges back start, and its blocks.
+struct Found {
+    header: BlockId,
+    latches: Vec<BlockId>,
+    blocks: Vec<BlockId>,
 }
 
 pub struct Loops {
@@ -20,56 +26,66 @@ impl Loops {
     /// `None` when a loop has a second way in.
     pub fn new(function: &Function, cfg: &Cfg) -> Option<Self> {
         let count = function.blocks.len();
-        let mut list: Vec<Loop> = Vec::new();
+        let mut list: Vec<Found> = Vec::new();
+        let mut headed: WordMap<BlockId, usize> = WordMap::default();
         for &block in &cfg.order {
             let mut is_reducible = true;
-            let mut headers: Vec<BlockId> = Vec::new();
             function.blocks[block.0 as usize]
                 .terminator
                 .for_each_target(|target| {
                     if cfg.position[target.0 as usize] <= cfg.position[block.0 as usize] {
                         is_reducible &= cfg.dominates(target, block);
-                        headers.push(target);
+                        let at = *headed.entry(target).or_insert_with(|| {
+                            list.push(Found {
+                                header: target,
+                                latches: Vec::new(),
+                                blocks: Vec::new(),
+                            });
+                            list.len() - 1
+                        });
+                        list[at].latches.push(block);
                     }
                 });
             if !is_reducible {
                 return None;
             }
-            for header in headers {
-                let index = list.iter().position(|item| item.header == header);
-                let index = index.unwrap_or_else(|| {
-                    let mut contains = vec![false; count];
-                    contains[header.0 as usize] = true;
-                    list.push(Loop {
-                        header,
-                        parent: None,
-                        contains,
-                        size: 1,
-                    });
-                    list.len() - 1
-                });
-                list[index].grow(block, cfg);
-            }
         }
-        list.sort_by_key(|item| item.size);
+        let mut mark = vec![usize::MAX; count];
+        for (number, found) in list.iter_mut().enumerate() {
+            found.find_blocks(number, &mut mark, cfg);
+        }
+        // Inner loops come before those around them.
+        list.sort_by_key(|found| found.blocks.len());
         let mut of = vec![None; count];
-        for (index, item) in list.iter().enumerate() {
-            for (block, innermost) in of.iter_mut().enumerate() {
-                if item.contains[block] && innermost.is_none() {
-                    *innermost = Some(index);
+        let mut parents = vec![None; list.len()];
+        for (index, found) in list.iter().enumerate() {
+            effort::spend(found.blocks.len());
+            for block in &found.blocks {
+                match of[block.0 as usize] {
+                    None => of[block.0 as usize] = Some(index),
+                    Some(inner) => {
+                        let outermost = std::iter::successors(Some(inner), |item| parents[*item]);
+                        if let Some(outermost) = outermost.last()
+                            && outermost != index
+                        {
+                            parents[outermost] = Some(index);
+                        }
+                    }
                 }
             }
         }
-        for index in 0..list.len() {
-            let header = list[index].header.0 as usize;
-            list[index].parent =
-                (index + 1..list.len()).find(|outer| list[*outer].contains[header]);
-        }
-        Some(Self { list, of })
+        let list = list.into_iter().zip(parents).map(|(found, parent)| Loop {
+            header: found.header,
+            parent,
+        });
+        Some(Self {
+            list: list.collect(),
+            of,
+        })
     }
 
     pub fn contains(&self, item: usize, block: BlockId) -> bool {
-        self.list[item].contains[block.0 as usize]
+        self.around(block).any(|around| around == item)
     }
 
     /// The loop that starts with a block.
@@ -164,27 +180,42 @@ impl Loops {
     }
 }
 
-impl Loop {
-    fn grow(&mut self, latch: BlockId, cfg: &Cfg) {
-        let mut work = vec![latch];
+impl Found {
+    /// The blocks from which an edge back is reached without leaving by the header; `mark` has other numbers than that of the loop.
+    fn find_blocks(&mut self, number: usize, mark: &mut [usize], cfg: &Cfg) {
+        mark[self.header.0 as usize] = number;
+        self.blocks.push(self.header);
+        let mut work = std::mem::take(&mut self.latches);
         while let Some(block) = work.pop() {
-            if !std::mem::replace(&mut self.contains[block.0 as usize], true) {
-                self.size += 1;
+            if std::mem::replace(&mut mark[block.0 as usize], number) != number {
+                self.blocks.push(block);
                 work.extend(&cfg.predecessors[block.0 as usize]);
             }
         }
+        effort::spend(self.blocks.len());
     }
 }
 
 /// Targets of a block's end, each once.
 pub fn targets(function: &Function, block: BlockId) -> Vec<BlockId> {
+    /// Up to here a search of the list is quickest.
+    const FEW: usize = 16;
+    let terminator = &function.blocks[block.0 as usize].terminator;
     let mut list = Vec::new();
-    function.blocks[block.0 as usize]
-        .terminator
-        .for_each_target(|target| {
+    if terminator.target_count() <= FEW {
+        terminator.for_each_target(|target| {
             if !list.contains(&target) {
                 list.push(target);
             }
         });
+        return list;
+    }
+    effort::spend(terminator.target_count());
+    let mut seen: WordSet<BlockId> = WordSet::default();
+    terminator.for_each_target(|target| {
+        if seen.insert(target) {
+            list.push(target);
+        }
+    });
     list
 }

@@ -3,6 +3,7 @@
 use super::divergence::Divergence;
 use super::linearise::{Flow, Linear, Node};
 use super::loops::{Loops, targets};
+use crate::effort;
 use crate::ir::{BlockId, Function, Terminator, cfg::Cfg};
 
 /// The lanes of a block.
@@ -76,7 +77,10 @@ impl Masks {
         // An edge that all lanes take whenever control does.
         let takes_all = match &linear.flow[from.0 as usize] {
             Flow::Straight(_) => targets(function, from).len() == 1,
-            Flow::Branch(links) => links.contains(&(block, Node::Block(block))),
+            Flow::Branch(links) => {
+                effort::spend(links.len() / 8);
+                links.contains(&(block, Node::Block(block)))
+            }
         };
         takes_all.then(|| self.get(from))
     }
@@ -93,25 +97,31 @@ fn always_follows(
     let mut seen = vec![false; function.blocks.len()];
     seen[above.0 as usize] = true;
     let mut work = vec![above];
+    effort::spend(seen.len() / 32);
     while let Some(current) = work.pop() {
+        effort::spend(1);
         if matches!(
             function.blocks[current.0 as usize].terminator,
             Terminator::Return(_) | Terminator::Unreachable
         ) {
             return false;
         }
-        for target in targets(function, current) {
+        let mut leaves = false;
+        let terminator = &function.blocks[current.0 as usize].terminator;
+        effort::spend(terminator.target_count() / 8);
+        terminator.for_each_target(|target| {
             if target == block {
-                continue;
+                return;
             }
-            if let Some(item) = level
-                && (loops.list[item].header == target || !loops.contains(item, target))
-            {
-                return false;
-            }
+            leaves |= level.is_some_and(|item| {
+                loops.list[item].header == target || !loops.contains(item, target)
+            });
             if !std::mem::replace(&mut seen[target.0 as usize], true) {
                 work.push(target);
             }
+        });
+        if leaves {
+            return false;
         }
     }
     true

@@ -6,8 +6,9 @@ use std::fmt::Write;
 use super::text::{Digits, Text, Typed};
 use super::{Emitter, names, waves};
 use crate::checks::HOOK_PREFIX;
+use crate::effort;
 use crate::ir::{
-    AddressSpace, BinaryOp, CastKind, Function, Op, Predicate, Terminator, Type, Value,
+    AddressSpace, BinaryOp, BlockId, CastKind, Function, Op, Predicate, Terminator, Type, Value,
 };
 use crate::target::TargetKind;
 
@@ -36,6 +37,14 @@ impl Names<'_> {
     }
 }
 
+/// How many edges lead from the end of a block to another.
+fn edges(terminator: &Terminator, to: BlockId) -> usize {
+    effort::spend(terminator.target_count() / 16);
+    let mut count = 0;
+    terminator.for_each_target(|target| count += usize::from(target == to));
+    count
+}
+
 impl Emitter<'_> {
     pub(super) fn function(&mut self, index: usize) {
         let function = &self.module.functions[index];
@@ -61,8 +70,14 @@ impl Emitter<'_> {
                 continue;
             }
             self.print(format_args!("b{number}:"));
+            effort::spend(4 * block.instructions.len());
             for &value in &block.instructions {
-                self.instruction(function, &names, value);
+                match function.op(value) {
+                    Op::Phi(inputs) => {
+                        self.phi(function, &names, value, inputs, BlockId(number as u32));
+                    }
+                    _ => self.instruction(function, &names, value),
+                }
             }
             self.terminator(function, &names, &block.terminator);
             if let Some(advice) = advice.get(number) {
@@ -150,6 +165,7 @@ impl Emitter<'_> {
         let mut seen = vec![false; self.module.functions.len()];
         let mut work = vec![index];
         while let Some(current) = work.pop() {
+            effort::spend(self.module.functions[current].values.len() / 8);
             for instruction in &self.module.functions[current].values {
                 if let Op::Call { function, .. } = instruction.op {
                     let callee = function as usize;
@@ -233,6 +249,33 @@ impl Emitter<'_> {
         self.print(text);
     }
 
+    /// A phi of ours has an input for each block that leads here, one of LLVM's for each edge: a switch may lead here by several cases.
+    fn phi(
+        &mut self,
+        function: &Function,
+        names: &Names<'_>,
+        value: Value,
+        inputs: &[(BlockId, Value)],
+        block: BlockId,
+    ) {
+        let name = Text::numbered(names.prefix, value.0);
+        let ty = self.type_text(function.ty(value));
+        for part in ["  ", &name, " = phi ", ty] {
+            self.out.push_str(part);
+        }
+        let mut start = " [ ";
+        for (from, input) in inputs {
+            let number = Digits::new(u64::from(from.0));
+            for _ in 0..edges(&function.blocks[from.0 as usize].terminator, block) {
+                for part in [start, names.get(*input), ", %b", number.text(), " ]"] {
+                    self.out.push_str(part);
+                }
+                start = ", [ ";
+            }
+        }
+        self.out.push('\n');
+    }
+
     pub(super) fn instruction(&mut self, function: &Function, names: &Names<'_>, value: Value) {
         let name = Text::numbered(names.prefix, value.0);
         let ty = function.ty(value);
@@ -302,19 +345,8 @@ impl Emitter<'_> {
                 self.cooperation(&name, *operation, ty, space, &operands);
             }
             Op::Special(special) => self.special(&name, *special),
-            Op::Phi(inputs) => {
-                for part in ["  ", &name, " = phi ", ty_text] {
-                    self.out.push_str(part);
-                }
-                for (index, (from, input)) in inputs.iter().enumerate() {
-                    let from = Digits::new(u64::from(from.0));
-                    let comma = if index == 0 { " [ " } else { ", [ " };
-                    for part in [comma, names.get(*input), ", %b", from.text(), " ]"] {
-                        self.out.push_str(part);
-                    }
-                }
-                self.out.push('\n');
-            }
+            // Written with their block, which says how many edges come in.
+            Op::Phi(_) => {}
             Op::Slot { bytes, align } => {
                 let space = self.space(AddressSpace::Private);
                 let space = if space == 0 {

@@ -18,6 +18,7 @@ mod values;
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::rc::Rc;
 
 use super::cpu_rows::Rows;
 use super::function::Names;
@@ -58,6 +59,10 @@ struct Body<'e, 'a> {
     scalars: WordMap<Value, Text>,
     vectors: WordMap<Value, Text>,
     mask: Option<Text>,
+    /// By block where it stands in the order of the plan.
+    place_in_order: Vec<u32>,
+    /// Blocks that lead to a block, and whether within the loop that it heads.
+    edges: WordMap<(BlockId, bool), Rc<[BlockId]>>,
     /// Definitions of variables, for the entry.
     variables: String,
     next_name: u32,
@@ -190,6 +195,10 @@ impl Emitter<'_> {
         );
         self.line(&header);
         let start = self.out.len();
+        let mut place_in_order = vec![0; function.blocks.len()];
+        for (place, block) in (0..).zip(&plan.order) {
+            place_in_order[block.0 as usize] = place;
+        }
         let mut body = Body {
             emitter: self,
             function,
@@ -202,6 +211,8 @@ impl Emitter<'_> {
             scalars: WordMap::default(),
             vectors: WordMap::default(),
             mask: None,
+            place_in_order,
+            edges: WordMap::default(),
             variables: String::new(),
             next_name: 0,
         };

@@ -18,12 +18,13 @@ impl Pass for AddressSpaces {
 fn run(function: &mut Function) -> u64 {
     let mut changes = 0;
     for block in 0..function.blocks.len() {
-        let mut index = 0;
-        while index < function.blocks[block].instructions.len() {
-            let value = function.blocks[block].instructions[index];
-            changes += u64::from(rewrite(function, block, &mut index, value));
-            index += 1;
+        let values = std::mem::take(&mut function.blocks[block].instructions);
+        let mut kept = Vec::with_capacity(values.len());
+        for value in values {
+            changes += u64::from(rewrite(function, &mut kept, value));
+            kept.push(value);
         }
+        function.blocks[block].instructions = kept;
     }
     changes
 }
@@ -36,8 +37,8 @@ fn source(function: &Function, pointer: Value) -> Option<Value> {
     }
 }
 
-/// Rewrites one instruction; tells whether it did.
-fn rewrite(function: &mut Function, block: usize, index: &mut usize, value: Value) -> bool {
+/// Rewrites one instruction, with what it needs before it at the end of `before`; tells whether it did.
+fn rewrite(function: &mut Function, before: &mut Vec<Value>, value: Value) -> bool {
     match *function.op(value) {
         Op::Load(pointer) => {
             let Some(inner) = source(function, pointer) else {
@@ -142,8 +143,7 @@ fn rewrite(function: &mut Function, block: usize, index: &mut usize, value: Valu
                 ty,
                 line,
             );
-            function.blocks[block].instructions.insert(*index, moved);
-            *index += 1;
+            before.push(moved);
             function.values[value.0 as usize].op = Op::Cast(CastKind::AddressSpace, moved);
             true
         }

@@ -22,19 +22,17 @@ impl Pass for AlgebraicSimplification {
         let mut changes = 0;
         let mut replacement = Replacement::default();
         for block in 0..function.blocks.len() {
-            let mut position = 0;
-            while let Some(&value) = function.blocks[block].instructions.get(position) {
+            let values = std::mem::take(&mut function.blocks[block].instructions);
+            let mut kept = Vec::with_capacity(values.len());
+            for value in values {
                 replacement.rename(&mut function.values[value.0 as usize].op);
                 let mut makes = Makes {
                     function,
                     cast: None,
                 };
                 let new = makes.simplify(value);
-                if let Some(cast) = makes.cast {
-                    function.blocks[block].instructions.insert(position, cast);
-                    position += 1;
-                }
-                position += 1;
+                kept.extend(makes.cast);
+                kept.push(value);
                 match new {
                     Some(New::Op(op)) => function.values[value.0 as usize].op = op,
                     Some(New::Value(other)) => replacement.set(function, value, other),
@@ -42,6 +40,7 @@ impl Pass for AlgebraicSimplification {
                 }
                 changes += 1;
             }
+            function.blocks[block].instructions = kept;
         }
         replacement.apply(function);
         changes

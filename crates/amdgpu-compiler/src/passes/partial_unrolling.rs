@@ -44,6 +44,7 @@ impl Pass for PartialUnrolling {
         // What is done to one loop leaves the others' blocks as they are, as long as none is inside of another.
         let mut plans: Vec<(&Loop, Counter, Vec<u32>)> = Vec::new();
         for item in &loops.list {
+            crate::effort::spend(plans.len());
             let is_apart = plans.iter().all(|(done, ..)| !item.contains(done.header));
             if is_apart
                 && let Some(counter) = Counter::of(function, &cfg, item)
@@ -116,10 +117,7 @@ fn turns_at_once(
 
 /// Whether turns of an innermost loop wait for loads that could overlap.
 fn pays(function: &Function, loops: &Loops, item: &Loop) -> bool {
-    let is_innermost = loops
-        .list
-        .iter()
-        .all(|other| other.header == item.header || !item.contains(other.header));
+    let is_innermost = loops.is_innermost(item);
     let is_plain = !item.any(function, |op| {
         matches!(
             op,

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use super::context::{Analyses, Budget, Context, Findings, Memory};
 use super::{
-    ModulePass, Pass, Step, constant_folding, control_flow, cost, dead_code, pipeline,
-    scalar_replacement,
+    ModulePass, Pass, Step, address_spaces, common_subexpressions, constant_folding, control_flow,
+    cost, dead_code, inlining, pipeline, scalar_replacement,
 };
 use crate::ir::{self, Function, Module};
 use crate::options::{CompileOptions, OptimizationLevel};
@@ -79,6 +79,18 @@ pub(crate) fn clean_regions(module: &mut Module, level: OptimizationLevel) {
         Step::Function(&dead_code::DeadCode),
     ];
     run_steps(module, &steps, Budget::of(level), false);
+}
+
+/// Runs what shows where pointers lead: calls inlined, address spaces known, equal values joined.
+pub(crate) fn show_addresses(module: &mut Module) {
+    let steps = [
+        Step::Module(&inlining::Inlining),
+        Step::Function(&constant_folding::ConstantFolding),
+        Step::Function(&address_spaces::AddressSpaces),
+        Step::Function(&common_subexpressions::CommonSubexpressions),
+        Step::Function(&dead_code::DeadCode),
+    ];
+    run_steps(module, &steps, Budget::of(OptimizationLevel::High), false);
 }
 
 /// What one step did.
@@ -157,6 +169,7 @@ fn run_module_pass(
         costs.fold(0, i64::saturating_add)
     };
     let size = count(module);
+    crate::effort::spend(size as usize);
     let before = if has_gain { cost(module) } else { 0 };
     let start = Instant::now();
     let transformations = pass.run(module, budget);
@@ -281,6 +294,7 @@ impl Work<'_> {
         if is_clean && !cfg!(debug_assertions) {
             return;
         }
+        crate::effort::spend(self.size + function.blocks.len());
         let before = cfg!(debug_assertions).then(|| function.clone());
         let values = function.values.len();
         let start = Instant::now();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Bottom, Frame, Input, MAX_DEPTH, MAX_EXPANDED_TOKENS, Preprocessor, end_token};
+use super::{Bottom, Frame, Input, MAX_DEPTH, Preprocessor, end_token};
 use crate::interner::{Symbol, words};
 use crate::lexer::{Lexer, NO_SYMBOL};
 use crate::source::Span;
@@ -10,6 +10,9 @@ use crate::token::{Token, TokenKind};
 
 /// Longest token that `#` and `##` may make: nested calls could double it without end.
 const MAX_MADE_TOKEN_BYTES: usize = 64 * 1024;
+
+/// Work that a token of an expansion makes, the reading of it included.
+const TOKEN_UNITS: usize = 4;
 
 /// A macro.
 #[derive(Debug)]
@@ -138,11 +141,12 @@ impl Preprocessor<'_> {
         if let Some(first) = tokens.first_mut() {
             first.after_space = token.after_space;
         }
+        crate::effort::spend(TOKEN_UNITS * tokens.len());
         self.expanded += tokens.len();
-        if self.expanded > MAX_EXPANDED_TOKENS {
+        if self.expanded > self.most_expanded {
             self.over_limit(
                 token.site,
-                format!("macros expand to more than {MAX_EXPANDED_TOKENS} tokens"),
+                format!("macros expand to more than {} tokens", self.most_expanded),
             );
             return true;
         }
@@ -193,6 +197,7 @@ impl Preprocessor<'_> {
             );
             return like;
         }
+        crate::effort::spend(text.len());
         self.expanded += text.len();
         let start = self.sources.add("<macro>", text.into());
         let symbol = if kind == TokenKind::Identifier {
@@ -317,13 +322,14 @@ impl Preprocessor<'_> {
                             Some(self.expand_all(&arguments[parameter], call, depth + 1));
                     }
                     let tokens = expanded[parameter].as_deref().unwrap_or(&[]);
-                    if result.len() + tokens.len() > MAX_EXPANDED_TOKENS {
+                    if result.len() + tokens.len() > self.most_expanded {
                         self.over_limit(
                             call.site,
-                            format!("macros expand to more than {MAX_EXPANDED_TOKENS} tokens"),
+                            format!("macros expand to more than {} tokens", self.most_expanded),
                         );
                         return Vec::new();
                     }
+                    crate::effort::spend(TOKEN_UNITS * tokens.len());
                     let first = result.len();
                     result.extend(tokens);
                     // The space before an argument is that before the parameter, which # of an outer macro shows.

@@ -54,9 +54,9 @@ impl<'a> Sema<'a> {
         if !self.has_copies() {
             return false;
         }
-        self.copies.constructors.contains(&ty)
-            || self.copies.moves.contains(&ty)
-            || self.has_part(ty, Self::copies_by_call)
+        self.types.any_part(ty, |part| {
+            self.copies.constructors.contains(&part) || self.copies.moves.contains(&part)
+        })
     }
 
     /// Whether the struct's own `operator=` takes objects of the struct.
@@ -66,18 +66,8 @@ impl<'a> Sema<'a> {
     }
 
     fn assigns_by_call(&self, ty: TypeId) -> bool {
-        self.copies.assignments.contains(&ty) || self.has_part(ty, Self::assigns_by_call)
-    }
-
-    fn has_part(&self, ty: TypeId, is_wanted: impl Fn(&Self, TypeId) -> bool) -> bool {
-        match self.types.get(ty) {
-            Type::Array { element, .. } => is_wanted(self, element),
-            Type::Struct(index) => self.types.structs[index.0 as usize]
-                .fields
-                .iter()
-                .any(|field| is_wanted(self, field.ty)),
-            _ => false,
-        }
+        self.types
+            .any_part(ty, |part| self.copies.assignments.contains(&part))
     }
 
     /// The value of a place whose copy is made by a constructor, its own or those of its fields; the place itself where it is not.
@@ -99,6 +89,8 @@ impl<'a> Sema<'a> {
 
     fn copied_parts(&mut self, place: &Place) -> Expr {
         let span = place.span;
+        // The place is written out with all that it is a part of.
+        crate::effort::spend(100);
         let Type::Struct(index) = self.types.get(place.ty) else {
             return Self::bad(span);
         };

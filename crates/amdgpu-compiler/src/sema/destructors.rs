@@ -10,17 +10,9 @@ use crate::types::{Type, TypeId, TypeTable};
 impl Sema<'_> {
     /// Whether the end of an object of this type does something.
     pub(super) fn has_destructor(&self, ty: TypeId) -> bool {
-        match self.types.get(ty) {
-            Type::Struct(index) => {
-                self.destructor_of(ty).is_some()
-                    || self.types.structs[index.0 as usize]
-                        .fields
-                        .iter()
-                        .any(|field| self.has_destructor(field.ty))
-            }
-            Type::Array { element, .. } => self.has_destructor(element),
-            _ => false,
-        }
+        self.types.any_part(ty, |part| {
+            matches!(self.types.get(part), Type::Struct(_)) && self.destructor_of(part).is_some()
+        })
     }
 
     /// Notes that a variable needs its destructor called at the end of its scope.
@@ -36,14 +28,9 @@ impl Sema<'_> {
     }
 
     fn holds_array_of_destructed(&self, ty: TypeId) -> bool {
-        match self.types.get(ty) {
-            Type::Array { .. } => self.has_destructor(ty),
-            Type::Struct(index) => self.types.structs[index.0 as usize]
-                .fields
-                .iter()
-                .any(|field| self.holds_array_of_destructed(field.ty)),
-            _ => false,
-        }
+        self.types.any_part(ty, |part| {
+            matches!(self.types.get(part), Type::Array { .. }) && self.has_destructor(part)
+        })
     }
 
     /// Refuses an object that no variable holds, if its end would do something.
@@ -74,6 +61,8 @@ impl Sema<'_> {
 
     fn destroy(&mut self, place: &Place, out: &mut Vec<Stmt>) {
         let span = place.span;
+        // The place is written out with all that it is a part of.
+        crate::effort::spend(100);
         if let Some(function) = self.destructor_of(place.ty) {
             let call = self.call_of(function, vec![Checked::Place(place.clone())], span);
             let value = self.loaded(call);

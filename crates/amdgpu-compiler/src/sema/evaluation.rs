@@ -56,6 +56,7 @@ impl Sema<'_> {
 
 impl Evaluation<'_, '_> {
     fn step(&self) -> Option<()> {
+        crate::effort::spend(1);
         let steps = self.sema.evaluation_steps.get();
         self.sema.evaluation_steps.set(steps.saturating_add(1));
         (steps < MAX_STEPS).then_some(())

@@ -77,6 +77,7 @@ impl<'a> Sema<'a> {
 
     pub(super) fn check_expr(&mut self, expr: &'a ast::Expr) -> Checked {
         let span = expr.span;
+        crate::effort::spend(2);
         let value = |kind, ty| Checked::Value(Expr { kind, ty, span });
         match &expr.kind {
             A::Integer { value: number, ty } => {
@@ -369,6 +370,11 @@ impl<'a> Sema<'a> {
 
     fn unknown_name(&mut self, name: Symbol, span: Span) {
         if !self.unknown_names.insert(name) {
+            return;
+        }
+        if self.diagnostics.is_full() {
+            // A name to suggest is looked for among all; nobody sees this message.
+            self.error(span, "a name is not declared");
             return;
         }
         let text = self.text(name).to_owned();

@@ -543,7 +543,9 @@ impl<'a> Sema<'a> {
             .locals
             .iter()
             .filter(|local| local.is_in_memory);
-        let bytes: u64 = locals.map(|local| self.types.bytes(local.ty)).sum();
+        let bytes = locals
+            .map(|local| self.types.bytes(local.ty))
+            .fold(0, u64::saturating_add);
         if bytes > MAX_LOCAL_BYTES {
             let message = format!(
                 "the variables of this function take {bytes} bytes; the limit is {MAX_LOCAL_BYTES}"

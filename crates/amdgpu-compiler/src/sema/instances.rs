@@ -12,6 +12,8 @@ use crate::types::TypeId;
 const MAX_INSTANCE_DEPTH: u32 = 200;
 /// Instances of one source.
 const MAX_INSTANCES: usize = 10_000;
+/// Work that an instance makes beside that of its body.
+const INSTANCE_UNITS: usize = 200;
 /// Stack that nested checks may use, a third of what a compile has, so that one more check of the deepest function fits.
 const MAX_NESTED_STACK_BYTES: usize = 80 * 1024 * 1024;
 /// Longest text of an instance's name; nested arguments would grow it without end.
@@ -99,6 +101,7 @@ impl Sema<'_> {
     /// The origin of an instance made here; `None`, with an error, when there are too many.
     pub(super) fn new_origin(&mut self, text: &str, span: Span) -> Option<Rc<Origin>> {
         let depth = self.origin.as_ref().map_or(0, |origin| origin.depth) + 1;
+        crate::effort::spend(INSTANCE_UNITS);
         self.instances.count += 1;
         self.instances.last_span = span;
         if depth > MAX_INSTANCE_DEPTH || self.is_stack_short() {

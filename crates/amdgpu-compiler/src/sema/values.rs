@@ -4,12 +4,17 @@ use super::Sema;
 use super::conversions::Context;
 use super::expressions::Checked;
 use crate::ast::{self, ExprKind as A};
+use crate::effort;
 use crate::hir::{Expr, ExprKind};
 use crate::source::Span;
 use crate::types::{Type, TypeId};
 
 /// Elements of an array whose constructors are called one by one.
 const MAX_MADE_ELEMENTS: u64 = 4096;
+/// Largest struct whose fields get a zero each, which the passes see through best.
+const MAX_ZEROED_BY_FIELD_BYTES: u64 = 256;
+/// Work that one field of a new object makes: its value, the store, and the passes over it.
+const FIELD_UNITS: usize = 10;
 
 impl<'a> Sema<'a> {
     pub(super) fn construct(
@@ -122,22 +127,15 @@ impl<'a> Sema<'a> {
 
     /// Whether an object of this type starts as something else than zeros: by a constructor, or by values in the struct.
     pub(super) fn needs_making(&self, ty: TypeId) -> bool {
-        match self.types.get(ty) {
-            Type::Array { element, .. } => self.needs_making(element),
-            Type::Struct(index) => {
-                self.has_default_constructor(ty)
-                    || self.has_starts(ty)
-                    || self.types.structs[index.0 as usize]
-                        .fields
-                        .iter()
-                        .any(|field| self.needs_making(field.ty))
-            }
-            _ => false,
-        }
+        self.types.any_part(ty, |part| {
+            matches!(self.types.get(part), Type::Struct(_))
+                && (self.has_default_constructor(part) || self.has_starts(part))
+        })
     }
 
     /// A new object of a type: made by its default constructor where there is one, else zero.
     pub(super) fn fresh(&mut self, ty: TypeId, span: Span) -> Expr {
+        effort::spend(FIELD_UNITS);
         match self.types.get(ty) {
             Type::Struct(_) if self.has_default_constructor(ty) => self
                 .constructed(ty, Vec::new(), span)
@@ -163,6 +161,12 @@ impl<'a> Sema<'a> {
         let kind = match self.types.get(ty) {
             Type::Pointer { .. } | Type::Null => ExprKind::Null,
             Type::Struct(index) if self.types.structs[index.0 as usize].is_union => {
+                ExprKind::Aggregate(Vec::new())
+            }
+            // One value for the whole, where one for each field would be many.
+            Type::Struct(_)
+                if self.types.bytes(ty) > MAX_ZEROED_BY_FIELD_BYTES && !self.needs_making(ty) =>
+            {
                 ExprKind::Aggregate(Vec::new())
             }
             Type::Struct(_) => return self.struct_from(ty, Vec::new(), span),

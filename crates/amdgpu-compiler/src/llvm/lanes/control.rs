@@ -1,8 +1,12 @@
 //! Blocks, the tests in front of them, latches, and what edges hand over.
 
+use std::rc::Rc;
+
 use super::super::function::constant;
 use super::super::text::Text;
 use super::{Body, vector_of};
+use crate::effort;
+use crate::hashing::WordMap;
 use crate::ir::{BlockId, Op, Terminator, Type, Value};
 use crate::lanes::{Flow, Mask, Node, targets};
 
@@ -164,6 +168,7 @@ impl Body<'_, '_> {
             return;
         };
         let mask_type = self.mask_type();
+        effort::spend(self.plan.order.len() / 4);
         for block in self.plan.order.clone() {
             // The mask of a loop's header belongs to the loop around it.
             let level = match self.plan.loops.headed_by(block) {
@@ -283,8 +288,12 @@ impl Body<'_, '_> {
 
     /// A branch that all lanes take the same way; each way hands over in a block of its own.
     fn branch(&mut self, block: BlockId, terminator: &Terminator, links: &[(BlockId, Node)]) {
+        let numbers: WordMap<BlockId, usize> = (0..)
+            .zip(links)
+            .map(|(number, (to, _))| (*to, number))
+            .collect();
         let label = |target: BlockId| {
-            let number = links.iter().position(|(to, _)| *to == target).unwrap_or(0);
+            let number = numbers.get(&target).copied().unwrap_or(0);
             format!("label %e{}.{number}", block.0)
         };
         match terminator {
@@ -323,6 +332,7 @@ impl Body<'_, '_> {
             self.mask.clone(),
         );
         for (number, (target, node)) in links.iter().enumerate() {
+            effort::spend(1 + before.0.len() + before.1.len());
             (self.scalars, self.vectors, self.mask) = before.clone();
             self.start(format!("e{}.{number}", block.0));
             self.edge(block, *target, None);
@@ -349,6 +359,7 @@ impl Body<'_, '_> {
                 let operand_type = self.function.ty(operand);
                 let scalar_type = self.scalar_type(operand_type);
                 let mut any: Option<Text> = None;
+                effort::spend(1 + cases.len() / 16);
                 for (bits, _) in cases.iter().filter(|(_, to)| (*to == target) != is_default) {
                     let number = constant(operand_type, *bits);
                     let equal = if is_scalar {
@@ -446,6 +457,7 @@ impl Body<'_, '_> {
             let Op::Phi(inputs) = function.op(phi) else {
                 break;
             };
+            effort::spend(1 + inputs.len() / 16);
             let Some((_, input)) = inputs.iter().find(|(block, _)| *block == from) else {
                 continue;
             };
@@ -476,20 +488,26 @@ impl Body<'_, '_> {
     }
 
     /// Blocks that lead to a block, in the order they run: those of the loop it heads, or those outside.
-    fn edges_to(&self, to: BlockId, again: Option<usize>) -> Vec<BlockId> {
-        let headed = self.plan.loops.headed_by(to);
+    fn edges_to(&mut self, to: BlockId, again: Option<usize>) -> Rc<[BlockId]> {
         let before = &self.plan.cfg.predecessors[to.0 as usize];
-        let order = self.plan.order.iter().copied();
         if before.len() == 1 {
-            return before.to_vec();
+            return before.into();
         }
-        order
-            .filter(|block| before.contains(block))
-            .filter(|block| {
-                let is_inside = headed.is_some_and(|item| self.plan.loops.contains(item, *block));
-                is_inside == again.is_some()
-            })
-            .collect()
+        if let Some(known) = self.edges.get(&(to, again.is_some())) {
+            return Rc::clone(known);
+        }
+        let headed = self.plan.loops.headed_by(to);
+        let is_inside =
+            |block: &BlockId| headed.is_some_and(|item| self.plan.loops.contains(item, *block));
+        let mut blocks: Vec<BlockId> = before
+            .iter()
+            .copied()
+            .filter(|block| is_inside(block) == again.is_some())
+            .collect();
+        blocks.sort_by_key(|block| self.place_in_order[block.0 as usize]);
+        let blocks: Rc<[BlockId]> = blocks.into();
+        self.edges.insert((to, again.is_some()), Rc::clone(&blocks));
+        blocks
     }
 }
 
