@@ -1,4 +1,4 @@
-"""Loads llvmlite on first use and sets it up once, whatever thread comes first.
+"""Loads llvmlite into this process and sets it up once, whatever thread comes first: only where LLVM cannot run in a process of its own.
 
 A fork waits until no thread is inside LLVM or imports llvmlite: the child would find locked what such a thread holds, and wait for it for
 ever. Python does not free the locks of imports that other threads were in.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import threading
 from typing import TYPE_CHECKING
+
+from amdgpu.codegen import llvm_worker
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -49,11 +51,5 @@ def binding() -> ModuleType:
         return _binding
     with _lock:
         if _binding is None:
-            import llvmlite.binding as llvm
-
-            # Addresses of shared and local memory on NVIDIA take 32 bits, as in the vendor's compiler; LLVM's default is 64.
-            llvm.set_option("amdgpu", "--nvptx-short-ptr")
-            llvm.initialize_all_targets()
-            llvm.initialize_all_asmprinters()
-            _binding = llvm
+            _binding = llvm_worker.set_up()
     return _binding
