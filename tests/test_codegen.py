@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -220,3 +222,78 @@ def test_code_is_the_same_from_many_threads() -> None:
 def test_llvm_is_loaded_on_first_use_only() -> None:
     check = "import amdgpu.codegen, sys; sys.exit('llvmlite.binding' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+LDS = """
+target triple = "amdgcn-amd-amdhsa"
+@t = internal addrspace(3) global [80000 x i8] poison, align 4
+define amdgpu_kernel void @k(i32 %i) "target-cpu"="gfx1100" {
+  %p = getelementptr i8, ptr addrspace(3) @t, i32 %i
+  store volatile i8 1, ptr addrspace(3) %p
+  ret void
+}
+"""
+
+
+def test_what_ends_llvms_process_is_an_exception_here_and_the_next_module_compiles() -> None:
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"LLVM gave up on this kernel: .*exceeds limit"):
+            codegen.generate(LDS, "amdgcn-amd-amdhsa", "gfx1100", "", 2, "object")
+        assert host(SUM).startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("end", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
+def test_a_process_of_llvm_that_is_ended_is_replaced(end: signal.Signals) -> None:
+    host(SUM)
+    pool = codegen.llvm_process._pool
+    for process in pool.idle:
+        os.kill(process._process.pid, end)
+    with pytest.raises(RuntimeError, match=f"its process was ended by {end.name}"):
+        # Several may be idle; each failure counts one off.
+        for _ in range(codegen.llvm_process.MAX_PROCESSES + 1):
+            host(SUM)
+    while pool.idle and pool.idle[-1]._process.poll() is not None:
+        pool.idle.pop().end()
+        pool.gone()
+    assert host(SUM).startswith(b"\x7fELF")
+
+
+def test_llvm_stops_at_its_processor_time_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_by(monkeypatch)
+    monkeypatch.setattr("amdgpu.codegen.llvm._BASE_SECONDS", 0.02)
+    monkeypatch.setattr("amdgpu.codegen.llvm._SECONDS_PER_BYTE", 0.0)
+    with pytest.raises(RuntimeError, match=r"LLVM takes more than 0\.0 s of processor time"):
+        host(copies(600) + LOOP_METADATA, 2)
+    assert ["does not optimise" in reason for reason in said] == [True]
+    monkeypatch.undo()
+    assert host(SUM).startswith(b"\x7fELF")
+
+
+def test_threads_that_compile_at_once_each_get_their_own_code() -> None:
+    def one(number: int) -> bool:
+        return f"sum{number}:" in host(SUM.replace("@sum", f"@sum{number}"), 2, "assembly").decode()
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(one, range(32)))
+
+
+def test_an_interrupt_leaves_no_answer_for_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    host(SUM)
+    process = codegen.llvm_process._pool.idle[-1]
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(process, "ask", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        host(SUM)
+    assert "sum:" in host(SUM, 2, "assembly").decode()
+
+
+def test_without_an_interpreter_llvm_runs_here_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("amdgpu.codegen.llvm_process._fall_back", said.append)
+    monkeypatch.setattr("amdgpu.codegen.llvm_process._interpreter", lambda: None)
+    assert host(SUM).startswith(b"\x7fELF")
+    assert len(said) == 1
+    assert "no Python interpreter" in said[0]

@@ -1,19 +1,16 @@
-"""Runs LLVM's optimiser and code generator through llvmlite.
+"""Runs LLVM's optimiser and code generator through llvmlite, in a process apart from this one.
 
-May be called from any thread. Every call works in an LLVM context of its own, so nothing is shared between calls and nothing
-stays behind; llvmlite itself lets one thread at a time into LLVM and releases the GIL meanwhile.
+May be called from any thread. Every call works in an LLVM context of its own, so nothing is shared between calls and nothing stays behind.
+LLVM may take processor time in proportion to the text that it is given.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from amdgpu.codegen.loader import binding, loading
-
-if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import Any
+from amdgpu.codegen import llvm_process
+from amdgpu.codegen.loader import loading
 
 _EMITTED: Final = ("object", "assembly")
 _MAX_LEVEL: Final = 3
@@ -28,6 +25,11 @@ _PARALLEL_LOOP: Final = "llvm.loop.parallel_accesses"
 # than that saves.
 _LARGE_BYTES: Final = 200_000
 _HUGE_BYTES: Final = 3_000_000
+# Processor time that LLVM may take for a module: eight times what it takes of the kernels measured above, since
+# a busy machine counts up to three times as much. Past it the module is compiled once
+# more without optimisation, in the same time.
+_BASE_SECONDS: Final = 1.5
+_SECONDS_PER_BYTE: Final = 100e-6
 _FUNCTION: Final = re.compile(r'^define [^\n]*?@("[^"\n]*"|[\w.$]+)\(.*?^}', re.MULTILINE | re.DOTALL)
 _CALL: Final = re.compile(r' call [^@\n]*@("[^"\n]*"|[\w.$]+)\(')
 
@@ -61,7 +63,7 @@ def generate(  # noqa: PLR0917 the signature that the Rust side calls
         The object or the text.
 
     Raises:
-        RuntimeError: LLVM refuses the module or the target; the message is LLVM's own.
+        RuntimeError: LLVM refuses the module or the target, with LLVM's own message; or it ended its process, or took too long.
         ValueError: an argument has no meaning.
         ImportError: llvmlite is not installed.
     """
@@ -69,47 +71,24 @@ def generate(  # noqa: PLR0917 the signature that the Rust side calls
         raise ValueError(f"emit is '{emit}'; it can be {' or '.join(_EMITTED)}")
     if not 0 <= optimization_level <= _MAX_LEVEL:
         raise ValueError(f"optimization_level is {optimization_level}; it can be 0 to {_MAX_LEVEL}")
-    llvm = binding()
     level, is_finished = _affordable(llvm_ir, triple, optimization_level)
-    context = llvm.create_context()
-    module = llvm.parse_assembly(llvm_ir, context)
+    request = {
+        "ask": "code",
+        "triple": triple,
+        "cpu": cpu,
+        "features": features,
+        "level": level,
+        "is_finished": is_finished,
+        "is_text": emit == "assembly" or triple.startswith("nvptx"),
+        "seconds": _BASE_SECONDS + _SECONDS_PER_BYTE * len(llvm_ir),
+    }
     try:
-        machine = _target_machine(llvm, triple, cpu, features, level)
-        with machine:
-            module.triple = triple
-            module.data_layout = str(machine.target_data)
-            module.verify()
-            _optimise(llvm, machine, module, level, is_finished=is_finished)
-            if emit == "assembly" or triple.startswith("nvptx"):
-                text: str = machine.emit_assembly(module)
-                return text.encode()
-            code: bytes = machine.emit_object(module)
-            return code
-    finally:
-        module.close()
-        context.close()
-
-
-def _target_machine(llvm: ModuleType, triple: str, cpu: str, features: str, level: int) -> Any:
-    target = llvm.Target.from_triple(triple)
-    # Position-independent code with the small code model: what an in-process loader can place anywhere.
-    return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default")
-
-
-def _optimise(llvm: ModuleType, machine: Any, module: Any, level: int, *, is_finished: bool) -> None:
-    tuning = llvm.create_pipeline_tuning_options(level)
-    tuning.loop_vectorization = level >= 2
-    tuning.slp_vectorization = level >= 2
-    tuning.loop_interleaving = level >= 2
-    tuning.loop_unrolling = level >= 1
-    builder = llvm.create_pass_builder(machine, tuning)
-    passes = _clean_up(llvm) if is_finished and level > 0 else builder.getModulePassManager()
-    try:
-        passes.run(module, builder)
-    finally:
-        # llvmlite's `close` frees no pass manager: among its bases `ObjectRef`, whose `_dispose` does nothing, comes first. 10 KB each.
-        llvm.ffi.lib.LLVMPY_DisposeNewModulePassManger(passes)
-        passes.detach()
+        return llvm_process.ask(request, llvm_ir)
+    except llvm_process.WorkLimitError as error:
+        if level == 0:
+            raise
+        _fall_back(f"LLVM does not optimise a module: {error}")
+    return llvm_process.ask({**request, "level": 0, "is_finished": True}, llvm_ir)
 
 
 def _affordable(llvm_ir: str, triple: str, level: int) -> tuple[int, bool]:
@@ -165,18 +144,3 @@ def _is_finished(llvm_ir: str, triple: str) -> bool:
     LLVM's vectoriser is to turn into SIMD code are marked as parallel.
     """
     return not triple.startswith(_GPU_TRIPLES) and _PARALLEL_LOOP not in llvm_ir
-
-
-def _clean_up(llvm: ModuleType) -> Any:
-    """What code needs that is optimised already: calls inlined, private memory in registers, instructions merged."""
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.add_sroa_pass()
-    passes.add_simplify_cfg_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_new_gvn_pass()
-    passes.add_dead_store_elimination_pass()
-    passes.add_simplify_cfg_pass()
-    passes.add_instruction_combine_pass()
-    return passes

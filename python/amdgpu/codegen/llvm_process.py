@@ -125,8 +125,8 @@ class _Process:
         return " ".join(lines)[-_SHOWN:]
 
     def forget(self) -> None:
-        """Closes this side of the pipes."""
-        for pipe in (self._process.stdin, self._process.stdout):
+        """Closes this side of the pipes, and what was printed."""
+        for pipe in (self._process.stdin, self._process.stdout, self._printed):
             if pipe is not None:
                 try:
                     pipe.close()

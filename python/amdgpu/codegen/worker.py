@@ -27,6 +27,7 @@ RESERVED_BYTES = (256 + 128) << 20
 
 def main(arguments: Sequence[str]) -> None:
     """Answer jobs until the standard input ends; the arguments are bytes of memory and seconds that a job may take."""
+    from amdgpu.codegen.llvm_process import run_here
     from amdgpu.codegen.loader import binding
 
     memory_bytes, seconds = int(arguments[0]), float(arguments[1])
@@ -35,6 +36,8 @@ def main(arguments: Sequence[str]) -> None:
     os.dup2(2, 1)
     jobs = sys.stdin.buffer
     binding()
+    # Its limits are those of this process.
+    run_here()
     limit_memory(memory_bytes)
     # Says that it is ready: starting is not part of the first job's time.
     write_frame(answers, DONE)
