@@ -13,6 +13,8 @@ from x.mutation import cargo, command, faults, schemata, trial
 from x.mutation.areas import AREAS, RustArea
 from x.mutation.faults import Fault
 from x.mutation.report import Result, Verdict
+from x.mutation.text_area import near_python_tests
+from x.mutation.text_faults import LANGUAGES, faults_of_text
 from x.mutation.units import Unit, nearest
 from x.mutation.working_copy import refresh, source_names
 from x.paths import ROOT
@@ -179,3 +181,46 @@ def test_the_record_counts_what_was_noticed() -> None:
     assert result.killed == 1
     assert result.row()[3:7] == ("2", "1", "1", "50 %")
     assert json.loads(json.dumps(result.as_json()))["faults"][0]["killed_by"] == "a::b"
+
+
+def changed(language: str, source: str) -> set[str]:
+    """The source after each fault."""
+    content = source.encode()
+    found = faults_of_text("a", content, LANGUAGES[language])
+    return {(content[: f.edit[0]] + f.after.encode() + content[f.edit[1] :]).decode() for f in found}
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "wanted"),
+    [
+        ("python", "if a < b:\n    self.x = y\n", {"if not (a < b):\n    self.x = y\n", "if a < b:\n    pass\n"}),
+        ("python", "x += 1  # ü + 2\n", {"x -= 1  # ü + 2\n", "x += 2  # ü + 2\n", "x += 0  # ü + 2\n"}),
+        ("zig", "    if (n > 4) try f(n);\n", {"    if (!(n > 4)) try f(n);\n", "    if (n >= 4) try f(n);\n"}),
+        ("zig", "    queue.push(7);\n", {"    {}\n", "    queue.push(8);\n"}),
+        ("nim", "  if a and b:\n    add(x)\n", {"  if a or b:\n    add(x)\n", "  if a and b:\n    discard\n"}),
+        ("julia", "    while i <= 2.5\n", {"    while !(i <= 2.5)\n", "    while i <= (2.5 + 1.0)\n"}),
+        ("typescript", "  if (a === 1) {\n", {"  if (!(a === 1)) {\n", "  if (a !== 1) {\n", "  if (a === 2) {\n"}),
+    ],
+)
+def test_other_languages_get_faults_in_tokens_and_lines(language: str, source: str, wanted: set[str]) -> None:
+    assert wanted <= changed(language, source)
+
+
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        ("python", 'def f(a: int | None = None, *b: list[3]) -> dict[2]:\n    """1 + 2"""\n    # 3 < 4\n'),
+        ("python", "def f():\n    name = g(a)\n    return name\n"),
+        ("zig", 'test "adds" {\n    try f(1 + 2);\n}\n// 1 + 2\n'),
+        ("nim", 'const text = "1 + 2" # 3 and 4\n'),
+        ("julia", '# 1 + 2\nf("3 + 4")\n'),
+        ("typescript", "import { a } from './b1';\n/* 1 + 2 */\nconst a: A<number> = `x + 1`;\n"),
+    ],
+)
+def test_comments_strings_annotations_and_tests_get_no_faults(language: str, source: str) -> None:
+    assert changed(language, source) == set()
+
+
+def test_python_tests_near_a_module_share_words_with_its_path() -> None:
+    assert near_python_tests("python/amdgpu/ops/reduce.py")[0] == "tests/test_ops_reduce.py"
+    assert "tests/test_server_load.py" in near_python_tests("python/amdgpu/server/pace.py")

@@ -17,11 +17,11 @@ class RustArea:
 
 @dataclass(frozen=True)
 class TextArea:
-    """Files of another language; `tests` name the recipe in `text_area` that runs what notices faults in them."""
+    """Files of another language by patterns; those of `without` are generated or hold no behaviour."""
 
     language: str
     files: tuple[str, ...]
-    tests: str
+    without: tuple[str, ...] = ()
 
 
 AREAS: dict[str, RustArea | TextArea] = {
@@ -91,4 +91,17 @@ AREAS: dict[str, RustArea | TextArea] = {
         ),
         has_rust_tests=False,
     ),
+    "python": TextArea(
+        "python",
+        ("python/amdgpu/*.py", "python/amdgpu/*/*.py", "python/amdgpu/*/*/*.py"),
+        ("*/_generated/*", "*/__init__.py"),
+    ),
+    "zig": TextArea(
+        "zig",
+        ("zig/src/*.zig", "zig/src/*/*.zig"),
+        ("zig/src/abi.zig", "zig/src/kernels/*", "*_test.zig", "*/test_*.zig"),
+    ),
+    "nim": TextArea("nim", ("nim/src/*.nim", "nim/src/*/*.nim"), ("nim/src/agpu_abi.nim",)),
+    "julia": TextArea("julia", ("julia/src/*.jl",), ("julia/src/abi.jl",)),
+    "sdk": TextArea("typescript", ("js/sdk/src/*.ts",)),
 }

@@ -22,6 +22,9 @@ LISTER = ROOT / "tools" / "mutate"
 BUILD_VARIABLES = {
     "CARGO_TARGET_DIR": str(TARGET),
     "CARGO_INCREMENTAL": "1",
+    # The test programs run dozens of times, so that optimising them a little pays; checks for overflow stay.
+    "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
+    "CARGO_PROFILE_DEV_DEBUG": "false",
     "CARGO_PROFILE_RELEASE_LTO": "off",
     "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "32",
     "CARGO_PROFILE_RELEASE_DEBUG": "false",

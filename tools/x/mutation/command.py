@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from x.console import Console
 from x.failure import Failure
-from x.mutation import cargo, report, rust_area, working_copy
+from x.mutation import cargo, report, rust_area, text_area, working_copy
 from x.mutation.areas import AREAS, RustArea
 from x.mutation.faults import Fault, drawn
 from x.mutation.report import Result
@@ -56,15 +56,19 @@ def made_up_seed() -> int:
 def _run_area(console: Console, name: str, wanted: Wanted) -> Result:
     started = time.monotonic()
     area = AREAS[name]
-    assert isinstance(area, RustArea)
-    candidates = [fault for fault in cargo.list_faults(console, area.crates) if wanted.within in fault.file]
+    everything = cargo.list_faults(console, area.crates) if isinstance(area, RustArea) else text_area.list_faults(area)
+    candidates = [fault for fault in everything if wanted.within in fault.file]
     chosen = _named(candidates, wanted.only) if wanted.only else drawn(candidates, wanted.seed)
     if not chosen:
         place = f" in files with `{wanted.within}` in their path" if wanted.within else ""
         raise Failure(f"nothing can be mutated in {name}{place}")
     console.line(f"  {len(candidates)} possible faults on {len({(f.file, f.line) for f in candidates})} lines")
     count = min(len(wanted.only) or wanted.count, len(chosen))
-    verdicts, refused = rust_area.run(console, area, chosen, count, python=not wanted.near)
+    if isinstance(area, RustArea):
+        verdicts, refused = rust_area.run(console, area, chosen, count, python=not wanted.near)
+    else:
+        runner = text_area.Runner(console, area)
+        verdicts, refused = runner.run(chosen, count), runner.refused
     return Result(name, wanted.seed, len(candidates), refused, verdicts, time.monotonic() - started)
 
 

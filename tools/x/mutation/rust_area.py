@@ -16,9 +16,10 @@ from x.mutation.areas import RustArea
 from x.mutation.faults import Fault
 from x.mutation.report import Verdict
 from x.mutation.schemata import SWITCH_MODULE, Instrumented, instrument
+from x.mutation.text_area import pytest_command
 from x.mutation.units import Unit, nearest
 from x.mutation.working_copy import COPY, environment, refresh
-from x.paths import EXTENSION, ROOT, VENV_PYTHON
+from x.paths import EXTENSION, ROOT
 
 # Some of those drawn do not compile; this many more are put in, so that one round of building is usually enough.
 SPARE = 1.35
@@ -134,8 +135,7 @@ def python_units(console: Console, area: RustArea) -> list[Unit]:
 
 def pytest_unit(name: str) -> Unit:
     """One file of tests as a program that stops at its first failure."""
-    command = (str(VENV_PYTHON), "-m", "pytest", "-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", name)
-    return Unit(name, command, COPY, environment())
+    return Unit(name, (*pytest_command(), name), COPY, environment())
 
 
 def run(
@@ -153,8 +153,6 @@ def run(
         console.line(f"  {len(alive)} faults against the {stage.title}", "bold")
         stage.units = measured(console, stage.prepare())
         alive = [number for number in alive if not _try(console, stage, number, verdicts[number])]
-    for number in alive:
-        console.line(f"  {verdicts[number].line()}", "yellow")
     return list(verdicts.values()), built.refused
 
 
@@ -168,6 +166,7 @@ def measured(console: Console, units: Sequence[Unit]) -> list[Unit]:
             console.line(f"  left out, fails without a fault: {unit.name}: {failed}", "red")
         else:
             good.append(unit)
+            console.line(f"  {unit.name} takes {seconds_text(unit.seconds)} without a fault", "dim")
     total = sum(unit.seconds for unit in good)
     console.line(f"  {len(good)} test programs take {seconds_text(total)} without a fault", "dim")
     return good
@@ -182,4 +181,5 @@ def _try(console: Console, stage: Stage, number: int, verdict: Verdict) -> bool:
             verdict.noticed_by, verdict.unit = noticed, unit.name
             console.line(f"  {verdict.line()}")
             return True
+    console.line(f"  {verdict.line()}", "dim")
     return False

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from x.failure import Failure
 from x.mutation.faults import Fault
 
 ACTIVE_VARIABLE = "AMDGPU_MUTANT"
@@ -120,6 +121,8 @@ def instrument(text: bytes, faults: Mapping[int, Fault]) -> Instrumented:
         written += b"{ match crate::mutation_switch::active(&%s) {\n" % str(numbers).encode()
         for number in numbers:
             edit = faults[number].edit
+            if text[edit[0] : edit[1]] != faults[number].before.encode():
+                raise Failure(f"{faults[number].file} has changed since its faults were listed", fix="run this again")
             arm_first = line()
             written += b"%d => " % number
             written += text[start : edit[0]] + faults[number].after.encode() + text[edit[1] : end]
