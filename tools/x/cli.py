@@ -234,7 +234,9 @@ def _validate(console: Console, options: argparse.Namespace, passed_on: list[str
 
 def _mutate(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
     mutation.validate(options.areas, options.count)
-    set_up(console, build=True)
+    with exclusive(console):
+        products = mutation.needs_products(options.areas)
+        perform([*setup_steps(), *build_steps(dashboard=products, extension=products)], console)
     seed = mutation.made_up_seed() if options.seed is None else options.seed
     wanted = mutation.Wanted(options.count, seed, options.within, tuple(options.only), options.near)
     return mutation.run(console, options.areas, wanted)

@@ -25,6 +25,8 @@ BUILD_VARIABLES = {
     # The test programs run dozens of times, so that optimising them a little pays; checks for overflow stay.
     "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
     "CARGO_PROFILE_DEV_DEBUG": "false",
+    # Functions that stand there twice bring warnings by the thousand.
+    "RUSTFLAGS": "--cap-lints=allow",
     "CARGO_PROFILE_RELEASE_LTO": "off",
     "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "32",
     "CARGO_PROFILE_RELEASE_DEBUG": "false",
@@ -157,8 +159,3 @@ def dependents(crates: Sequence[str], root: Path = ROOT) -> list[str]:
         if not more:
             return sorted(reached - set(crates) - {"amdgpu-python"})
         reached |= more
-
-
-def without_denials(manifest: str) -> str:
-    """The workspace's Cargo.toml with its lints as warnings: a lint is no test."""
-    return re.sub(r'= "deny"', '= "warn"', manifest)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from x.console import Console
 from x.failure import Failure
 from x.mutation import cargo, report, rust_area, text_area, working_copy
-from x.mutation.areas import AREAS, RustArea
+from x.mutation.areas import AREAS, RustArea, TextArea
 from x.mutation.faults import Fault, drawn
 from x.mutation.report import Result
 
@@ -46,6 +46,11 @@ def run(console: Console, names: Sequence[str], wanted: Wanted) -> int:
             results.append(_run_area(console, name, wanted))
         report.conclude(console, results)
     return 0
+
+
+def needs_products(names: Sequence[str]) -> bool:
+    """Whether some area's tests run the extension and the dashboard of the tree; Rust's build their own in the copy."""
+    return any(isinstance(AREAS[name], TextArea) for name in names or AREAS)
 
 
 def made_up_seed() -> int:

@@ -89,7 +89,6 @@ def write(area: RustArea, chosen: Mapping[int, Fault]) -> dict[str, Instrumented
         text = changed.get(root, (ROOT / root).read_bytes())
         changed[root] = text + b"\n#[doc(hidden)]\npub mod mutation_switch;\n"
         changed[f"crates/{crate}/src/mutation_switch.rs"] = SWITCH_MODULE.encode()
-    changed["Cargo.toml"] = cargo.without_denials((ROOT / "Cargo.toml").read_text()).encode()
     refresh(changed)
     return files
 
