@@ -154,6 +154,7 @@ class ProjectionRunner(PlanKernels):
         order = np.arange(self.count).reshape(self.sources, self.targets)
         self.column_synapses = order.T.reshape(-1).astype(np.uint32)
         self.rows: dict[str, np.ndarray] = {}
+        self.overflow = np.zeros(1, np.uint32)
         self.neurons = neurons or {}
         target = next(item for item in self.spiking["populations"] if item["name"] == plan["to"])
         self.parameters = {item["name"]: item for item in self.spiking["groups"][target["group"]]["parameters"]}
@@ -186,6 +187,14 @@ class ProjectionRunner(PlanKernels):
                 bound["per_quantum", name] = np.float32(1 / self.quantum)
             elif argument["role"] == "most_quanta":
                 bound["most_quanta", name] = np.float32(2**30)
+            elif argument["role"] == "wide_target_input":
+                bound["wide_target_input", name] = self.rows.setdefault(name, np.zeros(self.targets, np.int64))
+            elif argument["role"] == "per_wide_quantum":
+                bound["per_wide_quantum", name] = np.float32(1 / self.quantum)
+            elif argument["role"] == "most_wide_quanta":
+                bound["most_wide_quanta", name] = np.float32(2**60)
+            elif argument["role"] == "overflow":
+                bound["overflow", ""] = self.overflow
             elif argument["role"] == "parameter":
                 bound["parameter", name] = values_of(self.parameters[name]["values"], 1_000)[0]
         return bound

@@ -35,6 +35,7 @@ def oracle(rule, weight, x, steps):
         ("oja(learning_rate: 0.05)", ("oja", 0.05, 0.0)),
         ("bcm(learning_rate: 0.05)", ("bcm", 0.05, 0.1)),
         ("bcm(learning_rate: 0.05, threshold_rate: 0.5)", ("bcm", 0.05, 0.5)),
+        ("bcm(learning_rate: 0.05, threshold_rate: 1.0)", ("bcm", 0.05, 1.0)),
     ],
 )
 def test_rules_agree_with_numpy(text, rule, rng):
@@ -100,6 +101,7 @@ def test_training_by_gradients_keeps_the_thresholds_of_rules(rng):
     ("rule", "words"),
     [
         ("bcm(learning_rate: 0.1, threshold_rate: 0)", "above 0 and up to 1"),
+        ("bcm(learning_rate: 0.1, threshold_rate: 1.001)", "above 0 and up to 1"),
         ("oja(0.1, threshold_rate: 0.5)", "no option 'threshold_rate'"),
         ("stdp(learning_rate: 0.1)", "one of hebbian, oja, bcm"),
     ],

@@ -318,16 +318,19 @@ record v(cells, every: 0.1.ms)
 """
 
 
-def test_weights_that_grow_beyond_their_room_add_no_more_and_stop_the_network_by_name() -> None:
-    steps = 12
+def test_weights_that_grow_add_all_of_it_until_they_stop_the_network_by_name() -> None:
+    steps = 40
     times = ", ".join(f"{number + 1}.ms" for number in range(steps))
-    text = GROWING.format(factor=2, times=times, zeros=", ".join(["0"] * steps))
+    text = GROWING.format(factor=2, times=times, zeros=", ".join(["0"] * steps)).replace("v > 1.V", "v > 1e12*V")
     network = amdgpu.Network(text, device="cpu:0")
-    states = network.run(0.0045).states["cells.v"].values[:, 0]
-    jumps = [states[10 * number + 11] - states[10 * number + 10] for number in range(4)]
-    assert np.allclose(jumps, [1e-3, 2e-3, 4e-3, 8e-3], rtol=0.05)
-    with pytest.raises(NetworkError, match=r"w of ticks -> cells grew to .* 16 times .* w = clip\(w, 0, w_max\)"):
-        network.run(0.01)
+    states = network.run(0.0165).states["cells.v"].values[:, 0]
+    jumps = [states[10 * number + 11] - np.exp(-0.01) * states[10 * number + 10] for number in range(16)]
+    assert np.allclose(jumps, 1e-3 * 2.0 ** np.arange(16), rtol=2e-4)
+    with pytest.raises(
+        NetworkError,
+        match=r"a synapse of ticks -> cells added \d\.\d+e\d+ to its target by step .* room for amounts up to ",
+    ):
+        network.run(0.05)
     with pytest.raises(InvalidArgumentError, match="cannot go on"):
         network.run(0.001)
     # What was added never turned negative, as it would have by wrapping around.

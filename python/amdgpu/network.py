@@ -148,7 +148,8 @@ class Network(Learning, Running, Drawing):
         """Findings that do not stop the network."""
         if self._spiking is not None:
             found = self._spiking.plan["warnings"]
-            return [f"{one['line']}:{one['column']}: {one['message']} ({one['hint']})" for one in found]
+            built = self._spiking.built_warnings
+            return [f"{one['line']}:{one['column']}: {one['message']} ({one['hint']})" for one in found] + built
         return self._native.warnings
 
     @property

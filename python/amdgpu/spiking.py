@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 SCHEMA = "amdgpu.spiking_checkpoint"
+# Populations and sources that a message lists.
+SHOWN_PARTS = 6
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,15 @@ class SpikingPart:
                 arrays=self._given.arrays,
                 threads=self._threads,
             )
+            found = [f"line {one['line']}: {one['message']}; {one['hint']}" for one in self.plan["warnings"]]
+            for text in [*found, *self._built.warnings()]:
+                warnings.warn(f"network {self._built.name!r}: {text}", RuntimeWarning, stacklevel=4)
         return self._built
+
+    @property
+    def built_warnings(self) -> list[str]:
+        """What the engine found when it built the network; nothing before that."""
+        return [] if self._built is None else self._built.warnings()
 
     def run_steps(self, steps: int, progress: bool | Callable[[float], None]) -> RunResult:
         """Make steps; see `Running.run`."""
@@ -211,7 +222,14 @@ class SpikingPart:
     def save(self, path: str | Path) -> None:
         """Write the state; see `Network.save`."""
         step, arrays = self.native.export_state()
-        header = {"schema": SCHEMA, "version": 1, "name": self.native.name, "plan": self._digest(), "step": step}
+        header = {
+            "schema": SCHEMA,
+            "version": 1,
+            "name": self.native.name,
+            "plan": self._digest(),
+            "step": step,
+            "summary": self._summary(),
+        }
         checkpoint.write(path, header, arrays)
 
     def restore(self, path: str | Path) -> None:
@@ -224,11 +242,23 @@ class SpikingPart:
             )
         if header.get("plan") != self._digest():
             raise NetworkError(
-                f"{path} was saved by another network, {header.get('name')!r} at step {header.get('step')}: its text, its seed or "
-                f"what this version makes of them is not that of {self.native.name!r} here; restore into a network of the text "
-                "and seed that were saved"
+                f"{path} was saved at step {header.get('step')} by another network: saved was {header.get('name')!r}, "
+                f"{header.get('summary', 'of an older version')}; this one is {self.native.name!r}, {self._summary()}. Restore into a "
+                "network of the text and seed that were saved"
             )
         self.native.import_state(int(header["step"]), arrays)
+
+    def _summary(self) -> str:
+        """What tells networks of one name apart."""
+        spiking = self.plan["spiking"]
+        parts = [f"{name} ({size})" for name, size in list(self.sizes.items())[:SHOWN_PARTS]]
+        if len(self.sizes) > SHOWN_PARTS:
+            parts.append(f"{len(self.sizes) - SHOWN_PARTS} more")
+        connections = len(spiking["projections"])
+        return (
+            f"{', '.join(parts)}, {connections} connection{'s' if connections != 1 else ''}, seed {self.plan['seed']}, "
+            f"plan {self._digest()[:12]}"
+        )
 
     def _digest(self) -> str:
         """Of the plan and the arrays that it names."""

@@ -13,6 +13,7 @@
 
 mod batch;
 mod connectivity;
+mod coupling;
 mod cpu;
 mod device;
 mod gaps;

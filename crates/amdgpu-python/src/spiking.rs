@@ -136,6 +136,10 @@ impl SpikingNetwork {
     }
 
     /// Predicted memory, as JSON.
+    fn warnings(&self) -> Vec<String> {
+        self.engine.warnings().to_vec()
+    }
+
     fn memory_json(&self) -> String {
         self.engine.memory().to_json()
     }
@@ -234,6 +238,7 @@ impl SpikingNetwork {
                 StateArray::F32(values) => dict.set_item(name, PyArray1::from_vec(py, values))?,
                 StateArray::I32(values) => dict.set_item(name, PyArray1::from_vec(py, values))?,
                 StateArray::U32(values) => dict.set_item(name, PyArray1::from_vec(py, values))?,
+                StateArray::I64(values) => dict.set_item(name, PyArray1::from_vec(py, values))?,
             }
         }
         Ok((step, dict))
@@ -247,6 +252,8 @@ impl SpikingNetwork {
                 StateArray::F32(values.as_array().to_vec())
             } else if let Ok(values) = array.extract::<PyReadonlyArray1<'_, i32>>() {
                 StateArray::I32(values.as_array().to_vec())
+            } else if let Ok(values) = array.extract::<PyReadonlyArray1<'_, i64>>() {
+                StateArray::I64(values.as_array().to_vec())
             } else {
                 StateArray::U32(
                     array

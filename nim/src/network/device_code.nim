@@ -76,6 +76,15 @@ __device__ inline float exprel(float x)
 }
 
 """
+  WideCode = """
+// Adds to a sum of 64 bits. What has no place in it is not added; the largest such amount is kept for the engine, which ends the run.
+__device__ inline void agpu_add_wide(long long* sum, float quanta, float most, unsigned int* overflow)
+{
+    if (fabsf(quanta) <= most) atomicAdd((unsigned long long*)sum, (unsigned long long)(long long)rintf(quanta));
+    else atomicMax(overflow, __float_as_uint(fabsf(quanta)));
+}
+
+"""
   PowerCode = """
 __device__ inline float square(float x) { return x * x; }
 __device__ inline float cube(float x) { return x * x * x; }
@@ -85,11 +94,13 @@ __device__ inline float fourth(float x) { return (x * x) * (x * x); }
 
 func headFor*(kernels: string): string =
   ## The helpers that these kernels call.
-  if "agpu_" in kernels:
+  if "AgpuStream" in kernels:
     result.add RandomCode
   if "agpu_poisson(" in kernels:
     result.add PoissonCode
   if "exprel(" in kernels:
     result.add ExprelCode
+  if "agpu_add_wide(" in kernels:
+    result.add WideCode
   if "square(" in kernels or "cube(" in kernels or "fourth(" in kernels:
     result.add PowerCode

@@ -9,6 +9,7 @@ type
     variables*: seq[string]
     matrix*: seq[seq[Formula]]   ## over parameters
     constants*: seq[Formula]
+    noise*: seq[Formula]         ## over parameters: what stands before xi
 
   Equations* = object
     model*: NeuronModel
@@ -88,12 +89,14 @@ func systemOver(equations: Equations; variables: seq[string]; dropped: var strin
           if not equations.isConstant(row[^1]):
             dropped = name
             return
-        let rest = written.replace(zeros)
-        if rest.isRandom or equations.dependsOn(rest, moving):
+        let noise = written.derivative("xi")
+        let rest = written.replace(zeros).replace({"xi": number(0)}.toTable)
+        if rest.isRandom or not equations.isConstant(noise) or equations.dependsOn(rest, moving):
           dropped = name
           return
         result.matrix.add row
         result.constants.add rest
+        result.noise.add noise
 
 func linearSystem*(equations: Equations; dropped: var string): LinearSystem =
   ## The largest set of variables that the method finds: it starts with all and drops what does not fit until the rest does.

@@ -21,7 +21,8 @@ func isNumber(formula: Formula; value: var float): bool =
 proc fitting(scope: var Scope; typed: Typed; wanted: OpenDimension; at: Span; what: string; report: var Report): bool =
   result = scope.solver.unify(typed.dimension, wanted)
   if not result:
-    report.error(at, what & " is a " & scope.solver.text(typed.dimension) & " where a " & scope.solver.text(wanted) & " is needed")
+    report.error(at, what & " is a " & scope.solver.text(typed.dimension) & " where a " & scope.solver.text(wanted) & " is needed",
+                 hint = scope.dimensionHint)
 
 func distribution(formula: Formula; initializer: var Initializer): bool =
   ## `random(low, high)`, `normal(mean, sd)`, `clip(normal(mean, sd), low, high)` of numbers.

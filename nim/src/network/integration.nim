@@ -10,6 +10,14 @@ type
     heldValue*: Formula    ## the same while the neuron is refractory; nil where it does not differ
     rule*: string          ## the method, for the comment
 
+const
+  NoisePrefix = "noise of "
+    ## No name of the language has a blank.
+
+func noiseOf*(variable: string): string =
+  ## The symbol of the normal number that stands for a variable's white noise over a step.
+  NoisePrefix & variable
+
 func splitSum(equations: Equations; formula: Formula; isNegative: bool; parts: var seq[Formula]) =
   ## The summands, with constant factors and divisors of sums handed to each of them.
   if formula.kind == fkBinary and formula.operator in ["+", "-"]:
@@ -51,7 +59,7 @@ proc exactFormulas(pool: var ConstantPool; system: LinearSystem; dt: float; suff
     for part in parts:
       if pool.equations.isConstant(part): fixed[^1] = fixed[^1] + part
       else: moving[^1] = moving[^1] + part
-  var states, inputs: seq[Matrix]
+  var states, inputs, spreads: seq[Matrix]
   var offsets: seq[seq[float]]
   for bindings in pool.populations:
     var a: Matrix
@@ -61,6 +69,10 @@ proc exactFormulas(pool: var ConstantPool; system: LinearSystem; dt: float; suff
         discard entry.evaluate(bindings, a[^1][column])
     var state, input: Matrix
     propagators(a, dt, state, input)
+    var strengths = newSeq[float](size)
+    for row in 0 ..< size:
+      discard system.noise[row].evaluate(bindings, strengths[row])
+    spreads.add lowerTriangle(noiseCovariance(a, strengths, dt))
     states.add state
     inputs.add input
     var offset = newSeq[float](size)
@@ -88,6 +100,10 @@ proc exactFormulas(pool: var ConstantPool; system: LinearSystem; dt: float; suff
       hasOffset = hasOffset or values[row] != 0
     if hasOffset:
       value = value + pool.addConstant(name & "_offset" & suffix, name & " after dt from constant terms", offset)
+    for column in 0 .. row:
+      let other = system.variables[column]
+      value = value + pool.entry(spreads, row, column, name & "_noise_" & other & suffix,
+                            name & " after dt for each unit of the noise of " & other & suffix) * symbol(noiseOf(other))
     result.add value
 
 proc withoutHeld(system: LinearSystem; held: HashSet[string]; isCoupled: var bool): LinearSystem =
@@ -97,6 +113,7 @@ proc withoutHeld(system: LinearSystem; held: HashSet[string]; isCoupled: var boo
       continue
     result.variables.add name
     var entries: seq[Formula]
+    result.noise.add system.noise[row]
     var constant = system.constants[row]
     for column, other in system.variables:
       if other notin held:
@@ -123,12 +140,14 @@ proc exactRules*(pool: var ConstantPool; system: LinearSystem; held: HashSet[str
 func withoutNoise(formula: Formula): Formula =
   formula.replace({"xi": number(0)}.toTable)
 
-proc noise(pool: var ConstantPool; state: StateVariable): Formula =
-  ## What white noise adds in a step: Euler and Maruyama.
-  let strength = state.derivative.derivative("xi")
+proc noise(pool: var ConstantPool; state: StateVariable; slope = number(0)): Formula =
+  ## What white noise adds in a step to a variable that returns with the slope df/dx: of the variance (e^(2 slope dt) - 1) / (2 slope) for
+  ## each unit of its strength squared, as Ornstein and Uhlenbeck's process has; without a slope dt, as in Euler and Maruyama's method.
+  let strength = pool.equations.inlined(state.derivative, toHashSet(["xi"])).derivative("xi")
   if strength.isNumber(0):
     return number(0)
-  pool.lift(strength * call("sqrt", symbol("dt"))) * call("normal")
+  let time = if slope.isNumber(0): symbol("dt") else: symbol("dt") * call("exprel", number(2) * slope * symbol("dt"))
+  pool.lift(strength * call("sqrt", time)) * call("normal")
 
 proc eulerRule*(pool: var ConstantPool; state: StateVariable): StepRule =
   let change = pool.lift(symbol("dt") * withoutNoise(state.derivative))
@@ -144,4 +163,4 @@ proc exponentialEulerRule*(pool: var ConstantPool; state: StateVariable): StepRu
   let change =
     if pool.equations.isConstant(slope): pool.lift(reach * smooth.derivative)
     else: pool.lift(symbol("dt") * smooth.derivative) * pool.lift(call("exprel", slope * symbol("dt")))
-  StepRule(variable: state.name, value: symbol(state.name) + change + pool.noise(state), rule: "exponential Euler")
+  StepRule(variable: state.name, value: symbol(state.name) + change + pool.noise(state, slope), rule: "exponential Euler")

@@ -23,7 +23,7 @@ const
     "typedef", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "and", "or", "not", "xor", "i", "s", "k", "count",
     "step", "seed", "left", "held", "fired", "dt", "t", "source", "target", "main", "exprel", "square", "cube", "fourth", "place"]
 
-  OwnPrefixes = ["agpu", "all_", "new_", "row_", "quantum_", "slope_", "slopes_", "s1_", "s2_", "s3_", "s4_", "per_", "user_", "update_",
+  OwnPrefixes = ["agpu", "all_", "new_", "row_", "quantum_", "slope_", "slopes_", "s1_", "s2_", "s3_", "s4_", "per_", "user_", "update_", "wide_", "most_",
                  "initialize_"]
     ## Of the names that the generator makes.
 
@@ -80,10 +80,11 @@ func bodyText*(writer: KernelWriter): string =
 
 func rank(role: string): int =
   ## Arguments stand in the order of their roles, whatever the kernel met first.
-  const order = ["count", "step", "seed", "reward", "parameter", "parameter_array", "state", "refractory", "input", "quantum", "fired",
+  const order = ["count", "step", "seed", "reward", "parameter", "parameter_array", "state", "refractory", "input", "quantum", "wide_input", "wide_quantum", "fired",
                  "events", "spike_list", "spike_count", "row_starts", "row_ends", "columns", "column_starts", "column_ends", "column_synapses",
                  "column_sources", "synapse_sources", "synapse_state", "last_update", "pre_state", "post_state", "source_state", "target_state", "source_parameter",
-                 "target_parameter", "target_input", "per_quantum", "most_quanta"]
+                 "target_parameter", "target_input", "per_quantum", "most_quanta", "wide_target_input",
+                 "per_wide_quantum", "most_wide_quanta", "overflow"]
   order.find(role)
 
 proc sortArguments(writer: var KernelWriter) =

@@ -1,8 +1,10 @@
-## The exponential of a small matrix and its integral, in float64, with nothing but + - * / so that every machine and the compiler of the
+## The exponential of a small matrix and its integral, in float64, with nothing but + - * / and square roots so that every machine and the compiler of the
 ## macro door compute the same bits.
 ##
 ## Scaling and squaring with a Taylor series: Moler and Van Loan, "Nineteen dubious ways to compute the exponential of a matrix,
 ## twenty-five years later" (SIAM Review 45, 2003), method 3. Variables of very different units are first brought to one scale.
+
+import std/math
 
 type
   Matrix* = seq[seq[float]]
@@ -21,6 +23,12 @@ func product(a, b: Matrix): Matrix =
       if a[row][inner] != 0:
         for column in 0 ..< a.len:
           result[row][column] += a[row][inner] * b[inner][column]
+
+func transposed(a: Matrix): Matrix =
+  result = zeros(a.len)
+  for row in 0 ..< a.len:
+    for column in 0 ..< a.len:
+      result[column][row] = a[row][column]
 
 func scales(a: Matrix): seq[float] =
   ## Powers of two d such that a[i][j] * d[j] / d[i] is at most about the largest diagonal element where that is possible.
@@ -87,3 +95,77 @@ func propagators*(a: Matrix; dt: float; state, input: var Matrix) =
     for column in 0 ..< size:
       state[row][column] = solved[row][column]
       input[row][column] = solved[row][size + column]
+
+func noiseCovariance*(a: Matrix; strengths: seq[float]; dt: float): Matrix =
+  ## Of x' = a x + noise at dt: the integral of e^(a s) g g^T e^(a^T s) over s from 0 to dt, where g has the strengths on its diagonal.
+  ##
+  ## A Taylor series for a step that is short against every time constant, doubled as often as needed: each doubling carries the
+  ## covariance over the second half and adds that of the first.
+  let size = a.len
+  result = zeros(size)
+  var isThere = false
+  for strength in strengths:
+    isThere = isThere or strength != 0
+  if not isThere:
+    return
+  # `over` is a times the short step, in units in which its entries are of one size.
+  var over = zeros(size)
+  for row in 0 ..< size:
+    for column in 0 ..< size:
+      over[row][column] = a[row][column] * dt
+  let scale = scales(over)
+  var norm = 0.0
+  for row in 0 ..< size:
+    var sum = 0.0
+    for column in 0 ..< size:
+      over[row][column] = over[row][column] * scale[column] / scale[row]
+      sum += abs(over[row][column])
+    norm = max(norm, sum)
+  var doublings = 0
+  var share = 1.0
+  while norm > 0.25 and doublings < 64:
+    norm = norm / 2
+    share = share / 2
+    inc doublings
+  for row in over.mitems:
+    for value in row.mitems:
+      value = value * share
+  var term = zeros(size)
+  for idx, strength in strengths:
+    term[idx][idx] = strength / scale[idx] * (strength / scale[idx]) * dt * share
+  for order in 1 .. TaylorTerms:
+    for row in 0 ..< size:
+      for column in 0 ..< size:
+        result[row][column] += term[row][column]
+    let moved = product(over, term)
+    for row in 0 ..< size:
+      for column in 0 ..< size:
+        term[row][column] = (moved[row][column] + moved[column][row]) / float(order + 1)
+  var state = exponential(over)
+  for _ in 1 .. doublings:
+    let carried = product(product(state, result), transposed(state))
+    for row in 0 ..< size:
+      for column in 0 ..< size:
+        result[row][column] += carried[row][column]
+    state = product(state, state)
+  for row in 0 ..< size:
+    for column in 0 ..< size:
+      result[row][column] = result[row][column] * scale[row] * scale[column]
+
+func lowerTriangle*(covariance: Matrix): Matrix =
+  ## Cholesky: l with l l^T = covariance; a direction without noise has a column of zeros.
+  const least = 1e-13    # of a variance: below are roundings
+  let size = covariance.len
+  result = zeros(size)
+  for column in 0 ..< size:
+    var pivot = covariance[column][column]
+    for inner in 0 ..< column:
+      pivot -= result[column][inner] * result[column][inner]
+    if pivot <= least * covariance[column][column]:
+      continue
+    result[column][column] = sqrt(pivot)
+    for row in column + 1 ..< size:
+      var sum = covariance[row][column]
+      for inner in 0 ..< column:
+        sum -= result[row][inner] * result[column][inner]
+      result[row][column] = sum / result[column][column]

@@ -356,19 +356,22 @@ proc checkRefractory(model: NeuronModel; report: var Report) =
     report.error(model.refractory.span, "a refractory period without a threshold", hint = "threshold: v > vt")
     model.isBroken = true
 
-proc checkNeuron*(name: string; at: Span; body: seq[Statement]; report: var Report): NeuronModel =
-  ## The model of a neuron statement; with `isBroken` it must not be used further.
+proc checkInOrder(name: string; at: Span; body: seq[Statement]; eventsFirst: bool; report: var Report): NeuronModel =
+  ## What is checked first decides which dimensions unknown variables have, and what is checked later is blamed where it does not fit.
   result = NeuronModel(name: name, span: at)
   result.scope.owner = "neuron " & shown(name)
   discard result.scope.declare("t", syConstant, at, open(TimeDimension))
   discard result.scope.declare("dt", syConstant, at, open(TimeDimension))
   discard result.scope.declare("xi", syConstant, at, open(dimension(time = -0.5)))
   result.declareAll(body, report)
+  if eventsFirst:
+    result.checkEvents(body, report)
   result.scope.allowsRandom = true
   result.checkEquations(body, report)
   result.scope.allowsRandom = false
   result.checkInitial(body, report)
-  result.checkEvents(body, report)
+  if not eventsFirst:
+    result.checkEvents(body, report)
   if not result.isBroken:
     sortAliases(result.aliases, report, result.isBroken)
   if not result.isBroken:
@@ -389,3 +392,25 @@ proc checkNeuron*(name: string; at: Span; body: seq[Statement]; report: var Repo
   if result.states.len == 0 and not result.isBroken:
     report.error(at, result.scope.owner & " has no variable", expected = "an equation, for example dv/dt = (el - v) / taum")
     result.isBroken = true
+
+func voltages(model: NeuronModel): int =
+  ## Variables that are known to be voltages.
+  for state in model.states:
+    let dimension = model.scope.solver.resolve(model.scope.symbols[state.name].dimension)
+    if dimension.isKnown and dimension.known == VoltageDimension:
+      inc result
+
+proc checkNeuron*(name: string; at: Span; body: seq[Statement]; report: var Report): NeuronModel =
+  ## The model of a neuron statement; with `isBroken` it must not be used further.
+  ##
+  ## Where dimensions do not fit, one line is wrong and others are right: of the two orders the one with fewer complaints is told, or the one in
+  ## which more variables turn out to be voltages.
+  var inOrder = report
+  result = checkInOrder(name, at, body, false, inOrder)
+  if inOrder.errorCount > report.errorCount:
+    var other = report
+    let model = checkInOrder(name, at, body, true, other)
+    if other.errorCount < inOrder.errorCount or (other.errorCount == inOrder.errorCount and model.voltages > result.voltages):
+      result = model
+      inOrder = other
+  report = inOrder

@@ -18,6 +18,7 @@ type
     solver*: DimensionSolver
     excused*: seq[string]  ## names whose declaration was wrong: their uses are let pass
     allowsRandom*: bool
+    hidden*: seq[Symbol]   ## names that stand where a unit could and hide that unit; the span is that of the use
     owner*: string         ## "neuron 'cell'", for messages
 
   Typed* = object
@@ -41,17 +42,45 @@ func isGood(typed: Typed): bool =
 
 proc check*(scope: var Scope; node: Expr; report: var Report): Typed
 
+func dimensionHint*(scope: Scope; otherwise = ""): string =
+  ## What to say of two dimensions that do not fit: mostly a name that was meant as a unit, if there is one.
+  if scope.hidden.len == 0:
+    return otherwise
+  let symbol = scope.hidden[0]
+  let place = if symbol.span.line > 0: " on line " & $symbol.span.line else: ""
+  shown(symbol.name) & place & " is the " & (if symbol.kind == syParameter: "parameter" else: "name") & " of " & scope.owner &
+    ", which hides the unit: give it another name, for example " & shown(symbol.name & "_0")
+
+func hasUnit(scope: Scope; node: Expr): bool =
+  ## Whether a unit stands in a product.
+  case node.kind
+  of ekQuantity: true
+  of ekName:
+    var unit: Unit
+    node.text notin scope.symbols and findUnit(node.text, unit)
+  of ekBinary: node.operator in ["*", "/", "^"] and (scope.hasUnit(node.left) or scope.hasUnit(node.right))
+  else: false
+
+func noteHidden(scope: var Scope; node: Expr) =
+  ## In `0.3*mS/cm^2` with a parameter `cm`: probably the unit is meant.
+  let right = if node.right.kind == ekBinary and node.right.operator == "^": node.right.left else: node.right
+  var unit: Unit
+  if right.kind == ekName and right.text in scope.symbols and findUnit(right.text, unit) and scope.hasUnit(node.left):
+    var symbol = scope.symbols[right.text]
+    symbol.span = right.span
+    scope.hidden.add symbol
+
 proc sameDimension(scope: var Scope; a, b: Typed; at: Span; what: string; report: var Report): bool =
   result = scope.solver.unify(a.dimension, b.dimension)
   if not result:
     report.error(at, what & " have different dimensions: " & scope.solver.text(a.dimension) & " and " &
-                 scope.solver.text(b.dimension), hint = "both must be measured in the same kind of unit")
+                 scope.solver.text(b.dimension), hint = scope.dimensionHint("both must be measured in the same kind of unit"))
 
 proc plainNumber(scope: var Scope; a: Typed; at: Span; what: string; report: var Report): bool =
   result = scope.solver.unify(a.dimension, open(Dimensionless))
   if not result:
     report.error(at, what & " is a " & scope.solver.text(a.dimension), expected = "a dimensionless number",
-                 hint = "divide it by a quantity of its dimension")
+                 hint = scope.dimensionHint("divide it by a quantity of its dimension"))
 
 proc checkValue(scope: var Scope; node: Expr; report: var Report): Typed =
   ## Not a condition.
@@ -123,6 +152,8 @@ proc checkBinary(scope: var Scope; node: Expr; report: var Report): Typed =
       return Typed(formula: number(unit.toBase(value), node.span), dimension: open(unit.dimension))
     let inverse = Unit(dimension: unit.dimension.power(-1), factor: if unit.factor < 1: float(int64(1 / unit.factor + 0.5)) else: 1 / unit.factor)
     return Typed(formula: number(value * inverse.factor, node.span), dimension: open(inverse.dimension))
+  if operator in ["*", "/"]:
+    scope.noteHidden(node)
   let left = scope.checkValue(node.left, report)
   let right = scope.checkValue(node.right, report)
   if not (left.isGood and right.isGood):
@@ -227,4 +258,4 @@ proc checkAs*(scope: var Scope; node: Expr; wanted: OpenDimension; what: string;
     if scope.solver.unify(typed.dimension, wanted):
       return typed.formula
     report.error(node.span, what & " is a " & scope.solver.text(typed.dimension) & " where a " & scope.solver.text(wanted) &
-                 " is needed")
+                 " is needed", hint = scope.dimensionHint)

@@ -2,7 +2,7 @@
 
 import std/[sets, strutils, tables]
 import constants, device_code, diagnostics, dimension_solver, dimensions, equation_analysis, formula, initial_values, kernel_text, neuron_model, plan, positions,
-  scope, spiking_network, spiking_plan, synapse_kernels, synapse_model, update_kernel, weight_bounds
+  scope, spiking_network, spiking_plan, stability, synapse_kernels, synapse_model, update_kernel, weight_bounds
 
 type
   Generated* = object
@@ -87,6 +87,13 @@ proc initializeKernel(model: NeuronModel; group: int; members: seq[Population]; 
   text.add lines.textOf & "\n"
   KernelPlan(name: lines.name, phase: "initialize", group: group, projection: -1, arguments: lines.arguments)
 
+proc wideInputs(network: SpikingNetwork; group: int): HashSet[string] =
+  ## Inputs that synapses add amounts to that nothing in the text bounds.
+  for projection in network.projections:
+    if projection.synapse != nil and projection.plan.additions > 0 and network.populations[projection.target].group == group:
+      for name in projection.synapse.fed:
+        result.incl name
+
 proc inputsOf(network: SpikingNetwork; group: int): seq[string] =
   ## What connections and drives feed, and what the model declares.
   let model = block:
@@ -150,6 +157,33 @@ proc startOf(state: StateVariable; member: Population; values: Bindings; report:
                  expected = "a value of its own in population " & shown(member.name))
   member.valueOf(state.name, constantValue(start))
 
+func middle(initial: Initializer; value: var float): bool =
+  ## A value that stands for those of a distribution.
+  case initial.kind
+  of inConstant, inNormal, inClippedNormal: value = initial.first
+  of inRandom: value = (initial.first + initial.second) / 2
+  else: return false
+  true
+
+proc valuesAtStart(network: SpikingNetwork; member: Population; model: NeuronModel; values: Bindings): Bindings =
+  ## Of parameters and variables, as far as numbers stand in the text.
+  result = values
+  for parameter in model.parameters:
+    var value: float
+    if parameter.name notin result and member.valueOf(parameter.name, constantValue(parameter.default)).middle(value):
+      result[parameter.name] = value
+  for state in model.states:
+    var value = 0.0
+    if state.name in member.given:
+      if member.given[state.name].formula != nil or not member.given[state.name].initializer.middle(value):
+        continue
+    elif state.initial != nil and not state.initial.evaluate(values, value):
+      continue
+    result[state.name] = value
+  for name in network.inputsOf(member.group):
+    if name notin result:
+      result[name] = 0
+
 func positionsAlong(axis: int; members: seq[Population]): ValuesPlan =
   ## Where the neurons of a group are on an axis.
   result = ValuesPlan(name: PositionPrefix & AxisNames[axis])
@@ -190,8 +224,12 @@ proc addGroup(generated: var Generated; network: SpikingNetwork; group: int; rep
       if state.name in idle:
         values[state.name] = startOf(state, member, values, report).first
     bindings.add values
+  let equations = initEquations(model, uniform + idle)
+  for idx, member in members:
+    model.warnOfSteps(equations, network.valuesAtStart(member, model, bindings[idx]), network.dt, member.name, report)
   plan.inputs = network.inputsOf(group)
-  let kernel = updateKernel(model, group, initConstantPool(initEquations(model, uniform + idle), bindings), arrays, plan.inputs, network.dt, names, report)
+  let kernel = updateKernel(model, group, initConstantPool(equations, bindings), arrays, plan.inputs,
+                            network.wideInputs(group), network.dt, names, report)
   for state in model.states:
     var values = ValuesPlan(name: state.name, unit: model.unitOf(state.name))
     for idx, member in members:
@@ -217,7 +255,7 @@ proc addGroup(generated: var Generated; network: SpikingNetwork; group: int; rep
     for value in member.given.values:
       needsKernel = needsKernel or value.formula != nil
   if needsKernel:
-    let start = initializeKernel(model, group, members, bindings, initEquations(model, uniform + idle), generated.text)
+    let start = initializeKernel(model, group, members, bindings, equations, generated.text)
     generated.plan.kernels.add start
     for axis, name in AxisNames:
       if ("parameter_array", PositionPrefix & name) in start.arguments:
@@ -246,9 +284,8 @@ proc synapseVariable(projection: Projection; state: SynapseState; values: Bindin
   elif state.name == "w":
     result.value = projection.plan.weight
 
-proc addSynapse(generated: var Generated; network: var SpikingNetwork; index: int; report: var Report) =
-  ## Variables, constants and kernels of a projection whose synapses have code.
-  var projection = network.projections[index]
+proc poolOf(network: SpikingNetwork; projection: Projection): ConstantPool =
+  ## What is one number in a projection whose synapses have code: parameters of the synapse and of the target's neuron.
   let model = projection.synapse
   let target = network.populations[projection.target]
   var values = {"dt": network.dt}.toTable
@@ -267,7 +304,30 @@ proc addSynapse(generated: var Generated; network: var SpikingNetwork; index: in
   for alias in model.aliases:
     constantNames.excl alias.name
   let whole = NeuronModel(name: model.name, scope: model.scope, aliases: model.aliases)
-  var pool = initConstantPool(initEquations(whole, constantNames), @[values])
+  initConstantPool(initEquations(whole, constantNames), @[values])
+
+proc boundAmounts(network: var SpikingNetwork; index: int) =
+  ## What a spike of a projection whose synapses have code adds at most.
+  var projection = network.projections[index]
+  let pool = network.poolOf(projection)
+  var initial: Table[string, Initializer]
+  for state in projection.synapse.states:
+    initial[state.name] = projection.synapseVariable(state, pool.populations[0]).value
+  let amounts = projection.synapse.amountsOf(pool.equations, initial, pool.populations[0])
+  if amounts.isBounded:
+    projection.plan.hasWeightBound = true
+    projection.plan.weightBound = amounts.bound
+  else:
+    projection.plan.amountScale = amounts.scale
+    projection.plan.additions = amounts.additions
+  network.projections[index] = projection
+
+proc addSynapse(generated: var Generated; network: var SpikingNetwork; index: int; report: var Report) =
+  ## Variables, constants and kernels of a projection whose synapses have code.
+  var projection = network.projections[index]
+  let model = projection.synapse
+  let target = network.populations[projection.target]
+  var pool = network.poolOf(projection)
   var uneven: HashSet[string]
   for name, value in projection.given:
     if value.initializer.kind != inConstant:
@@ -275,24 +335,32 @@ proc addSynapse(generated: var Generated; network: var SpikingNetwork; index: in
   var known = pool.equations.constantNames
   model.findLocality(known, uneven)
   for state in model.states:
-    let variable = synapseVariable(projection, state, values)
+    let variable = synapseVariable(projection, state, pool.populations[0])
     case state.locality
     of loSynapse: projection.plan.variables.add variable
     of loPre: projection.plan.preVariables.add variable
     of loPost: projection.plan.postVariables.add variable
     if state.name == "w":
       projection.plan.weight = variable.value
-  var initial: Table[string, Initializer]
-  for variable in projection.plan.variables & projection.plan.preVariables & projection.plan.postVariables:
-    initial[variable.name] = variable.value
-  projection.plan.hasWeightBound = model.weightBound(initial, values, projection.plan.weightBound)
   if projection.plan.variables.len == 0:
     # The engine tells projections with code of their own by their variables.
     projection.plan.variables.add SynapseVariablePlan(name: "w", value: projection.plan.weight)
+  var equations: seq[Formula]
+  for state in model.states:
+    if state.derivative != nil:
+      equations.add pool.equations.writtenOut(state.derivative)
+  model.scope.warnOfNegativeTimes(model.parameters, equations, pool.populations[0], "synapse " & shown(model.name), report)
   let prefix = projection.plan.source & " -> " & projection.plan.target & " #" & $index & ": "
   let ends = Ends(source: if projection.source >= 0: network.populations[projection.source].model else: nil, target: target.model,
                   input: projection.plan.input)
-  for kernel in synapseKernels(model, ends, pool, prefix, network.dt, FirstSynapseObject + 4 * index, report):
+  var targetValues = {"dt": network.dt}.toTable
+  for parameter in target.model.parameters:
+    var value: float
+    if target.valueOf(parameter.name, constantValue(parameter.default)).middle(value):
+      targetValues[parameter.name] = value
+  projection.plan.coupling = model.couplingOf(ends, pool.equations, initEquations(target.model, initHashSet[string]()), pool.populations[0],
+                                              network.valuesAtStart(target, target.model, targetValues), network.dt)
+  for kernel in synapseKernels(model, ends, pool, prefix, network.dt, FirstSynapseObject + 4 * index, projection.plan.additions > 0, report):
     var name = $kernel.phase & "_" & identifier(model.name)
     let key = $kernel.phase & kernel.body
     if key in generated.bodies:
@@ -336,6 +404,9 @@ proc assignGroups(network: var SpikingNetwork): int =
 proc generate*(network: var SpikingNetwork; report: var Report): SpikingPlan =
   var generated: Generated
   let groups = network.assignGroups
+  for idx in 0 ..< network.projections.len:
+    if network.projections[idx].synapse != nil:
+      network.boundAmounts(idx)
   for group in 0 ..< groups:
     generated.addGroup(network, group, report)
   for population in network.populations:

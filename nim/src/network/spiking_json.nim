@@ -118,14 +118,22 @@ func toJson(variables: seq[SynapseVariablePlan]): string =
   list(items)
 
 func toJson(projection: ProjectionPlan): string =
-  inline(field("from", quoted(projection.source)), field("to", quoted(projection.target)),
+  var fields = @[field("from", quoted(projection.source)), field("to", quoted(projection.target)),
          field("input", if projection.input.len > 0: quoted(projection.input) else: "null"),
          field("pattern", toJson(projection.pattern)), field("allow_autapses", $projection.allowsAutapses),
          field("allow_multapses", $projection.allowsMultapses), field("weight", toJson(projection.weight)),
          field("weight_bound", if projection.hasWeightBound: floatText(projection.weightBound) else: "null"),
          field("delay_seconds", toJson(projection.delay)), field("storage", quoted(projection.storage)),
          field("variables", toJson(projection.variables)), field("pre_variables", toJson(projection.preVariables)),
-         field("post_variables", toJson(projection.postVariables)))
+         field("post_variables", toJson(projection.postVariables))]
+  if projection.additions > 0:
+    fields.add field("amounts", inline(field("scale", floatText(projection.amountScale)), field("additions", $projection.additions)))
+  if projection.coupling.variable.len > 0:
+    let coupling = projection.coupling
+    fields.add field("coupling", inline(field("variable", quoted(coupling.variable)), field("gain", floatText(coupling.gain)),
+                                        field("decay", floatText(coupling.decay)), field("constant", floatText(coupling.constant)),
+                                        field("of_weight", floatText(coupling.ofWeight))))
+  inline(fields)
 
 func toJson(kernel: KernelPlan): string =
   var arguments: seq[string]

@@ -111,6 +111,13 @@ type
     name*, unit*: string
     value*: Initializer
 
+  Coupling* = object
+    ## How the neurons of a projection pull at each other in every step, where they do.
+    variable*: string            ## of the target; "" where there is no coupling, or none that can be told
+    gain*: float                 ## change of the variable in a step for each unit that is added
+    decay*: float                ## what a step leaves of the variable
+    constant*, ofWeight*: float  ## the amount of a synapse for each unit of the variable: constant + ofWeight * w
+
   ProjectionPlan* = object
     source*, target*: string     ## names of a population or source, and of a population
     input*: string               ## "" where kernels of its own say what a spike does
@@ -118,7 +125,10 @@ type
     allowsAutapses*, allowsMultapses*: bool
     weight*, delay*: Initializer
     hasWeightBound*: bool
-    weightBound*: float          ## largest amount that a spike adds to an input, where kernels of its own do the adding
+    weightBound*: float          ## largest amount that a synapse adds to an input in a step, where kernels of its own do the adding
+    amountScale*: float          ## of what size amounts are, where they have no bound
+    additions*: int              ## then how many of them a synapse adds to an input in a step; 0 with a bound
+    coupling*: Coupling
     storage*: string
     variables*, preVariables*, postVariables*: seq[SynapseVariablePlan]
 

@@ -9,6 +9,7 @@ import constants, diagnostics, equation_analysis, formula, integration, kernel_t
 
 type
   EventKind* = enum
+    evStart = "start"
     evPre = "on_pre"
     evPost = "on_post"
     evReward = "on_reward"
@@ -30,6 +31,7 @@ type
     used: HashSet[string]
     everything: HashSet[string]  ## every name that is no constant, so that definitions are written out
     prefix: string               ## of the constants' names in the plan
+    isWide: bool                 ## amounts have no bound: they go to sums of 64 bits
 
 func comment(model: SynapseModel; assignment: Assignment): string =
   let name = if assignment.name.len > TargetPrefix.len and assignment.name[0 ..< TargetPrefix.len] == TargetPrefix:
@@ -99,11 +101,19 @@ proc emitAssignment(builder: var Builder; assignment: Assignment; depth: int) =
     var value = builder.lifted(assignment.value)
     if assignment.operator == "-=":
       value = negative(value)
+    if builder.isWide:
+      let sum = builder.writer.argument("wide_target_input", fed, "long long*", "wide_" & identifier(fed))
+      let scale = builder.writer.argument("per_wide_quantum", fed, "float", "per_wide_quantum_" & identifier(fed))
+      let most = builder.writer.argument("most_wide_quanta", fed, "float", "most_wide_quanta_" & identifier(fed))
+      let overflow = builder.writer.argument("overflow", "", "unsigned int*", "all_overflow")
+      builder.writer.line("agpu_add_wide(&" & sum & "[target], (" & builder.writer.c(value) & ") * " & scale & ", " & most & ", " & overflow &
+                          ")" & remark, depth)
+      return
     let row = builder.writer.argument("target_input", fed, "int*", "row_" & identifier(fed))
     let scale = builder.writer.argument("per_quantum", fed, "float", "per_quantum_" & identifier(fed))
     let most = builder.writer.argument("most_quanta", fed, "float", "most_quanta_" & identifier(fed))
     let quanta = "(" & builder.writer.c(value) & ") * " & scale
-    # Sums of so much at most have a place in the row: what grew beyond it does not wrap around.
+    # The text proves that amounts are no larger; this is for their roundings.
     builder.writer.line("atomicAdd(&" & row & "[target], (int)rintf(fminf(fmaxf(" & quanta & ", -" & most & "), " & most & ")))" & remark, depth)
     return
   let old = symbol(assignment.name)
@@ -131,6 +141,16 @@ func needed(builder: Builder; assignments: seq[Assignment]): seq[Assignment] =
         read.incl name
       if assignment.operator != "=":
         read.incl assignment.name
+
+func adding(builder: Builder; assignments: seq[Assignment]): seq[Assignment] =
+  ## Those that add to the target, and those to variables that such amounts depend on.
+  var read: HashSet[string]
+  for idx in countdown(assignments.high, 0):
+    let assignment = assignments[idx]
+    if assignment.fedName.len > 0 or assignment.name in read:
+      result.insert(assignment, 0)
+      for name in builder.pool.equations.inlined(assignment.value, builder.everything).names:
+        read.incl name
 
 func namesIn(builder: Builder; assignments: seq[Assignment]): HashSet[string] =
   ## Names that assignments read or write.
@@ -185,7 +205,7 @@ proc emitElapsed(builder: var Builder; depth: int; report: var Report) =
 proc emitSynapse(builder: var Builder; kind: EventKind; assignments: seq[Assignment]; rules: seq[StepRule]; dt: float; depth: int;
                  report: var Report) =
   ## What happens to one synapse `s` from `source` to `target`.
-  let kept = builder.needed(assignments)
+  let kept = if kind == evStart: assignments else: builder.needed(assignments)
   var names = builder.namesIn(kept)
   for rule in rules:
     for name in rule.value.names:
@@ -193,7 +213,7 @@ proc emitSynapse(builder: var Builder; kind: EventKind; assignments: seq[Assignm
     names.incl rule.variable
   var touchesEvents = false
   for state in builder.model.states:
-    if state.locality == loSynapse and not state.isClocked and state.derivative != nil and state.name in names:
+    if state.locality == loSynapse and not state.isClocked and state.derivative != nil and state.name in names and kind != evStart:
       touchesEvents = true
   # Traces that are read, with what takes them one step further where that is still to be done.
   for (locality, role, index, isLate) in [(loPre, "pre_state", "source", kind == evPre), (loPost, "post_state", "target", kind in {evPre, evPost})]:
@@ -221,7 +241,7 @@ proc emitSynapse(builder: var Builder; kind: EventKind; assignments: seq[Assignm
         isWritten = isWritten or rule.variable == state.name
       let all = builder.writer.argument("synapse_state", state.name, "float*", "all_" & identifier(state.name))
       builder.writer.line("float " & identifier(state.name) & " = " & all & "[s];", depth)
-      if isWritten:
+      if isWritten and kind != evStart:
         stored.add all & "[s] = " & identifier(state.name) & ";"
   if touchesEvents:
     builder.emitElapsed(depth, report)
@@ -245,7 +265,7 @@ proc finish(builder: var Builder; kind: EventKind; index: string; objectNumber: 
     discard builder.writer.argument("step", "", "unsigned long long", "step")
     let dt = builder.pool.constant(symbol("dt"))
     builder.used.incl dt.name
-    head.add "const float t = (float)step * " & identifier(dt.name) & ";"
+    head.add "const float " & identifier("t") & " = (float)step * " & identifier(dt.name) & ";"
   if "reward" in builder.used:
     discard builder.writer.argument("reward", "", "float", "reward")
   for constant in builder.pool.constants:
@@ -258,8 +278,8 @@ proc finish(builder: var Builder; kind: EventKind; index: string; objectNumber: 
   result.body = builder.writer.textOf
   result.arguments = builder.writer.arguments
 
-func stream(index: string; objectNumber: int): string =
-  "const AgpuStream stream = {" & index & ", " & $objectNumber & "u, (unsigned int)step, (unsigned int)seed, (unsigned int)(seed >> 32)};"
+func stream(index: string; objectNumber: int; step = "(unsigned int)step"): string =
+  "const AgpuStream stream = {" & index & ", " & $objectNumber & "u, " & step & ", (unsigned int)seed, (unsigned int)(seed >> 32)};"
 
 proc eventKernel(builder: Builder; kind: EventKind; assignments: seq[Assignment]; dt: float; objectNumber: int; pool: var ConstantPool;
                  report: var Report): SynapseKernel =
@@ -296,7 +316,7 @@ proc eventKernel(builder: Builder; kind: EventKind; assignments: seq[Assignment]
 
 proc everySynapse(builder: Builder; kind: EventKind; assignments: seq[Assignment]; dt: float; objectNumber: int; pool: var ConstantPool;
                   report: var Report): SynapseKernel =
-  ## `clocked` and `on_reward`: one work-item for each synapse.
+  ## `clocked` and `on_reward`, and what `clocked` adds before the first step: one work-item for each synapse.
   var own = builder
   own.pool = pool
   own.writer = initKernelWriter("")
@@ -311,7 +331,7 @@ proc everySynapse(builder: Builder; kind: EventKind; assignments: seq[Assignment
   let rules = if kind == evClocked: own.stepRules(own.statesOf(loSynapse, true), dt) else: @[]
   own.emitSynapse(kind, assignments, rules, dt, 1, report)
   if own.writer.draws > 0:
-    own.writer.insertLine(at, stream("s", objectNumber))
+    own.writer.insertLine(at, if kind == evStart: stream("s", objectNumber, "0xFFFFFFFFu") else: stream("s", objectNumber))
   result = own.finish(kind, "s", objectNumber, @[])
   pool = own.pool
 
@@ -345,10 +365,10 @@ proc traceKernel(builder: Builder; kind: EventKind; assignments: seq[Assignment]
   result = own.finish(kind, "i", 0, @[])
   pool = own.pool
 
-proc synapseKernels*(model: SynapseModel; ends: Ends; pool: var ConstantPool; prefix: string; dt: float; firstObject: int;
+proc synapseKernels*(model: SynapseModel; ends: Ends; pool: var ConstantPool; prefix: string; dt: float; firstObject: int; isWide: bool;
                      report: var Report): seq[SynapseKernel] =
   ## In the order of their phases. What the kernels need of `pool` is in it afterwards; its constants are named with `prefix` in the plan.
-  var builder = Builder(model: model, ends: ends, prefix: prefix)
+  var builder = Builder(model: model, ends: ends, prefix: prefix, isWide: isWide)
   for name in model.scope.symbols.keys:
     if name notin pool.equations.constantNames:
       builder.everything.incl name
@@ -358,6 +378,10 @@ proc synapseKernels*(model: SynapseModel; ends: Ends; pool: var ConstantPool; pr
     hasPost = hasPost or state.locality == loPost
     hasClocked = hasClocked or state.isClocked
   builder.pool = pool
+  # What arrives in a step was added in the one before; before the first one nothing was.
+  let early = builder.adding(model.clocked)
+  if early.len > 0:
+    result.add builder.everySynapse(evStart, early, dt, firstObject + 2, pool, report)
   if builder.needed(model.onPre).len > 0:
     result.add builder.eventKernel(evPre, model.onPre, dt, firstObject, pool, report)
   if hasPre:

@@ -16,6 +16,7 @@ type
     writer: KernelWriter
     pool: ConstantPool
     inputs: seq[string]
+    wide: HashSet[string]  ## of the inputs: those with sums of 64 bits beside those of 32
     held: HashSet[string]
     refractory: Formula    ## in steps, lifted; nil without
     used: HashSet[string]  ## constants and definitions that the text names
@@ -69,14 +70,30 @@ proc emitInputs(builder: var UpdateBuilder) =
   for name in builder.inputs:
     let row = builder.writer.argument("input", name, "int*", "row_" & identifier(name))
     let quantum = builder.writer.argument("quantum", name, "float", "quantum_" & identifier(name))
-    let value = "(float)" & row & "[i] * " & quantum
+    var value = "(float)" & row & "[i] * " & quantum
+    var clear = row & "[i] = 0;"
+    if name in builder.wide:
+      let sum = builder.writer.argument("wide_input", name, "long long*", "wide_" & identifier(name))
+      let worth = builder.writer.argument("wide_quantum", name, "float", "wide_quantum_" & identifier(name))
+      value.add " + (float)" & sum & "[i] * " & worth
+      clear.add " " & sum & "[i] = 0;"
     if name in builder.model.inputs:
       builder.writer.line("const float " & identifier(name) & " = " & value & ";")
     elif name in builder.held:
       builder.writer.line(identifier(name) & " += held ? 0.0f : " & value & ";")
     else:
       builder.writer.line(identifier(name) & " += " & value & ";")
-    builder.writer.line(row & "[i] = 0;")
+    builder.writer.line(clear)
+
+proc emitNoise(builder: var UpdateBuilder; formulas: seq[Formula]) =
+  ## Normal numbers that several variables share.
+  for state in builder.model.states:
+    let name = noiseOf(state.name)
+    for formula in formulas:
+      if formula.uses(name):
+        builder.writer.identifiers[name] = "agpu_noise_" & identifier(state.name)
+        builder.writer.line("const float " & builder.writer.identifiers[name] & " = " & builder.writer.c(call("normal")) & ";")
+        break
 
 proc emitRules(builder: var UpdateBuilder; rules: seq[StepRule]) =
   var formulas: seq[Formula]
@@ -85,6 +102,7 @@ proc emitRules(builder: var UpdateBuilder; rules: seq[StepRule]) =
     if rule.heldValue != nil:
       formulas.add rule.heldValue
   builder.emitAliases(formulas)
+  builder.emitNoise(formulas)
   for rule in rules:
     for state in builder.model.states:
       if state.name == rule.variable:
@@ -145,6 +163,8 @@ proc emitStages(builder: var UpdateBuilder; deviceText: var string) =
         if state.name == name and stage > 1:
           let share = if stage == 4: "" else: "0.5f * "
           text = identifier(name) & " + " & share & dt & " * s" & $(stage - 1) & "_" & identifier(name)
+      if name == "t" and stage > 1:
+        text = identifier(name) & " + " & (if stage == 4: "" else: "0.5f * ") & dt
       arguments.add text
     builder.writer.line(function & "(" & (arguments & names).join(", ") & ");")
     for state in moving:
@@ -216,6 +236,7 @@ proc load(builder: var UpdateBuilder; group: int; arrays: seq[string]; usesRando
     discard builder.writer.argument("seed", "", "unsigned long long", "seed")
     result.add "const AgpuStream stream = {i, " & $(2 * group) &
       "u, (unsigned int)step, (unsigned int)seed, (unsigned int)(seed >> 32)};"
+  let dt = if "t" in builder.used: identifier(builder.c(builder.pool.constant(symbol("dt")))) else: ""
   for constant in builder.pool.constants:
     let name = identifier(constant.name)
     if constant.isUniform:
@@ -228,7 +249,7 @@ proc load(builder: var UpdateBuilder; group: int; arrays: seq[string]; usesRando
       let all = builder.writer.argument("parameter_array", name, "const float*", "all_" & identifier(name))
       result.add "const float " & identifier(name) & " = " & all & "[i];"
   if "t" in builder.used:
-    result.add "const float t = (float)step * " & identifier(builder.c(builder.pool.constant(symbol("dt")))) & ";"
+    result.add "const float " & identifier("t") & " = (float)step * " & dt & ";"
   if builder.refractory != nil:
     let left = builder.writer.argument("refractory", "", "int*", "all_left")
     result.add "const int left = " & left & "[i];"
@@ -243,10 +264,11 @@ func changes(builder: UpdateBuilder; state: StateVariable): bool =
   for assignment in builder.model.reset:
     result = result or assignment.name == state.name
 
-proc updateKernel*(model: NeuronModel; group: int; pool: ConstantPool; arrays, inputs: seq[string]; dt: float; populations: seq[string];
-                   report: var Report): UpdateKernel =
-  ## `arrays` are the parameters that differ inside a population, `inputs` what connections and drives feed.
-  var builder = UpdateBuilder(model: model, pool: pool, inputs: inputs, held: heldVariables(model))
+proc updateKernel*(model: NeuronModel; group: int; pool: ConstantPool; arrays, inputs: seq[string]; wide: HashSet[string]; dt: float;
+                   populations: seq[string]; report: var Report): UpdateKernel =
+  ## `arrays` are the parameters that differ inside a population, `inputs` what connections and drives feed, `wide` those of them whose sums
+  ## nothing bounds.
+  var builder = UpdateBuilder(model: model, pool: pool, inputs: inputs, wide: wide, held: heldVariables(model))
   let name = "update_" & identifier(model.name)
   builder.writer = initKernelWriter(name)
   if model.refractory != nil:

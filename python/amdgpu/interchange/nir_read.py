@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Spikes = tuple["npt.ArrayLike", "npt.ArrayLike"]
 # The text of a network has at most 1000000 words and signs, and a spike takes up to five.
 SPIKE_LIMIT = 150_000
+# Of the network language.
+INTEGRATORS = ("auto", "exact", "exponential_euler", "euler", "rk2", "rk4")
 TRANSFORMS = ("Linear", "Affine", "Scale", "Delay", "Flatten")
 
 
@@ -47,6 +49,7 @@ def from_nir(
     dt: float = 1e-4,
     inputs: Mapping[str, Spikes] | None = None,
     device: int | str = 0,
+    integrator: str = "auto",
     directory: str | Path | None = None,
 ) -> Network:
     """A spiking network of a NIR graph.
@@ -61,6 +64,8 @@ def from_nir(
         dt: Time step in seconds.
         inputs: Spikes by the name of the Input node: (times in seconds, indices). Inputs without an entry are silent.
         device: As in `Network`.
+        integrator: `auto` solves the neurons' equations exactly, as they stand in the graph. `euler` makes the steps of snnTorch, Norse and
+            other tools that train with `u += dt/tau*(...)`: take it to get the spikes of the tool that the graph was written by.
         directory: Where the text (`network.net`) and its numbers (`.npy`) are kept, to load them again; None keeps them as
             long as the network.
 
@@ -86,7 +91,9 @@ def from_nir(
         raise InvalidArgumentError(f"a NIR graph or the path of one is needed, not {type(graph).__name__}")
     if not 0 < dt < 1:
         raise InvalidArgumentError(f"dt is {dt}; it is in seconds, above 0 and below 1")
-    reader = _Reader(graph, dt, dict(inputs or {}))
+    if integrator not in INTEGRATORS:
+        raise InvalidArgumentError(f"integrator is {integrator!r}; known are {', '.join(INTEGRATORS)}")
+    reader = _Reader(graph, dt, dict(inputs or {}), integrator)
     if directory is not None:
         Path(directory).mkdir(parents=True, exist_ok=True)
         text = reader.text(Path(directory))
@@ -117,6 +124,7 @@ class _Reader:
     graph: Any
     dt: float
     inputs: dict[str, Spikes]
+    integrator: str = "auto"
     before: dict[str, list[str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
 
@@ -156,6 +164,8 @@ class _Reader:
             lines += [f"  neuron nir_{kind}:", "    inputs(j)", f"    params({parameters}, bias = 0.0)"]
             lines += [f"    {line}" for line in form.equations]
             lines.append("    target: j")
+            if self.integrator != "auto":
+                lines.append(f"    integrator: {self.integrator}")
         for name, node in nodes.items():
             if _kind(node) == "Input":
                 lines.append(self._source(name, node))

@@ -457,9 +457,12 @@ fn check_kernel(plan: &SpikingPlan, kernel: &KernelPlan) -> Result<()> {
     }
     let fits = match kernel.phase {
         Phase::Update => kernel.group.is_some(),
-        Phase::OnPre | Phase::OnPost | Phase::TracePre | Phase::TracePost | Phase::OnReward => {
-            kernel.projection.is_some()
-        }
+        Phase::Start
+        | Phase::OnPre
+        | Phase::OnPost
+        | Phase::TracePre
+        | Phase::TracePost
+        | Phase::OnReward => kernel.projection.is_some(),
         Phase::Initialize | Phase::Clocked => true,
     };
     if !fits {
@@ -475,7 +478,9 @@ fn check_kernel(plan: &SpikingPlan, kernel: &KernelPlan) -> Result<()> {
                 Role::Parameter => is_uniform(group, name),
                 Role::ParameterArray => group.parameter_index(name).is_some(),
                 Role::State => group.variable_index(name).is_some(),
-                Role::Input | Role::Quantum => group.input_index(name).is_some(),
+                Role::Input | Role::Quantum | Role::WideInput | Role::WideQuantum => {
+                    group.input_index(name).is_some()
+                }
                 _ => false,
             }
         } else {
@@ -542,8 +547,18 @@ fn is_synapse_argument(
         Role::SourceState => source.is_some_and(|group| group.variable_index(name).is_some()),
         Role::SourceParameter => source.is_some_and(|group| group.parameter_index(name).is_some()),
         Role::TargetInput | Role::PerQuantum | Role::MostQuanta => {
+            if projection.weight_bound.is_none() {
+                return Err(refuse(format!(
+                    "has kernels of {} -> {} that add to {name:?} and no weight_bound; without one they add to wide_target_input",
+                    projection.from, projection.to
+                )));
+            }
             target.input_index(name).is_some()
         }
+        Role::WideTargetInput | Role::PerWideQuantum | Role::MostWideQuanta => {
+            projection.amounts.is_some() && target.input_index(name).is_some()
+        }
+        Role::Overflow => projection.amounts.is_some(),
         _ => false,
     })
 }

@@ -320,6 +320,28 @@ const fn yes() -> bool {
     true
 }
 
+/// Amounts that nothing bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AmountsPlan {
+    /// Of what size an amount is; weights that the plan does not know count as 1.
+    pub scale: f64,
+    /// Amounts that one synapse adds to an input in a step, at most.
+    pub additions: u32,
+}
+
+/// Amounts that fall as a variable of the target rises.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CouplingPlan {
+    pub variable: String,
+    /// Change of the variable in a step for each unit that is added.
+    pub gain: f64,
+    /// What a step leaves of the variable.
+    pub decay: f64,
+    /// The amount of a synapse for each unit of the variable is `constant + of_weight * w`.
+    pub constant: f64,
+    pub of_weight: f64,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProjectionPlan {
     pub from: String,
@@ -331,9 +353,15 @@ pub struct ProjectionPlan {
     #[serde(default)]
     pub allow_multapses: bool,
     pub weight: Initializer,
-    /// Largest amount that one spike adds to an input, where kernels do the adding; `None`: 16 times the largest initial value.
+    /// Largest amount that a synapse adds to an input in a step, where kernels do the adding to sums of 32 bits.
     #[serde(default)]
     pub weight_bound: Option<f64>,
+    /// Where nothing bounds what kernels add: it goes to sums of 64 bits.
+    #[serde(default)]
+    pub amounts: Option<AmountsPlan>,
+    /// How its neurons pull at each other in every step, where they do.
+    #[serde(default)]
+    pub coupling: Option<CouplingPlan>,
     pub delay_seconds: Initializer,
     #[serde(default)]
     pub storage: StorageKind,
@@ -360,6 +388,7 @@ pub struct SynapseVariablePlan {
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     Initialize,
+    Start,
     Update,
     OnPre,
     OnPost,
@@ -374,7 +403,7 @@ impl Phase {
     #[must_use]
     pub const fn order(self) -> u8 {
         match self {
-            Self::Initialize | Self::Update => 0,
+            Self::Initialize | Self::Start | Self::Update => 0,
             Self::OnPre => 1,
             Self::TracePre => 2,
             Self::OnPost => 3,
@@ -441,6 +470,12 @@ pub enum Role {
     TargetInput,
     PerQuantum,
     MostQuanta,
+    WideInput,
+    WideQuantum,
+    WideTargetInput,
+    PerWideQuantum,
+    MostWideQuanta,
+    Overflow,
     Reward,
 }
 

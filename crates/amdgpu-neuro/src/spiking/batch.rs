@@ -9,9 +9,7 @@ use amdgpu_aura::{Context, Toolchain};
 use super::device::DeviceStepper;
 use super::kernels::CLOCK_WORDS;
 use super::memory::DeviceArray;
-use super::network::{
-    CHECK_STEPS, GROWTH_STEPS, Inner, Progress, SpikingNetwork, SpikingOptions, WATCH_NS,
-};
+use super::network::{CHECK_STEPS, Inner, Progress, SpikingNetwork, SpikingOptions, WATCH_NS};
 use super::notice::Notices;
 use super::parts::Parts;
 use super::recorder::{Recorder, RunResult};
@@ -155,7 +153,6 @@ impl Run<'_> {
         let end = first + steps;
         let mut watched_ns = 0;
         let mut next_check = first + CHECK_STEPS;
-        let mut next_growth_check = first + GROWTH_STEPS;
         let mut reported = (first, vec![0; self.members.len()]);
         let mut step = first;
         while step < end {
@@ -164,15 +161,9 @@ impl Run<'_> {
                 continue;
             }
             next_check = step + CHECK_STEPS;
-            let checks_growth = step >= next_growth_check || step == end;
-            if checks_growth {
-                next_growth_check = step + GROWTH_STEPS;
-            }
             for (number, (network, inner)) in self.members.iter_mut().enumerate() {
+                network.check_amounts(inner)?;
                 network.check_finite(inner)?;
-                if checks_growth {
-                    network.check_growth(inner)?;
-                }
                 if step == end || self.notices[number].is_due() {
                     self.notices[number].look(network, inner, first, &mut self.recorders[number]);
                 }
@@ -212,6 +203,9 @@ impl Run<'_> {
     /// Makes the steps of all members up to the next one that the host has something to do in.
     fn turn(&mut self, stepper: &mut DeviceStepper, step: u64, end: u64) -> Result<u64> {
         let mut limit = end - step;
+        if step == 0 {
+            stepper.start()?;
+        }
         for ((_, inner), recorder) in self.members.iter_mut().zip(&mut self.recorders) {
             inner.change_currents()?;
             inner.record(recorder)?;

@@ -46,6 +46,8 @@ pub(crate) struct CpuStepper {
     /// First step and number of steps of the turn whose spikes are still to be delivered.
     pending: Option<(u64, u64)>,
     updates: Vec<Vec<(usize, Dynamic)>>,
+    /// With their numbers of blocks: see [`CpuStepper::start`].
+    starts: Vec<(u64, DirectKernel)>,
     synapse_kernels: Vec<SynapseKernel>,
     late: LatePlan,
     /// Weights changed since the tables of late synapses were made.
@@ -109,7 +111,12 @@ impl CpuStepper {
             updates.push(update_of(group)?.dynamic.clone());
         }
         let mut synapse_kernels = Vec::new();
+        let mut starts = Vec::new();
         for kernel in kernels {
+            if kernel.phase == Phase::Start {
+                starts.push((u64::from(kernel.config.grid[0]), direct(kernel)?));
+                continue;
+            }
             if let Some(projection) = kernel.projection
                 && !matches!(kernel.phase, Phase::Initialize)
             {
@@ -138,6 +145,7 @@ impl CpuStepper {
             current: 0,
             pending: None,
             updates,
+            starts,
             synapse_kernels,
             delay_lines: delay_lines(&parts.projections),
             post: Vec::new(),
@@ -167,6 +175,15 @@ impl CpuStepper {
             }
         }
         Ok(())
+    }
+
+    /// Runs the kernels that add what arrives in step 0.
+    pub fn start(&mut self) {
+        for (blocks, kernel) in &self.starts {
+            // SAFETY: arguments were bound to arrays of the lengths that the plan gives; nothing else runs.
+            unsafe { kernel.run(0..*blocks) };
+        }
+        self.ring_steps = self.ring_steps.max(1);
     }
 
     /// Makes up to `steps` steps from `step` on and tells how many: as many as go together.

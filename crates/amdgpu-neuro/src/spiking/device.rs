@@ -88,6 +88,8 @@ pub(crate) struct DeviceStepper {
     collect: Option<Prepared>,
     lines: Vec<Option<Line>>,
     updates: Vec<Generated>,
+    /// Of all members: see [`DeviceStepper::start`].
+    starts: Vec<BoundKernel>,
     synapse_kernels: Vec<Generated>,
     turn_steps: u64,
     /// The step that the device is at.
@@ -131,6 +133,7 @@ impl DeviceStepper {
         };
         let mut bound: Vec<_> = kernels.into_iter().map(Vec::into_iter).collect();
         let (mut updates, mut synapse_kernels) = (Vec::new(), Vec::new());
+        let mut starts = Vec::new();
         for kernel in &plan.spiking.kernels {
             let of_members: Vec<BoundKernel> =
                 bound.iter_mut().filter_map(Iterator::next).collect();
@@ -138,6 +141,10 @@ impl DeviceStepper {
                 for one in &of_members {
                     generated::submit(one, &one.arguments, &stream)?;
                 }
+                continue;
+            }
+            if kernel.phase == Phase::Start {
+                starts.extend(of_members);
                 continue;
             }
             let made = Generated::new(kernel, of_members, members, maker)?;
@@ -170,12 +177,23 @@ impl DeviceStepper {
             collect,
             lines,
             updates,
+            starts,
             synapse_kernels,
             turn_steps: turn_steps as u64,
             next: None,
             replay: None,
             is_replay_tried: false,
         })
+    }
+
+    /// Submits the kernels that add what arrives in step 0.
+    pub fn start(&mut self) -> Result<()> {
+        self.clock.write(0, &[0; CLOCK_WORDS])?;
+        self.next = None;
+        for one in &self.starts {
+            generated::submit(one, &one.arguments, &self.stream)?;
+        }
+        Ok(())
     }
 
     /// Makes up to `steps` steps of every member from `step` on and tells how many.

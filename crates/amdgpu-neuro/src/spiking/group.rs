@@ -24,6 +24,23 @@ pub(crate) struct Input {
     pub quantum: Quantum,
     /// Quanta that drives and synapses with state may bring to a neuron in a step, at most.
     pub reserved: f64,
+    /// Where synapses add amounts that nothing bounds.
+    pub wide: Option<Wide>,
+}
+
+/// Sums of 64 bits: what arrives at each neuron in the next step.
+#[derive(Debug)]
+pub(crate) struct Wide {
+    pub sums: DeviceArray<i64>,
+    pub need: WideNeed,
+}
+
+/// Of the sums of 64 bits of an input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WideNeed {
+    pub quantum: Quantum,
+    /// The most quanta of one amount.
+    pub most: f64,
 }
 
 impl Input {
@@ -32,6 +49,7 @@ impl Input {
             slots,
             quantum,
             reserved,
+            wide,
         } = need;
         let stride = neurons.next_multiple_of(ROW_ALIGN);
         Ok(Self {
@@ -40,6 +58,9 @@ impl Input {
             stride,
             quantum,
             reserved: reserved / quantum.value(),
+            wide: wide
+                .map(|need| DeviceArray::zeros(allocator, neurons).map(|sums| Wide { sums, need }))
+                .transpose()?,
         })
     }
 
@@ -66,6 +87,7 @@ pub(crate) struct InputNeed {
     pub slots: u32,
     pub quantum: Quantum,
     pub reserved: f64,
+    pub wide: Option<WideNeed>,
 }
 
 impl Group {

@@ -294,6 +294,14 @@ impl Bindings<'_> {
                 let quantum = group.inputs[plan.input_index(name)?].quantum;
                 fixed(Argument::Float(quantum.value()))
             }
+            Role::WideInput => {
+                let wide = group.inputs[plan.input_index(name)?].wide.as_ref()?;
+                fixed(wide.sums.argument(0))
+            }
+            Role::WideQuantum => {
+                let wide = group.inputs[plan.input_index(name)?].wide.as_ref()?;
+                fixed(Argument::Float(wide.need.quantum.value()))
+            }
             Role::Refractory => fixed(group.refractory.as_ref()?.argument(0)),
             Role::Fired => fixed(group.fired.argument(0)),
             _ => self.shared(kernel, argument),
@@ -357,6 +365,10 @@ impl Bindings<'_> {
             }
             Role::TargetInput => {
                 let input = target_plan.input_index(name)?;
+                if kernel.phase == Phase::Start {
+                    // The row of step 0.
+                    return fixed(target.inputs[input].ring.argument(to));
+                }
                 let change = Dynamic::NextRow {
                     group: projection.target.group,
                     input,
@@ -372,6 +384,25 @@ impl Bindings<'_> {
                 let quantum = target.inputs[target_plan.input_index(name)?].quantum;
                 fixed(Argument::Float(quantum.most(synapses.weight_bound)))
             }
+            Role::WideTargetInput => {
+                let wide = target.inputs[target_plan.input_index(name)?]
+                    .wide
+                    .as_ref()?;
+                fixed(wide.sums.argument(to))
+            }
+            Role::PerWideQuantum => {
+                let wide = target.inputs[target_plan.input_index(name)?]
+                    .wide
+                    .as_ref()?;
+                fixed(Argument::Float(1.0 / wide.need.quantum.value()))
+            }
+            Role::MostWideQuanta => {
+                let wide = target.inputs[target_plan.input_index(name)?]
+                    .wide
+                    .as_ref()?;
+                fixed(Argument::Float(wide.need.most))
+            }
+            Role::Overflow => fixed(synapses.overflow.argument(0)),
             Role::Reward => Some((Argument::Float(0.0), Some(Dynamic::Reward))),
             _ => rows_of(synapses, argument.role).or_else(|| self.shared(kernel, argument)),
         }

@@ -19,6 +19,7 @@ mod sealed {
     impl Plain for i32 {}
     impl Plain for u32 {}
     impl Plain for u64 {}
+    impl Plain for i64 {}
     impl Plain for u8 {}
 }
 
@@ -38,6 +39,9 @@ impl Element for u32 {
 }
 impl Element for u64 {
     const DTYPE: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_UINT, 64);
+}
+impl Element for i64 {
+    const DTYPE: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_INT, 64);
 }
 impl Element for u8 {
     const DTYPE: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_UINT, 8);

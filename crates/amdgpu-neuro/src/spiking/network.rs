@@ -9,28 +9,28 @@ use amdgpu_hal::DeviceKind;
 use amdgpu_hal::cpu::{available_bytes, free_host_bytes, pool};
 use amdgpu_memory::{OwnerScope, readable};
 
+use super::coupling;
 use super::device::DeviceStepper;
 use super::kernels::{self, Bindings, BoundKernel, CLOCK_WORDS};
 use super::memory::DeviceArray;
 use super::notice::{self, Notices};
 use super::parts::Parts;
 use super::planner::{self, MemoryEstimate};
-use super::projection::{ProjectionKind, WEIGHT_GROWTH};
+use super::projection::ProjectionKind;
 use super::recorder::{self, Recorder, RunResult};
 use super::report::Reporter;
 use super::reward::RewardSchedule;
 use super::stepper::Stepper;
+use super::weights;
 use crate::error::{Error, Result};
 use crate::finite;
 use crate::given::{Arrays, Givens};
 use crate::plan::AnyPlan;
-use crate::plan::spiking::{Role, SpikingNetworkPlan};
+use crate::plan::spiking::SpikingNetworkPlan;
 use crate::watch::Board;
 
 /// Steps between two looks for values that are not finite.
 pub(super) const CHECK_STEPS: u64 = 64;
-/// Steps between two looks for weights that grew beyond what their input has room for: reading them all costs more than the neurons.
-pub(super) const GROWTH_STEPS: u64 = 1024;
 /// Wall time between two calls of the watcher of a run.
 pub(super) const WATCH_NS: u128 = 50_000_000;
 
@@ -77,6 +77,7 @@ pub struct SpikingNetwork {
     pub(crate) reporter: Reporter,
     pub(crate) board: Arc<Board>,
     pub(super) rewards: RewardSchedule,
+    warnings: Vec<String>,
     pub(crate) inner: Mutex<Inner>,
 }
 
@@ -211,6 +212,9 @@ impl SpikingNetwork {
             .iter()
             .map(|kernel| kernels::bind(kernel, &bindings, context, toolchain))
             .collect::<Result<Vec<BoundKernel>>>()?;
+        let warnings = coupling::warnings(&plan, &names, &parts, |number| {
+            weights::variable_of(&plan.spiking.projections[number])
+        })?;
         let reporter = Reporter::new(&plan.name, !by_launches);
         let board = notice::new_board(&plan, &context.info().name)?;
         let network = Self {
@@ -221,6 +225,7 @@ impl SpikingNetwork {
             memory,
             reporter,
             board,
+            warnings,
             inner: Mutex::new(Inner {
                 parts,
                 stepper: Stepper::Shared,
@@ -240,6 +245,12 @@ impl SpikingNetwork {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.plan.name
+    }
+
+    /// What will probably go wrong, found when the network was built.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// What was predicted before the network was built.
@@ -340,11 +351,13 @@ impl SpikingNetwork {
         let mut watched_ns = 0;
         let mut reported = (first, 0);
         let mut next_check = first + CHECK_STEPS;
-        let mut next_growth_check = first + GROWTH_STEPS;
         let mut is_interrupted = false;
         while inner.step < end && !is_interrupted {
             let step = inner.step;
             inner.change_currents()?;
+            if step == 0 {
+                inner.stepper.start()?;
+            }
             inner.record(recorder)?;
             let limit = (end - step)
                 .min(recorder.steps_until_next(step))
@@ -357,11 +370,8 @@ impl SpikingNetwork {
             inner.step += made;
             if inner.step >= next_check || inner.step == end {
                 next_check = inner.step + CHECK_STEPS;
+                self.check_amounts(inner)?;
                 self.check_finite(inner)?;
-                if inner.step >= next_growth_check || inner.step == end {
-                    next_growth_check = inner.step + GROWTH_STEPS;
-                    self.check_growth(inner)?;
-                }
                 if inner.step == end || notices.is_due() {
                     notices.look(self, inner, first, recorder);
                 }
@@ -426,36 +436,36 @@ impl SpikingNetwork {
         Ok(())
     }
 
-    /// Refuses to go on with weights beyond what was assumed of a text that does not bound them: kernels add no more than that.
-    pub(super) fn check_growth(&self, inner: &mut Inner) -> Result<()> {
+    /// Refuses to go on when synapses added an amount that the sums of its input had no place for.
+    pub(super) fn check_amounts(&self, inner: &mut Inner) -> Result<()> {
         let plans = &self.plan.spiking.projections;
-        for (number, projection) in inner.parts.projections.iter().enumerate() {
+        for (projection, plan) in inner.parts.projections.iter().zip(plans) {
             let ProjectionKind::Stateful(synapses) = &projection.kind else {
                 continue;
             };
-            let is_added = self.plan.spiking.projection_uses(number, Role::MostQuanta);
-            let (None, true, Some(weight)) = (
-                plans[number].weight_bound,
-                is_added,
-                self.weight_variable(number),
-            ) else {
+            if plan.amounts.is_none() {
                 continue;
-            };
-            let bound = synapses.weight_bound;
-            let weights = synapses.variables[weight].look()?;
-            let Some(place) = weights
-                .iter()
-                .position(|value| f64::from(value.abs()) > bound)
-            else {
+            }
+            let bits = synapses.overflow.look()?[0];
+            if bits == 0 {
                 continue;
-            };
+            }
+            synapses.overflow.write(0, &[0])?;
+            let group = &inner.parts.groups[projection.target.group];
+            // With several inputs of the kind the coarsest one.
+            let wide = group.inputs.iter().filter_map(|input| input.wide.as_ref());
+            let needs = wide.map(|wide| (wide.need.quantum.value(), wide.need.most));
+            let (quantum, most) = needs.fold(
+                (0.0, 0.0),
+                |one, other| if other.0 > one.0 { other } else { one },
+            );
+            let amount = f64::from(f32::from_bits(bits));
             let message = format!(
-                "{} of {} grew to {} in synapse {place} by step {}; without a limit in the text it has room up to {bound}, {} times the largest value that it starts with, and no more was added. Clip it where it learns, as in w = clip(w, 0, w_max)",
-                plans[number].variables[weight].name,
+                "a synapse of {} added {:.4e} to its target by step {}, at most {CHECK_STEPS} steps ago; sums have room for amounts up to {:.4e}. Bound what is added, as in target += clip(w*v_pre, low, high), or look for growth without end",
                 projection.name,
-                weights[place],
+                amount * quantum,
                 inner.step,
-                WEIGHT_GROWTH
+                most * quantum
             );
             inner.fault = Some(message.clone());
             return Err(Error::InvalidDescription(message));
@@ -520,6 +530,12 @@ impl Inner {
                 let arriving = input.ring.read(row..row + probe.count)?;
                 for (value, quanta) in values.iter_mut().zip(arriving) {
                     *value += quanta as f32 * input.quantum.value() as f32;
+                }
+                if let Some(wide) = &input.wide {
+                    let range = probe.first..probe.first + probe.count;
+                    for (value, quanta) in values.iter_mut().zip(wide.sums.read(range)?) {
+                        *value += quanta as f32 * wide.need.quantum.value() as f32;
+                    }
                 }
             }
             probe.steps.push(step);

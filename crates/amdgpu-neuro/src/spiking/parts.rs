@@ -127,8 +127,13 @@ impl Builder<'_> {
             let synapses = StatefulSynapses::build(plan, number, name, allocator, directory)?;
             for (index, input) in group.inputs.iter().enumerate() {
                 let mut kernels = spiking.kernels_of(number);
+                let bound = &mut bounds[target.group][index];
                 if kernels.any(|kernel| kernel.takes(Role::TargetInput, input)) {
-                    synapses.add_to(plan, number, target, &mut bounds[target.group][index])?;
+                    synapses.add_to(target, bound)?;
+                }
+                let mut kernels = spiking.kernels_of(number);
+                if kernels.any(|kernel| kernel.takes(Role::WideTargetInput, input)) {
+                    synapses.add_wide(plan, number, bound)?;
                 }
             }
             made.push(Made::Stateful(Box::new(synapses)));
@@ -152,6 +157,7 @@ impl Builder<'_> {
                     slots,
                     quantum: bound.quantum(&format!("{}.{input}", group.name))?,
                     reserved: bound.reserved,
+                    wide: bound.wide(&format!("{}.{input}", group.name))?,
                 });
             }
             groups.push(Group::build(

@@ -5,6 +5,7 @@ use std::path::Path;
 use amdgpu_memory::Allocator;
 
 use super::connectivity::{Connector, Rows};
+use super::group::WideNeed;
 use super::memory::DeviceArray;
 use super::objects::Object;
 use super::planner::{self, MAX_DELAY_STEPS};
@@ -19,8 +20,6 @@ use crate::plan::spiking::{
 
 /// Standard deviations above the mean that the in-degree of rows made on demand is taken to have at most.
 const DEGREE_DEVIATIONS: f64 = 8.0;
-/// What kernels may make of a weight without saying so: this many times its largest initial value.
-pub(crate) const WEIGHT_GROWTH: f64 = 16.0;
 
 /// Where spikes come from: groups first, then sources, in one numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +68,14 @@ pub(crate) struct StatefulSynapses {
     pub pre_variables: Vec<DeviceArray<f32>>,
     pub post_variables: Vec<DeviceArray<f32>>,
     pub last_update: Option<DeviceArray<u32>>,
-    /// Largest absolute amount that its kernels add to an input for one spike and synapse.
+    /// Largest absolute amount that its kernels add to an input in a step for one synapse.
     pub weight_bound: f64,
+    /// Largest absolute initial value of its variables.
+    largest: f64,
+    /// Synapses of a neuron, at most.
+    pub in_degree: u64,
+    /// Bits of the largest amount, in quanta, that had no place in a sum; 0 without one.
+    pub overflow: DeviceArray<u32>,
 }
 
 /// Weights before their quantum is known.
@@ -98,6 +103,10 @@ pub(crate) struct Bound {
     pub longest_delay: u32,
     /// The part of the largest sum that is not of constant weights.
     pub reserved: f64,
+    /// Size of the largest amounts for sums of 64 bits; 0 without any.
+    pub wide_size: f64,
+    /// Most amounts that arrive in such a sum at once.
+    pub wide_terms: u64,
 }
 
 impl Bound {
@@ -107,12 +116,25 @@ impl Bound {
             terms: 0,
             longest_delay: 0,
             reserved: 0.0,
+            wide_size: 0.0,
+            wide_terms: 0,
         })
     }
 
     pub fn quantum(&self, what: &str) -> Result<Quantum> {
         let bound = self.sums.iter().copied().fold(0.0, f64::max);
         Quantum::for_sums(bound, self.terms, what)
+    }
+
+    /// Of the sums of 64 bits, where synapses add amounts that nothing bounds.
+    pub fn wide(&self, what: &str) -> Result<Option<WideNeed>> {
+        if self.wide_size == 0.0 {
+            return Ok(None);
+        }
+        Ok(Some(WideNeed {
+            quantum: Quantum::for_size(self.wide_size, what)?,
+            most: Quantum::most_wide(self.wide_terms),
+        }))
     }
 
     /// Adds at most `weight` for each of `count` events to the neurons of a range.
@@ -444,7 +466,6 @@ impl StatefulSynapses {
             DeviceArray::from_slice(allocator, &all)
         });
         let variables = variables.collect::<Result<Vec<_>>>()?;
-        let grown = f64::from(largest) * WEIGHT_GROWTH;
         let of_neurons = |list: &[crate::plan::spiking::SynapseVariablePlan],
                           size: usize,
                           object: fn(usize, usize) -> Object| {
@@ -496,7 +517,14 @@ impl StatefulSynapses {
             column_synapses: optional(has_columns, &column_synapses)?,
             column_sources: optional(uses(Role::ColumnSources), &column_sources)?,
             variables,
-            weight_bound: projection.weight_bound.unwrap_or(grown),
+            weight_bound: projection.weight_bound.unwrap_or_default(),
+            largest: f64::from(largest),
+            in_degree: counts_of(&columns, connector.targets)?
+                .into_iter()
+                .max()
+                .unwrap_or(0)
+                .into(),
+            overflow: DeviceArray::zeros(allocator, 1)?,
             pre_variables: of_neurons(
                 &projection.pre_variables,
                 connector.sources,
@@ -514,33 +542,57 @@ impl StatefulSynapses {
     }
 
     /// Adds to the bounds of the inputs that its kernels add to what they can bring.
-    pub fn add_to(
-        &self,
-        plan: &SpikingNetworkPlan,
-        number: usize,
-        target: Target,
-        bound: &mut Bound,
-    ) -> Result<()> {
-        let projection = &plan.spiking.projections[number];
+    pub fn add_to(&self, target: Target, bound: &mut Bound) -> Result<()> {
         let weight = self.weight_bound;
-        if weight == 0.0 && self.count > 0 {
-            return Err(Error::InvalidDescription(format!(
-                "the synapses of {} -> {} start at 0, and nothing says how large they become; clip the weight where it learns, as in w = clip(w, 0, w_max)",
-                projection.from, projection.to
-            )));
-        }
-        let mut counts = vec![0_u32; target.size];
-        for column in self.columns.read(0..self.count)? {
-            counts[column as usize] += 1;
-        }
+        let counts = counts_of(&self.columns.read(0..self.count)?, target.size)?;
         for (sum, count) in bound.sums[target.first..].iter_mut().zip(&counts) {
             *sum += weight * f64::from(*count);
         }
-        let most = counts.into_iter().max().unwrap_or(0);
-        bound.terms += u64::from(most);
-        bound.reserved += weight * f64::from(most);
+        bound.terms += self.in_degree;
+        bound.reserved += weight * self.in_degree as f64;
         Ok(())
     }
+
+    /// Adds to the bound of an input the size of what its kernels add to sums of 64 bits.
+    pub fn add_wide(
+        &self,
+        plan: &SpikingNetworkPlan,
+        number: usize,
+        bound: &mut Bound,
+    ) -> Result<()> {
+        let projection = &plan.spiking.projections[number];
+        let mut size = projection.amounts.map_or(0.0, |amounts| amounts.scale);
+        let is_told = matches!(
+            projection.weight,
+            Initializer::Constant { .. }
+                | Initializer::Random { .. }
+                | Initializer::Normal { .. }
+                | Initializer::ClippedNormal { .. }
+        );
+        if !is_told {
+            // The plan took such weights for 1.
+            size *= self.largest;
+        }
+        if !(size > 0.0 && size.is_finite()) && self.count > 0 {
+            return Err(Error::InvalidDescription(format!(
+                "what the synapses of {} -> {} add is {size} at the start, and nothing says how large it becomes; bound it where it is added, as in target += clip(w, 0, w_max)",
+                projection.from, projection.to
+            )));
+        }
+        let additions = projection.amounts.map_or(1, |amounts| amounts.additions);
+        bound.wide_size = bound.wide_size.max(size);
+        bound.wide_terms += self.in_degree * u64::from(additions);
+        Ok(())
+    }
+}
+
+/// Synapses of each target.
+fn counts_of(columns: &[u32], targets: usize) -> Result<Vec<u32>> {
+    let mut counts = values::zeros(targets, "the synapses of each neuron")?;
+    for column in columns {
+        counts[*column as usize] += 1;
+    }
+    Ok(counts)
 }
 
 /// The source of each synapse.

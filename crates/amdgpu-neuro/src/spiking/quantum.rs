@@ -11,6 +11,11 @@ pub(crate) struct Quantum {
 /// Powers of two that float32 holds together with their inverses.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -126..=126;
 
+/// Bits behind the point of an amount of the size that is expected: float32 has 24, and an amount may be smaller.
+const WIDE_FRACTION_BITS: f64 = 34.0;
+/// Quanta that a sum of 64 bits holds, with room for the roundings of its terms.
+const WIDE_SUM: f64 = (1_u64 << 62) as f64;
+
 impl Quantum {
     /// The smallest quantum with which no sum of `terms` numbers, whose absolute values sum up to `bound`, leaves 32 bits.
     pub fn for_sums(bound: f64, terms: u64, what: &str) -> Result<Self> {
@@ -28,6 +33,24 @@ impl Quantum {
         Ok(Self {
             exponent: (exponent as i32).max(*EXPONENTS.start()),
         })
+    }
+
+    /// For sums of 64 bits of amounts of a size: fine enough for amounts that are a thousand times smaller.
+    pub fn for_size(size: f64, what: &str) -> Result<Self> {
+        let exponent = size.log2().ceil() - WIDE_FRACTION_BITS;
+        if !(f64::from(*EXPONENTS.start())..=f64::from(*EXPONENTS.end())).contains(&exponent) {
+            return Err(Error::InvalidDescription(format!(
+                "synapses add amounts of the size {size} to {what}, which is outside the range of its fixed-point sums"
+            )));
+        }
+        Ok(Self {
+            exponent: exponent as i32,
+        })
+    }
+
+    /// The most quanta that each of `terms` amounts of a sum of 64 bits may have.
+    pub fn most_wide(terms: u64) -> f64 {
+        f64::from((WIDE_SUM / terms.max(1) as f64) as f32).min(WIDE_SUM)
     }
 
     pub fn value(self) -> f64 {

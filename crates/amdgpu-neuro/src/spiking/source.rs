@@ -52,6 +52,15 @@ fn chance(rate_hz: f64, dt_seconds: f64, name: &str) -> Result<u64> {
     )))
 }
 
+/// The error for spikes of a neuron that fall into one step.
+fn twice_in_a_step(name: &str, dt: f64, spikes: &[(u64, u32)], (step, index): (u64, u32)) -> Error {
+    let count = spikes.iter().filter(|one| **one == (step, index)).count();
+    Error::InvalidDescription(format!(
+        "the source {name:?} has {count} spikes of neuron {index} at {} s in one step of {dt} s, and a neuron spikes once in a step: take a smaller dt, or give the other spikes to neurons of their own",
+        step as f64 * dt
+    ))
+}
+
 impl Source {
     pub fn build(plan: &SpikingNetworkPlan, number: usize, base_directory: &Path) -> Result<Self> {
         match &plan.spiking.sources[number] {
@@ -85,6 +94,7 @@ impl Source {
                 })
             }
             SourcePlan::Spikes {
+                name,
                 times_seconds,
                 indices,
                 ..
@@ -97,7 +107,15 @@ impl Source {
                     .zip(indices.values().iter().map(|index| *index as u32))
                     .collect();
                 spikes.sort_unstable();
-                spikes.dedup();
+                let twice = spikes.windows(2).find(|pair| pair[0] == pair[1]);
+                if let Some(&[(step, index), _]) = twice {
+                    return Err(twice_in_a_step(
+                        name,
+                        plan.dt_seconds,
+                        &spikes,
+                        (step, index),
+                    ));
+                }
                 Ok(Self::Spikes(spikes))
             }
         }

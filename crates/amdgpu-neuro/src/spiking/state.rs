@@ -13,6 +13,7 @@ pub enum StateArray {
     F32(Vec<f32>),
     I32(Vec<i32>),
     U32(Vec<u32>),
+    I64(Vec<i64>),
 }
 
 impl StateArray {
@@ -22,6 +23,7 @@ impl StateArray {
             Self::F32(values) => format!("float32 [{}]", values.len()),
             Self::I32(values) => format!("int32 [{}]", values.len()),
             Self::U32(values) => format!("uint32 [{}]", values.len()),
+            Self::I64(values) => format!("int64 [{}]", values.len()),
         }
     }
 }
@@ -51,6 +53,7 @@ macro_rules! kept {
 kept!(f32, F32);
 kept!(i32, I32);
 kept!(u32, U32);
+kept!(i64, I64);
 
 /// What is done with each array of a network.
 enum Errand<'a> {
@@ -207,6 +210,9 @@ impl SpikingNetwork {
             }
             for (input, name) in group.inputs.iter().zip(&plan.inputs) {
                 errand.device(format!("input.{}.{name}", plan.name), &input.ring)?;
+                if let Some(wide) = &input.wide {
+                    errand.device(format!("wide.{}.{name}", plan.name), &wide.sums)?;
+                }
             }
             if let Some(array) = &group.refractory {
                 errand.device(format!("refractory.{}", plan.name), array)?;

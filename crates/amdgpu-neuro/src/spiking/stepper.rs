@@ -28,6 +28,18 @@ impl Stepper {
         Ok(Self::Cpu(Box::new(stepper)))
     }
 
+    /// Adds what arrives in step 0 from synapses that act all the time.
+    pub fn start(&mut self) -> Result<()> {
+        match self {
+            Self::Cpu(stepper) => {
+                stepper.start();
+                Ok(())
+            }
+            Self::Device(stepper) => stepper.start(),
+            Self::Shared => Err(of_batch()),
+        }
+    }
+
     /// Makes up to `steps` steps from `step` on and tells how many: as many as go together.
     pub fn turn(
         &mut self,

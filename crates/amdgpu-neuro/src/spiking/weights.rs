@@ -11,7 +11,7 @@ use super::projection::{Projection, ProjectionKind, in_degree_bound};
 use super::storage::{Delays, Targets, Weights};
 use crate::error::{Error, Result};
 use crate::finite;
-use crate::plan::spiking::Role;
+use crate::plan::spiking::{ProjectionPlan, Role};
 
 /// The variable of synapses with state that counts as their weight.
 const WEIGHT: &str = "w";
@@ -149,9 +149,7 @@ impl SpikingNetwork {
 
     /// Position of the variable that is the weight: `w`, or the first.
     pub(super) fn weight_variable(&self, number: usize) -> Option<usize> {
-        let variables = &self.plan.spiking.projections[number].variables;
-        let named = variables.iter().position(|one| one.name == WEIGHT);
-        named.or((!variables.is_empty()).then_some(0))
+        variable_of(&self.plan.spiking.projections[number])
     }
 
     /// Replace the weights of a projection, in the order of [`SpikingNetwork::synapses`].
@@ -177,6 +175,7 @@ impl SpikingNetwork {
         let Projection { target, kind, .. } = &parts.projections[number];
         let (input, quanta) = match kind {
             ProjectionKind::Stateful(synapses) => {
+                // Amounts without a bound are looked at where they are added.
                 let bound = synapses.weight_bound as f32;
                 let is_added = self.plan.spiking.projection_uses(number, Role::TargetInput);
                 if is_added && values.iter().any(|value| value.abs() > bound) {
@@ -220,6 +219,13 @@ impl SpikingNetwork {
         }
         stepper.weights_changed(parts, number)
     }
+}
+
+/// Position of the variable of a projection that is its weight.
+pub(super) fn variable_of(projection: &ProjectionPlan) -> Option<usize> {
+    let variables = &projection.variables;
+    let named = variables.iter().position(|one| one.name == WEIGHT);
+    named.or((!variables.is_empty()).then_some(0))
 }
 
 impl Inner {
