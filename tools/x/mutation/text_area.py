@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Sequence
@@ -28,6 +29,14 @@ REFUSED = {
     "nim": re.compile(r"\.nim\(\d+, \d+\) Error: "),
     "julia": re.compile(r"\bsyntax: "),
     "typescript": re.compile(r"error TS\d+: "),
+}
+# Tests of the SDK that need the package built, or a browser.
+NEEDS_PACKAGE = "browser|examples"
+SDK_SETTINGS = "tsconfig.mutate.json"
+SDK_FILES = {
+    "extends": "./tsconfig.test.json",
+    "include": ["src", "tests"],
+    "exclude": ["tests/browser.test.ts", "tests/examples.test.ts"],
 }
 # A fault in Python meets no more files of tests than this.
 PYTHON_FILES = 10
@@ -127,9 +136,8 @@ def _node(_: Fault) -> list[Unit]:
     sdk = COPY / "js" / "sdk"
     variables = {**environment(), "PYTHONPATH": str(ROOT / "python"), "AMDGPU_PYTHON": str(VENV_PYTHON)}
     tests = [f"build/tests/{file.stem}.js" for file in sorted((sdk / "tests").glob("*.test.ts"))]
-    # Those that start a browser or the built package need more than the sources.
-    near = [name for name in tests if not re.search("browser|examples|server", name)]
-    compiler = "node ../node_modules/typescript/bin/tsc -p tsconfig.test.json"
+    near = [name for name in tests if not re.search(f"{NEEDS_PACKAGE}|server", name)]
+    compiler = f"node ../node_modules/typescript/bin/tsc -p {SDK_SETTINGS}"
     runner = "node --test --test-reporter=tap"
     units = [Unit("sdk near", ("sh", "-c", f"{compiler} && {runner} {' '.join(near)}"), sdk, variables)]
     if any("server" in name for name in tests):
@@ -150,7 +158,7 @@ class Runner:
 
     def run(self, drawn: Sequence[Fault], count: int) -> list[Verdict]:
         """The verdicts of the first `count` faults that compile."""
-        refresh({})
+        refresh({f"js/sdk/{SDK_SETTINGS}": json.dumps(SDK_FILES).encode()})
         if EXTENSION.exists():
             shutil.copy2(EXTENSION, COPY / EXTENSION.relative_to(ROOT))
         verdicts: list[Verdict] = []
@@ -168,6 +176,10 @@ class Runner:
     def _try(self, fault: Fault) -> Verdict | None:
         """What became of the fault; None when its text is refused."""
         units = [unit for unit in (self._baseline(unit) for unit in units_for(self.area, fault)) if unit is not None]
+        if not units:
+            raise Failure(
+                f"no test program near {fault.file} passes without a fault", fix="./x test says which and why"
+            )
         verdict = Verdict(fault)
         path = COPY / fault.file
         original = path.read_bytes()
