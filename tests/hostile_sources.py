@@ -41,12 +41,17 @@ def chain(first: str, step: str, count: int) -> str:
 
 @family(16, 24, 64, 400)
 def nested_structs(n: int) -> str:
-    return kernel(f"S{n} x; o[0] = 1;", chain("struct S0 { int a; int b; };\n", "struct S{i} { S{j} a; S{j} b; };\n", n))
+    return kernel(
+        f"S{n} x; o[0] = 1;", chain("struct S0 { int a; int b; };\n", "struct S{i} { S{j} a; S{j} b; };\n", n)
+    )
 
 
 @family(12, 16, 24, 64)
 def nested_structs_zeroed(n: int) -> str:
-    return kernel(f"S{n} x = {{}}; o[0] = x.a.a.b.a.b;", chain("struct S0 { char a; char b; };\n", "struct S{i} { S{j} a; S{j} b; };\n", n))
+    return kernel(
+        f"S{n} x = {{}}; o[0] = x.a.a.b.a.b;",
+        chain("struct S0 { char a; char b; };\n", "struct S{i} { S{j} a; S{j} b; };\n", n),
+    )
 
 
 @family(12, 16, 24, 64)
@@ -104,12 +109,16 @@ def nested_structs_as_globals(n: int) -> str:
 
 @family(12, 16, 24, 64)
 def nested_unions(n: int) -> str:
-    return kernel(f"S{n} x; S{n} y = x; o[0] = 1;", chain("struct S0 { int a; };\n", "union S{i} { S{j} a; S{j} b; };\n", n))
+    return kernel(
+        f"S{n} x; S{n} y = x; o[0] = 1;", chain("struct S0 { int a; };\n", "union S{i} { S{j} a; S{j} b; };\n", n)
+    )
 
 
 @family(16, 60, 500)
 def nested_bases(n: int) -> str:
-    return kernel(f"S{n} x; x.a0 = n; o[0] = x.a0;", chain("struct S0 { int a0; };\n", "struct S{i} : S{j} { int a{i}; };\n", n))
+    return kernel(
+        f"S{n} x; x.a0 = n; o[0] = x.a0;", chain("struct S0 { int a0; };\n", "struct S{i} : S{j} { int a{i}; };\n", n)
+    )
 
 
 @family(10, 16, 40)
@@ -133,12 +142,17 @@ def wide_struct(n: int) -> str:
 @family(100, 1000, 4000)
 def wide_struct_through_functions(n: int) -> str:
     fields = " ".join(f"int f{i};" for i in range(n))
-    return kernel("S x = {}; x = f(f(f(f(x)))); o[0] = x.f1;", f"struct S {{ {fields} }};\n__device__ S f(S s) {{ s.f1++; return s; }}")
+    return kernel(
+        "S x = {}; x = f(f(f(f(x)))); o[0] = x.f1;",
+        f"struct S {{ {fields} }};\n__device__ S f(S s) {{ s.f1++; return s; }}",
+    )
 
 
 @family(10, 30, 200)
 def doubling_arrays(n: int) -> str:
-    return kernel(f"T{n}* x = (T{n}*)o; o[1] = sizeof(x[0]) > 4;", chain("typedef int T0;\n", "typedef T{j} T{i}[2];\n", n))
+    return kernel(
+        f"T{n}* x = (T{n}*)o; o[1] = sizeof(x[0]) > 4;", chain("typedef int T0;\n", "typedef T{j} T{i}[2];\n", n)
+    )
 
 
 # Templates
@@ -166,7 +180,11 @@ def template_function_tree(n: int) -> str:
 
 @family(4, 8, 20)
 def doubling_type_names(n: int) -> str:
-    return kernel(f"T{n} x; o[0] = sizeof(x);", "template <class A, class B> struct P { A* a; B* b; };\n" + chain("typedef int T0;\n", "typedef P<T{j}, T{j}> T{i};\n", n))
+    return kernel(
+        f"T{n} x; o[0] = sizeof(x);",
+        "template <class A, class B> struct P { A* a; B* b; };\n"
+        + chain("typedef int T0;\n", "typedef P<T{j}, T{j}> T{i};\n", n),
+    )
 
 
 @family(50, 500, 3000)
@@ -189,7 +207,10 @@ def many_overloads(n: int) -> str:
 
 @family(20, 100, 400)
 def many_template_overloads(n: int) -> str:
-    head = "".join(f"template <class T> struct A{i} {{ T x; }};\ntemplate <class T> __device__ int f(A{i}<T> a) {{ return a.x; }}\n" for i in range(n))
+    head = "".join(
+        f"template <class T> struct A{i} {{ T x; }};\ntemplate <class T> __device__ int f(A{i}<T> a) {{ return a.x; }}\n"
+        for i in range(n)
+    )
     return kernel(" ".join(f"{{ A{i}<int> a; a.x = {i}; o[{i}] = f(a); }}" for i in range(n)), head)
 
 
@@ -203,7 +224,9 @@ def lambdas_in_lambdas(n: int) -> str:
 
 @family(8, 16, 24)
 def generic_lambdas_doubling(n: int) -> str:
-    steps = chain("auto f0 = [](auto x) { return x + 1; };", " auto f{i} = [=](auto x) { return f{j}(x) + f{j}(x * 2); };", n)
+    steps = chain(
+        "auto f0 = [](auto x) { return x + 1; };", " auto f{i} = [=](auto x) { return f{j}(x) + f{j}(x * 2); };", n
+    )
     return kernel(f"{steps} o[0] = f{n}(n);")
 
 
@@ -235,7 +258,10 @@ def macro_never_used(n: int) -> str:
 
 @family(10, 18, 40)
 def pasted_tokens(n: int) -> str:
-    return kernel(f"int M{n} = 3; o[0] = 1;", "#define C(a, b) a ## b\n" + chain("#define M0 a\n", "#define M{i} C(M{j}, M{j})\n", n))
+    return kernel(
+        f"int M{n} = 3; o[0] = 1;",
+        "#define C(a, b) a ## b\n" + chain("#define M0 a\n", "#define M{i} C(M{j}, M{j})\n", n),
+    )
 
 
 @family(50, 199, 2000)
@@ -283,7 +309,13 @@ def ambiguous_angle_brackets(n: int) -> str:
 
 @family(10, 30, 200)
 def ambiguous_declarations(n: int) -> str:
-    return kernel("int a = 1; " + "(a) = (a); " * n + "typedef int T; " + "".join(f"T(x{i}) = {i};" for i in range(n)) + "o[i] = a;")
+    return kernel(
+        "int a = 1; "
+        + "(a) = (a); " * n
+        + "typedef int T; "
+        + "".join(f"T(x{i}) = {i};" for i in range(n))
+        + "o[i] = a;"
+    )
 
 
 @family(8, 16, 200)
@@ -322,12 +354,18 @@ def local_array_of_objects(n: int) -> str:
 
 @family(20, 30, 90)
 def constexpr_fibonacci(n: int) -> str:
-    return kernel(f"constexpr int x = f({n}); o[i] = x;", "__device__ constexpr int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }")
+    return kernel(
+        f"constexpr int x = f({n}); o[i] = x;",
+        "__device__ constexpr int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }",
+    )
 
 
 @family(1000, 1000000, 2000000000)
 def constexpr_loop(n: int) -> str:
-    return kernel(f"constexpr int x = f({n}); o[i] = x;", "__device__ constexpr int f(int n) { int s = 0; for (int k = 0; k < n; ++k) s += k; return s; }")
+    return kernel(
+        f"constexpr int x = f({n}); o[i] = x;",
+        "__device__ constexpr int f(int n) { int s = 0; for (int k = 0; k < n; ++k) s += k; return s; }",
+    )
 
 
 @family(10, 100)
@@ -351,17 +389,27 @@ def enum_chain(n: int) -> str:
 
 @family(8, 64, 1024)
 def unrolled_loops(n: int) -> str:
-    return kernel("int s = 0;" + "".join(f"\n#pragma unroll\nfor (int a{d} = 0; a{d} < {n}; ++a{d})" for d in range(4)) + " s += p[a0 ^ a1 ^ a2 ^ a3]; o[i] = s;")
+    return kernel(
+        "int s = 0;"
+        + "".join(f"\n#pragma unroll\nfor (int a{d} = 0; a{d} < {n}; ++a{d})" for d in range(4))
+        + " s += p[a0 ^ a1 ^ a2 ^ a3]; o[i] = s;"
+    )
 
 
 @family(4, 8, 12)
 def deep_constant_loops(n: int) -> str:
-    return kernel("int s = 0;" + "".join(f" for (int a{d} = 0; a{d} < 4; ++a{d})" for d in range(n)) + " s = s * 3 + p[a0]; o[i] = s;")
+    return kernel(
+        "int s = 0;"
+        + "".join(f" for (int a{d} = 0; a{d} < 4; ++a{d})" for d in range(n))
+        + " s = s * 3 + p[a0]; o[i] = s;"
+    )
 
 
 @family(50, 300, 1500)
 def many_loops(n: int) -> str:
-    return kernel("int s = 0;" + "".join(f" for (int a = 0; a < n; ++a) s += p[a * {k + 1}];" for k in range(n)) + " o[i] = s;")
+    return kernel(
+        "int s = 0;" + "".join(f" for (int a = 0; a < n; ++a) s += p[a * {k + 1}];" for k in range(n)) + " o[i] = s;"
+    )
 
 
 @family(10, 40, 150)
@@ -372,37 +420,74 @@ def nested_loops(n: int) -> str:
 
 @family(10, 20, 60)
 def call_doubling(n: int) -> str:
-    return kernel(f"o[i] = f{n}(n);", chain("__device__ int f0(int x) { return x * x + 1; }\n", "__device__ int f{i}(int x) { return f{j}(x) + f{j}(x ^ {i}); }\n", n))
+    return kernel(
+        f"o[i] = f{n}(n);",
+        chain(
+            "__device__ int f0(int x) { return x * x + 1; }\n",
+            "__device__ int f{i}(int x) { return f{j}(x) + f{j}(x ^ {i}); }\n",
+            n,
+        ),
+    )
 
 
 @family(10, 20, 60)
 def forced_call_doubling(n: int) -> str:
-    return kernel(f"o[i] = f{n}(n);", chain("__device__ __forceinline__ int f0(int x) { return x * x + 1; }\n", "__device__ __forceinline__ int f{i}(int x) { return f{j}(x) + f{j}(x ^ {i}); }\n", n))
+    return kernel(
+        f"o[i] = f{n}(n);",
+        chain(
+            "__device__ __forceinline__ int f0(int x) { return x * x + 1; }\n",
+            "__device__ __forceinline__ int f{i}(int x) { return f{j}(x) + f{j}(x ^ {i}); }\n",
+            n,
+        ),
+    )
 
 
 @family(6, 12, 40)
 def barrier_call_doubling(n: int) -> str:
-    return kernel(f"f{n}(o);", chain("__device__ void f0(int* x) { x[threadIdx.x]++; __syncthreads(); }\n", "__device__ void f{i}(int* x) { f{j}(x); f{j}(x + {i}); }\n", n))
+    return kernel(
+        f"f{n}(o);",
+        chain(
+            "__device__ void f0(int* x) { x[threadIdx.x]++; __syncthreads(); }\n",
+            "__device__ void f{i}(int* x) { f{j}(x); f{j}(x + {i}); }\n",
+            n,
+        ),
+    )
 
 
 @family(50, 500, 2000)
 def many_barriers(n: int) -> str:
-    return kernel("__shared__ int t[64]; int s = 0;" + "".join(f" t[i ^ {k & 31}] = s + {k}; __syncthreads(); s += t[i];" for k in range(n)) + " o[i] = s;")
+    return kernel(
+        "__shared__ int t[64]; int s = 0;"
+        + "".join(f" t[i ^ {k & 31}] = s + {k}; __syncthreads(); s += t[i];" for k in range(n))
+        + " o[i] = s;"
+    )
 
 
 @family(20, 100, 400)
 def barriers_in_branches(n: int) -> str:
-    return kernel("__shared__ int t[64]; int s = 0;" + "".join(f" if (n > {k}) {{ t[i] = s; __syncthreads(); s += t[i ^ 1]; }} __syncthreads();" for k in range(n)) + " o[i] = s;")
+    return kernel(
+        "__shared__ int t[64]; int s = 0;"
+        + "".join(f" if (n > {k}) {{ t[i] = s; __syncthreads(); s += t[i ^ 1]; }} __syncthreads();" for k in range(n))
+        + " o[i] = s;"
+    )
 
 
 @family(50, 500, 3000)
 def many_functions(n: int) -> str:
-    return kernel("int s = n; " + " ".join(f"s = f{k}(s);" for k in range(n)) + " o[i] = s;", "".join(f"__device__ int f{k}(int x) {{ for (int j = 0; j < x; ++j) x ^= {k}; return x; }}\n" for k in range(n)))
+    return kernel(
+        "int s = n; " + " ".join(f"s = f{k}(s);" for k in range(n)) + " o[i] = s;",
+        "".join(
+            f"__device__ int f{k}(int x) {{ for (int j = 0; j < x; ++j) x ^= {k}; return x; }}\n" for k in range(n)
+        ),
+    )
 
 
 @family(10, 100, 500)
 def many_kernels(n: int) -> str:
-    return "".join(f"__global__ void k{k}(float* o, int n) {{ int i = threadIdx.x; if (i < n) o[i] = sinf(o[i] * {k}); }}\n" for k in range(n))
+    return "".join(
+        f"__global__ void k{k}(float* o, int n) {{ int i = threadIdx.x; if (i < n) o[i] = sinf(o[i] * {k}); }}\n"
+        for k in range(n)
+    )
 
 
 # Branches
@@ -410,7 +495,11 @@ def many_kernels(n: int) -> str:
 
 @family(100, 1000, 10000)
 def wide_switch(n: int) -> str:
-    return kernel("int s = 0; switch (n) { " + " ".join(f"case {k * 7}: s += {k}; {'break;' if k % 3 else ''}" for k in range(n)) + " } o[i] = s;")
+    return kernel(
+        "int s = 0; switch (n) { "
+        + " ".join(f"case {k * 7}: s += {k}; {'break;' if k % 3 else ''}" for k in range(n))
+        + " } o[i] = s;"
+    )
 
 
 @family(10, 60, 400)
@@ -424,8 +513,12 @@ def switch_in_switch(n: int) -> str:
 @family(50, 500, 2000)
 def phi_web(n: int) -> str:
     names = [f"v{k}" for k in range(min(n, 60))]
+    count = len(names)
     body = f"int {', '.join(f'{name} = {k}' for k, name in enumerate(names))};"
-    body += "".join(f" if (p[{k}] > n) {{ {names[k % len(names)]} += {names[(k * 7 + 3) % len(names)]}; }} else {names[(k * 5 + 1) % len(names)]} ^= {k};" for k in range(n))
+    body += "".join(
+        f" if (p[{k}] > n) {{ {names[k % count]} += {names[(k * 7 + 3) % count]}; }} else {names[(k * 5 + 1) % count]} ^= {k};"
+        for k in range(n)
+    )
     return kernel(body + " o[i] = " + " + ".join(names) + ";")
 
 
@@ -438,7 +531,11 @@ def phi_web_in_loops(n: int) -> str:
 
 @family(50, 400, 3000)
 def goto_like_breaks(n: int) -> str:
-    return kernel("int s = 0; do { " + " ".join(f"if (p[{k}] == {k}) break; s += {k};" for k in range(n)) + " } while (0); o[i] = s;")
+    return kernel(
+        "int s = 0; do { "
+        + " ".join(f"if (p[{k}] == {k}) break; s += {k};" for k in range(n))
+        + " } while (0); o[i] = s;"
+    )
 
 
 @family(50, 200, 480)
@@ -462,32 +559,51 @@ def stores_and_loads(n: int) -> str:
 @family(20, 200, 1000)
 def live_values(n: int) -> str:
     loads = "".join(f"float v{k} = f[i + {k}]; " for k in range(n))
-    return kernel(loads + "__syncthreads(); " + "".join(f"f[i * {k + 2}] = v{k} * v{(k * 31 + 7) % n}; " for k in range(n)), parameters="float* f")
+    return kernel(
+        loads + "__syncthreads(); " + "".join(f"f[i * {k + 2}] = v{k} * v{(k * 31 + 7) % n}; " for k in range(n)),
+        parameters="float* f",
+    )
 
 
 @family(16, 256, 4096)
 def private_array_of(n: int) -> str:
-    return kernel(f"int t[{n}]; for (int a = 0; a < {n}; ++a) t[a] = p[a]; for (int a = 0; a < {n}; ++a) o[a] = t[t[a] & {n - 1}];")
+    return kernel(
+        f"int t[{n}]; for (int a = 0; a < {n}; ++a) t[a] = p[a]; for (int a = 0; a < {n}; ++a) o[a] = t[t[a] & {n - 1}];"
+    )
 
 
 @family(10, 100, 600)
 def wave_operations(n: int) -> str:
-    return kernel("int s = n;" + "".join(f" s += __shfl_xor_sync(0xffffffff, s, {1 << (k % 5)});" for k in range(n)) + " o[i] = s;")
+    return kernel(
+        "int s = n;"
+        + "".join(f" s += __shfl_xor_sync(0xffffffff, s, {1 << (k % 5)});" for k in range(n))
+        + " o[i] = s;"
+    )
 
 
 @family(10, 100, 600)
 def divisions(n: int) -> str:
-    return kernel("long long s = n;" + "".join(f" s = (s * {k + 3} + i) / {k * 2 + 3} % {k + 7};" for k in range(n)) + " o[i] = s;")
+    return kernel(
+        "long long s = n;"
+        + "".join(f" s = (s * {k + 3} + i) / {k * 2 + 3} % {k + 7};" for k in range(n))
+        + " o[i] = s;"
+    )
 
 
 @family(10, 100, 500)
 def math_functions(n: int) -> str:
-    return kernel("float s = f[i];" + "".join(f" s = sinf(s) + powf(s, {k}.5f) + erff(s);" for k in range(n)) + " f[i] = s;", parameters="float* f")
+    return kernel(
+        "float s = f[i];" + "".join(f" s = sinf(s) + powf(s, {k}.5f) + erff(s);" for k in range(n)) + " f[i] = s;",
+        parameters="float* f",
+    )
 
 
 @family(10, 60, 300)
 def double_math_functions(n: int) -> str:
-    return kernel("double s = f[i];" + "".join(f" s = pow(sin(s), {k}.5) + tgamma(s);" for k in range(n)) + " f[i] = s;", parameters="double* f")
+    return kernel(
+        "double s = f[i];" + "".join(f" s = pow(sin(s), {k}.5) + tgamma(s);" for k in range(n)) + " f[i] = s;",
+        parameters="double* f",
+    )
 
 
 @family(10, 100, 800)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
+import warnings
 
+import amdgpu
 import numpy as np
 import pytest
 from kernel_harness import CompileFailed, Kernels, emit
@@ -138,3 +140,39 @@ def test_atomics_take_pointers_to_volatile_memory() -> None:
     Kernels(ATOMICS)("k", (1,), (1,), p, f)
     assert p.tolist() == [10, 15, 10]
     assert f.tolist() == [2.5, 1.5]
+
+
+REDUCTION = """
+__device__ void finish(volatile int* s, int t) {
+    s[t] += s[t + 16]; s[t] += s[t + 8]; s[t] += s[t + 4]; s[t] += s[t + 2]; s[t] += s[t + 1];
+}
+__global__ void reduce(int* out, const int* in) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = in[t];
+    __syncthreads();
+    if (t < 32) finish(s, t);
+    if (t == 0) out[0] = s[0];
+}
+"""
+
+
+def test_code_that_relies_on_lockstep_warns_with_its_line() -> None:
+    device = amdgpu.initialize_device("cpu:0")
+    with pytest.warns(
+        UserWarning, match=r"kernel\.hip:3:1: warning: .*__shared__ memory(.|\n)*hint: put __syncwarp\(\)"
+    ):
+        device.compile_kernel(REDUCTION)
+
+
+def test_a_barrier_of_the_wave_makes_it_right_and_silent() -> None:
+    body = "".join(f"    v += s[t + {step}]; __syncwarp(); s[t] = v; __syncwarp();\n" for step in (16, 8, 4, 2, 1))
+    start, end = REDUCTION.index("    s[t] += s[t + 16]"), REDUCTION.index("}\n__global__")
+    source = REDUCTION[:start] + "    int v = s[t];\n" + body + REDUCTION[end:]
+    values = np.arange(64, dtype=np.int32)
+    out = np.zeros(1, np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel = amdgpu.initialize_device("cpu:0").compile_kernel(source)
+    kernel[1, 64](out, values)
+    assert out[0] == values[:32].sum()

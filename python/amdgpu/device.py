@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -233,7 +234,7 @@ class AMDGPUDevice:
                 defines=defines,
                 disabled_passes=disabled_passes,
             )
-        return native.compile(
+        kernel = native.compile(
             source,
             name,
             core_type=core_type,
@@ -244,6 +245,10 @@ class AMDGPUDevice:
             disabled_passes=list(disabled_passes),
             checked=checked,
         )
+        for note in kernel.notes:
+            if ": warning: " in note.partition("\n")[0]:
+                warnings.warn(note, stacklevel=2)
+        return kernel
 
     def _compile_with_vendor(
         self,

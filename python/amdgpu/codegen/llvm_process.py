@@ -2,8 +2,8 @@
 gets an answer or an exception.
 
 A process is started when the first module is to be compiled and answers one request at a time; threads that compile at once get a process
-each. After a fork the child starts its own. Where no process can be started (Python embedded into a program that has no interpreter beside it)
-LLVM runs in this process, which is counted as a fallback.
+each. After a fork the child starts its own. Where none can be started (Python inside a program without an interpreter beside it) LLVM
+runs in this process, which is counted as a fallback.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _folder_of_llvmlite() -> str:
 class _Process:
     def __init__(self, interpreter: str) -> None:
         # A file, since nobody reads while the process runs.
-        self._printed: IO[bytes] = tempfile.TemporaryFile()
+        self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 closed by `forget`
         self._process = subprocess.Popen(
             [interpreter, "-I", llvm_worker.__file__, _folder_of_llvmlite()],
             stdin=subprocess.PIPE,
@@ -210,7 +210,9 @@ def ask(request: dict[str, Any], text: str = "") -> bytes:
     pool = _pool
     process = pool.take()
     if process is None:
-        _fall_back("LLVM runs in this process, which it can end: no Python interpreter was found that could run it beside")
+        _fall_back(
+            "LLVM runs in this process, which it can end: no Python interpreter was found that could run it beside"
+        )
         return _ask_here(request, text)
     try:
         kind, answer = process.ask(request, text.encode())

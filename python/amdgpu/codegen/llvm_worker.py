@@ -6,6 +6,7 @@ standard output, one after the other, until the input ends. Text that LLVM print
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import struct
@@ -29,7 +30,7 @@ STACK_BYTES: Final = 64 << 20
 
 def set_up() -> ModuleType:
     """The module ``llvmlite.binding`` with all targets registered. To be called once in a process."""
-    import llvmlite.binding as llvm
+    llvm: ModuleType = importlib.import_module("llvmlite.binding")
 
     # Addresses of shared and local memory on NVIDIA take 32 bits, as in the vendor's compiler; LLVM's default is 64.
     llvm.set_option("amdgpu", "--nvptx-short-ptr")
@@ -115,7 +116,11 @@ def _limit_process() -> None:
 
     # Ctrl-C is meant for the process that asks, which ends this one when it gives up.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for limit, value in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_STACK, STACK_BYTES), (resource.RLIMIT_CORE, 0)):
+    for limit, value in (
+        (resource.RLIMIT_AS, MEMORY_BYTES),
+        (resource.RLIMIT_STACK, STACK_BYTES),
+        (resource.RLIMIT_CORE, 0),
+    ):
         hard = resource.getrlimit(limit)[1]
         resource.setrlimit(limit, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 
@@ -144,7 +149,7 @@ def main(folder: str) -> None:
         text = requests.read(text_bytes).decode()
         try:
             llvm = llvm or set_up()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 whatever keeps llvmlite from loading is the answer
             _answer(out, NO_LLVM, str(error).encode())
             continue
         if request["ask"] == "host":

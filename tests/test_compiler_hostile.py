@@ -1,0 +1,52 @@
+"""Sources that ask for far more work than their length: each compile ends, with code or with a sentence."""
+
+from __future__ import annotations
+
+import pytest
+from amdgpu import _native
+from amdgpu.errors import CompileError, UnsupportedFeatureError
+from hostile_sources import FAMILIES, hostile_sources
+
+SOURCES = dict(hostile_sources())
+# LLVM is given the smallest of each family: what it may take of larger ones is its own limit's matter.
+SMALLEST = [f"{name}-{sizes[0]}" for name, (_, sizes) in FAMILIES.items()]
+
+
+def compiled(source: str, target: str, emit: str) -> str:
+    """Empty where code comes out, otherwise what the compiler says."""
+    try:
+        _native.compile_source(source, target, emit=emit)
+    except (CompileError, UnsupportedFeatureError) as error:
+        return str(error)
+    return ""
+
+
+def test_the_table_has_more_than_two_hundred_sources() -> None:
+    assert len(SOURCES) >= 200
+
+
+@pytest.mark.parametrize("target", ["x86_64", "gfx1100"])
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_hostile_source_ends_with_code_or_a_sentence(name: str, target: str) -> None:
+    said = compiled(SOURCES[name], target, "llvm")
+    assert not said or "kernel.hip" in said.splitlines()[0]
+    # Errors of the compiler itself are none of the source.
+    assert "malformed" not in said
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_llvm_ends_too(name: str) -> None:
+    said = compiled(SOURCES[name], "gfx1100", "obj")
+    assert "LLVM" not in said
+
+
+@pytest.mark.parametrize("name", ["nested_structs-64", "nested_structs-400"])
+def test_structs_of_two_structs_take_no_time(name: str) -> None:
+    assert "larger than" in compiled(SOURCES[name], "x86_64", "llvm")
+
+
+@pytest.mark.parametrize("name", ["nested_structs_with_starts-64", "call_doubling-60"])
+def test_work_past_the_limit_is_a_sentence_that_names_the_phase(name: str) -> None:
+    said = compiled(SOURCES[name], "x86_64", "llvm")
+    assert f"this source takes more work than its {len(SOURCES[name])} bytes may ask for" in said
+    assert said.split(": ")[1].split(" this source")[0] in {"checking", "optimising", "lowering", "generating code for"}
