@@ -1,6 +1,6 @@
-"""Processes that LLVM runs in, apart from this one: whatever LLVM does - exit, abort, crash, go on for ever, take all memory - this process
-gets an answer or an exception.
+"""Processes that LLVM runs in, apart from this one.
 
+Whatever LLVM does there - exit, abort, crash, go on for ever, take all memory - this process gets an answer or an exception.
 A process is started when the first module is to be compiled and answers one request at a time; threads that compile at once get a process
 each. After a fork the child starts its own. Where none can be started (Python inside a program without an interpreter beside it) LLVM
 runs in this process, which is counted as a fallback.
