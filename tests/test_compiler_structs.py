@@ -8,6 +8,7 @@ import re
 import amdgpu
 import numpy as np
 import pytest
+from amdgpu import _native
 from amdgpu import codegen
 from kernel_harness import CompileFailed, Kernels, emit
 
@@ -122,3 +123,18 @@ def test_python_passes_structured_scalars_arrays_ctypes_and_bytes() -> None:
 def test_more_bytes_than_devices_take_are_refused() -> None:
     with pytest.raises(CompileFailed, match="take 8000 bytes; the limit is 4096"):
         emit("struct Big { float x[2000]; }; __global__ void k(Big b) {}")
+
+
+SHARED_EXITS = """
+__global__ void k(float2* q, int n) {
+    float2 p;
+    switch (n) { case 40: break; case 41: break; case 42: p.x = 1; break; }
+    q[0].x = p.x;
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx1100", "sm_90"])
+def test_cases_that_share_an_exit_compile_for_gpus(target: str) -> None:
+    # LLVM wants an entry of a phi for each edge, and said that there was one too few.
+    assert _native.compile_source(SHARED_EXITS, target)["content"]
