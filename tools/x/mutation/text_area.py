@@ -31,12 +31,13 @@ REFUSED = {
     "typescript": re.compile(r"error TS\d+: "),
 }
 # Tests of the SDK that need the package built, or a browser.
-NEEDS_PACKAGE = "browser|examples"
+NEEDS_PACKAGE = "browser|catalogue|examples"
+NEEDS_SERVER = "server|watching"
 SDK_SETTINGS = "tsconfig.mutate.json"
 SDK_FILES = {
     "extends": "./tsconfig.test.json",
     "include": ["src", "tests"],
-    "exclude": ["tests/browser.test.ts", "tests/examples.test.ts"],
+    "exclude": [f"tests/{name}.test.ts" for name in NEEDS_PACKAGE.split("|")],
 }
 # A fault in Python meets no more files of tests than this.
 PYTHON_FILES = 10
@@ -136,15 +137,15 @@ def _node(_: Fault) -> list[Unit]:
     sdk = COPY / "js" / "sdk"
     variables = {**environment(), "PYTHONPATH": str(ROOT / "python"), "AMDGPU_PYTHON": str(VENV_PYTHON)}
     tests = [f"build/tests/{file.stem}.js" for file in sorted((sdk / "tests").glob("*.test.ts"))]
-    near = [name for name in tests if not re.search(f"{NEEDS_PACKAGE}|server", name)]
+    usable = [name for name in tests if not re.search(NEEDS_PACKAGE, name)]
+    served = [name for name in usable if re.search(NEEDS_SERVER, name)]
+    near = [name for name in usable if name not in served]
     compiler = f"node ../node_modules/typescript/bin/tsc -p {SDK_SETTINGS}"
     runner = "node --test --test-reporter=tap"
-    units = [Unit("sdk near", ("sh", "-c", f"{compiler} && {runner} {' '.join(near)}"), sdk, variables)]
-    if any("server" in name for name in tests):
-        units.append(
-            Unit("sdk server", ("sh", "-c", f"{compiler} && {runner} build/tests/server.test.js"), sdk, variables)
-        )
-    return units
+    return [
+        Unit(title, ("sh", "-c", f"{compiler} && {runner} {' '.join(names)}"), sdk, variables)
+        for title, names in (("sdk alone", near), ("sdk with a server", served))
+    ]
 
 
 class Runner:
