@@ -276,3 +276,40 @@ def test_a_network_takes_the_client_s_weights(api):
 def test_networks_that_make_no_sense_say_why(api, payload, reason):
     status, response = api.call("network:create", payload)
     assert (status, response["reason"]) == ("error", reason), response
+
+
+def test_the_kernel_used_longest_ago_goes_first(api):
+    handles = [compiled(api, TWICE.replace("2 *", f"{number} *"))["kernelHandle"] for number in (31, 32, 33)]
+
+    def run(handle):
+        args = [[1.0], {"$zeros": {"dtype": "float32", "shape": [1]}}, 1]
+        payload = {"kernelHandle": handle, "args": args, "options": {"grid": 1, "block": 1}}
+        return api.call("kernel:execute", payload)
+
+    assert run(handles[0])[0] == "ok"
+    compiled(api, TWICE.replace("2 *", "34 *"))
+    assert run(handles[0])[0] == "ok", "it was used after the others were compiled"
+    assert run(handles[1])[1]["reason"] == "invalid-handle"
+
+
+def test_networks_are_kept_as_long_as_there_is_room_for_their_parameters():
+    limits = Limits(network_bytes=4 * (100 * 100 + 100) * 2)
+    with running(token=TOKEN, limits=limits) as server, client(server, token=TOKEN) as api:
+        api.join("gpu:api")
+
+        def create():
+            status, answer = api.call("network:create", {"architecture": [100, 100]})
+            assert status == "ok", answer
+            return answer["networkHandle"]
+
+        def forward(handle):
+            return api.call("network:forward", {"networkHandle": handle, "input": [[0.0] * 100]})
+
+        first, second = create(), create()
+        assert forward(first)[0] == "ok"
+        third = create()
+        assert forward(second)[1]["reason"] == "invalid-handle", "used longest ago"
+        assert (forward(first)[0], forward(third)[0]) == ("ok", "ok")
+        assert api.call("network:close", {"networkHandle": first})[0] == "ok"
+        fourth = create()
+        assert (forward(third)[0], forward(fourth)[0]) == ("ok", "ok")

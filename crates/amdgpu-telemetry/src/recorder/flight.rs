@@ -210,6 +210,24 @@ mod tests {
         assert_eq!(first + count, 100_000);
         assert!(count <= (MIN_CAPACITY + FULL_CHUNK) as u64, "{count}");
         assert_eq!(ring.status().forgotten, first);
+        let held: usize = ring
+            .chunks
+            .iter()
+            .map(|chunk| chunk.len() + CHUNK_OVERHEAD)
+            .sum();
+        assert_eq!(
+            ring.held, held,
+            "what was forgotten is not charged any more"
+        );
+    }
+
+    #[test]
+    fn lost_records_of_every_batch_are_counted() {
+        let mut ring = FlightRing::new(Duration::from_secs(2), 0);
+        for lost in [2, 0, 3] {
+            ring.push(&records(0..1), lost);
+        }
+        assert_eq!(ring.lost, 5);
     }
 
     #[test]
