@@ -98,7 +98,7 @@ def test_net_reads_standard_input(cli):
     ("arguments", "code", "words"),
     [
         (["net", "nowhere.nim"], 1, "nowhere.nim"),
-        (["net", EXAMPLE, "--batch", "0"], 1, "--batch"),
+        (["net", EXAMPLE, "--batch", "0"], 2, "--batch"),
         (["net", EXAMPLE, "--device", "99"], 1, "99"),
         (["net", EXAMPLE, "--input", "nowhere.npy"], 1, "nowhere.npy"),
         (["net", EXAMPLE, "--backend", "cobol"], 2, "cobol"),

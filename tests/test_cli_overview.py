@@ -180,7 +180,7 @@ def test_pick_json_says_what_is_not_known():
 )
 def test_a_device_that_is_not_there_is_explained(arguments, words):
     done = command("pick", *arguments)
-    assert done.returncode == 1
+    assert done.returncode == (2 if words in ("512M", "--count") else 1)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -232,7 +232,7 @@ def test_metrics_again_and_again_are_lines_of_json():
 @pytest.mark.parametrize("seconds", ["0", "-1", "inf", "nan"])
 def test_metrics_refuses_times_that_are_none(seconds):
     done = command("metrics", "--watch", seconds)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "--watch" in done.stderr
 
 
@@ -246,4 +246,4 @@ def test_metrics_under_other_exporters_names_are_those_of_gpus():
     done = command("metrics", "--compat", "dcgm")
     assert done.returncode == 0, done.stderr
     assert "amdgpu_" not in done.stdout
-    assert command("metrics", "--compat", "amd", "--json").returncode == 1
+    assert command("metrics", "--compat", "amd", "--json").returncode == 2

@@ -272,7 +272,8 @@ def test_a_pipe_that_closes_ends_the_watch(program):
 )
 def test_what_cannot_be_watched_is_explained(arguments, words):
     done = amdgpu("top", *arguments)
-    assert done.returncode == 1
+    # What the machine does not have is a failure; a number that makes no sense is a wrong argument.
+    assert done.returncode == (2 if words in ("--interval", "--count") else 1)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
 

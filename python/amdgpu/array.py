@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 from amdgpu._native import Array
 from amdgpu.device import default_device
 from amdgpu.errors import InvalidTypeError, UnsupportedDtypeError
@@ -83,15 +84,19 @@ def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: AMDGPUDevi
     ):
         lent = _native.from_dlpack(source)
         if not lent.is_on_host:
-            if dtype is not None and np.dtype(dtype) != lent.dtype:
+            if dtype is not None and _dtype(dtype) != lent.dtype:
                 raise UnsupportedDtypeError(
-                    f"memory of {lent.device} is copied as it is: {lent.dtype}, not {np.dtype(dtype)}"
+                    f"memory of {lent.device} is copied as it is: {lent.dtype}, not {_dtype(dtype)}"
                 )
             result = empty(lent.shape, lent.dtype, device=device)
             result.copy_from(lent)
             return result
         source = lent
-    host = np.ascontiguousarray(source, dtype=dtype).reshape(np.shape(source))
+    wanted = None if dtype is None else _dtype(dtype)
+    try:
+        host = np.ascontiguousarray(source, dtype=wanted).reshape(np.shape(source))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidTypeError(f"array: the source is no array of numbers: {error}") from None
     result = empty(host.shape, host.dtype, device=device)
     result.copy_from(host)
     return result
@@ -120,21 +125,20 @@ def from_dlpack(source: Any) -> Array:
 
 
 def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
-    if hasattr(shape, "__index__"):
-        return (shape.__index__(),)
-    if (
-        not isinstance(shape, Iterable)
-        or isinstance(shape, (str, bytes))
-        or not all(hasattr(extent, "__index__") for extent in shape)
-    ):
-        raise InvalidTypeError(f"shape is {shape!r}; pass an integer or a sequence of integers")
-    return tuple(extent.__index__() for extent in shape)
+    return arguments.integers("empty", "shape", shape)
 
 
 def _dtype_name(dtype: npt.DTypeLike) -> str:
     if isinstance(dtype, str):
         return dtype
+    name: str = _dtype(dtype).name
+    return name
+
+
+def _dtype(dtype: npt.DTypeLike) -> Any:
     import numpy as np
 
-    name: str = np.dtype(dtype).name
-    return name
+    try:
+        return np.dtype(dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UnsupportedDtypeError(f"dtype {shortened(dtype)} is no dtype: {error}") from None

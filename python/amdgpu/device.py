@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import warnings
 from collections.abc import AsyncIterator, Sequence
@@ -9,9 +10,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native, codegen
-from amdgpu.errors import ClosedError, CoreNotEnabledError, InvalidArgumentError, KernelNotFoundError
-from amdgpu.types import CORE_TYPES, DeviceInfo, KernelResult, OptimizationLevel, TelemetryLevel
+from amdgpu import _native, arguments, codegen
+from amdgpu.errors import (
+    ClosedError,
+    CoreNotEnabledError,
+    InvalidArgumentError,
+    InvalidTypeError,
+    KernelNotFoundError,
+)
+from amdgpu.types import CORE_TYPES, TELEMETRY_LEVELS, DeviceInfo, KernelResult, OptimizationLevel, TelemetryLevel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -93,9 +100,14 @@ class AMDGPUDevice:
     ) -> None:
         if isinstance(core_types, str):
             core_types = [core_types]
-        if optimization_level not in OPTIMIZATION_LEVELS:
+        arguments.choice("initialize_device", "optimization_level", optimization_level, OPTIMIZATION_LEVELS)
+        if core_types is not None and not (
+            isinstance(core_types, Sequence) and all(isinstance(core, str) for core in core_types)
+        ):
+            raise InvalidTypeError(f"core_types must be names such as {', '.join(CORE_TYPES)}, got {core_types!r}")
+        if isinstance(telemetry, str) and telemetry not in TELEMETRY_LEVELS:
             raise InvalidArgumentError(
-                f"optimization_level is {optimization_level!r}; known are {', '.join(OPTIMIZATION_LEVELS)}"
+                f"telemetry is {telemetry!r}; known are {', '.join(TELEMETRY_LEVELS)}, True and False"
             )
         self.device_id = device_id
         self.core_types: list[str] = list(CORE_TYPES if core_types is None else core_types)
@@ -155,6 +167,8 @@ class AMDGPUDevice:
         Raises:
             CoreNotEnabledError: It was not.
         """
+        if not isinstance(core_type, str):
+            raise InvalidTypeError(f"core_type must be one of {', '.join(CORE_TYPES)}, got {core_type!r}")
         if core_type not in self.core_types:
             raise CoreNotEnabledError(
                 f"device {self.device_id!r} was initialised with {self.core_types}, not with {core_type!r}"
@@ -211,6 +225,8 @@ class AMDGPUDevice:
         """
         native = self.native
         self.require_core(core_type)
+        if optimization_level is not None:
+            arguments.choice("compile_kernel", "optimization_level", optimization_level, OPTIMIZATION_LEVELS)
         if compiler is not None:
             return self._compile_with_vendor(
                 compiler,
@@ -470,6 +486,11 @@ def default_device(device_id: AMDGPUDevice | int | str = 0) -> AMDGPUDevice:
     """The device that module-level functions share: opened once per process with all core types. A device stands for itself."""
     if isinstance(device_id, AMDGPUDevice):
         return device_id
+    if not isinstance(device_id, (int, str)):
+        try:
+            device_id = operator.index(device_id)
+        except TypeError:
+            raise InvalidTypeError(f"device must be an open device, an index or a name, got {device_id!r}") from None
     device = _default_devices.get(device_id)
     if device is None or not device.is_open:
         device = _default_devices[device_id] = initialize_device(device_id)

@@ -191,12 +191,18 @@ def shared(
 
     Raises:
         DeviceNotFoundError: No such device.
+        CoreNotEnabledError: The device was opened without the core type.
         NoImplementationError: Nothing is registered for the operation there.
     """
     functions = host_functions(operation, core_type)
-    found = functions.get(device_id)
+    try:
+        found = functions.get(device_id)
+    except TypeError:
+        # What has no hash is no device; who opens devices says so.
+        found = None
     if found is None:
         device = open_device(device_id)
+        device.require_core(core_type)
         kind = device.native.kind
         function, entry = resolve(operation, core_type, kind)
         # The host's memory needs no open device, so closing the shared one changes nothing; a GPU's does.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native, dispatch
+from amdgpu import _native, arguments, dispatch
 from amdgpu.errors import (
     InvalidArgumentError,
     InvalidHandleError,
@@ -14,7 +14,7 @@ from amdgpu.errors import (
     KernelTimeoutError,
     NotCapturableError,
 )
-from amdgpu.types import KernelResult
+from amdgpu.types import TELEMETRY_LEVELS, KernelResult
 
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
@@ -50,8 +50,11 @@ def execute(
         raise NotCapturableError(
             "execute() returns results, which a graph has only when it is replayed; use kernel[grid, block](...)"
         )
-    if timeout_ms is not None and timeout_ms < 0:
-        raise InvalidArgumentError(f"timeout_ms is {timeout_ms}; it counts milliseconds, None waits for ever")
+    if timeout_ms is not None:
+        timeout_ms = arguments.integer("execute", "timeout_ms", timeout_ms)
+        if timeout_ms < 0:
+            raise InvalidArgumentError(f"timeout_ms is {timeout_ms}; it counts milliseconds, None waits for ever")
+    arguments.choice("execute", "telemetry_level", telemetry_level, TELEMETRY_LEVELS)
     kernel = _kernel_of(device, kernel_handle)
     if checked:
         kernel = device.native.with_checks(kernel)
@@ -175,6 +178,7 @@ class RawKernel:
     def __init__(
         self, code: str, name: str, options: Sequence[str] = (), *, device: AMDGPUDevice | int | str | None = None
     ) -> None:
+        arguments.text("RawKernel", "name", name, "the name of a kernel")
         self.code = code
         self.name = name
         self.options = tuple(options)
@@ -201,6 +205,8 @@ class RawKernel:
         stream: _native.Stream | None = None,
     ) -> None:
         """Launch with `grid` blocks of `block` threads; returns when the kernel has run, or at once when a stream is given."""
+        if not isinstance(args, (tuple, list)):
+            raise InvalidTypeError(f"args must be a tuple of the kernel's arguments, got {type(args).__name__}")
         self.compile().launch(
             _as_shape("grid", grid), _as_shape("block", block), args, shared_bytes=shared_mem, stream=stream
         )
@@ -222,10 +228,7 @@ def _kernel_of(device: AMDGPUDevice, handle: _native.Kernel | str) -> _native.Ke
 
 
 def _as_shape(what: str, shape: int | Sequence[int]) -> tuple[int, ...]:
-    extents = (shape,) if isinstance(shape, int) else tuple(shape)
-    if not all(hasattr(extent, "__index__") for extent in extents):
-        raise InvalidTypeError(f"{what} is {shape!r}; pass 1 to 3 integers")
-    return tuple(extent.__index__() for extent in extents)
+    return arguments.integers("launch", what, shape)
 
 
 def _covering_grid(args: Sequence[Any], block: tuple[int, ...]) -> tuple[int, ...]:

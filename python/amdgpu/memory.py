@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amdgpu import arguments
 from amdgpu.device import default_device
 from amdgpu.errors import InvalidArgumentError
 
@@ -26,6 +27,7 @@ def allocate_memory(device_id: int | str = 0, size: int = 0, *, kind: str = "dev
 
     Raises:
         InvalidArgumentError: A negative size or an unknown kind.
+        InvalidTypeError: A size that is no integer.
         OutOfMemoryError: The device has no room.
 
     Example:
@@ -33,8 +35,8 @@ def allocate_memory(device_id: int | str = 0, size: int = 0, *, kind: str = "dev
         >>> amdgpu.allocate_memory(0, 4096).nbytes
         4096
     """
+    size = arguments.integer("allocate_memory", "size", size)
     if size < 0:
         raise InvalidArgumentError(f"size is {size}; it counts bytes and cannot be negative")
-    if kind not in KINDS:
-        raise InvalidArgumentError(f"kind is {kind!r}; known are {', '.join(KINDS)}")
+    arguments.choice("allocate_memory", "kind", kind, KINDS)
     return default_device(device_id).native.empty((size,), "uint8", kind)

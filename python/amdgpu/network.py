@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from amdgpu.device import AMDGPUDevice
+
 OPERATION = "dense_forward"
 CORE = "neuromorphic"
 
@@ -71,7 +73,7 @@ class Network(Learning, Running, Drawing):
                 plan_json = _with_seed(plan_json, seed)
             if is_spiking:
                 given = Givens(base_directory, arrays_of(arrays))
-                self._spiking = SpikingPart(text, plan_json, lambda: default_device(device).native, given, threads)
+                self._spiking = SpikingPart(text, plan_json, lambda: _stepping(device).native, given, threads)
                 self.weights: Weights = SpikingWeights(self._spiking)
                 return
             self._native = _native.Network.from_plan(plan_json, text, base_directory, arrays_of(arrays))
@@ -180,7 +182,7 @@ class Network(Learning, Running, Drawing):
             JuliaMissingError: The Julia backend was asked for and there is no Julia.
             NoImplementationError: An unknown backend.
         """
-        device = default_device(self._device)
+        device = _stepping(self._device)
         function, entry = dispatch.resolve(OPERATION, CORE, device.native.kind, prefer=backend)
         options = {"device": device} if entry.takes_device else {}
         result: npt.NDArray[np.float32] = function(self._native, x, **options)
@@ -205,6 +207,13 @@ class Network(Learning, Running, Drawing):
             populations = ", ".join(f"{one['name']}({one['size']})" for one in self.plan["spiking"]["populations"])
             return f"<Network {self.name!r} {populations}>"
         return f"<Network {self.name!r} {self.input_size} -> {self.output_size}>"
+
+
+def _stepping(device: AMDGPUDevice | int | str) -> AMDGPUDevice:
+    """The device that steps a network, which needs the neuromorphic core."""
+    opened = default_device(device)
+    opened.require_core(CORE)
+    return opened
 
 
 class Weights:

@@ -348,7 +348,7 @@ class Running:
         part = self._running()
         given: object = duration  # what `float` would take for a number
         if isinstance(given, str):
-            raise InvalidTypeError(f"duration is the text {given!r}; it is a number of seconds")
+            raise InvalidTypeError(f"duration must be a number of seconds, got the text {given!r}")
         return part.run_steps(part.native.steps_of(float(duration)), progress)
 
     def step(self, count: int = 1) -> RunResult:

@@ -71,7 +71,7 @@ def plans_of(
 def checked_seed(seed: int) -> int:
     """A seed that a plan can have."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise InvalidArgumentError(f"seed is {seed!r}; it is a whole number from 0 to 2^63 - 1")
+        raise InvalidArgumentError(f"seed must be an integer from 0 to 2^63 - 1, got {seed!r}")
     return seed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 CoreType = Literal["aura", "matrix", "neuromorphic"]
 OptimizationLevel = Literal["none", "low", "high", "max"]
 TelemetryLevel = Literal["off", "standard", "detailed"]
+TELEMETRY_LEVELS: tuple[TelemetryLevel, ...] = get_args(TelemetryLevel)
 
 CORE_TYPES: tuple[CoreType, ...] = ("aura", "matrix", "neuromorphic")
 

@@ -12,7 +12,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMemoryView};
 use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
 use crate::lender::Place;
-use crate::operand::{Operand, is_contiguous, numpy_dtype, numpy_memory};
+use crate::operand::{Operand, check_mask, is_contiguous, numpy_dtype, numpy_memory};
 use crate::stream::Stream;
 
 /// Arguments of one launch with what keeps their memory in place.
@@ -132,15 +132,21 @@ fn misfit(
     )
 }
 
-/// The refusal of a dtype, with the argument it is about.
-fn bad_dtype(kernel: &aura::Kernel, index: usize, py: Python<'_>, error: PyErr) -> PyErr {
+/// A refusal with the argument that it is about.
+fn refused_as(
+    kernel: &aura::Kernel,
+    index: usize,
+    code: ErrorCode,
+    error: PyErr,
+    py: Python<'_>,
+) -> PyErr {
     let text = error
         .value(py)
         .getattr("args")
         .and_then(|args| args.get_item(0))
         .and_then(|text| text.extract::<String>());
     match text {
-        Ok(text) => misfit(kernel, index, py, ErrorCode::UnsupportedDtype, &text),
+        Ok(text) => misfit(kernel, index, py, code, &text),
         Err(_) => error,
     }
 }
@@ -171,7 +177,10 @@ fn address(
     let py = arg.py();
     if let Ok(array) = arg.cast::<PyUntypedArray>() {
         let descr = array.dtype();
-        let dtype = numpy_dtype(&descr).map_err(|error| bad_dtype(kernel, index, py, error))?;
+        let dtype = numpy_dtype(&descr)
+            .map_err(|error| refused_as(kernel, index, ErrorCode::UnsupportedDtype, error, py))?;
+        check_mask(array)
+            .map_err(|error| refused_as(kernel, index, ErrorCode::InvalidArgument, error, py))?;
         if !array.is_c_contiguous() {
             return Err(not_contiguous(kernel, index, py));
         }
@@ -288,43 +297,55 @@ fn scalar(kernel: &aura::Kernel, index: usize, arg: &Bound<'_, PyAny>) -> PyResu
     if arg.is_instance_of::<PyBool>() {
         return Ok(Argument::Bool(arg.extract()?));
     }
-    // NumPy scalars and 0-d arrays say what they are through their dtype; everything else through the number protocols.
-    if let Ok(dtype) = arg.getattr("dtype") {
-        if arg.getattr("ndim")?.extract::<usize>()? != 0 {
+    if let Ok(array) = arg.cast::<PyUntypedArray>() {
+        check_mask(array)
+            .map_err(|error| refused_as(kernel, index, ErrorCode::InvalidArgument, error, py))?;
+    }
+    // Scalars of NumPy, arrays and tensors without axes give their number by `item`; everything else by the number protocols.
+    let not_a_number = |given: &str| {
+        let reason = format!("a number is expected, not {given}");
+        misfit(kernel, index, py, ErrorCode::InvalidType, &reason)
+    };
+    let type_name = || {
+        arg.get_type()
+            .name()
+            .map_or_else(|_| "?".to_owned(), |name| name.to_string())
+    };
+    if arg.hasattr("dtype")? && arg.hasattr("item")? {
+        let has_axes = arg
+            .getattr("ndim")
+            .and_then(|ndim| ndim.extract::<usize>())
+            .is_ok_and(|ndim| ndim != 0);
+        if has_axes {
             let reason = "an array was given where a number is expected";
             return Err(misfit(kernel, index, py, ErrorCode::InvalidType, reason));
         }
-        let kind = dtype.getattr("kind")?.extract::<String>()?;
-        let item = arg.call_method0("item")?;
-        return match kind.as_str() {
-            "b" => Ok(Argument::Bool(item.extract()?)),
-            "i" | "u" => integer(kernel, index, &item),
-            "f" => Ok(Argument::Float(item.extract()?)),
-            _ => Err(misfit(
-                kernel,
-                index,
-                py,
-                ErrorCode::InvalidType,
-                "a number is expected",
-            )),
-        };
+        let item = arg
+            .call_method0("item")
+            .map_err(|error| not_a_number(&format!("{} ({error})", type_name())))?;
+        return number(kernel, index, &item)?.ok_or_else(|| {
+            let dtype = arg.getattr("dtype").and_then(|dtype| dtype.str());
+            let dtype = dtype.map_or_else(|_| "?".to_owned(), |text| text.to_string());
+            not_a_number(&format!("{} of dtype {dtype}", type_name()))
+        });
     }
-    if let Ok(value) = arg.call_method0("__index__") {
-        return integer(kernel, index, &value);
+    number(kernel, index, arg)?.ok_or_else(|| not_a_number(&type_name()))
+}
+
+/// What a value is by the number protocols; None where it is no real number.
+fn number(
+    kernel: &aura::Kernel,
+    index: usize,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Option<Argument>> {
+    if value.is_instance_of::<PyBool>() {
+        return Ok(Some(Argument::Bool(value.extract()?)));
     }
-    arg.extract::<f64>().map(Argument::Float).map_err(|_| {
-        let type_name = arg
-            .get_type()
-            .name()
-            .map_or_else(|_| "?".to_owned(), |name| name.to_string());
-        misfit(
-            kernel,
-            index,
-            py,
-            ErrorCode::InvalidType,
-            &format!("a number is expected, not {type_name}"),
-        )
-    })
+    if let Ok(integral) = value.call_method0("__index__") {
+        return integer(kernel, index, &integral).map(Some);
+    }
+    // Text is no number, although float("1") is one.
+    Ok(value.extract::<f64>().ok().map(Argument::Float))
 }
 
 /// The bytes of a struct: of a NumPy structured scalar or 0-d array, of `bytes`, of a `ctypes.Structure`.

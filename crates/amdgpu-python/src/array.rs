@@ -22,6 +22,7 @@ use crate::dlpack::{self, row_major};
 use crate::errors::{IntoPyResult, raise};
 use crate::graph;
 use crate::lender::{self, Place};
+use crate::numbers;
 use crate::operand::{Operand, is_contiguous, to_numpy_dtype};
 use crate::ops::transpose::transpose;
 use crate::plan::trace;
@@ -722,9 +723,17 @@ impl Array {
 
     /// The same memory under another shape; one extent may be -1.
     #[pyo3(signature = (*shape))]
-    fn reshape(&self, py: Python<'_>, shape: Vec<i64>) -> PyResult<Self> {
+    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
         self.check_alive(py)?;
-        let known: i64 = shape.iter().filter(|extent| **extent != -1).product();
+        let shape = numbers::extents(shape)?;
+        let product = |extents: &[i64]| {
+            extents
+                .iter()
+                .filter(|extent| **extent != -1)
+                .try_fold(1_i64, |product, extent| product.checked_mul(*extent))
+        };
+        // None where it does not fit 64 bits, so that it is no number of elements.
+        let known = product(&shape).unwrap_or(-1);
         let holes = shape.iter().filter(|extent| **extent == -1).count();
         let mut resolved = shape.clone();
         if holes == 1 && known > 0 && self.len() % known == 0 {
@@ -734,9 +743,7 @@ impl Array {
                 }
             }
         }
-        if resolved.iter().any(|extent| *extent < 0)
-            || resolved.iter().product::<i64>() != self.len()
-        {
+        if resolved.iter().any(|extent| *extent < 0) || product(&resolved) != Some(self.len()) {
             let message = format!("cannot see shape {:?} as {shape:?}", self.shape);
             return Err(raise(
                 py,

@@ -17,6 +17,7 @@ use crate::codegen::{PythonCodeGenerator, RemoteToolchain};
 use crate::errors::{IntoPyResult, raise};
 use crate::graph;
 use crate::kernel::Kernel;
+use crate::numbers;
 use crate::stream::Stream;
 
 static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "Device.compile");
@@ -199,7 +200,13 @@ impl Device {
     }
 
     #[pyo3(signature = (shape, dtype, kind="device"))]
-    fn empty(&self, py: Python<'_>, shape: Vec<i64>, dtype: &str, kind: &str) -> PyResult<Array> {
+    fn empty(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = numbers::extents)] shape: Vec<i64>,
+        dtype: &str,
+        kind: &str,
+    ) -> PyResult<Array> {
         let dtype = Dtype::from_name(dtype).ok_or_else(|| {
             let known = Dtype::known_names().collect::<Vec<_>>().join(", ");
             let message =

@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::arguments::{NamedOwners, convert, replace};
 use crate::errors::{IntoPyResult, raise};
+use crate::numbers;
 use crate::plan::trace;
 use crate::stream::{Stream, check_device};
 
@@ -303,7 +304,7 @@ impl Graph {
     fn update(
         &self,
         py: Python<'_>,
-        node: usize,
+        #[pyo3(from_py_with = numbers::node)] node: usize,
         args: &Bound<'_, PyTuple>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {

@@ -16,6 +16,7 @@ use crate::array::Array;
 use crate::compile::to_python;
 use crate::errors::{IntoPyResult, from_coded, raise};
 use crate::graph;
+use crate::numbers;
 use crate::plan::trace;
 use crate::prepared::PreparedLaunch;
 use crate::stream::{Stream, check_device};
@@ -341,9 +342,9 @@ impl Kernel {
         grid: &Bound<'_, PyAny>,
         block: &Bound<'_, PyAny>,
         args: Vec<Bound<'_, PyAny>>,
-        shared_bytes: i64,
+        #[pyo3(from_py_with = numbers::shared_bytes)] shared_bytes: i64,
         stream: Option<&Bound<'_, Stream>>,
-        timeout_ms: Option<u64>,
+        #[pyo3(from_py_with = numbers::timeout_ms)] timeout_ms: Option<u64>,
     ) -> PyResult<(u64, u64)> {
         trace::give_up();
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;
@@ -366,7 +367,7 @@ impl Kernel {
         grid: &Bound<'_, PyAny>,
         block: &Bound<'_, PyAny>,
         args: Vec<Bound<'_, PyAny>>,
-        shared_bytes: i64,
+        #[pyo3(from_py_with = numbers::shared_bytes)] shared_bytes: i64,
         memory: Vec<Bound<'_, Array>>,
     ) -> PyResult<()> {
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;
@@ -393,7 +394,7 @@ impl Kernel {
         &self,
         py: Python<'py>,
         block: &Bound<'_, PyAny>,
-        shared_bytes: i64,
+        #[pyo3(from_py_with = numbers::shared_bytes)] shared_bytes: i64,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = self
             .kernel
@@ -410,7 +411,7 @@ impl Kernel {
         grid: &Bound<'_, PyAny>,
         block: &Bound<'_, PyAny>,
         args: &Bound<'_, PyTuple>,
-        shared_bytes: i64,
+        #[pyo3(from_py_with = numbers::shared_bytes)] shared_bytes: i64,
         stream: Option<&Bound<'_, Stream>>,
     ) -> PyResult<PreparedLaunch> {
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;

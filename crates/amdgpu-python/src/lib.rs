@@ -26,6 +26,7 @@ mod lender;
 mod libraries;
 mod math;
 mod network;
+mod numbers;
 mod operand;
 mod ops;
 mod output;

@@ -152,6 +152,19 @@ impl<'py> Operand<'py> {
         };
         let imported = dlpack::import(object, stream)?;
         let tensor = imported.tensor;
+        if tensor.dtype.name().is_none() {
+            let Dtype { code, bits, lanes } = tensor.dtype;
+            let message = format!(
+                "the DLPack dtype of code {code} with {bits} bits in {lanes} lanes is not a type of device memory; supported: {}",
+                Dtype::known_names().collect::<Vec<_>>().join(", ")
+            );
+            return Err(raise(
+                py,
+                ErrorCode::UnsupportedDtype,
+                Language::Rust,
+                &message,
+            ));
+        }
         let place = match (Place::of_dlpack(py, tensor.device)?, announced) {
             // PyTorch announces pinned memory and then calls it plain memory of the host in the capsule.
             (Place::Host, Place::Pinned(kind)) => Place::Pinned(kind),
@@ -274,7 +287,7 @@ pub fn is_contiguous(shape: &[i64], strides: &[i64]) -> bool {
 const MASKED: &str = "arrays with a mask are not understood; pass x.filled(value) in their place, or x.data to ignore the mask";
 
 /// Refuses `numpy.ma`'s arrays, whose masked elements would count.
-fn check_mask(array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+pub fn check_mask(array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
     if array.is_exact_instance_of::<PyUntypedArray>() {
         return Ok(());
     }

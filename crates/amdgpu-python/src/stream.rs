@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use crate::errors::{IntoPyResult, raise};
 use crate::event::Event;
 use crate::graph;
+use crate::numbers;
 
 /// Launches that share the event behind which their arguments are let go: an event costs as much as a launch.
 const MAX_BATCH_LAUNCHES: usize = 64;
@@ -175,7 +176,11 @@ impl Stream {
 
     /// Wait at most `timeout_ms` (None: for ever); tells whether the stream is idle.
     #[pyo3(signature = (timeout_ms=None))]
-    fn wait(&self, py: Python<'_>, timeout_ms: Option<u64>) -> PyResult<bool> {
+    fn wait(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = numbers::timeout_ms)] timeout_ms: Option<u64>,
+    ) -> PyResult<bool> {
         graph::check_not_recording(py, "waiting for a stream")?;
         let limit = timeout_ms.map(Duration::from_millis);
         let kept = self.take_kept();

@@ -204,7 +204,7 @@ def _pairs(what: str, source: Any, size: int | None) -> Pairs:
 
 def _square(what: str, shape: tuple[int, ...]) -> int:
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise ShapeMismatchError(f"{what} has the shape {tuple(shape)}; it is square, one row for each variable")
+        raise ShapeMismatchError(f"{what} must be square, with one row for each variable; its shape is {tuple(shape)}")
     return int(shape[0])
 
 

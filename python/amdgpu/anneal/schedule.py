@@ -61,7 +61,7 @@ def thermal(problem: Ising, sweeps: int, betas: Any) -> Schedule:
         values = np.geomspace(values[0], values[1], sweeps) if sweeps > 1 else values[1:]
     elif values.shape != (sweeps,):
         raise InvalidArgumentError(
-            f"betas has the shape {values.shape}; it is (hot, cold), or one value for each of {sweeps} sweeps"
+            f"betas must be (hot, cold), or one value for each of {sweeps} sweeps; its shape is {values.shape}"
         )
     return Schedule(values.astype(np.float32), None, {"betas": values})
 

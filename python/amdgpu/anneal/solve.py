@@ -194,7 +194,7 @@ def _solve(
     if is_quantum and not 2 <= check_whole("slices", slices, 2) <= LARGEST_SLICES:
         raise InvalidArgumentError(f"slices is {slices}; it lies from 2 to {LARGEST_SLICES}")
     if time_limit_seconds is not None and not (math.isfinite(time_limit_seconds) and time_limit_seconds > 0):
-        raise InvalidArgumentError(f"time_limit_seconds is {time_limit_seconds}; it is a number above 0, or None")
+        raise InvalidArgumentError(f"time_limit_seconds must be a number above 0, or None, got {time_limit_seconds}")
     if not is_quantum and transverse_field is not None:
         raise InvalidArgumentError("transverse_field belongs to the method simulated_quantum_annealing")
     start = time.perf_counter()

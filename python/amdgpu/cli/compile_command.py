@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.cli import output
+from amdgpu.cli.failure import UsageError
 from amdgpu.errors import AmdgpuError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -134,15 +135,18 @@ def _jobs(options: argparse.Namespace) -> list[Job]:
 
     targets = list(dict.fromkeys(name.strip() for name in options.target.split(",") if name.strip()))
     if not targets:
-        raise InvalidArgumentError("--target names no target")
+        raise UsageError("--target names no target")
     for target in targets:
-        _native.check_target(target)
+        try:
+            _native.check_target(target)
+        except InvalidArgumentError as error:
+            raise UsageError(error.args[0]) from None
     files: dict[str, Path] = {}
     for name in dict.fromkeys(options.files):
         file = Path(name)
         other = files.setdefault(file.stem, file)
         if other != file:
-            raise InvalidArgumentError(f"{other} and {file} would both be written to {file.stem}.*; compile them apart")
+            raise UsageError(f"{other} and {file} would both be written to {file.stem}.*; compile them apart")
     return [Job(file, target) for file in files.values() for target in targets]
 
 

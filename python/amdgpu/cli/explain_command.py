@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.cli import output, program, rules
-from amdgpu.cli.failure import CommandError
+from amdgpu.cli.failure import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
     words = program.program_of(options)
     if sum((bool(words), options.pid is not None, options.recording is not None)) != 1:
-        raise CommandError(
+        raise UsageError(
             "explain what? One of: amdgpu explain -- PROGRAM ..., amdgpu explain --pid PID, amdgpu explain --recording FILE"
         )
     if options.pid is not None:

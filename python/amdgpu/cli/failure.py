@@ -9,3 +9,7 @@ class CommandError(InvalidArgumentError):
     """A command was asked for something that is not possible; the message says what is."""
 
     hint = ""
+
+
+class UsageError(CommandError):
+    """The arguments of a command are wrong, whatever the machine has: exit code 2."""

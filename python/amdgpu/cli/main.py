@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 DEFAULT_COMMAND = "overview"
 PROGRAM_COMMANDS = ("run", "trace", "explain", "record")
 TOP_OPTIONS = ("-h", "--help", "--version")
+WRONG_ARGUMENTS = 2
 INTERRUPTED = 130
 
 
@@ -100,12 +101,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """The command itself; what it raises becomes a sentence and an exit code."""
+    from amdgpu.cli.failure import UsageError
     from amdgpu.errors import AmdgpuError
 
     try:
         code: int = options.run(options)
         # A pipe that closed shows here, and not when the interpreter has no way left to be quiet about it.
         sys.stdout.flush()
+    except UsageError as error:
+        return _fail(str(error), code=WRONG_ARGUMENTS)
     except AmdgpuError as error:
         return _fail(str(error))
     except BrokenPipeError:
@@ -119,8 +123,8 @@ def _run(options: argparse.Namespace) -> int:
     return code
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, *, code: int = 1) -> int:
     from amdgpu.cli import output
 
     output.say(f"amdgpu: {message}", file=sys.stderr)
-    return 1
+    return code

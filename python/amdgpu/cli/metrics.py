@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from amdgpu.cli import output
-from amdgpu.cli.failure import CommandError
+from amdgpu.cli.failure import CommandError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -41,11 +41,11 @@ def run(options: argparse.Namespace) -> int:
     if options.watch is not None and not (
         math.isfinite(options.watch) and SHORTEST_SECONDS <= options.watch <= LONGEST_SECONDS
     ):
-        raise CommandError(
+        raise UsageError(
             f"--watch is {options.watch}; from {SHORTEST_SECONDS} to {LONGEST_SECONDS:.0f} seconds are possible"
         )
     if options.compat and options.json:
-        raise CommandError("--compat names a text page; --json has amdgpu's own names only")
+        raise UsageError("--compat names a text page; --json has amdgpu's own names only")
     if options.compat and find_spec("starlette") is None:
         raise CommandError("--compat needs the server's parts: pip install 'amdgpu-framework[server]'")
     for device in amdgpu.list_devices():

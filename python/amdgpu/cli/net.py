@@ -137,6 +137,7 @@ def _forward(options: argparse.Namespace, network: Network) -> int:
 def _input(options: argparse.Namespace, network: Network) -> npt.NDArray[Any]:
     import numpy as np
 
+    from amdgpu.cli.failure import UsageError
     from amdgpu.errors import InvalidArgumentError
 
     if options.input:
@@ -147,7 +148,7 @@ def _input(options: argparse.Namespace, network: Network) -> npt.NDArray[Any]:
         return loaded
     batch = 1 if options.batch is None else options.batch
     if batch < 1:
-        raise InvalidArgumentError(f"--batch is {batch}; it must be at least 1")
+        raise UsageError(f"--batch is {batch}; it must be at least 1")
     return np.random.default_rng(options.seed or 0).random((batch, network.input_size), dtype=np.float32)
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from amdgpu.cli import machine, output
-from amdgpu.cli.failure import CommandError
+from amdgpu.cli.failure import UsageError
 from amdgpu.errors import DeviceNotFoundError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     import amdgpu
 
     if options.count < 1:
-        raise CommandError(f"--count is {options.count}; at least one device is needed")
+        raise UsageError(f"--count is {options.count}; at least one device is needed")
     wanted = _bytes(options.memory) if options.memory else 0
     # Loads are differences between two looks; the first one is taken for the second to have something to compare with.
     machine.readings()
@@ -114,7 +114,7 @@ def _bytes(text: str) -> int:
     except ValueError:
         count = -1.0
     if not 0 <= count < 1e18:
-        raise CommandError(f"--memory is {text!r}; a number of bytes is needed, for example 512M or 8G")
+        raise UsageError(f"--memory is {text!r}; a number of bytes is needed, for example 512M or 8G")
     return int(count * UNITS[unit])
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amdgpu.cli.failure import CommandError
+from amdgpu.cli.failure import CommandError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -80,7 +80,7 @@ def require_program(options: argparse.Namespace) -> list[str]:
     """
     words = program_of(options)
     if not words:
-        raise CommandError(f"which program? For example: amdgpu {options.command} -- python train.py")
+        raise UsageError(f"which program? For example: amdgpu {options.command} -- python train.py")
     return words
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amdgpu.cli import output, program, recordings
-from amdgpu.cli.failure import CommandError
+from amdgpu.cli.failure import CommandError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -37,11 +37,11 @@ def run(options: argparse.Namespace) -> int:
     """Record. The exit code is the program's where one was run."""
     words: list[str] = options.program
     if sum((bool(words), options.pid is not None, options.all)) != 1:
-        raise CommandError("record what? One of: --pid PID, --all, -- PROGRAM ...")
+        raise UsageError("record what? One of: --pid PID, --all, -- PROGRAM ...")
     if options.seconds is not None and not (math.isfinite(options.seconds) and options.seconds > 0):
-        raise CommandError(f"--seconds is {options.seconds}; more than 0 is needed")
+        raise UsageError(f"--seconds is {options.seconds}; more than 0 is needed")
     if words and options.seconds is not None:
-        raise CommandError("--seconds is for processes that run already; a program is recorded to its end")
+        raise UsageError("--seconds is for processes that run already; a program is recorded to its end")
     if words:
         return _program(options, words)
     from amdgpu.telemetry import recorder

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.cli import figures, output, recordings, top_command
-from amdgpu.cli.failure import CommandError
+from amdgpu.cli.failure import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     from amdgpu.cli.top.recorded import RecordedSource
 
     if not 0 <= options.at <= recording.duration_seconds:
-        raise CommandError(f"--at is {options.at}; the recording is {recording.duration_seconds:.1f} s long")
+        raise UsageError(f"--at is {options.at}; the recording is {recording.duration_seconds:.1f} s long")
     return top_command.show(RecordedSource(recording, options.at), options)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import math
@@ -15,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 from amdgpu.cli import output
 
 if TYPE_CHECKING:
-    import argparse
-
     from amdgpu.server import Server
 
 SCHEMA = "amdgpu.serve/1"
 DEFAULT_PORT = 4000
 # How long after the last client was told the process may take to end.
 LEAVE_SECONDS = 3.0
+MAX_PORT = 65_535
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--host", default="127.0.0.1", help="address to listen at; others than loopback ask for a token"
     )
     parser.add_argument(
-        "--port", type=int, default=DEFAULT_PORT, help="port; 0 takes a free one (default: %(default)s)"
+        "--port", type=_port, default=DEFAULT_PORT, help="port; 0 takes a free one (default: %(default)s)"
     )
     parser.add_argument("--token", help="what clients must show; made up where one is needed and none is given")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="the token is the first line of a file")
@@ -53,6 +53,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--key", metavar="FILE", help="private key of the certificate, where its file has none")
     parser.add_argument("--no-browser", action="store_true", help="do not open the dashboard")
     output.add_json_option(parser)
+
+
+def _port(text: str) -> int:
+    try:
+        port = int(text)
+    except ValueError:
+        port = -1
+    if not 0 <= port <= MAX_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; ports are numbers from 0 to {MAX_PORT}")
+    return port
 
 
 def run(options: argparse.Namespace) -> int:

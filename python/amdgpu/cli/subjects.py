@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amdgpu.cli import figures, watched
-from amdgpu.cli.failure import CommandError
+from amdgpu.cli.failure import UsageError
 
 # Of launches in a stream of a GPU only one in 64 has a record; what records say of the time between launches then means nothing.
 COMPLETE_SHARE = 0.9
@@ -38,7 +38,7 @@ def of_process(pid: int, seconds: float) -> Subject:
     from amdgpu.telemetry import attach
 
     if not (math.isfinite(seconds) and 0 < seconds <= 3600):
-        raise CommandError(f"--seconds is {seconds}; more than 0 and at most 3600 are possible")
+        raise UsageError(f"--seconds is {seconds}; more than 0 and at most 3600 are possible")
     process = attach.attach(pid)
     try:
         before, start_ns = process.snapshot(records=0), time.monotonic_ns()

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.cli import output
-from amdgpu.cli.failure import CommandError
+from amdgpu.cli.failure import CommandError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -66,14 +66,14 @@ def check_view_options(options: argparse.Namespace) -> None:
     """Refuse numbers that make no sense.
 
     Raises:
-        CommandError: One does not.
+        UsageError: One does not.
     """
     if not (math.isfinite(options.interval) and SHORTEST_SECONDS <= options.interval <= LONGEST_SECONDS):
-        raise CommandError(
+        raise UsageError(
             f"--interval is {options.interval}; from {SHORTEST_SECONDS} to {LONGEST_SECONDS:.0f} seconds are possible"
         )
     if options.count is not None and options.count < 1:
-        raise CommandError(f"--count is {options.count}; at least one line is needed")
+        raise UsageError(f"--count is {options.count}; at least one line is needed")
 
 
 def show(source: Any, options: argparse.Namespace) -> int:
@@ -88,7 +88,7 @@ def show(source: Any, options: argparse.Namespace) -> int:
 
     app = TopApp(source, interval_seconds=options.interval, is_ascii=is_ascii)
     if options.theme not in app.available_themes:
-        raise CommandError(f"--theme is {options.theme}; known are {', '.join(sorted(app.available_themes))}")
+        raise UsageError(f"--theme is {options.theme}; known are {', '.join(sorted(app.available_themes))}")
     app.theme = options.theme
     app.run()
     return app.return_code or 0

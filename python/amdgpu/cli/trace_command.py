@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from amdgpu.cli import output, program, traces, watched
-from amdgpu.cli.failure import CommandError
+from amdgpu.cli.failure import UsageError
 from amdgpu.telemetry.report import MAX_RECORDS
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     words = program.require_program(options)
     traces.check_ending(options.output)
     if not 1 <= options.records <= MAX_RECORDS:
-        raise CommandError(f"--records is {options.records}; from 1 to {MAX_RECORDS} can be kept")
+        raise UsageError(f"--records is {options.records}; from 1 to {MAX_RECORDS} can be kept")
     seen = watched.run(words, records=options.records)
     snapshots = seen.with_records()
     count = sum(len(snapshot["records"]) for snapshot in snapshots)

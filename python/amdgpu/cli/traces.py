@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from amdgpu.cli.failure import CommandError
+from amdgpu.cli.failure import UsageError
 
 PERFETTO_ENDINGS = (".pftrace", ".perfetto-trace", ".pb")
 CHROME_ENDINGS = (".json",)
@@ -19,10 +19,10 @@ def check_ending(path: str) -> None:
     """Refuse a file whose ending says no format, before the program runs.
 
     Raises:
-        CommandError: It does not.
+        UsageError: It does not.
     """
     if not path.endswith(PERFETTO_ENDINGS + CHROME_ENDINGS):
-        raise CommandError(
+        raise UsageError(
             f"{path}: the ending says which format is written: {', '.join(PERFETTO_ENDINGS)} for Perfetto (ui.perfetto.dev), "
             ".json for Chrome (chrome://tracing, and Perfetto too)"
         )

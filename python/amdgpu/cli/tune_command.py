@@ -104,11 +104,16 @@ def _architecture(device: str) -> str:
 
 def _measure(options: argparse.Namespace, device: str) -> Any:
     from amdgpu import tuning
+    from amdgpu.cli.failure import UsageError
+    from amdgpu.errors import InvalidArgumentError
     from amdgpu.tuning.shapes import USUAL_SHAPES
 
-    products = tuning.products_of(
-        options.shapes or USUAL_SHAPES, options.formats.split(","), options.layouts.split(",")
-    )
+    try:
+        products = tuning.products_of(
+            options.shapes or USUAL_SHAPES, options.formats.split(","), options.layouts.split(",")
+        )
+    except InvalidArgumentError as error:
+        raise UsageError(error.args[0]) from None
 
     def measure(progress: Any) -> Any:
         return tuning.tune(

@@ -90,7 +90,7 @@ def from_nir(
     if not isinstance(graph, nir.NIRGraph):
         raise InvalidArgumentError(f"a NIR graph or the path of one is needed, not {type(graph).__name__}")
     if not 0 < dt < 1:
-        raise InvalidArgumentError(f"dt is {dt}; it is in seconds, above 0 and below 1")
+        raise InvalidArgumentError(f"dt must be in seconds, above 0 and below 1, got {dt}")
     if integrator not in INTEGRATORS:
         raise InvalidArgumentError(f"integrator is {integrator!r}; known are {', '.join(INTEGRATORS)}")
     reader = _Reader(graph, dt, dict(inputs or {}), integrator)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.ops import arguments, placement, short_way
+from amdgpu.ops import placement, short_way
 from amdgpu.ops.placement import elementwise
 from amdgpu.ops.reduce import min as smallest_of
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
-from amdgpu.ops import arguments, placement
+from amdgpu.ops import placement
 
 __all__ = ["batch_norm", "batch_norm_training"]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.ops import arguments, placement
+from amdgpu.ops import placement
 
 __all__ = ["conv2d", "conv2d_input_gradient", "conv2d_weight_gradient"]
 

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from amdgpu.arguments import number
 from amdgpu.errors import InvalidArgumentError
 from amdgpu.ops import short_way
-from amdgpu.ops.arguments import number
 from amdgpu.ops.placement import elementwise as _run
 
 __all__ = [

@@ -6,10 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from amdgpu import _native, dispatch
+from amdgpu import _native, arguments, dispatch
 from amdgpu.device import default_device
-from amdgpu.errors import InvalidArgumentError
-from amdgpu.ops import arguments
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -91,8 +89,8 @@ def matrix_multiply(
         >>> amdgpu.matrix_multiply(numpy.eye(2), [[1, -2], [3, -4]], bias=[10, 1], activation="relu").tolist()
         [[11.0, 0.0], [13.0, 0.0]]
     """
-    if precision is not None and precision not in PRECISIONS:
-        raise InvalidArgumentError(f"precision is {precision!r}; known are {', '.join(PRECISIONS)}")
+    if precision is not None:
+        arguments.choice("matrix_multiply", "precision", precision, PRECISIONS)
     is_ours = type(a) is _native.Array
     if is_ours:
         kind = ("matrix_multiply", device_id, precision, transpose_a, transpose_b, activation, alpha, beta)

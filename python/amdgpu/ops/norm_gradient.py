@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
-from amdgpu.ops import arguments, placement
+from amdgpu.ops import placement
 from amdgpu.ops.batch_norm import fit_float32, statistic
 from amdgpu.ops.normalize import layer_norm, rms_norm
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amdgpu.ops import arguments, placement, short_way
+from amdgpu import arguments
+from amdgpu.ops import placement, short_way
 
 __all__ = ["layer_norm", "log_softmax", "rms_norm", "softmax"]
 

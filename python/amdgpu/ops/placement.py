@@ -103,7 +103,7 @@ def on_host(operation: str, name: str, value: Any) -> Any:
     """A few values, one for each channel for example, as a NumPy array of float64, wherever they lie."""
     try:
         return values_of(held(operation, name, value), float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidTypeError(f"{operation}: {name} is no array of numbers: {error}") from None
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from amdgpu.arguments import pair, text, truth
 from amdgpu.ops import placement
-from amdgpu.ops.arguments import pair, text, truth
 
 __all__ = ["avg_pool2d", "avg_pool2d_gradient", "max_pool2d", "max_pool2d_gradient"]
 

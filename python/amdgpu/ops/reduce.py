@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from amdgpu import _native
-from amdgpu.ops import arguments, placement, short_way
+from amdgpu import _native, arguments
+from amdgpu.ops import placement, short_way
 
 __all__ = [
     "all",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from amdgpu.ops import arguments, placement
+from amdgpu import arguments
+from amdgpu.ops import placement
 
 __all__ = ["cumprod", "cumsum"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amdgpu.ops import arguments, placement
+from amdgpu import arguments
+from amdgpu.ops import placement
 
 __all__ = ["transpose"]
 

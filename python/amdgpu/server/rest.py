@@ -169,8 +169,9 @@ def _converted(parameter: Parameter, value: str) -> Any:
     except ValueError:
         result = None
     if result is None or not _fits(schema, result):
-        wanted = f"one of {', '.join(schema['enum'])}" if "enum" in schema else schema["type"]
-        raise InvalidArgumentError(f"{parameter.name} is {value!r}; it is {wanted}")
+        article = "an" if schema["type"][0] in "aeiou" else "a"
+        wanted = f"one of {', '.join(schema['enum'])}" if "enum" in schema else f"{article} {schema['type']}"
+        raise InvalidArgumentError(f"{parameter.name} must be {wanted}, got {value!r}")
     return result
 
 

@@ -70,7 +70,7 @@ def get_telemetry(device: AMDGPUDevice | int | str = 0, core_type: str | None = 
 
 def sample(device: AMDGPUDevice, core_type: str | None) -> dict[str, Any]:
     """The body of `get_telemetry`."""
-    if core_type is not None and core_type not in CORE_TYPES:
+    if core_type is not None and not (isinstance(core_type, str) and core_type in CORE_TYPES):
         raise UnknownCoreTypeError(f"core_type is {core_type!r}; known are {', '.join(CORE_TYPES)}")
     native = device.native
     bus = snapshot()

@@ -163,7 +163,7 @@ class Recorder:
 
     def __init__(self, path: str | Path, *, pid: int | str | None = None, with_readings: bool = True) -> None:
         if isinstance(pid, str) and pid != "all":
-            raise InvalidArgumentError(f"pid is {pid!r}; it is a number, 'all', or None for this process")
+            raise InvalidArgumentError(f"pid must be a number, 'all', or None for this process, got {pid!r}")
         self._writer = _native.RecordingWriter(Path(path))
         self._all = pid == "all"
         self._streams: dict[int, _native.RecordStream] = {}

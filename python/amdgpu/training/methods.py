@@ -168,6 +168,7 @@ class Learning:
     def _say_that_the_cpu_learns(self) -> None:
         """Weights of layered networks change on the CPU whatever the device is: counted, and said once."""
         device = default_device(self._device)
+        device.require_core("neuromorphic")
         if device.native.kind in dispatch.GPU_KINDS:
             _native.record_fallback(
                 "dense_training", f"the CPU computes what {device.name} does not: changes of weights"

@@ -176,9 +176,9 @@ def bar(epochs: int) -> Callable[[EpochProgress], None]:
 def check_whole(name: str, value: Any, low: int) -> int:
     """A whole number from `low`."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise InvalidTypeError(f"{name} is {value!r}; it is a whole number")
+        raise InvalidTypeError(f"{name} must be an integer, got {value!r}")
     if int(value) < low:
-        raise InvalidArgumentError(f"{name} is {value}; it is at least {low}")
+        raise InvalidArgumentError(f"{name} must be at least {low}, got {value}")
     return int(value)
 
 

@@ -87,7 +87,7 @@ def parse(text: str, expected: str = "") -> tuple[str, list[Entry]]:
         raise InvalidArgumentError(f"the schema is {schema!r}; this version reads {SCHEMA!r}")
     architecture, records = content.get("architecture"), content.get("entries")
     if not isinstance(architecture, str) or not _ARCHITECTURE.fullmatch(architecture):
-        raise InvalidArgumentError(f"the architecture is {architecture!r}; it is a name such as sm_90 or gfx942")
+        raise InvalidArgumentError(f"the architecture must be a name such as sm_90 or gfx942, got {architecture!r}")
     if expected and architecture != expected:
         raise InvalidArgumentError(f"it is for {architecture}, not for {expected}")
     if not isinstance(records, list) or len(records) > MAX_ENTRIES:
@@ -132,7 +132,7 @@ def _checked(record: Any) -> Entry:
     if not all(isinstance(text, str) for text in (device, *failed.values())):
         raise _MisfitError("device and reasons are texts")
     if not isinstance(measured, str) or not _TIME.fullmatch(measured):
-        raise _MisfitError(f"measured is {measured!r}; it is a time such as 2026-11-21T18:30:00Z")
+        raise _MisfitError(f"measured must be a time such as 2026-11-21T18:30:00Z, got {measured!r}")
     return Entry(product, {name: float(value) for name, value in seconds.items()}, failed, device, measured)
 
 

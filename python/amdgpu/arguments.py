@@ -26,11 +26,12 @@ def integers(operation: str, name: str, value: Any) -> tuple[int, ...]:
     try:
         # Arrays without axes count as one, and as iterable.
         many = value if isinstance(value, Iterable) and getattr(value, "ndim", True) else (value,)
-        return tuple(_counted(operation, name, operator.index(one)) for one in many)
-    except TypeError:
+        found = tuple(operator.index(one) for one in many)
+    except (TypeError, ValueError):
         raise InvalidTypeError(
             f"{operation}: {name} is {shortened(value)}; an integer or a tuple of integers is expected"
         ) from None
+    return tuple(_counted(operation, name, one) for one in found)
 
 
 def pair(operation: str, name: str, value: Any) -> tuple[int, int]:
@@ -69,6 +70,13 @@ def text(operation: str, name: str, value: Any, known: str) -> str:
     if isinstance(value, str):
         return value
     raise InvalidTypeError(f"{operation}: {name} is {shortened(value)}; {known} is expected")
+
+
+def choice(operation: str, name: str, value: Any, known: tuple[str, ...]) -> str:
+    """One of the names that are known."""
+    if isinstance(value, str) and value in known:
+        return value
+    raise InvalidArgumentError(f"{operation}: {name} is {shortened(value)}; known are {', '.join(known)}")
 
 
 def _counted(operation: str, name: str, value: int) -> int:
