@@ -486,15 +486,18 @@ def default_device(device_id: AMDGPUDevice | int | str = 0) -> AMDGPUDevice:
     """The device that module-level functions share: opened once per process with all core types. A device stands for itself."""
     if isinstance(device_id, AMDGPUDevice):
         return device_id
-    if not isinstance(device_id, (int, str)):
-        try:
-            device_id = operator.index(device_id)
-        except TypeError:
-            raise InvalidTypeError(f"device must be an open device, an index or a name, got {device_id!r}") from None
-    device = _default_devices.get(device_id)
+    key = device_id if isinstance(device_id, str) else _device_index(device_id)
+    device = _default_devices.get(key)
     if device is None or not device.is_open:
-        device = _default_devices[device_id] = initialize_device(device_id)
+        device = _default_devices[key] = initialize_device(key)
     return device
+
+
+def _device_index(device_id: Any) -> int:
+    try:
+        return operator.index(device_id)
+    except TypeError:
+        raise InvalidTypeError(f"device must be an open device, an index or a name, got {device_id!r}") from None
 
 
 # A child process must open its own devices: threads and queues do not survive a fork.
