@@ -91,6 +91,34 @@ def test_a_chain_of_lif_neurons_spikes_as_its_equations_say(heterogeneous):
     assert len(found ^ expected) <= 0.02 * len(expected)
 
 
+def test_euler_makes_the_steps_of_tools_that_train_so():
+    # u += dt/tau*(v_leak - u + r*i), at a step of half the time constant: exact and Euler's steps differ by many spikes.
+    coarse = 0.01
+    node = lif(1, v_threshold=0.4)
+    layer, out = nir.Affine(np.array([[1.2]]), several(0.9)), nir.Output({"output": np.array([1])})
+    graph = sequence(("in", nir.Input({"input": np.array([1])})), ("fc", layer), ("cells", node), ("out", out))
+    steps = 200
+    random = np.random.default_rng(4)
+    made = np.flatnonzero(random.random(steps) < 0.4)
+    given = (made * coarse, np.zeros(len(made), int))
+    v, wanted = 0.0, []
+    for step in range(steps):
+        current = 0.9 + (1.2 if step - 1 in made else 0.0)
+        v += coarse / 0.02 * (current - v)
+        if v > 0.4:
+            v = 0.0
+            wanted.append(step)
+    counts = {}
+    for integrator in ("auto", "euler"):
+        network = interchange.from_nir(graph, dt=coarse, inputs={"in": given}, device="cpu:0", integrator=integrator)
+        times = network.step(steps).spikes["cells"].times
+        counts[integrator] = np.rint(times / coarse).astype(int).tolist()
+    assert counts["euler"] == wanted
+    assert counts["auto"] != wanted
+    with pytest.raises(errors.InvalidArgumentError, match="integrator is 'midpoint'"):
+        interchange.from_nir(graph, dt=coarse, device="cpu:0", integrator="midpoint")
+
+
 def recurrent():
     random = np.random.default_rng(3)
     nodes = {
