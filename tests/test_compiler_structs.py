@@ -8,8 +8,7 @@ import re
 import amdgpu
 import numpy as np
 import pytest
-from amdgpu import _native
-from amdgpu import codegen
+from amdgpu import _native, codegen
 from kernel_harness import CompileFailed, Kernels, emit
 
 SOURCE = """
