@@ -2,6 +2,7 @@
 //! interpreter. Pairs of integer operations with constants come in all combinations, the rest at random.
 
 #![allow(clippy::expect_used)] // A text that does not parse fails with that text.
+#![allow(clippy::many_single_char_names)] // Operands have the names that formulas give them.
 
 mod support {
     pub mod interpreter;
@@ -264,7 +265,7 @@ fn comparisons_of_sums_and_constants_keep_their_results() {
     }
 }
 
-/// Numbers that look random and are the same everywhere (Steele, Lea and Flood 2014, SplitMix64).
+/// Numbers that look random and are the same everywhere (Steele, Lea and Flood 2014, `SplitMix64`).
 struct Random(u64);
 
 impl Random {
