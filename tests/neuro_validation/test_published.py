@@ -56,7 +56,7 @@ def test_the_kept_figures_are_those_of_brian2(name: str, tmp_path: Path) -> None
 
 def test_a_decision_is_made_in_both(tmp_path: Path) -> None:
     """Wang's network: the winner, the loser, and the others in the last half second."""
-    theirs = of_brian2("wang", 1, tmp_path)
+    theirs = of_brian2("wang", 2, tmp_path)
     ours = published_networks.wang(11)
     for rates in (ours, theirs):
         assert rates["e1"][2] > 8 * rates["e2"][2]
