@@ -6,6 +6,7 @@
 from typing import TYPE_CHECKING
 
 from amdgpu import dispatch, errors, math, telemetry
+from amdgpu import shutdown as _shutdown
 from amdgpu._generated.constants import PACKAGE_VERSION as __version__
 from amdgpu._native import Array, Event, Graph, Kernel, Stream
 from amdgpu.array import array, empty, from_dlpack, zeros
@@ -75,4 +76,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+_shutdown.register()
 _report.start_if_asked()

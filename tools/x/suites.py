@@ -17,6 +17,8 @@ from x.summaries import Counts
 from x.system import julia_executable
 
 TESTS = ROOT / "tests"
+# Under the model checker, all threads and locks of the crate are others, so it is built on its own.
+ORDER_MODEL = ("-p", "amdgpu-hal", "--features", "model", "--test", "order_model")
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,11 @@ def _rust(ctx: Context) -> Counts:
     # A test that finds on its way that it cannot run prints `skipped: REASON`; without this cargo shows no output of what passed.
     command += ["--show-output"] if "--" in ctx.passed_on else ["--", "--show-output"]
     done = ctx.run(command, name="rust", environment=libraries_environment(), excerpt=excerpts.of_cargo)
-    return summaries.read_cargo(done.output).settle(done.exit_code, "cargo test")
+    counts = summaries.read_cargo(done.output).settle(done.exit_code, "cargo test")
+    if not ctx.passed_on:
+        done = ctx.run([rust.cargo_command(), "test", *ORDER_MODEL], name="rust-model", excerpt=excerpts.of_cargo)
+        counts.add(summaries.read_cargo(done.output).settle(done.exit_code, "cargo test of the order model"))
+    return counts
 
 
 def _zig(ctx: Context) -> Counts:

@@ -14,7 +14,7 @@ use amdgpu_compiler::link::KernelResources;
 use amdgpu_compiler::{CompileOptions, GlobalVariable, KernelSignature, Work, cpu_shared_bytes};
 use amdgpu_hal::cpu::checked::{self, CountedWork, Expectations};
 use amdgpu_hal::{
-    DeviceInfo, DeviceKind, Event, Function, GlobalMemory, LaunchConfig, Module, Stream,
+    DeviceInfo, DeviceKind, Event, Function, GlobalMemory, LaunchConfig, Module, Stream, attention,
 };
 use amdgpu_telemetry::now_ns;
 
@@ -36,7 +36,9 @@ const STACK_ARGUMENT_BYTES: usize = 256;
 const SPIN_NS: u64 = 50_000;
 /// ... and then at this interval: long enough to leave the core to the kernel, short beside any limit in milliseconds.
 const POLL_INTERVAL: Duration = Duration::from_micros(50);
-/// How long a kernel that has to stop is waited for: many times what its blocks take between two looks.
+/// How often it looks for signals.
+const ATTENTION_NS: u64 = attention::INTERVAL.as_nanos() as u64;
+/// How long a kernel that has to stop is waited for: many times what its blocks, or a signal, take.
 const STOP_NS: u64 = 100_000_000;
 
 /// Grid, block and dynamic shared memory as the caller gave them; checked by [`Kernel::check_shape`].
@@ -598,10 +600,21 @@ impl Kernel {
         };
         let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         let start_ns = now_ns();
+        let mut attended_ns = 0;
         while !stream.is_idle()? {
             let waited_ns = now_ns() - start_ns;
             if waited_ns >= limit_ns {
                 return Ok(false);
+            }
+            if waited_ns - attended_ns >= ATTENTION_NS {
+                attended_ns = waited_ns;
+                if attention::is_wait_over() {
+                    if stream.cancel()? {
+                        // Leaves the error that says so, which is told in another way here.
+                        let _ = stream.synchronize();
+                    }
+                    return Err(amdgpu_hal::Error::Interrupted.into());
+                }
             }
             if waited_ns < SPIN_NS {
                 std::thread::yield_now();

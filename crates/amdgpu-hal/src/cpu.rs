@@ -23,8 +23,11 @@ mod link;
 mod mapping;
 mod memory;
 mod module;
+mod preempt;
 mod queue;
+mod shutdown;
 mod stream;
+mod sync;
 mod topology;
 
 use std::sync::Arc;
@@ -34,6 +37,7 @@ pub use direct::DirectLaunch;
 pub use executor::executor;
 pub use launch::{CpuLaunch, KernelEntry};
 pub use limits::{available_bytes, free_host_bytes};
+pub use shutdown::{end, is_ending, stop_everything};
 pub(crate) use topology::WARP_SIZE;
 
 use crate::{Device, DeviceInfo, DeviceKind, Driver, Error, Result};

@@ -90,6 +90,10 @@ pub enum Error {
     #[error("{device}: the work of the stream was cancelled; what it wrote is incomplete")]
     Cancelled { device: String },
 
+    /// A signal handler ended a wait, see [`crate::attention`].
+    #[error("a signal ended the wait, and what it was for was cancelled where the device can")]
+    Interrupted,
+
     /// A piece of parallel work or a host function panicked.
     #[error("code running on the device panicked: {message}")]
     Panicked { message: String },
@@ -167,7 +171,7 @@ impl Coded for Error {
             Self::GlobalNotFound { .. } => ErrorCode::GlobalNotFound,
             Self::WrongBackend { .. } | Self::WouldDeadlock { .. } => ErrorCode::Internal,
             Self::Panicked { .. } => ErrorCode::KernelFault,
-            Self::Cancelled { .. } => ErrorCode::Timeout,
+            Self::Cancelled { .. } | Self::Interrupted => ErrorCode::Timeout,
             Self::HostFunction { code, .. } => *code,
         }
     }

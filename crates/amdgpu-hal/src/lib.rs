@@ -22,6 +22,7 @@
 //! Backends: [`hip`] and [`cuda`] drive GPUs through their vendor's driver, opened when first needed; [`cpu`] executes on this machine's
 //! cores; [`null`] keeps accounts and checks, and executes nothing.
 
+pub mod attention;
 pub mod clock;
 pub mod cpu;
 pub mod cuda;

@@ -5,9 +5,11 @@ use amdgpu_aura::{self as aura, CompileJob, RemoteCompiler, Toolchain};
 use amdgpu_compiler::{CodeGenerator, CodegenRequest, Error, Target};
 use amdgpu_telemetry::Boundary;
 use once_cell::race::OnceBox;
-use pyo3::exceptions::PyImportError;
+use pyo3::exceptions::{PyException, PyImportError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+
+use crate::interrupt;
 
 static GENERATE: Boundary = Boundary::new(Language::Rust, Language::Python, "codegen.generate");
 
@@ -129,6 +131,10 @@ fn elsewhere(error: &PyErr) -> aura::Error {
 
 fn to_compiler_error(error: &PyErr) -> Error {
     Python::attach(|py| {
+        if !error.is_instance_of::<PyException>(py) {
+            // Ctrl-C, which is no fault of the compiler.
+            interrupt::keep(error.clone_ref(py));
+        }
         let message = error.value(py).to_string();
         if error.is_instance_of::<PyImportError>(py) {
             Error::CodeGeneratorMissing { message }

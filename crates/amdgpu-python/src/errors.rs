@@ -6,6 +6,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
+use crate::interrupt;
+
 static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
 /// The exception class of a code, from `amdgpu._generated.errors.BY_CODE`.
@@ -39,8 +41,11 @@ pub fn raise(py: Python<'_>, code: ErrorCode, language: Language, message: &str)
     })
 }
 
-/// The Python exception of an error.
+/// The Python exception of an error, or what a signal handler raised instead.
 pub fn from_coded(py: Python<'_>, error: &dyn Coded) -> PyErr {
+    if let Some(raised) = interrupt::take() {
+        return raised;
+    }
     raise(py, error.code(), error.language(), &error.to_string())
 }
 

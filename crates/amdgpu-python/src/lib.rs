@@ -21,6 +21,7 @@ mod errors;
 mod event;
 mod floats;
 mod graph;
+mod interrupt;
 mod kernel;
 mod lender;
 mod libraries;
@@ -54,6 +55,8 @@ mod _native {
     use super::event::Event;
     #[pymodule_export]
     use super::graph::{Graph, is_recording_graph};
+    #[pymodule_export]
+    use super::interrupt::{end_cpu_work, stop_cpu_work};
     #[pymodule_export]
     use super::kernel::{Kernel, Launcher};
     #[pymodule_export]
@@ -127,5 +130,6 @@ mod _native {
         super::libraries::register_own_directory();
         super::telemetry::warn_about_fallbacks();
         super::output::connect();
+        super::interrupt::connect();
     }
 }

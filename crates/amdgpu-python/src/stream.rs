@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use crate::errors::{IntoPyResult, raise};
 use crate::event::Event;
 use crate::graph;
+use crate::interrupt;
 use crate::numbers;
 
 /// Launches that share the event behind which their arguments are let go: an event costs as much as a launch.
@@ -228,9 +229,15 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        if hal::cpu::is_ending() && !matches!(self.queue.is_idle(), Ok(true)) {
+            // What could not be stopped may use its arguments until the process is gone.
+            std::mem::forget(self.take_kept());
+            return;
+        }
         // Arguments may go only when no command uses them; an error that sticks to the stream has nobody left to hear it.
         Python::attach(|py| {
             let _ = py.detach(|| self.queue.synchronize());
+            interrupt::tell(py);
         });
     }
 }

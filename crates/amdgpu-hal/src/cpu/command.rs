@@ -43,6 +43,15 @@ impl Command {
         }
     }
 
+    /// What it may wait for, of another stream.
+    pub fn awaited(&self) -> Option<Arc<Completion>> {
+        match self {
+            Self::Wait(completion) => Some(Arc::clone(completion)),
+            Self::Replay(replay) => replay.awaited(),
+            _ => None,
+        }
+    }
+
     /// Whether it also belongs to a stream that has failed: marks must be passed on, or their waiters would wait for ever.
     pub fn survives_failure(&self) -> bool {
         matches!(self, Self::Record(_) | Self::Wait(_))
@@ -55,7 +64,7 @@ impl Command {
                 completion.complete(failure);
                 Ok(())
             }
-            Self::Wait(completion) => completion.wait(),
+            Self::Wait(completion) => completion.wait_unless_cancelled(),
             Self::Replay(replay) => replay.run(failure),
             _ if failure.is_some() => Ok(()),
             Self::Copy {

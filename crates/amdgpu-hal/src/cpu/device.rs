@@ -11,8 +11,8 @@ use super::stream::CpuStream;
 use super::{limits, topology};
 use crate::fork::ForkMark;
 use crate::{
-    Device, DeviceInfo, DevicePointer, Event, Graph, GraphPlan, MemoryInfo, MemoryKind, Module,
-    Result, Stream,
+    Device, DeviceInfo, DevicePointer, Error, Event, Graph, GraphPlan, MemoryInfo, MemoryKind,
+    Module, Result, Stream,
 };
 
 /// Options of a CPU device.
@@ -143,8 +143,16 @@ impl Device for CpuDevice {
     fn synchronize(&self) -> Result<()> {
         self.check()?;
         let mut outcome = Ok(());
-        for queue in self.queues() {
-            outcome = outcome.and(queue.synchronize());
+        let queues = self.queues();
+        for queue in &queues {
+            let result = queue.synchronize();
+            if matches!(result, Err(Error::Interrupted)) {
+                // The others were waited for as well.
+                queues
+                    .iter()
+                    .try_for_each(|other| other.cancel().map(drop))?;
+            }
+            outcome = outcome.and(result);
         }
         outcome
     }

@@ -1,29 +1,60 @@
 //! Events of the CPU backend.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, Weak};
 
+use super::cancel::Cancellation;
+use super::command::Command;
+use super::queue::Queue;
+use super::shutdown;
+use super::sync::{self, AtomicU64, Condvar, Mutex, MutexGuard, Ordering};
 use crate::fork::ForkMark;
-use crate::{Error, Event, Result, clock};
+use crate::{Error, Event, Result, attention, clock};
 
 /// One recording of an event: it happens once.
 #[derive(Debug, Default)]
 pub(super) struct Completion {
     /// Zero until it has happened; the clock never reads zero on a running system.
     timestamp_ns: AtomicU64,
-    failure: Mutex<Option<Error>>,
+    outcome: Mutex<Outcome>,
     happened: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Outcome {
+    failure: Option<Error>,
+    /// What happens as soon as this has.
+    followers: Vec<Arc<Completion>>,
 }
 
 impl Completion {
     /// Lets it happen now, with the error of the stream it was recorded on.
     pub fn complete(&self, failure: Option<&Error>) {
-        let mut guard = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        *guard = failure.cloned();
+        let mut followers = self.happen(failure);
+        // A loop, not a recursion: cancelled replays of one graph make chains of any length.
+        while let Some(next) = followers.pop() {
+            followers.extend(next.happen(None));
+        }
+    }
+
+    fn happen(&self, failure: Option<&Error>) -> Vec<Arc<Self>> {
+        let mut outcome = self.lock();
+        outcome.failure = failure.cloned();
         self.timestamp_ns
             .store(clock::now_ns().max(1), Ordering::Release);
         self.happened.notify_all();
+        std::mem::take(&mut outcome.followers)
+    }
+
+    /// Lets `follower` happen, without an error, as soon as this has.
+    pub fn pass_on(&self, follower: &Arc<Self>) {
+        let mut outcome = self.lock();
+        if !self.is_complete() {
+            outcome.followers.push(Arc::clone(follower));
+            return;
+        }
+        drop(outcome);
+        follower.complete(None);
     }
 
     /// Whether it has happened.
@@ -31,24 +62,85 @@ impl Completion {
         self.timestamp_ns.load(Ordering::Acquire) != 0
     }
 
-    /// Waits until it has happened.
+    /// Waits until it has happened, also when the command that waits was cancelled: for what is cancelled with it.
     pub fn wait(&self) -> Result<()> {
-        let mut guard = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut outcome = self.lock();
         while !self.is_complete() {
-            guard = self
-                .happened
-                .wait(guard)
-                .unwrap_or_else(PoisonError::into_inner);
+            outcome = self.sleep(outcome, || Cancellation::current().request());
         }
-        guard.clone().map_or(Ok(()), Err)
+        outcome.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// Waits until it has happened or the command that waits is cancelled; whoever cancels calls [`Self::look_again`].
+    pub fn wait_unless_cancelled(&self) -> Result<()> {
+        let cancellation = Cancellation::current();
+        let mut outcome = self.lock();
+        while !self.is_complete() {
+            if cancellation.is_requested() {
+                return Err(Error::cancelled());
+            }
+            outcome = self.sleep(outcome, || cancellation.request());
+        }
+        outcome.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// Waits on the host. A signal handler that ends the wait cancels what the stream runs.
+    fn wait_on_host(&self, queue: &Weak<Queue>) -> Result<()> {
+        let mut is_interrupted = false;
+        let mut outcome = self.lock();
+        while !self.is_complete() {
+            outcome = self.sleep(outcome, || {
+                is_interrupted = true;
+                // A stream of a parent process is none of ours; without its queue nothing is waited for.
+                let _ = queue.upgrade().map(|queue| queue.cancel());
+            });
+        }
+        if is_interrupted {
+            return Err(Error::Interrupted);
+        }
+        outcome.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// Wakes whoever waits, to look whether it was cancelled.
+    pub fn look_again(&self) {
+        let _outcome = self.lock();
+        self.happened.notify_all();
+    }
+
+    /// Sleeps until something happened; calls `give_up`, without the lock, when a signal handler ends the wait.
+    fn sleep<'a>(
+        &'a self,
+        outcome: MutexGuard<'a, Outcome>,
+        give_up: impl FnOnce(),
+    ) -> MutexGuard<'a, Outcome> {
+        let (outcome, elapsed) = sync::sleep(&self.happened, outcome);
+        if !elapsed {
+            return outcome;
+        }
+        drop(outcome);
+        if attention::is_wait_over() {
+            give_up();
+        }
+        self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Outcome> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// An event: the latest of its recordings.
 #[derive(Debug)]
 pub struct CpuEvent {
-    latest: Mutex<Option<Arc<Completion>>>,
+    latest: Mutex<Option<Recording>>,
     mark: ForkMark,
+}
+
+/// Where an event was recorded.
+#[derive(Clone, Debug)]
+struct Recording {
+    completion: Arc<Completion>,
+    queue: Weak<Queue>,
 }
 
 impl CpuEvent {
@@ -59,20 +151,29 @@ impl CpuEvent {
         }
     }
 
-    /// Starts a new recording, which replaces the one before for everyone who looks from now on.
-    pub(super) fn begin_recording(&self) -> Arc<Completion> {
+    /// Records behind everything that the queue was given so far.
+    ///
+    /// Nobody sees the recording before the queue has it: a wait that another thread submits could otherwise get ahead of what it waits
+    /// for, in the same queue or in a circle of several.
+    pub(super) fn record(&self, queue: &Arc<Queue>) -> Result<()> {
+        let mut latest = self.lock();
         let completion = Arc::new(Completion::default());
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        *latest = Some(Arc::clone(&completion));
-        completion
+        queue.submit(Command::Record(Arc::clone(&completion)))?;
+        *latest = Some(Recording {
+            completion,
+            queue: Arc::downgrade(queue),
+        });
+        Ok(())
     }
 
     /// The latest recording.
     pub(super) fn latest(&self) -> Option<Arc<Completion>> {
-        self.latest
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        let latest = self.lock();
+        latest.as_ref().map(|latest| Arc::clone(&latest.completion))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Recording>> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -86,7 +187,12 @@ impl Event for CpuEvent {
 
     fn synchronize(&self) -> Result<()> {
         self.mark.check("the event")?;
-        self.latest().map_or(Ok(()), |completion| completion.wait())
+        let Some(latest) = self.lock().clone() else {
+            return Ok(());
+        };
+        let result = latest.completion.wait_on_host(&latest.queue);
+        shutdown::detain(&result);
+        result
     }
 
     fn timestamp_ns(&self) -> Option<u64> {

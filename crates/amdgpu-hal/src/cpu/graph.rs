@@ -1,17 +1,19 @@
 //! Graphs of the CPU backend: checked lists, run without asking anything per command.
 //!
 //! The stream that replays runs lane 0; every further lane has a queue of its own. What one replay waits for was submitted before it, and a
-//! replay is submitted to all its queues at once, so replays cannot wait for each other in a circle.
+//! replay is submitted to all its queues at once, so replays cannot wait for each other in a circle. `tests/order_model.rs` tries it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
+use super::cancel::{self, CancelFlag};
 use super::command::Command;
 use super::event::Completion;
 use super::launch::{self, PackedArguments};
 use super::module::CpuFunction;
 use super::queue::{Mode, Queue};
+use super::sync::Mutex;
 use crate::{
     DevicePointer, Error, Graph, GraphCommand, GraphFunction, GraphPlan, LaunchConfig, Result,
 };
@@ -83,36 +85,37 @@ impl CpuGraph {
     }
 
     /// Hands one replay to the stream behind `queue` and to the lanes' own queues.
+    ///
+    /// All of them get it under one lock: every queue has the replays in the same order, so what a replay waits for stands before it wherever
+    /// both are. The lock is free again before an idle default stream runs the whole graph inside this call; others may replay meanwhile.
     pub(super) fn replay(&self, queue: &Arc<Queue>) -> Result<()> {
-        queue.check_process()?;
         let mut latest = self.0.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        for lane_queue in &self.0.queues {
+            lane_queue.prepare()?;
+        }
         let run = Arc::new(Run {
             graph: Arc::clone(&self.0),
-            before: latest.take(),
+            cancelled: Arc::clone(queue.cancel_flag()),
+            before: latest.clone(),
             begun: Completion::default(),
             marks: completions(self.0.mark_count),
             lane_ends: completions(self.0.queues.len()),
             ended: Arc::default(),
         });
-        *latest = Some(Arc::clone(&run.ended));
-        for (index, lane_queue) in self.0.queues.iter().enumerate() {
-            let lane = Replay {
-                run: Arc::clone(&run),
-                lane: index + 1,
-            };
-            lane_queue
-                .submit(Command::Replay(lane))
-                .inspect_err(|error| run.give_up(error))?;
-        }
-        // An idle default stream runs the whole graph inside this call; others may replay meanwhile, in the queues behind it.
-        drop(latest);
-        let origin = Replay {
-            run: Arc::clone(&run),
-            lane: 0,
+        let part = |lane| {
+            let run = Arc::clone(&run);
+            Command::Replay(Replay { run, lane })
         };
-        queue
-            .submit(Command::Replay(origin))
-            .inspect_err(|error| run.give_up(error))
+        let inline = queue.enqueue(part(0))?;
+        for (index, lane_queue) in self.0.queues.iter().enumerate() {
+            lane_queue.append(part(index + 1));
+        }
+        *latest = Some(Arc::clone(&run.ended));
+        drop(latest);
+        if let Some(inline) = inline {
+            inline.run();
+        }
+        Ok(())
     }
 }
 
@@ -223,6 +226,8 @@ impl Step {
 #[derive(Debug)]
 struct Run {
     graph: Arc<Recorded>,
+    /// Of the stream that replays: it stops all lanes.
+    cancelled: Arc<CancelFlag>,
     before: Option<Arc<Completion>>,
     begun: Completion,
     marks: Box<[Completion]>,
@@ -231,17 +236,32 @@ struct Run {
 }
 
 impl Run {
-    /// The stream did not take its part: the lanes must not wait for it, nor the next replay for this one.
-    fn give_up(&self, error: &Error) {
-        self.begun.complete(Some(error));
-        self.ended.complete(None);
-    }
-
     fn run_lane(&self, lane: usize, mut failure: Option<Error>) -> Option<Error> {
         for step in &self.graph.lanes[lane] {
             step.run(self, &mut failure);
         }
         failure
+    }
+
+    /// Waits for the replay before, unless the stream has failed or is cancelled; gives the error that keeps this one from running.
+    fn begin(&self, failure: Option<&Error>) -> Option<Error> {
+        let before = self.before.as_ref();
+        let skipped = failure.cloned().or_else(|| {
+            // The error of the replay before belongs to the stream it ran in, but not a cancellation of this one.
+            let waited = before.map(|before| before.wait_unless_cancelled());
+            let is_over = before.is_none_or(|before| before.is_complete());
+            waited.and_then(Result::err).filter(|_| !is_over)
+        });
+        self.begun.complete(skipped.as_ref());
+        skipped
+    }
+
+    /// Lets the next replay begin: at once, or where this one was skipped, behind the one before, which it did not wait for.
+    fn end(&self) {
+        match &self.before {
+            Some(before) => before.pass_on(&self.ended),
+            None => self.ended.complete(None),
+        }
     }
 }
 
@@ -255,29 +275,34 @@ pub(super) struct Replay {
 impl Replay {
     /// Whether running it now would not have to wait for another replay.
     pub fn is_ready(&self) -> bool {
-        let before = self.run.before.as_ref();
-        self.lane > 0 || before.is_none_or(|before| before.is_complete())
+        self.awaited().is_none_or(|before| before.is_complete())
+    }
+
+    /// The replay before, for the lane that waits for it.
+    pub fn awaited(&self) -> Option<Arc<Completion>> {
+        self.run.before.clone().filter(|_| self.lane == 0)
     }
 
     /// Runs it; with an error that sticks to the stream, it only lets the others pass.
     pub fn run(self, failure: Option<&Error>) -> Result<()> {
         let run = &*self.run;
         if self.lane > 0 {
-            let outcome = run.run_lane(self.lane, run.begun.wait().err());
+            let outcome = cancel::within(&run.cancelled, || {
+                run.run_lane(self.lane, run.begun.wait().err())
+            });
             // The stream that replays reports the error.
             run.lane_ends[self.lane - 1].complete(outcome.as_ref());
             return Ok(());
         }
-        if let Some(before) = &run.before {
-            // Its error belongs to the stream it ran in.
-            let _ = before.wait();
-        }
-        run.begun.complete(failure);
-        let mut outcome = run.run_lane(0, failure.cloned());
+        let skipped = run.begin(failure);
+        let mut outcome = run.run_lane(0, skipped);
         for end in &run.lane_ends {
             outcome = outcome.or(end.wait().err());
         }
-        run.ended.complete(None);
+        run.end();
+        if failure.is_none() && run.cancelled.is_requested() {
+            outcome.get_or_insert_with(Error::cancelled);
+        }
         // What stuck to the stream already is no news to it.
         outcome.filter(|_| failure.is_none()).map_or(Ok(()), Err)
     }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::cancel::Cancellation;
 use super::module::CpuFunction;
 use super::pool;
+use super::preempt;
 use crate::{Error, LaunchConfig, Result, clock};
 
 /// Estimated rest of a launch from which sharing it out pays: several times what waking a sleeping thread costs
@@ -104,8 +105,10 @@ pub(super) unsafe fn run(
         entry: function.entry(),
         arguments: arguments.as_ptr(),
         config,
+        code: function.code_range(),
         cancellation: Cancellation::current(),
     };
+    piece.outcome()?;
     if block_count <= 1 {
         piece.run(0..block_count);
         return piece.outcome();
@@ -147,6 +150,7 @@ pub(super) unsafe fn run_blocks(
         entry: function.entry(),
         arguments: arguments.as_ptr(),
         config,
+        code: function.code_range(),
         cancellation: Cancellation::current(),
     };
     piece.with_shared(|shared| {
@@ -160,6 +164,8 @@ struct Piece<'a> {
     entry: KernelEntry,
     arguments: *const u8,
     config: &'a LaunchConfig,
+    /// Where the kernel's module lies.
+    code: Range<usize>,
     cancellation: Cancellation,
 }
 
@@ -194,13 +200,14 @@ impl Piece<'_> {
             work(std::ptr::null_mut());
             return;
         }
-        SHARED.with_borrow_mut(|storage| {
-            let lines = shared_bytes.div_ceil(ALIGN_BYTES);
-            if storage.len() < lines {
-                storage.resize(lines, AlignedLine([0; ALIGN_BYTES]));
-            }
-            work(storage.as_mut_ptr().cast());
-        });
+        // Taken out: a signal handler may run another kernel in the middle of this one.
+        let mut storage = SHARED.take();
+        let lines = shared_bytes.div_ceil(ALIGN_BYTES);
+        if storage.len() < lines {
+            storage.resize(lines, AlignedLine([0; ALIGN_BYTES]));
+        }
+        work(storage.as_mut_ptr().cast());
+        SHARED.set(storage);
     }
 
     fn enter(&self, shared: *mut c_void, blocks: Range<u64>) {
@@ -210,8 +217,23 @@ impl Piece<'_> {
             shared,
             shared_bytes: u64::from(self.config.shared_bytes),
         };
-        // SAFETY: the launcher vouches for the kernel and its arguments; `launch` lives through the call.
-        unsafe { (self.entry)(self.arguments, &raw const launch, blocks.start, blocks.end) };
+        if !self.cancellation.exists() {
+            // SAFETY: the launcher vouches for the kernel and its arguments; `launch` lives through the call.
+            unsafe { (self.entry)(self.arguments, &raw const launch, blocks.start, blocks.end) };
+            return;
+        }
+        let code = self.code.clone();
+        // SAFETY: as above.
+        unsafe {
+            preempt::call(
+                self.entry,
+                self.arguments,
+                &launch,
+                blocks,
+                code,
+                self.cancellation,
+            );
+        };
     }
 }
 

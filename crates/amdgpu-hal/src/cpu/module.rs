@@ -68,6 +68,12 @@ impl CpuFunction {
         self.image.range()
     }
 
+    /// The same, as instructions are addressed.
+    pub(super) fn code_range(&self) -> Range<usize> {
+        let range = self.image.range();
+        range.start as usize..range.end as usize
+    }
+
     pub(super) fn entry(&self) -> KernelEntry {
         self.entry
     }

@@ -4,14 +4,16 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle, ThreadId};
+use std::sync::{Arc, PoisonError};
 
-use super::cancel;
+use super::cancel::{self, CancelFlag};
 use super::command::Command;
+use super::event::Completion;
+use super::preempt;
+use super::shutdown;
+use super::sync::{self, Condvar, JoinHandle, Mutex, MutexGuard, ThreadId, thread};
 use crate::fork::ForkMark;
-use crate::{Error, Result};
+use crate::{Error, Result, attention};
 
 /// Whether an idle queue lets the submitting thread run its command at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub(super) struct Queue {
     mode: Mode,
     mark: ForkMark,
     /// Set while what is queued has to stop.
-    cancelled: AtomicBool,
+    cancelled: Arc<CancelFlag>,
     state: Mutex<State>,
     /// Signals the worker: there is a command and nobody executes, or the queue closes.
     work: Condvar,
@@ -39,9 +41,13 @@ struct State {
     commands: VecDeque<Command>,
     executing: bool,
     executor: Option<ThreadId>,
+    /// What the command that is executed may wait for, of another stream.
+    awaited: Option<Arc<Completion>>,
     failure: Option<Error>,
     submitted: u64,
     finished: u64,
+    /// How many commands, counted as `submitted`, the newest cancellation concerns.
+    cancelled_until: u64,
     waiters: u32,
     closing: bool,
     worker: Option<JoinHandle<()>>,
@@ -71,10 +77,32 @@ impl Drop for Turn<'_> {
     }
 }
 
+/// A command that the calling thread runs itself, now.
+#[must_use]
+pub(super) struct Inline<'a> {
+    turn: Turn<'a>,
+    command: Command,
+    failure: Option<Error>,
+}
+
+impl Inline<'_> {
+    pub fn run(self) {
+        let Self {
+            turn,
+            command,
+            failure,
+        } = self;
+        let run = || command.run(failure.as_ref());
+        let result = turn.queue.within(run);
+        turn.finish(result);
+    }
+}
+
 impl State {
     fn finish(&mut self, result: Result<()>) {
         self.executing = false;
         self.executor = None;
+        self.awaited = None;
         self.finished += 1;
         if let Err(error) = result {
             self.failure.get_or_insert(error);
@@ -84,39 +112,53 @@ impl State {
 
 impl Queue {
     pub fn new(mode: Mode) -> Arc<Self> {
-        Arc::new(Self {
+        let queue = Arc::new(Self {
             id: crate::stream::next_id(),
             mode,
             mark: ForkMark::current(),
-            cancelled: AtomicBool::new(false),
+            cancelled: CancelFlag::new(),
             state: Mutex::new(State::default()),
             work: Condvar::new(),
             progress: Condvar::new(),
-        })
+        });
+        shutdown::note(&queue);
+        queue
     }
 
     /// Asks everything submitted so far to stop; tells whether there is anything.
     pub fn cancel(&self) -> Result<bool> {
         self.mark.check("the stream")?;
         let mut state = self.lock();
-        let is_busy = state.finished < state.submitted;
-        if is_busy {
-            self.cancelled.store(true, Ordering::Relaxed);
-            // What waits behind the running command must not begin.
-            state.failure.get_or_insert_with(Error::cancelled);
+        if state.finished == state.submitted {
+            return Ok(false);
         }
-        Ok(is_busy)
+        // What waits behind the running command must not begin.
+        state.failure.get_or_insert_with(Error::cancelled);
+        state.cancelled_until = state.submitted;
+        self.cancelled.request();
+        let awaited = state.awaited.clone();
+        drop(state);
+        if let Some(awaited) = awaited {
+            awaited.look_again();
+        }
+        Ok(true)
     }
 
-    /// The flag concerns what was submitted before it was set; nothing new comes in while the failure sticks.
+    /// The flag concerns what was submitted before it was set.
     fn end_cancellation(&self, state: &State) {
-        if state.finished == state.submitted {
-            self.cancelled.store(false, Ordering::Relaxed);
+        if state.finished >= state.cancelled_until && self.cancelled.is_requested() {
+            self.cancelled.clear();
         }
+    }
+
+    /// Set while what the queue runs has to stop.
+    pub fn cancel_flag(&self) -> &Arc<CancelFlag> {
+        &self.cancelled
     }
 
     /// Runs a command in a turn of [`Self::begin_inline`].
     pub fn within<R>(&self, command: impl FnOnce() -> R) -> R {
+        let _noted = preempt::note_command();
         cancel::within(&self.cancelled, command)
     }
 
@@ -132,11 +174,6 @@ impl Queue {
         if !state.commands.is_empty() && state.worker.is_some() {
             self.work.notify_one();
         }
-    }
-
-    /// An error in a forked child.
-    pub fn check_process(&self) -> Result<()> {
-        self.mark.check("the stream")
     }
 
     /// The right to run a command here and now, if this queue works that way and is idle. Fails when an error sticks to the stream.
@@ -161,6 +198,14 @@ impl Queue {
 
     /// Runs the command at once where that is possible, otherwise appends it.
     pub fn submit(self: &Arc<Self>, command: Command) -> Result<()> {
+        if let Some(inline) = self.enqueue(command)? {
+            inline.run();
+        }
+        Ok(())
+    }
+
+    /// Gives the command its place in the order of the queue: it is appended, or the caller runs it at once.
+    pub fn enqueue(self: &Arc<Self>, command: Command) -> Result<Option<Inline<'_>>> {
         self.mark.check("the stream")?;
         let mut state = self.lock();
         if let Some(error) = &state.failure
@@ -179,17 +224,40 @@ impl Queue {
                 queue: self,
                 result: None,
             };
-            let result = cancel::within(&self.cancelled, || command.run(failure.as_ref()));
-            turn.finish(result);
-            return Ok(());
+            return Ok(Some(Inline {
+                turn,
+                command,
+                failure,
+            }));
         }
-        if state.worker.is_none() {
-            state.worker = Some(self.start_worker()?);
-        }
+        self.ensure_worker(&mut state)?;
+        self.push(&mut state, command);
+        Ok(None)
+    }
+
+    /// Makes sure that [`Self::append`] cannot fail.
+    pub fn prepare(self: &Arc<Self>) -> Result<()> {
+        self.mark.check("the stream")?;
+        self.ensure_worker(&mut self.lock())
+    }
+
+    /// Appends a command whatever failed before, behind a call of [`Self::prepare`].
+    pub fn append(self: &Arc<Self>, command: Command) {
+        let mut state = self.lock();
+        self.push(&mut state, command);
+    }
+
+    fn push(&self, state: &mut State, command: Command) {
         state.submitted += 1;
         state.commands.push_back(command);
         if !state.executing {
             self.work.notify_one();
+        }
+    }
+
+    fn ensure_worker(self: &Arc<Self>, state: &mut State) -> Result<()> {
+        if state.worker.is_none() {
+            state.worker = Some(self.start_worker()?);
         }
         Ok(())
     }
@@ -224,6 +292,7 @@ impl Queue {
             };
             state.executing = true;
             state.executor = Some(thread::current().id());
+            state.awaited = command.awaited();
             let failure = state.failure.clone();
             drop(state);
             // The closure also drops what the command captured, which may be foreign code that panics.
@@ -248,11 +317,19 @@ impl Queue {
 
     /// Waits until everything submitted so far is done; returns the error that sticks, and clears it.
     pub fn synchronize(&self) -> Result<()> {
-        self.wait_idle()?;
-        self.lock().failure.take().map_or(Ok(()), Err)
+        let waited = self.wait_idle();
+        if matches!(
+            waited,
+            Err(Error::Forked { .. } | Error::WouldDeadlock { .. })
+        ) {
+            return waited;
+        }
+        let result = waited.and(self.lock().failure.take().map_or(Ok(()), Err));
+        shutdown::detain(&result);
+        result
     }
 
-    /// Waits until everything submitted so far is done.
+    /// Waits until everything submitted so far is done. When a signal handler ends the wait, all of it is cancelled, and that is the error.
     pub fn wait_idle(&self) -> Result<()> {
         self.mark.check("the stream")?;
         let mut state = self.lock();
@@ -262,15 +339,22 @@ impl Queue {
                 operation: "a wait for the stream",
             });
         }
+        let mut outcome = Ok(());
         state.waiters += 1;
         while state.finished < target {
-            state = self
-                .progress
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            let elapsed;
+            (state, elapsed) = sync::sleep(&self.progress, state);
+            if elapsed {
+                drop(state);
+                if attention::is_wait_over() {
+                    self.cancel()?;
+                    outcome = Err(Error::Interrupted);
+                }
+                state = self.lock();
+            }
         }
         state.waiters -= 1;
-        Ok(())
+        outcome
     }
 
     /// Commands submitted and not finished.
@@ -282,7 +366,8 @@ impl Queue {
 
     /// Lets the worker finish what is queued and end, and waits for it.
     pub fn close(&self) {
-        if !self.mark.is_current() {
+        // Work that could not be stopped at the end of the process is not waited for.
+        if !self.mark.is_current() || shutdown::is_ending() {
             return;
         }
         let mut state = self.lock();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::command::Command;
-use super::event::{Completion, CpuEvent};
+use super::event::CpuEvent;
 use super::graph::CpuGraph;
 use super::launch::{self, PackedArguments};
 use super::module::CpuFunction;
@@ -116,11 +116,7 @@ impl Stream for CpuStream {
     }
 
     fn record(&self, event: &Arc<dyn Event>) -> Result<()> {
-        let completion: Arc<Completion> = cpu_event(event)?.begin_recording();
-        self.queue
-            .submit(Command::Record(Arc::clone(&completion)))
-            // Whoever waits for a mark that never got into the queue would wait for ever.
-            .inspect_err(|error| completion.complete(Some(error)))
+        cpu_event(event)?.record(&self.queue)
     }
 
     fn wait(&self, event: &Arc<dyn Event>) -> Result<()> {

@@ -5,11 +5,12 @@ use std::fmt;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::super::cancel::Cancellation;
 use super::spin;
-use crate::{Error, Result};
+use crate::{Error, Result, attention};
 
 type Task = *const (dyn Fn(Range<u64>) + Sync);
 
@@ -179,13 +180,37 @@ impl Slot {
     fn sleep_until_alone(&self) {
         let mut guard = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state.fetch_or(WAITING, Ordering::AcqRel);
+        // Only the command of a stream can be stopped.
+        let is_attentive = Cancellation::current().exists() && attention::is_needed();
         while state & ATTACHED != 0 {
-            guard = self
-                .finished
-                .wait(guard)
-                .unwrap_or_else(PoisonError::into_inner);
+            guard = if is_attentive {
+                self.sleep_attentively(guard)
+            } else {
+                self.finished
+                    .wait(guard)
+                    .unwrap_or_else(PoisonError::into_inner)
+            };
             state = self.state.load(Ordering::Acquire);
         }
+    }
+
+    /// Sleeps, and cancels the command of this thread when a signal handler ends it.
+    fn sleep_attentively<'a>(
+        &'a self,
+        guard: MutexGuard<'a, Option<Error>>,
+    ) -> MutexGuard<'a, Option<Error>> {
+        let (guard, result) = self
+            .finished
+            .wait_timeout(guard, attention::INTERVAL)
+            .unwrap_or_else(PoisonError::into_inner);
+        if !result.timed_out() {
+            return guard;
+        }
+        drop(guard);
+        if attention::is_wait_over() {
+            Cancellation::current().request();
+        }
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
