@@ -411,4 +411,3 @@ def test_the_interpreter_ends_with_its_own_code(name):
     assert done.returncode % 256 in (code, 256 - signal.SIGINT if code == 130 else code), done.stderr
     assert ("KeyboardInterrupt" in done.stderr) == (code == 130), done.stderr
     assert "Fatal" not in done.stderr
-

@@ -418,3 +418,161 @@ impl Graph {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use amdgpu_hal::registry;
+    use amdgpu_memory::AllocatorOptions;
+
+    use super::*;
+    use crate::context::{ContextOptions, CoreType, LaunchRecords};
+
+    fn context() -> Context {
+        let options = ContextOptions {
+            cores: CoreType::ALL.to_vec(),
+            memory: AllocatorOptions::default(),
+            launch_records: LaunchRecords::None,
+        };
+        Context::open(registry::open_device("cpu:0").unwrap(), 0, options).unwrap()
+    }
+
+    fn fill(recorder: &mut GraphRecorder, context: &Context, cell: &AtomicU64, value: u8) {
+        let ptr = DevicePointer::from_host(cell.as_ptr());
+        recorder.fill(context, ptr, value, 8).unwrap();
+    }
+
+    /// Lane and kind of every step, with the number of a mark.
+    fn steps(recorder: &GraphRecorder) -> Vec<(usize, String)> {
+        let kind = |command: &GraphCommand| match command {
+            GraphCommand::Fill { .. } => "fill".to_owned(),
+            GraphCommand::Mark(mark) => format!("mark {mark}"),
+            GraphCommand::Wait(mark) => format!("wait {mark}"),
+            _ => "other".to_owned(),
+        };
+        let entry = |step: &GraphStep| (step.lane, kind(&step.command));
+        recorder.plan.steps.iter().map(entry).collect()
+    }
+
+    fn expect(recorder: &GraphRecorder, expected: &[(usize, &str)]) {
+        let found = steps(recorder);
+        let found: Vec<(usize, &str)> = found.iter().map(|(l, k)| (*l, k.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn each_command_that_was_waited_for_gets_a_mark_of_its_own() {
+        let (context, cell) = (context(), AtomicU64::new(0));
+        let mut recorder = GraphRecorder::default();
+        let (first, second) = (Lane::Stream(1), Lane::Stream(2));
+        fill(&mut recorder, &context, &cell, 1);
+        recorder.mark(first);
+        fill(&mut recorder, &context, &cell, 2);
+        recorder.mark(first);
+        // Behind the same command: the mark is there already.
+        recorder.mark(second);
+        // Nothing was waited for since.
+        recorder.mark(first);
+        expect(
+            &recorder,
+            &[
+                (0, "fill"),
+                (0, "mark 0"),
+                (1, "wait 0"),
+                (1, "mark 1"),
+                (0, "fill"),
+                (0, "mark 2"),
+                (1, "wait 2"),
+                (1, "mark 3"),
+                (2, "wait 2"),
+                (2, "mark 4"),
+                (1, "mark 5"),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_lane_that_begins_behind_two_waited_commands_waits_for_the_second() {
+        let (context, cell) = (context(), AtomicU64::new(0));
+        let mut recorder = GraphRecorder::default();
+        fill(&mut recorder, &context, &cell, 1);
+        recorder.mark(Lane::Stream(1));
+        fill(&mut recorder, &context, &cell, 2);
+        recorder.mark(Lane::Stream(2));
+        let found = steps(&recorder);
+        assert_eq!(found.last().unwrap(), &(2, "mark 3".to_owned()));
+        assert_eq!(found[found.len() - 2], (2, "wait 2".to_owned()));
+        assert_eq!(found[found.len() - 3], (0, "mark 2".to_owned()));
+    }
+
+    #[test]
+    fn a_lane_that_begins_before_anything_was_waited_for_waits_for_nothing() {
+        let mut recorder = GraphRecorder::default();
+        let mark = recorder.mark(Lane::Stream(1));
+        recorder.wait(Lane::Stream(2), mark);
+        expect(&recorder, &[(0, "mark 0"), (1, "wait 0")]);
+    }
+
+    #[test]
+    fn a_replay_does_what_was_recorded_and_an_empty_graph_nothing() {
+        let (context, cell) = (context(), AtomicU64::new(0));
+        let mut recorder = GraphRecorder::default();
+        assert_eq!(recorder.device_name(), None);
+        fill(&mut recorder, &context, &cell, 3);
+        fill(&mut recorder, &context, &cell, 7);
+        assert_eq!(recorder.device_name(), Some("cpu:0"));
+        let graph = recorder.finish().unwrap();
+        assert_eq!(
+            cell.load(Ordering::Relaxed),
+            0,
+            "nothing runs before the replay"
+        );
+        assert_eq!(graph.device_name(), Some("cpu:0"));
+        let nodes: Vec<_> = graph.nodes().iter().map(|n| (n.kind, n.bytes)).collect();
+        assert_eq!(nodes, [("fill", Some(8)), ("fill", Some(8))]);
+        assert!(graph.create_event().unwrap().is_some());
+        // SAFETY: the cell outlives the replay.
+        let times = unsafe { graph.replay(None) }.unwrap();
+        assert!(times.start_ns > 0 && times.duration_ns > 0);
+        assert_eq!(cell.load(Ordering::Relaxed), 0x0707_0707_0707_0707);
+        let empty = GraphRecorder::default().finish().unwrap();
+        assert_eq!(empty.device_name(), None);
+        assert!(empty.create_event().unwrap().is_none());
+        // SAFETY: it uses no memory.
+        let times = unsafe { empty.replay(None) }.unwrap();
+        assert_eq!(times.duration_ns, 0);
+    }
+
+    #[test]
+    fn a_closed_device_refuses_recording_and_replays_and_two_devices_do_not_mix() {
+        let (own, cell) = (context(), AtomicU64::new(0));
+        let other = Context::open(
+            registry::open_device("null:gfx1100").unwrap(),
+            1,
+            ContextOptions {
+                cores: CoreType::ALL.to_vec(),
+                memory: AllocatorOptions::default(),
+                launch_records: LaunchRecords::None,
+            },
+        )
+        .unwrap();
+        let mut recorder = GraphRecorder::default();
+        fill(&mut recorder, &own, &cell, 1);
+        let ptr = DevicePointer::from_host(cell.as_ptr());
+        let error = recorder.fill(&other, ptr, 1, 8).unwrap_err();
+        assert!(
+            error.to_string().contains("the graph began on cpu:0"),
+            "{error}"
+        );
+        let graph = recorder.finish().unwrap();
+        own.close().unwrap();
+        // SAFETY: nothing runs.
+        let error = unsafe { graph.replay(None) }.unwrap_err();
+        assert!(matches!(error, Error::Closed { .. }), "{error}");
+        assert!(matches!(graph.create_event(), Err(Error::Closed { .. })));
+        let mut recorder = GraphRecorder::default();
+        let error = recorder.fill(&own, ptr, 1, 8).unwrap_err();
+        assert!(matches!(error, Error::Closed { .. }), "{error}");
+    }
+}

@@ -163,6 +163,53 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_waits_again_for_what_was_noted_since() {
+        let scene = scene();
+        let (order, (to, from)) = (Order::default(), channel());
+        let other = scene.device.create_stream().unwrap();
+        let default = scene.device.default_stream();
+        scene.release.send(()).unwrap();
+        order.note();
+        order
+            .hold_back(scene.device.as_ref(), other.as_ref())
+            .unwrap();
+        other.synchronize().unwrap();
+        // The second operation is behind a stream that is held.
+        let release = occupy(scene.blocked.as_ref());
+        let event = scene.device.create_event().unwrap();
+        scene.blocked.record(&event).unwrap();
+        default.wait(&event).unwrap();
+        report(default.as_ref(), "second operation", &to);
+        order.note();
+        order
+            .hold_back(scene.device.as_ref(), other.as_ref())
+            .unwrap();
+        report(other.as_ref(), "launch", &to);
+        // Given time to overtake.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(heard(&from).is_empty());
+        release.send(()).unwrap();
+        other.synchronize().unwrap();
+        assert_eq!(heard(&from), ["second operation", "launch"]);
+    }
+
+    #[test]
+    fn streams_are_remembered_each_by_itself_and_the_oldest_are_forgotten_with_all() {
+        let device = registry::open_device("cpu:0").unwrap();
+        let order = Order::default();
+        order.note();
+        let streams: Vec<_> = (0..=MAX_REMEMBERED_STREAMS)
+            .map(|_| device.create_stream().unwrap())
+            .collect();
+        for stream in &streams {
+            order.hold_back(device.as_ref(), stream.as_ref()).unwrap();
+        }
+        let waited = order.lock();
+        assert_eq!(waited.len(), 1, "the list was cleared before the last one");
+        assert_eq!(waited.get(&streams[MAX_REMEMBERED_STREAMS].id()), Some(&1));
+    }
+
+    #[test]
     fn streams_go_on_where_nothing_was_noted_and_the_default_stream_never_waits_for_itself() {
         let scene = scene();
         let (order, (to, from)) = (Order::default(), channel());

@@ -3,6 +3,8 @@
 //! An interpreter such as Python runs its signal handlers (Ctrl-C) on the first thread of the process, and only when that thread comes
 //! back to it. It leaves a [`Hook`] here, which waits call every [`INTERVAL`] on that thread, and kernels that take long too.
 
+use std::cell::Cell;
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -28,7 +30,28 @@ pub fn is_needed() -> bool {
 /// Runs the hook where it is needed; tells whether what the thread waits for has to be cancelled.
 #[must_use]
 pub fn is_wait_over() -> bool {
-    is_first_thread() && HOOK.get().is_some_and(|hook| hook())
+    is_first_thread() && DEFERRALS.get() == 0 && HOOK.get().is_some_and(|hook| hook())
+}
+
+thread_local! {
+    static DEFERRALS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Keeps the hook from running on this thread: for work that is whole only at its end, and asks for signals itself.
+#[derive(Debug)]
+pub struct Deferral(PhantomData<*const ()>);
+
+/// Begins a [`Deferral`], which ends when it is dropped.
+#[must_use]
+pub fn defer() -> Deferral {
+    DEFERRALS.set(DEFERRALS.get() + 1);
+    Deferral(PhantomData)
+}
+
+impl Drop for Deferral {
+    fn drop(&mut self) {
+        DEFERRALS.set(DEFERRALS.get() - 1);
+    }
 }
 
 /// Whether the calling thread is the one that the process began with (or, in a child, the one that called `fork()`).

@@ -8,6 +8,7 @@
 //! - Errors say what the caller could not foresee: out of memory, device lost, driver fault, code that cannot be loaded. An error
 //!   inside a stream sticks to it: later commands are skipped, events recorded after it carry it, and [`Stream::synchronize`] returns
 //!   it once and clears it.
+//! - Waits, and long kernels of the CPU, run the signal handlers of an interpreter that asks for it ([`attention`]).
 //! - What is not known is `None`, never a sentinel value.
 //!
 //! Refusals

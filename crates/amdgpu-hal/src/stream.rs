@@ -168,7 +168,8 @@ pub trait Stream: Debug + Send + Sync {
         Ok(false)
     }
 
-    /// Asks what was submitted so far to stop: commands that have not begun are left out, kernels stop between blocks. What stopped leaves
+    /// Asks what was submitted so far to stop: commands that have not begun are left out, waits for other streams end, and
+    /// kernels stop between blocks, or after some milliseconds in the middle of them. What stopped leaves
     /// [`crate::Error::Cancelled`] in the stream. Tells whether there was anything to stop and the backend can.
     fn cancel(&self) -> Result<bool> {
         Ok(false)

@@ -91,6 +91,8 @@ suite! {
     graphs::graphs_of_other_backends_are_refused needs Nothing;
     graphs::host_code_of_graphs_runs_in_each_replay needs HostGraphs;
     graphs::errors_and_panics_of_host_code_stick_to_the_stream_that_replays needs HostGraphs;
+    graphs::a_replay_behind_a_pending_one_does_not_hold_its_submitter needs HostGraphs;
+    graphs::a_replay_that_a_failed_stream_refuses_changes_nothing_for_others needs HostGraphs;
     graphs::host_code_in_graphs_of_gpus_is_refused needs Gpu;
     gpu::a_module_with_errors_shows_what_the_driver_says needs Gpu;
     gpu::shared_memory_beyond_the_plain_limit_is_asked_for needs Gpu;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::Language;
+use amdgpu_hal::attention;
 use amdgpu_neuro as neuro;
 use amdgpu_neuro::given::{Array, Arrays};
 use amdgpu_neuro::spiking::{
@@ -161,6 +162,8 @@ impl SpikingNetwork {
         let mut raised: Option<PyErr> = None;
         let result = py
             .detach(|| {
+                // The network is whole between two steps.
+                let _deferral = attention::defer();
                 let watch = &mut |progress| is_watched(watch.as_ref(), progress, &mut raised);
                 self.engine.run(steps, watch)
             })
@@ -313,6 +316,7 @@ impl SpikingBatch {
         let mut raised: Option<PyErr> = None;
         let results = py
             .detach(|| {
+                let _deferral = attention::defer();
                 let mut engine = self.lock();
                 let steps = engine.steps_of(seconds)?;
                 let watch = &mut |progress| is_watched(watch.as_ref(), progress, &mut raised);

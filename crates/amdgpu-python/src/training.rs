@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_hal::attention;
 use amdgpu_neuro::training::{
     self, Loss, Optimizer, Position, Report, Samples, Targets, TrainingOptions,
 };
@@ -214,6 +215,8 @@ impl Trainer {
         let mut stopped = None;
         let report = with_samples((network, self.steps), x, targets, |samples| {
             py.detach(|| {
+                // The network is whole between two batches.
+                let _deferral = attention::defer();
                 let mut last = Instant::now();
                 let mut after_batch = |done: u64| {
                     if last.elapsed() < INTERVAL {

@@ -35,6 +35,7 @@ impl CancelFlag {
 
 sync::thread_local! {
     /// The flag of the queue whose command this thread runs.
+    #[allow(clippy::missing_const_for_thread_local, reason = "the model checker's has no such form")]
     static CURRENT: Cell<*const CancelFlag> = Cell::new(ptr::null());
 }
 
@@ -52,7 +53,6 @@ pub(super) fn within<R>(flag: &Arc<CancelFlag>, command: impl FnOnce() -> R) -> 
 
 /// The flag that concerns the command of this thread. It must not outlive the command.
 #[derive(Clone, Copy)]
-#[repr(transparent)]
 pub(super) struct Cancellation(*const CancelFlag);
 
 // SAFETY: the flag is atomic, and whoever hands it to other threads waits for them within the command.

@@ -39,7 +39,6 @@ const MAX_RETRIES: u32 = 50;
 const MAX_IDLE_LOOKS: u32 = 20;
 
 /// What leaving a kernel needs.
-#[repr(C)]
 struct Frame {
     /// The stack pointer that [`call_kernel`] has while the kernel runs.
     stack: usize,
@@ -172,7 +171,8 @@ pub(super) unsafe fn call(
     code: Range<usize>,
     cancellation: Cancellation,
 ) {
-    let Some(runner) = runner() else {
+    // SAFETY: as in `runner`. In a child after `fork()`, `note_command` has renewed it.
+    let Some(runner) = (unsafe { RUNNER.get().as_ref() }).or_else(register) else {
         // SAFETY: as the caller promises.
         return unsafe { entry(arguments, launch, blocks.start, blocks.end) };
     };
@@ -184,7 +184,9 @@ pub(super) unsafe fn call(
     };
     let outer_frame = FRAME.replace(&raw const frame);
     let flag = cancellation.as_ptr().cast_mut();
-    let outer_flag = runner.flag.swap(flag, Ordering::Relaxed);
+    // Only this thread writes: an exchange would wait for all that the kernel before has stored.
+    let outer_flag = runner.flag.load(Ordering::Relaxed);
+    runner.flag.store(flag, Ordering::Relaxed);
     // SAFETY: as the caller promises; the frame outlives the call.
     let is_left = unsafe {
         agpu_call_kernel(
@@ -193,7 +195,7 @@ pub(super) unsafe fn call(
             blocks.start,
             blocks.end,
             entry,
-            &raw mut frame,
+            &raw mut frame.stack,
         )
     };
     runner.flag.store(outer_flag, Ordering::Relaxed);
@@ -204,14 +206,14 @@ pub(super) unsafe fn call(
 }
 
 unsafe extern "C" {
-    /// Calls `entry` with the first four arguments; 0 when it returned, 1 when the handler left it.
+    /// Calls `entry` with the first four arguments, with its own stack pointer in `stack`; 0 when it returned, 1 when the handler left it.
     fn agpu_call_kernel(
         arguments: *const u8,
         launch: *const CpuLaunch,
         block_begin: u64,
         block_end: u64,
         entry: KernelEntry,
-        frame: *mut Frame,
+        stack: *mut usize,
     ) -> u32;
 
     /// Where a thread goes on that leaves a kernel, with the stack pointer of its frame.

@@ -41,6 +41,7 @@ pub(super) fn note(queue: &Arc<Queue>) {
 
 /// Cancels what all CPU streams of the process run, those without a handle included, and waits for it at most `limit`. Tells whether all of it
 /// has ended. Streams can be used again afterwards.
+#[must_use]
 pub fn stop_everything(limit: Duration) -> bool {
     let is_busy = |queue: &Arc<Queue>| queue.cancel().unwrap_or(false);
     let busy: Vec<Arc<Queue>> = queues().into_iter().filter(is_busy).collect();
@@ -50,6 +51,7 @@ pub fn stop_everything(limit: Duration) -> bool {
 /// [`stop_everything`], for a process that ends. What ends within `grace` is not cancelled. Threads that waited for what was cancelled do not go on,
 /// except the first of the process, because an interpreter that is taken down cannot have them back. Dropping a stream waits for
 /// nothing any more.
+#[must_use]
 pub fn end(grace: Duration, limit: Duration) -> bool {
     if is_idle_within(&queues(), grace) {
         return true;
@@ -82,9 +84,10 @@ pub fn is_ending() -> bool {
 
 /// Keeps a host thread whose work was stopped because the process ends.
 pub(super) fn detain(result: &Result<()>) {
-    let is_stopped = matches!(result, Err(Error::Cancelled { .. }));
-    let is_host = !Cancellation::current().exists() && !attention::is_first_thread();
-    if is_stopped && is_ending() && is_host {
+    if !matches!(result, Err(Error::Cancelled { .. })) || !is_ending() {
+        return;
+    }
+    if !Cancellation::current().exists() && !attention::is_first_thread() {
         loop {
             thread::park();
         }

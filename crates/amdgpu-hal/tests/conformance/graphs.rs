@@ -1,5 +1,7 @@
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use amdgpu_abi::ErrorCode;
 use amdgpu_hal::{
@@ -197,6 +199,93 @@ pub fn host_code_of_graphs_runs_in_each_replay(backend: &Backend) {
         stream.synchronize().unwrap();
     }
     assert_eq!(calls.load(Ordering::Relaxed), 2);
+}
+
+/// A graph of two lanes that meet; every run counts in both.
+fn counting_lanes(device: &Arc<dyn Device>, calls: &Arc<AtomicU64>) -> Arc<dyn Graph> {
+    let step = |lane, command| GraphStep { lane, command };
+    let count = |lane| {
+        let calls = Arc::clone(calls);
+        let function = move || {
+            calls.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        step(lane, GraphCommand::Call(GraphFunction(Arc::new(function))))
+    };
+    let steps = vec![
+        count(0),
+        step(0, GraphCommand::Mark(0)),
+        step(1, GraphCommand::Wait(0)),
+        count(1),
+    ];
+    let plan = GraphPlan {
+        steps,
+        lane_count: 2,
+        mark_count: 1,
+    };
+    device.create_graph(plan).unwrap()
+}
+
+pub fn a_replay_behind_a_pending_one_does_not_hold_its_submitter(backend: &Backend) {
+    let device = backend.open();
+    let calls = Arc::new(AtomicU64::new(0));
+    let graph = counting_lanes(&device, &calls);
+    let stream = device.create_stream().unwrap();
+    let release = block(&stream);
+    // SAFETY: the graph touches no memory of the device.
+    unsafe { stream.replay(&*graph) }.unwrap();
+    let (submitted, is_submitted) = mpsc::channel();
+    let (submitter, default) = (Arc::clone(&graph), Arc::clone(device.default_stream()));
+    let thread = thread::spawn(move || {
+        // SAFETY: as above.
+        unsafe { default.replay(&*submitter) }.unwrap();
+        submitted.send(()).unwrap();
+    });
+    let outcome = is_submitted.recv_timeout(Duration::from_secs(30));
+    let idle = device.default_stream().is_idle().unwrap();
+    release.send(()).unwrap();
+    thread.join().unwrap();
+    outcome.expect("the default stream waited for the other stream's replay on the calling thread");
+    assert!(!idle, "the replays overlap");
+    device.synchronize().unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), 4);
+}
+
+pub fn a_replay_that_a_failed_stream_refuses_changes_nothing_for_others(backend: &Backend) {
+    let device = backend.open();
+    let calls = Arc::new(AtomicU64::new(0));
+    let graph = counting_lanes(&device, &calls);
+    let (first, failed, third) = (
+        device.create_stream().unwrap(),
+        device.create_stream().unwrap(),
+        device.create_stream().unwrap(),
+    );
+    let failure = Error::HostFunction {
+        code: ErrorCode::KernelFault,
+        message: "on purpose".into(),
+    };
+    let error = failure.clone();
+    failed.call(Box::new(move || Err(error))).unwrap();
+    device.wait_idle().unwrap();
+    let release = block(&first);
+    // SAFETY: the graph touches no memory of the device.
+    let refused = unsafe {
+        first.replay(&*graph).unwrap();
+        let refused = failed.replay(&*graph);
+        third.replay(&*graph).unwrap();
+        refused
+    };
+    assert_eq!(refused, Err(failure.clone()));
+    assert!(failed.is_idle().unwrap());
+    // Given time to overtake; the replay before it is held.
+    thread::sleep(Duration::from_millis(50));
+    assert!(!third.is_idle().unwrap(), "it overtook the replay before");
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+    release.send(()).unwrap();
+    first.synchronize().unwrap();
+    third.synchronize().unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), 4);
+    assert_eq!(failed.synchronize(), Err(failure));
 }
 
 pub fn errors_and_panics_of_host_code_stick_to_the_stream_that_replays(backend: &Backend) {

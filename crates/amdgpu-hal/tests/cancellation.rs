@@ -1,0 +1,306 @@
+//! Stopping what streams of the CPU device run, kernels that never end included.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use amdgpu_hal::cpu::stop_everything;
+use amdgpu_hal::{
+    Device, DevicePointer, Error, Event, Function, GraphCommand, GraphPlan, GraphStep,
+    LaunchConfig, Stream, registry,
+};
+
+/// `endless` counts its blocks, and stays in each until a word is set; `add` adds one, and ends.
+const SOURCE: &str = r"
+typedef unsigned long long u64;
+struct arguments { volatile u64 *stop; u64 *count; };
+void endless(const struct arguments *arguments, const void *launch, u64 begin, u64 end) {
+    for (u64 block = begin; block < end; block++) {
+        __atomic_fetch_add(arguments->count, 1, __ATOMIC_RELAXED);
+        while (*arguments->stop == 0) {}
+    }
+}
+void add(const struct arguments *arguments, const void *launch, u64 begin, u64 end) {
+    __atomic_fetch_add(arguments->count, end - begin, __ATOMIC_RELAXED);
+}
+";
+
+/// Long beside everything that a test waits for; what hangs fails after it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn image() -> &'static [u8] {
+    static IMAGE: OnceLock<Vec<u8>> = OnceLock::new();
+    IMAGE.get_or_init(|| {
+        let folder = std::env::temp_dir().join(format!("agpu-cancellation-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (source, object) = (folder.join("kernel.c"), folder.join("kernel.o"));
+        std::fs::write(&source, SOURCE).unwrap();
+        let options = [
+            "-c",
+            "-O2",
+            "-fPIC",
+            "-ffreestanding",
+            "-fno-stack-protector",
+        ];
+        let status = Command::new("cc")
+            .args(options)
+            .arg(&source)
+            .arg("-o")
+            .arg(&object)
+            .status();
+        assert!(status.expect("the tests need a C compiler").success());
+        let image = std::fs::read(&object).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+        image
+    })
+}
+
+struct Scene {
+    device: Arc<dyn Device>,
+    endless: Arc<dyn Function>,
+    add: Arc<dyn Function>,
+    stop: Box<AtomicU64>,
+    count: Box<AtomicU64>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let device = registry::open_device("cpu:0").unwrap();
+        let module = device.load_module(image()).unwrap();
+        Self {
+            endless: module.function("endless").unwrap(),
+            add: module.function("add").unwrap(),
+            device,
+            stop: Box::default(),
+            count: Box::default(),
+        }
+    }
+
+    fn arguments(&self) -> Vec<u8> {
+        [self.stop.as_ptr(), self.count.as_ptr()]
+            .iter()
+            .flat_map(|ptr| DevicePointer::from_host(*ptr).address().to_le_bytes())
+            .collect()
+    }
+
+    fn launch(&self, stream: &dyn Stream, function: &dyn Function, blocks: u32) {
+        let config = LaunchConfig::linear(blocks, 1);
+        // SAFETY: the kernels use the two words of the scene, which outlives them.
+        unsafe { stream.launch(function, &config, &self.arguments()) }.unwrap();
+    }
+
+    /// Launches what never ends, and waits until it runs.
+    fn occupy(&self, stream: &dyn Stream, blocks: u32) {
+        let before = self.count.load(Ordering::Relaxed);
+        self.launch(stream, self.endless.as_ref(), blocks);
+        while self.count.load(Ordering::Relaxed) == before {
+            thread::yield_now();
+        }
+    }
+
+    fn check_usable(&self, stream: &dyn Stream) {
+        let before = self.count.load(Ordering::Relaxed);
+        self.launch(stream, self.add.as_ref(), 5);
+        stream.synchronize().unwrap();
+        assert_eq!(self.count.load(Ordering::Relaxed), before + 5);
+    }
+
+    fn record(&self, stream: &dyn Stream) -> Arc<dyn Event> {
+        let event = self.device.create_event().unwrap();
+        stream.record(&event).unwrap();
+        event
+    }
+}
+
+fn is_cancelled(result: &Result<(), Error>) -> bool {
+    matches!(result, Err(Error::Cancelled { .. }))
+}
+
+/// A command that runs until the sender is used.
+fn hold(stream: &dyn Stream) -> mpsc::Sender<()> {
+    let (release, held) = mpsc::channel();
+    let (begun, has_begun) = mpsc::channel();
+    let wait = move || {
+        begun.send(()).unwrap();
+        held.recv_timeout(PATIENCE).unwrap();
+        Ok(())
+    };
+    stream.call(Box::new(wait)).unwrap();
+    has_begun.recv_timeout(PATIENCE).unwrap();
+    release
+}
+
+#[test]
+fn a_fill_behind_a_host_function_does_not_begin_once_the_stream_is_cancelled() {
+    let scene = Scene::new();
+    let stream = scene.device.create_stream().unwrap();
+    let bytes = Box::new(AtomicU64::new(5));
+    let fill = |value| {
+        let ptr = DevicePointer::from_host(bytes.as_ptr());
+        // SAFETY: the word outlives the stream.
+        unsafe { stream.fill(ptr, value, 8) }
+    };
+    let release = hold(stream.as_ref());
+    fill(0xff).unwrap();
+    assert_eq!(stream.cancel(), Ok(true));
+    assert!(
+        is_cancelled(&fill(1)),
+        "nothing new comes in before somebody heard of it"
+    );
+    release.send(()).unwrap();
+    assert!(is_cancelled(&stream.synchronize()));
+    assert_eq!(bytes.load(Ordering::Relaxed), 5);
+    fill(0).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(bytes.load(Ordering::Relaxed), 0);
+    assert_eq!(stream.cancel(), Ok(false), "nothing is left to cancel");
+}
+
+#[test]
+fn a_cancellation_does_not_reach_what_is_submitted_after_it_was_heard_of() {
+    let scene = Scene::new();
+    let (stream, other) = (
+        scene.device.create_stream().unwrap(),
+        scene.device.create_stream().unwrap(),
+    );
+    let (release, release_other) = (hold(stream.as_ref()), hold(other.as_ref()));
+    let event = scene.record(other.as_ref());
+    assert_eq!(stream.cancel(), Ok(true));
+    thread::scope(|scope| {
+        let hears = scope.spawn(|| stream.synchronize());
+        // Behind what `hears` waits for: the stream is never idle in between.
+        while stream.depth() < 1 || hears.is_finished() {
+            thread::yield_now();
+        }
+        thread::sleep(Duration::from_millis(20));
+        stream.wait(&event).unwrap();
+        release.send(()).unwrap();
+        assert!(is_cancelled(&hears.join().unwrap()));
+    });
+    scene.launch(stream.as_ref(), scene.add.as_ref(), 7);
+    release_other.send(()).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(scene.count.load(Ordering::Relaxed), 7);
+    other.synchronize().unwrap();
+}
+
+#[test]
+fn blocks_that_never_end_are_left_where_they_are() {
+    let scene = Scene::new();
+    let stream = scene.device.create_stream().unwrap();
+    for blocks in [1, 64] {
+        scene.occupy(stream.as_ref(), blocks);
+        assert_eq!(stream.cancel(), Ok(true));
+        assert!(is_cancelled(&stream.synchronize()));
+        scene.check_usable(stream.as_ref());
+    }
+    assert_eq!(scene.stop.load(Ordering::Relaxed), 0, "nobody let them go");
+}
+
+#[test]
+fn pool_threads_leave_their_blocks_too() {
+    let scene = Scene::new();
+    let stream = scene.device.create_stream().unwrap();
+    // The first block ends at once, so that all others are shared out.
+    scene.stop.store(1, Ordering::Relaxed);
+    let threads = amdgpu_hal::cpu::pool::global().thread_count();
+    scene.launch(stream.as_ref(), scene.endless.as_ref(), 1);
+    stream.synchronize().unwrap();
+    scene.stop.store(0, Ordering::Relaxed);
+    let streams: Vec<_> = (0..=threads)
+        .map(|_| scene.device.create_stream().unwrap())
+        .collect();
+    for stream in &streams {
+        scene.occupy(stream.as_ref(), 1000);
+    }
+    assert!(stop_everything(PATIENCE));
+    for stream in &streams {
+        assert!(is_cancelled(&stream.synchronize()));
+        scene.check_usable(stream.as_ref());
+    }
+}
+
+#[test]
+fn a_wait_for_another_stream_is_given_up_and_the_other_goes_on() {
+    let scene = Scene::new();
+    let (first, second) = (
+        scene.device.create_stream().unwrap(),
+        scene.device.create_stream().unwrap(),
+    );
+    scene.occupy(first.as_ref(), 1);
+    let event = scene.record(first.as_ref());
+    second.wait(&event).unwrap();
+    scene.launch(second.as_ref(), scene.add.as_ref(), 1);
+    let behind = scene.record(second.as_ref());
+    // Most of the time, the worker sleeps in the wait by then.
+    thread::sleep(Duration::from_millis(20));
+    assert_eq!(second.cancel(), Ok(true));
+    assert!(is_cancelled(&second.synchronize()));
+    assert!(
+        is_cancelled(&behind.synchronize()),
+        "events carry the error"
+    );
+    assert!(!event.is_complete());
+    assert_eq!(first.cancel(), Ok(true));
+    assert!(is_cancelled(&first.synchronize()));
+    assert_eq!(
+        scene.count.load(Ordering::Relaxed),
+        1,
+        "the launch behind the wait was left out"
+    );
+}
+
+#[test]
+fn cancelling_a_stream_stops_all_lanes_of_what_it_replays() {
+    let scene = Scene::new();
+    let launch = |lane| GraphStep {
+        lane,
+        command: GraphCommand::Launch {
+            function: Arc::clone(&scene.endless),
+            config: LaunchConfig::linear(1, 1),
+            arguments: scene.arguments().into(),
+        },
+    };
+    let plan = GraphPlan {
+        steps: vec![launch(0), launch(1), launch(2)],
+        lane_count: 3,
+        mark_count: 0,
+    };
+    let graph = scene.device.create_graph(plan).unwrap();
+    let stream = scene.device.create_stream().unwrap();
+    // SAFETY: as in `launch`.
+    unsafe { stream.replay(graph.as_ref()) }.unwrap();
+    while scene.count.load(Ordering::Relaxed) < 3 {
+        thread::yield_now();
+    }
+    assert_eq!(stream.cancel(), Ok(true));
+    assert!(is_cancelled(&stream.synchronize()));
+    scene.stop.store(1, Ordering::Relaxed);
+    // SAFETY: as above.
+    unsafe { stream.replay(graph.as_ref()) }.unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(scene.count.load(Ordering::Relaxed), 6);
+}
+
+#[test]
+fn an_idle_stream_has_nothing_to_cancel_and_an_unfinished_one_is_cancelled_once() {
+    let scene = Scene::new();
+    let stream = scene.device.create_stream().unwrap();
+    assert_eq!(stream.cancel(), Ok(false));
+    scene.check_usable(stream.as_ref());
+    let default = scene.device.default_stream();
+    thread::scope(|scope| {
+        let runs = scope.spawn(|| scene.launch(default.as_ref(), scene.endless.as_ref(), 1));
+        while scene.count.load(Ordering::Relaxed) < 6 {
+            thread::yield_now();
+        }
+        assert_eq!(default.cancel(), Ok(true));
+        runs.join().unwrap();
+    });
+    assert!(is_cancelled(&default.synchronize()));
+    scene.check_usable(default.as_ref());
+}
