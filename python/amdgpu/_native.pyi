@@ -48,6 +48,7 @@ __all__ = [
     "elementwise",
     "elementwise_way",
     "embedding",
+    "end_cpu_work",
     "flight_save",
     "flight_start",
     "flight_status",
@@ -83,6 +84,7 @@ __all__ = [
     "scan",
     "sensor_processes",
     "sensor_readings",
+    "stop_cpu_work",
     "telemetry_chrome_trace",
     "telemetry_chrome_trace_of",
     "telemetry_is_enabled",
@@ -99,6 +101,9 @@ __all__ = [
     "training_split",
     "transpose",
 ]
+
+_Function: TypeAlias = Callable[..., Any]
+_Table: TypeAlias = dict[str, tuple[_Function, Decision]]
 
 def check_target(target: str) -> None: ...
 def compile_job(job: bytes) -> bytes: ...
@@ -124,12 +129,7 @@ def is_recording_graph() -> bool: ...
 def stop_cpu_work(limit_seconds: float) -> bool: ...
 def end_cpu_work(grace_seconds: float, limit_seconds: float) -> bool: ...
 def elementwise(
-    operation: str,
-    inputs: tuple[Any, ...],
-    out: Any | None = None,
-    *,
-    alpha: float = 0.0,
-    threads: int | None = None,
+    operation: str, inputs: tuple[Any, ...], out: Any | None = None, *, alpha: float = 0.0, threads: int | None = None
 ) -> Any: ...
 def transpose(
     x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, threads: int | None = None
@@ -214,30 +214,15 @@ def matmul(
     activation: str | None = None,
 ) -> npt.NDArray[Any]: ...
 def elementwise_way(
-    function: Callable[..., Any],
-    operation: str,
-    alpha: float,
-    table: dict[str, tuple[Callable[..., Any], Decision]],
-    native: Callable[..., Any],
-) -> Callable[..., Any]: ...
-def reduce_way(
-    function: Callable[..., Any],
-    operation: str,
-    table: dict[str, tuple[Callable[..., Any], Decision]],
-    native: Callable[..., Any],
-) -> Callable[..., Any]: ...
+    function: _Function, operation: str, alpha: float, table: _Table, native: _Function
+) -> _Function: ...
+def reduce_way(function: _Function, operation: str, table: _Table, native: _Function) -> _Function: ...
 def normalize_way(
-    function: Callable[..., Any],
-    operation: str,
-    epsilon: float,
-    table: dict[str, tuple[Callable[..., Any], Decision]],
-    native: Callable[..., Any],
-) -> Callable[..., Any]: ...
+    function: _Function, operation: str, epsilon: float, table: _Table, native: _Function
+) -> _Function: ...
 def matmul_way(
-    function: Callable[..., Any],
-    table: dict[int | str, tuple[Callable[..., Any], Decision]],
-    native: Callable[..., Any],
-) -> Callable[..., Any]: ...
+    function: _Function, table: dict[int | str, tuple[_Function, Decision]], native: _Function
+) -> _Function: ...
 def telemetry_snapshot() -> str: ...
 def telemetry_prometheus(is_open_metrics: bool) -> str: ...
 def telemetry_chrome_trace() -> str: ...

@@ -49,6 +49,7 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/test_streams.py",
             "tests/test_graphs.py",
             "tests/test_cancellation.py",
+            "tests/test_interrupts.py",
             "tests/test_devices.py",
             "tests/test_kernels.py",
             "tests/test_host_memory.py",
