@@ -345,8 +345,6 @@ impl Emitter<'_> {
                 self.cooperation(&name, *operation, ty, space, &operands);
             }
             Op::Special(special) => self.special(&name, *special),
-            // Written with their block, which says how many edges come in.
-            Op::Phi(_) => {}
             Op::Slot { bytes, align } => {
                 let space = self.space(AddressSpace::Private);
                 let space = if space == 0 {
@@ -459,7 +457,9 @@ impl Emitter<'_> {
                 let list = list.join(", ");
                 self.print(format_args!("  {assign}call {ty_text} @{target}({list})"));
             }
-            Op::Nothing
+            // Phis are written with their block, which says how many edges come in.
+            Op::Phi(_)
+            | Op::Nothing
             | Op::Parameter(_)
             | Op::Constant(_)
             | Op::GlobalAddress(_)
