@@ -234,14 +234,14 @@ pub fn a_replay_behind_a_pending_one_does_not_hold_its_submitter(backend: &Backe
     let release = block(&stream);
     // SAFETY: the graph touches no memory of the device.
     unsafe { stream.replay(&*graph) }.unwrap();
-    let (submitted, is_submitted) = mpsc::channel();
+    let (submitted, signal) = mpsc::channel();
     let (submitter, default) = (Arc::clone(&graph), Arc::clone(device.default_stream()));
     let thread = thread::spawn(move || {
         // SAFETY: as above.
         unsafe { default.replay(&*submitter) }.unwrap();
         submitted.send(()).unwrap();
     });
-    let outcome = is_submitted.recv_timeout(Duration::from_secs(30));
+    let outcome = signal.recv_timeout(Duration::from_secs(30));
     let idle = device.default_stream().is_idle().unwrap();
     release.send(()).unwrap();
     thread.join().unwrap();
