@@ -235,10 +235,10 @@ pub fn a_replay_behind_a_pending_one_does_not_hold_its_submitter(backend: &Backe
     // SAFETY: the graph touches no memory of the device.
     unsafe { stream.replay(&*graph) }.unwrap();
     let (submitted, signal) = mpsc::channel();
-    let (submitter, default) = (Arc::clone(&graph), Arc::clone(device.default_stream()));
+    let (replayed, default) = (Arc::clone(&graph), Arc::clone(device.default_stream()));
     let thread = thread::spawn(move || {
         // SAFETY: as above.
-        unsafe { default.replay(&*submitter) }.unwrap();
+        unsafe { default.replay(&*replayed) }.unwrap();
         submitted.send(()).unwrap();
     });
     let outcome = signal.recv_timeout(Duration::from_secs(30));
