@@ -1,17 +1,16 @@
-//! An open device: allocator, streams, compiled kernels.
+//! An opening of a device: core types and compiled kernels.
 
-use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use amdgpu_hal::{Device, DeviceInfo, Stream};
-use amdgpu_memory::{Allocator, AllocatorOptions};
+use amdgpu_memory::Allocator;
 
 use crate::cache::CacheLimits;
 use crate::compile::LoadedUnits;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::order::Order;
+use crate::open_device::OpenDevice;
 use crate::watch::{self, KernelCacheSizes, KernelTable};
 
 /// Kinds of work, counted apart.
@@ -53,7 +52,6 @@ impl CoreType {
 #[derive(Clone, Debug)]
 pub struct ContextOptions {
     pub cores: Vec<CoreType>,
-    pub memory: AllocatorOptions,
     pub launch_records: LaunchRecords,
 }
 
@@ -86,23 +84,22 @@ impl LaunchRecords {
 
 /// What kernels keep alive of their context.
 pub(crate) struct Shared {
-    device: Arc<dyn Device>,
-    allocator: Allocator,
-    index: u16,
+    device: Arc<OpenDevice>,
     launch_records: LaunchRecords,
     is_closed: AtomicBool,
-    /// Streams of launches with a time limit, kept for the next one: a stream is a thread on some devices.
-    idle_streams: Mutex<Vec<Arc<dyn Stream>>>,
-    order: Order,
 }
 
 impl Shared {
-    pub fn device(&self) -> &Arc<dyn Device> {
+    pub fn open_device(&self) -> &Arc<OpenDevice> {
         &self.device
     }
 
+    pub fn device(&self) -> &Arc<dyn Device> {
+        self.device.device()
+    }
+
     pub fn allocator(&self) -> &Allocator {
-        &self.allocator
+        self.device.allocator()
     }
 
     pub fn info(&self) -> &DeviceInfo {
@@ -110,50 +107,33 @@ impl Shared {
     }
 
     pub fn name(&self) -> &str {
-        &self.info().name
+        self.device.name()
     }
 
     pub fn index(&self) -> u16 {
-        self.index
+        self.device.index()
     }
 
     pub fn launch_records(&self) -> LaunchRecords {
         self.launch_records
     }
 
-    pub fn order(&self) -> &Order {
-        &self.order
-    }
-
     /// Lets what `stream` gets from now on wait for what the default stream was given without a wait.
     pub fn hold_back(&self, stream: &dyn Stream) -> Result<()> {
-        Ok(self.order.hold_back(self.device.as_ref(), stream)?)
+        self.device.hold_back(stream)
     }
 
     /// A stream that nobody else uses: one given back earlier, or a new one.
     pub fn take_stream(&self) -> Result<Arc<dyn Stream>> {
         self.check_open()?;
-        let idle = self.lock_streams().pop();
-        if let Some(stream) = idle {
-            return Ok(stream);
-        }
-        let stream = self.device.create_stream()?;
-        watch::note_stream(self.name(), &stream);
-        Ok(stream)
+        self.device.take_stream()
     }
 
     /// Keep an idle stream for the next caller of [`Shared::take_stream`].
     pub fn give_stream_back(&self, stream: Arc<dyn Stream>) {
         if self.check_open().is_ok() {
-            self.lock_streams().push(stream);
+            self.device.give_stream_back(stream);
         }
-    }
-
-    /// The list holds whole entries whatever panicked.
-    fn lock_streams(&self) -> std::sync::MutexGuard<'_, Vec<Arc<dyn Stream>>> {
-        self.idle_streams
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn check_open(&self) -> Result<()> {
@@ -166,43 +146,33 @@ impl Shared {
     }
 }
 
-/// An open device. Dropping it closes nothing: kernels and arrays made from it keep what they need.
+/// An opening of a device: its core types, its kernels and what it records. Memory, streams and the order of work are the device's
+/// ([`OpenDevice`]). Dropping it closes nothing: kernels and arrays made from it keep what they need.
 pub struct Context {
     shared: Arc<Shared>,
     cores: Vec<CoreType>,
     kernels: Arc<KernelTable>,
     loaded: LoadedUnits,
-    attached: Mutex<Option<Attachment>>,
 }
 
-/// What a layer above keeps beside an open device.
-pub type Attachment = Arc<dyn Any + Send + Sync>;
-
 impl Context {
-    /// Take over an open device; `index` is its place in the list of devices.
+    /// Another opening of a device.
     ///
     /// # Errors
     ///
-    /// Allocator options that make no sense.
-    pub fn open(device: Arc<dyn Device>, index: u16, options: ContextOptions) -> Result<Self> {
+    /// Cache limits in the environment that make no sense.
+    pub fn open(device: Arc<OpenDevice>, options: ContextOptions) -> Result<Self> {
         let limits = CacheLimits::from_environment()?;
-        amdgpu_telemetry::name_device(index, &device.info().name);
-        let allocator = Allocator::new(Arc::clone(&device), options.memory)?;
-        watch::note_stream(&device.info().name, device.default_stream());
+        device.enter();
         Ok(Self {
             shared: Arc::new(Shared {
                 device,
-                allocator,
-                index,
                 launch_records: options.launch_records,
                 is_closed: AtomicBool::new(false),
-                idle_streams: Mutex::new(Vec::new()),
-                order: Order::default(),
             }),
             cores: options.cores,
             kernels: watch::new_table(limits.memory_bytes),
             loaded: LoadedUnits::new(),
-            attached: Mutex::new(None),
         })
     }
 
@@ -233,7 +203,17 @@ impl Context {
     /// `closed`.
     pub fn allocator(&self) -> Result<&Allocator> {
         self.shared.check_open()?;
-        Ok(&self.shared.allocator)
+        Ok(self.shared.allocator())
+    }
+
+    /// What the context shares with the others of its device, as long as it is open.
+    ///
+    /// # Errors
+    ///
+    /// `closed`.
+    pub fn open_device(&self) -> Result<&Arc<OpenDevice>> {
+        self.shared.check_open()?;
+        Ok(self.shared.open_device())
     }
 
     /// A new stream.
@@ -242,64 +222,7 @@ impl Context {
     ///
     /// `closed`, or what the device reports.
     pub fn create_stream(&self) -> Result<Arc<dyn Stream>> {
-        let stream = self.device()?.create_stream()?;
-        watch::note_stream(self.shared.name(), &stream);
-        Ok(stream)
-    }
-
-    /// Says that something was put into the default stream just now and not waited for.
-    pub fn note_queued(&self) {
-        self.shared.order.note();
-    }
-
-    /// Let what `stream` gets from now on wait for what was queued.
-    ///
-    /// # Errors
-    ///
-    /// What the device reports.
-    pub fn hold_back(&self, stream: &dyn Stream) -> Result<()> {
-        self.shared.hold_back(stream)
-    }
-
-    /// Wait for what was queued; nothing where nothing was.
-    ///
-    /// # Errors
-    ///
-    /// What a queued kernel left.
-    pub fn settle(&self) -> Result<()> {
-        if self.shared.order.is_used() {
-            self.shared.device.default_stream().synchronize()?;
-        }
-        Ok(())
-    }
-
-    /// Whether a kernel is of this context.
-    #[must_use]
-    pub fn owns(&self, kernel: &Kernel) -> bool {
-        Arc::ptr_eq(&self.shared, &kernel.shared)
-    }
-
-    /// What a layer above attached; nothing once the context is closed.
-    #[must_use]
-    pub fn attachment(&self) -> Option<Attachment> {
-        self.lock_attached().clone()
-    }
-
-    /// What a layer above attached, made now where there is none yet. It is let go of when the context is closed.
-    ///
-    /// # Errors
-    ///
-    /// `closed`.
-    pub fn attach(&self, make: impl FnOnce() -> Attachment) -> Result<Attachment> {
-        let mut attached = self.lock_attached();
-        // Under the lock, so that nothing is attached behind the back of `close`.
-        self.shared.check_open()?;
-        Ok(Arc::clone(attached.get_or_insert_with(make)))
-    }
-
-    /// The place holds a whole value whatever panicked.
-    fn lock_attached(&self) -> std::sync::MutexGuard<'_, Option<Attachment>> {
-        self.attached.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open_device()?.create_stream()
     }
 
     /// How many kernels are kept and known.
@@ -329,7 +252,7 @@ impl Context {
     /// Whether a fault of the device ended everything made from this context. Opening the device again is possible.
     #[must_use]
     pub fn is_lost(&self) -> bool {
-        self.shared.device.is_lost()
+        self.shared.device().is_lost()
     }
 
     #[must_use]
@@ -337,8 +260,8 @@ impl Context {
         self.shared.is_closed.load(Ordering::Acquire)
     }
 
-    /// Wait for the device, forget the kernels and give cached memory back. Blocks that are still held stay valid until they are
-    /// dropped. Closing twice changes nothing.
+    /// Wait for the device, forget the kernels and, with the last context of the device, give cached memory back. Blocks that are still held
+    /// stay valid until they are dropped. Closing twice changes nothing.
     ///
     /// # Errors
     ///
@@ -347,20 +270,17 @@ impl Context {
         if self.shared.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        let waited = self.shared.device.synchronize();
-        // Whoever closes a lost device knows that it is lost; there is nothing left to wait for.
-        let waited = waited.or_else(|error| match error {
-            amdgpu_hal::Error::DeviceLost { .. } => Ok(()),
-            other => Err(other),
-        });
-        // Dropped without the lock: what is attached may hold anything.
-        let attached = self.lock_attached().take();
-        drop(attached);
+        let closed = self.shared.device.close();
         self.kernels.clear();
         self.loaded.clear();
-        self.shared.lock_streams().clear();
-        self.shared.allocator.device_closed();
-        self.shared.allocator.empty_cache();
-        Ok(waited?)
+        closed
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if !self.is_closed() {
+            self.shared.device.leave();
+        }
     }
 }

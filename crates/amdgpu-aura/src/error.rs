@@ -27,6 +27,10 @@ pub enum Error {
     NotCapturable { what: String, reason: String },
     #[error("device {device} is closed")]
     Closed { device: String },
+    #[error(
+        "{device} is open already with other allocator options; the first who opens a device decides about its memory"
+    )]
+    MemoryOptions { device: String },
     #[error("{device} has the architecture {architecture}, which the compiler has no target for")]
     NoTarget {
         device: String,
@@ -96,6 +100,7 @@ impl Coded for Error {
             Self::Elsewhere { code, .. } => *code,
             Self::UnknownCoreType { .. } => ErrorCode::UnknownCoreType,
             Self::Closed { .. } => ErrorCode::Closed,
+            Self::MemoryOptions { .. } => ErrorCode::InvalidArgument,
             Self::NoTarget { .. } => ErrorCode::UnsupportedFeature,
             Self::KernelNotFound { .. } => ErrorCode::KernelNotFound,
             Self::ArgumentCount { .. } => ErrorCode::ArgumentCount,

@@ -10,7 +10,7 @@ use amdgpu_hal::{
 };
 use amdgpu_telemetry::{Kind, NameId, intern, now_ns, span};
 
-use crate::context::{Context, Shared};
+use crate::open_device::OpenDevice;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, LaunchTimes, PackedArguments};
 use crate::messages::Port;
@@ -49,7 +49,7 @@ pub struct GraphNode {
 /// for is over before anything that it submits afterwards.
 #[derive(Default)]
 pub struct GraphRecorder {
-    shared: Option<Arc<Shared>>,
+    device: Option<Arc<OpenDevice>>,
     nodes: Vec<GraphNode>,
     /// Of the launches, by node.
     arguments: HashMap<usize, PackedArguments>,
@@ -68,18 +68,17 @@ struct LaneState {
 
 impl GraphRecorder {
     /// Make the graph one of this device; a graph has one.
-    fn bind(&mut self, shared: &Arc<Shared>) -> Result<()> {
-        shared.check_open()?;
-        match &self.shared {
-            None => self.shared = Some(Arc::clone(shared)),
-            Some(own) if own.name() == shared.name() => {}
+    fn bind(&mut self, device: &Arc<OpenDevice>) -> Result<()> {
+        match &self.device {
+            None => self.device = Some(Arc::clone(device)),
+            Some(own) if own.name() == device.name() => {}
             Some(own) => {
                 return Err(refuse(
                     "work on two devices",
                     format!(
                         "the graph began on {}, and this is for {}; record a graph for each",
                         own.name(),
-                        shared.name()
+                        device.name()
                     ),
                 ));
             }
@@ -90,7 +89,7 @@ impl GraphRecorder {
     /// The device of what was recorded so far.
     #[must_use]
     pub fn device_name(&self) -> Option<&str> {
-        self.shared.as_deref().map(Shared::name)
+        self.device.as_deref().map(OpenDevice::name)
     }
 
     /// A launch with arguments that this kernel packed.
@@ -105,7 +104,8 @@ impl GraphRecorder {
         arguments: &PackedArguments,
         lane: Lane,
     ) -> Result<()> {
-        self.bind(&kernel.shared)?;
+        kernel.shared.check_open()?;
+        self.bind(kernel.shared.open_device())?;
         let command = kernel.graph_command(config, arguments);
         let node = GraphNode {
             kind: "launch",
@@ -124,17 +124,17 @@ impl GraphRecorder {
     ///
     /// # Errors
     ///
-    /// A closed device, a second device, host memory that a GPU does not reach by itself.
+    /// A second device, host memory that a GPU does not reach by itself.
     pub fn copy(
         &mut self,
-        context: &Context,
+        device: &Arc<OpenDevice>,
         destination: DevicePointer,
         source: DevicePointer,
         bytes: u64,
         direction: CopyDirection,
     ) -> Result<()> {
-        self.bind(context.shared())?;
-        let is_gpu = matches!(context.info().kind, DeviceKind::Hip | DeviceKind::Cuda);
+        self.bind(device)?;
+        let is_gpu = matches!(device.info().kind, DeviceKind::Hip | DeviceKind::Cuda);
         if is_gpu && direction != CopyDirection::DeviceToDevice {
             return Err(refuse(
                 "a copy from or to ordinary host memory",
@@ -156,15 +156,15 @@ impl GraphRecorder {
     ///
     /// # Errors
     ///
-    /// A closed device, a second device.
+    /// A second device.
     pub fn fill(
         &mut self,
-        context: &Context,
+        device: &Arc<OpenDevice>,
         destination: DevicePointer,
         value: u8,
         bytes: u64,
     ) -> Result<()> {
-        self.bind(context.shared())?;
+        self.bind(device)?;
         let command = GraphCommand::Fill {
             destination,
             value,
@@ -251,12 +251,12 @@ impl GraphRecorder {
                 None => launches.push((Arc::clone(kernel), 1)),
             }
         }
-        let built = match &self.shared {
-            Some(shared) => Some(shared.device().create_graph(self.plan.clone())?),
+        let built = match &self.device {
+            Some(device) => Some(device.device().create_graph(self.plan.clone())?),
             None => None,
         };
         Ok(Graph {
-            shared: self.shared,
+            device: self.device,
             nodes: self.nodes,
             launches,
             name: intern("graph"),
@@ -290,7 +290,7 @@ fn refuse(what: &str, reason: String) -> Error {
 /// Recorded commands, which are replayed together.
 pub struct Graph {
     /// Absent in a graph without commands.
-    shared: Option<Arc<Shared>>,
+    device: Option<Arc<OpenDevice>>,
     nodes: Vec<GraphNode>,
     /// How often each kernel is launched.
     launches: Vec<(Arc<Kernel>, u64)>,
@@ -316,7 +316,7 @@ impl Graph {
 
     #[must_use]
     pub fn device_name(&self) -> Option<&str> {
-        self.shared.as_deref().map(Shared::name)
+        self.device.as_deref().map(OpenDevice::name)
     }
 
     /// A new event of the graph's device, `None` for a graph without commands.
@@ -325,11 +325,11 @@ impl Graph {
     ///
     /// A closed device, or what the device reports.
     pub fn create_event(&self) -> Result<Option<Arc<dyn hal::Event>>> {
-        let Some(shared) = &self.shared else {
+        let Some(device) = &self.device else {
             return Ok(None);
         };
-        shared.check_open()?;
-        Ok(Some(shared.device().create_event()?))
+        self.check_open()?;
+        Ok(Some(device.device().create_event()?))
     }
 
     /// The argument block of a launch.
@@ -367,25 +367,25 @@ impl Graph {
             start_ns,
             duration_ns: 0,
         };
-        let Some(shared) = &self.shared else {
+        let Some(device) = &self.device else {
             return Ok(times);
         };
-        shared.check_open()?;
-        let graph = self.built(shared)?;
+        self.check_open()?;
+        let graph = self.built(device)?;
         if let Some(stream) = stream {
-            shared.hold_back(stream.as_ref())?;
+            device.hold_back(stream.as_ref())?;
             // SAFETY: launches were checked when they were recorded; memory is the caller's promise.
             unsafe { stream.replay(graph.as_ref())? };
             if self.ports().next().is_some() {
-                let end = shared.device().create_event()?;
+                let end = device.device().create_event()?;
                 stream.record(&end)?;
                 self.ports()
                     .for_each(|port| port.launched(stream.id(), &end));
             }
         } else {
             let mut replay = span(Kind::Launch, self.name);
-            replay.record.device = shared.index();
-            let stream = shared.device().default_stream();
+            replay.record.device = device.index();
+            let stream = device.device().default_stream();
             // SAFETY: as above.
             unsafe { stream.replay(graph.as_ref())? };
             stream.synchronize()?;
@@ -403,12 +403,18 @@ impl Graph {
         self.launches.iter().filter_map(|(kernel, _)| kernel.port())
     }
 
-    fn built(&self, shared: &Shared) -> Result<Arc<dyn hal::Graph>> {
+    /// Refuses when an opening was closed that a kernel is of.
+    fn check_open(&self) -> Result<()> {
+        let mut kernels = self.launches.iter();
+        kernels.try_for_each(|(kernel, _)| kernel.shared.check_open())
+    }
+
+    fn built(&self, device: &OpenDevice) -> Result<Arc<dyn hal::Graph>> {
         let mut state = self.lock();
         if let Some(built) = &state.built {
             return Ok(Arc::clone(built));
         }
-        let built = shared.device().create_graph(state.plan.clone())?;
+        let built = device.device().create_graph(state.plan.clone())?;
         state.built = Some(Arc::clone(&built));
         Ok(built)
     }

@@ -25,6 +25,7 @@ use crate::compile::LoadedUnit;
 use crate::context::{CoreType, Shared};
 use crate::error::{Error, Result};
 use crate::messages::{Port, deliver};
+use crate::open_device::OpenDevice;
 pub use direct::DirectKernel;
 pub(crate) use launches::Calls;
 use launches::{Launches, Timing};
@@ -519,6 +520,18 @@ impl Kernel {
             start_ns: submitted_ns,
             duration_ns: 0,
         })
+    }
+
+    /// The device of the kernel as this process has it open.
+    #[must_use]
+    pub fn open_device(&self) -> &Arc<OpenDevice> {
+        self.shared.open_device()
+    }
+
+    /// Whether the opening that it was made from was not closed yet.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.shared.check_open().is_ok()
     }
 
     /// The device of the kernel, for streams and events beside its launches.

@@ -1,8 +1,9 @@
 //! AURA core: an open device with its allocator, compiled kernels and their launches.
 //!
 //! Contract
-//! - A [`Context`] is an open device: it owns the allocator and the streams, hands out [`Kernel`]s and counts what it does on the
-//!   telemetry bus. After [`Context::close`] everything made from it answers `closed`.
+//! - An [`OpenDevice`] is a device as this process has it open, once: it owns the allocator, the default stream and the order of work.
+//! - A [`Context`] is one of its openings: it hands out [`Kernel`]s and counts what it does on the telemetry bus. After [`Context::close`]
+//!   its kernels answer `closed`; memory lives on for as long as somebody holds it.
 //! - [`Context::compile`] turns source into kernels. Answers come from memory, then from the disk cache, then from the compiler; a
 //!   damaged cache entry is dropped, counted as a fallback and rebuilt.
 //! - [`Kernel::launch`] is the one place where a launch is validated: argument count and kinds, grid, block and shared memory against
@@ -24,6 +25,7 @@ mod kernel;
 mod messages;
 mod occupancy;
 mod offline;
+mod open_device;
 mod order;
 mod remote;
 mod watch;
@@ -31,12 +33,13 @@ mod watch;
 pub use arguments::{Argument, Parameter, ParameterKind};
 pub use cache::CacheAnswer;
 pub use compile::{CompileRequest, Toolchain};
-pub use context::{Attachment, Context, ContextOptions, CoreType, LaunchRecords};
+pub use context::{Context, ContextOptions, CoreType, LaunchRecords};
 pub use error::{Error, Result};
 pub use graph::{Graph, GraphNode, GraphRecorder, Lane};
 pub use kernel::{DirectKernel, Kernel, KernelFacts, LaunchShape, LaunchTimes, PackedArguments};
 pub use messages::{deliver, set_output};
 pub use occupancy::KernelOccupancy;
 pub use offline::{OfflineUnit, OutputKind, compile_source, find_target};
+pub use open_device::{Attachment, OpenDevice};
 pub use remote::{CompileJob, RemoteCompiler, compile_job};
 pub use watch::KernelCacheSizes;

@@ -70,6 +70,14 @@ pub fn list_devices() -> Result<Vec<DeviceInfo>> {
 /// # Ok::<(), amdgpu_hal::Error>(())
 /// ```
 pub fn open_device(selector: impl Into<DeviceSelector>) -> Result<Arc<dyn Device>> {
+    let name = resolve(selector)?;
+    let (kind, selector) = parse_name(&name)?;
+    driver(kind, &name)?.open(selector)
+}
+
+/// The full name of a device that is asked for, without opening it: `cpu:0` for `cpu`, and for an index that of the device in the list. A name
+/// need not be that of a device of this machine.
+pub fn resolve(selector: impl Into<DeviceSelector>) -> Result<String> {
     match selector.into() {
         DeviceSelector::Index(index) => {
             let devices = list_devices()?;
@@ -80,18 +88,17 @@ pub fn open_device(selector: impl Into<DeviceSelector>) -> Result<Arc<dyn Device
                 name: index.to_string(),
                 reason: no_such_index(&devices),
             })?;
-            driver(info.kind, &info.name)?.open(info.selector())
+            Ok(info.name.clone())
         }
         DeviceSelector::Name(name) => {
             let (kind, selector) = parse_name(&name)?;
-            let filter = Filter::from_environment()?;
-            if !filter.allows(kind, selector) {
+            if !Filter::from_environment()?.allows(kind, selector) {
                 return Err(Error::DeviceNotFound {
                     reason: format!("{} does not list it", environment::DEVICES),
                     name,
                 });
             }
-            driver(kind, &name)?.open(selector)
+            Ok(format!("{kind}:{selector}"))
         }
     }
 }

@@ -149,12 +149,12 @@ impl Allocator {
         freed
     }
 
-    /// Says that the device was closed: what is still held from now on is reported as a leak.
-    pub fn device_closed(&self) {
+    /// Says whether the device is closed: what is still held then is reported as a leak.
+    pub fn set_device_closed(&self, is_closed: bool) {
         self.inner
             .pools
             .iter()
-            .for_each(|pool| pool.device_closed());
+            .for_each(|pool| pool.set_device_closed(is_closed));
     }
 
     /// Ends allocation and gives back everything that is free. Blocks that are alive stay valid, and their memory goes back to the device

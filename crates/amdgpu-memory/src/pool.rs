@@ -389,8 +389,8 @@ impl Pool {
         self.lock().cache.snapshot(self.kind.name())
     }
 
-    pub fn device_closed(&self) {
-        self.is_device_closed.store(true, Ordering::Relaxed);
+    pub fn set_device_closed(&self, is_closed: bool) {
+        self.is_device_closed.store(is_closed, Ordering::Relaxed);
     }
 
     /// Whether the device was closed, so that nothing should be held any more.

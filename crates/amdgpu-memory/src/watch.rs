@@ -233,7 +233,7 @@ mod tests {
                 .count()
         };
         assert_eq!(leaks(), 0);
-        allocator.device_closed();
+        allocator.set_device_closed(true);
         assert_eq!(leaks(), 1);
         drop(block);
         assert_eq!(leaks(), 0);

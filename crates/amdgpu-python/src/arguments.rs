@@ -237,12 +237,12 @@ fn address(
     Ok(argument)
 }
 
-/// Waits for what another opening of the device has queued, whose order this kernel's streams do not know.
+/// Waits for what another device has queued, whose order this kernel's streams do not know.
 pub(crate) fn settle(array: &Bound<'_, Array>, kernel: &aura::Kernel) -> PyResult<()> {
-    match array.get().context() {
-        Some(context) if !context.owns(kernel) => {
+    match array.get().open_device() {
+        Some(device) if !Arc::ptr_eq(device, kernel.open_device()) => {
             let py = array.py();
-            py.detach(|| context.settle()).into_py_result(py)
+            py.detach(|| device.settle()).into_py_result(py)
         }
         _ => Ok(()),
     }

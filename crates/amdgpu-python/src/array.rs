@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use amdgpu_abi::layout::{DEVICE_CPU, DEVICE_CUDA, DEVICE_ROCM};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language, Tensor};
-use amdgpu_aura::Context;
+use amdgpu_aura::OpenDevice;
 use amdgpu_hal as hal;
 use amdgpu_hal::{DeviceKind, DevicePointer, Module};
 use amdgpu_memory::{Block, Owner};
@@ -34,14 +34,14 @@ enum Storage {
     Block {
         block: Mutex<Option<Block>>,
         address: DevicePointer,
-        context: Arc<Context>,
+        device: Arc<OpenDevice>,
         /// Somebody else was told the address, and may look there without asking.
         is_lent: AtomicBool,
     },
     /// A variable of a module.
     Module {
         address: DevicePointer,
-        context: Arc<Context>,
+        device: Arc<OpenDevice>,
         #[allow(dead_code, reason = "held, not read")]
         module: Arc<dyn Module>,
     },
@@ -80,13 +80,13 @@ impl Array {
     /// Fresh memory of `kind`.
     pub fn allocate(
         py: Python<'_>,
-        context: &Arc<Context>,
+        device: &Arc<OpenDevice>,
         shape: Vec<i64>,
         dtype: Dtype,
         kind: amdgpu_hal::MemoryKind,
     ) -> PyResult<Self> {
         let bytes = checked_bytes(py, &shape, dtype)?;
-        let allocator = context.allocator().into_py_result(py)?;
+        let allocator = device.allocator();
         let block = py
             .detach(|| {
                 let _owner = ARRAY.enter();
@@ -94,14 +94,14 @@ impl Array {
             })
             .into_py_result(py)?;
         let strides = row_major(&shape);
-        let made = Self::of_block(Arc::clone(context), block, (shape, strides), dtype);
-        trace::note_made(context, &made);
+        let made = Self::of_block(Arc::clone(device), block, (shape, strides), dtype);
+        trace::note_made(device, &made);
         Ok(made)
     }
 
-    /// A block of the context's allocator, seen with a shape and strides that stay within it.
+    /// A block of the device's allocator, seen with a shape and strides that stay within it.
     pub fn of_block(
-        context: Arc<Context>,
+        device: Arc<OpenDevice>,
         block: Block,
         (shape, strides): (Vec<i64>, Vec<i64>),
         dtype: Dtype,
@@ -110,7 +110,7 @@ impl Array {
             storage: Arc::new(Storage::Block {
                 address: block.ptr(),
                 block: Mutex::new(Some(block)),
-                context,
+                device,
                 is_lent: AtomicBool::new(false),
             }),
             is_freed: Arc::default(),
@@ -123,7 +123,7 @@ impl Array {
 
     /// A variable of a module, which the array keeps loaded.
     pub fn of_module(
-        context: &Arc<Context>,
+        device: &Arc<OpenDevice>,
         module: Arc<dyn Module>,
         address: DevicePointer,
         shape: Vec<i64>,
@@ -132,7 +132,7 @@ impl Array {
         Self {
             storage: Arc::new(Storage::Module {
                 address,
-                context: Arc::clone(context),
+                device: Arc::clone(device),
                 module,
             }),
             is_freed: Arc::default(),
@@ -178,9 +178,9 @@ impl Array {
     }
 
     /// The device of one's own that the memory came from.
-    pub fn context(&self) -> Option<&Arc<Context>> {
+    pub fn open_device(&self) -> Option<&Arc<OpenDevice>> {
         match &*self.storage {
-            Storage::Block { context, .. } | Storage::Module { context, .. } => Some(context),
+            Storage::Block { device, .. } | Storage::Module { device, .. } => Some(device),
             Storage::Foreign { .. } => None,
         }
     }
@@ -188,8 +188,8 @@ impl Array {
     /// Name of the device; `None` for host memory of other libraries.
     pub fn device_name(&self) -> Option<&str> {
         match &*self.storage {
-            Storage::Block { context, .. } | Storage::Module { context, .. } => {
-                Some(&context.info().name)
+            Storage::Block { device, .. } | Storage::Module { device, .. } => {
+                Some(device.name())
             }
             Storage::Foreign { place, .. } => place.device(),
         }
@@ -198,8 +198,8 @@ impl Array {
     /// Where the memory is, and who reaches it.
     pub fn place(&self) -> Place {
         match &*self.storage {
-            Storage::Block { context, .. } | Storage::Module { context, .. } => {
-                Place::Device(context.info().name.clone())
+            Storage::Block { device, .. } | Storage::Module { device, .. } => {
+                Place::Device(device.name().to_owned())
             }
             Storage::Foreign { place, .. } => place.clone(),
         }
@@ -207,7 +207,7 @@ impl Array {
 
     fn device_kind(&self) -> DeviceKind {
         match &*self.storage {
-            Storage::Block { context, .. } | Storage::Module { context, .. } => context.info().kind,
+            Storage::Block { device, .. } | Storage::Module { device, .. } => device.info().kind,
             Storage::Foreign { device, .. } => device
                 .as_ref()
                 .map_or(DeviceKind::Cpu, |device| device.info().kind),
@@ -215,19 +215,19 @@ impl Array {
     }
 
     /// The device through which the memory is reached; `None` for host memory of other libraries.
-    pub fn hal_device(&self, py: Python<'_>) -> PyResult<Option<Arc<dyn hal::Device>>> {
+    pub fn hal_device(&self) -> Option<Arc<dyn hal::Device>> {
         match &*self.storage {
-            Storage::Block { context, .. } | Storage::Module { context, .. } => {
-                Ok(Some(Arc::clone(context.device().into_py_result(py)?)))
+            Storage::Block { device, .. } | Storage::Module { device, .. } => {
+                Some(Arc::clone(device.device()))
             }
-            Storage::Foreign { device, .. } => Ok(device.clone()),
+            Storage::Foreign { device, .. } => device.clone(),
         }
     }
 
     /// The device of one's own that the memory came from; a graph has no other.
-    fn recording_context(&self, py: Python<'_>) -> PyResult<&Arc<Context>> {
+    fn recording_device(&self, py: Python<'_>) -> PyResult<&Arc<OpenDevice>> {
         match &*self.storage {
-            Storage::Block { context, .. } | Storage::Module { context, .. } => Ok(context),
+            Storage::Block { device, .. } | Storage::Module { device, .. } => Ok(device),
             Storage::Foreign { .. } => Err(raise(
                 py,
                 ErrorCode::NotCapturable,
@@ -244,8 +244,8 @@ impl Array {
     /// Whether the host reads the memory and no GPU has to be asked before.
     pub fn is_plain_host(&self) -> bool {
         match &*self.storage {
-            Storage::Block { context, .. } | Storage::Module { context, .. } => {
-                context.info().kind == DeviceKind::Cpu
+            Storage::Block { device, .. } | Storage::Module { device, .. } => {
+                device.info().kind == DeviceKind::Cpu
             }
             Storage::Foreign { place, .. } => *place == Place::Host,
         }
@@ -309,8 +309,8 @@ impl Array {
             _ => DEVICE_CPU,
         };
         let device_id = match &*self.storage {
-            Storage::Block { context, .. } | Storage::Module { context, .. } => {
-                context.info().ordinal as i32
+            Storage::Block { device, .. } | Storage::Module { device, .. } => {
+                device.info().ordinal as i32
             }
             Storage::Foreign { device, .. } => device
                 .as_ref()
@@ -400,9 +400,9 @@ impl Array {
         trace::give_up();
         if self.lend()
             && !graph::is_recording()
-            && let Some(context) = self.context()
+            && let Some(device) = self.open_device()
         {
-            py.detach(|| context.settle()).into_py_result(py)?;
+            py.detach(|| device.settle()).into_py_result(py)?;
         }
         Ok(self.data() as usize)
     }
@@ -459,7 +459,7 @@ impl Array {
         interface.set_item("strides", self.strides(py)?)?;
         interface.set_item("typestr", self.dtype(py)?.getattr("str")?)?;
         interface.set_item("data", (self.data() as usize, self.is_read_only))?;
-        if let Some(device) = self.hal_device(py)? {
+        if let Some(device) = self.hal_device() {
             // Consumers wait for this one stream, so it is made to wait for the others first.
             let handle = device.default_stream().native_handle();
             if let Some(handle) = handle {
@@ -521,7 +521,7 @@ impl Array {
             ));
         }
         if own.device_type != DEVICE_CPU
-            && let Some(device) = self.hal_device(py)?
+            && let Some(device) = self.hal_device()
         {
             graph::check_not_recording(py, "lending memory of a GPU")?;
             self.lend();
@@ -616,7 +616,7 @@ impl Array {
                 "numpy.empty made no array",
             ));
         };
-        let own = self.hal_device(py)?;
+        let own = self.hal_device();
         let (from, to) = (self.side(own.as_ref()), host_side(&operand));
         // SAFETY: both hold the bytes of this shape and dtype, and live until the wait is over.
         py.detach(|| unsafe { transfer::copy(&to, &from, self.bytes() as u64) })
@@ -647,7 +647,7 @@ impl Array {
         };
         this.check_same(py, &operand)?;
         let lent = operand.device(py)?;
-        let own = this.hal_device(py)?;
+        let own = this.hal_device();
         let to = this.side(own.as_ref());
         let from = Side {
             address: DevicePointer(operand.data.expose_provenance() as u64),
@@ -655,7 +655,7 @@ impl Array {
         };
         let bytes = this.bytes() as u64;
         if graph::is_recording() {
-            let context = this.recording_context(py)?;
+            let device = this.recording_device(py)?;
             let (direction, _) = transfer::direction(&to, &from);
             let gpu = operand.place.gpu();
             if gpu.is_some() && gpu != this.device_name() {
@@ -664,7 +664,7 @@ impl Array {
             }
             let addresses = (to.address, from.address);
             let owners = vec![slf.clone().unbind().into_any(), source.clone().unbind()];
-            return graph::record_copy(py, context, addresses, bytes, direction, owners);
+            return graph::record_copy(py, device, addresses, bytes, direction, owners);
         }
         // SAFETY: shape and dtype were compared, so both sides hold `bytes` bytes; they live until the wait is over.
         py.detach(|| unsafe { transfer::copy(&to, &from, bytes) })
@@ -703,11 +703,11 @@ impl Array {
         }
         let (bytes, target) = (this.bytes() as u64, this.pointer());
         if graph::is_recording() {
-            let context = this.recording_context(py)?;
+            let device = this.recording_device(py)?;
             let owner = slf.clone().unbind().into_any();
-            return graph::record_fill(py, context, target, byte, bytes, owner);
+            return graph::record_fill(py, device, target, byte, bytes, owner);
         }
-        let Some(device) = this.hal_device(py)? else {
+        let Some(device) = this.hal_device() else {
             // SAFETY: the owner lent contiguous writable memory of this size.
             unsafe { std::ptr::write_bytes(target.as_mut_ptr::<u8>(), byte, bytes as usize) };
             return Ok(());
@@ -769,8 +769,8 @@ impl Array {
         self.check_alive(py)?;
         graph::check_not_recording(py, "waiting for an array")?;
         trace::give_up();
-        match self.context() {
-            Some(context) => py.detach(|| context.settle()).into_py_result(py),
+        match self.open_device() {
+            Some(device) => py.detach(|| device.settle()).into_py_result(py),
             None => Ok(()),
         }
     }

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, Toolchain};
+use amdgpu_aura as aura;
+use amdgpu_aura::{
+    CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, Toolchain,
+};
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
 use amdgpu_hal::registry::{self, DeviceSelector};
 use amdgpu_hal::{DeviceInfo, DeviceKind, MemoryKind};
@@ -32,6 +35,20 @@ impl Device {
     pub fn context(&self) -> &Arc<Context> {
         &self.context
     }
+}
+
+/// The device as this process has it open, or opened now.
+pub fn open_device(selector: impl Into<DeviceSelector>) -> aura::Result<Arc<OpenDevice>> {
+    let name = registry::resolve(selector)?;
+    let listed = registry::list_devices()?;
+    // Devices that are reached by name only are numbered behind the listed ones.
+    let index = listed.iter().position(|info| info.name == name);
+    let index = index.unwrap_or(listed.len()) as u16;
+    let memory = AllocatorOptions {
+        device_index: Some(index),
+        ..AllocatorOptions::default()
+    };
+    OpenDevice::get(name, index, memory)
 }
 
 pub fn parse_level(py: Python<'_>, name: &str) -> PyResult<OptimizationLevel> {
@@ -80,24 +97,14 @@ impl Device {
         let selector = parse_selector(device)?;
         amdgpu_telemetry::attach::start();
         let opened = py
-            .detach(|| registry::open_device(selector))
+            .detach(|| open_device(selector))
             .into_py_result(py)?;
-        let listed = registry::list_devices().into_py_result(py)?;
-        // Devices that are reached by name only are numbered behind the listed ones.
-        let index = listed
-            .iter()
-            .position(|info| info.name == opened.info().name)
-            .unwrap_or(listed.len());
         let options = ContextOptions {
             cores,
-            memory: AllocatorOptions {
-                device_index: Some(index as u16),
-                ..AllocatorOptions::default()
-            },
             launch_records: LaunchRecords::from_name(telemetry).into_py_result(py)?,
         };
         Ok(Self {
-            context: Arc::new(Context::open(opened, index as u16, options).into_py_result(py)?),
+            context: Arc::new(Context::open(opened, options).into_py_result(py)?),
             level,
         })
     }
@@ -220,7 +227,8 @@ impl Device {
                 let message = format!("kind is {kind:?}; known are device, pinned, unified");
                 raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
             })?;
-        Array::allocate(py, &self.context, shape, dtype, kind)
+        let device = self.context.open_device().into_py_result(py)?;
+        Array::allocate(py, device, shape, dtype, kind)
     }
 
     #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None, disabled_passes=None, checked=false, remote=None))]
@@ -266,7 +274,7 @@ impl Device {
         let kernel = py
             .detach(|| self.context.compile(&request, toolchain(remote).as_ref()))
             .into_py_result(py)?;
-        Ok(Kernel::new(kernel, &self.context))
+        Ok(Kernel::new(kernel))
     }
 
     /// The same kernel with checks; itself when it has them.
@@ -279,7 +287,7 @@ impl Device {
     ) -> PyResult<Kernel> {
         let plain = kernel.inner();
         if plain.is_checked() {
-            return Ok(Kernel::new(Arc::clone(plain), &self.context));
+            return Ok(Kernel::new(Arc::clone(plain)));
         }
         let request = CompileRequest {
             source: plain.source(),
@@ -293,7 +301,7 @@ impl Device {
         let checked = py
             .detach(|| self.context.compile(&request, toolchain(remote).as_ref()))
             .into_py_result(py)?;
-        Ok(Kernel::new(checked, &self.context))
+        Ok(Kernel::new(checked))
     }
 
     /// Load code that a vendor's compiler made of the source; `symbol` is the kernel's name in it.
@@ -328,12 +336,12 @@ impl Device {
         let kernel = py
             .detach(|| context.load_compiled(&request, code, symbol, &PythonCodeGenerator))
             .into_py_result(py)?;
-        Ok(Kernel::new(kernel, context))
+        Ok(Kernel::new(kernel))
     }
 
     fn kernel(&self, py: Python<'_>, handle: &str) -> PyResult<Kernel> {
         let found = self.context.kernel(handle);
-        let found = found.map(|kernel| Kernel::new(kernel, &self.context));
+        let found = found.map(Kernel::new);
         found.ok_or_else(|| {
             let message = format!("{} has no kernel with the handle {handle:?}", self.name());
             raise(py, ErrorCode::InvalidHandle, Language::Rust, &message)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_aura as aura;
-use amdgpu_aura::{Context, GraphRecorder, Lane, PackedArguments};
+use amdgpu_aura::{GraphRecorder, Lane, OpenDevice, PackedArguments};
 use amdgpu_hal::{CopyDirection, DevicePointer, LaunchConfig};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -98,28 +98,28 @@ pub fn record_launch(
 /// Record a copy; the owners hold both sides.
 pub fn record_copy(
     py: Python<'_>,
-    context: &Context,
+    device: &Arc<OpenDevice>,
     (destination, source): (DevicePointer, DevicePointer),
     bytes: u64,
     direction: CopyDirection,
     owners: Vec<Py<PyAny>>,
 ) -> PyResult<()> {
     record(py, owners, |recorder| {
-        recorder.copy(context, destination, source, bytes, direction)
+        recorder.copy(device, destination, source, bytes, direction)
     })
 }
 
 /// Record a fill; the owner holds the memory.
 pub fn record_fill(
     py: Python<'_>,
-    context: &Context,
+    device: &Arc<OpenDevice>,
     destination: DevicePointer,
     value: u8,
     bytes: u64,
     owner: Py<PyAny>,
 ) -> PyResult<()> {
     record(py, [owner], |recorder| {
-        recorder.fill(context, destination, value, bytes)
+        recorder.fill(device, destination, value, bytes)
     })
 }
 

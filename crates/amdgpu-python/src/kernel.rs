@@ -28,7 +28,6 @@ const USUAL_BLOCK_THREADS: u32 = 256;
 #[pyclass(frozen, module = "amdgpu")]
 pub struct Kernel {
     kernel: Arc<aura::Kernel>,
-    context: Arc<aura::Context>,
 }
 
 /// A kernel with its launch shape, checked once; calling it is the fast path.
@@ -44,11 +43,8 @@ impl Kernel {
         &self.kernel
     }
 
-    pub fn new(kernel: Arc<aura::Kernel>, context: &Arc<aura::Context>) -> Self {
-        Self {
-            kernel,
-            context: Arc::clone(context),
-        }
+    pub fn new(kernel: Arc<aura::Kernel>) -> Self {
+        Self { kernel }
     }
 }
 
@@ -263,7 +259,7 @@ impl Kernel {
         };
         let dtype = dtype.unwrap_or(Dtype::new(DTYPE_UINT, 8));
         Ok(Array::of_module(
-            &self.context,
+            self.kernel.open_device(),
             module,
             memory.ptr,
             shape,
@@ -383,7 +379,7 @@ impl Kernel {
         }
         let converted = convert(&self.kernel, &args, None)?;
         trace::note_launch(&self.kernel, config, &converted.arguments, &memory);
-        // SAFETY: all memory is of this context's allocator, which hands it on in the order of the stream that the launch goes into.
+        // SAFETY: all memory is of this device's allocator, which hands it on in the order of the stream that the launch goes into.
         py.detach(|| unsafe { self.kernel.queue(&config, &converted.arguments) })
             .map_err(|error| from_coded(py, &error))
     }
@@ -433,9 +429,9 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// Whether all memory of a launch is known to this device's context only, and not to the host.
+    /// Whether all memory of a launch is known to this device only, and not to the host.
     fn knows_all(&self, args: &[Bound<'_, PyAny>], memory: &[Bound<'_, Array>]) -> bool {
-        let is_known = |array: &Bound<'_, Array>| array.get().is_private_to(&self.context);
+        let is_known = |array: &Bound<'_, Array>| array.get().is_private_to(self.kernel.open_device());
         let parameters = &self.kernel.facts().parameters;
         self.kernel.device_info().kind != DeviceKind::Cpu
             && args.iter().zip(parameters).all(|(arg, parameter)| {

@@ -6,17 +6,19 @@ use amdgpu_abi::layout::{
     DEVICE_CPU, DEVICE_CUDA, DEVICE_CUDA_HOST, DEVICE_ROCM, DEVICE_ROCM_HOST,
 };
 use amdgpu_abi::{DeviceRef, ErrorCode, Language};
+use amdgpu_aura::OpenDevice;
 use amdgpu_hal as hal;
-use amdgpu_hal::{DeviceKind, DevicePointer, ForkLocal, registry};
+use amdgpu_hal::{DeviceKind, DevicePointer, ForkLocal};
 use pyo3::prelude::*;
 
+use crate::device::open_device;
 use crate::errors::{IntoPyResult, raise};
 
 /// `kDLCUDAManaged` of DLPack 1.1: host and device reach it at one address.
 const DEVICE_CUDA_MANAGED: i32 = 13;
 
-/// Devices opened for the memory of other libraries.
-static LENDERS: ForkLocal<Mutex<Vec<Arc<dyn hal::Device>>>> = ForkLocal::new(Mutex::default);
+/// Devices held open for the memory of other libraries.
+static LENDERS: ForkLocal<Mutex<Vec<Arc<OpenDevice>>>> = ForkLocal::new(Mutex::default);
 
 /// Who reaches memory, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,24 +88,25 @@ impl Place {
     }
 }
 
-/// The device of that name, opened for memory that another library lends; it shares the driver's context with that library.
+/// The device of that name, open for memory that another library lends; it shares the driver's context with that library.
 pub fn device(py: Python<'_>, name: &str) -> PyResult<Arc<dyn hal::Device>> {
     let lock = || LENDERS.lock().unwrap_or_else(PoisonError::into_inner);
     let known = lock()
         .iter()
-        .find(|device| !device.is_lost() && device.info().name == name)
+        .find(|open| !open.device().is_lost() && open.name() == name)
         .cloned();
-    if let Some(device) = known {
-        return Ok(device);
+    if let Some(open) = known {
+        return Ok(Arc::clone(open.device()));
     }
-    let opened = py.detach(|| registry::open_device(name)).map_err(|error| {
+    let opened = py.detach(|| open_device(name)).map_err(|error| {
         let message = format!("the array is on {name}, which cannot be opened: {error}");
         raise(py, ErrorCode::WrongDevice, Language::Rust, &message)
     })?;
     let mut lenders = lock();
-    lenders.retain(|device| !device.is_lost());
-    lenders.push(Arc::clone(&opened));
-    Ok(opened)
+    lenders.retain(|open| !open.device().is_lost());
+    let device = Arc::clone(opened.device());
+    lenders.push(opened);
+    Ok(device)
 }
 
 /// The CUDA device that an address belongs to, by the driver's own books.

@@ -94,7 +94,7 @@ impl<'py> Operand<'py> {
             strides: inner.strides.clone(),
             is_writable: !inner.is_read_only,
             place: inner.place(),
-            own_device: inner.hal_device(array.py())?,
+            own_device: inner.hal_device(),
             owner: Owner::Array(inner.keep()),
         })
     }

@@ -1,7 +1,8 @@
 //! Calls of operations on arrays of a device that repeat: what one call launched is kept, and the next of its kind launches it again.
 //!
 //! Contract
-//! - A plan belongs to the device (`Context`) that all arrays of the call are of, and goes when it is closed or [`forget_plans`] is called.
+//! - A plan belongs to the device ([`OpenDevice`]) that all arrays of the call are of, and goes when one of its openings is closed or
+//!   [`forget_plans`] is called.
 //! - Its key ([`key`]) is all that a call's launches depend on: operation and options, and of each array dtype, shape, strides, where it
 //!   begins within 16 bytes, whether it may be written, and which arrays are the same memory.
 //! - The first call is watched ([`trace`]). Whatever a plan could not repeat (reading an array, a copy, a launch elsewhere, memory of
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::Dtype;
-use amdgpu_aura::{Context, Kernel, PackedArguments};
+use amdgpu_aura::{Kernel, OpenDevice, PackedArguments};
 use amdgpu_hal::LaunchConfig;
 use amdgpu_telemetry::Record;
 use pyo3::prelude::*;
@@ -98,6 +99,13 @@ struct Plan {
     decision: Option<Record>,
 }
 
+impl Plan {
+    /// Whether nobody closed the opening meanwhile that its kernels are of.
+    fn is_open(&self) -> bool {
+        self.steps.iter().all(|step| step.kernel.is_open())
+    }
+}
+
 /// The plans of a device.
 #[derive(Default)]
 struct Table(Mutex<Kept>);
@@ -109,12 +117,13 @@ struct Kept {
 }
 
 impl Table {
-    fn of(context: &Context) -> Option<Arc<Self>> {
-        context.attachment()?.downcast().ok()
+    fn of(device: &OpenDevice) -> Option<Arc<Self>> {
+        device.attachment()?.downcast().ok()
     }
 
     fn find(&self, key: &[u64]) -> Option<Arc<Plan>> {
-        self.lock().plans.get(key).cloned()
+        let plan = self.lock().plans.get(key).cloned()?;
+        plan.is_open().then_some(plan)
     }
 
     fn keep(&self, key: Box<[u64]>, plan: Plan) {
@@ -153,7 +162,7 @@ pub fn run_plan<'py>(
     let Some(call) = Call::of(options, arrays) else {
         return Ok(None);
     };
-    let Some(plan) = Table::of(call.context()).and_then(|table| table.find(&call.key)) else {
+    let Some(plan) = Table::of(call.device()).and_then(|table| table.find(&call.key)) else {
         return Ok(None);
     };
     replay::run(py, &plan, &call).map(Some)
@@ -180,7 +189,7 @@ pub fn keep_plan<'py>(
     let result = compute.call0()?;
     if let Some(plan) = watch.end(&call, &result)
         && generation == GENERATION.load(Ordering::Acquire)
-        && let Ok(attached) = call.context().attach(|| Arc::new(Table::default()))
+        && let attached = call.device().attach(|| Arc::new(Table::default()))
         && let Ok(table) = attached.downcast::<Table>()
     {
         table.keep(call.key, plan);

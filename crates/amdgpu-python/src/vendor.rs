@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_aura::{Context, Kernel};
+use amdgpu_aura::{Context, Kernel, OpenDevice};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::vendor::{Number, Product, Session, VendorEpilogue, VendorLibrary, Workspace};
 use amdgpu_telemetry::Boundary;
@@ -124,18 +124,13 @@ impl VendorSession {
         if !self.place(py, &arrays, &mut product)? {
             return Ok(false);
         }
-        let device = self.context.device().into_py_result(py)?;
+        let device = self.context.open_device().into_py_result(py)?;
         let queue = match stream {
             Some(stream) => {
-                check_device(
-                    py,
-                    "stream",
-                    stream.get().device_name(),
-                    &device.info().name,
-                )?;
+                check_device(py, "stream", stream.get().device_name(), device.name())?;
                 stream.get().inner()
             }
-            None => device.default_stream(),
+            None => device.device().default_stream(),
         };
         let wanted = py
             .detach(|| self.session.prepare(&product, queue.as_ref()))
@@ -143,12 +138,12 @@ impl VendorSession {
         let Some(bytes) = wanted else {
             return Ok(false);
         };
-        arrays.settle(py, &self.context)?;
-        self.context.hold_back(queue.as_ref()).into_py_result(py)?;
+        arrays.settle(py, device)?;
+        device.hold_back(queue.as_ref()).into_py_result(py)?;
         let memory = (bytes > 0)
             .then(|| {
                 let shape = vec![bytes as i64];
-                Array::allocate(py, &self.context, shape, Dtype::I8, MemoryKind::Device)
+                Array::allocate(py, device, shape, Dtype::I8, MemoryKind::Device)
             })
             .transpose()?;
         let workspace = memory
@@ -176,9 +171,9 @@ impl VendorSession {
             return submitted.into_py_result(py);
         }
         let is_taken = submitted.into_py_result(py)?;
-        if is_taken && arrays.are_private_to(&self.context) {
+        if is_taken && arrays.are_private_to(device) {
             // All of it, the workspace too, is memory that the next in the order of this stream gets.
-            self.context.note_queued();
+            device.note_queued();
         } else if is_taken {
             py.detach(|| Kernel::wait(queue.as_ref(), None))
                 .into_py_result(py)?;
@@ -224,7 +219,7 @@ impl VendorSession {
                 return Ok(false);
             }
             let info = self.context.info();
-            if array.context().is_some() {
+            if array.open_device().is_some() {
                 check_device(py, name, array.device_name().unwrap_or("cpu:0"), &info.name)?;
             } else if !array.place().is_reachable_by(info.kind, &info.name) {
                 return Ok(false);
@@ -250,16 +245,16 @@ impl VendorSession {
 }
 
 impl Arrays<'_, '_> {
-    fn are_private_to(&self, context: &Arc<Context>) -> bool {
-        self.all().all(|array| array.get().is_private_to(context))
+    fn are_private_to(&self, device: &Arc<OpenDevice>) -> bool {
+        self.all().all(|array| array.get().is_private_to(device))
     }
 
-    /// Waits for what other openings of the device have queued, whose order the library's stream does not know.
-    fn settle(&self, py: Python<'_>, own: &Arc<Context>) -> PyResult<()> {
+    /// Waits for what other devices have queued, whose order the library's stream does not know.
+    fn settle(&self, py: Python<'_>, own: &Arc<OpenDevice>) -> PyResult<()> {
         self.all()
-            .filter_map(|array| array.get().context())
-            .filter(|context| !Arc::ptr_eq(context, own))
-            .try_for_each(|context| py.detach(|| context.settle()).into_py_result(py))
+            .filter_map(|array| array.get().open_device())
+            .filter(|device| !Arc::ptr_eq(device, own))
+            .try_for_each(|device| py.detach(|| device.settle()).into_py_result(py))
     }
 
     fn all(&self) -> impl Iterator<Item = &Bound<'_, Array>> {

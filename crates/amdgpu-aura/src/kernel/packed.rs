@@ -96,7 +96,7 @@ impl Kernel {
         // SAFETY: as the caller promises.
         unsafe { self.submit(config, block, None, stream, false)? };
         if !is_awaited {
-            self.shared.order().note();
+            self.shared.open_device().note_queued();
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ impl Kernel {
         let stream = self.shared.device().default_stream();
         // SAFETY: as the caller promises.
         unsafe { self.launch(config, arguments, Some(stream))? };
-        self.shared.order().note();
+        self.shared.open_device().note_queued();
         Ok(())
     }
 

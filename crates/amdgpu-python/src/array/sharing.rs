@@ -3,23 +3,23 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use amdgpu_aura::Context;
+use amdgpu_aura::OpenDevice;
 
 use super::{Array, Storage};
 
 impl Array {
-    /// Whether nobody but kernels and copies of this context knows the memory, so that the order of its default stream is all that matters.
-    pub fn is_private_to(&self, context: &Arc<Context>) -> bool {
+    /// Whether nobody but kernels and copies of this device knows the memory, so that the order of its default stream is all that matters.
+    pub fn is_private_to(&self, device: &Arc<OpenDevice>) -> bool {
         self.allocated_by()
-            .is_some_and(|(own, is_lent)| Arc::ptr_eq(own, context) && !is_lent)
+            .is_some_and(|(own, is_lent)| Arc::ptr_eq(own, device) && !is_lent)
     }
 
-    /// The context whose allocator the memory is from, and whether somebody else knows the memory, too.
-    pub fn allocated_by(&self) -> Option<(&Arc<Context>, bool)> {
+    /// The device whose allocator the memory is from, and whether somebody else knows the memory, too.
+    pub fn allocated_by(&self) -> Option<(&Arc<OpenDevice>, bool)> {
         match &*self.storage {
             Storage::Block {
-                context, is_lent, ..
-            } => Some((context, is_lent.load(Ordering::Acquire))),
+                device, is_lent, ..
+            } => Some((device, is_lent.load(Ordering::Acquire))),
             Storage::Module { .. } | Storage::Foreign { .. } => None,
         }
     }

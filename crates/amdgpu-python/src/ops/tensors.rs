@@ -248,11 +248,11 @@ pub fn own_array_like<'py>(
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     let py = object.py();
     let array = object.cast::<Array>().ok()?;
-    let context = array.get().context()?;
-    if context.info().kind != DeviceKind::Cpu {
+    let device = array.get().open_device()?;
+    if device.info().kind != DeviceKind::Cpu {
         return None;
     }
-    let made = Array::allocate(py, context, shape.to_vec(), dtype, MemoryKind::Device);
+    let made = Array::allocate(py, device, shape.to_vec(), dtype, MemoryKind::Device);
     Some(made.and_then(|array| Ok(Bound::new(py, array)?.into_any())))
 }
 

@@ -33,7 +33,7 @@ impl Inner {
         let is_full = self.lock().len() >= MAX_KEPT;
         if is_full {
             // Launches in streams may still read what is let go of.
-            if let Some(device) = made.get().hal_device(py)? {
+            if let Some(device) = made.get().hal_device() {
                 py.detach(|| device.synchronize()).into_py_result(py)?;
             }
             let old = std::mem::take(&mut *self.lock());

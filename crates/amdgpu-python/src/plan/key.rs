@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use amdgpu_aura::Context;
+use amdgpu_aura::OpenDevice;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
 
@@ -36,7 +36,7 @@ pub(super) struct Call<'py> {
     pub given: Vec<Given<'py>>,
     /// Somebody beside the device's kernels knows the memory of an array.
     pub is_shared: bool,
-    context: Arc<Context>,
+    device: Arc<OpenDevice>,
 }
 
 impl<'py> Call<'py> {
@@ -45,7 +45,7 @@ impl<'py> Call<'py> {
         let mut words = Words {
             list: Vec::with_capacity(USUAL_WORDS),
             given: Vec::with_capacity(arrays.len()),
-            context: None,
+            device: None,
             is_shared: false,
         };
         words.sequence(options.iter_borrowed(), options.len(), 0)?;
@@ -54,19 +54,19 @@ impl<'py> Call<'py> {
             key: words.list.into_boxed_slice(),
             given: words.given,
             is_shared: words.is_shared,
-            context: words.context?,
+            device: words.device?,
         })
     }
 
-    pub fn context(&self) -> &Arc<Context> {
-        &self.context
+    pub fn device(&self) -> &Arc<OpenDevice> {
+        &self.device
     }
 }
 
 struct Words<'py> {
     list: Vec<u64>,
     given: Vec<Given<'py>>,
-    context: Option<Arc<Context>>,
+    device: Option<Arc<OpenDevice>>,
     is_shared: bool,
 }
 
@@ -128,13 +128,13 @@ impl<'py> Words<'py> {
     /// Arrays whose memory is of one open device, alive and not empty; no others have plans.
     fn array(&mut self, array: &Bound<'py, Array>) -> Option<()> {
         let inner = array.get();
-        let (context, is_lent) = inner.allocated_by()?;
-        match &self.context {
-            None => self.context = Some(Arc::clone(context)),
-            Some(known) if Arc::ptr_eq(known, context) => {}
+        let (device, is_lent) = inner.allocated_by()?;
+        match &self.device {
+            None => self.device = Some(Arc::clone(device)),
+            Some(known) if Arc::ptr_eq(known, device) => {}
             Some(_) => return None,
         }
-        if inner.is_freed() || context.is_closed() {
+        if inner.is_freed() {
             return None;
         }
         self.is_shared |= is_lent;

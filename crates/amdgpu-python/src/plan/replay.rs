@@ -33,20 +33,20 @@ impl Memory {
 
 /// Launch the steps of a plan on the arrays of a call.
 pub fn run<'py>(py: Python<'py>, plan: &Plan, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
-    let context = call.context();
+    let device = call.device();
     if let Some(decision) = &plan.decision
         && amdgpu_telemetry::is_enabled()
     {
         amdgpu_telemetry::emit(decision.at(amdgpu_telemetry::now_ns(), 0));
     }
-    let allocator = context.allocator().into_py_result(py)?;
+    let allocator = device.allocator();
     let mut memory = Memory {
         given: call.given.iter().map(|one| one.address).collect(),
         made: Vec::with_capacity(plan.made.len()),
         derived: Vec::new(),
     };
     // Where others know the memory they may look when the call is over; the host reads its own without asking.
-    let is_awaited = call.is_shared || context.info().kind == DeviceKind::Cpu;
+    let is_awaited = call.is_shared || device.info().kind == DeviceKind::Cpu;
     let take = |memory: &mut Memory| {
         let _owner = ARRAY.enter();
         for bytes in &plan.made {
@@ -110,7 +110,7 @@ fn launch(plan: &Plan, memory: &Memory, is_awaited: bool) -> aura::Result<()> {
         let addresses = addresses.map(|(offset, source)| (*offset, memory.address(*source)));
         let is_last = index + 1 == plan.steps.len();
         // SAFETY: the arguments were checked when the plan was made, and the key says that other memory of these sizes fits as well. It is of
-        // this context's allocator, which hands it on in the order of the default stream; the arrays of the caller live until the call ends.
+        // this device's allocator, which hands it on in the order of the default stream; the arrays of the caller live until the call ends.
         unsafe {
             step.kernel.queue_packed(
                 &step.config,
@@ -143,7 +143,7 @@ fn outcome<'py>(
                 raise(py, ErrorCode::Internal, Language::Rust, message)
             })?;
             let array = Array::of_block(
-                Arc::clone(call.context()),
+                Arc::clone(call.device()),
                 block,
                 (shape.clone(), strides.clone()),
                 *dtype,

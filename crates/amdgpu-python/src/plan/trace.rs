@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use amdgpu_aura::{Argument, Context, Kernel, ParameterKind};
+use amdgpu_aura::{Argument, Kernel, OpenDevice, ParameterKind};
 use amdgpu_hal::LaunchConfig;
 use amdgpu_telemetry::Record;
 use pyo3::prelude::*;
@@ -34,7 +34,7 @@ struct Memory {
 
 /// What this thread's call did so far.
 struct Trace {
-    context: Arc<Context>,
+    device: Arc<OpenDevice>,
     given: Vec<u64>,
     made: Vec<Memory>,
     derived: Vec<(u64, Derived)>,
@@ -69,7 +69,7 @@ impl Trace {
         arguments: &[Argument],
         hidden: &[u64],
     ) -> Option<Step> {
-        if !self.context.owns(kernel) || kernel.is_checked() {
+        if !Arc::ptr_eq(&self.device, kernel.open_device()) || kernel.is_checked() {
             return None;
         }
         let (mut memory, mut addresses) = (Vec::new(), Vec::new());
@@ -127,13 +127,13 @@ impl Trace {
 
 /// The watch over a call; dropping it ends it.
 pub(super) struct Watch {
-    context: Arc<Context>,
+    device: Arc<OpenDevice>,
 }
 
 impl Watch {
     pub fn begin(call: &Call<'_>) -> Self {
         let trace = Trace {
-            context: Arc::clone(call.context()),
+            device: Arc::clone(call.device()),
             given: call.given.iter().map(|one| one.address).collect(),
             made: Vec::new(),
             derived: Vec::new(),
@@ -144,14 +144,14 @@ impl Watch {
         };
         CURRENT.set(Some(trace));
         Self {
-            context: Arc::clone(call.context()),
+            device: Arc::clone(call.device()),
         }
     }
 
     /// The plan of the call; None where there is none.
     pub fn end(&self, call: &Call<'_>, result: &Bound<'_, PyAny>) -> Option<Plan> {
         let trace = CURRENT.take()?;
-        let is_own = Arc::ptr_eq(&trace.context, &self.context);
+        let is_own = Arc::ptr_eq(&trace.device, &self.device);
         if !is_own || trace.is_lost || trace.steps.is_empty() {
             return None;
         }
@@ -227,10 +227,10 @@ pub fn give_up() {
 }
 
 /// Memory was taken.
-pub fn note_made(context: &Arc<Context>, array: &Array) {
+pub fn note_made(device: &Arc<OpenDevice>, array: &Array) {
     with(|trace| {
         let bytes = array.bytes() as u64;
-        trace.is_lost |= !Arc::ptr_eq(&trace.context, context) || bytes == 0;
+        trace.is_lost |= !Arc::ptr_eq(&trace.device, device) || bytes == 0;
         trace.made.push(Memory {
             address: array.data().expose_provenance() as u64,
             bytes,
