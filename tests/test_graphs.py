@@ -232,7 +232,7 @@ def test_null_devices_replay_without_running(add):
     memory = amdgpu.zeros(N, device="null:gfx1100")
     with amdgpu.Graph() as graph:
         kernel[4, 256](memory, 1.0, N)
-        memory.fill(3)
+        memory.fill_bytes(3)
     graph.replay()
     graph.replay(null.create_stream())
     assert len(graph) == 2

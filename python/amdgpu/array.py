@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from amdgpu.device import AMDGPUDevice
 
+# Names that the native module knows, which need no NumPy to be understood.
+_NAMES = frozenset(_native.dtype_names())
+
 __all__ = ["Array", "array", "empty", "from_dlpack", "zeros"]
 
 
@@ -57,7 +60,7 @@ def zeros(
         0.0
     """
     result = empty(shape, dtype, device=device)
-    result.fill(0)
+    result.fill_bytes(0)
     return result
 
 
@@ -129,7 +132,8 @@ def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def _dtype_name(dtype: npt.DTypeLike) -> str:
-    if isinstance(dtype, str):
+    """The name of a dtype, in whichever of NumPy's spellings it is given."""
+    if isinstance(dtype, str) and dtype in _NAMES:
         return dtype
     name: str = _dtype(dtype).name
     return name
@@ -139,6 +143,11 @@ def _dtype(dtype: npt.DTypeLike) -> Any:
     import numpy as np
 
     try:
-        return np.dtype(dtype)
+        known = np.dtype(dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise UnsupportedDtypeError(f"dtype {shortened(dtype)} is no dtype: {error}") from None
+    if not known.isnative:
+        raise UnsupportedDtypeError(
+            f"{known.str} has the byte order of another machine, which devices do not know; pass {known.newbyteorder('=').str!r}"
+        )
+    return known

@@ -377,11 +377,11 @@ class AMDGPUDevice:
         return self.native.create_stream()
 
     def synchronize(self) -> None:
-        """Wait until all work of the device is done, on a GPU that of its other openings too; raises the first error that a stream kept."""
+        """Wait until all work of the device is done, that of its other openings too; raises the first error that a stream kept."""
         self.native.synchronize()
 
     def memory_stats(self) -> dict[str, float]:
-        """Statistics of the caching allocator, with PyTorch's key names; bytes and counts.
+        """Statistics of the device's caching allocator, which all openings share, with PyTorch's key names; bytes and counts.
 
         On the CPU device also those of the Matrix core's memory in huge pages, as `host_memory.*`: bytes held in plain pages, in huge ones
         that were asked for (`advised`) and in those of the system's pool, and calls.
@@ -389,7 +389,7 @@ class AMDGPUDevice:
         return self.native.memory_stats()
 
     def empty_cache(self) -> int:
-        """Give cached blocks back to the device; returns how many bytes."""
+        """Give cached blocks back to the device, whoever used them; returns how many bytes."""
         return self.native.empty_cache()
 
     def get_telemetry(self, core_type: str | None = None) -> dict[str, Any]:
@@ -424,7 +424,7 @@ class AMDGPUDevice:
                 await asyncio.sleep(interval_seconds)
 
     def close(self) -> None:
-        """Release kernels, streams and cached memory. Arrays that are still alive keep their memory until they are dropped."""
+        """Release the kernels and, with the last opening of the device, its cached memory. Arrays that are still alive go on working."""
         tuner = self.__dict__.pop("_tuner", None)
         if tuner is not None:
             tuner.close()

@@ -60,7 +60,7 @@ _table: list[Implementation] = [
         Implementation(
             "matrix_multiply", "matrix", kind, "zig", "archive", "amdgpu.gpu_kernels.host:multiply", takes_device=True
         )
-        for kind in ("cuda", "hip")
+        for kind in ("cuda", "hip", "null")
     ),
     Implementation("elementwise", "matrix", "cpu", "zig", "zig", "amdgpu._native:elementwise"),
     Implementation("embedding", "matrix", "cpu", "zig", "zig", "amdgpu._native:embedding"),

@@ -160,7 +160,7 @@ class RawKernel:
         code: HIP-C (or CUDA C) source.
         name: Name of the kernel in it.
         options: Compiler options; `-DNAME=VALUE` and `-DNAME` are understood, others are refused.
-        device: Device to run on; None means device 0.
+        device: Device to run on; None means that of the arrays it is launched with, and device 0 where they have none.
 
     Raises:
         InvalidTypeError: An option that is not understood.
@@ -184,16 +184,20 @@ class RawKernel:
         self.options = tuple(options)
         self._device = device
         self._defines = dict(_parse_define(option) for option in self.options)
-        self._kernel: _native.Kernel | None = None
+        self._kernels: dict[AMDGPUDevice | int | str, _native.Kernel] = {}
 
     def compile(self) -> _native.Kernel:
         """Compile now instead of at the first launch."""
-        if self._kernel is None:
+        return self._compile_for(0 if self._device is None else self._device)
+
+    def _compile_for(self, place: AMDGPUDevice | int | str) -> _native.Kernel:
+        kernel = self._kernels.get(place)
+        if kernel is None:
             from amdgpu.device import default_device
 
-            device = default_device(self._device or 0)
-            self._kernel = device.compile_kernel(self.code, name=self.name, defines=self._defines)
-        return self._kernel
+            device = default_device(place)
+            kernel = self._kernels[place] = device.compile_kernel(self.code, name=self.name, defines=self._defines)
+        return kernel
 
     def __call__(
         self,
@@ -205,9 +209,14 @@ class RawKernel:
         stream: _native.Stream | None = None,
     ) -> None:
         """Launch with `grid` blocks of `block` threads; returns when the kernel has run, or at once when a stream is given."""
+        from amdgpu.ops.placement import device_of
+
         if not isinstance(args, (tuple, list)):
             raise InvalidTypeError(f"args must be a tuple of the kernel's arguments, got {type(args).__name__}")
-        self.compile().launch(
+        place = self._device
+        if place is None:
+            place = device_of(self.name, args) or 0
+        self._compile_for(place).launch(
             _as_shape("grid", grid), _as_shape("block", block), args, shared_bytes=shared_mem, stream=stream
         )
 

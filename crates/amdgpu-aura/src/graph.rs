@@ -10,10 +10,10 @@ use amdgpu_hal::{
 };
 use amdgpu_telemetry::{Kind, NameId, intern, now_ns, span};
 
-use crate::open_device::OpenDevice;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, LaunchTimes, PackedArguments};
 use crate::messages::Port;
+use crate::open_device::OpenDevice;
 
 /// Where a command was submitted: a stream, by its number, or no stream, which means that the program waited for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -145,6 +145,13 @@ pub trait Device: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Runs code of another library on this thread while the device is the one that the driver takes for current here; afterwards what was
+    /// current before is so again. Without a driver that knows a current device it just runs.
+    fn with_current(&self, work: &mut dyn FnMut()) -> Result<()> {
+        work();
+        Ok(())
+    }
+
     /// Whether a fault ended the driver's context: everything on this object fails, and opening the device again makes a new context.
     fn is_lost(&self) -> bool {
         false

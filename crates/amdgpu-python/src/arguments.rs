@@ -9,7 +9,7 @@ use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMemoryView};
 
-use crate::array::Array;
+use crate::array::{Array, Storage, Uses};
 use crate::errors::{IntoPyResult, raise};
 use crate::lender::Place;
 use crate::operand::{Operand, check_mask, is_contiguous, numpy_dtype, numpy_memory};
@@ -21,11 +21,28 @@ pub(crate) struct Converted {
     pub arguments: Vec<Argument>,
     /// Memory behind the arguments.
     pub bytes: u64,
-    keep: Vec<Arc<dyn Send + Sync>>,
+    keep: Vec<Arc<Storage>>,
     borrowed: Vec<Box<dyn Send>>,
 }
 
 impl Converted {
+    /// The memory of our own arrays among the arguments.
+    pub fn storages(&self) -> &[Arc<Storage>] {
+        &self.keep
+    }
+
+    /// Work on the arguments goes into a stream: whoever reads them waits for it.
+    pub fn note(&self, stream: &Stream) {
+        note(&self.keep, stream);
+    }
+
+    /// A graph works on the arguments whenever it is replayed.
+    pub fn join(&self, graph: &Arc<Uses>) {
+        self.keep
+            .iter()
+            .for_each(|storage| storage.uses().join(graph));
+    }
+
     /// What keeps the memory of the arguments in place, together with the argument objects themselves.
     pub fn into_owners(
         self,
@@ -38,8 +55,15 @@ impl Converted {
     }
 }
 
+/// Work on the memory goes into a stream.
+pub(crate) fn note(memory: &[Arc<Storage>], stream: &Stream) {
+    for storage in memory {
+        storage.uses().note(stream.inner(), stream.hal_device());
+    }
+}
+
 /// An object that keeps memory in place.
-pub(crate) fn hold(py: Python<'_>, keep: Vec<Arc<dyn Send + Sync>>) -> PyResult<Py<PyAny>> {
+pub(crate) fn hold(py: Python<'_>, keep: Vec<Arc<Storage>>) -> PyResult<Py<PyAny>> {
     Ok(Py::new(py, Held(keep, SyncOwners(Vec::new())))?.into_any())
 }
 
@@ -79,6 +103,7 @@ pub(crate) fn replace(
     packed: &PackedArguments,
     named: &Bound<'_, PyDict>,
     owners: &mut NamedOwners,
+    graph: &Arc<Uses>,
 ) -> PyResult<PackedArguments> {
     let mut packed = packed.clone();
     for (name, arg) in named.iter() {
@@ -105,6 +130,7 @@ pub(crate) fn replace(
         packed = kernel
             .replace_argument(&packed, index, &argument)
             .into_py_result(py)?;
+        converted.join(graph);
         if matches!(parameters[index].kind, ParameterKind::Pointer { .. }) {
             owners.push((name, converted.into_owners(py, &[arg])?));
         }
@@ -391,7 +417,7 @@ fn integer(kernel: &aura::Kernel, index: usize, value: &Bound<'_, PyAny>) -> PyR
 /// Owners of memory, as one Python object.
 #[pyclass(frozen)]
 struct Held(
-    #[allow(dead_code, reason = "held, not read")] Vec<Arc<dyn Send + Sync>>,
+    #[allow(dead_code, reason = "held, not read")] Vec<Arc<Storage>>,
     #[allow(dead_code, reason = "held, not read")] SyncOwners,
 );
 

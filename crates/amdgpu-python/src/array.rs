@@ -1,23 +1,28 @@
 //! `amdgpu.Array`: memory of a device seen as an n-dimensional array.
 
 mod bytes;
+mod fill;
 mod sharing;
+mod uses;
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use amdgpu_abi::layout::{DEVICE_CPU, DEVICE_CUDA, DEVICE_ROCM};
-use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language, Tensor};
+use amdgpu_abi::layout::DEVICE_CPU;
+use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_aura::OpenDevice;
 use amdgpu_hal as hal;
 use amdgpu_hal::{DeviceKind, DevicePointer, Module};
 use amdgpu_memory::{Block, Owner};
 use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::prelude::*;
+use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::array::bytes::{checked_bytes, host_side};
+use crate::array::fill::{element_bytes, fill};
+pub use crate::array::uses::Uses;
 use crate::dlpack::{self, row_major};
 use crate::errors::{IntoPyResult, raise};
 use crate::graph;
@@ -28,8 +33,16 @@ use crate::ops::transpose::transpose;
 use crate::plan::trace;
 use crate::transfer::{self, Side};
 
+/// Memory, held by all that use it.
+pub struct Storage {
+    memory: Memory,
+    uses: Uses,
+    /// An interface told the address to somebody who holds the array object and nothing else.
+    is_pinned: AtomicBool,
+}
+
 /// Memory and who owns it.
-enum Storage {
+enum Memory {
     /// From the allocator of a device. The block is taken out when the array is freed and nobody else looks at it.
     Block {
         block: Mutex<Option<Block>>,
@@ -57,9 +70,9 @@ enum Storage {
 }
 
 // SAFETY: the address is only handed on; the owner is Send and is never accessed.
-unsafe impl Send for Storage {}
+unsafe impl Send for Memory {}
 // SAFETY: as above: shared access reads the address only.
-unsafe impl Sync for Storage {}
+unsafe impl Sync for Memory {}
 
 /// Memory of a device seen as an n-dimensional array, row-major when made here.
 #[pyclass(frozen, module = "amdgpu", weakref)]
@@ -75,6 +88,20 @@ pub struct Array {
 
 /// Whom the memory of arrays is for, as watchers see it.
 pub(crate) static ARRAY: Owner = Owner::new("array");
+
+impl Storage {
+    fn new(memory: Memory) -> Arc<Self> {
+        Arc::new(Self {
+            memory,
+            uses: Uses::default(),
+            is_pinned: AtomicBool::new(false),
+        })
+    }
+
+    pub fn uses(&self) -> &Uses {
+        &self.uses
+    }
+}
 
 impl Array {
     /// Fresh memory of `kind`.
@@ -107,7 +134,7 @@ impl Array {
         dtype: Dtype,
     ) -> Self {
         Self {
-            storage: Arc::new(Storage::Block {
+            storage: Storage::new(Memory::Block {
                 address: block.ptr(),
                 block: Mutex::new(Some(block)),
                 device,
@@ -130,7 +157,7 @@ impl Array {
         dtype: Dtype,
     ) -> Self {
         Self {
-            storage: Arc::new(Storage::Module {
+            storage: Storage::new(Memory::Module {
                 address,
                 device: Arc::clone(device),
                 module,
@@ -154,7 +181,7 @@ impl Array {
         let place = operand.place.clone();
         let device = operand.device(py)?;
         Ok(Self {
-            storage: Arc::new(Storage::Foreign {
+            storage: Storage::new(Memory::Foreign {
                 address,
                 place,
                 device,
@@ -169,46 +196,42 @@ impl Array {
     }
 
     pub fn data(&self) -> *mut c_void {
-        match &*self.storage {
-            Storage::Block { address, .. } | Storage::Module { address, .. } => {
-                address.as_mut_ptr()
-            }
-            Storage::Foreign { address, .. } => *address,
+        match &self.storage.memory {
+            Memory::Block { address, .. } | Memory::Module { address, .. } => address.as_mut_ptr(),
+            Memory::Foreign { address, .. } => *address,
         }
     }
 
     /// The device of one's own that the memory came from.
     pub fn open_device(&self) -> Option<&Arc<OpenDevice>> {
-        match &*self.storage {
-            Storage::Block { device, .. } | Storage::Module { device, .. } => Some(device),
-            Storage::Foreign { .. } => None,
+        match &self.storage.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => Some(device),
+            Memory::Foreign { .. } => None,
         }
     }
 
     /// Name of the device; `None` for host memory of other libraries.
     pub fn device_name(&self) -> Option<&str> {
-        match &*self.storage {
-            Storage::Block { device, .. } | Storage::Module { device, .. } => {
-                Some(device.name())
-            }
-            Storage::Foreign { place, .. } => place.device(),
+        match &self.storage.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => Some(device.name()),
+            Memory::Foreign { place, .. } => place.device(),
         }
     }
 
     /// Where the memory is, and who reaches it.
     pub fn place(&self) -> Place {
-        match &*self.storage {
-            Storage::Block { device, .. } | Storage::Module { device, .. } => {
+        match &self.storage.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => {
                 Place::Device(device.name().to_owned())
             }
-            Storage::Foreign { place, .. } => place.clone(),
+            Memory::Foreign { place, .. } => place.clone(),
         }
     }
 
     fn device_kind(&self) -> DeviceKind {
-        match &*self.storage {
-            Storage::Block { device, .. } | Storage::Module { device, .. } => device.info().kind,
-            Storage::Foreign { device, .. } => device
+        match &self.storage.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => device.info().kind,
+            Memory::Foreign { device, .. } => device
                 .as_ref()
                 .map_or(DeviceKind::Cpu, |device| device.info().kind),
         }
@@ -216,19 +239,19 @@ impl Array {
 
     /// The device through which the memory is reached; `None` for host memory of other libraries.
     pub fn hal_device(&self) -> Option<Arc<dyn hal::Device>> {
-        match &*self.storage {
-            Storage::Block { device, .. } | Storage::Module { device, .. } => {
+        match &self.storage.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => {
                 Some(Arc::clone(device.device()))
             }
-            Storage::Foreign { device, .. } => device.clone(),
+            Memory::Foreign { device, .. } => device.clone(),
         }
     }
 
     /// The device of one's own that the memory came from; a graph has no other.
     fn recording_device(&self, py: Python<'_>) -> PyResult<&Arc<OpenDevice>> {
-        match &*self.storage {
-            Storage::Block { device, .. } | Storage::Module { device, .. } => Ok(device),
-            Storage::Foreign { .. } => Err(raise(
+        match &self.storage.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => Ok(device),
+            Memory::Foreign { .. } => Err(raise(
                 py,
                 ErrorCode::NotCapturable,
                 Language::Rust,
@@ -243,11 +266,11 @@ impl Array {
 
     /// Whether the host reads the memory and no GPU has to be asked before.
     pub fn is_plain_host(&self) -> bool {
-        match &*self.storage {
-            Storage::Block { device, .. } | Storage::Module { device, .. } => {
+        match &self.storage.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => {
                 device.info().kind == DeviceKind::Cpu
             }
-            Storage::Foreign { place, .. } => *place == Place::Host,
+            Memory::Foreign { place, .. } => *place == Place::Host,
         }
     }
 
@@ -265,8 +288,22 @@ impl Array {
     }
 
     /// Keeps the memory from going back, for work that looks at it.
-    pub fn keep(&self) -> Arc<dyn Send + Sync> {
-        Arc::clone(&self.storage) as Arc<dyn Send + Sync>
+    pub fn keep(&self) -> Arc<Storage> {
+        Arc::clone(&self.storage)
+    }
+
+    /// Whether a stream was ever given work on the memory: who reads it has to wait then.
+    pub fn has_uses(&self) -> bool {
+        self.storage.uses.is_used()
+    }
+
+    /// Waits for what streams were given to do with the memory; the default stream keeps the order by itself.
+    pub fn finish_uses(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.has_uses() || graph::is_recording() {
+            return Ok(());
+        }
+        let storage = self.keep();
+        py.detach(|| storage.uses.finish()).into_py_result(py)
     }
 
     fn len(&self) -> i64 {
@@ -293,33 +330,6 @@ impl Array {
             return Err(raise(py, ErrorCode::WrongDevice, Language::Rust, &message));
         }
         Ok(())
-    }
-
-    fn tensor(&self) -> Tensor {
-        let mut tensor = Tensor::host(self.data(), self.dtype, &[], None);
-        tensor.ndim = self.shape.len() as i32;
-        tensor.device = self.dlpack_device();
-        tensor
-    }
-
-    fn dlpack_device(&self) -> DeviceRef {
-        let device_type = match self.device_kind() {
-            DeviceKind::Hip => DEVICE_ROCM,
-            DeviceKind::Cuda => DEVICE_CUDA,
-            _ => DEVICE_CPU,
-        };
-        let device_id = match &*self.storage {
-            Storage::Block { device, .. } | Storage::Module { device, .. } => {
-                device.info().ordinal as i32
-            }
-            Storage::Foreign { device, .. } => device
-                .as_ref()
-                .map_or(0, |device| device.info().ordinal as i32),
-        };
-        DeviceRef {
-            device_type,
-            device_id,
-        }
     }
 
     /// Another view of the same memory.
@@ -392,8 +402,8 @@ impl Array {
         self.place().is_host_reachable()
     }
 
-    /// Address of the first element on its device. Waits for operations that still write there, and from now on operations on this memory
-    /// end before their call does, since whoever has the address may look at any time.
+    /// Address of the first element on its device, which means nothing once the array is freed. Waits for work that still writes there, and from
+    /// now on operations on this memory end before their call does, since whoever has the address may look at any time.
     #[getter]
     fn ptr(&self, py: Python<'_>) -> PyResult<usize> {
         self.check_alive(py)?;
@@ -404,6 +414,7 @@ impl Array {
         {
             py.detach(|| device.settle()).into_py_result(py)?;
         }
+        self.finish_uses(py)?;
         Ok(self.data() as usize)
     }
 
@@ -431,6 +442,8 @@ impl Array {
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.check_host(py, "__array_interface__")?;
         trace::give_up();
+        self.finish_uses(py)?;
+        self.pin();
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
         interface.set_item("shape", self.shape(py)?)?;
@@ -453,6 +466,7 @@ impl Array {
         self.check_alive(py)?;
         trace::give_up();
         self.lend();
+        self.pin();
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
         interface.set_item("shape", self.shape(py)?)?;
@@ -520,9 +534,9 @@ impl Array {
                 "the array is read-only, which only versioned DLPack can say",
             ));
         }
-        if own.device_type != DEVICE_CPU
-            && let Some(device) = self.hal_device()
-        {
+        if own.device_type == DEVICE_CPU {
+            self.finish_uses(py)?;
+        } else if let Some(device) = self.hal_device() {
             graph::check_not_recording(py, "lending memory of a GPU")?;
             self.lend();
             lender::order_before(py, &device, stream)?;
@@ -616,8 +630,11 @@ impl Array {
                 "numpy.empty made no array",
             ));
         };
+        self.finish_uses(py)?;
         let own = self.hal_device();
         let (from, to) = (self.side(own.as_ref()), host_side(&operand));
+        // Another thread may free the array meanwhile.
+        let _held = self.keep();
         // SAFETY: both hold the bytes of this shape and dtype, and live until the wait is over.
         py.detach(|| unsafe { transfer::copy(&to, &from, self.bytes() as u64) })
             .into_py_result(py)?;
@@ -628,16 +645,7 @@ impl Array {
     fn copy_from(slf: &Bound<'_, Self>, source: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = slf.py();
         let this = slf.get();
-        this.check_alive(py)?;
-        trace::give_up();
-        if this.is_read_only {
-            return Err(raise(
-                py,
-                ErrorCode::ReadOnly,
-                Language::Rust,
-                "the array is read-only",
-            ));
-        }
+        this.check_writable(py)?;
         let Some(operand) = Operand::borrow(source, None)? else {
             let message = format!(
                 "copy_from needs an array, not {}",
@@ -663,62 +671,59 @@ impl Array {
                 return graph::check_not_recording(py, what);
             }
             let addresses = (to.address, from.address);
+            graph::record_uses(&[this.keep()]);
+            if let Ok(source) = source.cast::<Self>() {
+                graph::record_uses(&[source.get().keep()]);
+            }
             let owners = vec![slf.clone().unbind().into_any(), source.clone().unbind()];
             return graph::record_copy(py, device, addresses, bytes, direction, owners);
         }
+        let _held = this.keep();
         // SAFETY: shape and dtype were compared, so both sides hold `bytes` bytes; they live until the wait is over.
         py.detach(|| unsafe { transfer::copy(&to, &from, bytes) })
             .into_py_result(py)
     }
 
+    /// Set every element to `value`, a number that the dtype holds.
+    fn fill(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        slf.get().check_writable(slf.py())?;
+        let element = element_bytes(slf, value)?;
+        fill(slf, &element)
+    }
+
     /// Set every byte to `value` (0 to 255).
-    fn fill(slf: &Bound<'_, Self>, value: i64) -> PyResult<()> {
+    fn fill_bytes(slf: &Bound<'_, Self>, value: i64) -> PyResult<()> {
         let py = slf.py();
-        let this = slf.get();
-        this.check_alive(py)?;
-        trace::give_up();
-        if this.is_read_only {
-            return Err(raise(
-                py,
-                ErrorCode::ReadOnly,
-                Language::Rust,
-                "the array is read-only",
-            ));
-        }
+        slf.get().check_writable(py)?;
         let byte = u8::try_from(value).map_err(|_| {
-            raise(
-                py,
-                ErrorCode::InvalidArgument,
-                Language::Rust,
-                &format!("fill sets bytes; {value} is not in 0 to 255"),
-            )
+            let message = format!("fill_bytes sets bytes; {value} is not in 0 to 255");
+            raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
         })?;
-        if !is_contiguous(&this.shape, &this.strides) {
-            return Err(raise(
-                py,
-                ErrorCode::NotContiguous,
-                Language::Rust,
-                "fill needs a contiguous array",
-            ));
-        }
-        let (bytes, target) = (this.bytes() as u64, this.pointer());
-        if graph::is_recording() {
-            let device = this.recording_device(py)?;
-            let owner = slf.clone().unbind().into_any();
-            return graph::record_fill(py, device, target, byte, bytes, owner);
-        }
-        let Some(device) = this.hal_device() else {
-            // SAFETY: the owner lent contiguous writable memory of this size.
-            unsafe { std::ptr::write_bytes(target.as_mut_ptr::<u8>(), byte, bytes as usize) };
-            return Ok(());
+        fill(slf, &[byte])
+    }
+
+    /// Arrays have no operators yet, so what `==` means elsewhere is refused rather than answered with the identity of two objects.
+    fn __richcmp__(
+        slf: &Bound<'_, Self>,
+        other: &Bound<'_, PyAny>,
+        operator: CompareOp,
+    ) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let sign = match operator {
+            CompareOp::Eq if !other.is_none() => "==",
+            CompareOp::Ne if !other.is_none() => "!=",
+            _ => return Ok(py.NotImplemented()),
         };
-        let stream = device.default_stream();
-        py.detach(|| {
-            // SAFETY: the memory holds at least `bytes` bytes and lives until the wait is over.
-            unsafe { stream.fill(target, byte, bytes) }?;
-            stream.synchronize()
-        })
-        .into_py_result(py)
+        let message = format!(
+            "an amdgpu.Array is not compared with `{sign}`: compare host copies, as in a.numpy() {sign} b.numpy(), or objects with `is`"
+        );
+        Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message))
+    }
+
+    /// By identity: arrays can be keys.
+    fn __hash__(slf: &Bound<'_, Self>) -> isize {
+        // Objects begin at multiples of 16, whose low bits tell nothing.
+        slf.as_ptr().addr().rotate_right(4).cast_signed()
     }
 
     /// The same memory under another shape; one extent may be -1.
@@ -726,32 +731,7 @@ impl Array {
     fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
         self.check_alive(py)?;
         let shape = numbers::extents(shape)?;
-        let product = |extents: &[i64]| {
-            extents
-                .iter()
-                .filter(|extent| **extent != -1)
-                .try_fold(1_i64, |product, extent| product.checked_mul(*extent))
-        };
-        // None where it does not fit 64 bits, so that it is no number of elements.
-        let known = product(&shape).unwrap_or(-1);
-        let holes = shape.iter().filter(|extent| **extent == -1).count();
-        let mut resolved = shape.clone();
-        if holes == 1 && known > 0 && self.len() % known == 0 {
-            for extent in &mut resolved {
-                if *extent == -1 {
-                    *extent = self.len() / known;
-                }
-            }
-        }
-        if resolved.iter().any(|extent| *extent < 0) || product(&resolved) != Some(self.len()) {
-            let message = format!("cannot see shape {:?} as {shape:?}", self.shape);
-            return Err(raise(
-                py,
-                ErrorCode::ShapeMismatch,
-                Language::Rust,
-                &message,
-            ));
-        }
+        let resolved = self.resolved_shape(py, &shape)?;
         if !is_contiguous(&self.shape, &self.strides) {
             return Err(raise(
                 py,
@@ -764,18 +744,20 @@ impl Array {
         Ok(self.view(resolved, strides))
     }
 
-    /// Wait for the operations that were queued on the array's device; raises what a kernel among them left. Reading the array waits by itself.
+    /// Wait for what was queued on the array: operations, and launches in streams; raises what a kernel among them left. Reading the array waits
+    /// by itself.
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
         self.check_alive(py)?;
         graph::check_not_recording(py, "waiting for an array")?;
         trace::give_up();
-        match self.open_device() {
-            Some(device) => py.detach(|| device.settle()).into_py_result(py),
-            None => Ok(()),
+        if let Some(device) = self.open_device() {
+            py.detach(|| device.settle()).into_py_result(py)?;
         }
+        self.finish_uses(py)
     }
 
-    /// Refuse all further use and give the memory back: at once, or when the last view or borrower is gone. Freeing twice is an error.
+    /// Refuse all further use and give the memory back: at once, or when the last view or borrower is gone. Borrowers through an array
+    /// interface hold the array object itself, and the memory is theirs for as long as they have it. Freeing twice is an error.
     fn free(&self, py: Python<'_>) -> PyResult<()> {
         if self.is_freed.swap(true, Ordering::AcqRel) {
             return Err(raise(
@@ -785,8 +767,9 @@ impl Array {
                 "the array was freed already",
             ));
         }
-        if let Storage::Block { block, .. } = &*self.storage
+        if let Memory::Block { block, .. } = &self.storage.memory
             && Arc::strong_count(&self.storage) == 1
+            && !self.storage.is_pinned.load(Ordering::Acquire)
         {
             drop(block.lock().unwrap_or_else(PoisonError::into_inner).take());
         }

@@ -96,9 +96,7 @@ impl Device {
             .into_py_result(py)?;
         let selector = parse_selector(device)?;
         amdgpu_telemetry::attach::start();
-        let opened = py
-            .detach(|| open_device(selector))
-            .into_py_result(py)?;
+        let opened = py.detach(|| open_device(selector)).into_py_result(py)?;
         let options = ContextOptions {
             cores,
             launch_records: LaunchRecords::from_name(telemetry).into_py_result(py)?,
@@ -404,6 +402,12 @@ pub fn source_text(source: &Bound<'_, PyAny>) -> PyResult<String> {
         );
         raise(py, ErrorCode::InvalidType, Language::Rust, &message)
     })
+}
+
+/// Names of the dtypes that memory of devices has.
+#[pyfunction]
+pub fn dtype_names() -> Vec<&'static str> {
+    Dtype::known_names().collect()
 }
 
 /// The devices of this machine, best first.

@@ -3,14 +3,16 @@
 //! Source: DLPack 1.1, `dlpack.h`, and the Python array API standard's data interchange page.
 
 use std::ffi::{CStr, c_void};
+use std::sync::Arc;
 
 use amdgpu_abi::{Language, Tensor};
+use amdgpu_hal::Device;
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
-use crate::errors::raise;
+use crate::errors::{IntoPyResult, raise};
 
 const LEGACY: &CStr = c"dltensor";
 const USED_LEGACY: &CStr = c"used_dltensor";
@@ -228,8 +230,23 @@ fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     raised
 }
 
-/// Take the tensor of any object with `__dlpack__`. `stream` is where the consumer works on GPU memory.
-pub fn import(object: &Bound<'_, PyAny>, stream: Option<u64>) -> PyResult<Imported> {
+/// Take the tensor of any object with `__dlpack__`. `gpu` is where its memory is, `stream` where the consumer works on it there: producers
+/// such as PyTorch refuse while another device is current.
+pub fn import(
+    object: &Bound<'_, PyAny>,
+    gpu: Option<&Arc<dyn Device>>,
+    stream: Option<u64>,
+) -> PyResult<Imported> {
+    let Some(gpu) = gpu else {
+        return import_here(object, stream);
+    };
+    let mut imported = None;
+    gpu.with_current(&mut || imported = Some(import_here(object, stream)))
+        .into_py_result(object.py())?;
+    imported.unwrap_or_else(|| import_here(object, stream))
+}
+
+fn import_here(object: &Bound<'_, PyAny>, stream: Option<u64>) -> PyResult<Imported> {
     let py = object.py();
     let keywords = PyDict::new(py);
     if let Some(stream) = stream {

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::arguments::{NamedOwners, convert, replace};
+use crate::array::{Storage, Uses};
 use crate::errors::{IntoPyResult, raise};
 use crate::numbers;
 use crate::plan::trace;
@@ -29,6 +30,8 @@ struct Recording {
     recorder: GraphRecorder,
     /// What the commands use.
     owners: Vec<Py<PyAny>>,
+    /// Streams that the graph is replayed in.
+    uses: Arc<Uses>,
 }
 
 /// Whether this thread records a graph: then nothing it submits runs.
@@ -78,6 +81,17 @@ fn record<T>(
             })
         })
         .into_py_result(py)
+}
+
+/// The graph that this thread records works on this memory.
+pub fn record_uses(memory: &[Arc<Storage>]) {
+    CURRENT.with_borrow(|current| {
+        if let Some(recording) = current {
+            for storage in memory {
+                storage.uses().join(&recording.uses);
+            }
+        }
+    });
 }
 
 /// Record a launch whose arguments are packed.
@@ -156,6 +170,8 @@ pub fn record_wait(py: Python<'_>, stream: &Stream, number: u64, mark: usize) ->
 #[pyclass(frozen, module = "amdgpu")]
 pub struct Graph {
     state: Mutex<State>,
+    /// Streams that it was replayed in, for readers of the memory it works on.
+    uses: Arc<Uses>,
 }
 
 enum State {
@@ -211,6 +227,7 @@ impl Graph {
     fn new() -> Self {
         Self {
             state: Mutex::new(State::Fresh),
+            uses: Arc::default(),
         }
     }
 
@@ -231,6 +248,7 @@ impl Graph {
                 number,
                 recorder: GraphRecorder::default(),
                 owners: Vec::new(),
+                uses: Arc::clone(&slf.get().uses),
             };
             CURRENT.set(Some(recording));
         }
@@ -292,6 +310,7 @@ impl Graph {
         if let Some(device) = graph.device_name() {
             check_device(py, "stream", stream.device_name(), device)?;
         }
+        slf.get().uses.note(stream.inner(), stream.hal_device());
         // SAFETY: as above; the stream keeps this object until it has passed the replay.
         let replayed = py.detach(|| unsafe { graph.replay(Some(stream.inner())) });
         let owners = [slf.clone().unbind().into_any(), updates.into_any()];
@@ -333,13 +352,14 @@ impl Graph {
             let packed = kernel
                 .pack_arguments(&converted.arguments)
                 .into_py_result(py)?;
+            converted.join(&self.uses);
             if converted.bytes > 0 {
                 owners.push((String::new(), converted.into_owners(py, &args)?));
             }
             packed
         };
         if let Some(named) = named {
-            packed = replace(py, kernel, &packed, named, &mut owners)?;
+            packed = replace(py, kernel, &packed, named, &mut owners, &self.uses)?;
         }
         graph.set_arguments(node, &packed);
         if owners.is_empty() {

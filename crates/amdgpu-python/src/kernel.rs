@@ -64,6 +64,7 @@ fn launch(
     let arguments = &converted.arguments;
     if graph::is_recording() {
         let packed = kernel.pack_arguments(arguments).into_py_result(py)?;
+        graph::record_uses(converted.storages());
         let owners = converted.into_owners(py, args)?;
         graph::record_launch(py, kernel, *config, &packed, owners, stream)?;
         return Ok(LaunchTimes::default());
@@ -81,6 +82,7 @@ fn launch(
             })
             .map_err(|error| from_coded(py, &error));
     };
+    converted.note(stream);
     // SAFETY: the owners go into the stream, which holds them until the launch has run.
     let launched = py.detach(|| unsafe { kernel.launch(config, arguments, Some(stream.inner())) });
     let bytes = converted.bytes;
@@ -375,10 +377,14 @@ impl Kernel {
             for array in &memory {
                 settle(array, &self.kernel)?;
             }
+            if !graph::is_recording() {
+                self.hold_back(py, &args, &memory)?;
+            }
             return launch(py, &self.kernel, &config, &args, None, false).map(drop);
         }
         let converted = convert(&self.kernel, &args, None)?;
         trace::note_launch(&self.kernel, config, &converted.arguments, &memory);
+        self.hold_back(py, &args, &memory)?;
         // SAFETY: all memory is of this device's allocator, which hands it on in the order of the stream that the launch goes into.
         py.detach(|| unsafe { self.kernel.queue(&config, &converted.arguments) })
             .map_err(|error| from_coded(py, &error))
@@ -429,9 +435,28 @@ impl Kernel {
 }
 
 impl Kernel {
+    /// Lets the default stream wait for what other streams have to do with the memory of a launch.
+    fn hold_back(
+        &self,
+        py: Python<'_>,
+        args: &[Bound<'_, PyAny>],
+        memory: &[Bound<'_, Array>],
+    ) -> PyResult<()> {
+        let given = args.iter().filter_map(|arg| arg.cast::<Array>().ok());
+        for array in given.chain(memory).map(Bound::get) {
+            if array.has_uses() {
+                let (storage, device) = (array.keep(), self.kernel.hal_device());
+                py.detach(|| storage.uses().hold_back(device))
+                    .into_py_result(py)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether all memory of a launch is known to this device only, and not to the host.
     fn knows_all(&self, args: &[Bound<'_, PyAny>], memory: &[Bound<'_, Array>]) -> bool {
-        let is_known = |array: &Bound<'_, Array>| array.get().is_private_to(self.kernel.open_device());
+        let is_known =
+            |array: &Bound<'_, Array>| array.get().is_private_to(self.kernel.open_device());
         let parameters = &self.kernel.facts().parameters;
         self.kernel.device_info().kind != DeviceKind::Cpu
             && args.iter().zip(parameters).all(|(arg, parameter)| {

@@ -125,14 +125,6 @@ pub fn cuda_device_of(py: Python<'_>, address: u64) -> PyResult<String> {
     }
 }
 
-/// The stream that a producer of GPU memory shall order its work before, as DLPack numbers streams.
-pub fn stream_of(py: Python<'_>, gpu: &str, stream: Option<u64>) -> PyResult<Option<u64>> {
-    if stream.is_some() {
-        return Ok(stream);
-    }
-    Ok(device(py, gpu)?.default_stream().native_handle())
-}
-
 /// Let the host wait for what a lender has under way in one of its streams (1 and 2 are the driver's own).
 pub fn wait_for(py: Python<'_>, name: &str, stream: u64) -> PyResult<()> {
     let device = device(py, name)?;

@@ -50,7 +50,7 @@ mod _native {
     #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
     #[pymodule_export]
-    use super::device::{Device, list_devices};
+    use super::device::{Device, dtype_names, list_devices};
     #[pymodule_export]
     use super::event::Event;
     #[pymodule_export]

@@ -15,7 +15,7 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::array::Array;
+use crate::array::{Array, Storage};
 use crate::dlpack;
 use crate::errors::raise;
 use crate::lender::{self, Place};
@@ -41,7 +41,7 @@ pub struct Operand<'py> {
 
 enum Owner<'py> {
     Python(#[allow(dead_code, reason = "held, not read")] Bound<'py, PyAny>),
-    Array(#[allow(dead_code, reason = "held, not read")] Arc<dyn Send + Sync>),
+    Array(#[allow(dead_code, reason = "held, not read")] Arc<Storage>),
     Imported(#[allow(dead_code, reason = "held, not read")] dlpack::Imported),
 }
 
@@ -87,6 +87,7 @@ impl<'py> Operand<'py> {
     fn of_array(array: &Bound<'py, Array>) -> PyResult<Self> {
         let inner = array.get();
         inner.check_alive(array.py())?;
+        inner.finish_uses(array.py())?;
         Ok(Self {
             data: inner.data(),
             dtype: inner.dtype,
@@ -146,11 +147,12 @@ impl<'py> Operand<'py> {
             Err(error) if error.is_instance_of::<PyAttributeError>(py) => Place::Host,
             Err(error) => return Err(error),
         };
-        let stream = match announced.gpu() {
-            Some(gpu) => lender::stream_of(py, gpu, stream)?,
-            None => None,
-        };
-        let imported = dlpack::import(object, stream)?;
+        let gpu = announced.gpu().map(|gpu| lender::device(py, gpu));
+        let gpu = gpu.transpose()?;
+        let stream = gpu
+            .as_ref()
+            .and_then(|gpu| stream.or_else(|| gpu.default_stream().native_handle()));
+        let imported = dlpack::import(object, gpu.as_ref(), stream)?;
         let tensor = imported.tensor;
         if tensor.dtype.name().is_none() {
             let Dtype { code, bits, lanes } = tensor.dtype;

@@ -28,7 +28,7 @@ use pyo3::types::PyTuple;
 pub use derivation::Derivation;
 use key::Call;
 
-use crate::array::Array;
+use crate::array::{Array, Storage};
 use crate::graph;
 
 /// Calls that a device keeps the plans of; shapes of networks are few.
@@ -213,4 +213,6 @@ pub fn leave_plan() {
 struct Given<'py> {
     array: Bound<'py, Array>,
     address: u64,
+    /// Another thread may free the array while the call is under way.
+    memory: Arc<Storage>,
 }

@@ -6,7 +6,8 @@ use amdgpu_aura::{Kernel, PackedArguments};
 use amdgpu_hal::LaunchConfig;
 use pyo3::prelude::*;
 
-use crate::arguments::convert;
+use crate::arguments::{convert, note};
+use crate::array::Storage;
 use crate::errors::IntoPyResult;
 use crate::graph;
 use crate::plan::trace;
@@ -20,6 +21,7 @@ pub struct PreparedLaunch {
     arguments: PackedArguments,
     #[allow(dead_code, reason = "held, not read")]
     owners: Vec<Py<PyAny>>,
+    memory: Vec<Arc<Storage>>,
     stream: Option<Py<Stream>>,
 }
 
@@ -40,6 +42,7 @@ impl PreparedLaunch {
             arguments: kernel
                 .pack_arguments(&converted.arguments)
                 .into_py_result(py)?,
+            memory: converted.storages().to_vec(),
             owners: converted.into_owners(py, args)?,
             kernel: Arc::clone(kernel),
             config,
@@ -56,6 +59,7 @@ impl PreparedLaunch {
         let stream = this.stream.as_ref().map(Py::get);
         if graph::is_recording() {
             let owners = vec![slf.clone().unbind().into_any()];
+            graph::record_uses(&this.memory);
             let arguments = &this.arguments;
             return graph::record_launch(py, &this.kernel, this.config, arguments, owners, stream);
         }
@@ -68,6 +72,7 @@ impl PreparedLaunch {
                 })
                 .into_py_result(py);
         };
+        note(&this.memory, stream);
         // SAFETY: as above; the stream keeps this object until it has passed the launch.
         let launched = py.detach(|| unsafe {
             this.kernel

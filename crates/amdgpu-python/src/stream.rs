@@ -58,6 +58,10 @@ impl Stream {
         &self.queue
     }
 
+    pub fn hal_device(&self) -> &Arc<dyn hal::Device> {
+        &self.device
+    }
+
     pub fn device_name(&self) -> &str {
         &self.device.info().name
     }

@@ -10,8 +10,8 @@ use amdgpu_matrix::vendor::{Number, Product, Session, VendorEpilogue, VendorLibr
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
-use crate::arguments::hold;
-use crate::array::Array;
+use crate::arguments::{hold, note};
+use crate::array::{Array, Storage};
 use crate::device::Device;
 use crate::errors::{IntoPyResult, raise};
 use crate::graph;
@@ -152,12 +152,15 @@ impl VendorSession {
                 address: memory.data().expose_provenance() as u64,
                 bytes,
             });
-        let kept: Vec<Arc<dyn Send + Sync>> = [Some(a), Some(b), Some(out), bias]
+        let kept: Vec<Arc<Storage>> = [Some(a), Some(b), Some(out), bias]
             .into_iter()
             .flatten()
             .map(|array| array.get().keep())
             .chain(memory.as_ref().map(Array::keep))
             .collect();
+        if let Some(stream) = stream {
+            note(&kept, stream.get());
+        }
         // SAFETY: `place` checked device, size and layout of the arrays. They and the workspace are held by `kept` until the call that waits
         // is over, or by the stream until it has passed the product.
         let submitted =

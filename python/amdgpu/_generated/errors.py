@@ -122,7 +122,7 @@ class ClosedError(AmdgpuError, ValueError):
 
     code = 203
     name = "closed"
-    hint = "Initialise a new device; objects made by a closed device go with it."
+    hint = "Initialise the device again and compile the kernel there; arrays of a closed device can still be used."
 
 
 class WrongDeviceError(AmdgpuError, ValueError):

@@ -16,6 +16,7 @@ from amdgpu.errors import (
     ReadOnlyError,
     ShapeMismatchError,
     UnsupportedDtypeError,
+    WrongDeviceError,
 )
 
 if TYPE_CHECKING:
@@ -97,9 +98,10 @@ def of_array(lent: _native.Array) -> Operand:
 
 
 def lend(operation: str, name: str, x: Any, device: AMDGPUDevice) -> Operand:
-    """An argument as values on the device; what lies elsewhere is copied there.
+    """An argument as values on the device; host memory that is no device's is copied there.
 
     Raises:
+        WrongDeviceError: An array of another device.
         InvalidTypeError: No array of numbers.
         UnsupportedDtypeError: A dtype that is not computed.
     """
@@ -110,7 +112,10 @@ def lend(operation: str, name: str, x: Any, device: AMDGPUDevice) -> Operand:
     ):
         lent = x if isinstance(x, _native.Array) else _native.from_dlpack(x)
         dtypes.check(operation, name, dtypes.name_of(lent.dtype))
-        return of_array(lent if lent.device == device.name else array(lent, device=device.name))
+        if lent.device == device.name:
+            return of_array(lent)
+        _check_device(operation, name, x, lent, device)
+        return of_array(array(lent, device=device.name))
     try:
         values = np.asarray(x)
     except (ValueError, TypeError) as error:
@@ -121,6 +126,15 @@ def lend(operation: str, name: str, x: Any, device: AMDGPUDevice) -> Operand:
     if values.ndim == 0:
         return number(values)
     return of_array(array(values, device=device.name))
+
+
+def _check_device(operation: str, name: str, given: Any, lent: _native.Array, device: AMDGPUDevice) -> None:
+    """Refuse an array of another device; host memory of other libraries is no device's."""
+    if lent is given or not lent.is_on_host:
+        raise WrongDeviceError(
+            f"{operation}: {name} is on {lent.device} and the operation runs on {device.name}; copy it with"
+            f" amdgpu.array(x, device={device.name!r})"
+        )
 
 
 def number(value: Any) -> Operand:
@@ -206,10 +220,13 @@ def target(
         UnsupportedDtypeError: `out` has another dtype.
         InvalidArgumentError: `out` overlaps an input, or has gaps that the kernels do not step over.
         ReadOnlyError: `out` cannot be written to.
+        WrongDeviceError: `out` is an array of another device.
     """
     if out is None:
         return Target(of_array(device.native.empty(shape, dtype)))
     lent = _writable(operation, out, shape, dtype)
+    if lent is not None and lent.device != device.name:
+        _check_device(operation, "out", out, lent, device)
     if lent is None or lent.device != device.name:
         return Target(of_array(device.native.empty(shape, dtype)), out, is_direct=False)
     operand = of_array(lent)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from amdgpu import _native, arguments, dispatch
 from amdgpu.device import default_device
+from amdgpu.ops import placement
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -45,7 +46,8 @@ def matrix_multiply(
             matrices; the axes before the last two stretch to those of `b` and back, as in `numpy.matmul`. A vector counts as one row, and
             its axis is not in the result.
         b: Matrix of shape (k, n), or a stack of them; a vector counts as one column.
-        device_id: Index in `list_devices()` or a name.
+        device_id: Index in `list_devices()` or a name: where the product is computed when no operand is on a device. Arrays of a device
+            are multiplied there, whatever is named here.
         precision: Compute type; operands of another dtype are converted to it first. None (the default) takes it from the operands as NumPy
             does: fp64 where one of them is float64 or holds integers of 32 or 64 bits, nested lists of Python numbers included, else
             fp32. Error bound per element: k * eps * sum(|a| * |b|) (Higham, Accuracy and Stability, section 3.5), and the roundings
@@ -81,6 +83,7 @@ def matrix_multiply(
         OutOfMemoryError: The result, or the copy of an operand in another type, does not fit into memory.
         ReadOnlyError: `out` cannot be written to.
         DeviceNotFoundError: No such device.
+        WrongDeviceError: Operands of two devices.
 
     Example:
         >>> import amdgpu, numpy
@@ -122,6 +125,8 @@ def matrix_multiply(
     if precision is not None:
         options["precision"] = precision
     result: npt.NDArray[Any]
+    place = placement.device_of("matrix_multiply", (a, b, bias, residual, out))
+    device_id = device_id if place is None else place
     if is_ours and not a.is_on_host:
         compute = functools.partial(_watched, device_id, a, b, out, **options)
         result = _native.keep_plan(kind, arrays, compute)

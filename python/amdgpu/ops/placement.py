@@ -1,15 +1,21 @@
-"""Where an operation runs: on the device on which the first array lies that is not in the host's memory, else on the CPU."""
+"""Where an operation runs: on the device of its operands, where the result stays.
+
+Values without a device (NumPy arrays, numbers, host memory of other libraries) go where the others are, and all arrays of a call are of one
+device. Where no operand has a device, the CPU computes, or the device that the caller names.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from amdgpu import _native, dispatch
 from amdgpu.device import default_device
-from amdgpu.errors import InvalidTypeError
+from amdgpu.errors import InvalidTypeError, WrongDeviceError
 
+# What names of devices begin with whose memory is the host's.
+_HOST = "cpu:"
 # DLPack's kinds of memory that a GPU works on: CUDA, CUDA managed, ROCm.
 _GPU_MEMORY = (2, 13, 10)
 # Types whose objects are never on a GPU, as far as they were met; so many at most, because types can be made without end.
@@ -48,40 +54,80 @@ def run(options: tuple[Any, ...], arrays: tuple[Any, ...], *arguments: Any, **ke
         if done is not None:
             return done
         return _watched(options, arrays, *arguments, **keywords)
-    return implementation(options[0], *arrays)(*arguments, **keywords)
+    return _found(options, arrays)(*arguments, **keywords)
 
 
 def _watched(options: tuple[Any, ...], arrays: tuple[Any, ...], *arguments: Any, **keywords: Any) -> Any:
     """Runs an operation the long way; where it lies on a GPU, what it launches is kept for the next call like this."""
     if any(isinstance(x, _native.Array) and not x.is_on_host for x in arrays):
         return _native.keep_plan(
-            options, arrays, functools.partial(_long_way, options[0], arrays, *arguments, **keywords)
+            options, arrays, functools.partial(_long_way, options, arrays, *arguments, **keywords)
         )
-    return implementation(options[0], *arrays)(*arguments, **keywords)
+    return _found(options, arrays)(*arguments, **keywords)
 
 
-def _long_way(operation: str, arrays: tuple[Any, ...], *arguments: Any, **keywords: Any) -> Any:
-    compute = implementation(operation, *arrays)
+def _long_way(options: tuple[Any, ...], arrays: tuple[Any, ...], *arguments: Any, **keywords: Any) -> Any:
+    compute = _found(options, arrays)
     if not dispatch.keeps_plans(compute):
         _native.leave_plan()
     return compute(*arguments, **keywords)
 
 
-def implementation(operation: str, *arguments: Any) -> Callable[..., Any]:
-    """The function that computes an operation of the Matrix core where its arguments lie; the decision is recorded."""
+def _found(options: tuple[Any, ...], arrays: tuple[Any, ...]) -> Callable[..., Any]:
+    """The implementation; errors call the operation what its user does, which stands behind the name in the table where there are several."""
+    is_one_of_many = len(options) > 1 and isinstance(options[1], str)
+    return implementation(options[0], *arrays, said=options[1] if is_one_of_many else None)
+
+
+def implementation(operation: str, *arguments: Any, said: str | None = None) -> Callable[..., Any]:
+    """The function that computes an operation of the Matrix core where its arguments lie; the decision is recorded.
+
+    Args:
+        operation: Its name in the table.
+        arguments: Whatever may lie on a device.
+        said: What messages call it; None for the name in the table.
+
+    Raises:
+        WrongDeviceError: Arguments of two devices.
+    """
+    name = device_of(said or operation, arguments)
+    return dispatch.of_host(operation) if name is None or name.startswith(_HOST) else _on(operation, name)
+
+
+def device_of(operation: str, arguments: Iterable[Any]) -> str | None:
+    """Name of the device that arguments lie on; None where none of them has one.
+
+    Raises:
+        WrongDeviceError: Arguments of two devices.
+    """
+    found: str | None = None
     for argument in arguments:
         kind = type(argument)
         if kind in _host_types:
             continue
         if isinstance(argument, _native.Array):
-            if not argument.is_on_host:
-                return _on(operation, argument.device)
+            name = argument.device
         elif not hasattr(kind, "__cuda_array_interface__"):
             if len(_host_types) < _MOST_HOST_TYPES:
                 _host_types.add(kind)
+            continue
         elif _is_on_gpu(argument):
-            return _on(operation, _native.from_dlpack(argument).device)
-    return dispatch.of_host(operation)
+            name = _native.from_dlpack(argument).device
+        else:
+            continue
+        if found is None:
+            found = name
+        elif name != found:
+            raise two_devices(operation, found, name)
+    return found
+
+
+def two_devices(operation: str, first: str, second: str) -> WrongDeviceError:
+    """The error about operands of two devices."""
+    return WrongDeviceError(
+        f"{operation}: operands are on {first} and {second}; an operation runs on the device of its operands, so copy one of them,"
+        f" as in amdgpu.array(x, device={first!r})"
+    )
 
 
 def held(operation: str, name: str, value: Any) -> Any:

@@ -384,7 +384,9 @@ impl ErrorCode {
             Self::UnknownCoreType => {
                 "Use 'aura' for kernels, 'matrix' for GEMM and tensor operations, 'neuromorphic' for networks."
             }
-            Self::Closed => "Initialise a new device; objects made by a closed device go with it.",
+            Self::Closed => {
+                "Initialise the device again and compile the kernel there; arrays of a closed device can still be used."
+            }
             Self::WrongDevice => {
                 "Copy the array with amdgpu.array(x, device=...), or compile the kernel on the device of the array."
             }

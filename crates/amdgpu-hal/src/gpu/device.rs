@@ -118,6 +118,12 @@ impl Device for GpuDevice {
         self.context.check("waiting for a stream", status)
     }
 
+    fn with_current(&self, work: &mut dyn FnMut()) -> Result<()> {
+        let _entered = self.context.enter()?;
+        work();
+        Ok(())
+    }
+
     fn is_lost(&self) -> bool {
         self.context.loss.is_lost()
     }

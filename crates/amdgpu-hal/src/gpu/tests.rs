@@ -141,6 +141,9 @@ fn the_current_context_of_others_comes_back(device: &GpuDevice) {
     let ours = CURRENT.replace(foreign);
     device.memory_info().unwrap();
     assert_eq!(CURRENT.get(), foreign);
+    let mut seen = 0;
+    device.with_current(&mut || seen = CURRENT.get()).unwrap();
+    assert_eq!((seen, CURRENT.get()), (ours, foreign));
     CURRENT.set(ours);
 }
 

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use super::Array;
 use crate::errors::raise;
 use crate::operand::{Operand, is_contiguous};
+use crate::plan::trace;
 use crate::transfer::Side;
 
 impl Array {
@@ -18,6 +19,17 @@ impl Array {
             address: self.pointer(),
             device,
         }
+    }
+
+    /// Refuses to write to arrays that are freed or read-only.
+    pub(super) fn check_writable(&self, py: Python<'_>) -> PyResult<()> {
+        self.check_alive(py)?;
+        trace::give_up();
+        if !self.is_read_only {
+            return Ok(());
+        }
+        let message = "the array is read-only";
+        Err(raise(py, ErrorCode::ReadOnly, Language::Rust, message))
     }
 
     /// Refuses to take several values, or none, for one.
@@ -31,6 +43,38 @@ impl Array {
         );
         let code = ErrorCode::InvalidArgument;
         Err(raise(py, code, Language::Rust, &message))
+    }
+
+    /// A shape of the same number of elements, with the extent for -1 where one is given.
+    pub(super) fn resolved_shape(&self, py: Python<'_>, shape: &[i64]) -> PyResult<Vec<i64>> {
+        let product = |extents: &[i64]| {
+            extents
+                .iter()
+                .filter(|extent| **extent != -1)
+                .try_fold(1_i64, |product, extent| product.checked_mul(*extent))
+        };
+        // None where it does not fit 64 bits, so that it is no number of elements.
+        let known = product(shape).unwrap_or(-1);
+        let holes = shape.iter().filter(|extent| **extent == -1).count();
+        let mut resolved = shape.to_vec();
+        if holes == 1 && known > 0 && self.len() % known == 0 {
+            for extent in &mut resolved {
+                if *extent == -1 {
+                    *extent = self.len() / known;
+                }
+            }
+        }
+        let is_negative = resolved.iter().any(|extent| *extent < 0);
+        if !is_negative && product(&resolved) == Some(self.len()) {
+            return Ok(resolved);
+        }
+        let message = format!("cannot see shape {:?} as {shape:?}", self.shape);
+        Err(raise(
+            py,
+            ErrorCode::ShapeMismatch,
+            Language::Rust,
+            &message,
+        ))
     }
 
     /// Whether an operand can be copied into this array.

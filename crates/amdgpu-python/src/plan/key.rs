@@ -174,6 +174,7 @@ impl<'py> Words<'py> {
         self.given.push(Given {
             array: array.clone(),
             address,
+            memory: inner.keep(),
         });
         Some(())
     }

@@ -40,6 +40,12 @@ pub fn run<'py>(py: Python<'py>, plan: &Plan, call: &Call<'py>) -> PyResult<Boun
         amdgpu_telemetry::emit(decision.at(amdgpu_telemetry::now_ns(), 0));
     }
     let allocator = device.allocator();
+    // What streams have to do with the operands comes first; most never see one.
+    for used in call.given.iter().filter(|one| one.memory.uses().is_used()) {
+        let memory = &used.memory;
+        py.detach(|| memory.uses().hold_back(device.device()))
+            .into_py_result(py)?;
+    }
     let mut memory = Memory {
         given: call.given.iter().map(|one| one.address).collect(),
         made: Vec::with_capacity(plan.made.len()),

@@ -130,7 +130,7 @@ export class ClosedError extends AmdgpuError {
   readonly kind: string = "closed";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Initialise a new device; objects made by a closed device go with it.", details);
+    super(message, "Initialise the device again and compile the kernel there; arrays of a closed device can still be used.", details);
   }
 }
 

@@ -41,6 +41,8 @@ impl<'a> Held<'a> {
         let data = array.data();
         let is_plain = array.is_plain_host()
             && !array.is_freed()
+            // Streams may be at work on it, which the general path waits for.
+            && !array.has_uses()
             && array.dtype.code != DTYPE_COMPLEX
             && data.addr().is_multiple_of(array.dtype.size_bytes())
             && is_contiguous(&array.shape, &array.strides);

@@ -1,0 +1,136 @@
+"""Values of arrays: fills, comparisons, dtypes in every spelling."""
+
+import amdgpu
+import numpy as np
+import pytest
+from amdgpu import errors
+
+DTYPES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "bfloat16", "complex64", "complex128",
+]  # fmt: skip
+# Around the bytes that come from the host, and a size that is no power of two.
+COUNTS = [0, 1, 3, 1 << 14, (1 << 14) + 1, 100_003]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("value", [0, 1, 1.0, True, np.float32(1), np.int64(1), np.array(1)], ids=repr)
+def test_fill_sets_values_of_the_dtype(dtype, value):
+    array = amdgpu.empty(5, dtype)
+    array.fill(value)
+    assert array.numpy().tolist() == [array.numpy().dtype.type(value)] * 5
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_fill_reaches_every_element(count):
+    array = amdgpu.empty(count, "float64")
+    array.fill(np.pi)
+    assert (array.numpy() == np.pi).all()
+
+
+def test_a_view_is_filled_and_no_more():
+    array = amdgpu.zeros((3, 4), "int32")
+    array.reshape(12).fill(-5)
+    assert (array.numpy() == -5).all()
+    memory = np.zeros(6, "float32")
+    amdgpu.from_dlpack(memory[1:5]).fill(2.5)
+    assert memory.tolist() == [0, 2.5, 2.5, 2.5, 2.5, 0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "error"),
+    [
+        ("uint8", 256, errors.InvalidArgumentError),
+        ("uint8", -1, errors.InvalidArgumentError),
+        ("int64", 1 << 63, errors.InvalidArgumentError),
+        ("int32", 1.5, errors.InvalidArgumentError),
+        ("int32", float("nan"), errors.InvalidArgumentError),
+        ("int32", float("inf"), errors.InvalidArgumentError),
+        ("bool", 2, errors.InvalidArgumentError),
+        ("float32", 1j, errors.InvalidTypeError),
+        ("float32", "1", errors.InvalidTypeError),
+        ("float32", None, errors.InvalidTypeError),
+        ("float32", [1], errors.InvalidTypeError),
+        ("float32", np.ones(1), errors.InvalidTypeError),
+    ],
+)
+def test_fill_refuses_what_the_dtype_does_not_hold(dtype, value, error):
+    array = amdgpu.zeros(3, dtype)
+    with pytest.raises(error, match=rf"fill of a {dtype} array"):
+        array.fill(value)
+    assert not array.numpy().any()
+
+
+def test_largest_values_are_filled_as_they_are():
+    for dtype in ("int64", "uint64", "int8", "uint32"):
+        for value in (np.iinfo(dtype).min, np.iinfo(dtype).max):
+            array = amdgpu.empty(3, dtype)
+            array.fill(value)
+            assert array.numpy().tolist() == [value] * 3
+
+
+def test_bytes_are_filled_by_name():
+    array = amdgpu.empty(2, "uint32")
+    array.fill_bytes(0x7F)
+    assert array.numpy().tolist() == [0x7F7F7F7F] * 2
+    for value in (-1, 256):
+        with pytest.raises(errors.InvalidArgumentError, match="0 to 255"):
+            array.fill_bytes(value)
+
+
+@pytest.mark.parametrize("value", [0, 1.5])
+def test_fills_are_part_of_graphs(value):
+    array = amdgpu.zeros(100_003, device="cpu:0")
+    with amdgpu.Graph() as graph:
+        array.fill(value)
+    assert not array.numpy().any()
+    for _ in range(2):
+        graph.replay()
+        assert (array.numpy() == np.float32(value)).all()
+        array.fill(7)
+
+
+def test_arrays_are_not_compared_with_operators():
+    a, b = amdgpu.zeros(3), amdgpu.zeros(3)
+    for compare in (lambda: a == b, lambda: a != b, lambda: a == a, lambda: a == 0, lambda: a != [0, 0, 0]):  # noqa: PLR0124
+        with pytest.raises(TypeError, match=r"a\.numpy\(\) [!=]= b\.numpy\(\)"):
+            compare()
+    assert (a == None) is False  # noqa: E711
+    assert (a != None) is True  # noqa: E711
+    for order in (lambda: a < b, lambda: a >= b):
+        with pytest.raises(TypeError):
+            order()
+    # NumPy compares what it is given elementwise.
+    assert (np.zeros(3, "float32") == a).all()
+
+
+def test_arrays_are_keys_by_identity():
+    a, b = amdgpu.zeros(3), amdgpu.zeros(3)
+    assert hash(a) == hash(a)
+    named = {a: "a", b: "b"}
+    assert (named[a], named[b], len({a, b, a})) == ("a", "b", 2)
+    assert a in [a]
+
+
+SPELLINGS = [
+    "f4", "<f4", "=f4", "single", "double", "half", "e", "d", "f", "i8", "<i8", "?", "b", "B", "h", "uint", "intp", "int_", "c8", "D",
+    float, int, bool, complex, np.float32, np.int8, np.uint64, np.complex64, np.dtype("int16"), np.dtype("<f8"), None,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS, ids=repr)
+def test_dtypes_are_taken_as_numpy_takes_them(spelling):
+    for make in (amdgpu.zeros, amdgpu.empty):
+        assert make(2, spelling).dtype == np.zeros(2, spelling).dtype
+
+
+def test_dtypes_of_other_libraries_are_taken():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for spelling in (ml_dtypes.bfloat16, np.dtype(ml_dtypes.bfloat16), "bfloat16"):
+        assert amdgpu.zeros(2, spelling).dtype == np.dtype(ml_dtypes.bfloat16)
+
+
+@pytest.mark.parametrize("spelling", ["nonsense", ">f4", np.dtype(">i2"), "U3", object, "M8[s]", "f4,i4", 3.5, "float8"], ids=repr)
+def test_dtypes_that_devices_do_not_know_are_refused(spelling):
+    with pytest.raises(errors.UnsupportedDtypeError):
+        amdgpu.zeros(2, spelling)
