@@ -22,7 +22,9 @@ class _Foreign:
 BORROWERS = {
     "asarray": np.asarray,
     "asarray as it is": lambda array: np.asarray(array, array.dtype),
-    "array without a copy": lambda array: np.array(array, copy=False) if np.lib.NumpyVersion(np.__version__) < "2.0.0" else np.array(array, copy=None),
+    "array without a copy": lambda array: (
+        np.array(array, copy=False) if np.lib.NumpyVersion(np.__version__) < "2.0.0" else np.array(array, copy=None)
+    ),
     "__array__": lambda array: array.__array__(),
     "interface": lambda array: np.asarray(_Foreign(array)),
     "dlpack": np.from_dlpack,

@@ -103,6 +103,23 @@ print(float(x.min()))
     assert run_python(program).stdout.split() == ["0", "2.0"]
 
 
+def test_a_child_reads_its_copy_of_what_streams_of_its_parent_used(run_python):
+    program = (
+        PRELUDE
+        + """
+parent = amdgpu.initialize_device("cpu:0")
+kernel = parent.compile_kernel(SOURCE)
+array, stream = amdgpu.zeros(N, device=parent), parent.create_stream()
+kernel[N // 64, 64, 0, stream](array, N)
+stream.synchronize()
+def check():
+    assert (np.asarray(array) == 1).all()
+print(in_child(check), float(array.numpy().max()))
+"""
+    )
+    assert run_python(program).stdout.split() == ["0", "1.0"]
+
+
 def test_pools_of_forked_processes_compute(run_python):
     program = (
         PRELUDE

@@ -2,7 +2,6 @@
 
 import importlib
 import re
-import tomllib
 from pathlib import Path
 
 import amdgpu
@@ -10,15 +9,27 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-ERRORS = tomllib.loads((ROOT / "crates/amdgpu-abi/errors.toml").read_text())
-HINTS = {entry["name"]: entry["hint"] for entry in ERRORS["error"] if entry.get("hint")}
+_ERRORS = {name: kind for name, kind in vars(amdgpu.errors).items() if isinstance(kind, type)}
+HINTS = {name: kind.hint for name, kind in _ERRORS.items() if getattr(kind, "hint", None)}
 PAGES = sorted(path for path in [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"] if path.name != "errors.md")
 SOURCES = sorted([*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/**/*.py")])
 
 # Classes that texts write without the package.
 CLASSES = {
-    name: getattr(amdgpu, name)
-    for name in ("Array", "Stream", "Event", "Graph", "Kernel", "AMDGPUDevice", "RawKernel", "Network", "KernelResult", "DeviceInfo", "PendingKernel")
+    kind.__name__: kind
+    for kind in (
+        amdgpu.AMDGPUDevice,
+        amdgpu.Array,
+        amdgpu.DeviceInfo,
+        amdgpu.Event,
+        amdgpu.Graph,
+        amdgpu.Kernel,
+        amdgpu.KernelResult,
+        amdgpu.Network,
+        amdgpu.PendingKernel,
+        amdgpu.RawKernel,
+        amdgpu.Stream,
+    )
 }
 # Names with our prefix that are no Python: files, the group of entry points.
 OTHER = {"amdgpu.h", "amdgpu.hpp", "amdgpu.cores"}

@@ -21,7 +21,7 @@ CALLS = {
     "matrix_multiply": amdgpu.matrix_multiply,
     "residual": lambda a, b: amdgpu.matrix_multiply(a, a, residual=b),
     "conv2d": lambda a, b: ops.conv2d(a.reshape(1, 1, 4, 4), b.reshape(1, 1, 4, 4)),
-    "relu_gradient": lambda a, b: ops.relu_gradient(a, b),
+    "relu_gradient": ops.relu_gradient,
 }
 
 

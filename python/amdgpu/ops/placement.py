@@ -60,9 +60,7 @@ def run(options: tuple[Any, ...], arrays: tuple[Any, ...], *arguments: Any, **ke
 def _watched(options: tuple[Any, ...], arrays: tuple[Any, ...], *arguments: Any, **keywords: Any) -> Any:
     """Runs an operation the long way; where it lies on a GPU, what it launches is kept for the next call like this."""
     if any(isinstance(x, _native.Array) and not x.is_on_host for x in arrays):
-        return _native.keep_plan(
-            options, arrays, functools.partial(_long_way, options, arrays, *arguments, **keywords)
-        )
+        return _native.keep_plan(options, arrays, functools.partial(_long_way, options, arrays, *arguments, **keywords))
     return _found(options, arrays)(*arguments, **keywords)
 
 
@@ -74,7 +72,7 @@ def _long_way(options: tuple[Any, ...], arrays: tuple[Any, ...], *arguments: Any
 
 
 def _found(options: tuple[Any, ...], arrays: tuple[Any, ...]) -> Callable[..., Any]:
-    """The implementation; errors call the operation what its user does, which stands behind the name in the table where there are several."""
+    """The implementation; errors call the operation what its user does: the name behind that in the table, where there are several."""
     is_one_of_many = len(options) > 1 and isinstance(options[1], str)
     return implementation(options[0], *arrays, said=options[1] if is_one_of_many else None)
 

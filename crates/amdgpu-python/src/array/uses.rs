@@ -3,16 +3,27 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use amdgpu_hal::{Device, Event, Result, Stream};
+use amdgpu_hal::{Device, Event, ForkMark, Result, Stream};
 
 /// Which streams may still use memory. As PyTorch's `record_stream` does it, a launch notes its stream and no more: launches of one stream that
 /// follow each other cost a comparison. Events are recorded when somebody reads, and the reader waits for all that the streams have by then.
-#[derive(Default)]
 pub struct Uses {
     /// The stream that was noted last; numbers of streams begin at 1 and are never used again.
     latest: AtomicU64,
     is_used: AtomicBool,
     list: Mutex<Vec<Use>>,
+    mark: ForkMark,
+}
+
+impl Default for Uses {
+    fn default() -> Self {
+        Self {
+            latest: AtomicU64::new(0),
+            is_used: AtomicBool::new(false),
+            list: Mutex::default(),
+            mark: ForkMark::current(),
+        }
+    }
 }
 
 /// A stream that is alive, and its device.
@@ -56,9 +67,9 @@ impl Uses {
         self.is_used.store(true, Ordering::Release);
     }
 
-    /// Whether any stream was ever given work on the memory.
+    /// Whether any stream was ever given work on the memory. A forked child has a copy of the memory and none of the streams.
     pub fn is_used(&self) -> bool {
-        self.is_used.load(Ordering::Acquire)
+        self.is_used.load(Ordering::Acquire) && self.mark.is_current()
     }
 
     /// Wait on the host for what streams have by now; the error that one of them had there.
