@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 REPORT_SCHEMA = "amdgpu.doctor/1"
 # Packages that bring a command or a function of their own, and the extra that installs each.

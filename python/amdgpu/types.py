@@ -32,8 +32,8 @@ class DeviceInfo:
         kind: hip, cuda, cpu, sim or null.
         architecture: Instruction set and core, for example `x86_64 znver4` or `gfx1100`.
         total_memory_bytes: Bytes that this process may use.
-        free_memory_bytes: Bytes that were free when asked. Of a GPU that was only listed: what the sensors say (NVML, sysfs), with the memory of
-            other processes counted; None where they say nothing, because opening the GPU to ask would wake it.
+        free_memory_bytes: Bytes that were free when asked. Of a GPU that was only listed: what the sensors say (NVML, sysfs), other
+            processes counted; None where they say nothing, because opening the GPU to ask would wake it.
         warp_size: Threads of a warp.
         core_counts: How many cores of each type the device has.
         details: Everything else that is known; absent facts are missing.

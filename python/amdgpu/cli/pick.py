@@ -37,7 +37,7 @@ class Candidate:
 
     @property
     def order(self) -> tuple[bool, bool, float, float]:
-        """Smaller is better: cool before hot, idle before busy, then the share of memory that is used (all of it if unknown), then how busy."""
+        """Smaller is better: cool before hot, idle before busy, then the share of memory in use (all if unknown), then how busy."""
         is_hot = self.temperature_celsius is not None and self.temperature_celsius >= HOT_CELSIUS
         is_busy = self.busy_ratio is not None and self.busy_ratio > BUSY_RATIO
         used = 1 - (self.free_memory_bytes or 0) / max(self.total_memory_bytes, 1)
