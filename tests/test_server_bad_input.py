@@ -408,7 +408,7 @@ def test_the_holder_of_a_port_is_found_in_another_process():
 @pytest.mark.parametrize(("host", "match"), [("no.such.host.invalid", "no address"), ("192.0.2.1", "cannot listen")])
 def test_an_address_that_is_not_this_machine_s_is_refused(host, match):
     with pytest.raises(errors.InvalidArgumentError, match=match):
-        Server(Settings(host=host, port=0, token="t"))
+        Server(Settings(host=host, port=0, token="correct horse battery"))
 
 
 def test_a_server_that_stops_tells_its_clients():

@@ -7,7 +7,7 @@ pytest.importorskip("starlette")
 from amdgpu.server import Limits
 from server_client import client, running
 
-TOKEN = "t"
+TOKEN = "correct-horse-battery-staple"
 TWICE = """
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 TOKEN = "correct horse battery"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def guarded():
     with running(token=TOKEN) as started:
         yield started
@@ -133,7 +133,7 @@ def test_a_request_under_a_stranger_s_name_is_answered_403():
 def test_a_public_server_is_reached_by_number_and_by_its_own_name():
     import socket
 
-    guard = Guard(Settings(host="0.0.0.0", token="t"))
+    guard = Guard(Settings(host="0.0.0.0", token="correct horse battery"))
     for host in ("192.168.1.7:4000", "[fe80::1]:4000", "localhost", socket.gethostname()):
         guard.check_source({"headers": [(b"host", host.encode())]})
     with pytest.raises(Refused):
@@ -144,15 +144,29 @@ def test_a_public_server_is_reached_by_number_and_by_its_own_name():
 def test_what_needs_a_token_does_not_run_without_one(settings):
     with pytest.raises(errors.InvalidArgumentError, match="token"):
         create_app(Settings(**settings))
+    with pytest.raises(errors.InvalidArgumentError, match="--no-token"):
+        Settings(**settings, allow_anonymous=True)
+    for weak in ("sesame", "aaaaaaaaaaaaaaaaaaaaaaaa", "abababababababababababab"):
+        with pytest.raises(errors.InvalidArgumentError, match="too easy to guess"):
+            Settings(**settings, token=weak)
     first, second = Settings(**settings).with_token(), Settings(**settings).with_token()
     assert first.token != second.token
     assert len(first.token) >= 32
     create_app(first)
 
 
-def test_loopback_runs_without_a_token():
-    for host in ("127.0.0.1", "localhost", "::1", "127.0.0.53"):
-        assert Settings(host=host).with_token().token is None
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.53"])
+def test_loopback_asks_for_a_token_too_unless_told_otherwise(host):
+    assert len(Settings(host=host).with_token().token) >= 32
+    with pytest.raises(errors.InvalidArgumentError, match="token"):
+        create_app(Settings(host=host))
+    anonymous = Settings(host=host, allow_anonymous=True)
+    assert anonymous.with_token().token is None
+    create_app(anonymous)
+    with pytest.raises(errors.InvalidArgumentError, match="asks for none"):
+        Settings(host=host, token="a", allow_anonymous=True)
+    # Whoever chooses a short one for this machine alone may; guesses are limited.
+    assert Settings(host=host, token="a").with_token().token == "a"
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ mod stream;
 mod watcher;
 
 pub use client::Client;
+pub use directory::prepare as folder;
 pub use error::{Error, Result};
 pub use listing::{ProcessInfo, ProcessState, processes};
 pub use providers::{Provider, Question, Topic, provide};

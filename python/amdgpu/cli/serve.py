@@ -28,13 +28,23 @@ MAX_PORT = 65_535
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen at; others than loopback ask for a token"
+        "--host",
+        default="127.0.0.1",
+        help="address to listen at; 0.0.0.0 and :: are all of this machine (default: %(default)s)",
     )
     parser.add_argument(
         "--port", type=_port, default=DEFAULT_PORT, help="port; 0 takes a free one (default: %(default)s)"
     )
-    parser.add_argument("--token", help="what clients must show; made up where one is needed and none is given")
+    parser.add_argument("--token", help="what clients must show; made up where none is given")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="the token is the first line of a file")
+    parser.add_argument(
+        "--no-token",
+        action="store_true",
+        help="ask for no token: every user of this machine can read command lines, kernel sources and figures",
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="print the addresses of your running servers, with their tokens"
+    )
     parser.add_argument(
         "--allow-execute", action="store_true", help="let clients run kernels: for those you would give a shell"
     )
@@ -68,10 +78,13 @@ def _port(text: str) -> int:
 def run(options: argparse.Namespace) -> int:
     """Serve until interrupted."""
     server = _import_server()
+    if options.list:
+        return _list(options)
     settings = server.Settings(
         host=options.host,
         port=options.port,
         token=_token(options),
+        allow_anonymous=options.no_token,
         allow_execute=options.allow_execute,
         compat=options.compat,
         allowed_hosts=tuple(options.allow_host),
@@ -103,11 +116,25 @@ def _leave_soon() -> None:
 
 def _say(options: argparse.Namespace, running: Server) -> None:
     if options.json:
-        facts = {"url": running.url, "host": running.host, "port": running.port, "token": running.token}
+        facts = {
+            "url": running.url,
+            "base_url": running.base_url,
+            "other_urls": running.other_urls,
+            "host": running.host,
+            "port": running.port,
+            "token": running.token,
+            "token_file": None if running.token_file is None else str(running.token_file),
+        }
         # One line, so that a program that starts the server can wait for it.
         print(json.dumps({"schema": SCHEMA, **facts, "pid": os.getpid()}), flush=True)
         return
     output.say(f"amdgpu serve: {running.url}", flush=True)
+    for url in running.other_urls:
+        output.say(f"  from other machines: {url}")
+    for line in _warnings(running):
+        output.say(f"  {output.paint('warning:', 'yellow')} {line}")
+    if running.token_file is not None:
+        output.say(f"  token file: {running.token_file}")
     output.say(
         f"  metrics for Prometheus: {running.base_url}metrics   description of REST: {running.base_url}api/v1/openapi.json"
     )
@@ -118,6 +145,32 @@ def _say(options: argparse.Namespace, running: Server) -> None:
         import webbrowser
 
         webbrowser.open(running.url)
+
+
+def _warnings(running: Server) -> list[str]:
+    """What the user should know about how open this server is."""
+    from amdgpu.server.settings import is_loopback
+
+    found = []
+    if running.token is None:
+        found.append("no token: every user of this machine can read command lines, kernel sources and figures")
+    if running.settings.scheme == "http" and not is_loopback(running.host):
+        found.append(
+            "nothing is encrypted, the token neither: who can listen in on the network can use it; --certificate FILE speaks TLS"
+        )
+    return found
+
+
+def _list(options: argparse.Namespace) -> int:
+    """The running servers of this user."""
+    from amdgpu.server import token_file
+
+    found = token_file.servers()
+    if options.json:
+        output.print_json("amdgpu.servers/1", {"servers": found})
+    else:
+        output.say("\n".join(one["url"] for one in found) or "no server of yours is running, or none with a token")
+    return 0
 
 
 def _token(options: argparse.Namespace) -> str | None:

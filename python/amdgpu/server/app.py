@@ -27,20 +27,19 @@ from amdgpu.server.static_files import Dashboard
 SOCKET_PATH = "/socket/websocket"
 
 
-def create_app(settings: Settings | None = None) -> Starlette:
+def create_app(settings: Settings) -> Starlette:
     """The server as an ASGI application.
 
     Args:
-        settings: How to run; None means loopback without kernel execution.
+        settings: How to run.
 
     Raises:
-        InvalidArgumentError: The settings need a token and have none.
+        InvalidArgumentError: The settings have no token and do not say that none is wanted.
     """
-    settings = Settings() if settings is None else settings
-    if settings.needs_token and settings.token is None:
+    if settings.token is None and not settings.allow_anonymous:
         raise InvalidArgumentError(
-            "a server that other machines reach, or that runs kernels, needs a token: Settings(token=…), "
-            "or settings.with_token() to have one made"
+            "the server needs a token: Settings(token=…), settings.with_token() to have one made, "
+            "or Settings(allow_anonymous=True) to let every user of this machine look"
         )
     source = Source()
     api = Api(settings, source)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -40,6 +42,8 @@ STATUS_BY_REASON = {
 }
 
 log = logging.getLogger("amdgpu.server")
+# A flood of refused requests must not become a flood of log lines.
+LOG_SECONDS = 1.0
 
 
 class GuardedApplication:
@@ -48,6 +52,7 @@ class GuardedApplication:
     def __init__(self, application: Application, guard: Guard) -> None:
         self._application = application
         self._guard = guard
+        self._refusals = RefusalLog()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request, or serve one socket."""
@@ -71,19 +76,22 @@ class GuardedApplication:
             self._check(scope)
             await self._application(scope, receive, watched)
         except Refused as error:
+            self._refusals.note(scope, error)
             # The official client knows 403 for every refusal of a socket.
             is_socket = scope["type"] == "websocket"
-            status = 403 if is_socket and error.status == 401 else error.status
-            await _answer(scope, send, status, {"reason": error.reason, "message": str(error), "hint": None})
+            status = 403 if is_socket and error.status in (401, 429) else error.status
+            content = {"reason": error.reason, "message": str(error), "hint": None}
+            await _answer(scope, send, status, content, retry_seconds=error.retry_seconds)
         except Exception as error:
             if started:
                 raise
             if not isinstance(error, AmdgpuError):
-                log.exception("%s failed", scope["path"])
+                log.exception("%a failed", scope["path"])
                 error = InternalError("the server failed at this; its log says why")
             await _answer(scope, send, STATUS_BY_REASON.get(error.name, 500), describe(error))
 
     def _check(self, scope: Any) -> None:
+        self._guard.check_form(scope)
         self._guard.check_source(scope)
         path = scope["path"]
         if scope["type"] == "http" and scope["method"] not in METHODS and not path.startswith(SOCKETS):
@@ -93,11 +101,36 @@ class GuardedApplication:
             self._guard.check_token(scope)
 
 
-async def _answer(scope: Any, send: Send, status: int, content: dict[str, Any]) -> None:
+class RefusalLog:
+    """Says in the log that requests are refused: at most one line in `LOG_SECONDS`, with the number of those that it stands for."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last = -math.inf
+        self._count = 0
+
+    def note(self, scope: Any, error: Refused) -> None:
+        """One more was refused."""
+        self._count += 1
+        now = self._clock()
+        if now - self._last < LOG_SECONDS:
+            return
+        address = (scope.get("client") or ("?", 0))[0]
+        what = "1 request" if self._count == 1 else f"{self._count} requests"
+        # Without the query, which may hold a token.
+        log.warning("refused %s; the last, from %s for %a: %s", what, address, scope["path"], error)
+        self._last, self._count = now, 0
+
+
+async def _answer(
+    scope: Any, send: Send, status: int, content: dict[str, Any], *, retry_seconds: float | None = None
+) -> None:
     body = msgspec.json.encode(content)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]
     if status == 401:
         headers.append((b"www-authenticate", b'Bearer realm="amdgpu"'))
+    if retry_seconds is not None:
+        headers.append((b"retry-after", str(math.ceil(retry_seconds)).encode()))
     if status == 405:
         headers.append((b"allow", ", ".join(METHODS).encode()))
     kind = "websocket.http.response" if scope["type"] == "websocket" else "http.response"

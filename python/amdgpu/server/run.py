@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from amdgpu.errors import AmdgpuError, InvalidArgumentError
-from amdgpu.server import ports, transport
+from amdgpu.server import addresses, ports, token_file, transport
 from amdgpu.server.app import create_app
 from amdgpu.server.settings import Settings
 
@@ -38,6 +38,7 @@ class Server:
         settings: What it runs with; `settings.token` is the token it asks for.
         host: Address it listens at.
         port: Port it listens at.
+        token_file: File with the token, which this user alone may read; None without a token or a private folder.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -46,11 +47,12 @@ class Server:
         self.host = self.settings.host
         self.port: int = self._socket.getsockname()[1]
         try:
-            self._uvicorn = _Uvicorn(_configuration(self.settings))
+            self._uvicorn = _Uvicorn(_configuration(self.settings), self._forget_token)
         except BaseException:
             self._socket.close()
             raise
         self._thread: threading.Thread | None = None
+        self.token_file = None if self.token is None else token_file.write(self.port, self.token, self.base_url)
 
     @property
     def token(self) -> str | None:
@@ -60,15 +62,23 @@ class Server:
     @property
     def base_url(self) -> str:
         """Address of the server, without the token."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        # Wildcard addresses are to listen at, not to go to.
-        host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104  (compared, not bound)
-        return f"{self.settings.scheme}://{host}:{self.port}/"
+        return self._addressed(addresses.hosts(self.host)[0])
+
+    @property
+    def other_urls(self) -> list[str]:
+        """Addresses of the dashboard from other machines, where the server listens at all addresses of this one; with the token."""
+        return [self._with_token(self._addressed(host)) for host in addresses.hosts(self.host)[1:]]
 
     @property
     def url(self) -> str:
         """Address of the dashboard, with the token if there is one."""
-        return self.base_url if self.token is None else f"{self.base_url}?token={self.token}"
+        return self._with_token(self.base_url)
+
+    def _addressed(self, host: str) -> str:
+        return f"{self.settings.scheme}://{f'[{host}]' if ':' in host else host}:{self.port}/"
+
+    def _with_token(self, url: str) -> str:
+        return url if self.token is None else f"{url}?token={self.token}"
 
     def start(self) -> Self:
         """Serve in a thread; returns when requests are answered."""
@@ -97,6 +107,12 @@ class Server:
         self._uvicorn.end()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(STOP_SECONDS)
+        # A server that was never run has ended as well.
+        self._forget_token()
+
+    def _forget_token(self) -> None:
+        if self.token_file is not None and self.token is not None:
+            token_file.remove(self.token_file, self.token)
 
     def _thread_ready(self, function: Callable[[], None]) -> None:
         startup = self._uvicorn.startup
@@ -121,8 +137,9 @@ class Server:
 class _Uvicorn(uvicorn.Server):
     """Uvicorn's server, which looks whether it has to end when somebody says so, instead of ten times a second."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, on_end: Callable[[], None]) -> None:
         super().__init__(config)
+        self._on_end = on_end
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_told = asyncio.Event()
 
@@ -148,6 +165,8 @@ class _Uvicorn(uvicorn.Server):
             await self._is_told.wait()
             self._is_told.clear()
             timer.cancel()
+        # Not after `run`: uvicorn ends that by raising the signal again, which may be the end of the process.
+        self._on_end()
 
 
 def serve(settings: Settings) -> Server:

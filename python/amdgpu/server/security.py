@@ -3,6 +3,8 @@
 - `Host`: a page of a stranger can point its own name at 127.0.0.1 (DNS rebinding); such requests carry the stranger's name and are refused.
 - `Origin`: browsers send WebSockets across sites; only pages of this server, and those that were allowed, may.
 - Token: compared in constant time; in `Authorization: Bearer`, in `?token=`, or in the auth sub-protocol of the Phoenix client.
+  Wrong ones are counted by address: beyond ten, and one more every six seconds, the address is answered 429. The right token is let in all
+  the same when it is too long to be guessed, so that nobody can lock others out who come from the same address.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ import base64
 import binascii
 import hmac
 import ipaddress
+import math
 import socket
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from amdgpu.server.settings import Settings, is_loopback
+from amdgpu.server.guesses import Guesses
+from amdgpu.server.settings import Settings, is_loopback, is_strong
 
 SUB_PROTOCOL = "phoenix"
 AUTH_PREFIX = "base64url.bearer.phx."
@@ -26,10 +30,11 @@ DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 class Refused(Exception):
     """A request that is not answered; `status` is that of HTTP, the text says why."""
 
-    def __init__(self, status: int, reason: str, message: str) -> None:
+    def __init__(self, status: int, reason: str, message: str, *, retry_seconds: float | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.reason = reason
+        self.retry_seconds = retry_seconds
 
 
 class Guard:
@@ -42,6 +47,20 @@ class Guard:
         if not self._is_loopback:
             self._names |= {socket.gethostname().lower(), settings.host.lower()}
         self._token = None if settings.token is None else settings.token.encode()
+        self._is_strong = settings.token is not None and is_strong(settings.token)
+        self._guesses = Guesses()
+
+    def check_form(self, scope: Mapping[str, Any]) -> None:
+        """Check what no honest client sends.
+
+        Raises:
+            Refused: The path has control characters, or there are several `Host` headers (RFC 9112, 3.2).
+        """
+        if any(character < " " or character == "\x7f" for character in scope["path"]):
+            raise Refused(400, "invalid-message", f"the path {scope['path']!r} has control characters")
+        count = sum(key == b"host" for key, _ in scope["headers"])
+        if count > 1:
+            raise Refused(400, "invalid-message", f"the request has {count} Host headers; HTTP allows one")
 
     def check_source(self, scope: Mapping[str, Any]) -> None:
         """Check `Host` and `Origin`.
@@ -69,13 +88,21 @@ class Guard:
         """Check the token, where one is set.
 
         Raises:
-            Refused: There is none, or another.
+            Refused: There is none, or another; or the address has guessed too often.
         """
         if self._token is None:
             return
-        for given in _tokens(scope):
-            if hmac.compare_digest(given, self._token):
-                return
+        address = (scope.get("client") or ("", 0))[0]
+        given = _tokens(scope)
+        is_right = any(hmac.compare_digest(one, self._token) for one in given)
+        wait = self._guesses.wait_seconds(address)
+        if wait > 0 and given and not (is_right and self._is_strong):
+            message = f"too many wrong tokens from {address}; the next one is looked at in {math.ceil(wait)} s"
+            raise Refused(429, "not-permitted", message, retry_seconds=wait)
+        if is_right:
+            return
+        if given:
+            self._guesses.note_wrong(address)
         raise Refused(
             401,
             "not-permitted",

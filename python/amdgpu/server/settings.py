@@ -12,6 +12,9 @@ from amdgpu.errors import InvalidArgumentError
 DEFAULT_PORT = 4000
 COMPATIBLE = ("amd", "dcgm")
 TOKEN_BYTES = 24
+# A token that a person chose: at ten guesses a minute for each address even dictionaries of words do not get through 16 characters.
+MIN_TOKEN = 16
+MIN_DIFFERENT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,9 @@ class Settings:
     Attributes:
         host: Address to listen at.
         port: Port; 0 takes a free one.
-        token: What clients must show; None on loopback means that none is asked for.
+        token: What clients must show; None has one made up (`with_token`), unless `allow_anonymous`.
+        allow_anonymous: No token is asked for: every user of this machine can read command lines, kernel sources and figures.
+            On loopback only, and not with `allow_execute`.
         allow_execute: Whether clients may run kernels.
         compat: Names at /metrics: None for amdgpu's own, "amd" or "dcgm" for those of AMD's and NVIDIA's exporters.
         allowed_hosts: Further names that requests may address this server by.
@@ -90,6 +95,7 @@ class Settings:
     port: int = DEFAULT_PORT
     # Not shown where settings are printed.
     token: str | None = field(default=None, repr=False)
+    allow_anonymous: bool = False
     allow_execute: bool = False
     compat: str | None = None
     allowed_hosts: tuple[str, ...] = ()
@@ -101,8 +107,25 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
+        self._check_token()
+        self._check_rest()
+
+    def _check_token(self) -> None:
         if self.token is not None and not (self.token and self.token.isascii() and self.token.isprintable()):
             raise InvalidArgumentError("the token is empty or has other than printable ASCII characters")
+        if self.allow_anonymous and self.is_exposed:
+            raise InvalidArgumentError(
+                "a server that other machines reach, or that runs kernels, needs a token: leave out allow_anonymous (--no-token)"
+            )
+        if self.allow_anonymous and self.token is not None:
+            raise InvalidArgumentError("there is a token, and allow_anonymous (--no-token), which asks for none")
+        if self.token is not None and self.is_exposed and not is_strong(self.token):
+            raise InvalidArgumentError(
+                f"the token is too easy to guess for a server that other machines reach or that runs kernels: give at least {MIN_TOKEN} "
+                f"characters, {MIN_DIFFERENT} of them different, or none to have one made up"
+            )
+
+    def _check_rest(self) -> None:
         if not 0 <= self.port <= 65535:
             raise InvalidArgumentError(f"port is {self.port}; ports are 0 to 65535")
         if self.compat not in (None, *COMPATIBLE):
@@ -126,18 +149,20 @@ class Settings:
         return "http" if self.certificate is None else "https"
 
     @property
-    def needs_token(self) -> bool:
-        """Whether a server with these settings must not run without a token.
-
-        Other machines reach every address but loopback, and other users of this machine reach loopback.
-        """
+    def is_exposed(self) -> bool:
+        """Whether a wrong visitor could do more than look: from other machines, or by running kernels."""
         return self.allow_execute or not is_loopback(self.host)
 
     def with_token(self) -> Settings:
-        """These settings, with a token made up where one is needed and none was given."""
-        if self.token is not None or not self.needs_token:
+        """These settings, with a token made up where none was given."""
+        if self.token is not None or self.allow_anonymous:
             return self
         return replace(self, token=secrets.token_urlsafe(TOKEN_BYTES))
+
+
+def is_strong(token: str) -> bool:
+    """Whether nobody finds the token by trying."""
+    return len(token) >= MIN_TOKEN and len(set(token)) >= MIN_DIFFERENT
 
 
 def _check_certificate(certificate: str, key: str | None) -> None:

@@ -19,6 +19,7 @@ def serve(
     port: int = DEFAULT_PORT,
     *,
     token: str | None = None,
+    allow_anonymous: bool = False,
     allow_execute: bool = False,
     compat: str | None = None,
     allowed_hosts: Sequence[str] = (),
@@ -29,9 +30,10 @@ def serve(
     """Show this program, and all others of the user, in a browser: starts the server in a thread.
 
     Args:
-        host: Address to listen at. Others than loopback ask for a token.
+        host: Address to listen at.
         port: Port; 0 takes a free one.
-        token: What clients must show; made up where one is needed (`server.token`).
+        token: What clients must show; made up where none is given (`server.token`, and in `server.token_file`).
+        allow_anonymous: Ask for no token: every user of this machine can read command lines, kernel sources and figures. Loopback only.
         allow_execute: Let clients run kernels in this process.
         compat: Names at /metrics: "amd" or "dcgm" for those of AMD's or NVIDIA's exporter.
         allowed_hosts: Further names of this server.
@@ -49,7 +51,7 @@ def serve(
     Example:
         >>> import amdgpu, urllib.request
         >>> with amdgpu.telemetry.serve(port=0) as server:
-        ...     with urllib.request.urlopen(f"{server.base_url}api/v1/health") as answer:
+        ...     with urllib.request.urlopen(f"{server.base_url}api/v1/health?token={server.token}") as answer:
         ...         answer.status
         200
     """
@@ -64,6 +66,7 @@ def serve(
         host=host,
         port=port,
         token=token,
+        allow_anonymous=allow_anonymous,
         allow_execute=allow_execute,
         compat=compat,
         allowed_hosts=tuple(allowed_hosts),

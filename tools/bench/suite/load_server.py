@@ -138,7 +138,9 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0, help="listen at this port instead of a free one")
     options = parser.parse_args()
     app.Source = LoadSource  # type: ignore[misc]
-    server = Server(Settings(port=options.port, token=options.token, idle_rate_hz=60.0))
+    server = Server(
+        Settings(port=options.port, token=options.token, allow_anonymous=options.token is None, idle_rate_hz=60.0)
+    )
     server.start()
     print(json.dumps({"url": f"http://{server.host}:{server.port}/", "pid": os.getpid()}), flush=True)
     sys.stdin.read()

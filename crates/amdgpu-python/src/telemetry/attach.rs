@@ -54,6 +54,19 @@ pub fn attach_start(py: Python<'_>) -> bool {
     py.detach(attach::is_listening)
 }
 
+/// The folder of the sockets, made where there is none; it is this user's alone.
+#[pyfunction]
+pub fn attach_folder(py: Python<'_>) -> PyResult<String> {
+    let folder = py.detach(attach::folder);
+    match folder {
+        Ok(path) => Ok(path.to_string_lossy().into_owned()),
+        Err(reason) => {
+            let message = format!("there is no private folder: {reason}");
+            Err(raise(py, ErrorCode::ConnectionFailed, Language::Rust, &message))
+        }
+    }
+}
+
 /// Stop listening.
 #[pyfunction]
 pub fn attach_stop(py: Python<'_>) {

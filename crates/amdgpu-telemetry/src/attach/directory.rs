@@ -54,7 +54,11 @@ fn make(path: &Path) -> io::Result<()> {
 }
 
 /// A private folder, made where there is none; otherwise why there can be none.
-pub(super) fn prepare() -> Result<PathBuf, String> {
+///
+/// # Errors
+///
+/// Each folder that was tried, with what is wrong with it.
+pub fn prepare() -> Result<PathBuf, String> {
     let mut reasons = Vec::new();
     for path in candidates() {
         match make(&path) {

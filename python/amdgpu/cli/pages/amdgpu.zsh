@@ -203,10 +203,12 @@ _shtab_amdgpu_run_defaults_added=0
 
 _shtab_amdgpu_serve_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--host[address to listen at\; others than loopback ask for a token]:host:"
+  "--host[address to listen at\; 0.0.0.0 and \:\: are all of this machine (default\: 127.0.0.1)]:host:"
   "--port[port\; 0 takes a free one (default\: 4000)]:port:"
-  "--token[what clients must show\; made up where one is needed and none is given]:token:"
+  "--token[what clients must show\; made up where none is given]:token:"
   "--token-file[the token is the first line of a file]:FILE:_files"
+  "--no-token[ask for no token\: every user of this machine can read command lines, kernel sources and figures]"
+  "--list[print the addresses of your running servers, with their tokens]"
   "--allow-execute[let clients run kernels\: for those you would give a shell]"
   "--compat[names at \/metrics\: those of AMD\'s or NVIDIA\'s exporter]:compat:(amd dcgm)"
   "*--allow-host[a further name of this server]:NAME:"
