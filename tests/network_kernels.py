@@ -179,24 +179,23 @@ class ProjectionRunner(PlanKernels):
             for name, array in arrays.items():
                 bound[role, name] = array
         bound.update(self.neurons)
+        numbers = {
+            "per_quantum": np.float32(1 / self.quantum),
+            "per_wide_quantum": np.float32(1 / self.quantum),
+            "most_quanta": np.float32(2**30),
+            "most_wide_quanta": np.float32(2**60),
+        }
+        rows = {"target_input": np.int32, "wide_target_input": np.int64}
         for argument in entry["arguments"]:
-            name = argument.get("name", "")
-            if argument["role"] == "target_input":
-                bound["target_input", name] = self.rows.setdefault(name, np.zeros(self.targets, np.int32))
-            elif argument["role"] == "per_quantum":
-                bound["per_quantum", name] = np.float32(1 / self.quantum)
-            elif argument["role"] == "most_quanta":
-                bound["most_quanta", name] = np.float32(2**30)
-            elif argument["role"] == "wide_target_input":
-                bound["wide_target_input", name] = self.rows.setdefault(name, np.zeros(self.targets, np.int64))
-            elif argument["role"] == "per_wide_quantum":
-                bound["per_wide_quantum", name] = np.float32(1 / self.quantum)
-            elif argument["role"] == "most_wide_quanta":
-                bound["most_wide_quanta", name] = np.float32(2**60)
-            elif argument["role"] == "overflow":
-                bound["overflow", ""] = self.overflow
-            elif argument["role"] == "parameter":
-                bound["parameter", name] = values_of(self.parameters[name]["values"], 1_000)[0]
+            role, name = argument["role"], argument.get("name", "")
+            if role in rows:
+                bound[role, name] = self.rows.setdefault(name, np.zeros(self.targets, rows[role]))
+            elif role in numbers:
+                bound[role, name] = numbers[role]
+            elif role == "overflow":
+                bound[role, ""] = self.overflow
+            elif role == "parameter":
+                bound[role, name] = values_of(self.parameters[name]["values"], 1_000)[0]
         return bound
 
     def _events(self, phase: str, spikes: np.ndarray) -> None:

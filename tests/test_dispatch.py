@@ -63,7 +63,7 @@ def test_operations_that_nothing_runs_are_named():
     with pytest.raises(errors.NoImplementationError, match="fly on aura cores of a cpu device"):
         dispatch.resolve("fly", "aura", "cpu")
     with pytest.raises(errors.NoImplementationError, match="null"):
-        amdgpu.matrix_multiply(np.eye(2), np.eye(2), "null:gfx1100")
+        dispatch.resolve("fly", "matrix", "null")
 
 
 def test_decisions_are_on_the_bus():

@@ -1,4 +1,4 @@
-"""What synapses add to neurons arrives whole: bounds come from the text, sums are wide where it proves none, and what has no place stops the run."""
+"""What synapses add to neurons arrives whole: sums are wide where the text proves no bound, and what has no place stops the run."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ NAMES = {
     "poisson": ("poisson(0)", lambda t: 0),
 }
 # Names that are not in every place.
-UNITS_LINE = re.compile(r"Units: (.*?)A variable hides", re.DOTALL)
+UNITS_LINE = re.compile(r"Units: (.*?)A variable or parameter hides", re.DOTALL)
 PARTS = ("xi", "reward", "i", "j", "size", "distance", "kernel")
 INTEGRATORS = ("auto", "exponential_euler", "euler", "rk2", "rk4")
 RANDOM = ("random", "normal", "poisson")

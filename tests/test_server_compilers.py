@@ -15,7 +15,7 @@ from amdgpu.errors import CompileError, InternalError, LimitExceededError, Reque
 from amdgpu.server import Limits, compilers
 from server_client import client, running
 
-TOKEN = "t"
+TOKEN = "correct-horse-battery-staple"
 # The compiler itself bounds its work, so hostile sources are played: the process, its limits and the pipes are the real ones.
 HOSTILE = """
 import os, sys, time

@@ -309,7 +309,7 @@ X, LABELS = samples(10)
         ({"optimizer_options": {"beta_1": 1.0}}, errors.InvalidArgumentError, "below 1"),
         ({"loss": "hinge"}, errors.InvalidArgumentError, "cross_entropy, mean_squared_error"),
         ({"batch_size": 0}, errors.InvalidArgumentError, "at least 1"),
-        ({"batch_size": 2.5}, errors.InvalidTypeError, "whole number"),
+        ({"batch_size": 2.5}, errors.InvalidTypeError, "an integer"),
         ({"epochs": -1}, errors.InvalidArgumentError, "at least 0"),
         ({"learning_rate": math.nan}, errors.InvalidArgumentError, "finite"),
         ({"learning_rate": -1.0}, errors.InvalidArgumentError, "finite"),

@@ -338,7 +338,7 @@ def damaged(**changes: Any) -> str:
         ("nonsense", "this is not JSON"),
         ("[]", "the schema is None; this version reads 'amdgpu.tuning/1'"),
         (damaged(schema="amdgpu.tuning/9"), "the schema is 'amdgpu.tuning/9'"),
-        (damaged(architecture="../../etc"), "the architecture is '../../etc'"),
+        (damaged(architecture="../../etc"), "the architecture must be a name such as sm_90 or gfx942, got '../../etc'"),
         (damaged(entries={}), "entries is not a list"),
         (damaged(entries=[1]), "entry 0: not an object"),
         (damaged(x=1), "entry 0: unknown field 'x'"),
@@ -351,7 +351,7 @@ def damaged(**changes: Any) -> str:
         (damaged(seconds={"a": 0}), "the time of a is 0"),
         (damaged(seconds={"a": float("inf")}), "the time of a is inf"),
         (damaged(seconds={"A way": 1.0}), "seconds is not an object with names of kernels"),
-        (damaged(measured="yesterday"), "measured is 'yesterday'"),
+        (damaged(measured="yesterday"), "measured must be a time such as 2026-11-21T18:30:00Z, got 'yesterday'"),
         (damaged(device=3), "device and reasons are texts"),
     ],
 )

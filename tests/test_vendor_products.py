@@ -600,7 +600,7 @@ def test_the_command_measures_exports_and_imports(run: Run, tmp_path: Path) -> N
     assert "operands and result take 4800000000000 bytes, and cuda:0 has" in large[2]
     assert exported[1].startswith(f"{file}: ")
     assert imported[:2] == [0, "sm_90: 0 products changed\n"]
-    assert (nowhere[0], wrong[0]) == (1, 1)
+    assert (nowhere[0], wrong[0]) == (1, 2)
     assert "nowhere" in nowhere[2]
     assert "'x' is no shape" in wrong[2]
     assert json.loads(again[1])["exported"] >= 2

@@ -46,6 +46,7 @@ __all__ = [
     "compile_job",
     "compile_source",
     "convolve",
+    "dtype_names",
     "elementwise",
     "elementwise_way",
     "embedding",

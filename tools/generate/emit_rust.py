@@ -128,7 +128,7 @@ def emit_errors(errors: list[dict[str, Any]]) -> str:
         ("hint", "hint", "What to do."),
     ):
         out.append(
-            f'\n    /// {doc}\n    #[must_use]\n    #[allow(clippy::too_many_lines, reason = "one line for each kind")]\n'
+            f'\n    /// {doc}\n    #[must_use]\n    #[allow(clippy::too_many_lines, clippy::match_same_arms, reason = "one line for each kind")]\n'
             f"    pub const fn {method}(self) -> &'static str {{\n        match self {{\n"
         )
         out += [f"            Self::{camel(row['name'])} => {json.dumps(row[column])},\n" for row in errors]

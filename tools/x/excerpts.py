@@ -25,7 +25,8 @@ def of_cargo(output: str) -> str:
     """The block of each failed test, which holds its panic with message and place, and what says how a binary died."""
     lines = output.splitlines()
     failed = {found[1] for line in lines if (found := _CARGO_FAILED.match(line))}
-    blocks = [block for block in _cargo_blocks(lines) if _CARGO_BLOCK.match(block[0])[1] in failed]
+    titled = [(_CARGO_BLOCK.match(block[0]), block) for block in _cargo_blocks(lines)]
+    blocks = [block for title, block in titled if title is not None and title[1] in failed]
     notices = [line for line in lines if _CARGO_NOTICE.search(line)]
     return _joined([*blocks, *([notices] if notices else [])], lines)
 

@@ -65,18 +65,15 @@ pub(crate) fn compile_there(
     remote: &dyn RemoteCompiler,
 ) -> Result<(UnitFacts, Vec<u8>)> {
     let bytes = remote.compile(job)?;
-    let entry = Entry::decode(&bytes).map_err(damaged)?;
-    let facts = serde_json::from_str(&entry.metadata).map_err(damaged)?;
+    let entry = Entry::decode(&bytes).map_err(|error| damaged(&error))?;
+    let facts = serde_json::from_str(&entry.metadata).map_err(|error| damaged(&error))?;
     Ok((facts, entry.code))
 }
 
-fn damaged(reason: impl ToString) -> Error {
+fn damaged(reason: &impl std::fmt::Display) -> Error {
     Error::Elsewhere {
         code: amdgpu_abi::ErrorCode::Internal,
         language: amdgpu_abi::Language::Rust,
-        message: format!(
-            "the compiler's process answered nonsense: {}",
-            reason.to_string()
-        ),
+        message: format!("the compiler's process answered nonsense: {reason}"),
     }
 }

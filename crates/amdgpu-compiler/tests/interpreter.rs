@@ -183,9 +183,10 @@ fn program(seed: u64) -> String {
         statement(&mut random, 2, &mut body);
     }
     let results = VARIABLES.iter().enumerate();
-    let results: String = results
-        .map(|(index, name)| format!("o[{}] = {name}; ", index + 4))
+    let results: Vec<String> = results
+        .map(|(index, name)| format!("o[{}] = {name};", index + 4))
         .collect();
+    let results = results.join(" ");
     format!(
         "struct P {{ int x; short y; signed char z; }};\n\
          __global__ void k(long long* o, signed char a, unsigned char b, short c, unsigned short d, int e, unsigned int f, long long g, \

@@ -98,8 +98,8 @@ mod _native {
     use super::stream::Stream;
     #[pymodule_export]
     use super::telemetry::attach::{
-        AttachClient, RecordStream, Watcher, attach_answer, attach_folder, attach_is_listening, attach_processes,
-        attach_start, attach_stop,
+        AttachClient, RecordStream, Watcher, attach_answer, attach_folder, attach_is_listening,
+        attach_processes, attach_start, attach_stop,
     };
     #[pymodule_export]
     use super::telemetry::exporters::{

@@ -131,6 +131,11 @@ def _answer(out: BinaryIO, kind: int, text: bytes) -> None:
     out.flush()
 
 
+def _behind_the_library() -> int:
+    """The place in `sys.path` behind the standard library: that of the first folder with installed packages."""
+    return next((place for place, path in enumerate(sys.path) if path.endswith("-packages")), len(sys.path))
+
+
 def main(folder: str) -> None:
     """Answers requests; `folder` holds llvmlite."""
     import signal
@@ -140,8 +145,8 @@ def main(folder: str) -> None:
     # What llvmlite or LLVM print must not come between the answers.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    # Behind what comes with Python: the folder may hold modules of any name.
-    sys.path.append(folder)
+    # Behind what comes with Python, since the folder may hold modules of any name, and before other folders with an llvmlite of their own.
+    sys.path.insert(_behind_the_library(), folder)
     llvm: ModuleType | None = None
     while len(head := requests.read(REQUEST.size)) == REQUEST.size:
         header_bytes, text_bytes = REQUEST.unpack(head)

@@ -156,7 +156,11 @@ impl ErrorCode {
 
     /// Stable kebab-case name.
     #[must_use]
-    #[allow(clippy::too_many_lines, reason = "one line for each kind")]
+    #[allow(
+        clippy::too_many_lines,
+        clippy::match_same_arms,
+        reason = "one line for each kind"
+    )]
     pub const fn name(self) -> &'static str {
         match self {
             Self::InvalidArgument => "invalid-argument",
@@ -212,7 +216,11 @@ impl ErrorCode {
 
     /// Name of the Python exception.
     #[must_use]
-    #[allow(clippy::too_many_lines, reason = "one line for each kind")]
+    #[allow(
+        clippy::too_many_lines,
+        clippy::match_same_arms,
+        reason = "one line for each kind"
+    )]
     pub const fn class(self) -> &'static str {
         match self {
             Self::InvalidArgument => "InvalidArgumentError",
@@ -268,7 +276,11 @@ impl ErrorCode {
 
     /// What it means, in one line.
     #[must_use]
-    #[allow(clippy::too_many_lines, reason = "one line for each kind")]
+    #[allow(
+        clippy::too_many_lines,
+        clippy::match_same_arms,
+        reason = "one line for each kind"
+    )]
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::InvalidArgument => "An argument has a value the operation does not accept.",
@@ -358,7 +370,11 @@ impl ErrorCode {
 
     /// What to do.
     #[must_use]
-    #[allow(clippy::too_many_lines, reason = "one line for each kind")]
+    #[allow(
+        clippy::too_many_lines,
+        clippy::match_same_arms,
+        reason = "one line for each kind"
+    )]
     pub const fn hint(self) -> &'static str {
         match self {
             Self::InvalidArgument => "",

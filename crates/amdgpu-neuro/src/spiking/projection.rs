@@ -425,6 +425,23 @@ fn largest_in_degree(connector: &Connector) -> f64 {
     f64::from(degrees.into_iter().max().unwrap_or(0))
 }
 
+/// Synapses with variables have 32-bit numbers.
+fn check_count(name: &str, count: usize) -> Result<()> {
+    if u32::try_from(count).is_err() {
+        return Err(Error::InvalidDescription(format!(
+            "{name} has {count} synapses with variables; {} are possible",
+            u32::MAX
+        )));
+    }
+    Ok(())
+}
+
+/// The most synapses that end at one target.
+fn most_of_one_target(columns: &[u32], targets: usize) -> Result<u64> {
+    let counts = counts_of(columns, targets)?;
+    Ok(counts.into_iter().max().unwrap_or(0).into())
+}
+
 impl StatefulSynapses {
     pub fn build(
         plan: &SpikingNetworkPlan,
@@ -437,12 +454,7 @@ impl StatefulSynapses {
         let connector = planner::connector(plan, number);
         let Rows { starts, columns } = connector.rows()?;
         let count = columns.len();
-        if u32::try_from(count).is_err() {
-            return Err(Error::InvalidDescription(format!(
-                "{name} has {count} synapses with variables; {} are possible",
-                u32::MAX
-            )));
-        }
+        check_count(name, count)?;
         let Initializer::Constant { value } = &projection.delay_seconds else {
             return Err(Error::InvalidDescription(format!(
                 "{name} has synapses with variables and more than one delay"
@@ -488,10 +500,12 @@ impl StatefulSynapses {
         };
         let uses = |role| plan.spiking.projection_uses(number, role);
         let has_columns = plan.spiking.has_phase(number, Phase::OnPost);
-        let mut sources = Vec::new();
-        if uses(Role::SynapseSources) || uses(Role::ColumnSources) {
-            sources = sources_of(&starts)?;
-        }
+        let needs_sources = uses(Role::SynapseSources) || uses(Role::ColumnSources);
+        let sources = if needs_sources {
+            sources_of(&starts)?
+        } else {
+            Vec::new()
+        };
         let (column_starts, column_synapses) = if has_columns {
             columns_of(&columns, connector.targets)?
         } else {
@@ -519,11 +533,7 @@ impl StatefulSynapses {
             variables,
             weight_bound: projection.weight_bound.unwrap_or_default(),
             largest: f64::from(largest),
-            in_degree: counts_of(&columns, connector.targets)?
-                .into_iter()
-                .max()
-                .unwrap_or(0)
-                .into(),
+            in_degree: most_of_one_target(&columns, connector.targets)?,
             overflow: DeviceArray::zeros(allocator, 1)?,
             pre_variables: of_neurons(
                 &projection.pre_variables,

@@ -62,7 +62,12 @@ pub fn attach_folder(py: Python<'_>) -> PyResult<String> {
         Ok(path) => Ok(path.to_string_lossy().into_owned()),
         Err(reason) => {
             let message = format!("there is no private folder: {reason}");
-            Err(raise(py, ErrorCode::ConnectionFailed, Language::Rust, &message))
+            Err(raise(
+                py,
+                ErrorCode::ConnectionFailed,
+                Language::Rust,
+                &message,
+            ))
         }
     }
 }
