@@ -15,6 +15,7 @@ PROBLEMS = {
     "401": "The token is missing or wrong.",
     "403": "The page or the name that asks is a stranger's, or the process belongs to another user.",
     "404": "There is no such device, process or kernel.",
+    "429": "Too many wrong tokens came from this address.",
     "500": "The server failed at this.",
     "503": "Too much is asked at once.",
     "504": "The process did not answer in time.",

@@ -63,9 +63,11 @@ def _label(text: str) -> str:
     return text
 
 
-DEVICE = Parameter("name", "path", {"type": "string", "minLength": 1}, str, is_required=True)
+# `Guard.check_form` refuses control characters in paths.
+NAME_IN_PATH = {"type": "string", "minLength": 1, "pattern": r"^[^\u0000-\u001f\u007f]+$"}
+DEVICE = Parameter("name", "path", NAME_IN_PATH, str, is_required=True)
 PID = Parameter("pid", "path", PROCESS_ID, _count, is_required=True)
-HANDLE = Parameter("handle", "path", {"type": "string", "minLength": 1}, str, is_required=True)
+HANDLE = Parameter("handle", "path", NAME_IN_PATH, str, is_required=True)
 TIME = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1, "description": "nanoseconds on the monotonic clock"}
 HISTORY = (
     Parameter("metric", "query", {"type": "string", "minLength": 1}, str, is_required=True),
