@@ -304,10 +304,13 @@ def test_host_arrays_and_impossible_launches_are_refused(gpu):
 
 
 @pytest.mark.gpu
-def test_work_of_the_host_refuses_arrays_of_the_gpu(gpu):
+def test_a_product_runs_where_its_operand_is_whatever_device_id_says(gpu):
     array = amdgpu.zeros((4, 4), device=gpu.name)
-    with pytest.raises(errors.WrongDeviceError, match=gpu.name):
-        amdgpu.matrix_multiply(array, np.eye(4, dtype="float32"), device_id="cpu:0")
+    result = amdgpu.matrix_multiply(array, np.eye(4, dtype="float32"), device_id="cpu:0")
+    assert result.device == gpu.name
+    on_host = amdgpu.zeros((4, 4), device="cpu:0")
+    with pytest.raises(errors.WrongDeviceError, match="cpu:0"):
+        amdgpu.matrix_multiply(array, on_host)
 
 
 @pytest.mark.gpu
