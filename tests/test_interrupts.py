@@ -204,6 +204,38 @@ def replay_behind_another(scene):
         assert first.stop()
 
 
+def reading(read):
+    """A wait in which the host uses an array that a kernel in a stream writes to."""
+
+    def wait(scene):
+        stream, out = scene.device.create_stream(), amdgpu.zeros(1024, "int32")
+        scene.kernel[1, 1, 0, stream](scene.stop, out)
+        try:
+            read(scene, out)
+        finally:
+            # The handler cancelled it; the kernel ends a moment later.
+            deadline = time.monotonic() + RESCUE_SECONDS / 2
+            while not stream.is_idle and time.monotonic() < deadline:
+                time.sleep(0.001)
+            assert stream.is_idle
+
+    return wait
+
+
+READS = {
+    "numpy": lambda scene, array: array.numpy(),
+    "wait": lambda scene, array: array.wait(),
+    "asarray": lambda scene, array: np.asarray(array),
+    "dlpack": lambda scene, array: np.from_dlpack(array),
+    "fill": lambda scene, array: array.fill(1),
+    "copy_from": lambda scene, array: array.copy_from(np.ones(1024, "int32")),
+    "copy_to": lambda scene, array: amdgpu.zeros(1024, "int32").copy_from(array),
+    "operation": lambda scene, array: amdgpu.ops.add(array, 1),
+    "launch": lambda scene, array: scene.kernel[1, 1](scene.stop, array),
+    "prepared": lambda scene, array: scene.kernel.prepare(1, 1, scene.stop, array)(),
+}
+
+
 WAITS = [
     launch,
     launch_many_blocks,
@@ -228,6 +260,13 @@ WAITS = [
 def test_what_a_signal_handler_raises_ends_the_wait_and_its_work(scene, wait):
     with scene.alarm(raise_alarm), pytest.raises(Alarm):
         wait(scene)
+    scene.check_usable()
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_what_a_signal_handler_raises_ends_the_use_of_an_array(scene, read):
+    with scene.alarm(raise_alarm), pytest.raises(Alarm):
+        reading(read)(scene)
     scene.check_usable()
 
 

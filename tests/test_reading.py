@@ -136,6 +136,33 @@ def test_every_reader_waits(kernel, device, gate, array, read):
     del stream
 
 
+INCREMENT = "__global__ void increment(float* x) { x[threadIdx.x] += 1; }"
+# What each leaves in an array of 42.
+LATER_WORK = {
+    "launch": (lambda device, kernel, array: kernel[1, COUNT](array), 43),
+    "prepared": (lambda device, kernel, array: kernel.prepare(1, COUNT, array)(), 43),
+    "execute": (lambda device, kernel, array: device.execute(kernel, array, grid=1, block=COUNT), 43),
+    "execute without limit": (
+        lambda device, kernel, array: device.execute(kernel, array, grid=1, block=COUNT, timeout_ms=None),
+        43,
+    ),
+    "fill": (lambda device, kernel, array: array.fill(1), 1),
+    "fill_bytes": (lambda device, kernel, array: array.fill_bytes(0), 0),
+    "copy_from": (lambda device, kernel, array: array.copy_from(np.full(COUNT, 5, "float32")), 5),
+    "operation with out": (lambda device, kernel, array: amdgpu.ops.add(array, 2, out=array), 44),
+}
+
+
+@pytest.mark.parametrize(("work", "left"), LATER_WORK.values(), ids=LATER_WORK.keys())
+def test_work_without_a_stream_comes_after_what_streams_do_with_its_arrays(kernel, device, gate, array, work, left):
+    increment = device.compile_kernel(INCREMENT)
+    stream = _launch(kernel, device, gate, array)
+    gate.open_soon()
+    work(device, increment, array)
+    stream.synchronize()
+    assert array.numpy().tolist() == [left] * COUNT
+
+
 def test_arrays_that_a_stream_does_not_use_are_read_at_once(kernel, device, gate, array):
     stream = _launch(kernel, device, gate, array)
     other = amdgpu.zeros(COUNT, device=device)

@@ -208,6 +208,8 @@ pub struct Sema<'a> {
     stack_start: usize,
     /// Taken so far by the evaluation of constexpr functions.
     evaluation_steps: std::cell::Cell<u32>,
+    /// The limit that the newest evaluation met, for the message about what is not known.
+    evaluation_limit: std::cell::Cell<Option<&'static str>>,
 }
 
 impl<'a> Sema<'a> {
@@ -254,6 +256,7 @@ impl<'a> Sema<'a> {
             origin: None,
             stack_start: instances::stack_position(),
             evaluation_steps: std::cell::Cell::new(0),
+            evaluation_limit: std::cell::Cell::new(None),
         };
         for item in &library.items {
             sema.item(item);

@@ -55,6 +55,13 @@ impl Converted {
     }
 }
 
+/// Waits for what streams were given to do with the memory: work without a stream comes after it.
+pub(crate) fn finish(py: Python<'_>, memory: &[Arc<Storage>]) -> PyResult<()> {
+    memory
+        .iter()
+        .try_for_each(|storage| storage.finish_uses(py))
+}
+
 /// Work on the memory goes into a stream.
 pub(crate) fn note(memory: &[Arc<Storage>], stream: &Stream) {
     for storage in memory {

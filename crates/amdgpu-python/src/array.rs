@@ -101,6 +101,14 @@ impl Storage {
     pub fn uses(&self) -> &Uses {
         &self.uses
     }
+
+    /// Waits for what streams were given to do with the memory.
+    pub fn finish_uses(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.uses.is_used() || graph::is_recording() {
+            return Ok(());
+        }
+        py.detach(|| self.uses.finish()).into_py_result(py)
+    }
 }
 
 impl Array {
@@ -299,11 +307,7 @@ impl Array {
 
     /// Waits for what streams were given to do with the memory; the default stream keeps the order by itself.
     pub fn finish_uses(&self, py: Python<'_>) -> PyResult<()> {
-        if !self.has_uses() || graph::is_recording() {
-            return Ok(());
-        }
-        let storage = self.keep();
-        py.detach(|| storage.uses.finish()).into_py_result(py)
+        self.storage.finish_uses(py)
     }
 
     fn len(&self) -> i64 {
@@ -678,6 +682,7 @@ impl Array {
             let owners = vec![slf.clone().unbind().into_any(), source.clone().unbind()];
             return graph::record_copy(py, device, addresses, bytes, direction, owners);
         }
+        this.finish_uses(py)?;
         let _held = this.keep();
         // SAFETY: shape and dtype were compared, so both sides hold `bytes` bytes; they live until the wait is over.
         py.detach(|| unsafe { transfer::copy(&to, &from, bytes) })

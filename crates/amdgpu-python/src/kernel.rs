@@ -7,11 +7,11 @@ use amdgpu_abi::layout::DTYPE_UINT;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_aura as aura;
 use amdgpu_aura::{LaunchShape, LaunchTimes, ParameterKind};
-use amdgpu_hal::{DeviceKind, LaunchConfig};
+use amdgpu_hal::{self as hal, DeviceKind, LaunchConfig};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::arguments::{convert, settle};
+use crate::arguments::{convert, finish, settle};
 use crate::array::Array;
 use crate::compile::to_python;
 use crate::errors::{IntoPyResult, from_coded, raise};
@@ -70,6 +70,7 @@ fn launch(
         return Ok(LaunchTimes::default());
     }
     let Some(stream) = stream else {
+        finish(py, converted.storages())?;
         // SAFETY: the argument objects live in `args` until the launch, which waits, is over; `keep` holds blocks against `free()`.
         return py
             .detach(|| unsafe {
@@ -378,13 +379,23 @@ impl Kernel {
                 settle(array, &self.kernel)?;
             }
             if !graph::is_recording() {
-                self.hold_back(py, &args, &memory)?;
+                self.hold_back(
+                    py,
+                    self.kernel.hal_device().default_stream(),
+                    &args,
+                    &memory,
+                )?;
             }
             return launch(py, &self.kernel, &config, &args, None, false).map(drop);
         }
         let converted = convert(&self.kernel, &args, None)?;
         trace::note_launch(&self.kernel, config, &converted.arguments, &memory);
-        self.hold_back(py, &args, &memory)?;
+        self.hold_back(
+            py,
+            self.kernel.hal_device().default_stream(),
+            &args,
+            &memory,
+        )?;
         // SAFETY: all memory is of this device's allocator, which hands it on in the order of the stream that the launch goes into.
         py.detach(|| unsafe { self.kernel.queue(&config, &converted.arguments) })
             .map_err(|error| from_coded(py, &error))
@@ -435,10 +446,11 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// Lets the default stream wait for what other streams have to do with the memory of a launch.
+    /// Lets a stream wait for what others have to do with the memory of a launch that goes into it.
     fn hold_back(
         &self,
         py: Python<'_>,
+        stream: &Arc<dyn hal::Stream>,
         args: &[Bound<'_, PyAny>],
         memory: &[Bound<'_, Array>],
     ) -> PyResult<()> {
@@ -446,7 +458,7 @@ impl Kernel {
         for array in given.chain(memory).map(Bound::get) {
             if array.has_uses() {
                 let (storage, device) = (array.keep(), self.kernel.hal_device());
-                py.detach(|| storage.uses().hold_back(device))
+                py.detach(|| storage.uses().hold_back(stream, device))
                     .into_py_result(py)?;
             }
         }
@@ -481,6 +493,7 @@ impl Kernel {
         }
         let queue = self.kernel.take_stream().into_py_result(py)?;
         let own = Stream::new(Arc::clone(&queue), self.kernel.hal_device());
+        self.hold_back(py, own.inner(), args, &[])?;
         let result = self.launch_and_wait(py, config, args, &own, limit_ms);
         if queue.is_idle().unwrap_or(false) {
             self.kernel.give_stream_back(queue);

@@ -6,7 +6,7 @@ use amdgpu_aura::{Kernel, PackedArguments};
 use amdgpu_hal::LaunchConfig;
 use pyo3::prelude::*;
 
-use crate::arguments::{convert, note};
+use crate::arguments::{convert, finish, note};
 use crate::array::Storage;
 use crate::errors::IntoPyResult;
 use crate::graph;
@@ -64,6 +64,7 @@ impl PreparedLaunch {
             return graph::record_launch(py, &this.kernel, this.config, arguments, owners, stream);
         }
         let Some(stream) = stream else {
+            finish(py, &this.memory)?;
             // SAFETY: packed by this kernel; `owners` holds the memory, and the launch waits.
             return py
                 .detach(|| unsafe {

@@ -41,10 +41,10 @@ class WorkLimitError(RuntimeError):
 _is_guarded = False
 
 
-def run_here() -> None:
+def run_here(is_guarded: bool = True) -> None:
     """Lets LLVM run in this process from now on: it has limits of its own, and another process replaces it when it ends."""
     global _is_guarded
-    _is_guarded = True
+    _is_guarded = is_guarded
 
 
 @functools.cache

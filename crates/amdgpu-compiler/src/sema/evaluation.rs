@@ -59,7 +59,16 @@ impl Evaluation<'_, '_> {
         crate::effort::spend(1);
         let steps = self.sema.evaluation_steps.get();
         self.sema.evaluation_steps.set(steps.saturating_add(1));
-        (steps < MAX_STEPS).then_some(())
+        if steps >= MAX_STEPS {
+            return self.give_up("all evaluations of this source take more than 10,000,000 steps");
+        }
+        Some(())
+    }
+
+    /// The value stays unknown because of a limit, which the message names.
+    fn give_up<T>(&self, limit: &'static str) -> Option<T> {
+        self.sema.evaluation_limit.set(Some(limit));
+        None
     }
 
     fn call(&mut self, id: FunctionId, values: Vec<Constant>) -> Option<Constant> {
@@ -68,10 +77,11 @@ impl Evaluation<'_, '_> {
             .definition
             .is_some_and(|function| function.is_constexpr)
             || signature.returns_reference
-            || self.depth >= MAX_CALL_DEPTH
-            || self.sema.is_stack_short()
         {
             return None;
+        }
+        if self.depth >= MAX_CALL_DEPTH || self.sema.is_stack_short() {
+            return self.give_up("a function calls itself more than 256 deep");
         }
         let index = *self.sema.checked.get(&id)?;
         let function = self.sema.program.functions.get(index)?;

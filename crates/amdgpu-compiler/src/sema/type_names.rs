@@ -210,12 +210,21 @@ impl<'a> Sema<'a> {
     }
 
     pub(super) fn not_constant(&mut self, span: Span, what: &str) {
-        if !self.diagnostics.has_error_at(span) {
-            self.error_hint(
+        let limit = self.evaluation_limit.take();
+        if self.diagnostics.has_error_at(span) {
+            return;
+        }
+        match limit {
+            Some(limit) => self.error_hint(
+                span,
+                format!("{what} cannot be worked out at compile time: {limit}"),
+                "compute less in constexpr functions, or write the value down",
+            ),
+            None => self.error_hint(
                 span,
                 format!("{what} must be known at compile time"),
                 "use a literal, #define, enum or constexpr",
-            );
+            ),
         }
     }
 

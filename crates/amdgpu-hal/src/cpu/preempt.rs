@@ -15,7 +15,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration;
@@ -142,8 +142,9 @@ pub(super) fn note_command() -> Noted {
         return Noted(None);
     }
     watched.command.store(number + 1, Ordering::Relaxed);
-    // Either this sees that the watcher sleeps, or the watcher sees the command before it sleeps.
-    fence(Ordering::SeqCst);
+    // Either this sees that the watcher sleeps, or the watcher sees the command before it sleeps. The processor's part of the fence is
+    // the watcher's ([`fence_all_threads`]): here it would wait for all that the command before has stored.
+    compiler_fence(Ordering::SeqCst);
     if watched.is_watcher_asleep.load(Ordering::Relaxed) {
         watched.watcher.get().inspect(|watcher| watcher.unpark());
     }
@@ -495,11 +496,25 @@ fn watch(runner: &Runner, watched: &Watched) {
     }
 }
 
+/// Waits for the next command; looks again after [`attention::INTERVAL`] where the system has no fence for all threads.
 fn sleep_until_command(watched: &Watched, number: u64) {
     watched.is_watcher_asleep.store(true, Ordering::Relaxed);
-    fence(Ordering::SeqCst);
-    while watched.command.load(Ordering::Relaxed) == number {
-        thread::park();
+    if fence_all_threads() {
+        while watched.command.load(Ordering::Relaxed) == number {
+            thread::park();
+        }
     }
     watched.is_watcher_asleep.store(false, Ordering::Relaxed);
+}
+
+/// Has every running thread of the process pass a full memory fence; whether the system can (`membarrier(2)`, Linux 4.14).
+fn fence_all_threads() -> bool {
+    static IS_REGISTERED: ForkLocal<bool> =
+        ForkLocal::new(|| membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
+    *IS_REGISTERED && membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+}
+
+fn membarrier(command: c_int) -> bool {
+    // SAFETY: both commands take no memory of ours.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }

@@ -101,6 +101,7 @@ pub(super) fn fill(array: &Bound<'_, Array>, element: &[u8]) -> PyResult<()> {
             record(array, element)
         };
     }
+    this.finish_uses(py)?;
     // Another thread may free the array meanwhile.
     let _held = this.keep();
     let Some(device) = this.hal_device() else {

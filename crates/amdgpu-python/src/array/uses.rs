@@ -78,12 +78,12 @@ impl Uses {
         points.try_for_each(|(event, _)| event.synchronize())
     }
 
-    /// Let what the default stream of a device gets from now on wait for what other streams have by now.
-    pub fn hold_back(&self, device: &Arc<dyn Device>) -> Result<()> {
+    /// Let what a stream of a device gets from now on wait for what other streams have by now.
+    pub fn hold_back(&self, stream: &Arc<dyn Stream>, device: &Arc<dyn Device>) -> Result<()> {
         let mut points = self.points()?.into_iter();
         points.try_for_each(|(event, of)| {
             if Arc::ptr_eq(&of, device) {
-                device.default_stream().wait(&event)
+                stream.wait(&event)
             } else {
                 event.synchronize()
             }

@@ -43,8 +43,12 @@ pub fn run<'py>(py: Python<'py>, plan: &Plan, call: &Call<'py>) -> PyResult<Boun
     // What streams have to do with the operands comes first; most never see one.
     for used in call.given.iter().filter(|one| one.memory.uses().is_used()) {
         let memory = &used.memory;
-        py.detach(|| memory.uses().hold_back(device.device()))
-            .into_py_result(py)?;
+        py.detach(|| {
+            memory
+                .uses()
+                .hold_back(device.device().default_stream(), device.device())
+        })
+        .into_py_result(py)?;
     }
     let mut memory = Memory {
         given: call.given.iter().map(|one| one.address).collect(),
