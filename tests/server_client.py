@@ -121,7 +121,8 @@ def running(**settings):
 
     if "token" not in settings and not settings.get("allow_execute"):
         settings["allow_anonymous"] = True
-    server = Server(Settings(port=0, **settings)).start()
+    # Files of the history are written where a test asks for them.
+    server = Server(Settings(port=0, **{"history_hours": 0.0, **settings})).start()
     try:
         yield server
     finally:

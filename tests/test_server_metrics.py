@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("starlette")
 from amdgpu._generated.metrics import METRICS
-from amdgpu.server import compat, metrics_page
+from amdgpu.server import compat
+from amdgpu.telemetry import metrics_page
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_open_metrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from server_client import running
@@ -114,7 +115,13 @@ def test_other_processes_are_told_apart_by_their_number():
     }
     for open_metrics, parse in ((False, parse_text), (True, parse_open_metrics)):
         own = amdgpu.telemetry.prometheus(open_metrics=open_metrics)
-        merged = metrics_page.merge(own, [(4711, other)], open_metrics=open_metrics)
+        merged = metrics_page.merge(
+            own,
+            amdgpu.telemetry.snapshot(),
+            [(4711, other)],
+            limit=metrics_page.SeriesLimit(),
+            open_metrics=open_metrics,
+        )
         samples = {
             (sample.name, tuple(sorted(sample.labels.items()))): sample.value
             for family in parse(merged)

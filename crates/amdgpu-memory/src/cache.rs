@@ -120,15 +120,26 @@ impl Cache {
 
     /// Hands out a free block of the stream that fits, if there is one.
     pub fn take(&mut self, stream: u64, rounded: u64, requested: u64) -> Option<Taken> {
-        let slot = *self.slots.get(&stream)?;
-        let cache = &self.streams[slot as usize];
-        let idx = if is_small(rounded) {
-            cache.small.best_fit(rounded)?
-        } else {
-            self.best_large_fit(cache, rounded)?
-        };
+        let idx = self.fit(stream, rounded)?;
         self.remove_free(idx);
         Some(self.hand_out(idx, rounded, requested))
+    }
+
+    /// The free block that a request of the stream would be served from.
+    fn fit(&self, stream: u64, rounded: u64) -> Option<u32> {
+        let slot = *self.slots.get(&stream)?;
+        let cache = &self.streams[slot as usize];
+        if is_small(rounded) {
+            cache.small.best_fit(rounded)
+        } else {
+            self.best_large_fit(cache, rounded)
+        }
+    }
+
+    /// Bytes of the free block that a request of the stream would be served from.
+    pub fn fit_bytes(&self, stream: u64, rounded: u64) -> Option<u64> {
+        let idx = self.fit(stream, rounded)?;
+        Some(self.entries[idx as usize].bytes)
     }
 
     fn best_large_fit(&self, cache: &StreamCache, rounded: u64) -> Option<u32> {

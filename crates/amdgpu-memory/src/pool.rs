@@ -6,7 +6,7 @@ mod pending;
 pub(crate) mod siblings;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_hal::{Device, DeviceKind, DevicePointer, ForkMark, MemoryKind, Stream};
@@ -20,9 +20,22 @@ use crate::stats::MemoryStats;
 use crate::{AllocatorOptions, Error, Result, sizes};
 use pending::Pending;
 
+/// What a request would find, if it came now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fit {
+    /// Size of the block that would be handed out.
+    pub block_bytes: u64,
+    /// Size of the free block that it would be cut from.
+    pub free_block_bytes: Option<u64>,
+    /// Without one: the segment that the device would be asked for.
+    pub segment_bytes: Option<u64>,
+}
+
 /// The cache of one kind of memory of one device.
 #[derive(Debug)]
 pub(crate) struct Pool {
+    /// Tells the pools of this process apart: several allocators may serve one device.
+    pub number: u64,
     pub device: Arc<dyn Device>,
     pub kind: MemoryKind,
     pub report: Report,
@@ -51,7 +64,9 @@ struct State {
 impl Pool {
     pub fn new(device: Arc<dyn Device>, kind: MemoryKind, options: AllocatorOptions) -> Arc<Self> {
         let host_visible = kind != MemoryKind::Device || device.info().kind == DeviceKind::Cpu;
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let pool = Arc::new(Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             kind,
             report: Report::new(device.info(), kind, options.device_index),
             options,
@@ -387,6 +402,24 @@ impl Pool {
 
     pub fn snapshot(&self) -> Vec<SegmentSnapshot> {
         self.lock().cache.snapshot(self.kind.name())
+    }
+
+    /// What a request of the default stream would find now; `None` past the range of addresses.
+    pub fn fit(&self, bytes: u64) -> Option<Fit> {
+        let block_bytes = sizes::round(bytes)?;
+        let free_block_bytes = self
+            .lock()
+            .cache
+            .fit_bytes(self.default_stream, block_bytes);
+        let segment_bytes = match free_block_bytes {
+            Some(_) => None,
+            None => Some(sizes::segment(block_bytes)?),
+        };
+        Some(Fit {
+            block_bytes,
+            free_block_bytes,
+            segment_bytes,
+        })
     }
 
     pub fn set_device_closed(&self, is_closed: bool) {

@@ -32,14 +32,14 @@ struct Answer {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the type of every provider")]
-fn all_memory(_: &Question) -> Result<Value, String> {
+fn all_memory(question: &Question) -> Result<Value, String> {
     let mut answer = Answer {
         blocks_left: MAX_BLOCKS,
         ..Answer::default()
     };
     for pool in siblings::all() {
         if pool.is_current() {
-            answer.add(&pool);
+            answer.add(&pool, question.size_bytes);
         }
     }
     Ok(answer.finish())
@@ -51,7 +51,7 @@ fn name_of(owner: &str) -> Option<&str> {
 }
 
 impl Answer {
-    fn add(&mut self, pool: &Pool) {
+    fn add(&mut self, pool: &Pool, size_bytes: Option<u64>) {
         let (stats, segments) = (pool.stats(), pool.snapshot());
         let device = pool.device.info().name.clone();
         if segments.is_empty() && stats.cache_misses == 0 {
@@ -98,6 +98,7 @@ impl Answer {
         let (kept, left_out) = self.keep(&segments);
         let row = json!({
             "pool": pool.kind.name(),
+            "number": pool.number,
             "is_device_closed": is_closed,
             "active_bytes": stats.active_bytes.all.current,
             "allocated_bytes": stats.allocated_bytes.all.current,
@@ -106,6 +107,8 @@ impl Answer {
             "requested_bytes": stats.requested_bytes.all.current,
             "peak_active_bytes": stats.active_bytes.all.peak,
             "fragmentation_ratio": stats.fragmentation_ratio(),
+            "largest_free_bytes": largest_free_bytes(&segments),
+            "fit": size_bytes.map(|bytes| fit_row(pool, bytes)),
             "cache_hits": stats.cache_hits,
             "cache_misses": stats.cache_misses,
             "out_of_memory": stats.num_ooms,
@@ -147,6 +150,23 @@ impl Answer {
             "leaks": self.leaks,
         })
     }
+}
+
+/// The largest block that is free now, of all streams.
+fn largest_free_bytes(segments: &[SegmentSnapshot]) -> u64 {
+    let blocks = segments.iter().flat_map(|segment| &segment.blocks);
+    let free = blocks.filter(|block| block.state == BlockState::Inactive);
+    free.map(|block| block.size_bytes).max().unwrap_or(0)
+}
+
+fn fit_row(pool: &Pool, bytes: u64) -> Value {
+    let fit = pool.fit(bytes);
+    json!({
+        "requested_bytes": bytes,
+        "block_bytes": fit.map(|fit| fit.block_bytes),
+        "free_block_bytes": fit.and_then(|fit| fit.free_block_bytes),
+        "segment_bytes": fit.and_then(|fit| fit.segment_bytes),
+    })
 }
 
 fn segment_row<'a>(
@@ -213,6 +233,73 @@ mod tests {
         drop(block);
         assert!(blocks_of("a test of owners").is_empty());
         drop(other);
+    }
+
+    /// The device pool of an allocator as watchers see it, told apart by a block that is in use in it.
+    fn pool_with(address: u64, question: &Question) -> Value {
+        let answer = all_memory(question).unwrap();
+        let all = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+        let pools = all(&answer, "devices")
+            .iter()
+            .flat_map(|device| all(device, "pools"))
+            .collect::<Vec<_>>();
+        let holds = |pool: &&Value| {
+            all(pool, "segments")
+                .iter()
+                .flat_map(|segment| all(segment, "blocks"))
+                .any(|block| block["address"] == address)
+        };
+        pools.iter().find(holds).cloned().unwrap()
+    }
+
+    #[test]
+    fn pools_say_what_a_request_would_find_and_it_does() {
+        let device = registry::open_device("cpu:0").unwrap();
+        let allocator = Allocator::new(device, AllocatorOptions::default()).unwrap();
+        let held = allocator.allocate(1000, None).unwrap();
+        let address = held.ptr().address();
+        for requested in [512, 1 << 20, (1 << 20) + 1, 30 << 20] {
+            let question = Question {
+                size_bytes: Some(requested),
+                ..Question::default()
+            };
+            let pool = pool_with(address, &question);
+            let (fit, before) = (&pool["fit"], allocator.stats());
+            let block = allocator.allocate(requested, None).unwrap();
+            let after = allocator.stats();
+            assert_eq!(fit["requested_bytes"], requested);
+            let is_hit = after.cache_hits > before.cache_hits;
+            assert_eq!(
+                fit["free_block_bytes"].is_u64(),
+                is_hit,
+                "{requested}: {fit}"
+            );
+            let grown = after.reserved_bytes.all.current - before.reserved_bytes.all.current;
+            assert_eq!(
+                fit["segment_bytes"].as_u64().unwrap_or(0),
+                grown,
+                "{requested}"
+            );
+            drop(block);
+        }
+        // The last one was given back and is kept.
+        let pool = pool_with(address, &Question::default());
+        assert!(pool["fit"].is_null());
+        assert_eq!(pool["largest_free_bytes"], 30 << 20);
+    }
+
+    #[test]
+    fn pools_of_one_name_have_different_numbers() {
+        let device = registry::open_device("cpu:0").unwrap();
+        let make = || Allocator::new(std::sync::Arc::clone(&device), AllocatorOptions::default());
+        let allocators = [make().unwrap(), make().unwrap()];
+        let blocks = allocators
+            .each_ref()
+            .map(|one| one.allocate(1000, None).unwrap());
+        let numbers = blocks
+            .each_ref()
+            .map(|block| pool_with(block.ptr().address(), &Question::default())["number"].clone());
+        assert_ne!(numbers[0], numbers[1]);
     }
 
     #[test]

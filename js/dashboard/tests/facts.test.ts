@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { readBoundaries, readDevices, readNetworks, readProcesses, shortCommand } from "../src/data/facts";
 import { readKernelDetails, readKernels } from "../src/data/kernel_facts";
 import { readLanes } from "../src/data/lane_facts";
-import { readMemory } from "../src/data/memory_facts";
+import { joined, readMemory, sums } from "../src/data/memory_facts";
 import { metricTitle, seriesOf } from "../src/data/schema";
 
 const BROKEN: readonly unknown[] = [
@@ -25,7 +25,7 @@ test("no answer, however broken, throws", () => {
     readNetworks(answer);
     readKernels(answer, 1);
     readKernelDetails(answer);
-    readMemory(answer);
+    readMemory(answer, 1);
     readLanes(answer, 1);
   }
 });
@@ -96,30 +96,57 @@ test("a network's curves are those that have values", () => {
   assert.deepEqual(network?.curves[0]?.epochs, [1, 2]);
 });
 
-test("blocks of memory have their state and owner", () => {
-  const map = readMemory({
-    devices: [
-      {
-        device: "cpu:0",
-        pools: [
-          {
-            pool: "device",
-            active_bytes: 512,
-            segments: [
-              {
-                address: 4096,
-                total_bytes: 1024,
-                blocks: [
-                  { size_bytes: 512, state: "active_allocated", owner: "weights" },
-                  { size_bytes: 512, state: "inactive", owner: null },
-                ],
-              },
-            ],
-          },
-        ],
-      },
-    ],
+test("pools of one name and device are told apart, and their sums are sums", () => {
+  const pool = (number: number, active_bytes: number) => ({
+    pool: "device",
+    number,
+    active_bytes,
+    reserved_bytes: 2 * active_bytes,
   });
+  const answer = (...pools: object[]) => ({ devices: [{ device: "cpu:0", pools }] });
+  const map = joined([
+    readMemory(answer(pool(0, 65_536), pool(3, 1_048_576)), 10),
+    readMemory(answer(pool(0, 2_891_776)), 11),
+  ]);
+  assert.equal(new Set(map.pools.map((one) => one.key)).size, 3);
+  assert.deepEqual(sums(map.pools), { activeBytes: 4_005_888, reservedBytes: 8_011_776 });
+});
+
+test("a pool says what an allocation would find", () => {
+  const fit = { requested_bytes: 4096, block_bytes: 4096, free_block_bytes: null, segment_bytes: 2_097_152 };
+  const map = readMemory({ devices: [{ device: "cpu:0", pools: [{ pool: "device", fit }, { pool: "pinned" }] }] }, 1);
+  assert.ok(Number.isNaN(map.pools[0]?.fit?.freeBlockBytes));
+  assert.equal(map.pools[0]?.fit?.segmentBytes, 2_097_152);
+  assert.equal(map.pools[1]?.fit, null);
+});
+
+test("blocks of memory have their state and owner", () => {
+  const map = readMemory(
+    {
+      devices: [
+        {
+          device: "cpu:0",
+          pools: [
+            {
+              pool: "device",
+              active_bytes: 512,
+              segments: [
+                {
+                  address: 4096,
+                  total_bytes: 1024,
+                  blocks: [
+                    { size_bytes: 512, state: "active_allocated", owner: "weights" },
+                    { size_bytes: 512, state: "inactive", owner: null },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+    1,
+  );
   assert.deepEqual(
     map.pools[0]?.segments[0]?.blocks.map((block) => [block.state, block.owner]),
     [

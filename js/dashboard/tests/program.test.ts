@@ -66,3 +66,43 @@ test("a kernel launched in a Python process appears, with its source, IR and ass
     await server.stop();
   }
 });
+
+test("the memory page shows the pools of all programs, and says what they sum to", { skip }, async () => {
+  const server = await startServer();
+  const browser = await openBrowser();
+  const watched = await openPage(browser, server.url);
+  const { page } = watched;
+  const programs = await Promise.all([startProgram("--seconds", "120"), startProgram("--seconds", "120")]);
+  try {
+    await go(watched, "memory");
+    await page.waitForFunction(
+      (pids) => {
+        const names = [...document.querySelectorAll(".pool b")].map((name) => name.textContent ?? "");
+        return pids.every((pid) => names.some((name) => name.endsWith(`process ${pid}`)));
+      },
+      { timeout: WAIT_MS },
+      programs.map((program) => program.pid),
+    );
+    await page.waitForFunction(
+      () => / in use of .* by [2-9]\d* processes$/.test(document.querySelector(".panel-aside .sub")?.textContent ?? ""),
+      {
+        timeout: WAIT_MS,
+      },
+    );
+    const facts = await page.$$eval(".pool .fact", (found) => found.map((fact) => fact.textContent ?? ""));
+    assert.ok(
+      facts.some((fact) => /^largest free block[0-9.]+ MiB$/.test(fact)),
+      facts.join("; "),
+    );
+    assert.ok(
+      facts.some((fact) => /^an allocation findsa free block of/.test(fact)),
+      facts.join("; "),
+    );
+    assert.ok(!facts.some((fact) => fact.startsWith("fragmentation")));
+    assert.deepEqual(watched.errors, []);
+  } finally {
+    await Promise.all(programs.map((program) => program.stop()));
+    await browser.close();
+    await server.stop();
+  }
+});

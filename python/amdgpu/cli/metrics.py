@@ -1,10 +1,11 @@
-"""`amdgpu metrics`: the Prometheus page of this machine's devices, once or again and again."""
+"""`amdgpu metrics`: the Prometheus page of this machine's devices and of the programs that use them, once or again and again."""
 
 from __future__ import annotations
 
 import math
 import sys
 import threading
+import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,13 @@ from amdgpu.cli.failure import CommandError, UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
+
+    from amdgpu.telemetry import attach, metrics_page
 
 SCHEMA = "amdgpu.metrics/1"
+FIRST_RATES_SECONDS = 0.5
+RATES_PAUSE_SECONDS = 0.05
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.1, 86_400.0
 
 
@@ -30,12 +36,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--watch", type=float, metavar="S", help="again every S seconds; with --json one document a line"
     )
     parser.add_argument("--count", type=int, metavar="N", help="with --watch: stop after N times")
+    parser.add_argument(
+        "--histogram-series",
+        type=int,
+        default=32,
+        metavar="N",
+        help="series that each histogram names; further ones are counted as `other` (default: %(default)s)",
+    )
     output.add_json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the metrics of every device."""
+    """Print the metrics of every device and program."""
     import amdgpu
+    from amdgpu.telemetry import attach, metrics_page
     from amdgpu.telemetry.sensors import Sampler, read
 
     if options.watch is not None and not (
@@ -52,27 +66,65 @@ def run(options: argparse.Namespace) -> int:
         amdgpu.initialize_device(device.device)
     printed = 0
     # While it is open, the bus has the sensors too; a reading waits for its first look at them.
-    with Sampler():
+    with Sampler(), attach.Watcher(kinds=(), capacity=1) as watcher:
         read()
+        programs = _Programs(watcher, metrics_page.SeriesLimit(options.histogram_series))
         while True:
-            _print(options)
+            _print(options, programs)
             printed += 1
             if options.watch is None or printed == options.count:
                 return 0
             threading.Event().wait(options.watch)
 
 
-def _print(options: argparse.Namespace) -> None:
+class _Programs:
+    """The programs that run now, as `/metrics` of the server shows them."""
+
+    def __init__(self, watcher: attach.Watcher, limit: metrics_page.SeriesLimit) -> None:
+        self.limit = limit
+        self._watcher = watcher
+
+    def snapshots(self) -> list[tuple[int, dict[str, Any]]]:
+        """(process id, snapshot) of each."""
+        from amdgpu.telemetry import metrics_page
+
+        return metrics_page.others()
+
+    def busy_rows(self) -> list[dict[str, Any]]:
+        """How busy they keep each core of each device."""
+        from amdgpu.telemetry import metrics_page
+
+        deadline = time.monotonic() + FIRST_RATES_SECONDS
+        # A rate needs two sums; they come ten times a second.
+        while True:
+            self._watcher.poll(timeout_seconds=RATES_PAUSE_SECONDS)
+            rows = metrics_page.core_busy_rows(self._watcher.totals())
+            if rows or not self._watcher.processes or time.monotonic() >= deadline:
+                return rows
+
+
+def _print(options: argparse.Namespace, programs: _Programs) -> None:
     import amdgpu
+    from amdgpu.telemetry import metrics_page
 
     if options.compat:
         _print_page(_compat_page(options.compat, open_metrics=options.open_metrics))
         return
-    if not options.json:
-        _print_page(amdgpu.telemetry.prometheus(open_metrics=options.open_metrics))
-        return
+    busy_rows, others = programs.busy_rows(), programs.snapshots()
     bus = amdgpu.telemetry.snapshot()
-    content = {kind: bus[kind] for kind in ("counters", "gauges", "histograms")}
+    if not options.json:
+        page = amdgpu.telemetry.prometheus(open_metrics=options.open_metrics)
+        _print_page(
+            metrics_page.merge(
+                page, bus, others, limit=programs.limit, open_metrics=options.open_metrics, gauges=busy_rows
+            )
+        )
+        return
+    content = {kind: list(bus[kind]) for kind in ("counters", "gauges", "histograms")}
+    content["gauges"] += busy_rows
+    for pid, snapshot in others:
+        for kind, rows in content.items():
+            rows += [row | {"labels": row["labels"] | {"pid": str(pid)}} for row in snapshot[kind]]
     show = output.print_json if options.watch is None else output.print_json_line
     show(SCHEMA, content)
 

@@ -61,6 +61,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--certificate", metavar="FILE", help="speak TLS (https, wss) with the certificate of a PEM file"
     )
     parser.add_argument("--key", metavar="FILE", help="private key of the certificate, where its file has none")
+    parser.add_argument(
+        "--history-hours",
+        type=float,
+        default=6.0,
+        metavar="H",
+        help="how long the history is kept in files, with the extra `history`; 0 writes none (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--histogram-series",
+        type=int,
+        default=32,
+        metavar="N",
+        help="series that each histogram of /metrics names; further ones are counted as `other` (default: %(default)s)",
+    )
     parser.add_argument("--no-browser", action="store_true", help="do not open the dashboard")
     output.add_json_option(parser)
 
@@ -91,6 +105,8 @@ def run(options: argparse.Namespace) -> int:
         allowed_origins=tuple(options.allow_origin),
         certificate=options.certificate,
         key=options.key,
+        history_hours=options.history_hours,
+        histogram_series=options.histogram_series,
     )
     # Control-C is the usual way to end it.
     with contextlib.suppress(KeyboardInterrupt):

@@ -79,7 +79,14 @@ BOUNDARY = {
     "required": ["from", "to", "name", "count", "total_seconds"],
 }
 
-HEALTH = {"version": TEXT, "pid": COUNT, "uptime_seconds": NUMBER, "sockets": COUNT, "allow_execute": FLAG}
+HEALTH = {
+    "version": TEXT,
+    "pid": COUNT,
+    "uptime_seconds": NUMBER,
+    "sockets": COUNT,
+    "folded_series": COUNT,
+    "allow_execute": FLAG,
+}
 DEVICES = {"devices": several(DEVICE_FIELDS)}
 DEVICE = {"device": DEVICE_FIELDS}
 PEAKS = {"peaks": fields(flops_per_second=maybe(NUMBER), bytes_per_second=maybe(NUMBER), source=TEXT)}

@@ -54,6 +54,12 @@ class ProcessRequest(Request, rename=None):
     pid: int | None = None
 
 
+class MemoryRequest(ProcessRequest):
+    """`memory:map`."""
+
+    size_bytes: int | None = None
+
+
 class KernelRequest(Request, rename=None):
     """`kernel:details`."""
 
@@ -86,6 +92,8 @@ class Api:
         self.allow_execute = settings.allow_execute
         # How many sockets are open; told by the hub.
         self.sockets = 0
+        # Series of histograms that `/metrics` counts as `other`; told by its endpoint.
+        self.folded_series = 0
         self.calls: dict[str, Call] = {
             "device:initialize": _typed(InitializeRequest, self._executor.initialize),
             "kernel:compile": _typed(CompileRequest, self._executor.compile),
@@ -106,7 +114,7 @@ class Api:
             "process:snapshot": self._of_process("process:snapshot", "snapshot", lambda process: process.snapshot()),
             "kernel:list": self._of_process("kernel:list", "kernels", lambda process: process.kernels()),
             "kernel:details": self._document("kernel:details", KernelRequest, self._kernel_details),
-            "memory:map": self._of_process("memory:map", "memory", lambda process: process.memory()),
+            "memory:map": self._document("memory:map", MemoryRequest, self._memory_map),
             "network:list": self._of_process("network:list", "networks", lambda process: process.networks()),
             "lanes:list": self._of_process("lanes:list", "launches", lambda process: process.lanes()),
         }
@@ -175,6 +183,7 @@ class Api:
             "pid": os.getpid(),
             "uptime_seconds": time.monotonic() - self._started,
             "sockets": self.sockets,
+            "folded_series": self.folded_series,
             "allow_execute": self.allow_execute,
         }
 
@@ -209,6 +218,16 @@ class Api:
 
         # Its texts are made again by the compiler.
         return await self._readers.run(look, self._limits.compile_seconds, "reading the kernel")
+
+    async def _memory_map(self, request: MemoryRequest) -> dict[str, Any]:
+        if request.size_bytes is not None and not 0 <= request.size_bytes < 2**63:
+            raise InvalidArgumentError(f"size_bytes is {request.size_bytes}; it is from 0 to 2**63 - 1")
+
+        def look() -> dict[str, Any]:
+            with process_of(request.pid) as process:
+                return {"memory": process.memory(size_bytes=request.size_bytes)}
+
+        return await self._read(look, f"asking process {request.pid or os.getpid()}")
 
     def _of_process(self, event: str, name: str, ask: Callable[[attach.Process], Any]) -> Call:
         """A call that asks one process one thing."""

@@ -41,7 +41,7 @@ def create_app(settings: Settings) -> Starlette:
             "the server needs a token: Settings(token=…), settings.with_token() to have one made, "
             "or Settings(allow_anonymous=True) to let every user of this machine look"
         )
-    source = Source()
+    source = Source(settings.history_hours)
     api = Api(settings, source)
     hub = Hub(settings, source, api)
     endpoint = SocketEndpoint(hub, settings.limits)

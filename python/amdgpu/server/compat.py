@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from amdgpu.server.metrics_page import END, escape
+from amdgpu.telemetry.metrics_page import END, escape
 
 MEBI = 1 / 2**20
 MEGA = 1e-6

@@ -106,6 +106,7 @@ class Hub:
     def start(self) -> None:
         """Begin to look after connections; called in the event loop."""
         self._loop = asyncio.get_running_loop()
+        self._thread.submit(self._source.start)
         self._sweep()
 
     async def stop(self) -> None:
@@ -120,7 +121,7 @@ class Hub:
         for connection in self._connections:
             connection.close(CLOSE_GOING_AWAY, "the server stops")
         self._deafen()
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._source.close)
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._source.stop)
         self._thread.shutdown(wait=False)
 
     def add(self, connection: Connection) -> bool:
@@ -195,7 +196,7 @@ class Hub:
 
     def _tick(self) -> None:
         if not self._members:
-            # Nobody watches: nothing is read until somebody comes.
+            # Nobody watches: the source goes on recording, and launches are not read one by one until somebody comes.
             self._timer = None
             if self._is_open:
                 self._is_open = False

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
 from amdgpu import telemetry
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.server import compat, metrics_page
+from amdgpu.server import compat
 from amdgpu.server.api import READ_SECONDS, Api
 from amdgpu.server.settings import COMPATIBLE, Settings
 from amdgpu.server.source import Source
 from amdgpu.server.workers import Workers
+from amdgpu.telemetry import metrics_page
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 # Scrapes come one after the other; more at a time are somebody's mistake.
 WORKERS = 1
 WAITING = 8
+
+log = logging.getLogger("amdgpu.server")
 
 
 class MetricsEndpoint:
@@ -30,6 +34,8 @@ class MetricsEndpoint:
         self._source = source
         self._api = api
         self._workers = Workers("metrics", WORKERS, WAITING)
+        self._limit = metrics_page.SeriesLimit(settings.histogram_series)
+        self._was_said = False
 
     async def answer(self, request: Request) -> Response:
         """One page."""
@@ -46,10 +52,25 @@ class MetricsEndpoint:
         self._workers.close()
 
     def _page(self, chosen: str | None, open_metrics: bool) -> str:
-        self._source.keep_sampling()
+        snapshot = telemetry.snapshot()
         if chosen is not None:
-            snapshot = telemetry.snapshot()
             rows = [*snapshot["counters"], *snapshot["gauges"]]
             return compat.page(chosen, rows, self._api.devices(), open_metrics=open_metrics)
-        page = telemetry.prometheus(open_metrics=open_metrics)
-        return metrics_page.merge(page, self._source.read_others(), open_metrics=open_metrics)
+        page = metrics_page.merge(
+            telemetry.prometheus(open_metrics=open_metrics),
+            snapshot,
+            metrics_page.others(),
+            limit=self._limit,
+            open_metrics=open_metrics,
+            gauges=self._source.core_busy_rows(),
+        )
+        self._api.folded_series = self._limit.folded
+        if self._limit.folded and not self._was_said:
+            self._was_said = True
+            log.warning(
+                "/metrics names %d series of each histogram; %d more are counted as %r (--histogram-series N names more)",
+                self._limit.most,
+                self._limit.folded,
+                metrics_page.OTHER,
+            )
+        return page

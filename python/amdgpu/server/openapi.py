@@ -7,8 +7,8 @@ from typing import Any
 from amdgpu._generated.constants import PACKAGE_VERSION
 from amdgpu.server import answers
 from amdgpu.server.api import schema_name
-from amdgpu.server.metrics_page import OPEN_METRICS_TYPE, PROMETHEUS_TYPE
 from amdgpu.server.rest import ENDPOINTS, JSON_TYPE, PREFIX, Endpoint
+from amdgpu.telemetry.metrics_page import OPEN_METRICS_TYPE, PROMETHEUS_TYPE
 
 PROBLEMS = {
     "400": "A parameter is missing, unknown or wrong.",

@@ -68,6 +68,7 @@ NAME_IN_PATH = {"type": "string", "minLength": 1, "pattern": r"^[^\u0000-\u001f\
 DEVICE = Parameter("name", "path", NAME_IN_PATH, str, is_required=True)
 PID = Parameter("pid", "path", PROCESS_ID, _count, is_required=True)
 HANDLE = Parameter("handle", "path", NAME_IN_PATH, str, is_required=True)
+SIZE = Parameter("size_bytes", "query", {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}, _count)
 TIME = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1, "description": "nanoseconds on the monotonic clock"}
 HISTORY = (
     Parameter("metric", "query", {"type": "string", "minLength": 1}, str, is_required=True),
@@ -105,7 +106,11 @@ ENDPOINTS = (
         (PID, HANDLE),
     ),
     Endpoint(
-        "/processes/{pid}/memory", "memory:map", "Pools of a process: segments, blocks, owners.", answers.MEMORY, (PID,)
+        "/processes/{pid}/memory",
+        "memory:map",
+        "Pools of a process: segments, blocks, owners, what an allocation of `size_bytes` would find.",
+        answers.MEMORY,
+        (PID, SIZE),
     ),
     Endpoint("/processes/{pid}/networks", "network:list", "Networks of a process.", answers.NETWORKS, (PID,)),
     Endpoint("/processes/{pid}/lanes", "lanes:list", "Lanes of the last checked launches.", answers.LANES, (PID,)),

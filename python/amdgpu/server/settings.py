@@ -8,6 +8,7 @@ import ssl
 from dataclasses import dataclass, field, replace
 
 from amdgpu.errors import InvalidArgumentError
+from amdgpu.telemetry.metrics_page import DEFAULT_HISTOGRAM_SERIES, MAX_HISTOGRAM_SERIES
 
 DEFAULT_PORT = 4000
 COMPATIBLE = ("amd", "dcgm")
@@ -15,6 +16,8 @@ TOKEN_BYTES = 24
 # A token that a person chose: at ten guesses a minute for each address even dictionaries of words do not get through 16 characters.
 MIN_TOKEN = 16
 MIN_DIFFERENT = 8
+# Files of five minutes: a month of them is read in seconds.
+MAX_HISTORY_HOURS = 720
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,8 @@ class Settings:
         idle_rate_hz: Frames a second while they have not: as often as the fastest sensors are read, so that no value is left out.
         certificate: File with the certificate (PEM, with those that vouch for it) that makes the server speak TLS: https and wss.
         key: File with its private key; None when the certificate's file has it.
+        history_hours: How long the history of sensors and programs is kept in files, with pyarrow; 0 writes none.
+        histogram_series: Series that each histogram of /metrics may name; those past it are counted as `other`.
         limits: Bounds on what clients may cause.
     """
 
@@ -104,6 +109,8 @@ class Settings:
     key: str | None = None
     rate_hz: float = 60.0
     idle_rate_hz: float = 10.0
+    history_hours: float = 6.0
+    histogram_series: int = DEFAULT_HISTOGRAM_SERIES
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -134,6 +141,12 @@ class Settings:
             raise InvalidArgumentError("there is a key without a certificate; TLS needs --certificate FILE too")
         if self.certificate is not None:
             _check_certificate(self.certificate, self.key)
+        if not 0 <= self.history_hours <= MAX_HISTORY_HOURS:
+            raise InvalidArgumentError(f"history_hours is {self.history_hours}; it is from 0 to {MAX_HISTORY_HOURS}")
+        if not 1 <= self.histogram_series <= MAX_HISTOGRAM_SERIES:
+            raise InvalidArgumentError(
+                f"histogram_series is {self.histogram_series}; it is from 1 to {MAX_HISTOGRAM_SERIES}"
+            )
         if not 0 < self.rate_hz <= 240:
             raise InvalidArgumentError(
                 f"rate_hz is {self.rate_hz}; frames come at more than 0 and at most 240 a second"

@@ -10,16 +10,15 @@ import dataclasses
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from amdgpu import list_devices, telemetry
 from amdgpu.errors import AmdgpuError, InvalidArgumentError
-from amdgpu.telemetry import attach
+from amdgpu.server.past import PROGRAM_METRICS, Past
+from amdgpu.telemetry import attach, metrics_page
 from amdgpu.telemetry.sensors import Frame, Sampler, Tier, read
-from amdgpu.types import CORE_TYPES
 
 # Newest records win: more than this of one process in one tick is more than a page shows.
 RECORDS_PER_POLL = 256
@@ -32,64 +31,29 @@ PLAIN_METRICS = frozenset({"amdgpu_device_info"})
 MAX_METRICS = 128
 # The first samples of a sampler come within this; a source that is slower is there at the next join.
 FIRST_SAMPLES_SECONDS = 0.5
-# Scrapes further apart than this start the sampler anew each time.
-KEEP_SAMPLING_SECONDS = 120.0
 PROFILE_KERNELS = 64
 BOUNDARIES_SECONDS = 2.0
 MAX_BOUNDARY_PROCESSES = 8
-# Watching a process must not hold up `/metrics` of all others.
-SNAPSHOT_SECONDS = 0.5
 # Kernels of all programs whose occupancy is remembered.
 MAX_OCCUPANCIES = 4096
 
-Take = Callable[[dict[str, Any]], float | None]
-
-
-def _under(*path: str) -> Take:
-    def take(totals: dict[str, Any]) -> float | None:
-        value: Any = totals
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
-        return None if value is None else float(value)
-
-    return take
-
-
-CORES: tuple[str, ...] = CORE_TYPES
-# Columns of frames that come from what programs do: name, labels, unit, where it stands in the watcher's totals of a device.
-PROGRAM_METRICS: tuple[tuple[str, dict[str, str], str, Take], ...] = (
-    ("amdgpu_kernel_launches_per_second", {}, "per_second", _under("launches_per_second")),
-    *(("amdgpu_busy_ratio", {"core": core}, "ratio", _under("busy_ratio", core)) for core in CORES),
-    *(
-        ("amdgpu_operations_per_second", {"core": core}, "per_second", _under("operations_per_second", core))
-        for core in CORES
-    ),
-    ("amdgpu_pool_bytes", {"state": "active"}, "bytes", _under("pool_active_bytes")),
-    ("amdgpu_pool_bytes", {"state": "reserved"}, "bytes", _under("pool_reserved_bytes")),
-    ("amdgpu_pool_allocations_per_second", {}, "per_second", _under("allocations_per_second")),
-    *(
-        (
-            "amdgpu_copy_bytes_per_second",
-            {"direction": direction},
-            "bytes_per_second",
-            _under("copy_bytes_per_second", direction.replace("-", "_")),
-        )
-        for direction in ("host-to-device", "device-to-host", "device-to-device")
-    ),
-)
-
 
 class Source:
-    """What is known of this machine's devices and of the programs that use them. Opened while somebody watches."""
+    """What is known of this machine's devices and of the programs that use them.
 
-    def __init__(self) -> None:
+    From `start` to `stop` it records what is told to those who come later; launch by launch it looks while it is open.
+
+    Args:
+        history_hours: How long files of the history are kept; 0 writes none.
+    """
+
+    def __init__(self, history_hours: float = 0.0) -> None:
+        self._past = Past(history_hours)
         self.devices: list[dict[str, str]] = []
         self.metrics: list[dict[str, Any]] = []
         self._lock = threading.Lock()
         self._sampler: Sampler | None = None
         self._watcher: attach.Watcher | None = None
-        self._scraper: Sampler | None = None
-        self._scrape_timer: threading.Timer | None = None
         self._plan: tuple[tuple[str, ...], tuple[dict[str, Any], ...]] = ((), ())
         self._frame: Frame | None = None
         # Series that the layout of frames knows.
@@ -103,8 +67,17 @@ class Source:
         # Launches and nanoseconds by process, name, core and device since the last summary.
         self._seen: dict[tuple[Any, ...], list[int]] = {}
 
+    def start(self) -> None:
+        """Begin to record."""
+        self._past.start()
+
+    def stop(self) -> None:
+        """Close, and record no more."""
+        self.close()
+        self._past.close()
+
     def open(self) -> None:
-        """Start sampling and watching; what is open stays as it is."""
+        """Start watching launch by launch; what is open stays as it is."""
         with self._lock:
             if self._sampler is not None:
                 return
@@ -122,14 +95,12 @@ class Source:
             self.lay_out()
 
     def close(self) -> None:
-        """Stop sampling and watching."""
+        """Stop watching launch by launch."""
         with self._lock:
-            if self._scrape_timer is not None:
-                self._scrape_timer.cancel()
-            for opened in (self._sampler, self._watcher, self._scraper):
+            for opened in (self._sampler, self._watcher):
                 if opened is not None:
                     opened.close()
-            self._sampler = self._watcher = self._scraper = self._scrape_timer = self._frame = None
+            self._sampler = self._watcher = self._frame = None
 
     def read_layout_changed(self) -> bool:
         """Whether there are sensors by now that frames do not hold."""
@@ -235,7 +206,7 @@ class Source:
         for pid in sorted({pid for pid, _ in new})[:MAX_BOUNDARY_PROCESSES]:
             try:
                 with process_of(pid) as process:
-                    rows = process.request("kernels", SNAPSHOT_SECONDS) or []
+                    rows = process.request("kernels", metrics_page.SNAPSHOT_SECONDS) or []
             except AmdgpuError as error:
                 known: dict[str, tuple[float | None, str]] = {name: (None, str(error)) for _, name in new}
             else:
@@ -274,37 +245,12 @@ class Source:
         self, metric: str, labels: dict[str, str], tier: Tier, span: tuple[int | None, int | None], *, most: int
     ) -> list[dict[str, Any]]:
         """The history of the series of a metric whose labels fit; at most `most` points in all."""
-        with Sampler() as sampler:
-            chosen = [
-                series
-                for series in sampler.series()
-                if series["metric"] == metric and labels.items() <= series["labels"].items()
-            ]
-            found = []
-            for series in chosen:
-                points = sampler.history(series["index"], tier, *span)
-                # The newest are kept.
-                kept = {name: values[-most:] if most else values[:0] for name, values in points.items()}
-                most -= len(kept["time_ns"])
-                names = {"metric": metric, "labels": series["labels"], "unit": unit_of(series["metric"]), "tier": tier}
-                found.append(names | kept)
-            return found
+        rows = self._past.query(metric, labels, tier, span, most=most)
+        return [row | {"unit": unit_of(metric)} for row in rows]
 
-    def keep_sampling(self) -> None:
-        """Have sensors read for a while, since somebody asks again and again."""
-        with self._lock:
-            if self._scrape_timer is not None:
-                self._scrape_timer.cancel()
-            if self._scraper is None:
-                self._scraper = Sampler()
-            self._scrape_timer = threading.Timer(KEEP_SAMPLING_SECONDS, self._end_scraping)
-            self._scrape_timer.daemon = True
-            self._scrape_timer.start()
-
-    def read_others(self) -> list[tuple[int, dict[str, Any]]]:
-        """Snapshots of the other processes; one that does not answer is left out, its absence says so."""
-        running = [info.pid for info in attach.processes() if info.state == "running" and info.pid != os.getpid()]
-        return list(_snapshots(running))
+    def core_busy_rows(self) -> list[dict[str, Any]]:
+        """How busy programs keep each core of each device, as rows of `/metrics`."""
+        return metrics_page.core_busy_rows(self._past.totals())
 
     def read_boundaries(self, pid: int | None) -> list[dict[str, Any]]:
         """What crossed from one language into another in a process; None is this one."""
@@ -320,7 +266,7 @@ class Source:
             return
         self._boundaries_due = time.monotonic() + BOUNDARIES_SECONDS
         rows: dict[tuple[str, str, str], dict[str, Any]] = {}
-        for pid, snapshot in _snapshots(pids[:MAX_BOUNDARY_PROCESSES]):
+        for pid, snapshot in metrics_page.snapshots(pids[:MAX_BOUNDARY_PROCESSES]):
             for row in snapshot["boundaries"]:
                 key = (row["from"], row["to"], row["name"])
                 known = rows.setdefault(key, {**row, **dict.fromkeys(SUMMED, 0), "pids": []})
@@ -328,12 +274,6 @@ class Source:
                     known[name] += row.get(name, 0)
                 known["pids"].append(pid)
         self._boundaries = sorted(rows.values(), key=lambda row: float(row["total_seconds"]), reverse=True)
-
-    def _end_scraping(self) -> None:
-        with self._lock:
-            if self._scraper is not None:
-                self._scraper.close()
-            self._scraper = self._scrape_timer = None
 
     def lay_out(self) -> None:
         """Decide what frames hold, from the sensors that there are now."""
@@ -394,16 +334,6 @@ PROFILE_KEYS = ("pid", "name", "core", "device")
 KINDS = ("launch", "neural_update", "network_step")
 SAMPLE_NAMES = ("temperature", "power", "memory")
 SAMPLE_METRICS = ("amdgpu_temperature_celsius", "amdgpu_power_watts", "amdgpu_memory_used_bytes")
-
-
-def _snapshots(pids: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What processes count; one that does not answer is left out, its absence says so."""
-    for pid in pids:
-        try:
-            with process_of(pid) as process:
-                yield pid, process.request("snapshot", SNAPSHOT_SECONDS, records=0)
-        except AmdgpuError:
-            continue
 
 
 def process_of(pid: int | None) -> attach.Process:

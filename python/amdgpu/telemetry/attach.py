@@ -201,9 +201,20 @@ class Process:
 
         return with_texts(self.request("kernel", handle=handle))
 
-    def memory(self) -> dict[str, Any]:
-        """Pools, segments and blocks of every device with their owners, fragmentation, and leaks."""
-        return self.request("memory") or {"devices": [], "owners": [], "leaks": [], "fragmentation_ratio": None}
+    def memory(self, *, size_bytes: int | None = None) -> dict[str, Any]:
+        """Pools, segments and blocks of every device with their owners, the largest free block, and leaks.
+
+        Args:
+            size_bytes: Pools say in `fit` what an allocation of so many bytes on the default stream would find now: a free block
+                (`free_block_bytes`), or none, so that the device is asked for a segment (`segment_bytes`).
+        """
+        options = {} if size_bytes is None else {"size_bytes": size_bytes}
+        return self.request("memory", **options) or {
+            "devices": [],
+            "owners": [],
+            "leaks": [],
+            "fragmentation_ratio": None,
+        }
 
     def networks(self) -> list[dict[str, Any]]:
         """Networks that live now: populations, rates, a sample of spikes and weights, the learning curve."""
@@ -227,6 +238,7 @@ class Watcher:
         interval_seconds: Processes send at most this often.
         kinds: Only records of these kinds; None means all.
         capacity: Records that one `poll` gives of one process; older ones are lost and counted.
+        totals_seconds: Processes send their sums this often.
 
     Example:
         >>> import amdgpu.telemetry.attach
@@ -236,7 +248,12 @@ class Watcher:
     """
 
     def __init__(
-        self, *, interval_seconds: float = 0.004, kinds: Sequence[str] | None = None, capacity: int = 65536
+        self,
+        *,
+        interval_seconds: float = 0.004,
+        kinds: Sequence[str] | None = None,
+        capacity: int = 65536,
+        totals_seconds: float = TOTALS_EVERY_SECONDS,
     ) -> None:
         import threading
         from collections import deque
@@ -245,7 +262,7 @@ class Watcher:
             capacity=capacity,
             kinds=None if kinds is None else list(kinds),
             interval_seconds=interval_seconds,
-            totals_seconds=TOTALS_EVERY_SECONDS,
+            totals_seconds=totals_seconds,
         )
         self._capacity = capacity
         self._waiting: deque[dict[str, Any]] = deque()

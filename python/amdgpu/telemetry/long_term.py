@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from amdgpu.errors import DamagedFileError, InvalidArgumentError, LibraryMissingError, WriteFailedError
 
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from amdgpu.telemetry.sensors import Sampler, Tier
 
 __all__ = ["LongTermHistory"]
+
+
+class Recorded(Protocol):
+    """What has series with histories, as a sampler has."""
+
+    def series(self) -> Any:
+        """Rows with `index`, `metric` and `labels`."""
+
+    def history(self, index: int, tier: Tier, start_ns: int | None = None, end_ns: int | None = None) -> dict[str, Any]:
+        """Arrays `time_ns`, `min`, `mean`, `max`."""
+
 
 SCHEMA_NAME = "amdgpu.sensor_history/1"
 # Buckets that are not over yet are left for the next time; the widest takes a second, and a sampler may be a little late.
@@ -51,8 +62,12 @@ class LongTermHistory:
         self._written_ns: dict[tuple[str, str], int] = {}
         self._count = 0
 
-    def append(self, sampler: Sampler) -> int:
+    def append(self, sampler: Sampler, *others: Recorded) -> int:
         """Write what came since the last call; returns the number of rows, 0 if there is nothing new (and then no file).
+
+        Args:
+            sampler: Whose history is written.
+            others: Further histories beside it.
 
         Raises:
             WriteFailedError: The folder or the file cannot be written; nothing is lost, the next call tries again.
@@ -60,11 +75,12 @@ class LongTermHistory:
         now_ns, epoch_ns = time.monotonic_ns(), time.time_ns()
         columns: dict[str, list[Any]] = {name: [] for name in ("time", "metric", "labels", "min", "mean", "max")}
         written = dict(self._written_ns)
-        for series in sampler.series():
+        recorded: tuple[Recorded, ...] = (sampler, *others)
+        for source, series in [(one, series) for one in recorded for series in one.series()]:
             labels = json.dumps(series["labels"], sort_keys=True)
             key = (series["metric"], labels)
             begin = written.get(key, -1) + 1
-            points = sampler.history(series["index"], self.tier, begin, now_ns - SETTLING_NS)
+            points = source.history(series["index"], self.tier, begin, now_ns - SETTLING_NS)
             times = points["time_ns"]
             if not times.size:
                 continue
@@ -78,6 +94,21 @@ class LongTermHistory:
             self._write(columns, epoch_ns)
         self._written_ns = written
         return len(columns["time"])
+
+    def prune(self, keep_seconds: float) -> int:
+        """Delete files that were written longer ago than this; returns how many.
+
+        Raises:
+            WriteFailedError: A file cannot be deleted.
+        """
+        oldest_ns = time.time_ns() - int(keep_seconds * 1e9)
+        old = [path for path in self.folder.glob("sensors-*.parquet") if _written_ns(path) < oldest_ns]
+        for path in old:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise WriteFailedError(f"{path} cannot be deleted: {error.strerror}") from error
+        return len(old)
 
     def _write(self, columns: dict[str, list[Any]], epoch_ns: int) -> None:
         arrow, parquet = _parquet()
@@ -129,6 +160,9 @@ class LongTermHistory:
 
         tables = []
         for path in sorted(self.folder.glob("sensors-*.parquet")):
+            if start_ns is not None and _written_ns(path) < start_ns:
+                # All that it holds is older.
+                continue
             try:
                 table = parquet.read_table(path)
             except (OSError, arrow.ArrowException) as error:
@@ -149,6 +183,12 @@ class LongTermHistory:
             fitting = [text for text, known in distinct.items() if labels.items() <= known.items()]
             whole = whole.filter(compute.is_in(whole["labels"], arrow.array(fitting, arrow.string())))
         return whole.sort_by("time")
+
+
+def _written_ns(path: Path) -> int:
+    """When a file was written, from its name; of another name: now, so that it is read and never deleted."""
+    digits = path.name.removeprefix("sensors-").partition("-")[0]
+    return int(digits) if digits.isascii() and digits.isdigit() else time.time_ns()
 
 
 def _plain(arrow: Any, table: Any) -> Any:

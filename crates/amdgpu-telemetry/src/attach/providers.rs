@@ -43,6 +43,8 @@ impl Topic {
 pub struct Question {
     /// Of the kernel that is meant.
     pub handle: Option<String>,
+    /// An allocation of so many bytes, of which pools say what it would find.
+    pub size_bytes: Option<u64>,
 }
 
 /// Answers with JSON, or says in a sentence why not. Called on a client's thread; must not wait for the program's work.

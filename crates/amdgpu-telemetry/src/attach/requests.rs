@@ -25,6 +25,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 struct Line {
     op: String,
     handle: Option<String>,
+    /// Of the memory: an allocation of so many bytes, of which pools say what it would find.
+    size_bytes: Option<u64>,
     /// Of a snapshot: newest records that it shows; all where it is left out.
     records: Option<usize>,
     capacity: Option<usize>,
@@ -94,6 +96,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Request, String> {
             topic,
             Question {
                 handle: line.handle,
+                size_bytes: line.size_bytes,
             },
         ),
         (unknown, None) => return Err(format!("op is {unknown:?}; known are {}", known())),

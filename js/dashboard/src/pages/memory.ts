@@ -1,9 +1,18 @@
-/** Pools of a process: every segment with its blocks, who owns how much, how fragmented, what leaked. */
+/** Pools of all processes or of one: every segment with its blocks, who owns how much, what an allocation would find, what leaked. */
 
 import { sentence } from "../data/hub";
-import { type Leak, type MemoryMap, type Owner, type Pool, readMemory } from "../data/memory_facts";
+import {
+  type Fit,
+  joined,
+  type Leak,
+  type MemoryMap,
+  type Owner,
+  type Pool,
+  readMemory,
+  sums,
+} from "../data/memory_facts";
 import { ABSENT, bytes, count, percent } from "../format";
-import { signal } from "../state/signal";
+import { type Signal, signal } from "../state/signal";
 import { h, setText } from "../ui/dom";
 import { Fact, panel } from "../ui/panel";
 import { PoolMap } from "../ui/pool_map";
@@ -14,6 +23,9 @@ import { START_PROGRAM } from "./overview";
 import type { Page } from "./page";
 
 const REFRESH_MS = 500;
+const MAX_PROCESSES = 12;
+/** Sizes to ask for, from a small array to a large one. */
+const SIZES_BYTES = [64 << 10, 1 << 20, 16 << 20, 256 << 20, 2 ** 30, 2 ** 32] as const;
 
 export const memory: Page = {
   id: "memory",
@@ -24,19 +36,25 @@ export const memory: Page = {
     const map = signal<MemoryMap | null>(null);
     const problem = signal<string | null>(null);
     const box = panel("Pools");
-    box.aside.append(processPicker(context, true));
+    const total = h("span", { class: "sub" });
+    const size = signal<number>(SIZES_BYTES[1]);
+    box.aside.append(total, sizePicker(size), processPicker(context));
     const place = new Switch(box.body);
     const owners = panel("Owners");
     const leaks = panel("Leaks");
     const ownerTable = new DataTable<Owner>(
-      ownerColumns(() => total(map.peek())),
-      (row) => `${row.device} ${row.owner}`,
+      ownerColumns(() => ownedBytes(map.peek())),
+      (row) => `${row.pid} ${row.device} ${row.owner}`,
       { label: "Owners of memory", sortBy: "bytes" },
     );
-    const leakTable = new DataTable<Leak>(leakColumns(), (row) => `${row.device} ${row.pool} ${row.address}`, {
-      label: "Leaks",
-      sortBy: "bytes",
-    });
+    const leakTable = new DataTable<Leak>(
+      leakColumns(),
+      (row) => `${row.pid} ${row.device} ${row.pool} ${row.address}`,
+      {
+        label: "Leaks",
+        sortBy: "bytes",
+      },
+    );
     const ownerPlace = new Switch(owners.body);
     const leakPlace = new Switch(leaks.body);
     root.append(
@@ -44,19 +62,27 @@ export const memory: Page = {
     );
 
     const load = async (): Promise<void> => {
-      const pid = selectedPid.peek() ?? hub.processes.peek()[0]?.pid;
-      if (pid === undefined) {
+      const chosen = selectedPid.peek();
+      const running = hub.processes.peek().map((process) => process.pid);
+      const pids = chosen === null ? running.slice(0, MAX_PROCESSES) : [chosen];
+      if (pids.length === 0) {
         map.set(null);
         return;
       }
-      try {
-        map.set(readMemory(await hub.ask("memory:map", { pid })));
-        problem.set(null);
-      } catch (error) {
-        problem.set(sentence(error));
-      }
+      const answers = await Promise.allSettled(
+        pids.map(async (pid) => readMemory(await hub.ask("memory:map", { pid, size_bytes: size.peek() }), pid)),
+      );
+      const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+      const failed = answers.find((answer): answer is PromiseRejectedResult => answer.status === "rejected");
+      // Of several processes one may have ended just now; the others are shown.
+      problem.set(failed !== undefined && found.length === 0 ? sentence(failed.reason) : null);
+      if (found.length > 0) map.set(joined(found));
     };
     scope.every(REFRESH_MS, () => void load());
+    scope.effect(() => {
+      size.get();
+      void load();
+    });
     const views = new Map<string, PoolView>();
     scope.add(() => {
       for (const view of views.values()) view.end();
@@ -81,7 +107,7 @@ export const memory: Page = {
         place.show("none", () =>
           emptyState({
             icon: "memory",
-            title: "This process holds no memory of a device",
+            title: "No memory of a device is held",
             text: "Arrays of amdgpu.Array and of operations on GPUs come from the pools; NumPy arrays on the CPU device stay NumPy's.",
             code: 'a = amdgpu.zeros((1024, 1024), device="cpu:0")',
           }),
@@ -90,6 +116,7 @@ export const memory: Page = {
         place.show("pools", () => pools);
         showPools(pools, views, found);
       }
+      setText(total, found === null ? "" : totalText(found.pools));
       const owned = found?.owners ?? [];
       if (owned.length === 0)
         ownerPlace.show("none", () =>
@@ -130,7 +157,7 @@ function showPools(place: HTMLElement, views: Map<string, PoolView>, map: Memory
   const wanted = new Set<string>();
   for (const pool of map.pools) {
     if (pool.segments.length === 0 && !(pool.reservedBytes > 0)) continue;
-    const key = `${pool.device} ${pool.name}`;
+    const { key } = pool;
     wanted.add(key);
     let view = views.get(key);
     if (view === undefined) {
@@ -153,16 +180,18 @@ function poolView(opening: Pool): PoolView {
     active: new Fact("in use"),
     reserved: new Fact("reserved"),
     rounding: new Fact("lost to rounding", "Bytes that blocks are larger than what was asked for"),
-    fragmentation: new Fact("fragmentation", "1 minus the largest free block over all that is free"),
+    free: new Fact("free in it", "Reserved from the device and not in use; handed out again without asking the device"),
+    largest: new Fact("largest free block", "The largest allocation that needs no new segment"),
+    fit: new Fact("an allocation finds", "What an allocation of the chosen size on the default stream would find now"),
     hits: new Fact("from the cache"),
     refused: new Fact("out of memory"),
   };
-  const map = new PoolMap(`Segments of pool ${opening.name} of ${opening.device}`);
+  const map = new PoolMap(`Segments of pool ${opening.name} of ${opening.device}, process ${opening.pid}`);
   const left = h("p", { class: "sub" });
   const element = h(
     "div",
     { class: "pool" },
-    h("div", { class: "toolbar" }, h("b", {}, `${opening.device} · ${opening.name}`)),
+    h("div", { class: "toolbar" }, h("b", {}, poolName(opening))),
     h("div", { class: "facts" }, ...Object.values(facts).map((fact) => fact.element)),
     map.element,
     left,
@@ -173,7 +202,9 @@ function poolView(opening: Pool): PoolView {
       setText(facts.active.value, bytes(pool.activeBytes));
       setText(facts.reserved.value, bytes(pool.reservedBytes));
       setText(facts.rounding.value, bytes(pool.activeBytes - pool.requestedBytes));
-      setText(facts.fragmentation.value, percent(pool.fragmentationRatio));
+      setText(facts.free.value, bytes(pool.freeBytes));
+      setText(facts.largest.value, pool.largestFreeBytes > 0 ? bytes(pool.largestFreeBytes) : "none");
+      setText(facts.fit.value, fitText(pool.fit));
       const asked = pool.cacheHits + pool.cacheMisses;
       setText(facts.hits.value, asked > 0 ? `${percent(pool.cacheHits / asked)} of ${count(asked)}` : ABSENT);
       setText(facts.refused.value, count(pool.outOfMemory));
@@ -185,7 +216,36 @@ function poolView(opening: Pool): PoolView {
   };
 }
 
-function total(map: MemoryMap | null): number {
+function sizePicker(size: Signal<number>): HTMLSelectElement {
+  const picker = h(
+    "select",
+    { "aria-label": "Size of an allocation to ask for" },
+    ...SIZES_BYTES.map((one) =>
+      h("option", { value: one, selected: one === size.peek() }, `allocation of ${bytes(one)}`),
+    ),
+  );
+  picker.addEventListener("change", () => size.set(Number(picker.value)));
+  return picker;
+}
+
+function poolName(pool: Pool): string {
+  const closed = pool.isDeviceClosed ? " · its device was closed" : "";
+  return `${pool.device} · ${pool.name} · process ${pool.pid}${closed}`;
+}
+
+function totalText(pools: readonly Pool[]): string {
+  const { activeBytes, reservedBytes } = sums(pools);
+  const processes = new Set(pools.map((pool) => pool.pid)).size;
+  return `${bytes(activeBytes)} in use of ${bytes(reservedBytes)} reserved, by ${count(processes)} process${processes === 1 ? "" : "es"}`;
+}
+
+function fitText(fit: Fit | null): string {
+  if (fit === null) return ABSENT;
+  if (!Number.isNaN(fit.freeBlockBytes)) return `a free block of ${bytes(fit.freeBlockBytes)}`;
+  return Number.isNaN(fit.segmentBytes) ? "nothing: too large" : `none free: ${bytes(fit.segmentBytes)} more reserved`;
+}
+
+function ownedBytes(map: MemoryMap | null): number {
   return (map?.owners ?? []).reduce((sum, owner) => sum + owner.bytes, 0);
 }
 
@@ -193,6 +253,7 @@ function ownerColumns(all: () => number): Column<Owner>[] {
   return [
     { id: "owner", title: "owner", className: "mono", text: (row) => row.owner, key: (row) => row.owner },
     { id: "device", title: "device", text: (row) => row.device, key: (row) => row.device },
+    { id: "pid", title: "pid", isNumber: true, text: (row) => String(row.pid), key: (row) => row.pid },
     { id: "blocks", title: "blocks", isNumber: true, text: (row) => count(row.blocks), key: (row) => row.blocks },
     { id: "bytes", title: "size", isNumber: true, text: (row) => bytes(row.bytes), key: (row) => row.bytes },
     { id: "share", title: "share", isNumber: true, text: (row) => percent(row.bytes / all()), key: (row) => row.bytes },
@@ -203,6 +264,7 @@ function leakColumns(): Column<Leak>[] {
   return [
     { id: "owner", title: "owner", className: "mono", text: (row) => row.owner, key: (row) => row.owner },
     { id: "pool", title: "pool", text: (row) => `${row.device} ${row.pool}`, key: (row) => row.pool },
+    { id: "pid", title: "pid", isNumber: true, text: (row) => String(row.pid), key: (row) => row.pid },
     { id: "bytes", title: "size", isNumber: true, text: (row) => bytes(row.bytes), key: (row) => row.bytes },
     { id: "reason", title: "why it is one", text: (row) => row.reason },
   ];
