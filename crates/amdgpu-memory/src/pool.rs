@@ -20,16 +20,17 @@ use crate::stats::MemoryStats;
 use crate::{AllocatorOptions, Error, Result, sizes};
 use pending::Pending;
 
-/// What a request would find, if it came now.
+/// Where the block of a request would come from, if it came now, and of how many bytes that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fit {
-    /// Size of the block that would be handed out.
-    pub block_bytes: u64,
-    /// Size of the free block that it would be cut from.
-    pub free_block_bytes: Option<u64>,
-    /// Without one: the segment that the device would be asked for.
-    pub segment_bytes: Option<u64>,
+pub(crate) enum Fit {
+    /// Cut from a free block.
+    FreeBlock(u64),
+    /// Cut from a segment that the device would be asked for.
+    Segment(u64),
 }
+
+/// Numbers of pools.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// The cache of one kind of memory of one device.
 #[derive(Debug)]
@@ -64,9 +65,8 @@ struct State {
 impl Pool {
     pub fn new(device: Arc<dyn Device>, kind: MemoryKind, options: AllocatorOptions) -> Arc<Self> {
         let host_visible = kind != MemoryKind::Device || device.info().kind == DeviceKind::Cpu;
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let pool = Arc::new(Self {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             kind,
             report: Report::new(device.info(), kind, options.device_index),
             options,
@@ -406,20 +406,12 @@ impl Pool {
 
     /// What a request of the default stream would find now; `None` past the range of addresses.
     pub fn fit(&self, bytes: u64) -> Option<Fit> {
-        let block_bytes = sizes::round(bytes)?;
-        let free_block_bytes = self
-            .lock()
-            .cache
-            .fit_bytes(self.default_stream, block_bytes);
-        let segment_bytes = match free_block_bytes {
-            Some(_) => None,
-            None => Some(sizes::segment(block_bytes)?),
-        };
-        Some(Fit {
-            block_bytes,
-            free_block_bytes,
-            segment_bytes,
-        })
+        let rounded = sizes::round(bytes)?;
+        let free = self.lock().cache.fit_bytes(self.default_stream, rounded);
+        match free {
+            Some(bytes) => Some(Fit::FreeBlock(bytes)),
+            None => sizes::segment(rounded).map(Fit::Segment),
+        }
     }
 
     pub fn set_device_closed(&self, is_closed: bool) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use amdgpu_telemetry::attach::{self, Question, Topic};
 use serde_json::{Value, json};
 
-use crate::pool::{Pool, siblings};
+use crate::pool::{Fit, Pool, siblings};
 use crate::snapshot::{BlockState, SegmentSnapshot};
 
 /// Blocks of one answer; segments past them are left out and counted. An answer of this size takes a few megabytes.
@@ -160,12 +160,15 @@ fn largest_free_bytes(segments: &[SegmentSnapshot]) -> u64 {
 }
 
 fn fit_row(pool: &Pool, bytes: u64) -> Value {
-    let fit = pool.fit(bytes);
+    let (free_block_bytes, segment_bytes) = match pool.fit(bytes) {
+        Some(Fit::FreeBlock(bytes)) => (Some(bytes), None),
+        Some(Fit::Segment(bytes)) => (None, Some(bytes)),
+        None => (None, None),
+    };
     json!({
         "requested_bytes": bytes,
-        "block_bytes": fit.map(|fit| fit.block_bytes),
-        "free_block_bytes": fit.and_then(|fit| fit.free_block_bytes),
-        "segment_bytes": fit.and_then(|fit| fit.segment_bytes),
+        "free_block_bytes": free_block_bytes,
+        "segment_bytes": segment_bytes,
     })
 }
 

@@ -49,6 +49,24 @@ test("the past of each series stands before the frames", async () => {
   assert.equal(store.value(0), 4);
 });
 
+test("a sensor that is read seldom holds its value until it is read again, and no longer", async () => {
+  const store = opened();
+  const one = {
+    metric: "power",
+    labels: { device: "a", kind: "package" },
+    time_ns: [985.2e9],
+    mean: [20],
+    period_ns: 5e9,
+  };
+  await backfill(async () => ({ series: [one] }), SCHEMA, store, 20);
+  assert.ok(Number.isNaN(store.value(0, 984.9)));
+  assert.deepEqual(
+    [985.9, 987.9, 989.9].map((time) => store.value(0, time)),
+    [10, 10, 10],
+  );
+  assert.ok(Number.isNaN(store.value(0, 991)));
+});
+
 test("a server without history changes nothing", async () => {
   const store = opened();
   assert.equal(await backfill(async () => ({ series: "none" }), SCHEMA, store, 20), 0);
@@ -62,7 +80,8 @@ test("moments that do not fit, or are not before the frames, are left out", () =
   store.push(1, 101, Float32Array.of(2));
   assert.equal(store.prepend([10, 20, 30, 40, 50, 100.5], [Float32Array.of(1, 2, 3, 4, 5, 6)]), 3);
   assert.equal(store.oldestSeconds, 30);
-  assert.equal(store.value(0, 45), 4);
+  assert.equal(store.value(0, 41), 4);
+  assert.ok(Number.isNaN(store.value(0, 45)));
   assert.equal(store.value(0), 2);
   for (let second = 102; second < 110; second += 1) store.push(second, second, Float32Array.of(second));
   assert.equal(store.prepend([1], [Float32Array.of(1)]), 0);

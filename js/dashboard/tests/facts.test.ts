@@ -113,7 +113,7 @@ test("pools of one name and device are told apart, and their sums are sums", () 
 });
 
 test("a pool says what an allocation would find", () => {
-  const fit = { requested_bytes: 4096, block_bytes: 4096, free_block_bytes: null, segment_bytes: 2_097_152 };
+  const fit = { requested_bytes: 4096, free_block_bytes: null, segment_bytes: 2_097_152 };
   const map = readMemory({ devices: [{ device: "cpu:0", pools: [{ pool: "device", fit }, { pool: "pinned" }] }] }, 1);
   assert.ok(Number.isNaN(map.pools[0]?.fit?.freeBlockBytes));
   assert.equal(map.pools[0]?.fit?.segmentBytes, 2_097_152);

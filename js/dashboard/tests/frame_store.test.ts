@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { FrameStore, MAX_BYTES } from "../src/data/frame_store";
+import { FrameStore, GAP_SECONDS, isGap, MAX_BYTES } from "../src/data/frame_store";
 
 function filled(count: number, store = new FrameStore(2, 10, 300)): FrameStore {
   for (let frame = 0; frame < count; frame += 1) store.push(frame, frame / 10, Float32Array.of(frame, -frame));
@@ -66,9 +66,39 @@ test("columns agree with a plain loop over all frames", () => {
           !Number.isNaN(value),
       )
       .map(([, value]) => value);
-    assert.equal(low[column], inside.length === 0 ? Number.NaN : Math.min(...inside));
-    assert.equal(high[column], inside.length === 0 ? Number.NaN : Math.max(...inside));
+    if (inside.length === 0) {
+      assert.ok(Number.isNaN(low[column]) || isGap(low[column] ?? 0));
+      continue;
+    }
+    assert.equal(low[column], Math.min(...inside));
+    assert.equal(high[column], Math.max(...inside));
   }
+});
+
+test("a time without frames is a gap, as is one of frames without the value; between two frames the older holds", () => {
+  const store = new FrameStore(1, 10, 100);
+  const push = (time: number, value: number): boolean => store.push(time * 10, time, Float32Array.of(value));
+  for (const time of [10, 11, 12]) push(time, time);
+  for (const time of [22, 23]) push(time, time);
+  for (const time of [24, 25]) push(time, Number.NaN);
+  push(26, 26);
+  const low = new Float32Array(40);
+  const high = new Float32Array(40);
+  // Columns of half a second from 9 s to 29 s: before the first frame, between frames, in the gap, in frames without a value.
+  store.columns(0, 9, 0.5, low, high);
+  const kind = (time: number): string => {
+    const value = low[(time - 9) * 2] ?? Number.NaN;
+    return isGap(value) ? "gap" : Number.isNaN(value) ? "held" : String(value);
+  };
+  assert.equal(kind(9), "gap");
+  assert.deepEqual([10, 10.5, 11, 11.5, 12].map(kind), ["10", "held", "11", "held", "12"]);
+  assert.deepEqual([12.5, 15, 21.5].map(kind), ["gap", "gap", "gap"]);
+  assert.deepEqual([22, 22.5, 23].map(kind), ["22", "held", "23"]);
+  assert.deepEqual([24, 24.5, 25, 25.5, 26].map(kind), ["gap", "gap", "gap", "gap", "26"]);
+  assert.ok(high.every((value, column) => !isGap(low[column] ?? 0) || value === Number.NEGATIVE_INFINITY));
+  assert.equal(store.value(0, 12 + GAP_SECONDS), 12);
+  assert.ok(Number.isNaN(store.value(0, 18)));
+  assert.equal(store.value(0), 26);
 });
 
 test("lost frames are counted by their numbers, a server that began anew is no loss", () => {

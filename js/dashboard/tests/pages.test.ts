@@ -105,6 +105,22 @@ test("keys pause, rewind, go live, change the length and list themselves", { ski
   await page.close();
 });
 
+test("steps back on a page that has no past say that there is nothing older", { skip }, async () => {
+  const young = await startLoadServer();
+  const { page } = await openPage(browser, young.url);
+  try {
+    await page.waitForFunction(() => document.querySelector(".live")?.textContent === "live", { timeout: WAIT_MS });
+    await page.click('button[aria-label="Back"]');
+    await page.click('button[aria-label="Back"]');
+    assert.equal(await page.$eval(".time-note", (note) => note.textContent), "nothing older");
+    await page.keyboard.press("End");
+    assert.equal(await page.$eval(".time-note", (note) => note.textContent), "");
+  } finally {
+    await page.close();
+    await young.stop();
+  }
+});
+
 test("two marked intervals are compared metric by metric", { skip }, async () => {
   const watched = await openPage(browser, load.url);
   const { page } = watched;
@@ -155,6 +171,7 @@ test("a server that goes away is said, with what to look at, and the page comes 
     () => /amdgpu serve/.test(document.querySelector(".banner:not([hidden])")?.textContent ?? ""),
     { timeout: WAIT_MS },
   );
+  assert.equal(await page.$eval(".live", (pill) => pill.textContent), "disconnected");
   const again = await startLoadServer("--port", new URL(brief.url).port);
   try {
     await page.waitForFunction(() => document.querySelector(".banner")?.hasAttribute("hidden") === true, {

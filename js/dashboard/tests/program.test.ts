@@ -106,3 +106,44 @@ test("the memory page shows the pools of all programs, and says what they sum to
     await server.stop();
   }
 });
+
+test("tabs of networks take every click and keep the focus while the networks run", { skip }, async () => {
+  const server = await startServer();
+  const browser = await openBrowser();
+  const watched = await openPage(browser, server.url);
+  const { page } = watched;
+  const program = await startProgram("--seconds", "120", "--rate", "50", "--parts", "spiking,learning");
+  const tab = (name: string): string => `.segments[aria-label="Network"] button[data-name="${name}"]`;
+  try {
+    await go(watched, "network");
+    await page.waitForSelector(tab("watched"), { timeout: WAIT_MS });
+    await page.waitForSelector(tab("learner"), { timeout: WAIT_MS });
+    for (let click = 0; click < 7; click += 1) {
+      const name = click % 2 === 0 ? "learner" : "watched";
+      const box = await (await page.$(tab(name)))?.boundingBox();
+      assert.ok(box);
+      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+      await page.mouse.down();
+      // Long enough for several batches.
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      await page.mouse.up();
+      assert.equal(
+        await page.$eval(tab(name), (button) => button.getAttribute("aria-pressed")),
+        "true",
+        `click ${click}`,
+      );
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      const focused = await page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset["name"]);
+      assert.equal(focused, name, `focus after click ${click}`);
+      const kind = name === "learner" ? "layered" : "spiking";
+      assert.match(await page.$eval("main", (main) => main.textContent ?? ""), new RegExp(`kind${kind}`));
+      const spikes = await page.$eval(".raster-panel .panel-aside", (aside) => aside.textContent ?? "");
+      if (name === "learner") assert.equal(spikes, "");
+    }
+    assert.deepEqual(watched.errors, []);
+  } finally {
+    await program.stop();
+    await browser.close();
+    await server.stop();
+  }
+});

@@ -7,6 +7,7 @@ import {
   goLive,
   intervalA,
   intervalB,
+  isAtOldest,
   isLive,
   mark,
   rewind,
@@ -37,6 +38,21 @@ test("rewinding stops at the oldest frame and goes live past the newest", () => 
   assert.equal(frozenEndSeconds.peek(), 90);
   rewind(1000, 50, 300);
   assert.ok(isLive());
+});
+
+test("a step back from where nothing older is says so, until another step", () => {
+  rewind(-15, 290, 300);
+  assert.equal(isAtOldest.peek(), true);
+  rewind(-15, 290, 300);
+  assert.equal(isAtOldest.peek(), true);
+  goLive();
+  assert.equal(isAtOldest.peek(), false);
+  rewind(-15, 100, 300);
+  assert.equal(isAtOldest.peek(), false);
+  rewind(-1000, 100, 300);
+  assert.equal(isAtOldest.peek(), true);
+  rewind(15, 100, 300);
+  assert.equal(isAtOldest.peek(), false);
 });
 
 test("the shown length steps between its ends", () => {

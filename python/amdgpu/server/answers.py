@@ -67,6 +67,7 @@ SERIES = fields(
     labels=LABELS,
     unit=TEXT,
     tier={"type": "string", "enum": list(TIERS)},
+    period_ns=COUNT,
     time_ns=several(COUNT),
     min=several(maybe(NUMBER)),
     mean=several(maybe(NUMBER)),

@@ -105,7 +105,12 @@ class ProgramHistory:
         with self._lock:
             devices = list(self._rows)
         return [
-            {"index": place, "metric": name, "labels": {"device": device, **labels}}
+            {
+                "index": place,
+                "metric": name,
+                "labels": {"device": device, **labels},
+                "period_ns": int(PERIOD_SECONDS * NS),
+            }
             for place, (device, (name, labels, _, _)) in enumerate(
                 (device, metric) for device in devices for metric in PROGRAM_METRICS
             )
@@ -187,22 +192,25 @@ class Past:
             most: Points of all series together.
         """
         found: dict[str, tuple[dict[str, str], Points]] = {}
+        periods_ns: dict[str, int] = {}
         with Sampler() as sampler:
             sources: tuple[Sampler | ProgramHistory, ...] = (sampler, self.programs)
             for source in sources:
                 for series in source.series():
                     if series["metric"] == metric and labels.items() <= series["labels"].items():
                         points = source.history(series["index"], tier, *span)
+                        periods_ns.setdefault(_key(series["labels"]), series["period_ns"])
                         found.setdefault(_key(series["labels"]), (series["labels"], points))
         if tier == RING_TIER:
             for own, points in self._from_ring(metric, labels, span):
                 key = _key(own)
                 found[key] = (own, points if key not in found else _joined(points, found[key][1]))
         rows = []
-        for own, points in found.values():
+        for key, (own, points) in found.items():
             kept = {name: values[-most:] if most else values[:0] for name, values in points.items()}
             most -= len(kept["time_ns"])
-            rows.append({"metric": metric, "labels": own, "tier": tier, **kept})
+            period_ns = periods_ns.get(key, int(PERIOD_SECONDS * NS))
+            rows.append({"metric": metric, "labels": own, "tier": tier, "period_ns": period_ns, **kept})
         return rows
 
     def _run(self) -> None:

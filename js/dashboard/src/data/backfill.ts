@@ -3,7 +3,7 @@
 import type { FrameSchema } from "@amdgpu-framework/sdk";
 
 import type { FrameStore } from "./frame_store";
-import { type Fields, fields, num, numbers, rows, text } from "./readers";
+import { type Fields, fields, num, numbers, numOr, rows, text } from "./readers";
 
 const TIER = "1hz";
 const NS = 1e9;
@@ -35,11 +35,14 @@ export async function backfill(
       const column = columns[seriesNumber(schema, one)];
       if (column === undefined) continue;
       const values = numbers(one["mean"]);
+      // A sensor that is read every minute holds its value for a minute; what is longer without a value is a gap.
+      const held = Math.max(1, Math.ceil(numOr(one["period_ns"], NS) / NS));
       numbers(one["time_ns"]).forEach((time, index) => {
         const place = Math.floor(time / NS - startSeconds);
         const value = values[index] ?? Number.NaN;
-        if (place < 0 || place >= count || Number.isNaN(value)) return;
-        column[place] = value / scaleOf(schema, one);
+        if (place >= count || Number.isNaN(value)) return;
+        const from = Math.max(place, 0);
+        column.fill(value / scaleOf(schema, one), from, Math.max(from, place + held));
         found += 1;
       });
     }

@@ -7,6 +7,9 @@
 /** Bytes that the rings may take together; with more series the history is shorter, and the page says how long it is. */
 export const MAX_BYTES = 96 * 1024 * 1024;
 
+/** Frames, or seconds of the server's history, are closer together than this; what lies further apart was not received. */
+export const GAP_SECONDS = 2;
+
 export class FrameStore {
   readonly capacity: number;
   private readonly times: Float64Array;
@@ -90,12 +93,15 @@ export class FrameStore {
     return count;
   }
 
-  /** The newest value, or that of the last frame up to `timeSeconds`. */
+  /** The newest value, or that of the last frame up to `timeSeconds`; NaN where no frame came for long. */
   value(series: number, timeSeconds?: number): number {
     const ring = this.rings[series];
     if (ring === undefined || this.total === 0) return Number.NaN;
     const position = timeSeconds === undefined ? this.total - 1 : this.after(timeSeconds) - 1;
-    return position < this.total - this.length ? Number.NaN : (ring[position % this.capacity] ?? Number.NaN);
+    if (position < this.total - this.length) return Number.NaN;
+    const place = position % this.capacity;
+    if (timeSeconds !== undefined && timeSeconds - (this.times[place] ?? 0) > GAP_SECONDS) return Number.NaN;
+    return ring[place] ?? Number.NaN;
   }
 
   /** Number of the first frame later than `timeSeconds`, counted from the first ever stored. */
@@ -122,8 +128,9 @@ export class FrameStore {
   }
 
   /**
-   * Smallest and largest value of each of `count` columns of equal time from `startSeconds`; NaN where there is none.
-   * Every value that was received shows, however many share a column.
+   * Smallest and largest value of each of `count` columns of equal time from `startSeconds`. Every value that was received shows, however
+   * many share a column. NaN where no frame fell into the column, so that the value before still holds; an infinite smallest and largest
+   * (`isGap`) where nothing is known: no frame came for long, or frames came without a value.
    */
   columns(series: number, startSeconds: number, secondsPerColumn: number, low: Float32Array, high: Float32Array): void {
     low.fill(Number.NaN);
@@ -131,20 +138,39 @@ export class FrameStore {
     const ring = this.rings[series];
     if (ring === undefined) return;
     const count = low.length;
-    const end = this.after(startSeconds + secondsPerColumn * count);
+    const endSeconds = startSeconds + secondsPerColumn * count;
+    const end = this.after(endSeconds);
     const { times, capacity } = this;
     const scale = 1 / secondsPerColumn;
+    const first = this.after(startSeconds);
     let place = 0;
-    for (let position = this.after(startSeconds); position < end; position += 1) {
+    // What was before the first frame of these columns: a frame with or without a value, or nothing.
+    let before = Number.NEGATIVE_INFINITY;
+    let isKnown = false;
+    if (first > this.total - this.length) {
+      place = (first - 1) % capacity;
+      before = times[place] as number;
+      isKnown = !Number.isNaN(ring[place] as number);
+    }
+    for (let position = first; position < end; position += 1) {
       place = position % capacity;
       const value = ring[place] as number;
-      if (Number.isNaN(value)) continue;
-      const column = Math.min(count - 1, ((times[place] as number) - startSeconds) * scale) | 0;
+      const time = times[place] as number;
+      if (!isKnown || time - before > GAP_SECONDS) {
+        const from = Math.max(0, Math.ceil((Math.max(before, startSeconds) - startSeconds) * scale));
+        markGap(low, high, from, Math.min(count - 1, (time - startSeconds) * scale) | 0);
+      }
+      before = time;
+      isKnown = !Number.isNaN(value);
+      if (!isKnown) continue;
+      const column = Math.min(count - 1, (time - startSeconds) * scale) | 0;
       const smallest = low[column] as number;
       if (!(smallest <= value)) low[column] = value;
       const largest = high[column] as number;
       if (!(largest >= value)) high[column] = value;
     }
+    if (!isKnown || endSeconds - before > GAP_SECONDS)
+      markGap(low, high, Math.max(0, Math.ceil((Math.max(before, startSeconds) - startSeconds) * scale)), count);
   }
 
   /** Smallest and largest value of a stretch, the one that holds at its start included; infinities where there is none. */
@@ -181,6 +207,20 @@ export class FrameStore {
       ? { count, mean: Number.NaN, low: Number.NaN, high: Number.NaN }
       : { count, mean: sum / count, low, high };
   }
+}
+
+/** Marks the columns without a value from `from` up to before `to`. */
+function markGap(low: Float32Array, high: Float32Array, from: number, to: number): void {
+  for (let column = from; column < to; column += 1) {
+    if (!Number.isNaN(low[column] as number)) continue;
+    low[column] = Number.POSITIVE_INFINITY;
+    high[column] = Number.NEGATIVE_INFINITY;
+  }
+}
+
+/** Whether a column of `FrameStore.columns` is one of which nothing is known. */
+export function isGap(low: number): boolean {
+  return low === Number.POSITIVE_INFINITY;
 }
 
 export interface Summary {

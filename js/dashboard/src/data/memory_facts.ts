@@ -21,7 +21,6 @@ export interface Segment {
 /** What an allocation would find in a pool. */
 export interface Fit {
   readonly requestedBytes: number;
-  readonly blockBytes: number;
   /** NaN: no free block serves it. */
   readonly freeBlockBytes: number;
   readonly segmentBytes: number;
@@ -150,7 +149,6 @@ function readFit(value: unknown): Fit | null {
   const fit = fields(value);
   return {
     requestedBytes: num(fit["requested_bytes"]),
-    blockBytes: num(fit["block_bytes"]),
     freeBlockBytes: num(fit["free_block_bytes"]),
     segmentBytes: num(fit["segment_bytes"]),
   };

@@ -5,7 +5,7 @@ import { sentence } from "../data/hub";
 import { count, decimal, seconds } from "../format";
 import { signal } from "../state/signal";
 import { CurvePlot } from "../ui/curve_plot";
-import { arrange, h, setText } from "../ui/dom";
+import { arrange, h, setAttribute, setClass, setText } from "../ui/dom";
 import { nameColour, seriesColour } from "../ui/palette";
 import { Fact, panel } from "../ui/panel";
 import { RasterPlot } from "../ui/raster";
@@ -65,25 +65,33 @@ export const network: Page = {
       void load();
     });
     const key = (one: NetworkFacts): string => `${one.pid} ${one.name}`;
+    // A tab that is made anew between the press and the release of a button gets no click, and loses the focus: each is made once.
+    const tabs = new Map<string, HTMLButtonElement>();
+    const tabOf = (one: NetworkFacts): HTMLButtonElement => {
+      const id = key(one);
+      let tab = tabs.get(id);
+      if (tab === undefined) {
+        tab = h(
+          "button",
+          { type: "button", "data-name": one.name, onclick: () => chosen.set(id) },
+          `${one.name} · ${one.pid}`,
+        );
+        tabs.set(id, tab);
+      }
+      return tab;
+    };
     scope.effect(() => {
       const networks = found.get();
       const message = problem.get();
       const current = networks.find((one) => key(one) === chosen.get()) ?? networks[0];
-      arrange(
-        picker,
-        networks.map((one) =>
-          h(
-            "button",
-            {
-              type: "button",
-              class: one === current ? "on" : "",
-              "aria-pressed": String(one === current),
-              onclick: () => chosen.set(key(one)),
-            },
-            `${one.name} · ${one.pid}`,
-          ),
-        ),
-      );
+      for (const one of networks) {
+        const tab = tabOf(one);
+        setClass(tab, "on", one === current);
+        setAttribute(tab, "aria-pressed", String(one === current));
+      }
+      arrange(picker, networks.map(tabOf));
+      const present = new Set(networks.map(key));
+      for (const id of [...tabs.keys()]) if (!present.has(id)) tabs.delete(id);
       picker.hidden = networks.length === 0;
       if (current !== undefined) {
         place.show("view", () => view.element);
@@ -163,8 +171,9 @@ function networkView({ scope }: PageContext): { element: HTMLElement; update: (n
         one.populations.map((population) => population.name),
       );
       setText(rasterBox.aside, one.raster.leftOut > 0 ? `${count(one.raster.leftOut)} older spikes are not drawn` : "");
-    } else
-      rasterPlace.show("none", () =>
+    } else {
+      setText(rasterBox.aside, "");
+      rasterPlace.show(`none ${one.kind}`, () =>
         emptyState({
           icon: "network",
           title: "No spikes",
@@ -174,9 +183,11 @@ function networkView({ scope }: PageContext): { element: HTMLElement; update: (n
               : "Nothing has fired since the network was attached to.",
         }),
       );
+    }
     showRates(bars, one);
     ratesBox.element.hidden = one.populations.every((population) => Number.isNaN(population.rateHz));
-    if (one.weights === null)
+    if (one.weights === null) {
+      setText(weightsBox.aside, "");
       weightsPlace.show("none", () =>
         emptyState({
           icon: "network",
@@ -184,7 +195,7 @@ function networkView({ scope }: PageContext): { element: HTMLElement; update: (n
           text: "The network has no connection yet, or it keeps them on a device that is not read while it runs.",
         }),
       );
-    else {
+    } else {
       weightsPlace.show("map", () => h("div", { class: "weights" }, weights.element));
       weights.update(one.weights.values);
       const { connection, values, ofRows, ofColumns } = one.weights;

@@ -18,6 +18,8 @@ export const HISTORY_SECONDS = 300;
 export const spanSeconds = signal<number>(30);
 /** Right edge of what is shown; null follows the newest frame. */
 export const frozenEndSeconds = signal<number | null>(null);
+/** Whether the last step back ended at the oldest frame there is. */
+export const isAtOldest = signal(false);
 /** The two stretches that are compared. */
 export const intervalA = signal<Interval | null>(null);
 export const intervalB = signal<Interval | null>(null);
@@ -34,18 +36,27 @@ export function isLive(): boolean {
 
 /** Stops the picture where it is, or lets it follow again. */
 export function togglePause(newestSeconds: number): void {
-  frozenEndSeconds.set(frozenEndSeconds.peek() === null ? newestSeconds : null);
+  batch(() => {
+    isAtOldest.set(false);
+    frozenEndSeconds.set(frozenEndSeconds.peek() === null ? newestSeconds : null);
+  });
 }
 
-/** Moves the right edge by `deltaSeconds`; past the newest frame the picture follows again. */
+/** Moves the right edge by `deltaSeconds`; past the newest frame the picture follows again, at the oldest it stays and says so. */
 export function rewind(deltaSeconds: number, oldestSeconds: number, newestSeconds: number): void {
   const end = (frozenEndSeconds.peek() ?? newestSeconds) + deltaSeconds;
   const earliest = Math.min(oldestSeconds + spanSeconds.peek(), newestSeconds);
-  frozenEndSeconds.set(end >= newestSeconds ? null : Math.max(end, earliest));
+  batch(() => {
+    isAtOldest.set(deltaSeconds < 0 && end < earliest);
+    frozenEndSeconds.set(end >= newestSeconds ? null : Math.max(end, earliest));
+  });
 }
 
 export function goLive(): void {
-  frozenEndSeconds.set(null);
+  batch(() => {
+    isAtOldest.set(false);
+    frozenEndSeconds.set(null);
+  });
 }
 
 /** The next longer (`+1`) or shorter (`-1`) stretch. */

@@ -3,7 +3,7 @@
  * or what the programs say of the core, whichever is more. Operations inside native libraries are no launches, but they count there.
  */
 
-import type { FrameStore } from "../data/frame_store";
+import { type FrameStore, isGap } from "../data/frame_store";
 import type { Core, Launches } from "../data/launches";
 import { Surface } from "./canvas";
 import { colours, coreColour } from "./palette";
@@ -61,21 +61,25 @@ export class BusyStrip {
       this.busy,
       this.counts,
     );
-    this.told.fill(0);
+    this.told.fill(Number.NEGATIVE_INFINITY);
     const start = (lastColumn + 1 - columns) * secondsPerColumn;
     for (const one of series) {
       store.columns(one, start, secondsPerColumn, this.low, this.high);
       for (let column = 0; column < columns; column += 1) {
-        const value = this.high[column] as number;
+        // Where nothing was received nothing is known; between two frames the core was as idle as its bars say.
+        const value = isGap(this.low[column] as number) ? Number.NEGATIVE_INFINITY : (this.high[column] as number) || 0;
         if (value > (this.told[column] as number)) this.told[column] = value;
       }
     }
     const { context } = this.surface;
     context.fillStyle = colours().line;
-    context.fillRect(0, height - 1, width, 1);
+    // The ground is drawn where something is known: an idle core and a gap look different.
+    for (let column = 0; column < columns; column += 1)
+      if (this.counts[column] !== 0 || this.told[column] !== Number.NEGATIVE_INFINITY)
+        context.fillRect(column * BAR_PIXELS, height - 1, BAR_PIXELS, 1);
     context.fillStyle = coreColour(this.core);
     for (let column = 0; column < columns; column += 1) {
-      const told = this.told[column] as number;
+      const told = Math.max(this.told[column] as number, 0);
       if (this.counts[column] === 0 && told === 0) continue;
       const share = Math.min(Math.max((this.busy[column] as number) / secondsPerColumn, told), 1);
       // A launch of microseconds is seen too.

@@ -47,6 +47,10 @@ export function setText(element: Element, value: string): void {
   if (element.textContent !== value) element.textContent = value;
 }
 
+export function setAttribute(element: Element, name: string, value: string): void {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
 export function setClass(element: Element, name: string, isOn: boolean): void {
   element.classList.toggle(name, isOn);
 }

@@ -2,10 +2,11 @@
  * A small chart of one metric over the shown stretch of time, for one or several devices.
  *
  * Time is cut into columns of a pixel that stay where they are: what has been seen does not shimmer, and a live chart reads only the columns
- * that are new. Between two samples the line stays at the older one: nothing is invented.
+ * that are new. Between two samples the line stays at the older one; where nothing was received there is no
+ * line: nothing is invented.
  */
 
-import type { FrameStore } from "../data/frame_store";
+import { type FrameStore, isGap } from "../data/frame_store";
 import { Surface } from "./canvas";
 import { colours } from "./palette";
 
@@ -151,14 +152,17 @@ export class StripChart {
     const factor = inner / (this.top - this.bottom);
     const floor = height - PADDING;
     const lastFilled = lastValue(low);
-    const path = new Path2D();
+    const pieces: { readonly path: Path2D; readonly firstX: number; lastX: number }[] = [];
+    let piece: (typeof pieces)[number] | undefined;
     let held = before;
-    let isDown = false;
-    let firstX = 0;
-    let lastX = 0;
     for (let column = 0; column <= lastFilled; column += 1) {
       let smallest = low[column] as number;
       let largest = high[column] as number;
+      if (isGap(smallest)) {
+        piece = undefined;
+        held = Number.NaN;
+        continue;
+      }
       if (Number.isNaN(smallest)) {
         if (Number.isNaN(held)) continue;
         smallest = held;
@@ -167,24 +171,25 @@ export class StripChart {
       const rises = !(largest < held);
       const firstY = floor - ((rises ? smallest : largest) * scale - this.bottom) * factor;
       const secondY = floor - ((rises ? largest : smallest) * scale - this.bottom) * factor;
-      if (isDown) path.lineTo(column, firstY);
-      else {
-        path.moveTo(column, firstY);
-        firstX = column;
-        isDown = true;
-      }
-      if (firstY !== secondY) path.lineTo(column, secondY);
+      if (piece === undefined) {
+        piece = { path: new Path2D(), firstX: column, lastX: column };
+        pieces.push(piece);
+        piece.path.moveTo(column, firstY);
+        // A value between two gaps is a point.
+        piece.path.lineTo(column + 0.5, firstY);
+      } else piece.path.lineTo(column, firstY);
+      if (firstY !== secondY) piece.path.lineTo(column, secondY);
       held = rises ? largest : smallest;
-      lastX = column;
+      piece.lastX = column;
     }
-    if (!isDown) return;
     const colour = series.colour();
     context.strokeStyle = colour;
     // Lines of one device pixel are drawn several times as fast as wider ones, which tells where eight lie over each other.
     context.lineWidth = hasArea === true ? 1.5 : 1;
-    context.stroke(path);
-    if (hasArea === true) {
-      const base = floor - (Math.max(this.bottom, 0) - this.bottom) * factor;
+    const base = floor - (Math.max(this.bottom, 0) - this.bottom) * factor;
+    for (const { path, firstX, lastX } of pieces) {
+      context.stroke(path);
+      if (hasArea !== true) continue;
       path.lineTo(lastX, base);
       path.lineTo(firstX, base);
       context.globalAlpha = 0.13;
@@ -197,7 +202,10 @@ export class StripChart {
 
 /** The last column that has a value: after it there is nothing to hold. */
 function lastValue(values: Float32Array): number {
-  for (let column = values.length - 1; column >= 0; column -= 1) if (!Number.isNaN(values[column])) return column;
+  for (let column = values.length - 1; column >= 0; column -= 1) {
+    const value = values[column] as number;
+    if (!Number.isNaN(value) && !isGap(value)) return column;
+  }
   return -1;
 }
 

@@ -9,6 +9,7 @@ import {
   HISTORY_SECONDS,
   intervalA,
   intervalB,
+  isAtOldest,
   rewind,
   SPANS_SECONDS,
   spanSeconds,
@@ -60,6 +61,7 @@ export function timeControls(hub: Hub, scope: Scope): HTMLElement {
   bar.addEventListener("input", () => {
     const oldest = oldestShown(hub);
     const end = oldest + (Number(bar.value) / STEPS) * (hub.nowSeconds - oldest);
+    isAtOldest.set(false);
     frozenEndSeconds.set(Number(bar.value) >= STEPS ? null : end);
   });
   const marks = h("div", { class: "scrub-marks", "aria-hidden": "true" });
@@ -87,13 +89,17 @@ export function timeControls(hub: Hub, scope: Scope): HTMLElement {
     pause.setAttribute("aria-label", isPaused ? "Go on" : "Pause");
     setClass(state, "paused", isPaused);
   });
+  const note = h("span", { class: "time-note", role: "status" });
+  scope.effect(() => setText(note, isAtOldest.get() ? "nothing older" : ""));
   const bandA = h("span", { class: "band a" });
   const bandB = h("span", { class: "band b" });
   marks.append(bandA, bandB);
   scope.everyFrame(() => {
     const frozen = frozenEndSeconds.peek();
     const now = hub.nowSeconds;
-    setText(state, frozen === null ? "live" : ago(now - frozen));
+    const { text, isLost } = pill(hub);
+    setText(state, frozen === null ? text : ago(now - frozen));
+    setClass(state, "lost", frozen === null && isLost);
     const oldest = oldestShown(hub);
     const length = Math.max(now - oldest, 1e-9);
     const place = frozen === null ? STEPS : Math.round(((frozen - oldest) / length) * STEPS);
@@ -112,7 +118,15 @@ export function timeControls(hub: Hub, scope: Scope): HTMLElement {
       band.style.width = `${((right - left) * 100).toFixed(2)}%`;
     }
   });
-  return h("div", { class: "time-controls" }, state, back, pause, forward, scrub, spans);
+  return h("div", { class: "time-controls" }, state, note, back, pause, forward, scrub, spans);
+}
+
+/** What the pill says while the newest frame is shown: only what comes in is live. */
+function pill(hub: Hub): { readonly text: string; readonly isLost: boolean } {
+  const { kind } = hub.status.peek();
+  if (kind === "connecting") return { text: "connecting", isLost: true };
+  if (kind !== "live") return { text: "disconnected", isLost: true };
+  return hub.isSilent.peek() ? { text: "no frames", isLost: true } : { text: "live", isLost: false };
 }
 
 /** Moves by a share of the shown stretch. */

@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-import type { FrameStore } from "../data/frame_store";
+import { type FrameStore, isGap } from "../data/frame_store";
 import { ago, quantity } from "../format";
 import { colourEpoch } from "../state/preferences";
 import { intervalA, intervalB } from "../state/timeline";
@@ -75,7 +75,8 @@ export class TimePlot {
             width: 1.6,
             dash: [...one.dash],
             points: { show: false },
-            spanGaps: true,
+            // uPlot breaks the line at null and goes on over undefined.
+            spanGaps: false,
             value: (_: uPlot, value: number | null) => quantity(value ?? Number.NaN, unit),
           })),
         ],
@@ -161,9 +162,9 @@ export class TimePlot {
       for (let column = 0; column < columns; column += 1) {
         const low = this.low[column] as number;
         const high = this.high[column] as number;
-        const isAbsent = Number.isNaN(low);
-        values[2 * column] = (isAbsent ? null : low * this.options.scale) as number;
-        values[2 * column + 1] = (isAbsent ? null : high * this.options.scale) as number;
+        const absent = isGap(low) ? null : Number.isNaN(low) ? undefined : 0;
+        values[2 * column] = (absent === 0 ? low * this.options.scale : absent) as number;
+        values[2 * column + 1] = (absent === 0 ? high * this.options.scale : absent) as number;
       }
     });
   }
