@@ -44,15 +44,16 @@ pub(crate) struct Context {
 #[must_use]
 pub(crate) struct Entered<'a> {
     context: &'a Context,
-    before: Handle,
+    /// What has to come back; `None` where the context was current already, or may stay.
+    before: Option<Handle>,
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        if self.before != 0 {
+        if let Some(before) = self.before {
             // Another library's context must not be changed behind its back. A failure would show in that library's next call.
-            // SAFETY: the driver itself named this context a moment ago.
-            unsafe { (self.context.api.functions.context_set_current)(self.before) };
+            // SAFETY: the driver itself named this context a moment ago, or none.
+            unsafe { (self.context.api.functions.context_set_current)(before) };
         }
     }
 }
@@ -140,7 +141,10 @@ impl Context {
         // SAFETY: `current` is a valid place for the result.
         let status = unsafe { (self.functions().context_current)(&raw mut current) };
         self.check("asking for the current context", status)?;
-        let before = if current == self.handle { 0 } else { current };
+        // A thread without a context is on device 0 for the vendors' runtimes. They would take another device that stays current for the
+        // one that their user chose; leaving device 0 current spares every later call of this thread two calls of the driver.
+        let may_stay = current == self.handle || (current == 0 && self.ordinal == 0);
+        let before = (!may_stay).then_some(current);
         if current != self.handle {
             // SAFETY: the context is retained until `self` is dropped.
             let status = unsafe { (self.functions().context_set_current)(self.handle) };

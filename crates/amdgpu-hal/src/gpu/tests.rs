@@ -40,6 +40,19 @@ fn hold(stream: &Arc<dyn Stream>) -> mpsc::Sender<()> {
     release
 }
 
+fn a_thread_without_a_context_stays_on_the_first_device(api: &'static Api) {
+    let ours = CURRENT.replace(0);
+    let second = GpuDevice::open(api, 1).unwrap();
+    second.allocate(8, MemoryKind::Device).unwrap();
+    let mut seen = 0;
+    second.with_current(&mut || seen = CURRENT.get()).unwrap();
+    assert_ne!(seen, 0);
+    assert_eq!(CURRENT.get(), 0);
+    let first = GpuDevice::open(api, 0).unwrap();
+    first.with_current(&mut || {}).unwrap();
+    assert_eq!(CURRENT.get(), ours);
+}
+
 fn drivers_tell_what_a_kernel_occupies(device: &GpuDevice) {
     let function = device.load_module(PTX).unwrap().function("store").unwrap();
     let residence = function.residence(256, 0).unwrap().unwrap();
@@ -353,6 +366,7 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     assert_eq!(device.info().architecture, "sm_90");
     memory_is_counted_and_refused(&device);
     the_current_context_of_others_comes_back(&device);
+    a_thread_without_a_context_stays_on_the_first_device(api);
     drivers_tell_what_a_kernel_occupies(&device);
     commands_behind_host_functions_are_held(&device);
     failures_stick_and_travel_with_events(&device);
