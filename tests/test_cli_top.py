@@ -1,6 +1,7 @@
 """`amdgpu top`: the live view driven by keys and mouse over a real program, and what it prints without a terminal."""
 
 import asyncio
+import dataclasses
 import json
 import os
 import pty
@@ -131,6 +132,24 @@ def test_the_mouse_chooses_pages_and_columns(program):
         names = [row.name for row in app.tables[1]._rows]
         assert names == sorted(names)
         assert table.cursor_row == 0
+
+    drive(program, steps)
+
+
+def test_a_time_without_frames_is_a_gap_of_the_graphs(program):
+    async def steps(app, pilot, until):
+        await pilot.press("space")
+        await until(lambda: app.is_paused and not app._is_reading)
+        before = app.shown.time_ns
+        graph = next(values for (_, name), values in app.history.items() if name == "memory")
+        # No frame that was under way comes later.
+        count = len(graph)
+        later = dataclasses.replace(app.shown, time_ns=before + int(5 * app.interval_seconds * 1e9))
+        app.show_frame(later)
+        assert list(graph)[count:-1] == [None] * 4
+        assert graph[-1] is not None
+        app.show_frame(dataclasses.replace(later, time_ns=later.time_ns + int(1.3 * app.interval_seconds * 1e9)))
+        assert len(graph) == count + 6
 
     drive(program, steps)
 

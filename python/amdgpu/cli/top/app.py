@@ -149,6 +149,7 @@ class TopApp(App[None]):
         """Show a frame, and add it to the graphs."""
         self._is_reading = False
         self.problem = ""
+        missed = self._missed(frame)
         self.shown = frame
         peaks: dict[str, float | None] = {}
         for device in frame.devices:
@@ -160,8 +161,16 @@ class TopApp(App[None]):
                 "launches": device.launches_per_second,
             }
             for name, value in peaks.items():
-                self.history[device.device, name].append(value)
+                self.history[device.device, name].extend([*[None] * missed, value])
         self._draw()
+
+    def _missed(self, frame: Frame) -> int:
+        """Frames that did not come since the last one, because the view was paused or the machine too busy: gaps of the graphs."""
+        if self.shown is None:
+            return 0
+        elapsed_seconds = (frame.time_ns - self.shown.time_ns) / 1e9
+        # A frame that comes a little late is none that is missing.
+        return min(max(round(elapsed_seconds / self.interval_seconds) - 1, 0), HISTORY)
 
     def _draw(self) -> None:
         if not self.query("#title"):
