@@ -124,6 +124,18 @@ def test_the_processor_is_measured(cpu: amdgpu.DeviceInfo, tmp_path: Path, monke
     assert 1e8 < found.flops_per_second < 1e15
     assert found.bytes_per_second is not None
     assert 1e8 < found.bytes_per_second < 1e14
+    caches = list(found.cache_bytes_per_second.items())
+    assert caches
+    assert [name for name, _ in caches] == sorted(name for name, _ in caches)
+    speeds = [*(speed for _, speed in caches), found.bytes_per_second]
+    assert speeds == sorted(speeds, reverse=True)
+    assert peaks.peaks_of(cpu) == found
+
+
+def test_a_cache_that_is_no_faster_than_what_lies_behind_it_is_no_roof() -> None:
+    measured = {"L1": 100.0, "L2": 20.0, "L3": 30.0}
+    assert list(peaks._caches(measured, 10.0).items()) == [("L1", 100.0), ("L3", 30.0)]
+    assert peaks._caches({"L1": float("nan"), "L2": 5.0}, 10.0) == {}
 
 
 def test_what_was_measured_is_kept_and_damaged_files_are_not_believed(
@@ -142,7 +154,8 @@ def test_what_was_measured_is_kept_and_damaged_files_are_not_believed(
         "",
         "[]",
         '{"flops_per_second": "x"}',
-        '{"flops_per_second": -1, "bytes_per_second": 1, "source": ""}',
+        '{"flops_per_second": -1, "bytes_per_second": 1, "source": "", "cache_bytes_per_second": {}}',
+        '{"flops_per_second": 1, "bytes_per_second": 1, "source": "", "cache_bytes_per_second": 3}',
     ):
         path.write_text(damage)
         measured[:] = [peaks.Peaks(3e11, 3e10, "measured again")]

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { readBoundaries } from "../src/data/facts";
 import { type KernelFacts, readKernels } from "../src/data/kernel_facts";
-import { type Dot, placeBoundary, placeKernel, readWork, roofsOf, shareOfRoof } from "../src/data/work";
+import { type Dot, memoryRoof, placeBoundary, placeKernel, readWork, roofsOf, shareOfRoof } from "../src/data/work";
 import { hasPlace } from "../src/ui/roofline";
 
 const EXACT = { operations: 2, bytes: 12, bound: "exact", open_loops: [] };
@@ -77,6 +77,31 @@ test("the share is that of the lower roof, and there is none below roofs that we
   const seen = roofsOf(undefined, [dot]);
   assert.deepEqual([seen.flopsPerSecond, seen.bytesPerSecond, seen.isOnlySeen], [5e11, 5e9, true]);
   assert.ok(Number.isNaN(shareOfRoof(dot, seen)));
+});
+
+test("a dot above the memory's roof is held against the slowest cache that could have brought its data", () => {
+  const dot = (bytesPerSecond: number): Dot => ({
+    name: "k",
+    core: "aura",
+    intensity: 0.1,
+    flopsPerSecond: bytesPerSecond / 10,
+    bytesPerSecond,
+    loadRatio: 0,
+    bound: "exact",
+  });
+  const caches = [
+    { name: "L1", bytesPerSecond: 8e10 },
+    { name: "L2", bytesPerSecond: 4e10 },
+  ];
+  const roofs = roofsOf({ flops: 1e12, bytes: 1e10, source: "", caches }, []);
+  const held = (speed: number): [string, number] => [
+    memoryRoof(dot(speed), roofs).name,
+    shareOfRoof(dot(speed), roofs),
+  ];
+  assert.deepEqual(held(5e9), ["memory", 0.5]);
+  assert.deepEqual(held(2e10), ["L2", 0.5]);
+  assert.deepEqual(held(6e10), ["L1", 0.75]);
+  assert.deepEqual(held(1.6e11), ["L1", 2]);
 });
 
 test("functions of native libraries have a place where their operands tell what they do", () => {

@@ -90,7 +90,14 @@ HEALTH = {
 }
 DEVICES = {"devices": several(DEVICE_FIELDS)}
 DEVICE = {"device": DEVICE_FIELDS}
-PEAKS = {"peaks": fields(flops_per_second=maybe(NUMBER), bytes_per_second=maybe(NUMBER), source=TEXT)}
+PEAKS = {
+    "peaks": fields(
+        flops_per_second=maybe(NUMBER),
+        bytes_per_second=maybe(NUMBER),
+        source=TEXT,
+        cache_bytes_per_second={"type": "object", "additionalProperties": NUMBER},
+    )
+}
 READINGS = {"readings": several(READING)}
 HISTORY = {"series": several(SERIES)}
 PROCESSES = {"processes": several(PROCESS)}

@@ -16,7 +16,8 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from amdgpu.types import DeviceInfo
@@ -27,7 +28,7 @@ _LIMIT_SECONDS = 20.0
 _BUSY_SHARE = 0.25
 _AGAIN_SECONDS = 60.0
 # Other kernels or ways to measure make other figures.
-_METHOD = 1
+_METHOD = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,14 @@ class Peaks:
         flops_per_second: 32-bit floating-point operations a second, a multiply-add counted as two; None when not known.
         bytes_per_second: Bytes a second of the device's memory, both ways; None when not known.
         source: Where the figures come from, or why there are none.
+        cache_bytes_per_second: The same of data that stays in a cache, by its name ("L1", "L2", "L3"), the fastest first; those that are
+            no faster than what lies behind them are left out. Empty where it is not known.
     """
 
     flops_per_second: float | None
     bytes_per_second: float | None
     source: str
+    cache_bytes_per_second: dict[str, float] = field(default_factory=dict)
 
 
 _lock = threading.Lock()
@@ -97,6 +101,10 @@ def _better(one: Peaks, other: Peaks) -> Peaks:
         max(one.flops_per_second or 0.0, other.flops_per_second or 0.0) or None,
         max(one.bytes_per_second or 0.0, other.bytes_per_second or 0.0) or None,
         one.source if one.flops_per_second else other.source,
+        {
+            name: max(found.get(name, 0.0) for found in (one.cache_bytes_per_second, other.cache_bytes_per_second))
+            for name in (one.cache_bytes_per_second or other.cache_bytes_per_second)
+        },
     )
 
 
@@ -123,16 +131,27 @@ def _measured() -> tuple[Peaks, bool]:
         )
         answer = json.loads(done.stdout)
         figures = (float(answer["flops_per_second"]), float(answer["bytes_per_second"]), float(answer["cpu_seconds"]))
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
+        caches = _caches(answer["cache_bytes_per_second"], figures[1])
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, AttributeError) as error:
         return Peaks(None, None, f"measuring the processor failed: {type(error).__name__}"), False
     elapsed = (time.monotonic() - started) * (os.cpu_count() or 1)
     after = _busy_seconds()
     others = 0.0 if before is None or after is None else after - before - figures[2]
     is_quiet = others <= _BUSY_SHARE * elapsed
-    source = "measured: multiply-adds and a sum of two arrays, all threads"
+    source = "measured: multiply-adds and sums of two arrays, in memory and in each cache, all threads"
     if not is_quiet:
         source += "; the machine was busy, so that it can do more"
-    return Peaks(figures[0], figures[1], source), is_quiet
+    return Peaks(figures[0], figures[1], source, caches), is_quiet
+
+
+def _caches(measured: Mapping[str, float], memory: float) -> dict[str, float]:
+    """Caches that are faster than what lies behind them; others are no roofs. `measured` begins with the one next to the core."""
+    found: dict[str, float] = {}
+    behind = memory
+    for name, speed in reversed(list(measured.items())):
+        if math.isfinite(speed) and speed > behind:
+            found[name] = behind = float(speed)
+    return dict(reversed(list(found.items())))
 
 
 def _busy_seconds() -> float | None:
@@ -159,8 +178,10 @@ def _read(key: str) -> Peaks | None:
         return None
     try:
         row = json.loads((folder / f"{key}.json").read_text(encoding="utf-8"))
-        peaks = Peaks(float(row["flops_per_second"]), float(row["bytes_per_second"]), str(row["source"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        memory = float(row["bytes_per_second"])
+        caches = _caches({str(name): float(speed) for name, speed in row["cache_bytes_per_second"].items()}, memory)
+        peaks = Peaks(float(row["flops_per_second"]), memory, str(row["source"]), caches)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # None yet, or damaged: measured again.
         return None
     figures = (peaks.flops_per_second or 0.0, peaks.bytes_per_second or 0.0)

@@ -52,7 +52,15 @@ export function readWork(compiled: unknown, counted: unknown): Work | null {
   };
 }
 
+/** What a cache, or the memory, brings at most. */
+export interface CacheRoof {
+  readonly name: string;
+  readonly bytesPerSecond: number;
+}
+
 export interface Roofs {
+  /** Of data that stays in a cache, the fastest first. */
+  readonly caches: readonly CacheRoof[];
   readonly flopsPerSecond: number;
   readonly bytesPerSecond: number;
   readonly source: string;
@@ -141,23 +149,50 @@ export function placeBoundary(boundary: Boundary): Placed {
 
 /** The roofs: what the device can do, or dashed what was seen. */
 export function roofsOf(
-  peaks: { readonly flops: number; readonly bytes: number; readonly source: string } | undefined,
+  peaks:
+    | {
+        readonly flops: number;
+        readonly bytes: number;
+        readonly source: string;
+        readonly caches?: readonly CacheRoof[];
+      }
+    | undefined,
   dots: readonly Dot[],
 ): Roofs {
   if (peaks !== undefined && peaks.flops > 0 && peaks.bytes > 0) {
-    return { flopsPerSecond: peaks.flops, bytesPerSecond: peaks.bytes, source: peaks.source, isOnlySeen: false };
+    return {
+      flopsPerSecond: peaks.flops,
+      bytesPerSecond: peaks.bytes,
+      caches: peaks.caches ?? [],
+      source: peaks.source,
+      isOnlySeen: false,
+    };
   }
   const most = (values: number[]): number => Math.max(...values.filter((value) => value > 0), Number.NEGATIVE_INFINITY);
   return {
     flopsPerSecond: most(dots.map((dot) => dot.flopsPerSecond)),
     bytesPerSecond: most(dots.map((dot) => dot.bytesPerSecond)),
+    caches: [],
     source: peaks?.source ?? "",
     isOnlySeen: true,
   };
 }
 
+/**
+ * The roof of memory that a dot is held against: that of the device's memory, or, where the kernel's data came faster than that, of the
+ * slowest cache that could have brought them. Nothing brings them faster than the fastest one.
+ */
+export function memoryRoof(dot: Dot, roofs: Roofs): CacheRoof {
+  const slowestFirst = [{ name: "memory", bytesPerSecond: roofs.bytesPerSecond }, ...[...roofs.caches].reverse()];
+  const fitting = slowestFirst.find((roof) => dot.bytesPerSecond <= roof.bytesPerSecond);
+  return fitting ?? (slowestFirst[slowestFirst.length - 1] as CacheRoof);
+}
+
 /** Speed over what the lower of the two roofs allows at this place; NaN below roofs that were only seen. */
 export function shareOfRoof(dot: Dot, roofs: Roofs): number {
   if (roofs.isOnlySeen) return Number.NaN;
-  return Math.max(dot.flopsPerSecond / roofs.flopsPerSecond, dot.bytesPerSecond / roofs.bytesPerSecond);
+  return Math.max(
+    dot.flopsPerSecond / roofs.flopsPerSecond,
+    dot.bytesPerSecond / memoryRoof(dot, roofs).bytesPerSecond,
+  );
 }

@@ -4,7 +4,17 @@ import type { Boundary } from "../data/facts";
 import { type Hub, sentence } from "../data/hub";
 import { CHECKED, launchName, readKernels } from "../data/kernel_facts";
 import { fields, num, text } from "../data/readers";
-import { type Dot, type Placed, placeBoundary, placeKernel, type Roofs, roofsOf, shareOfRoof } from "../data/work";
+import {
+  type CacheRoof,
+  type Dot,
+  memoryRoof,
+  type Placed,
+  placeBoundary,
+  placeKernel,
+  type Roofs,
+  roofsOf,
+  shareOfRoof,
+} from "../data/work";
 import { ABSENT, count, decimal, percent, seconds } from "../format";
 import { signal } from "../state/signal";
 import { h, setText } from "../ui/dom";
@@ -28,6 +38,7 @@ interface Peaks {
   readonly flops: number;
   readonly bytes: number;
   readonly source: string;
+  readonly caches: readonly CacheRoof[];
 }
 
 /** Peaks of devices, asked for once; the server may have to measure. */
@@ -172,6 +183,9 @@ async function askPeaks(hub: Hub, device: string): Promise<Peaks> {
     flops: num(answer["flops_per_second"]),
     bytes: num(answer["bytes_per_second"]),
     source: text(answer["source"]),
+    caches: Object.entries(fields(answer["cache_bytes_per_second"]))
+      .map(([name, value]) => ({ name, bytesPerSecond: num(value) }))
+      .filter((roof) => roof.bytesPerSecond > 0),
   };
   known.set(device, found);
   return found;
@@ -238,7 +252,12 @@ function rooflineColumns(roofs: () => Roofs | null): Column<Row>[] {
       id: "share",
       title: "of the roof",
       isNumber: true,
-      text: (row) => signed(bound(row), percent(share(row))),
+      hint: "of what memory or, where data came faster, a cache brings; of arithmetic where that is the lower roof",
+      text: (row) => {
+        const now = roofs();
+        const roof = now === null || row.dot === null || now.isOnlySeen ? "" : roofName(row.dot, now);
+        return signed(bound(row), percent(share(row))) + roof;
+      },
       key: share,
     },
     {
@@ -272,6 +291,13 @@ function rooflineColumns(roofs: () => Roofs | null): Column<Row>[] {
     },
     { id: "remark", title: "how it was counted", className: "wrap", text: (row) => row.remark },
   ];
+}
+
+/** Which roof it is, where it is not that of the memory. */
+function roofName(dot: Dot, roofs: Roofs): string {
+  const memory = memoryRoof(dot, roofs);
+  if (dot.flopsPerSecond / roofs.flopsPerSecond >= dot.bytesPerSecond / memory.bytesPerSecond) return "";
+  return memory.name === "memory" ? "" : ` ${memory.name}`;
 }
 
 const BOUND_SIGNS = { exact: "", "at most": "≤ ", "at least": "≥ ", roughly: "≈ " } as const;

@@ -1,7 +1,7 @@
 /** A roofline: speed over operations for each byte, both logarithmic; each kernel a dot under the roofs of memory and arithmetic. */
 
 import type { Dot, Roofs } from "../data/work";
-import { shareOfRoof } from "../data/work";
+import { memoryRoof, shareOfRoof } from "../data/work";
 import { decimal, percent } from "../format";
 import { svg } from "./dom";
 import { coreColour } from "./palette";
@@ -152,6 +152,22 @@ function drawRoofs(
       d: `M${placeX(start)} ${placeY(start * bandwidth)}L${placeX(knee)} ${placeY(flops)}H${width - RIGHT}`,
     }),
   );
+  for (const cache of roofs.caches) {
+    const from = Math.max(10 ** x.low, 10 ** y.low / cache.bytesPerSecond);
+    const to = flops / cache.bytesPerSecond;
+    if (!(to > from)) continue;
+    root.append(
+      svg("path", {
+        class: "roof cache",
+        d: `M${placeX(from)} ${placeY(from * cache.bytesPerSecond)}L${placeX(to)} ${placeY(flops)}`,
+      }),
+      svg(
+        "text",
+        { x: placeX(from) + 4, y: placeY(from * cache.bytesPerSecond) - 6, class: "cache" },
+        `${cache.name} ${decimal(cache.bytesPerSecond, "B/s")}`,
+      ),
+    );
+  }
   const prefix = roofs.isOnlySeen ? "fastest seen: " : "";
   root.append(
     svg(
@@ -174,7 +190,9 @@ export function dotText(dot: Dot, roofs: Roofs): string {
     `${bound}${decimal(dot.flopsPerSecond, "FLOP/s")} at ${dot.intensity.toPrecision(3)} operations for each byte`,
     `${decimal(dot.bytesPerSecond, "B/s")} of memory`,
   ];
-  if (!Number.isNaN(share)) lines.push(`${bound}${percent(share)} of the roof`);
+  const roof = memoryRoof(dot, roofs).name;
+  if (!Number.isNaN(share))
+    lines.push(`${bound}${percent(share)} of the roof${roof === "memory" ? "" : ` (data from ${roof})`}`);
   return lines.join("\n");
 }
 
