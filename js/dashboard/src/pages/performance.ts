@@ -95,7 +95,7 @@ export const performancePage: Page = {
           isBusy = false;
         });
     });
-    const chart = h("div", {});
+    const chart = h("div", { class: "chart-box", role: "group", "aria-label": "Roofline", tabindex: 0 });
     const tableBox = h("div", {}, table.element);
     scope.effect(() => {
       const found = rows.get();
@@ -144,7 +144,7 @@ export const performancePage: Page = {
       );
       table.update(shown);
     });
-    const flame = h("div", {});
+    const flame = h("div", { class: "chart-box", role: "group", "aria-label": "Time across boundaries", tabindex: 0 });
     scope.effect(() => {
       const boundaries = hub.boundaries.get();
       if (boundaries.length === 0) {
