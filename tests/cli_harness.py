@@ -1,13 +1,21 @@
 """What the tests of the command line share: starting it, the shape of a JSON document, texts that are compared with files."""
 
+import fcntl
 import json
 import os
+import pty
+import select
+import struct
 import subprocess
 import sys
+import termios
+import time
 from pathlib import Path
 
 GOLDEN = Path(__file__).parent / "golden" / "cli"
 WATCHED_PROGRAM = Path(__file__).parent / "telemetry_program.py"
+# The command line, as this Python runs it.
+AMDGPU = (sys.executable, "-m", "amdgpu")
 # Set it to write the files anew; then look at the difference.
 UPDATE = "UPDATE_GOLDEN"
 
@@ -25,6 +33,34 @@ def amdgpu(*arguments, folder=None, standard_input=None, timeout=120, **environm
         cwd=folder,
         env=env,
     )
+
+
+def in_terminal(command, keys, until, environment=None, size=(30, 100)):
+    """Run a command in a terminal of its own; type `keys` once `until` was drawn. Returns exit code and everything that was drawn."""
+    main, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+    env = (os.environ if environment is None else environment) | {"TERM": "xterm-256color"}
+    process = subprocess.Popen([str(part) for part in command], stdin=child, stdout=child, stderr=child, env=env)
+    os.close(child)
+    drawn = b""
+    typed = False
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([main], [], [], 0.2)
+        if ready:
+            try:
+                data = os.read(main, 65536)
+            except OSError:
+                break
+            drawn += data
+        if not typed and until.encode() in drawn:
+            os.write(main, keys)
+            typed = True
+        if process.poll() is not None and not ready:
+            break
+    os.close(main)
+    process.kill()
+    return process.wait(), drawn.decode("utf-8", "replace")
 
 
 def document(done):

@@ -4,19 +4,14 @@ import asyncio
 import dataclasses
 import json
 import os
-import pty
 import re
-import select
 import signal
-import struct
 import subprocess
 import sys
-import termios
-import time
 from contextlib import contextmanager
 
 import pytest
-from cli_harness import WATCHED_PROGRAM, amdgpu, check_shape
+from cli_harness import AMDGPU, WATCHED_PROGRAM, amdgpu, check_shape, in_terminal
 
 KERNELS = {"saxpy", "block_sum"}
 
@@ -297,41 +292,9 @@ def test_what_cannot_be_watched_is_explained(arguments, words):
     assert "Traceback" not in done.stderr
 
 
-def in_terminal(arguments, keys, until, size=(30, 100), **environment):
-    """Run the command in a terminal of its own; type `keys` once `until` was drawn. Returns exit code and everything that was drawn."""
-    main, child = pty.openpty()
-    import fcntl
-
-    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-    env = os.environ | {"TERM": "xterm-256color"} | environment
-    process = subprocess.Popen(
-        [sys.executable, "-m", "amdgpu", *arguments], stdin=child, stdout=child, stderr=child, env=env
-    )
-    os.close(child)
-    drawn = b""
-    typed = False
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        ready, _, _ = select.select([main], [], [], 0.2)
-        if ready:
-            try:
-                data = os.read(main, 65536)
-            except OSError:
-                break
-            drawn += data
-        if not typed and until.encode() in drawn:
-            os.write(main, keys)
-            typed = True
-        if process.poll() is not None and not ready:
-            break
-    os.close(main)
-    process.kill()
-    return process.wait(), drawn.decode("utf-8", "replace")
-
-
 def test_in_a_real_terminal_it_draws_and_quits(program):
     pytest.importorskip("textual", reason="the extra `top` is not installed")
-    code, drawn = in_terminal(["top", "--pid", str(program)], b"q", "telemetry_program")
+    code, drawn = in_terminal([*AMDGPU, "top", "--pid", str(program)], b"q", "telemetry_program")
     assert code == 0
     assert "\x1b[?1049h" in drawn
     assert "\x1b[?1049l" in drawn
@@ -339,7 +302,9 @@ def test_in_a_real_terminal_it_draws_and_quits(program):
 
 def test_no_color_takes_the_colours_away(program):
     pytest.importorskip("textual", reason="the extra `top` is not installed")
-    _, drawn = in_terminal(["top", "--pid", str(program)], b"q", "telemetry_program", NO_COLOR="1")
+    _, drawn = in_terminal(
+        [*AMDGPU, "top", "--pid", str(program)], b"q", "telemetry_program", os.environ | {"NO_COLOR": "1"}
+    )
     colours = set(re.findall(r"38;2;(\d+);(\d+);(\d+)", drawn))
     assert all(red == green == blue for red, green, blue in colours)
 
@@ -349,8 +314,7 @@ def test_without_textual_a_sentence_says_what_to_install(tmp_path):
         "import importlib.util as util\nfound = util.find_spec\n"
         "util.find_spec = lambda name, *rest: None if name == 'textual' else found(name, *rest)\n"
     )
-    code, drawn = in_terminal(
-        ["top"], b"", "textual-never", PYTHONPATH=f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
-    )
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    code, drawn = in_terminal([*AMDGPU, "top"], b"", "textual-never", environment)
     assert code == 1
     assert "amdgpu-framework[top]" in drawn
