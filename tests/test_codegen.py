@@ -254,6 +254,20 @@ def test_a_process_of_llvm_that_is_ended_is_replaced(end: signal.Signals) -> Non
     assert host(SUM).startswith(b"\x7fELF")
 
 
+def test_a_process_of_llvm_that_compiled_enough_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    host(SUM)
+    pool = codegen.llvm_process._pool
+    process = pool.idle[-1]
+    monkeypatch.setattr("amdgpu.codegen.llvm_process.MAX_MODULES", process.asked + 3)
+    for _ in range(3):
+        assert process in pool.idle
+        host(SUM)
+    assert process not in pool.idle
+    assert process._process.poll() is not None
+    assert host(SUM).startswith(b"\x7fELF")
+    assert pool.count == len(pool.idle)
+
+
 def test_llvm_stops_at_its_processor_time_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     said = said_by(monkeypatch)
     monkeypatch.setattr("amdgpu.codegen.llvm._BASE_SECONDS", 0.02)

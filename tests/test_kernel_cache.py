@@ -98,7 +98,9 @@ def test_the_folder_keeps_its_size(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert sum(map(len, entries)) < 115
 
 
-def test_the_code_generator_keeps_next_to_nothing_of_a_module() -> None:
+def test_the_code_generator_keeps_next_to_nothing_of_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What runs in child processes otherwise.
+    monkeypatch.setattr("amdgpu.codegen.llvm_process._is_guarded", True)
     text = _native.compile_source(source(1), "host", emit="llvm")["content"]
     target = host_target()
     for _ in range(40):
@@ -130,5 +132,5 @@ def test_twenty_thousand_compilations_do_not_grow_the_process(tmp_path: Path) ->
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True, cwd=root
     )
     sizes = [int(line) for line in done.stdout.split()]
-    # 1.7 KiB of each module stay in llvmlite, see above.
-    assert sizes[-1] - sizes[1] < 15_000 * CODEGEN_BYTES_PER_MODULE / 2, sizes
+    # LLVM's share lies in processes that are replaced now and then; here names stay, which telemetry knows kernels by.
+    assert sizes[-1] - sizes[1] < 15_000 * 1024, sizes
