@@ -313,9 +313,13 @@ impl<'a> Parser<'a> {
             );
             return Ok(token);
         } else {
+            let wanted = match kind {
+                TokenKind::Identifier | TokenKind::String => kind.text().to_owned(),
+                _ => format!("'{}'", kind.text()),
+            };
             self.diagnostics.error(
                 token.site,
-                format!("expected '{}' {context}, found {found}", kind.text()),
+                format!("expected {wanted} {context}, found {found}"),
                 None,
             );
         }

@@ -357,13 +357,25 @@ impl<'a> Preprocessor<'a> {
             return;
         };
         group.is_taken = true;
-        if name.symbol == words::ELSE {
-            if group.has_else {
-                self.diagnostics.error(name.span, "a second #else", None);
-            }
-            group.has_else = true;
-        }
+        self.note_else(name);
         self.skip_group(lexer);
+    }
+
+    /// Says what is wrong about another group behind `#else`, and remembers that there is one.
+    fn note_else(&mut self, name: Token) {
+        let Some(group) = self.groups.last_mut() else {
+            return;
+        };
+        let is_else = name.symbol == words::ELSE;
+        if group.has_else {
+            let text = self.interner.text_of(name.symbol);
+            let message = match is_else {
+                true => "a second #else".to_owned(),
+                false => format!("#{text} after #else"),
+            };
+            self.diagnostics.error(name.span, message, None);
+        }
+        group.has_else |= is_else;
     }
 
     /// Skips to the group that is to be compiled, or to the `#endif`.
@@ -399,16 +411,15 @@ impl<'a> Preprocessor<'a> {
                     let Some(group) = self.groups.last_mut() else {
                         return;
                     };
-                    if group.has_else {
-                        self.diagnostics.error(name.span, "a second #else", None);
-                    }
-                    group.has_else = true;
-                    if !std::mem::replace(&mut group.is_taken, true) {
+                    let was_taken = std::mem::replace(&mut group.is_taken, true);
+                    self.note_else(name);
+                    if !was_taken {
                         return;
                     }
                     continue;
                 }
                 words::ELIF | words::ELIFDEF | words::ELIFNDEF if depth == 0 => {
+                    self.note_else(name);
                     let is_open = self
                         .groups
                         .last()

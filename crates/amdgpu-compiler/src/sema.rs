@@ -183,6 +183,8 @@ pub struct Sema<'a> {
     /// Of structs and enums that are declared in one.
     namespaces_of_types: WordMap<TypeId, NamespaceId>,
     declared_structs: WordSet<TypeId>,
+    /// Those of the source that have their fields.
+    defined_structs: WordSet<TypeId>,
     in_library: bool,
     /// Names of the library that the source has not made its own.
     library_names: WordSet<Symbol>,
@@ -239,6 +241,7 @@ impl<'a> Sema<'a> {
             enum_values: WordMap::default(),
             namespaces_of_types: WordMap::default(),
             declared_structs: WordSet::default(),
+            defined_structs: WordSet::default(),
             in_library: true,
             library_names: WordSet::default(),
             host_constants: WordSet::default(),

@@ -532,6 +532,11 @@ impl Parser<'_> {
                     let feature = format!("'std::{}'", self.text(self.peek().symbol));
                     return self.refuse(span, &feature, None);
                 }
+                if !self.at(TokenKind::Identifier) {
+                    let found = self.shown(self.peek());
+                    let message = format!("expected a name after '::', found {found}");
+                    return self.fail(self.peek().site, message, None);
+                }
                 let mut value = self.name()?;
                 self.qualify(&mut value, &path, false);
                 return Ok(value);

@@ -228,6 +228,9 @@ impl Parser<'_> {
             },
         };
         let mut function = self.function(specifiers, declared)?;
+        if !function.parameters.is_empty() {
+            return self.fail(tilde.site, "a destructor has an empty parameter list", None);
+        }
         function.role = Role::Destructor;
         // `= default` does nothing of its own.
         if function.body.is_some() {
@@ -259,6 +262,13 @@ impl Parser<'_> {
             ty,
         };
         let mut function = self.function(specifiers, declared)?;
+        if !function.parameters.is_empty() {
+            return self.fail(
+                word.site,
+                "a conversion operator has an empty parameter list",
+                None,
+            );
+        }
         if function.role != Role::ConstMethod {
             function.role = Role::Method;
         }

@@ -130,7 +130,7 @@ impl Parser<'_> {
                 | words::DOUBLE
                 | words::HALF
                 | words::BFLOAT16 => {
-                    if scalar.base.is_some_and(|base| base != words::INT) || named.is_some() {
+                    if scalar.base.is_some() || named.is_some() {
                         return self.fail(
                             token.site,
                             "two types in one declaration",

@@ -1,9 +1,10 @@
 //! Variables and their initial values.
 
 use super::conversions::Context;
+use super::expressions::Checked;
 use super::{Entity, ParameterType, Sema};
 use crate::ast::{self, ExprKind as A, TypeKind};
-use crate::hir::{Initial, Local, LocalId, Stmt, StmtKind};
+use crate::hir::{Initial, Local, LocalId, PlaceKind, Stmt, StmtKind};
 use crate::source::Span;
 use crate::types::{Type, TypeId, TypeTable};
 
@@ -87,16 +88,31 @@ impl<'a> Sema<'a> {
             self.is_const(target) || matches!(variable.ty.kind, TypeKind::Forwarding(_));
         let checked = if matches!(start.kind, A::Conditional(..)) {
             match self.place(start, "referred to") {
-                Some(place) => super::expressions::Checked::Place(place),
+                Some(place) => Checked::Place(place),
                 None => return,
             }
         } else {
             self.check_expr(start)
         };
+        let checked = match checked {
+            // What would change is a copy.
+            Checked::Place(place) if matches!(place.kind, PlaceKind::Bits(..)) => {
+                if !is_value_fine {
+                    self.error_hint(
+                        start.span,
+                        "a bit-field has no address",
+                        "copy it to a variable",
+                    );
+                    return;
+                }
+                Checked::Value(self.load(place))
+            }
+            other => other,
+        };
         let mut place = match checked {
-            super::expressions::Checked::Place(place) => place,
-            super::expressions::Checked::Value(value) if value.ty == TypeTable::ERROR => return,
-            super::expressions::Checked::Value(value) if is_value_fine => {
+            Checked::Place(place) => place,
+            Checked::Value(value) if value.ty == TypeTable::ERROR => return,
+            Checked::Value(value) if is_value_fine => {
                 // The value lives as long as the reference does.
                 let wanted = if matches!(target.kind, TypeKind::Auto) {
                     value.ty
@@ -111,7 +127,7 @@ impl<'a> Sema<'a> {
                 out.push(super::ranges::declare(local, Initial::Value(value), span));
                 super::ranges::local_place(local, wanted, span)
             }
-            super::expressions::Checked::Value(_) => {
+            Checked::Value(_) => {
                 self.error_hint(
                     start.span,
                     "this is a value and cannot be referred to",
@@ -165,11 +181,7 @@ impl<'a> Sema<'a> {
             is_forwarding: false,
             is_volatile: target_volatile || place_volatile,
         };
-        let address = self.reference_to(
-            super::expressions::Checked::Place(place),
-            parameter,
-            variable.span,
-        );
+        let address = self.reference_to(Checked::Place(place), parameter, variable.span);
         let local = self.declare_local(variable.name, ty, variable.span, parameter.is_const);
         self.current.locals[local.0 as usize].is_reference = true;
         self.current.locals[local.0 as usize].is_volatile = parameter.is_volatile;

@@ -439,7 +439,8 @@ impl<'a> Sema<'a> {
         };
         let (compute, right) = match result.kind {
             ExprKind::Binary(_, left, right) => (left.ty, right),
-            ExprKind::Offset { index, .. } => (ty, index),
+            // `number += pointer` would make a pointer of the number.
+            ExprKind::Offset { index, .. } if result.ty == ty => (ty, index),
             _ => {
                 if result.ty != TypeTable::ERROR {
                     let message = format!("'{}=' does not apply here", operation.text());

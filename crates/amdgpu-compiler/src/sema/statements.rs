@@ -391,6 +391,14 @@ impl<'a> Sema<'a> {
                     }
                     Some(label) => {
                         let checked = self.value(label);
+                        if let Some(scalar) = self.types.as_scalar(checked.ty)
+                            && scalar.is_float()
+                        {
+                            let text = self.types.text(checked.ty);
+                            let message = format!("a case is an integer, and this is '{text}'");
+                            self.error(label.span, message);
+                            continue;
+                        }
                         let checked = if scalar.is_some() {
                             self.convert_label(checked, ty)
                         } else {

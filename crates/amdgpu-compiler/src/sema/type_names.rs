@@ -230,7 +230,11 @@ impl<'a> Sema<'a> {
 
     fn structure(&mut self, structure: &'a ast::Struct) {
         let known = match self.scopes.find_here(structure.name) {
-            Some(Entity::Type(id)) if self.declared_structs.contains(id) => Some(*id),
+            Some(Entity::Type(id))
+                if self.declared_structs.contains(id) || self.defined_structs.contains(id) =>
+            {
+                Some(*id)
+            }
             _ => None,
         };
         let id = known.unwrap_or_else(|| {
@@ -241,6 +245,16 @@ impl<'a> Sema<'a> {
             id
         });
         if !structure.is_declaration {
+            // The source may have a struct of its own by the name of one of the library.
+            if !self.in_library && !self.defined_structs.insert(id) {
+                let text = self.text(structure.name);
+                self.error_hint(
+                    structure.span,
+                    format!("the struct '{text}' is defined twice"),
+                    "remove or rename one of them",
+                );
+                return;
+            }
             self.define_struct(id, structure, self.origin.is_some());
         }
     }
@@ -282,8 +296,11 @@ impl<'a> Sema<'a> {
                 }
             }
             let value = (Constant::Integer(underlying.wrap(next)), id);
-            self.enum_values.insert((id, *name), value);
-            if !enumeration.is_scoped {
+            let is_again = self.enum_values.insert((id, *name), value).is_some();
+            if is_again {
+                let text = self.text(*name);
+                self.error(*span, format!("the enum value '{text}' is declared twice"));
+            } else if !enumeration.is_scoped {
                 if self.scopes.find_here(*name).is_some() && !self.scopes_are_global() {
                     let text = self.text(*name);
                     self.error(*span, format!("'{text}' is declared twice in one scope"));
