@@ -233,6 +233,11 @@ def generic_lambdas_doubling(n: int) -> str:
 # Preprocessor
 
 
+@family(3, 12, 100)
+def recursion_by_many_calls(n: int) -> str:
+    return kernel("o[i] = f(p[i]);", f"__device__ int f(int x) {{ return x < 1 ? 1 : {'f(x - 1) + ' * n} 0; }}")
+
+
 @family(10, 20, 60)
 def macro_doubling(n: int) -> str:
     return kernel(f"o[0] = M{n};", chain("#define M0 1\n", "#define M{i} M{j} + M{j}\n", n))

@@ -129,11 +129,83 @@ def test_doubles_and_integers_are_rounded_once(library: Kernels, name: str, rng:
     numbers = (rng.integers(-(2**63), 2**63, COUNT) >> rng.integers(0, 63, COUNT)).astype(np.int64)
     numbers[:512] = (1 << 60) + (1 << 52) + np.arange(-256, 256)
     run(library, f"from_long_{name}", numbers, result)
-    precision = 11 if name == "half" else 8
     for number, given in zip(numbers.tolist(), result.astype(np.float64).tolist(), strict=True):
-        shift = max(abs(number).bit_length() - precision, 0)
-        rounded = float(round(Fraction(number, 1 << shift)) << shift)
-        assert given == (np.copysign(np.inf, number) if name == "half" and abs(rounded) > 65504 else rounded)
+        assert given == rounded_once(number, name)
+
+
+INTEGERS = {
+    "bool": np.dtype(np.bool_),
+    "signed char": np.dtype(np.int8),
+    "unsigned char": np.dtype(np.uint8),
+    "short": np.dtype(np.int16),
+    "unsigned short": np.dtype(np.uint16),
+    "int": np.dtype(np.int32),
+    "unsigned int": np.dtype(np.uint32),
+    "long": np.dtype(np.int64),
+    "unsigned long": np.dtype(np.uint64),
+    "long long": np.dtype(np.int64),
+    "unsigned long long": np.dtype(np.uint64),
+}
+LEVELS = ["none", "low", "high", "max"]
+
+
+def rounded_once(number: int, name: str) -> float:
+    """The nearest half or bfloat16, halfway cases to even."""
+    shift = max(abs(number).bit_length() - (11 if name == "half" else 8), 0)
+    rounded = float(round(Fraction(number, 1 << shift)) << shift)
+    return float(np.copysign(np.inf, number)) if name == "half" and abs(rounded) > 65504 else rounded
+
+
+def integers_of_all_sizes(dtype: np.dtype, rng: np.random.Generator) -> list[int]:
+    """Small ones, those beside powers of two, and random ones of every length."""
+    limits = (0, 1) if dtype == np.bool_ else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    numbers = set(range(-600, 600)) | {*limits, limits[0] + 1, limits[1] - 1}
+    for bits in range(8, 64):
+        low, high = 1 << bits, 1 << bits + 1
+        beside = {low + offset for offset in (-2, -1, 0, 1, 2, low >> 8, (low >> 8) + 1, low >> 11, (low >> 11) + 1)}
+        numbers |= beside | {-number for number in beside} | set(rng.integers(low, high, 8, dtype=np.uint64).tolist())
+        numbers |= {-number for number in rng.integers(low, high, 8, dtype=np.uint64).tolist()}
+    return sorted(number for number in numbers if limits[0] <= number <= limits[1])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_integers_of_every_width_are_rounded_once(level: str, rng: np.random.Generator) -> None:
+    source = "#include <hip/hip_fp16.h>\n#include <hip/hip_bf16.h>\n" + "".join(
+        f"""__global__ void from_{place}(const {c_type}* a, __half* h, __nv_bfloat16* b, int n) {{
+            int i = blockIdx.x * blockDim.x + threadIdx.x;
+            if (i < n) {{ h[i] = a[i]; b[i] = a[i]; }} }}\n"""
+        for place, c_type in enumerate(INTEGERS)
+    )
+    kernels = Kernels(source, "--level", level, level=0 if level == "none" else 3)
+    for place, (c_type, dtype) in enumerate(INTEGERS.items()):
+        numbers = integers_of_all_sizes(dtype, rng)
+        half, bfloat = np.empty(len(numbers), np.float16), np.empty(len(numbers), BFLOAT)
+        kernels(f"from_{place}", (-(-len(numbers) // 64),), (64,), np.array(numbers, dtype), half, bfloat, len(numbers))
+        for name, given in (("half", half), ("bfloat16", bfloat)):
+            wanted = np.array([rounded_once(number, name) for number in numbers])
+            wrong = np.flatnonzero(given.astype(np.float64) != wanted)
+            assert not wrong.size, (c_type, name, numbers[wrong[0]], given[wrong[0]], wanted[wrong[0]])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_constants_are_rounded_as_values_are(level: str, rng: np.random.Generator) -> None:
+    numbers = []
+    for c_type, dtype in INTEGERS.items():
+        of_type = integers_of_all_sizes(dtype, rng)
+        numbers += [(c_type, of_type[place]) for place in rng.integers(0, len(of_type), 40)]
+    # A literal has no sign, and the least number has no literal.
+    texts = [
+        f"({c_type})(-{-number - 1}LL - 1)" if number < 0 else f"({c_type}){number}ULL" for c_type, number in numbers
+    ]
+    lines = "".join(f"h[{place}] = {text}; b[{place}] = {text};\n" for place, text in enumerate(texts))
+    source = f"""#include <hip/hip_fp16.h>\n#include <hip/hip_bf16.h>
+__global__ void constants(__half* h, __nv_bfloat16* b) {{ {lines} }}"""
+    half, bfloat = np.empty(len(numbers), np.float16), np.empty(len(numbers), BFLOAT)
+    Kernels(source, "--level", level, level=0)("constants", (1,), (1,), half, bfloat)
+    for name, given in (("half", half), ("bfloat16", bfloat)):
+        wanted = np.array([rounded_once(number, name) for _, number in numbers])
+        wrong = np.flatnonzero(given.astype(np.float64) != wanted)
+        assert not wrong.size, (name, texts[wrong[0]], given[wrong[0]], wanted[wrong[0]])
 
 
 @pytest.mark.parametrize("name", TYPES)

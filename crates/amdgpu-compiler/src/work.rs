@@ -80,9 +80,7 @@ pub(crate) fn of_kernel(module: &Module, kernel: &Function) -> Work {
         module,
         known: vec![None; module.functions.len()],
     };
-    let mut range = counter.of_function(kernel, 0);
-    range.open_loops.sort_unstable();
-    range.open_loops.dedup();
+    let range = counter.of_function(kernel, 0);
     let bound = match (range.least == range.most, range.open_loops.is_empty()) {
         (true, true) => Bound::Exact,
         (false, true) => Bound::AtMost,
@@ -171,6 +169,9 @@ impl Counter<'_> {
             most,
         };
         range.open_loops.extend(paths.sum());
+        // Each line once: a function that calls itself twice would double the list at every step down.
+        range.open_loops.sort_unstable();
+        range.open_loops.dedup();
         range.least = paths.least[0];
         range.most = paths.most[0];
         range

@@ -317,6 +317,20 @@ fn templates_without_an_end_stop() {
 }
 
 #[test]
+fn recursion_by_many_calls_is_looked_into_once() {
+    let calls = "f(x - 1) + ".repeat(12);
+    let source = format!(
+        "__device__ int f(int x) {{
+            return x < 1 ? 1 : {calls} 0;
+        }}
+        __global__ void k(int* p) {{ p[0] = f(p[0]); }}"
+    );
+    let unit = compile(&source).expect("compiles");
+    let work = unit.kernels[0].work.as_ref().expect("was counted");
+    assert_eq!(work.open_loops, [1]);
+}
+
+#[test]
 fn compiling_is_deterministic_and_safe_from_many_threads() {
     let source = include_str!("golden/language.hip");
     let first = compile(source).expect("compiles");

@@ -197,6 +197,8 @@ impl Parser<'_> {
     pub(super) fn head(&self) -> Head {
         let mut head = Head::default();
         let mut parens = 0usize;
+        // Nothing is compared before the value, so that these enclose arguments of templates.
+        let mut angles = 0usize;
         let mut index = 0;
         let mut last_name = None;
         let mut points_to_constant = false;
@@ -223,8 +225,11 @@ impl Parser<'_> {
                     }
                     parens += 1;
                 }
+                TokenKind::Less => angles += 1,
+                TokenKind::Greater => angles = angles.saturating_sub(1),
+                TokenKind::ShiftRight => angles = angles.saturating_sub(2),
                 // `const char* name` may change.
-                TokenKind::Star if parens == 0 => points_to_constant = true,
+                TokenKind::Star if parens + angles == 0 => points_to_constant = true,
                 TokenKind::LeftBracket => parens += 1,
                 TokenKind::RightParen | TokenKind::RightBracket => {
                     parens = parens.saturating_sub(1);

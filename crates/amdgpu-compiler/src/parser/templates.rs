@@ -153,10 +153,11 @@ impl Parser<'_> {
         let mut arguments = self.name_arguments.take();
         if parameters.is_empty() {
             arguments.get_or_insert_default();
-        } else if arguments.is_some() {
+        } else if arguments.is_some() && inner.iter().any(|item| matches!(item, Item::Function(_)))
+        {
             return self.refuse(
                 word.site,
-                "a partial specialisation of a function or variable",
+                "a partial specialisation of a function",
                 Some("write an overload, or specialise a struct"),
             );
         }

@@ -1,4 +1,4 @@
-//! Conditions of `#if`: integer expressions over 64 bits, `defined`, unknown names as 0.
+//! Conditions of `#if`: integer expressions over 64 bits, signed until something unsigned takes part, `defined`, unknown names as 0.
 
 use super::{MAX_DEPTH, Preprocessor, headers, macros::terminated};
 use crate::interner::words;
@@ -25,7 +25,7 @@ impl Preprocessor<'_> {
             reader.fail("this does not belong into the condition");
         }
         match reader.failure {
-            None => value != 0,
+            None => value.bits != 0,
             Some((span, message)) => {
                 self.diagnostics
                     .error(span, format!("in the condition of #if: {message}"), None);
@@ -81,6 +81,28 @@ fn truth(value: bool, like: Token) -> Token {
     }
 }
 
+/// A number of a condition: `intmax_t`, or `uintmax_t` where something unsigned took part.
+#[derive(Clone, Copy, Default)]
+struct Number {
+    bits: i64,
+    is_unsigned: bool,
+}
+
+impl From<i64> for Number {
+    fn from(bits: i64) -> Self {
+        Self {
+            bits,
+            is_unsigned: false,
+        }
+    }
+}
+
+impl From<bool> for Number {
+    fn from(value: bool) -> Self {
+        Self::from(i64::from(value))
+    }
+}
+
 struct Reader<'r, 'p> {
     preprocessor: &'r Preprocessor<'p>,
     tokens: &'r [Token],
@@ -106,10 +128,10 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn ternary(&mut self, depth: usize) -> i64 {
+    fn ternary(&mut self, depth: usize) -> Number {
         if depth > MAX_DEPTH {
             self.fail("nested too deeply");
-            return 0;
+            return Number::default();
         }
         let condition = self.binary(0, depth + 1);
         if self.peek() != TokenKind::Question {
@@ -121,13 +143,20 @@ impl Reader<'_, '_> {
             self.next += 1;
         } else {
             self.fail("expected ':'");
-            return 0;
+            return Number::default();
         }
         let no = self.ternary(depth + 1);
-        if condition != 0 { yes } else { no }
+        Number {
+            bits: if condition.bits != 0 {
+                yes.bits
+            } else {
+                no.bits
+            },
+            is_unsigned: yes.is_unsigned || no.is_unsigned,
+        }
     }
 
-    fn binary(&mut self, level: u8, depth: usize) -> i64 {
+    fn binary(&mut self, level: u8, depth: usize) -> Number {
         let mut left = self.unary(depth);
         while self.failure.is_none() {
             let kind = self.peek();
@@ -144,26 +173,38 @@ impl Reader<'_, '_> {
                 value
             } else {
                 self.fail("division by zero");
-                0
+                Number::default()
             };
         }
         left
     }
 
-    fn unary(&mut self, depth: usize) -> i64 {
+    fn unary(&mut self, depth: usize) -> Number {
         if depth > MAX_DEPTH {
             self.fail("nested too deeply");
-            return 0;
+            return Number::default();
         }
         let Some(&token) = self.tokens.get(self.next) else {
-            return 0;
+            return Number::default();
         };
         self.next += 1;
         match token.kind {
-            TokenKind::Bang => i64::from(self.unary(depth + 1) == 0),
-            TokenKind::Minus => self.unary(depth + 1).wrapping_neg(),
+            TokenKind::Bang => Number::from(self.unary(depth + 1).bits == 0),
+            TokenKind::Minus => {
+                let value = self.unary(depth + 1);
+                Number {
+                    bits: value.bits.wrapping_neg(),
+                    ..value
+                }
+            }
             TokenKind::Plus => self.unary(depth + 1),
-            TokenKind::Tilde => !self.unary(depth + 1),
+            TokenKind::Tilde => {
+                let value = self.unary(depth + 1);
+                Number {
+                    bits: !value.bits,
+                    ..value
+                }
+            }
             TokenKind::LeftParen => {
                 let value = self.ternary(depth + 1);
                 if self.peek() == TokenKind::RightParen {
@@ -173,25 +214,29 @@ impl Reader<'_, '_> {
                 }
                 value
             }
-            TokenKind::Identifier => i64::from(token.symbol == words::TRUE),
+            TokenKind::Identifier => Number::from(token.symbol == words::TRUE),
             TokenKind::Character => {
-                literals::character(self.preprocessor.sources.text(token.span)).unwrap_or(0)
+                let text = self.preprocessor.sources.text(token.span);
+                Number::from(literals::character(text).unwrap_or(0))
             }
             TokenKind::Number => {
-                if let Ok(literals::Number::Integer { value, .. }) =
+                if let Ok(literals::Number::Integer { value, ty }) =
                     literals::number(self.preprocessor.sources.text(token.span))
                 {
-                    value as i64
+                    Number {
+                        bits: value as i64,
+                        is_unsigned: !ty.is_signed(),
+                    }
                 } else {
                     self.next -= 1;
                     self.fail("only integers can stand here");
-                    0
+                    Number::default()
                 }
             }
             _ => {
                 self.next -= 1;
                 self.fail("expected a number or a name");
-                0
+                Number::default()
             }
         }
     }
@@ -214,28 +259,51 @@ fn precedence(kind: TokenKind) -> Option<u8> {
     })
 }
 
-fn apply(kind: TokenKind, left: i64, right: i64) -> Option<i64> {
+fn apply(kind: TokenKind, left: Number, right: Number) -> Option<Number> {
     use TokenKind as K;
-    Some(match kind {
-        K::PipePipe => i64::from(left != 0 || right != 0),
-        K::AmpAmp => i64::from(left != 0 && right != 0),
-        K::Pipe => left | right,
-        K::Caret => left ^ right,
-        K::Amp => left & right,
-        K::EqualEqual => i64::from(left == right),
-        K::BangEqual => i64::from(left != right),
-        K::Less => i64::from(left < right),
-        K::Greater => i64::from(left > right),
-        K::LessEqual => i64::from(left <= right),
-        K::GreaterEqual => i64::from(left >= right),
-        K::ShiftLeft => left.wrapping_shl(right as u32),
-        K::ShiftRight => left.wrapping_shr(right as u32),
-        K::Plus => left.wrapping_add(right),
-        K::Minus => left.wrapping_sub(right),
-        K::Star => left.wrapping_mul(right),
+    let (a, b) = (left.bits, right.bits);
+    let is_unsigned = left.is_unsigned || right.is_unsigned;
+    let order = if is_unsigned {
+        (a as u64).cmp(&(b as u64))
+    } else {
+        a.cmp(&b)
+    };
+    let truth = match kind {
+        K::PipePipe => Some(a != 0 || b != 0),
+        K::AmpAmp => Some(a != 0 && b != 0),
+        K::EqualEqual => Some(a == b),
+        K::BangEqual => Some(a != b),
+        K::Less => Some(order.is_lt()),
+        K::Greater => Some(order.is_gt()),
+        K::LessEqual => Some(order.is_le()),
+        K::GreaterEqual => Some(order.is_ge()),
+        _ => None,
+    };
+    if let Some(truth) = truth {
+        return Some(Number::from(truth));
+    }
+    let bits = match kind {
+        K::Pipe => a | b,
+        K::Caret => a ^ b,
+        K::Amp => a & b,
+        K::ShiftLeft => a.wrapping_shl(b as u32),
+        K::ShiftRight if left.is_unsigned => (a as u64).wrapping_shr(b as u32) as i64,
+        K::ShiftRight => a.wrapping_shr(b as u32),
+        K::Plus => a.wrapping_add(b),
+        K::Minus => a.wrapping_sub(b),
+        K::Star => a.wrapping_mul(b),
         // `A && B / 0` with a false A evaluates both sides here; a division by zero there counts as an error.
-        K::Slash if right != 0 => left.wrapping_div(right),
-        K::Percent if right != 0 => left.wrapping_rem(right),
+        K::Slash | K::Percent if b == 0 => return None,
+        K::Slash if is_unsigned => (a as u64 / b as u64) as i64,
+        K::Percent if is_unsigned => (a as u64 % b as u64) as i64,
+        K::Slash => a.wrapping_div(b),
+        K::Percent => a.wrapping_rem(b),
         _ => return None,
-    })
+    };
+    // The left operand alone says what a shift is.
+    let is_unsigned = match kind {
+        K::ShiftLeft | K::ShiftRight => left.is_unsigned,
+        _ => is_unsigned,
+    };
+    Some(Number { bits, is_unsigned })
 }

@@ -3,7 +3,9 @@
 use super::deduction::argument_speciality;
 use super::expressions::Checked;
 use super::instances::Argument;
-use super::{Entity, Environment, Sema};
+use super::{Entity, Environment, ParameterType, Sema};
+use std::rc::Rc;
+
 use crate::ast;
 use crate::hir::FunctionId;
 use crate::interner::Symbol;
@@ -18,6 +20,16 @@ pub(super) struct Specialisation<'a> {
     pub environment: Environment,
 }
 
+/// What a specialisation is for.
+struct Form<'a, 's> {
+    parameters: &'a [ast::TemplateParameter],
+    pattern: &'a [ast::TemplateArgument],
+    environment: &'s Environment,
+    /// Of the template that is specialised.
+    primary: &'a [ast::TemplateParameter],
+    name: Symbol,
+}
+
 /// A template of variables.
 #[derive(Debug)]
 pub(super) struct VariableTemplate<'a> {
@@ -25,6 +37,16 @@ pub(super) struct VariableTemplate<'a> {
     pub parameters: &'a [ast::TemplateParameter],
     pub variable: &'a ast::Variable,
     pub environment: Environment,
+    specialisations: Vec<VariableSpecialisation<'a>>,
+}
+
+/// A variable for arguments of a certain form.
+#[derive(Clone, Debug)]
+struct VariableSpecialisation<'a> {
+    parameters: &'a [ast::TemplateParameter],
+    pattern: &'a [ast::TemplateArgument],
+    variable: &'a ast::Variable,
+    environment: Environment,
 }
 
 impl<'a> Sema<'a> {
@@ -110,24 +132,39 @@ impl<'a> Sema<'a> {
         special: &Specialisation<'a>,
         given: &[Argument],
     ) -> Option<Vec<Argument>> {
-        let known = self.deduce_special(special.parameters, special.pattern, given)?;
         let primary = &self.type_templates[index];
-        let (parameters, name) = (primary.parameters, primary.name);
-        let span = special.structure.span;
+        let form = Form {
+            parameters: special.parameters,
+            pattern: special.pattern,
+            environment: &special.environment,
+            primary: primary.parameters,
+            name: primary.name,
+        };
+        self.match_form(&form, given, special.structure.span)
+    }
+
+    /// The arguments of a specialisation's own parameters, when its form fits what is given.
+    fn match_form(
+        &mut self,
+        form: &Form<'a, '_>,
+        given: &[Argument],
+        span: Span,
+    ) -> Option<Vec<Argument>> {
+        let known = self.deduce_special(form.parameters, form.pattern, given)?;
         let mark = self.diagnostics.mark();
         let origin = self.origin.clone();
-        let environment = Environment::clone(&special.environment);
+        let environment = Environment::clone(form.environment);
         let own = self.apart(origin, |sema| {
             sema.scopes.enter();
             sema.bind_all(&environment);
-            let own = sema.complete_arguments(special.parameters, &known, name, span, false);
+            let own = sema.complete_arguments(form.parameters, &known, form.name, span, false);
             let fits = own.as_ref().is_some_and(|own| {
                 sema.scopes.enter();
-                sema.bind_parameters(special.parameters, own);
-                let again = sema.written_arguments(special.pattern);
+                sema.bind_parameters(form.parameters, own);
+                let again = sema.written_arguments(form.pattern);
                 sema.scopes.leave();
                 let again: Vec<Option<Argument>> = again.into_iter().map(Some).collect();
-                sema.complete_arguments(parameters, &again, name, span, false)
+                sema.complete_arguments(form.primary, &again, form.name, span, false)
                     .is_some_and(|again| again == given)
             });
             sema.scopes.leave();
@@ -173,6 +210,7 @@ impl<'a> Sema<'a> {
             let given =
                 self.complete_arguments(parameters, &given, function.name, template.span, false);
             if let Some(given) = given
+                && self.has_parameters(index, &given, &signature.parameters)
                 && best.as_ref().is_none_or(|(other, ..)| rank >= *other)
             {
                 best = Some((rank, index, given));
@@ -218,6 +256,38 @@ impl<'a> Sema<'a> {
         self.instances.functions.insert(key, Some(id));
     }
 
+    /// Whether the instance of a template for these arguments takes these types.
+    fn has_parameters(
+        &mut self,
+        index: usize,
+        arguments: &[Argument],
+        wanted: &[ParameterType],
+    ) -> bool {
+        let template = &self.function_templates[index];
+        let (parameters, function, owner) =
+            (template.parameters, template.function, template.owner);
+        let environment = Rc::clone(&template.environment);
+        let origin = self.origin.clone();
+        let mark = self.diagnostics.mark();
+        let found = self.apart(origin, |sema| {
+            sema.scopes.enter();
+            sema.bind_all(&environment);
+            sema.bind_parameters(parameters, arguments);
+            let signature = sema.signature_of(function, owner);
+            sema.scopes.leave();
+            signature.parameters
+        });
+        if self.diagnostics.has_errors_since(mark) && !self.is_over_limit() {
+            self.diagnostics.forget(mark);
+            return false;
+        }
+        found.len() == wanted.len()
+            && found
+                .iter()
+                .zip(wanted)
+                .all(|(one, other)| one.ty == other.ty && one.is_reference == other.is_reference)
+    }
+
     pub(super) fn declare_variable_template(
         &mut self,
         template: &'a ast::Template,
@@ -230,6 +300,7 @@ impl<'a> Sema<'a> {
                 parameters: &template.parameters,
                 variable,
                 environment: self.snapshot(),
+                specialisations: Vec::new(),
             };
             let index = self.variable_templates.len();
             self.variable_templates.push(entry);
@@ -245,6 +316,16 @@ impl<'a> Sema<'a> {
             return;
         };
         let index = *index;
+        if !template.parameters.is_empty() {
+            let special = VariableSpecialisation {
+                parameters: &template.parameters,
+                pattern: arguments,
+                variable,
+                environment: self.snapshot(),
+            };
+            self.variable_templates[index].specialisations.push(special);
+            return;
+        }
         let given = self.written_arguments(arguments);
         if let Some(key) = self.variable_key(index, &given, template.span)
             && let Some(entity) = self.made_variable(variable)
@@ -283,6 +364,33 @@ impl<'a> Sema<'a> {
         entity
     }
 
+    /// The most special form that fits these arguments, with the arguments of its own parameters.
+    fn special_variable(
+        &mut self,
+        index: usize,
+        given: &[Argument],
+    ) -> Option<(VariableSpecialisation<'a>, Vec<Argument>)> {
+        let template = &self.variable_templates[index];
+        let (primary, name) = (template.parameters, template.name);
+        let mut best: Option<(u32, VariableSpecialisation<'a>, Vec<Argument>)> = None;
+        for special in template.specialisations.clone() {
+            let form = Form {
+                parameters: special.parameters,
+                pattern: special.pattern,
+                environment: &special.environment,
+                primary,
+                name,
+            };
+            let rank = special.pattern.iter().map(argument_speciality).sum();
+            if let Some(own) = self.match_form(&form, given, special.variable.span)
+                && best.as_ref().is_none_or(|(other, ..)| rank > *other)
+            {
+                best = Some((rank, special, own));
+            }
+        }
+        best.map(|(_, special, own)| (special, own))
+    }
+
     /// `pi<float>`.
     pub(super) fn variable_instance(
         &mut self,
@@ -300,6 +408,16 @@ impl<'a> Sema<'a> {
             return self.entity(Some(&known), name, span);
         }
         let environment = Environment::clone(&entry.environment);
+        let (parameters, variable, environment, arguments) =
+            match self.special_variable(index, &key.1) {
+                Some((special, own)) => (
+                    special.parameters,
+                    special.variable,
+                    special.environment,
+                    own,
+                ),
+                None => (parameters, variable, environment, key.1.clone()),
+            };
         let text = self.instance_text(self.text(name), &key.1);
         let Some(origin) = self.new_origin(&text, span) else {
             return Checked::Value(Self::bad(span));
@@ -307,7 +425,7 @@ impl<'a> Sema<'a> {
         let entity = self.apart(Some(origin), |sema| {
             sema.scopes.enter();
             sema.bind_all(&environment);
-            sema.bind_parameters(parameters, &key.1);
+            sema.bind_parameters(parameters, &arguments);
             let entity = sema.made_variable(variable);
             sema.scopes.leave();
             entity
