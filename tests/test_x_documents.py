@@ -13,6 +13,7 @@ from x import (
     api_reference,
     bench,
     docs,
+    test_counts,
     virtual_environment,
 )
 from x.failure import Failure
@@ -141,3 +142,29 @@ def test_names_exported_from_the_native_module_are_read_from_its_stub(tmp_path: 
     modules = api_reference.read_package(tmp_path, "pkg", {"Array.free": "Gives the memory back."})
     assert api_reference.coverage(modules)[2] == []
     assert "Gives the memory back." in api_reference.render(modules, ["Array"])
+
+
+def test_counts_of_tests_are_read_off_the_sources(tmp_path: Path) -> None:
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    (folder / "test_a.py").write_text(
+        "def test_one(): ...\nclass TestB:\n    async def test_two(self): ...\ndef helps(): ...\n"
+    )
+    (folder / "a.rs").write_text("#[test]\nfn a() {}\nsuite! {\n    memory::fills needs Results;\n}\n")
+    (folder / "b.test.ts").write_text('test("x", () => {});\n  it("y", f);\nlatest("z");\n')
+    (folder / "c.zig").write_text('test "a" {}\n// test "b"\n')
+    text = "`tests/test_a.py` (9 tests: x), `tests/a.rs` (1 test), `tests/*.test.ts` (0 tests), `tests/c.zig` (5 tests)"
+    wanted = (
+        "`tests/test_a.py` (2 tests: x), `tests/a.rs` (2 tests), `tests/*.test.ts` (2 tests), `tests/c.zig` (1 test)"
+    )
+    assert test_counts.updated(text, tmp_path) == wanted
+    assert test_counts.uncounted(wanted) == []
+    assert test_counts.uncounted("12 unit tests and 7 tests") == ["12 unit tests", "7 tests"]
+    with pytest.raises(Failure, match="none"):
+        test_counts.updated("`tests/gone.py` (1 test)", tmp_path)
+
+
+def test_the_status_page_has_the_counts_of_today() -> None:
+    text = test_counts.PAGE.read_text()
+    assert test_counts.updated(text) == text
+    assert test_counts.uncounted(text) == []

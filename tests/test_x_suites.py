@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from x import (
 )
 from x.console import Console
 from x.failure import Failure
+from x.paths import ROOT
 
 
 def plain_console() -> tuple[Console, io.StringIO]:
@@ -31,6 +33,29 @@ def test_cargo_results_are_summed_over_binaries() -> None:
     assert (counts.passed, counts.failed, counts.skipped) == (6, 1, 1)
     assert counts.skips == [("gpu::copies", "needs a GPU")]
     assert counts.failures == ["pool::stops"]
+
+
+def test_rust_tests_that_find_no_device_count_as_skipped() -> None:
+    output = (
+        "test cpu::a ... ok\ntest cuda::a ... ok\ntest null::b ... ok\n\nsuccesses:\n\n"
+        "---- cuda::a stdout ----\nskipped: no device `cuda:0`\n\n"
+        "---- null::b stdout ----\nskipped: null:gfx1100 the backend runs nothing\n\n"
+        "successes:\n    cpu::a\n    cuda::a\n    null::b\n\n"
+        "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\n"
+    )
+    counts = summaries.read_cargo(output)
+    assert (counts.passed, counts.failed, counts.skipped) == (1, 0, 2)
+    assert counts.skips == [
+        ("cuda::a", "no device `cuda:0`"),
+        ("null::b", "null:gfx1100 the backend runs nothing"),
+    ]
+
+
+def test_the_conformance_suite_says_its_skips_as_the_summary_reads_them() -> None:
+    text = (ROOT / "crates" / "amdgpu-hal" / "tests" / "conformance.rs").read_text()
+    said = re.findall(r'println!\("([^"]*)"', text)
+    assert said
+    assert all(line.startswith("skipped: ") for line in said)
 
 
 def test_zig_results_in_both_forms() -> None:

@@ -23,6 +23,8 @@ NOTE = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
 STUB = re.compile(r"\b(?:todo|unimplemented)!\s*[(\[{]")
 # Folders that exist on one developer's machine only.
 MACHINE_PATH = re.compile(r"""(?<![\w.~$}/-])/(?:work|root|Users/\w+|home/\w+)(?:/[\w.-]|(?=["'`\s)]|$))""")
+# Numbers of tickets, which readers of the tree do not have. Those of other projects are addresses.
+TICKET = re.compile(r"\b[Ii]ssue #?\d+\b")
 REGISTRY = re.compile(
     r"""(?:index-url|extra-index-url|registry-url|replace-with)\s*=
       | https?://[^\s"'`)>]*(?:pypi|pythonhosted|crates\.io/api|static\.crates|index\.crates|registry\.npmjs
@@ -73,6 +75,11 @@ def _addresses(path: str, lines: list[str]) -> Iterator[Finding]:
         machine = MACHINE_PATH.search(line)
         if machine:
             yield Finding(path, number, "machine-path", f"`{machine[0]}` is a path of one machine")
+        ticket = TICKET.search(line)
+        if ticket:
+            yield Finding(
+                path, number, "ticket", f"`{ticket[0]}` says where the work was ordered; say what holds, or why"
+            )
         registry = REGISTRY.search(line)
         if registry:
             yield Finding(

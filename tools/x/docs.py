@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from x import api_reference, process
+from x import api_reference, process, test_counts
 from x.console import Console
 from x.failure import Failure
 from x.paths import PACKAGE, ROOT, STATE, VENV_PYTHON, shown
@@ -108,6 +108,10 @@ def run(console: Console) -> int:
     if not API_PAGE.exists() or API_PAGE.read_text() != text:
         API_PAGE.write_text(text)
         console.line(f"wrote {shown(API_PAGE)}")
+    status = test_counts.PAGE.read_text()
+    if (counted := test_counts.updated(status)) != status:
+        test_counts.PAGE.write_text(counted)
+        console.line(f"wrote {shown(test_counts.PAGE)}")
     return 0 if verify(console, modules) else 1
 
 
@@ -144,7 +148,18 @@ def check(console: Console) -> bool:
     fresh = API_PAGE.exists() and API_PAGE.read_text() == api_page(modules)
     if not fresh:
         console.line(f"{shown(API_PAGE)} is stale: run ./x docs")
-    return verify(console, modules) and fresh
+    return verify(console, modules) and fresh and counts_are_fresh(console)
+
+
+def counts_are_fresh(console: Console) -> bool:
+    """Whether docs/status.md has the counts of tests of today, each behind the files that it is of."""
+    status = test_counts.PAGE.read_text()
+    is_fresh = test_counts.updated(status) == status
+    if not is_fresh:
+        console.line(f"{shown(test_counts.PAGE)} has old counts of tests: run ./x docs")
+    for text in (stray := test_counts.uncounted(status)):
+        console.line(f'{shown(test_counts.PAGE)}: "{text}" stands behind no file; write `FILES` (N tests')
+    return is_fresh and not stray
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-//! Kernels for GPUs: one generator per kind of kernel, instantiated for each variant of the module `variants`, which `zig/kernels.py` writes.
+//! Kernels for GPUs: one generator per kind of kernel, instantiated for each variant of the module `variants`, which `tools/x/kernel_text.py` writes.
 //!
-//! Nothing here runs on the CPU; the package loads what comes out through the device's driver (python/amdgpu/kernel_archive.py). Arguments
+//! Nothing here runs on the CPU; the package loads what comes out through the device's driver (python/amdgpu/gpu_kernels). Arguments
 //! are validated there. Every kernel is total for the shapes that its description allows, edges that no tile divides included.
 
 const variants = @import("variants");

@@ -17,7 +17,7 @@ use conformance::{errors, gpu, graphs, memory, modules, streams};
 
 fn run(backend: &Backend, need: Need, case: fn(&Backend)) {
     match backend.lacks(need) {
-        Some(reason) => println!("skipped on {}: {reason}", backend.name),
+        Some(reason) => println!("skipped: {} {reason}", backend.name),
         None => case(backend),
     }
 }

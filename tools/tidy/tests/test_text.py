@@ -35,6 +35,8 @@ from tidy.tests.tidy_samples import found
         ("a.py", 'x = "/work/main/file"', "machine-path"),
         ("a.md", "See `/root`.", "machine-path"),
         ("a.toml", "path = '/home/somebody/x'", "machine-path"),
+        ("a.py", "LIMIT = 10  # that of issue 4", "ticket"),
+        ("a.md", "See Issue #12.", "ticket"),
         ("a.toml", "index-url = 'x'", "registry"),
         ("a.md", "From https://pypi.org/simple/x", "registry"),
         ("a.sh", "curl https://registry.npmjs.org/x", "registry"),

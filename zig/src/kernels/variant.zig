@@ -1,4 +1,4 @@
-//! What one kernel is made from. `zig/kernels.py` holds the catalogue and writes the variants as the module `variants`.
+//! What one kernel is made from. `tools/x/kernel_catalog.py` holds the catalogue, `tools/x/kernel_text.py` writes the variants as the module `variants`.
 
 /// How numbers lie in memory. `bf16` and `tf32` have no type of their own in Zig: they travel as 16 and 32 bits.
 pub const Number = enum {
