@@ -52,7 +52,7 @@ function _shtab_amdgpu_using
 end
 
 set -g _shtab_amdgpu_commands overview devices pick top run trace explain record replay serve metrics compile net tune info doctor completion man
-set -g _shtab_amdgpu_opts_with_value --allow-host --allow-origin --architecture --at --backend --batch --budget --certificate --compat --count --device --disable-pass --dump-ir --emit --export --formats --host --import --input --interval --key --kind --layouts --memory --name --output --pid --plot --port --recording --records --run --save --seconds --seed --shapes --target --theme --token --token-file --watch -D -O -o
+set -g _shtab_amdgpu_opts_with_value --allow-host --allow-origin --architecture --at --backend --batch --budget --certificate --compat --count --device --disable-pass --dump-ir --emit --export --formats --histogram-series --history-hours --host --import --input --interval --key --kind --layouts --memory --name --output --pid --plot --port --recording --records --run --save --seconds --seed --shapes --target --theme --token --token-file --watch -D -O -o
 
 complete -c amdgpu -e
 complete -c amdgpu -f
@@ -128,6 +128,8 @@ complete -c amdgpu -n '_shtab_amdgpu_using serve' -l allow-host -x -d 'a further
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -l allow-origin -x -d 'a web page that may talk to this server'
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -l certificate -xka "(__fish_complete_path (commandline -ct))" -d 'speak TLS (https, wss) with the certificate of a PEM file'
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -l key -xka "(__fish_complete_path (commandline -ct))" -d 'private key of the certificate, where its file has none'
+complete -c amdgpu -n '_shtab_amdgpu_using serve' -l history-hours -x -d 'how long the history is kept in files, with the extra `history`; 0 writes none (default: 6.0)'
+complete -c amdgpu -n '_shtab_amdgpu_using serve' -l histogram-series -x -d 'series that each histogram of /metrics names; further ones are counted as `other` (default: 32)'
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -l no-browser -d 'do not open the dashboard'
 complete -c amdgpu -n '_shtab_amdgpu_using serve' -l json -d 'print JSON with a versioned schema'
 complete -c amdgpu -n '_shtab_amdgpu_using; and test $_shtab_amdgpu_npos -eq 0' -a metrics -d 'Print the metrics in Prometheus text format.'
@@ -136,6 +138,7 @@ complete -c amdgpu -n '_shtab_amdgpu_using metrics' -l open-metrics -d 'OpenMetr
 complete -c amdgpu -n '_shtab_amdgpu_using metrics' -l compat -xka "amd dcgm" -d 'the names of AMD'"'"'s or NVIDIA'"'"'s exporter, of GPUs only; needs the extra `server`'
 complete -c amdgpu -n '_shtab_amdgpu_using metrics' -l watch -x -d 'again every S seconds; with --json one document a line'
 complete -c amdgpu -n '_shtab_amdgpu_using metrics' -l count -x -d 'with --watch: stop after N times'
+complete -c amdgpu -n '_shtab_amdgpu_using metrics' -l histogram-series -x -d 'series that each histogram names; further ones are counted as `other` (default: 32)'
 complete -c amdgpu -n '_shtab_amdgpu_using metrics' -l json -d 'print JSON with a versioned schema'
 complete -c amdgpu -n '_shtab_amdgpu_using; and test $_shtab_amdgpu_npos -eq 0' -a compile -d 'Compile kernel files for targets, without their devices.'
 complete -c amdgpu -n '_shtab_amdgpu_using compile' -s h -l help -d 'show this help message and exit'

@@ -118,6 +118,7 @@ _shtab_amdgpu_metrics_options=(
   "--compat[the names of AMD\'s or NVIDIA\'s exporter, of GPUs only\; needs the extra \`server\`]:compat:(amd dcgm)"
   "--watch[again every S seconds\; with --json one document a line]:S:"
   "--count[with --watch\: stop after N times]:N:"
+  "--histogram-series[series that each histogram names\; further ones are counted as \`other\` (default\: 32)]:N:"
   "--json[print JSON with a versioned schema]"
 )
 
@@ -215,6 +216,8 @@ _shtab_amdgpu_serve_options=(
   "*--allow-origin[a web page that may talk to this server]:URL:"
   "--certificate[speak TLS (https, wss) with the certificate of a PEM file]:FILE:_files"
   "--key[private key of the certificate, where its file has none]:FILE:_files"
+  "--history-hours[how long the history is kept in files, with the extra \`history\`\; 0 writes none (default\: 6.0)]:H:"
+  "--histogram-series[series that each histogram of \/metrics names\; further ones are counted as \`other\` (default\: 32)]:N:"
   "--no-browser[do not open the dashboard]"
   "--json[print JSON with a versioned schema]"
 )
