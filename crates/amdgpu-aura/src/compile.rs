@@ -445,3 +445,72 @@ fn is_same(text: &str, name: &str) -> bool {
     };
     bare(name).ends_with(&bare(text))
 }
+
+#[cfg(test)]
+mod tests {
+    use amdgpu_compiler::{CompileOptions, Compiler, Target};
+
+    use super::*;
+
+    const ONE: &str = "__global__ void set(float* p) { p[0] = 1; }";
+    const TWO: &str =
+        "__global__ void set(float* p) { p[0] = 1; } __global__ void clear(float* p) { p[0] = 0; }
+        template <typename T, int N> __global__ void fill(T* p) { p[0] = N; }
+        template <typename T> __global__ void zero(T* p) { p[0] = 0; }";
+
+    fn facts(source: &str, asked: &[&str]) -> UnitFacts {
+        let options = CompileOptions {
+            name_expressions: asked.iter().map(|&text| text.to_owned()).collect(),
+            ..CompileOptions::default()
+        };
+        let target = Target::parse("x86_64").unwrap();
+        UnitFacts::of(
+            Compiler::new().compile(source, &options, &target).unwrap(),
+            Vec::new(),
+        )
+    }
+
+    fn chosen(facts: &UnitFacts, wanted: Option<&str>) -> String {
+        match choose(facts, wanted) {
+            Ok(kernel) => kernel.name.clone(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn the_only_kernel_needs_no_name() {
+        let one = facts(ONE, &[]);
+        assert_eq!(chosen(&one, None), "set");
+        assert_eq!(chosen(&one, Some("set")), "set");
+        assert!(chosen(&one, Some("Set")).ends_with("no kernel `Set`; it has: set"));
+    }
+
+    #[test]
+    fn of_several_kernels_one_is_named() {
+        let two = facts(TWO, &[]);
+        let templates =
+            "set, clear; and templates, to be named with arguments: fill<T, N>, zero<T>";
+        assert_eq!(chosen(&two, Some("clear")), "clear");
+        let said = chosen(&two, None);
+        assert!(
+            said.ends_with(&format!("has 2 kernels; name one of: {templates}")),
+            "{said}"
+        );
+        let said = chosen(&two, Some("fill"));
+        assert!(
+            said.ends_with(&format!("no kernel `fill`; it has: {templates}")),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn instances_are_found_however_they_were_written() {
+        let asked = facts(TWO, &["fill<float, 4>"]);
+        for name in ["fill<float, 4>", "fill<float,4>", "::fill< float , 4 >"] {
+            assert_eq!(chosen(&asked, Some(name)), "fill<float, 4>");
+        }
+        for name in ["fill<float, 5>", "fill<double, 4>", "fill"] {
+            assert!(chosen(&asked, Some(name)).contains("no kernel"), "{name}");
+        }
+    }
+}

@@ -258,6 +258,22 @@ mod tests {
     }
 
     #[test]
+    fn kinds_of_output_are_known_by_name() {
+        for (name, kind) in [
+            ("ir", OutputKind::Ir),
+            ("llvm", OutputKind::Llvm),
+            ("asm", OutputKind::Assembly),
+            ("obj", OutputKind::Object),
+        ] {
+            assert_eq!(OutputKind::from_name(name).ok(), Some(kind));
+        }
+        for name in ["", "IR", "object", "ptx"] {
+            let error = OutputKind::from_name(name).unwrap_err().to_string();
+            assert!(error.contains("known are ir, llvm, asm, obj"), "{error}");
+        }
+    }
+
+    #[test]
     fn objects_for_amd_are_linked() {
         let error = compile("gfx1100", OutputKind::Object).unwrap_err();
         assert!(error.to_string().contains("ELF magic number"), "{error}");

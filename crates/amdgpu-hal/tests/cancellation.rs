@@ -304,3 +304,32 @@ fn an_idle_stream_has_nothing_to_cancel_and_an_unfinished_one_is_cancelled_once(
     assert!(is_cancelled(&default.synchronize()));
     scene.check_usable(default.as_ref());
 }
+
+#[test]
+fn a_default_stream_cancelled_by_its_own_command_takes_the_next_one() {
+    let scene = Scene::new();
+    let stream = scene.device.default_stream();
+    let own = Arc::clone(stream);
+    let is_stopped = Arc::new(AtomicU64::new(0));
+    let told = Arc::clone(&is_stopped);
+    stream
+        .call(Box::new(move || {
+            told.store(u64::from(own.cancel()?), Ordering::Relaxed);
+            Ok(())
+        }))
+        .unwrap();
+    assert_eq!(is_stopped.load(Ordering::Relaxed), 1);
+    let outcome = stream.synchronize();
+    assert!(outcome.is_ok() || is_cancelled(&outcome), "{outcome:?}");
+    // Neither what runs on the calling thread nor what the pool takes part in hears of it any more.
+    for blocks in [1, 100] {
+        let before = scene.count.load(Ordering::Relaxed);
+        scene.launch(stream.as_ref(), scene.add.as_ref(), blocks);
+        stream.synchronize().unwrap();
+        assert_eq!(
+            scene.count.load(Ordering::Relaxed),
+            before + u64::from(blocks)
+        );
+    }
+    assert_eq!(stream.cancel(), Ok(false));
+}

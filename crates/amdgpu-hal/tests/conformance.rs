@@ -68,6 +68,7 @@ suite! {
     streams::an_event_never_recorded_is_complete needs Nothing;
     streams::event_times_follow_the_order_of_the_stream needs Nothing;
     streams::notifications_come_after_their_event needs Nothing;
+    streams::streams_without_a_driver_lend_nothing needs Nothing;
     streams::dropping_a_stream_drains_it needs Nothing;
     streams::a_stream_may_be_dropped_by_its_own_command needs Nothing;
     streams::the_device_waits_for_all_its_streams needs Nothing;

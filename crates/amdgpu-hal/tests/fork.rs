@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use amdgpu_abi::{Coded, ErrorCode};
-use amdgpu_hal::{Error, MemoryKind, Result, cpu::pool, registry};
+use amdgpu_hal::{Error, GraphPlan, MemoryKind, Result, cpu::pool, registry};
 
 fn is_forked<T>(result: Result<T>) -> bool {
     result.is_err_and(|error| {
@@ -20,8 +20,31 @@ fn child_checks(parent: &Parent) -> i32 {
         stream,
         event,
         block,
+        null_device,
+        null_stream,
     } = parent;
     let checks = [
+        is_forked(null_stream.synchronize()),
+        is_forked(null_stream.is_idle()),
+        is_forked(null_stream.call(Box::new(|| Ok(())))),
+        is_forked(null_stream.record(event)),
+        is_forked(null_stream.wait(event)),
+        // SAFETY: nothing is written; a forked stream refuses before it looks at the address.
+        is_forked(unsafe { null_stream.fill(*block, 0, 0) }),
+        is_forked(null_device.allocate(64, MemoryKind::Device)),
+        is_forked(null_device.create_stream()),
+        is_forked(null_device.create_event()),
+        is_forked(null_device.create_graph(GraphPlan::default())),
+        is_forked(null_device.load_module(b"")),
+        is_forked(null_device.memory_info()),
+        is_forked(null_device.wait_idle()),
+        is_forked(null_device.synchronize()),
+        is_forked(stream.is_idle()),
+        is_forked(stream.wait(event)),
+        // SAFETY: as above.
+        is_forked(unsafe { stream.fill(*block, 0, 0) }),
+        is_forked(device.create_event()),
+        is_forked(device.wait_idle()),
         is_forked(stream.synchronize()),
         is_forked(stream.call(Box::new(|| Ok(())))),
         is_forked(stream.record(event)),
@@ -63,6 +86,8 @@ struct Parent {
     stream: std::sync::Arc<dyn amdgpu_hal::Stream>,
     event: std::sync::Arc<dyn amdgpu_hal::Event>,
     block: amdgpu_hal::DevicePointer,
+    null_device: std::sync::Arc<dyn amdgpu_hal::Device>,
+    null_stream: std::sync::Arc<dyn amdgpu_hal::Stream>,
 }
 
 #[test]
@@ -70,6 +95,7 @@ fn a_forked_child_gets_errors_instead_of_hanging() {
     // SAFETY: this is the only test of its process, and no other thread reads the environment meanwhile.
     unsafe { std::env::set_var("AMDGPU_CPU_THREADS", "3") };
     let device = registry::open_device("cpu:0").unwrap();
+    let null_device = registry::open_device("null:gfx1100").unwrap();
     let stream = device.create_stream().unwrap();
     let event = device.create_event().unwrap();
     let block = device.allocate(64, MemoryKind::Device).unwrap();
@@ -83,6 +109,8 @@ fn a_forked_child_gets_errors_instead_of_hanging() {
         stream,
         event,
         block,
+        null_stream: null_device.create_stream().unwrap(),
+        null_device,
     };
     // SAFETY: the child only uses what this crate promises to work after a fork, and leaves by _exit.
     let child = unsafe { libc::fork() };

@@ -163,6 +163,12 @@ mod tests {
         assert_eq!(recent.insert("d", Arc::new(4), 50), [Arc::new(1)]);
         assert_eq!(recent.clear().len(), 2);
         assert_eq!((recent.len(), recent.bytes()), (0, 0));
+        // Nothing of before is in the way of what comes.
+        assert!(recent.insert("a", Arc::new(5), 60).is_empty());
+        assert!(recent.insert("b", Arc::new(6), 40).is_empty());
+        assert_eq!(recent.order.len(), 2);
+        assert_eq!(recent.insert("c", Arc::new(7), 60), [Arc::new(5)]);
+        assert_eq!((recent.len(), recent.bytes()), (2, 100));
     }
 
     #[test]

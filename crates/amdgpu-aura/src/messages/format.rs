@@ -404,6 +404,168 @@ mod tests {
         }
     }
 
+    /// What C's own `snprintf` makes of one value.
+    fn of_c<T>(format: &str, value: T) -> String {
+        use std::ffi::{CString, c_char, c_int};
+
+        unsafe extern "C" {
+            fn snprintf(text: *mut c_char, bytes: usize, format: *const c_char, ...) -> c_int;
+        }
+        let format = CString::new(format).unwrap();
+        let mut text = vec![0_u8; 8192];
+        // SAFETY: the format has one conversion, of the value's type, whose size says whether it is an int, a long or a double; the text
+        // has room for the longest of them.
+        let length = unsafe {
+            let at = text.as_mut_ptr().cast();
+            match size_of::<T>() {
+                4 => snprintf(
+                    at,
+                    text.len(),
+                    format.as_ptr(),
+                    std::mem::transmute_copy::<T, i32>(&value),
+                ),
+                _ if std::any::type_name::<T>() == "f64" => snprintf(
+                    at,
+                    text.len(),
+                    format.as_ptr(),
+                    std::mem::transmute_copy::<T, f64>(&value),
+                ),
+                _ => snprintf(
+                    at,
+                    text.len(),
+                    format.as_ptr(),
+                    std::mem::transmute_copy::<T, i64>(&value),
+                ),
+            }
+        };
+        text.truncate(usize::try_from(length).unwrap());
+        String::from_utf8(text).unwrap()
+    }
+
+    /// Whether rounding to so many digits raises the exponent: 9.99 to 1.0e1.
+    fn gains_a_digit(value: f64, digits: usize) -> bool {
+        let exponent = |text: String| {
+            text.split_once('e')
+                .map(|(_, exponent)| exponent.to_owned())
+        };
+        let rounded = format!("{value:.*e}", digits.max(1) - 1);
+        exponent(rounded) != exponent(format!("{value:e}"))
+    }
+
+    const FLAGS: [&str; 11] = ["", "-", "+", " ", "#", "0", "+0", "-+", "#0", " #", "+#0"];
+    const WIDTHS: [&str; 3] = ["", "1", "24"];
+
+    #[test]
+    fn floats_are_written_as_by_c() {
+        let mut values = vec![
+            0.0,
+            1.0,
+            0.5,
+            1.5,
+            2.5,
+            9.5,
+            0.1,
+            9.999_999_5,
+            99.999_95,
+            123_456_789.0,
+            1e15,
+            1e16,
+            1e22,
+            1e300,
+            5e-5,
+            1e-4,
+            9.9999e-5,
+            999_999.5,
+            1_000_000.0,
+            0.000_123_456_789,
+            f64::MAX,
+            f64::MIN_POSITIVE,
+            f64::from_bits(1),
+            f64::from_bits(0x000f_ffff_ffff_ffff),
+            f64::from_bits(0x0008_0000_0000_0000),
+            1.0 + f64::EPSILON,
+            2.0 - f64::EPSILON,
+            255.5,
+            std::f64::consts::PI,
+            f64::INFINITY,
+        ];
+        values.extend(values.clone().iter().map(|value| -value));
+        for letter in ["f", "F", "e", "E", "g", "G", "a", "A"] {
+            for flags in FLAGS {
+                for width in WIDTHS {
+                    for precision in ["", ".", ".1", ".2", ".5", ".12", ".13", ".20"] {
+                        let format = format!("%{flags}{width}{precision}{letter}");
+                        for &value in &values {
+                            // glibc forgets the zeros that `#` keeps where rounding makes one digit more.
+                            let digits = precision
+                                .strip_prefix('.')
+                                .map_or(6, |digits| digits.parse().unwrap_or(0));
+                            if "gG".contains(letter)
+                                && flags.contains('#')
+                                && gains_a_digit(value, digits)
+                            {
+                                continue;
+                            }
+                            assert_eq!(
+                                double(&format, value),
+                                of_c(&format, value),
+                                "{format} of {value:e}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn integers_are_written_as_by_c() {
+        let values = [
+            0,
+            1,
+            7,
+            8,
+            9,
+            42,
+            255,
+            256,
+            65535,
+            1 << 31,
+            i64::MAX,
+            -1,
+            -8,
+            -42,
+            -32768,
+            i64::MIN,
+            0x1234_5678_9abc,
+        ];
+        for letter in ["d", "i", "u", "x", "X", "o"] {
+            for flags in FLAGS {
+                for width in WIDTHS {
+                    for precision in ["", ".", ".1", ".5", ".20"] {
+                        for length in ["hh", "h", "", "l", "ll", "z"] {
+                            // What C leaves open, and its compilers warn of.
+                            if flags.contains('#') && "diu".contains(letter) {
+                                continue;
+                            }
+                            let format = format!("%{flags}{width}{precision}{length}{letter}");
+                            for &value in &values {
+                                let (low, high) = (value as u32, (value >> 32) as u32);
+                                let (found, expected) = match length {
+                                    "l" | "ll" | "z" => {
+                                        (line(&format, &[low, high]), of_c(&format, value))
+                                    }
+                                    _ => (line(&format, &[low]), of_c(&format, value as i32)),
+                                };
+                                assert_eq!(found, expected, "{format} of {value}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn strings_are_cut_and_padded() {
         let word = u32::from_le_bytes(*b"abcd");

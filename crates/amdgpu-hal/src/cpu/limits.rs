@@ -43,16 +43,20 @@ pub fn free_host_bytes() -> Result<u64> {
 
 /// Threads of the pool, the caller included.
 pub(super) fn thread_count() -> Result<u32> {
-    let Some(text) = environment::read(CPU_THREADS) else {
-        return Ok(logical_cores().min(MAX_THREADS));
-    };
-    let count = parse(CPU_THREADS, &text, THREADS_EXPECTED)?;
+    match environment::read(CPU_THREADS) {
+        Some(text) => parse_threads(&text),
+        None => Ok(logical_cores().min(MAX_THREADS)),
+    }
+}
+
+fn parse_threads(text: &str) -> Result<u32> {
+    let count = parse(CPU_THREADS, text, THREADS_EXPECTED)?;
     u32::try_from(count)
         .ok()
         .filter(|&count| count <= MAX_THREADS)
-        .ok_or(Error::InvalidEnvironment {
+        .ok_or_else(|| Error::InvalidEnvironment {
             variable: CPU_THREADS,
-            value: text,
+            value: text.to_owned(),
             expected: THREADS_EXPECTED,
         })
 }
@@ -188,7 +192,7 @@ mod tests {
             ],
         );
         let group = Cgroup::read(
-            "7:cpu,cpuacct:/x\n4:memory:/not/mounted/here\n0::/x\n",
+            "nonsense\n7:cpu,cpuacct:/x\n4:memory:/not/mounted/here\n0::/x\n",
             &root,
         );
         fs::remove_dir_all(root).unwrap();
@@ -215,6 +219,17 @@ mod tests {
             parse(CPU_MEMORY_LIMIT_BYTES, " 4096 ", "a number"),
             Ok(4096)
         );
+    }
+
+    #[test]
+    fn threads_are_1_to_1024() {
+        for (text, count) in [("1", 1), (" 7 ", 7), ("1023", 1023), ("1024", 1024)] {
+            assert_eq!(parse_threads(text), Ok(count));
+        }
+        for text in ["0", "1025", "4294967297", "-1", "", "two"] {
+            let error = parse_threads(text).unwrap_err().to_string();
+            assert!(error.contains("1 to 1024"), "{error}");
+        }
     }
 
     #[test]

@@ -93,3 +93,37 @@ impl Drop for Mapping {
         unsafe { libc::munmap(self.base.cast(), self.len_bytes) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether anything is mapped at an address.
+    fn is_mapped(base: *const u8) -> bool {
+        // SAFETY: asks about the page, and changes nothing.
+        unsafe { libc::msync(base.cast_mut().cast(), page_bytes(), libc::MS_ASYNC) == 0 }
+    }
+
+    #[test]
+    fn dropped_mappings_are_gone() {
+        // Another test may take the same address at once, though hardly each time.
+        let are_gone = (0..20).filter(|_| {
+            let mapping = Mapping::new(1 << 20).expect("there is memory");
+            let base = mapping.base();
+            assert!(is_mapped(base) && mapping.len_bytes() == 1 << 20);
+            drop(mapping);
+            !is_mapped(base)
+        });
+        assert!(are_gone.count() > 0);
+    }
+
+    #[test]
+    fn lengths_are_whole_pages_and_at_least_one() {
+        let page = page_bytes();
+        for (asked, given) in [(0, page), (1, page), (page, page), (page + 1, 2 * page)] {
+            let mut mapping = Mapping::new(asked).expect("there is memory");
+            assert_eq!(mapping.len_bytes(), given);
+            assert!(mapping.bytes_mut().iter().all(|byte| *byte == 0));
+        }
+    }
+}

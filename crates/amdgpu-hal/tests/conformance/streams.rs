@@ -339,3 +339,25 @@ pub fn notifications_come_after_their_event(backend: &Backend) {
         stream.synchronize().unwrap();
     }
 }
+
+pub fn streams_without_a_driver_lend_nothing(backend: &Backend) {
+    let device = backend.open();
+    for stream in both_streams(&device) {
+        let name = Arc::from("work");
+        let mut calls = 0;
+        // SAFETY: `work` submits nothing.
+        let lent = unsafe {
+            stream.lend(&name, &mut |_| {
+                calls += 1;
+                Ok(())
+            })
+        };
+        assert_eq!(lent.unwrap(), stream.native_handle().is_some());
+        assert_eq!(calls > 0, stream.native_handle().is_some());
+        stream.synchronize().unwrap();
+    }
+    let mut runs = 0;
+    device.with_current(&mut || runs += 1).unwrap();
+    assert_eq!(runs, 1);
+    assert!(!device.is_lost());
+}

@@ -1,5 +1,8 @@
 //! The functions that kernels call. An answer that is not zero ends the work-item.
 
+#[cfg(test)]
+mod tests;
+
 use super::fault::{Cause, Fault};
 use super::shadow::Touch;
 use super::{AccessKind, CURRENT, MAX_BARRIERS, PATIENCE, Watch};

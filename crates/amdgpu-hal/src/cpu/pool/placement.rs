@@ -85,6 +85,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn workers_are_known_by_their_threads_and_a_new_one_is_placed_anew() {
+        let placement = Placement::new();
+        assert!(placement.lock().is_empty());
+        placement.avoided.store(3, Ordering::Relaxed);
+        placement.register();
+        std::thread::scope(|scope| {
+            scope.spawn(|| placement.register());
+        });
+        let workers = placement.lock();
+        // SAFETY: takes no arguments and cannot fail.
+        assert_eq!(workers[0], unsafe { libc::gettid() });
+        assert!(workers.len() == 2 && workers[1] != workers[0]);
+        assert_eq!(placement.avoided.load(Ordering::Relaxed), NO_CORE);
+    }
+
+    #[test]
     fn too_few_cores_or_too_many_workers_are_left_alone() {
         assert!(other_cores(0, 0).is_none());
         assert!(other_cores(0, MAX_PLACED_WORKERS + 1).is_none());
