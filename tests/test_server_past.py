@@ -112,8 +112,8 @@ def test_the_command_reads_the_running_programs_as_the_page_does(program):
     assert "aura" in busy
 
 
-def totals(launches):
-    return {"devices": {"cpu:0": {"launches_per_second": launches, "busy_ratio": {"aura": None}}}}
+def totals(launches, device="cpu:0"):
+    return {"devices": {device: {"launches_per_second": launches, "busy_ratio": {"aura": None}}}}
 
 
 def test_a_time_without_programs_is_a_gap_and_old_values_make_room():
@@ -137,19 +137,21 @@ def test_a_server_that_is_started_again_still_knows(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     monkeypatch.setattr("amdgpu.telemetry.long_term.SETTLING_NS", 0)
     metric = "amdgpu_kernel_launches_per_second"
+    # One that no program of this machine uses meanwhile.
+    device = "null:gfx1100"
     first = Past(hours=1.0, folder=tmp_path)
     first.start()
     times = [time.monotonic_ns() - seconds * SECOND_NS for seconds in (30, 20, 10)]
     for place, time_ns in enumerate(times):
-        first.programs.note(time_ns, totals(float(place)))
+        first.programs.note(time_ns, totals(float(place), device))
     first.close()
     assert len(list(tmp_path.glob("*.parquet"))) == 1
     second = Past(hours=1.0, folder=tmp_path)
     second.start()
     try:
-        (series,) = second.query(metric, {"device": "cpu:0"}, "1hz", (None, None), most=100)
-        (tail,) = second.query(metric, {"device": "cpu:0"}, "1hz", (times[1] - SECOND_NS, None), most=1)
-        later = second.query(metric, {"device": "cpu:0"}, "1hz", (time.monotonic_ns(), None), most=100)
+        (series,) = second.query(metric, {"device": device}, "1hz", (None, None), most=100)
+        (tail,) = second.query(metric, {"device": device}, "1hz", (times[1] - SECOND_NS, None), most=1)
+        later = second.query(metric, {"device": device}, "1hz", (time.monotonic_ns(), None), most=100)
     finally:
         second.close()
     assert series["mean"].tolist() == [0.0, 1.0, 2.0]

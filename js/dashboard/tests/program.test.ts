@@ -147,3 +147,49 @@ test("tabs of networks take every click and keep the focus while the networks ru
     await server.stop();
   }
 });
+
+test("a page that is opened later knows what programs did before", { skip }, async () => {
+  const server = await startServer();
+  const program = await startProgram("--seconds", "120", "--rate", "50", "--parts", "kernels");
+  const browser = await openBrowser();
+  // Nobody watches meanwhile; the server notes something once a second.
+  await new Promise((resolve) => setTimeout(resolve, 6000));
+  const { page } = await openPage(browser, server.url);
+  try {
+    const rates = await page.waitForFunction(
+      () => {
+        interface Store {
+          readonly past: number;
+          readonly oldestSeconds: number;
+          value(series: number, timeSeconds: number): number;
+        }
+        interface Schema {
+          readonly devices: readonly { readonly name: string }[];
+          readonly metrics: readonly { readonly name: string }[];
+        }
+        const { hub } = (
+          window as unknown as {
+            amdgpuDashboard: { hub: { store: Store; nowSeconds: number; schema: { peek(): Schema | null } } };
+          }
+        ).amdgpuDashboard;
+        const schema = hub.schema.peek();
+        if (schema === null || hub.store.past === 0) return null;
+        const device = schema.devices.findIndex((one) => one.name === "cpu:0");
+        const metric = schema.metrics.findIndex((one) => one.name === "amdgpu_kernel_launches_per_second");
+        const series = device * schema.metrics.length + metric;
+        const found = [];
+        for (let time = hub.store.oldestSeconds; time < hub.nowSeconds; time += 0.5)
+          found.push(hub.store.value(series, time));
+        return found.filter((value) => value > 0).length > 4 ? found : null;
+      },
+      { timeout: WAIT_MS },
+    );
+    const known = (await rates.jsonValue()) as number[];
+    // Before the program nothing is known of it: that is a gap, which JSON has as null.
+    assert.ok(known.some((value) => value === null || Number.isNaN(value)));
+  } finally {
+    await program.stop();
+    await browser.close();
+    await server.stop();
+  }
+});

@@ -106,8 +106,14 @@ class Hub:
     def start(self) -> None:
         """Begin to look after connections; called in the event loop."""
         self._loop = asyncio.get_running_loop()
-        self._thread.submit(self._source.start)
+        self._thread.submit(self._start_source)
         self._sweep()
+
+    def _start_source(self) -> None:
+        try:
+            self._source.start()
+        except Exception:  # noqa: BLE001  (said in the log; what is asked for later is answered without a past)
+            self._failed("sensors and programs of the time before")
 
     async def stop(self) -> None:
         """Close every connection and the source."""

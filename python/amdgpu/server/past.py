@@ -215,11 +215,18 @@ class Past:
 
     def _run(self) -> None:
         due = time.monotonic() + FILE_SECONDS
+        is_said = False
         while not self._stop.wait(PERIOD_SECONDS):
-            self.programs.note(time.monotonic_ns(), self.totals())
-            if time.monotonic() >= due:
-                due += FILE_SECONDS
-                self._write()
+            try:
+                self.programs.note(time.monotonic_ns(), self.totals())
+                if time.monotonic() >= due:
+                    due += FILE_SECONDS
+                    self._write()
+            # A second without a value is a gap; the next one may have one.
+            except Exception:
+                if not is_said:
+                    log.exception("what programs do cannot be recorded")
+                is_said = True
 
     def _open_ring(self) -> LongTermHistory | None:
         """The folder of files; None where none is wanted or possible, which is said once."""
