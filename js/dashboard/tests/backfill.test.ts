@@ -32,6 +32,7 @@ test("the past of each series stands before the frames", async () => {
           { metric: "power", labels: { device: "b", kind: "package" }, time_ns: [990.5e9, 991.5e9], mean: [20, 30] },
           { metric: "power", labels: { device: "c", kind: "package" }, time_ns: [990.5e9], mean: [99] },
           { metric: "power", labels: { device: "a", kind: "socket" }, time_ns: [990.5e9], mean: [99] },
+          { metric: "power", labels: { device: "b", kind: "package", rail: "x" }, time_ns: [990.5e9], mean: [99] },
         ],
       };
     },

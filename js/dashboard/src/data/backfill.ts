@@ -57,8 +57,12 @@ function seriesNumber(schema: FrameSchema, answer: Fields): number {
   const name = text(answer["metric"]);
   const labels = fields(answer["labels"]);
   const device = schema.devices.findIndex((one) => one.name === labels["device"]);
+  // Beside the device exactly the labels of the column: of pools, the server tells its own ones one by one too.
   const metric = schema.metrics.findIndex(
-    (one) => one.name === name && Object.entries(one.labels).every(([key, value]) => labels[key] === value),
+    (one) =>
+      one.name === name &&
+      Object.keys(labels).length === Object.keys(one.labels).length + 1 &&
+      Object.entries(one.labels).every(([key, value]) => labels[key] === value),
   );
   return device < 0 || metric < 0 ? -1 : device * schema.metrics.length + metric;
 }
