@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import pickle
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import amdgpu
@@ -43,7 +46,12 @@ AWKWARD: dict[str, Any] = {
     "fraction": 1.5,
     "nan": float("nan"),
     "infinity": float("inf"),
+    "negative beyond 64 bits": -(10**30),
+    "truth": True,
     "text": "x",
+    "empty text": "",
+    "null character": "a\0b",
+    "lone surrogate": "\ud800",
     "bytes": b"x",
     "empty list": [],
     "nested": [1, [2]],
@@ -111,8 +119,12 @@ def calls_of_operations() -> dict[str, Call]:
 def calls_of_devices(device: amdgpu.AMDGPUDevice, kernel: Any) -> dict[str, Call]:
     """Functions of the package and methods of its objects with arguments that they take."""
     array = amdgpu.array(X, device=device)
-    stream = device.create_stream()
+    stream, other = device.create_stream(), device.create_stream()
     memory = np.ones(4, np.float32)
+    event = stream.record()
+    graph = amdgpu.Graph()
+    with graph:
+        kernel[1, 4](array, 1.0, 4)
 
     def benchmark(name: Any, *operands: Any, iterations: Any) -> Any:
         # What a function of the caller raises passes as it is.
@@ -152,6 +164,65 @@ def calls_of_devices(device: amdgpu.AMDGPUDevice, kernel: Any) -> dict[str, Call
             ((1,), (4,), (memory, 1.0, 4), 0),
         ),
         "Stream.wait": (stream.wait, (10,)),
+        "Stream.record": (stream.record, (event,)),
+        "Stream.wait_event": (other.wait_event, (event,)),
+        "Graph.replay": (graph.replay, (stream,)),
+        "Graph.update": (graph.update, (0, array, 1.0, 4)),
+        "Graph.update by name": (lambda node, factor: graph.update(node, factor=factor), (0, 1.0)),
+        "Array.fill": (array.fill, (1.0,)),
+        "Array.fill_bytes": (array.fill_bytes, (1,)),
+        "Kernel.module_global": (named(kernel.module_global), ("nothing",)),
+        "options of compile_kernel": (
+            lambda name, fast_math, defines, file_name, disabled, checked: device.compile_kernel(
+                SOURCE,
+                name=name,
+                fast_math=fast_math,
+                defines=defines,
+                file_name=file_name,
+                disabled_passes=disabled,
+                checked=checked,
+            ),
+            ("scale", False, {"A": "1"}, "kernel.hip", [], False),
+        ),
+        "compiler": (named(lambda compiler: device.compile_kernel(SOURCE, compiler=compiler)), ("hiprtc",)),
+        "options of execute": (
+            lambda shared, where, is_async, checked: device.execute(
+                kernel,
+                memory,
+                1.0,
+                4,
+                grid=1,
+                block=4,
+                shared_bytes=shared,
+                stream=where,
+                async_execution=is_async,
+                checked=checked,
+            ),
+            (0, stream, False, False),
+        ),
+        "options of RawKernel": (
+            lambda options, where: amdgpu.RawKernel(SOURCE, "scale", options, device=where).compile(),
+            (("-DA=1",), "cpu:0"),
+        ),
+        "stream of RawKernel": (
+            lambda where: amdgpu.RawKernel(SOURCE, "scale")((1,), (4,), (memory, 1.0, 4), stream=where),
+            (stream,),
+        ),
+        "Kernel.launch": (
+            lambda args, where: kernel.launch((1,), (4,), args, stream=where),
+            ((memory, 1.0, 4), stream),
+        ),
+        "stream of prepare": (lambda where: kernel.prepare(1, 4, memory, 1.0, 4, stream=where), (stream,)),
+        "AMDGPUDevice": (
+            lambda level, telemetry: amdgpu.initialize_device("cpu:0", optimization_level=level, telemetry=telemetry),
+            ("high", True),
+        ),
+        "device telemetry": (device.get_telemetry, ("aura",)),
+        "telemetry stream": (
+            lambda core, interval: asyncio.run(anext(device.get_telemetry_stream(core, interval_seconds=interval))),
+            ("aura", 0.01),
+        ),
+        "require_core": (device.require_core, ("aura",)),
         "Array.reshape": (array.reshape, (4, 3)),
         "Array.copy_from": (array.copy_from, (X,)),
         "neural_network_forward": (
@@ -163,6 +234,16 @@ def calls_of_devices(device: amdgpu.AMDGPUDevice, kernel: Any) -> dict[str, Call
             ("neuralNetwork n:\n  layer a(2)\n  layer b(2)\n  connect a -> b\n", 0, 1),
         ),
     }
+
+
+def named(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A call that is wrong with the arguments that it is swept with, too: there is no such name."""
+
+    def refused(*arguments: Any) -> Any:
+        with contextlib.suppress(errors.AmdgpuError):
+            return call(*arguments)
+
+    return refused
 
 
 def changed(arguments: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
@@ -180,6 +261,10 @@ def strays(calls: dict[str, Call]) -> list[str]:
                     call(*changed(arguments, place, value))
                 except errors.AmdgpuError:
                     pass
+                except OSError as error:
+                    # What the system says of a file is passed on, with the file's name, where an argument is a path.
+                    if not isinstance(arguments[place], Path) or error.filename is None:
+                        found.append(f"{name}, argument {place}, {kind}: {type(error).__name__}: {error}")
                 except Exception as error:  # noqa: BLE001  (whatever comes out is what the test is about)
                     # What an object of the caller raises may pass as it is.
                     if isinstance(error, ZeroDivisionError) and "broken" in str(error):
@@ -258,7 +343,7 @@ def test_numbers_out_of_range_are_named(device):
     stream = device.create_stream()
     with pytest.raises(errors.InvalidArgumentError, match="timeout_ms is -1"):
         stream.wait(-1)
-    with pytest.raises(errors.InvalidTypeError, match="timeout_ms is 'x'; pass an integer"):
+    with pytest.raises(errors.InvalidTypeError, match="timeout_ms is 'x'; an integer is expected"):
         stream.wait("x")
     with pytest.raises(errors.AmdgpuError, match=r"1000000"):
         amdgpu.empty(10**30)

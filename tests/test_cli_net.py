@@ -180,8 +180,11 @@ def test_bad_options_get_a_message_and_an_exit_code(cli, arguments, code, words)
 
 
 def test_seeds_out_of_range_are_refused_by_the_library():
-    for seed in (-1, 2**63, 1.5, True):
-        with pytest.raises(amdgpu.errors.InvalidArgumentError, match="seed"):
+    for seed in (-1, 2**63):
+        with pytest.raises(amdgpu.errors.InvalidArgumentError, match=f"seed is {seed}; it must be"):
+            amdgpu.Network(TEXT, device="cpu:0", seed=seed)
+    for seed in (1.5, True):
+        with pytest.raises(amdgpu.errors.InvalidTypeError, match=f"seed is {seed}; an integer is expected"):
             amdgpu.Network(TEXT, device="cpu:0", seed=seed)
     with pytest.raises(amdgpu.errors.InvalidArgumentError, match="entry 'seed'"):
         amdgpu.Network({"architecture": [2, 1]}, seed=1)

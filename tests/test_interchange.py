@@ -215,7 +215,7 @@ def test_bad_arguments_are_refused(tmp_path):
     ]:
         with pytest.raises(errors.InvalidArgumentError, match=words):
             interchange.from_nir(graph, device="cpu:0", **options)
-    with pytest.raises(errors.InvalidArgumentError, match="not int"):
+    with pytest.raises(errors.InvalidTypeError, match="graph is 3; a `nir"):
         interchange.from_nir(3)
     with pytest.raises(FileNotFoundError):
         interchange.from_nir(tmp_path / "none.nir")

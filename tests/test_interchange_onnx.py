@@ -100,6 +100,6 @@ def test_the_node_that_does_not_fit_is_named(tmp_path):
         interchange.from_onnx(tmp_path / "bad.onnx")
     with pytest.raises(FileNotFoundError):
         interchange.from_onnx(tmp_path / "none.onnx")
-    with pytest.raises(errors.InvalidArgumentError, match="not int"):
+    with pytest.raises(errors.InvalidTypeError, match="model is 3; an `onnx"):
         interchange.from_onnx(3)
     assert issubclass(errors.NetworkError, amdgpu.AmdgpuError)

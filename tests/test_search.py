@@ -314,10 +314,11 @@ def test_errors_of_the_caller_end_the_search():
     [
         ({"text": "layer a(2)"}, errors.InvalidArgumentError, "no marked range"),
         ({"strategy": "luck"}, errors.InvalidArgumentError, "evolution, successive_halving, quantum_inspired"),
-        ({"population": 0}, errors.InvalidArgumentError, "at least 1"),
+        ({"population": 0}, errors.InvalidArgumentError, "population is 0; it must be from 1"),
         ({"generations": 0}, errors.InvalidArgumentError, "at least 1"),
         ({"epochs": 0}, errors.InvalidArgumentError, "at least 1"),
         ({"workers": 0}, errors.InvalidArgumentError, "at least 1"),
+        ({"train_options": {"epoch": 3}}, errors.InvalidArgumentError, "'epoch', which Network.train does not take"),
         ({"y": None}, errors.InvalidArgumentError, "needs x and y"),
         ({"evaluate": lambda *_: 0.0}, errors.InvalidArgumentError, "leave them out"),
         ({"train_options": {"epochs": 3}}, errors.InvalidArgumentError, "sets itself"),

@@ -195,7 +195,7 @@ def test_wrong_questions_are_refused(sampler):
         sampler.history(0, "5hz")
     with pytest.raises(errors.InvalidArgumentError, match="series"):
         sampler.history(10**6)
-    with pytest.raises(errors.InvalidArgumentError, match="counts from 0"):
+    with pytest.raises(errors.InvalidArgumentError, match="index is -1; it must be at least 0"):
         sampler.history(-1)
     closed = sensors.Sampler()
     closed.close()

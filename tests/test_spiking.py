@@ -531,7 +531,7 @@ def test_text_runs_from_python(tmp_path: Path) -> None:
         amdgpu.Network("layer a(2)\nlayer b(1)\nconnect a -> b\n").run(1.0)
     with pytest.raises(InvalidArgumentError, match="not possible"):
         net.run(-1.0)
-    with pytest.raises(InvalidTypeError, match="number of seconds"):
+    with pytest.raises(InvalidTypeError, match=r"duration is .*; a number is expected"):
         net.run("1")
 
 

@@ -75,7 +75,7 @@ def test_seeds_and_inputs_together_are_members_in_pairs() -> None:
     [
         ({}, "by seeds, by inputs"),
         ({"seeds": [1, 2], "inputs": [{}]}, "2 seeds and 1 inputs"),
-        ({"seeds": [-1]}, "an integer from 0"),
+        ({"seeds": [-1]}, r"seeds\[0\] is -1; it must be at least 0"),
         ({"inputs": [{"noise": ([], [])}]}, "sources with listed spikes are: given"),
         ({"inputs": [{"given": ([0.1], [4])}]}, "outside 0 to 3"),
         ({"inputs": [{"given": ([-0.1], [0])}]}, "below 0"),

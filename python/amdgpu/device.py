@@ -5,8 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import warnings
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -101,11 +100,11 @@ class AMDGPUDevice:
         if isinstance(core_types, str):
             core_types = [core_types]
         arguments.choice("initialize_device", "optimization_level", optimization_level, OPTIMIZATION_LEVELS)
-        if core_types is not None and not (
-            isinstance(core_types, Sequence) and all(isinstance(core, str) for core in core_types)
-        ):
-            raise InvalidTypeError(f"core_types must be names such as {', '.join(CORE_TYPES)}, got {core_types!r}")
-        if isinstance(telemetry, str) and telemetry not in TELEMETRY_LEVELS:
+        if core_types is not None:
+            core_types = arguments.names("initialize_device", "core_types", core_types)
+        if not isinstance(telemetry, str):
+            telemetry = arguments.truth("initialize_device", "telemetry", telemetry)
+        elif telemetry not in TELEMETRY_LEVELS:
             raise InvalidArgumentError(
                 f"telemetry is {telemetry!r}; known are {', '.join(TELEMETRY_LEVELS)}, True and False"
             )
@@ -227,6 +226,13 @@ class AMDGPUDevice:
         self.require_core(core_type)
         if optimization_level is not None:
             arguments.choice("compile_kernel", "optimization_level", optimization_level, OPTIMIZATION_LEVELS)
+        if name is not None:
+            arguments.text("compile_kernel", "name", name, "the name of a kernel")
+        arguments.text("compile_kernel", "file_name", file_name, "a text")
+        fast_math = arguments.truth("compile_kernel", "fast_math", fast_math)
+        checked = arguments.truth("compile_kernel", "checked", checked)
+        disabled_passes = arguments.names("compile_kernel", "disabled_passes", disabled_passes)
+        macros = _macros_of(defines)
         if compiler is not None:
             return self._compile_with_vendor(
                 compiler,
@@ -234,7 +240,7 @@ class AMDGPUDevice:
                 name,
                 core_type=core_type,
                 fast_math=fast_math,
-                defines=defines or {},
+                defines=macros,
                 file_name=file_name,
                 checked=checked,
             )
@@ -242,12 +248,12 @@ class AMDGPUDevice:
             from amdgpu.ir_dump import write
 
             write(
-                Path(dump_ir),
+                arguments.path("compile_kernel", "dump_ir", dump_ir),
                 source,
                 file_name=file_name,
                 kernel_names=[name] if name is not None and "<" in name else [],
                 optimization_level=optimization_level or self.optimization_level,
-                defines=defines,
+                defines=macros,
                 disabled_passes=disabled_passes,
             )
         kernel = native.compile(
@@ -257,8 +263,8 @@ class AMDGPUDevice:
             file_name=file_name,
             optimization_level=optimization_level,
             fast_math=fast_math,
-            defines=list((defines or {}).items()),
-            disabled_passes=list(disabled_passes),
+            defines=list(macros.items()),
+            disabled_passes=disabled_passes,
             checked=checked,
         )
         for note in kernel.notes:
@@ -282,7 +288,7 @@ class AMDGPUDevice:
 
         if checked:
             raise InvalidArgumentError(f"checked=True is for amdgpu's own compiler, not for compiler={compiler!r}")
-        if compiler not in vendor.VENDORS:
+        if not isinstance(compiler, str) or compiler not in vendor.VENDORS:
             raise InvalidArgumentError(
                 f"compiler is {compiler!r}; known are {', '.join(vendor.VENDORS)}, and None for amdgpu's own"
             )
@@ -415,8 +421,7 @@ class AMDGPUDevice:
 
         from amdgpu.telemetry.sensors import Sampler
 
-        if not interval_seconds > 0:
-            raise InvalidArgumentError(f"interval_seconds is {interval_seconds}; it must be positive")
+        interval_seconds = arguments.positive("get_telemetry_stream", "interval_seconds", interval_seconds)
         # Sensors are read at their own rates, not once for every sample.
         with Sampler():
             while self._native is not None and not self._native.is_closed:
@@ -445,6 +450,18 @@ class AMDGPUDevice:
     def __repr__(self) -> str:
         state = "not initialised" if self._native is None else "closed" if self._native.is_closed else self._native.name
         return f"<AMDGPUDevice {self.device_id!r} {state} cores={self.core_types}>"
+
+
+def _macros_of(defines: Mapping[str, str] | None) -> dict[str, str]:
+    if defines is None:
+        return {}
+    found = arguments.mapping("compile_kernel", "defines", defines, "texts by the name of a macro")
+    return {
+        arguments.text("compile_kernel", "a name in defines", macro, "a text"): arguments.text(
+            "compile_kernel", f"defines[{macro!r}]", value, "a text"
+        )
+        for macro, value in found.items()
+    }
 
 
 def initialize_device(

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 from amdgpu.errors import NoImplementationError
 
 __all__ = ["ENTRY_POINT_GROUP", "Implementation", "of_host", "register", "resolve", "shared", "table", "unregister"]
@@ -167,7 +167,10 @@ def resolve(
 
     Raises:
         NoImplementationError: Nothing is registered for the key, or not under the preferred name.
+        InvalidTypeError: `prefer` is no text.
     """
+    if prefer is not None:
+        arguments.text(operation, "backend", prefer, "the name of an implementation")
     key = (operation, core_type, device_kind, prefer)
     found = _resolved.get(key)
     if found is None:

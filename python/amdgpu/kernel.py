@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, arguments, dispatch
@@ -55,6 +56,10 @@ def execute(
         if timeout_ms < 0:
             raise InvalidArgumentError(f"timeout_ms is {timeout_ms}; it counts milliseconds, None waits for ever")
     arguments.choice("execute", "telemetry_level", telemetry_level, TELEMETRY_LEVELS)
+    arguments.truth("execute", "async_execution", async_execution)
+    arguments.truth("execute", "checked", checked)
+    if stream is not None and not isinstance(stream, _native.Stream):
+        raise InvalidTypeError(f"execute: stream is {shortened(stream)}; a Stream is expected")
     kernel = _kernel_of(device, kernel_handle)
     if checked:
         kernel = device.native.with_checks(kernel)
@@ -181,7 +186,7 @@ class RawKernel:
         arguments.text("RawKernel", "name", name, "the name of a kernel")
         self.code = code
         self.name = name
-        self.options = tuple(options)
+        self.options = tuple(arguments.names("RawKernel", "options", options))
         self._device = device
         self._defines = dict(_parse_define(option) for option in self.options)
         self._kernels: dict[AMDGPUDevice | int | str, _native.Kernel] = {}
@@ -191,7 +196,11 @@ class RawKernel:
         return self._compile_for(0 if self._device is None else self._device)
 
     def _compile_for(self, place: AMDGPUDevice | int | str) -> _native.Kernel:
-        kernel = self._kernels.get(place)
+        try:
+            kernel = self._kernels.get(place)
+        except TypeError:
+            # What has no hash is no device; who opens devices says so.
+            kernel = None
         if kernel is None:
             from amdgpu.device import default_device
 
@@ -232,8 +241,8 @@ def _kernel_of(device: AMDGPUDevice, handle: _native.Kernel | str) -> _native.Ke
     if isinstance(handle, _native.Kernel):
         return handle
     if isinstance(handle, str):
-        return device.native.kernel(handle)
-    raise InvalidHandleError(f"{handle!r} is no kernel; pass what compile_kernel() returned")
+        return device.native.kernel(arguments.text("execute", "kernel_handle", handle, "a kernel"))
+    raise InvalidHandleError(f"{shortened(handle)} is no kernel; pass what compile_kernel() returned")
 
 
 def _as_shape(what: str, shape: int | Sequence[int]) -> tuple[int, ...]:

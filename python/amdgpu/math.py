@@ -7,7 +7,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +52,13 @@ def activation(
     Raises:
         JuliaMissingError: There is no Julia.
         InvalidArgumentError: An unknown kind, or softmax (which is not elementwise).
+        InvalidTypeError: A kind that is no text; alpha or beta that are no numbers.
     """
+    arguments.text("activation", "kind", kind, "the name of an activation, such as relu,")
+    alpha, beta = (
+        None if value is None else arguments.number("activation", name, value)
+        for name, value in (("alpha", alpha), ("beta", beta))
+    )
     prepare_runtime()
     return _native.math_activation(x, kind, alpha, beta)
 
@@ -89,6 +95,8 @@ def adaptive_learning_rate(
     Raises:
         ShapeMismatchError: Sizes differ.
     """
+    learning_rate = arguments.number("adaptive_learning_rate", "learning_rate", learning_rate)
+    decay = arguments.number("adaptive_learning_rate", "decay", decay)
     prepare_runtime()
     return _native.math_adaptive_learning_rate(gradients, momentum, learning_rate, decay)
 
@@ -115,6 +123,8 @@ def momentum_update(
     Raises:
         ShapeMismatchError: Sizes differ.
     """
+    learning_rate = arguments.number("momentum_update", "learning_rate", learning_rate)
+    momentum = arguments.number("momentum_update", "momentum", momentum)
     prepare_runtime()
     _native.math_momentum_update(weights, gradients, velocity, learning_rate, momentum)
 

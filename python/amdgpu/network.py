@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native, dispatch
+from amdgpu import _native, arguments, dispatch
 from amdgpu.device import default_device
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError, NetworkError
 from amdgpu.plotting.network import Drawing
 from amdgpu.spiking import Running, SpikingPart
-from amdgpu.spiking_batch import Givens, arrays_of, checked_seed
+from amdgpu.spiking_batch import Givens, arrays_of
 from amdgpu.training.methods import Learning
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Network(Learning, Running, Drawing):
 
     Raises:
         InvalidArgumentError: The seed is out of range, or was given with a configuration; arrays with a configuration.
-        InvalidTypeError: An array holds something else than real numbers.
+        InvalidTypeError: An array holds something else than real numbers; another argument is of a type that is not listed.
         NetworkError: The text has errors; the message lists all of them with line and column.
 
     Example:
@@ -65,7 +66,12 @@ class Network(Learning, Running, Drawing):
     ) -> None:
         self._device = device
         self._spiking = None
+        if base_directory is not None:
+            base_directory = arguments.path("Network", "base_directory", base_directory)
+        if threads is not None:
+            threads = arguments.count("Network", "threads", threads, 1)
         if isinstance(text, str):
+            arguments.text("Network", "text", text, "a network's text")
             if base_directory is not None:
                 text = _with_absolute_includes(text, base_directory)
             plan_json, is_spiking = _native.network_plan(text)
@@ -84,7 +90,7 @@ class Network(Learning, Running, Drawing):
                 raise InvalidArgumentError("a configuration holds its arrays itself: give them as weights and biases")
             self._native = _native.Network.from_config(_config_json(text))
         else:
-            raise InvalidTypeError(f"a network is given as text or as a dict, not as {type(text).__name__}")
+            raise InvalidTypeError(f"Network: text is {shortened(text)}; a network's text or a dict is expected")
         self.weights = Weights(self._native)
         self.biases = Biases(self._native)
 
@@ -108,9 +114,8 @@ class Network(Learning, Running, Drawing):
             OSError: The file cannot be read.
             NetworkError: The text has errors, or is not UTF-8.
         """
-        from pathlib import Path
-
-        raw = Path(path).read_bytes()
+        path = arguments.path("Network.load", "path", path)
+        raw = path.read_bytes()
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -118,7 +123,7 @@ class Network(Learning, Running, Drawing):
 
             line = raw.count(b"\n", 0, error.start) + 1
             raise NetworkError(f"{path}:{line}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
-        return cls(text, device=device, base_directory=Path(path).parent, arrays=arrays, seed=seed)
+        return cls(text, device=device, base_directory=path.parent, arrays=arrays, seed=seed)
 
     @property
     def name(self) -> str:
@@ -181,6 +186,7 @@ class Network(Learning, Running, Drawing):
             WeightsNotFiniteError: Input holds NaN or infinity.
             JuliaMissingError: The Julia backend was asked for and there is no Julia.
             NoImplementationError: An unknown backend.
+        InvalidTypeError: A backend that is no text.
         """
         device = _stepping(self._device)
         function, entry = dispatch.resolve(OPERATION, CORE, device.native.kind, prefer=backend)
@@ -194,6 +200,7 @@ class Network(Learning, Running, Drawing):
         Raises:
             InvalidArgumentError: The network has no plasticity.
         """
+        arguments.text("hebbian_step", "backend", backend, "matrix, julia or nim")
         self._say_that_the_cpu_learns()
         return self._native.hebbian_step(x, backend)
 
@@ -216,6 +223,14 @@ def _stepping(device: AMDGPUDevice | int | str) -> AMDGPUDevice:
     return opened
 
 
+def _connection(name: Any) -> str:
+    return arguments.text("weights", "connection", name, "the name of a connection, such as `input -> hidden`,")
+
+
+def _layer(name: Any) -> str:
+    return arguments.text("biases", "layer", name, "the name of a layer")
+
+
 class Weights:
     """Weight matrices by connection name, for example `net.weights["input -> hidden"]`; copies out, checks in."""
 
@@ -223,10 +238,10 @@ class Weights:
         self._native = native
 
     def __getitem__(self, connection: str) -> npt.NDArray[np.float32]:
-        return self._native.weights(connection)
+        return self._native.weights(_connection(connection))
 
     def __setitem__(self, connection: str, values: npt.ArrayLike) -> None:
-        self._native.set_weights(connection, values)
+        self._native.set_weights(_connection(connection), values)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._native.connection_names())
@@ -246,10 +261,10 @@ class SpikingWeights(Weights):
         self._part = part
 
     def __getitem__(self, connection: str) -> npt.NDArray[np.float32]:
-        return self._part.native.synapses(connection)[2]
+        return self._part.native.synapses(_connection(connection))[2]
 
     def __setitem__(self, connection: str, values: npt.ArrayLike) -> None:
-        self._part.native.set_weights(connection, values)
+        self._part.native.set_weights(_connection(connection), values)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
@@ -269,13 +284,13 @@ class Biases:
         self._native = native
 
     def __getitem__(self, layer: str) -> npt.NDArray[np.float32]:
-        values = self._native.biases(layer)
+        values = self._native.biases(_layer(layer))
         if values is None:
             raise InvalidArgumentError(f"the layer {layer!r} has no biases")
         return values
 
     def __setitem__(self, layer: str, values: npt.ArrayLike) -> None:
-        self._native.set_biases(layer, values)
+        self._native.set_biases(_layer(layer), values)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
@@ -355,7 +370,7 @@ def _with_absolute_includes(text: str, base_directory: str | Path) -> str:
 def _with_seed(plan_json: str, seed: int) -> str:
     import json
 
-    return json.dumps(json.loads(plan_json) | {"seed": checked_seed(seed)}, ensure_ascii=False)
+    return json.dumps(json.loads(plan_json) | {"seed": arguments.count("Network", "seed", seed)}, ensure_ascii=False)
 
 
 def _config_json(config: Mapping[str, Any]) -> str:
@@ -367,4 +382,11 @@ def _config_json(config: Mapping[str, Any]) -> str:
             return value.tolist()
         raise InvalidTypeError(f"a network configuration cannot hold {type(value).__name__}")
 
-    return json.dumps(config, default=plain)
+    try:
+        return json.dumps(config, default=plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, InvalidTypeError):
+            raise
+        raise InvalidTypeError(
+            f"a network configuration holds names, numbers, texts, lists and dicts: {error}"
+        ) from None

@@ -8,9 +8,10 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native, spiking_batch
+from amdgpu import _native, arguments, spiking_batch
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError, NetworkError
 from amdgpu.plotting.activity import ActivityPlots
 from amdgpu.plotting.graph import weight_unit
@@ -276,14 +277,18 @@ class SpikingStates:
         self._part = part
 
     def __getitem__(self, name: str) -> npt.NDArray[np.float32]:
-        return self._part.native.state(name)
+        return self._part.native.state(
+            arguments.text("states", "name", name, "the name of a variable, `population.variable`,")
+        )
 
     def __setitem__(self, name: str, values: npt.ArrayLike) -> None:
         import numpy as np
 
-        given = np.asarray(values)
-        if given.ndim == 0:
-            given = np.full(self._part.sizes.get(name.partition(".")[0], 1), given, np.float32)
+        arguments.text("states", "name", name, "the name of a variable, `population.variable`,")
+        given: Any = values
+        if np.ndim(arguments.values("states", name, values)) == 0:
+            of_all = arguments.number("states", name, values)
+            given = np.full(self._part.sizes.get(name.partition(".")[0], 1), of_all, np.float32)
         self._part.native.set_state(name, given)
 
     def __iter__(self) -> Iterator[str]:
@@ -327,6 +332,8 @@ class Running:
             progress: True draws a bar on standard error; a function is called with the part done, 0 to 1.
 
         Raises:
+            InvalidArgumentError: A duration that is negative, not finite, or of more steps than can be counted.
+            InvalidTypeError: A duration that is no number, or a progress that is neither a truth value nor a function.
             NetworkError: The network is layered, or does not fit together.
             OutOfMemoryError: The network or what it records does not fit into memory.
             WeightsNotFiniteError: A variable became NaN or infinite; the message names it, its population and the step.
@@ -346,16 +353,13 @@ class Running:
             42
         """
         part = self._running()
-        given: object = duration  # what `float` would take for a number
-        if isinstance(given, str):
-            raise InvalidTypeError(f"duration must be a number of seconds, got the text {given!r}")
-        return part.run_steps(part.native.steps_of(float(duration)), progress)
+        seconds = arguments.number("run", "duration", duration)
+        progress = arguments.progress("run", progress)
+        return part.run_steps(part.native.steps_of(seconds), progress)
 
     def step(self, count: int = 1) -> RunResult:
-        """Make `count` steps of a spiking network."""
-        if count < 0:
-            raise InvalidArgumentError(f"count is {count}; a network takes 0 or more steps")
-        return self._running().run_steps(count, False)
+        """Make `count` steps of a spiking network, 0 or more."""
+        return self._running().run_steps(arguments.count("step", "count", count), False)
 
     def run_batch(
         self,
@@ -383,6 +387,7 @@ class Running:
 
         Raises:
             InvalidArgumentError: Neither seeds nor inputs, or numbers of them that differ; an unknown source; spikes out of range.
+            InvalidTypeError: Seeds, inputs or a duration of another type.
 
         Example:
             >>> import amdgpu
@@ -398,7 +403,11 @@ class Running:
             >>> [result.counts["cells"] for result in net.run_batch(0.1, seeds=[1, 2])]
             [42, 42]
         """
-        return self._running().run_batch(duration, seeds, inputs, progress)
+        part = self._running()
+        seconds = arguments.number("run_batch", "duration", duration)
+        if progress is not None:
+            arguments.function("run_batch", "progress", progress)
+        return part.run_batch(seconds, seeds, inputs, progress)
 
     @property
     def last_result(self) -> RunResult | None:
@@ -421,7 +430,7 @@ class Running:
 
     def reward(self, value: float) -> None:
         """Reward the network: learning synapses get the value in the next step, beside what `reward` statements of the text give."""
-        self._running().native.reward(float(value))
+        self._running().native.reward(arguments.number("reward", "value", value))
 
     def memory_estimate(self) -> dict[str, Any]:
         """Predicted memory of a spiking network in bytes, with the storage of each projection and its alternatives.
@@ -440,6 +449,7 @@ class Running:
 
         Raises:
             InvalidArgumentError: There is no such connection, or no such sources.
+            InvalidTypeError: `connection` is no text, or `sources` no range.
             OutOfMemoryError: The table, at 20 bytes for each synapse, does not fit into the memory that is free; nothing was made of it.
 
         Example:
@@ -458,11 +468,19 @@ class Running:
             [10, 11]
         """
         part = self._running()
+        arguments.text("synapses", "connection", connection, "the name of a connection, such as `exc -> inh`,")
         if sources is None:
             return Synapses(*part.native.synapses(connection))
+        if not isinstance(sources, range):
+            raise InvalidTypeError(f"synapses: sources is {shortened(sources)}; a range is expected")
         if sources.step != 1 or sources.start < 0:
-            raise InvalidArgumentError(f"sources is {sources}; a range from 0 or more with steps of 1 is possible")
-        return Synapses(*part.native.synapses(connection, (sources.start, max(sources.start, sources.stop))))
+            raise InvalidArgumentError(
+                f"synapses: sources is {sources}; a range from 0 or more with steps of 1 is expected"
+            )
+        first, stop = (
+            arguments.count("synapses", "sources", end) for end in (sources.start, max(sources.start, sources.stop))
+        )
+        return Synapses(*part.native.synapses(connection, (first, stop)))
 
 
 def _result(raw: dict[str, Any], dt: float, units: Mapping[str, str]) -> RunResult:

@@ -10,8 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
-from amdgpu.errors import InvalidArgumentError, InvalidTypeError
+from amdgpu import _native, arguments
+from amdgpu.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,15 +32,12 @@ class Givens:
 
 def arrays_of(arrays: Mapping[str, npt.ArrayLike] | None) -> dict[str, npt.NDArray[np.float64]]:
     """Copies of what a program gives, as float64."""
-    import numpy as np
-
-    given = {}
-    for name, values in (arrays or {}).items():
-        array = np.asarray(values)
-        if array.dtype.kind not in "biuf" and array.size:
-            raise InvalidTypeError(f"the array {name!r} holds {array.dtype}; networks take real numbers")
-        given[str(name)] = np.array(array, np.float64, order="C")
-    return given
+    if arrays is None:
+        return {}
+    listed = arguments.mapping("Network", "arrays", arrays, "arrays by name")
+    return {
+        str(name): arguments.reals("Network", f"the array {str(name)!r}", values) for name, values in listed.items()
+    }
 
 
 # Part of the device's free memory that the networks of a batch may take together.
@@ -53,6 +50,10 @@ def plans_of(
     """The plans of the members: each with its seed, and with its spikes in place of those that the text lists."""
     if seeds is None and inputs is None:
         raise InvalidArgumentError("a batch is given by seeds, by inputs, or by both")
+    if seeds is not None:
+        seeds = arguments.sequence("run_batch", "seeds", seeds, "integers")
+    if inputs is not None:
+        inputs = arguments.sequence("run_batch", "inputs", inputs, "dicts, one for each member,")
     count = len(seeds) if seeds is not None else len(inputs or ())
     if inputs is not None and len(inputs) != count:
         raise InvalidArgumentError(f"there are {count} seeds and {len(inputs)} inputs; a batch takes one of each")
@@ -60,7 +61,7 @@ def plans_of(
     for number in range(count):
         member = dict(plan)
         if seeds is not None:
-            member["seed"] = checked_seed(seeds[number])
+            member["seed"] = arguments.count("run_batch", f"seeds[{number}]", seeds[number])
         if inputs is not None:
             spiking = plan["spiking"]
             member["spiking"] = dict(spiking) | {"sources": _sources(spiking["sources"], inputs[number], number)}
@@ -68,23 +69,19 @@ def plans_of(
     return members
 
 
-def checked_seed(seed: int) -> int:
-    """A seed that a plan can have."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise InvalidArgumentError(f"seed must be an integer from 0 to 2^63 - 1, got {seed!r}")
-    return seed
-
-
 def _sources(sources: Sequence[dict[str, Any]], given: Inputs, number: int) -> list[dict[str, Any]]:
     import numpy as np
 
     listed = {one["name"]: one for one in sources if one["kind"] == "spikes"}
     changed = {}
-    for name, (times, indices) in given.items():
+    pairs = arguments.mapping("run_batch", f"inputs[{number}]", given, "(times, indices) by the name of a source")
+    for name, pair in pairs.items():
         if name not in listed:
             known = ", ".join(listed) or "none"
             raise InvalidArgumentError(f"input {number} is for {name!r}; sources with listed spikes are: {known}")
-        seconds, neurons = np.asarray(times, np.float64), np.asarray(indices)
+        given_times, given_indices = arguments.two("run_batch", f"inputs[{number}][{name!r}]", pair, "(times, indices)")
+        seconds = arguments.reals("run_batch", f"the times of input {number} of {name!r}", given_times)
+        neurons = arguments.values("run_batch", f"the indices of input {number} of {name!r}", given_indices)
         size = listed[name]["size"]
         if seconds.ndim != 1 or seconds.shape != neurons.shape:
             raise InvalidArgumentError(

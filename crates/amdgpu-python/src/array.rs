@@ -697,7 +697,10 @@ impl Array {
     }
 
     /// Set every byte to `value` (0 to 255).
-    fn fill_bytes(slf: &Bound<'_, Self>, value: i64) -> PyResult<()> {
+    fn fill_bytes(
+        slf: &Bound<'_, Self>,
+        #[pyo3(from_py_with = numbers::byte)] value: i64,
+    ) -> PyResult<()> {
         let py = slf.py();
         slf.get().check_writable(py)?;
         let byte = u8::try_from(value).map_err(|_| {

@@ -1,11 +1,12 @@
 //! float32 arrays in and out of the cores that compute in float32.
 
 use amdgpu_abi::{ErrorCode, Language};
-use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::raise;
+use crate::operand::{MASKED, is_masked};
 
 /// Anything array-like as a contiguous float32 array; the object itself when it is one already.
 pub fn to_f32<'py>(
@@ -13,6 +14,13 @@ pub fn to_f32<'py>(
     object: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let py = object.py();
+    if let Ok(array) = object.cast::<PyUntypedArray>()
+        && is_masked(array)?
+    {
+        let message = format!("{what}: {MASKED}");
+        let code = ErrorCode::InvalidArgument;
+        return Err(raise(py, code, Language::Rust, &message));
+    }
     if let Ok(array) = object.cast::<PyArrayDyn<f32>>()
         && array.is_c_contiguous()
     {

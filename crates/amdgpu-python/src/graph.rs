@@ -14,6 +14,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use crate::arguments::{NamedOwners, convert, replace};
 use crate::array::{Storage, Uses};
 use crate::errors::{IntoPyResult, raise};
+use crate::given;
 use crate::numbers;
 use crate::plan::trace;
 use crate::stream::{Stream, check_device};
@@ -295,12 +296,15 @@ impl Graph {
 
     /// Run everything that was recorded: in `stream` and return at once, or wait for it.
     #[pyo3(signature = (stream=None))]
-    fn replay(slf: &Bound<'_, Self>, stream: Option<&Bound<'_, Stream>>) -> PyResult<()> {
+    fn replay(
+        slf: &Bound<'_, Self>,
+        #[pyo3(from_py_with = given::stream)] stream: Option<Bound<'_, Stream>>,
+    ) -> PyResult<()> {
         let py = slf.py();
         check_not_recording(py, "replaying a graph")?;
         trace::give_up();
         let (graph, updates) = slf.get().ready_with_updates(py)?;
-        let Some(stream) = stream.map(Bound::get) else {
+        let Some(stream) = stream.as_ref().map(Bound::get) else {
             // SAFETY: the graph holds the owners of all memory it uses, and the replay waits.
             return py
                 .detach(|| unsafe { graph.replay(None) })

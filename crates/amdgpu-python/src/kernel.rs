@@ -15,6 +15,7 @@ use crate::arguments::{convert, finish, settle};
 use crate::array::Array;
 use crate::compile::to_python;
 use crate::errors::{IntoPyResult, from_coded, raise};
+use crate::given;
 use crate::graph;
 use crate::numbers;
 use crate::plan::trace;
@@ -251,8 +252,12 @@ impl Kernel {
     }
 
     /// The memory of a `__device__` or `__constant__` variable, as an array that shares it. Structs are seen as bytes.
-    fn module_global(&self, py: Python<'_>, name: &str) -> PyResult<Array> {
-        let (variable, memory, module) = self.kernel.global(name).into_py_result(py)?;
+    fn module_global(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given::name)] name: String,
+    ) -> PyResult<Array> {
+        let (variable, memory, module) = self.kernel.global(&name).into_py_result(py)?;
         let dtype = variable
             .dtype
             .map(|dtype| Dtype::new(dtype.abi_code(), dtype.bits()));
@@ -340,13 +345,14 @@ impl Kernel {
         py: Python<'_>,
         grid: &Bound<'_, PyAny>,
         block: &Bound<'_, PyAny>,
-        args: Vec<Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = given::args)] args: Vec<Bound<'_, PyAny>>,
         #[pyo3(from_py_with = numbers::shared_bytes)] shared_bytes: i64,
-        stream: Option<&Bound<'_, Stream>>,
+        #[pyo3(from_py_with = given::stream)] stream: Option<Bound<'_, Stream>>,
         #[pyo3(from_py_with = numbers::timeout_ms)] timeout_ms: Option<u64>,
     ) -> PyResult<(u64, u64)> {
         trace::give_up();
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;
+        let stream = stream.as_ref();
         let times = match (timeout_ms, stream) {
             (Some(limit_ms), _) => self.launch_with_limit(py, &config, &args, stream, limit_ms)?,
             (None, stream) => {
@@ -425,11 +431,11 @@ impl Kernel {
         block: &Bound<'_, PyAny>,
         args: &Bound<'_, PyTuple>,
         #[pyo3(from_py_with = numbers::shared_bytes)] shared_bytes: i64,
-        stream: Option<&Bound<'_, Stream>>,
+        #[pyo3(from_py_with = given::stream)] stream: Option<Bound<'_, Stream>>,
     ) -> PyResult<PreparedLaunch> {
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;
         let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
-        PreparedLaunch::new(py, &self.kernel, config, &args, stream)
+        PreparedLaunch::new(py, &self.kernel, config, &args, stream.as_ref())
     }
 
     fn __str__(&self) -> &str {

@@ -20,6 +20,7 @@ mod dlpack;
 mod errors;
 mod event;
 mod floats;
+mod given;
 mod graph;
 mod interrupt;
 mod kernel;

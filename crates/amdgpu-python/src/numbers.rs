@@ -6,23 +6,17 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::errors::raise;
+use crate::given::{shown, wrong_type};
 
 fn integer<'py, T: FromPyObjectOwned<'py>>(what: &str, value: &Bound<'py, PyAny>) -> PyResult<T> {
     value.extract::<T>().map_err(|error| {
         let py = value.py();
         let error: PyErr = error.into();
-        let is_number = error.is_instance_of::<PyOverflowError>(py);
-        let given = value
-            .repr()
-            .map_or_else(|_| "?".into(), |text| text.to_string());
-        let (code, message) = if is_number {
-            let message = format!("{what} is {given}, which is out of range");
-            (ErrorCode::InvalidArgument, message)
-        } else {
-            let message = format!("{what} is {given}; pass an integer");
-            (ErrorCode::InvalidType, message)
-        };
-        raise(py, code, Language::Rust, &message)
+        if !error.is_instance_of::<PyOverflowError>(py) {
+            return wrong_type(what, value, "an integer");
+        }
+        let message = format!("{what} is {}, which is out of range", shown(value));
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
     })
 }
 
@@ -36,6 +30,11 @@ pub fn timeout_ms(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
 
 pub fn shared_bytes(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     integer("shared_bytes", value)
+}
+
+/// A byte that memory is filled with.
+pub fn byte(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    integer("value", value)
 }
 
 /// The position of a node of a graph.

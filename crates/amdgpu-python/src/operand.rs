@@ -286,20 +286,24 @@ pub fn is_contiguous(shape: &[i64], strides: &[i64]) -> bool {
     true
 }
 
-const MASKED: &str = "arrays with a mask are not understood; pass x.filled(value) in their place, or x.data to ignore the mask";
+pub const MASKED: &str = "arrays with a mask are not understood; pass x.filled(value) in their place, or x.data to ignore the mask";
 
 /// Refuses `numpy.ma`'s arrays, whose masked elements would count.
 pub fn check_mask(array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
-    if array.is_exact_instance_of::<PyUntypedArray>() {
-        return Ok(());
-    }
-    let py = array.py();
-    let masked = py.import("numpy.ma")?.getattr("MaskedArray")?;
-    if array.is_instance(&masked)? {
+    if is_masked(array)? {
         let code = ErrorCode::InvalidArgument;
-        return Err(raise(py, code, Language::Rust, MASKED));
+        return Err(raise(array.py(), code, Language::Rust, MASKED));
     }
     Ok(())
+}
+
+/// Whether an array is one of `numpy.ma`'s.
+pub fn is_masked(array: &Bound<'_, PyUntypedArray>) -> PyResult<bool> {
+    if array.is_exact_instance_of::<PyUntypedArray>() {
+        return Ok(false);
+    }
+    let masked = array.py().import("numpy.ma")?.getattr("MaskedArray")?;
+    array.is_instance(&masked)
 }
 
 /// Address and writability of a NumPy array.

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, raise};
 use crate::event::Event;
+use crate::given;
 use crate::graph;
 use crate::interrupt;
 use crate::numbers;
@@ -200,7 +201,7 @@ impl Stream {
     #[pyo3(signature = (event=None))]
     fn record<'py>(
         slf: &Bound<'py, Self>,
-        event: Option<Bound<'py, Event>>,
+        #[pyo3(from_py_with = given::event_or_none)] event: Option<Bound<'py, Event>>,
     ) -> PyResult<Bound<'py, Event>> {
         let py = slf.py();
         let stream = slf.get();
@@ -213,7 +214,11 @@ impl Stream {
     }
 
     /// Hold back what is submitted from now on until `event`, recorded in any stream of the device, has happened.
-    fn wait_event(&self, py: Python<'_>, event: &Bound<'_, Event>) -> PyResult<()> {
+    fn wait_event(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given::event)] event: Bound<'_, Event>,
+    ) -> PyResult<()> {
         event.get().hold_back(py, self)
     }
 

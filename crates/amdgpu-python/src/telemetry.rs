@@ -151,8 +151,7 @@ impl Subscription {
     #[pyo3(signature = (timeout_seconds=None))]
     fn poll(&self, py: Python<'_>, timeout_seconds: Option<f64>) -> PyResult<String> {
         const BATCH: usize = 1024;
-        let mut left =
-            timeout_seconds.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
+        let mut left = timeout_seconds.map(attach::seconds);
         let mut records = Vec::new();
         loop {
             let slice = left.map_or(POLL_SLICE, |left| left.min(POLL_SLICE));

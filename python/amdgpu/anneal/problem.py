@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError, OutOfMemoryError, ShapeMismatchError
 
 if TYPE_CHECKING:
@@ -121,9 +122,7 @@ def _checked(problem: Ising) -> Ising:
 def _length(fields: Any) -> int | None:
     if isinstance(fields, Mapping):
         return None
-    import numpy as np
-
-    return int(np.asarray(fields).size)
+    return int(arguments.values("anneal", "fields", fields).size)
 
 
 def _fields_of(fields: Any, size: int) -> npt.NDArray[np.float64]:
@@ -134,22 +133,13 @@ def _fields_of(fields: Any, size: int) -> npt.NDArray[np.float64]:
         return values
     if isinstance(fields, Mapping):
         for place, value in fields.items():
-            values[_index("fields", place, size)] = float(value)
+            values[_index("fields", place, size)] = arguments.number("anneal", f"fields[{place!r}]", value)
     else:
-        values = _numbers("fields", fields)
+        values = arguments.reals("anneal", "fields", fields)
         if values.shape != (size,):
             raise ShapeMismatchError(f"fields has the shape {values.shape}; the couplings are of {size} spins")
     _refuse_not_finite("fields", values)
     return values
-
-
-def _numbers(what: str, values: Any) -> npt.NDArray[np.float64]:
-    import numpy as np
-
-    found = np.asarray(values)
-    if found.dtype.kind not in "biuf":
-        raise InvalidTypeError(f"{what} holds {found.dtype}; it holds real numbers")
-    return found.astype(np.float64)
 
 
 def _refuse_not_finite(what: str, values: npt.NDArray[np.float64]) -> None:
@@ -162,9 +152,7 @@ def _refuse_not_finite(what: str, values: npt.NDArray[np.float64]) -> None:
 
 
 def _index(what: str, place: Any, size: int) -> int:
-    if isinstance(place, bool) or not hasattr(place, "__index__") or not 0 <= int(place) < size:
-        raise InvalidArgumentError(f"{what} names the variable {place!r}; there are 0 to {size - 1}")
-    return int(place)
+    return arguments.count("anneal", f"a variable of {what}", place, 0, size - 1)
 
 
 Pairs = tuple[
@@ -181,9 +169,9 @@ def _pairs(what: str, source: Any, size: int | None) -> Pairs:
     elif hasattr(source, "tocoo"):
         sparse = source.tocoo()
         rows, columns = np.asarray(sparse.row, np.int64), np.asarray(sparse.col, np.int64)
-        values, count = _numbers(what, sparse.data), _square(what, sparse.shape)
+        values, count = arguments.reals("anneal", what, sparse.data), _square(what, sparse.shape)
     else:
-        matrix = _numbers(what, source)
+        matrix = arguments.reals("anneal", what, source)
         count = _square(what, matrix.shape)
         _refuse_not_finite(what, matrix)
         rows, columns = np.nonzero(matrix)
@@ -221,7 +209,11 @@ def _of_mapping(
     places = np.array([sorted((_index(what, i, limit), _index(what, j, limit))) for i, j in pairs], np.int64).reshape(
         -1, 2
     )
-    values = _numbers(what, [source[pair] for pair in pairs] or np.zeros(0))
+    values = arguments.reals("anneal", what, [source[pair] for pair in pairs])
+    if values.shape != (len(pairs),):
+        raise InvalidTypeError(
+            f"anneal: {what} holds arrays of shape {values.shape[1:]}; a number for each pair is expected"
+        )
     count = size if size is not None else int(places.max(initial=-1)) + 1
     return places[:, 0], places[:, 1], values, count
 

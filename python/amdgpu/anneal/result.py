@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -58,6 +60,8 @@ class AnnealResult:
 
     def share_within(self, energy: float, *, tolerance: float = 1e-9) -> float:
         """Share of the reads whose energy is at most `energy`, up to rounding."""
+        energy = arguments.number("share_within", "energy", energy)
+        tolerance = arguments.number("share_within", "tolerance", tolerance)
         return float((self.energies <= energy + tolerance * max(1.0, abs(energy))).mean())
 
     def to_dict(self) -> dict[str, Any]:

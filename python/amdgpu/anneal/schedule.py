@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -101,10 +102,7 @@ def quantum(problem: Ising, sweeps: int, betas: Any, transverse_field: Any, slic
 def _numbers(what: str, values: Any) -> npt.NDArray[np.float64]:
     import numpy as np
 
-    try:
-        found = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgumentError(f"{what} is {values!r}; it holds numbers") from None
+    found = arguments.reals("anneal", what, values)
     if not np.isfinite(found).all() or (found < 0).any():
         raise InvalidArgumentError(f"{what} holds a value that is not finite or below 0")
     return found

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
 from amdgpu.anneal import schedule as schedules
 from amdgpu.anneal.problem import (
     Ising,
@@ -20,7 +20,6 @@ from amdgpu.anneal.result import AnnealProgress, AnnealResult
 from amdgpu.array import array, empty
 from amdgpu.device import AMDGPUDevice, default_device
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.training.train import check_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +34,9 @@ LAUNCH_SECONDS = 0.1
 BLOCK = {"cpu": 16}
 USUAL_BLOCK = 64
 LARGEST_SLICES = 32
+# Reads and sweeps are int32 in the kernels; the key of Philox has 64 bits.
+LARGEST_COUNT = 2**31 - 1
+LARGEST_SEED = 2**64 - 1
 
 Progress = bool | Callable[[AnnealProgress], None]
 
@@ -80,6 +82,7 @@ def ising(
 
     Raises:
         InvalidArgumentError: NaN, an asymmetric matrix, a coupling of a spin with itself, an option out of range.
+        InvalidTypeError: A problem or an option of something else than numbers.
         ShapeMismatchError: An empty matrix or one that is not square; fields of another length.
         OutOfMemoryError: The problem does not fit into the device's memory.
 
@@ -91,6 +94,7 @@ def ising(
     """
     problem = ising_problem(fields, couplings)
     return _solve(
+        "ising",
         problem,
         None,
         method=method,
@@ -141,6 +145,7 @@ def qubo(
 
     Raises:
         InvalidArgumentError: As of `ising`.
+        InvalidTypeError: As of `ising`.
         ShapeMismatchError: As of `ising`.
         OutOfMemoryError: As of `ising`.
 
@@ -151,6 +156,7 @@ def qubo(
     """
     spins, bits = qubo_problem(matrix)
     return _solve(
+        "qubo",
         spins,
         bits,
         method=method,
@@ -167,6 +173,7 @@ def qubo(
 
 
 def _solve(
+    operation: str,
     problem: Ising,
     bits: Ising | None,
     *,
@@ -183,18 +190,15 @@ def _solve(
 ) -> AnnealResult:
     import numpy as np
 
-    if method not in METHODS:
-        raise InvalidArgumentError(f"method is {method!r}; known are {', '.join(METHODS)}")
-    is_quantum = method == METHODS[1]
-    check_whole("reads", reads, 1)
-    check_whole("sweeps", sweeps, 1)
-    check_whole("seed", seed, 0)
-    if max(reads, sweeps) > 2**31 - 1 or seed >= 2**64:
-        raise InvalidArgumentError("reads and sweeps lie below 2**31, seed below 2**64")
-    if is_quantum and not 2 <= check_whole("slices", slices, 2) <= LARGEST_SLICES:
-        raise InvalidArgumentError(f"slices is {slices}; it lies from 2 to {LARGEST_SLICES}")
-    if time_limit_seconds is not None and not (math.isfinite(time_limit_seconds) and time_limit_seconds > 0):
-        raise InvalidArgumentError(f"time_limit_seconds must be a number above 0, or None, got {time_limit_seconds}")
+    is_quantum = arguments.choice(operation, "method", method, METHODS) == METHODS[1]
+    reads = arguments.count(operation, "reads", reads, 1, LARGEST_COUNT)
+    sweeps = arguments.count(operation, "sweeps", sweeps, 1, LARGEST_COUNT)
+    seed = arguments.count(operation, "seed", seed, 0, LARGEST_SEED)
+    if is_quantum:
+        slices = arguments.count(operation, "slices", slices, 2, LARGEST_SLICES)
+    if time_limit_seconds is not None:
+        time_limit_seconds = arguments.positive(operation, "time_limit_seconds", time_limit_seconds)
+    progress = arguments.progress(operation, progress)
     if not is_quantum and transverse_field is not None:
         raise InvalidArgumentError("transverse_field belongs to the method simulated_quantum_annealing")
     start = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -9,9 +10,11 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.errors import InvalidArgumentError, LibraryMissingError, NetworkError
+from amdgpu import arguments
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError, LibraryMissingError, NetworkError
 from amdgpu.interchange.forms import BY_KIND
 
 if TYPE_CHECKING:
@@ -74,30 +77,35 @@ def from_nir(
 
     Raises:
         NetworkError: A node does not fit; the message names it.
+        InvalidTypeError: Neither a graph nor a path.
+        OSError: The file cannot be read.
         LibraryMissingError: The package `nir` is not installed.
     """
     from amdgpu.network import Network
 
     nir = load_nir()
-    if isinstance(graph, str | Path):
-        path = Path(graph)
-        if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist")
+    if isinstance(graph, str | os.PathLike):
+        path = arguments.path("from_nir", "graph", graph)
+        path.stat()
         try:
             graph = nir.read(path)
         except Exception as error:  # noqa: BLE001 - h5py and nir raise whatever a damaged file leads them to
             raise NetworkError(f"{path} is no NIR file: {error}") from None
     if not isinstance(graph, nir.NIRGraph):
-        raise InvalidArgumentError(f"a NIR graph or the path of one is needed, not {type(graph).__name__}")
+        raise InvalidTypeError(
+            f"from_nir: graph is {shortened(graph)}; a `nir.NIRGraph` or the path of one is expected"
+        )
+    dt = arguments.number("from_nir", "dt", dt)
     if not 0 < dt < 1:
-        raise InvalidArgumentError(f"dt must be in seconds, above 0 and below 1, got {dt}")
-    if integrator not in INTEGRATORS:
-        raise InvalidArgumentError(f"integrator is {integrator!r}; known are {', '.join(INTEGRATORS)}")
-    reader = _Reader(graph, dt, dict(inputs or {}), integrator)
+        raise InvalidArgumentError(f"from_nir: dt is {dt}; seconds above 0 and below 1 are expected")
+    arguments.choice("from_nir", "integrator", integrator, INTEGRATORS)
+    given = {} if inputs is None else arguments.mapping("from_nir", "inputs", inputs, "spikes by the name of an Input")
+    reader = _Reader(graph, dt, dict(given), integrator)
     if directory is not None:
-        Path(directory).mkdir(parents=True, exist_ok=True)
-        text = reader.text(Path(directory))
-        (Path(directory) / "network.net").write_text(text, encoding="utf-8")
+        directory = arguments.path("from_nir", "directory", directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        text = reader.text(directory)
+        (directory / "network.net").write_text(text, encoding="utf-8")
         return Network(text, device=device, base_directory=directory)
     temporary = tempfile.mkdtemp(prefix="amdgpu-nir-")
     try:
@@ -181,8 +189,10 @@ class _Reader:
         import numpy as np
 
         size = _size_of(name, node.input_type["input"])
-        times, indices = self.inputs.get(name, ((), ()))
-        at, who = np.asarray(times, float).ravel(), np.asarray(indices).ravel()
+        given = self.inputs.get(name, ((), ()))
+        times, indices = arguments.two("from_nir", f"inputs[{name!r}]", given, "(times, indices)")
+        at = arguments.reals("from_nir", f"the times of inputs[{name!r}]", times).ravel()
+        who = arguments.values("from_nir", f"the indices of inputs[{name!r}]", indices).ravel()
         if at.shape != who.shape or (who.size and not np.issubdtype(who.dtype, np.integer)):
             raise InvalidArgumentError(f"inputs[{name!r}] is (times in seconds, whole indices) of equal length")
         is_inside = not who.size or bool(

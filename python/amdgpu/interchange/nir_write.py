@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidTypeError, NetworkError
 from amdgpu.interchange.forms import FORMS, Form
 from amdgpu.interchange.nir_read import load_nir
@@ -39,6 +43,7 @@ def to_nir(network: Network, path: str | Path | None = None) -> Any:
 
     Raises:
         NetworkError: A part has no counterpart in NIR; the message names it.
+        OSError: The file cannot be written.
         LibraryMissingError: The package `nir` is not installed.
     """
     from amdgpu.network import Network
@@ -46,15 +51,21 @@ def to_nir(network: Network, path: str | Path | None = None) -> Any:
 
     nir = load_nir()
     if not isinstance(network, Network):
-        raise InvalidTypeError(f"a Network is needed, not {type(network).__name__}")
+        raise InvalidTypeError(f"to_nir: network is {shortened(network)}; a Network is expected")
+    target = None if path is None else arguments.path("to_nir", "path", path)
     part = network.spiking_part
     if not isinstance(part, SpikingPart):
         raise NetworkError(
             f"the network {network.name!r} is layered: NIR has no activations, so only spiking networks can be written"
         )
     graph = _graph(nir, network, part)
-    if path is not None:
-        nir.write(Path(path), graph)
+    if target is not None:
+        try:
+            nir.write(target, graph)
+        except OSError as error:
+            # HDF5 tells its own flags and not always the file.
+            number = error.errno or errno.EIO
+            raise OSError(number, os.strerror(number), str(target)) from None
     return graph
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from pathlib import Path
+from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.errors import InvalidArgumentError, LibraryMissingError, NetworkError
+from amdgpu import arguments
+from amdgpu.errors import InvalidTypeError, LibraryMissingError, NetworkError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,21 +42,24 @@ def from_onnx(model: Any, *, device: int | str = 0) -> Network:
 
     Raises:
         NetworkError: A node does not fit; the message names it.
+        InvalidTypeError: Neither a model nor a path.
+        OSError: The file cannot be read.
         LibraryMissingError: The package `onnx` is not installed.
     """
     from amdgpu.network import Network
 
     onnx = _load_onnx()
-    if isinstance(model, str | Path):
-        path = Path(model)
-        if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist")
+    if isinstance(model, str | os.PathLike):
+        path = arguments.path("from_onnx", "model", model)
+        path.stat()
         try:
             model = onnx.load(path)
         except Exception as error:  # noqa: BLE001 - protobuf raises whatever a damaged file leads it to
             raise NetworkError(f"{path} is no ONNX model: {error}") from None
     if not isinstance(model, onnx.ModelProto):
-        raise InvalidArgumentError(f"an ONNX model or the path of one is needed, not {type(model).__name__}")
+        raise InvalidTypeError(
+            f"from_onnx: model is {shortened(model)}; an `onnx.ModelProto` or the path of one is expected"
+        )
     layers = _chain(onnx, model.graph)
     sizes = [layers[0].weight.shape[0], *(layer.weight.shape[1] for layer in layers)]
     names = ["input", *(f"layer{number + 1}" for number in range(len(layers)))]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.plotting.canvas import colour, finish, labelled, new_figure, scaled
+from amdgpu.plotting.canvas import check_ending, colour, finish, labelled, new_figure, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,6 +52,7 @@ class ActivityPlots:
             InvalidArgumentError: Nothing was recorded, or not that.
             LibraryMissingError: matplotlib is not installed.
         """
+        check_ending(path)
         chosen = _recorded(self, names)
         total = sum(len(self.spikes[name]) for name in chosen)
         every = max(1, math.ceil(total / MARK_LIMIT))
@@ -104,6 +106,7 @@ class ActivityPlots:
             InvalidArgumentError: Nothing was recorded, or not that; a width that is not positive or longer than the run.
             LibraryMissingError: matplotlib is not installed.
         """
+        check_ending(path)
         chosen = _recorded(self, names)
         width, edges = _bins(self, bin_width)
         import numpy as np
@@ -147,7 +150,8 @@ class ActivityPlots:
             InvalidArgumentError: Nothing was recorded, or not that.
             LibraryMissingError: matplotlib is not installed.
         """
-        chosen = list(self.states) if names is None else list(names)
+        check_ending(path)
+        chosen = list(self.states) if names is None else arguments.names("plot_states", "names", names)
         if not chosen:
             raise InvalidArgumentError("no variables were recorded: add `record v(NAME)` to the network's text")
         for name in chosen:
@@ -170,7 +174,7 @@ class ActivityPlots:
 
 
 def _recorded(result: ActivityPlots, names: Sequence[str] | None) -> list[str]:
-    chosen = list(result.spikes) if names is None else list(names)
+    chosen = list(result.spikes) if names is None else arguments.names("plot", "names", names)
     if not chosen:
         raise InvalidArgumentError("no spikes were recorded: add `record spikes(NAME)` to the network's text")
     for name in chosen:
@@ -204,6 +208,8 @@ def _bins(result: ActivityPlots, bin_width: float | None) -> tuple[float, npt.ND
     if result.steps == 0:
         raise InvalidArgumentError("the run has no steps, and so no rates")
     step = result.duration / result.steps
+    if bin_width is not None:
+        bin_width = arguments.number("plot_rates", "bin_width", bin_width)
     if bin_width is None:
         steps = max(1, round(result.steps / BINS))
     elif 0 < bin_width <= result.duration * (1 + 1e-9):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError, LibraryMissingError
 
 if TYPE_CHECKING:
@@ -52,25 +53,26 @@ def finish(drawing: Figure, path: str | Path | None) -> Figure | None:
     """Write the figure to the file that `path` names, in the format of its ending; without a path, hand it out.
 
     Raises:
-        InvalidArgumentError: The ending is of no format that matplotlib writes.
         OSError: The file cannot be written.
     """
     if path is None:
         return drawing
-    check_ending(path, drawing)
-    drawing.savefig(path, dpi=DOTS_PER_INCH)
+    drawing.savefig(Path(path), dpi=DOTS_PER_INCH)
     return None
 
 
-def check_ending(path: str | Path, drawing: Figure | None = None) -> None:
-    """Refuse a file that cannot become a picture, before the work whose picture it is.
+def check_ending(path: str | Path | None) -> None:
+    """Refuse a file that cannot become a picture, before the work whose picture it is; None is no file.
 
     Raises:
         InvalidArgumentError: The ending is of no format that matplotlib writes.
+        InvalidTypeError: It is no path.
         LibraryMissingError: matplotlib is not installed.
     """
-    known = (drawing or new_figure(1, 1)).canvas.get_supported_filetypes()
-    ending = Path(path).suffix.removeprefix(".").lower()
+    if path is None:
+        return
+    known = new_figure(1, 1).canvas.get_supported_filetypes()
+    ending = arguments.path("plot", "path", path).suffix.removeprefix(".").lower()
     if ending not in known:
         raise InvalidArgumentError(
             f"{path}: pictures end in {', '.join('.' + name for name in sorted(known))}, not in {'.' + ending if ending else 'nothing'}"

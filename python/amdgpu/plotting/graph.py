@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.plotting.canvas import MISSING_COLOUR, PALETTE, count_text, finish, new_figure, quantity
+from amdgpu.plotting.canvas import MISSING_COLOUR, PALETTE, check_ending, count_text, finish, new_figure, quantity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,6 +130,7 @@ def weight_unit(projection: dict[str, Any], state_units: Mapping[str, str]) -> s
 
 def plot_graph(nodes: Sequence[Node], edges: Sequence[Edge], title: str, path: str | Path | None) -> Figure | None:
     """Boxes with arrows, or for large networks a table with the number of synapses from each row to each column."""
+    check_ending(path)
     if len(edges) > ARROW_LIMIT or len(nodes) > BOX_LIMIT:
         return finish(_table(nodes, edges, title), path)
     places = _layout(nodes)

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError, ShapeMismatchError
-from amdgpu.plotting.canvas import MISSING_COLOUR, colour, finish, labelled, new_figure, scaled
+from amdgpu.plotting.canvas import MISSING_COLOUR, check_ending, colour, finish, labelled, new_figure, scaled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +78,7 @@ def chosen_names(known: Sequence[str], wanted: Sequence[str] | None) -> list[str
     Raises:
         InvalidArgumentError: There are none, one is unknown, or they are too many for a picture.
     """
-    names = list(known) if wanted is None else list(wanted)
+    names = list(known) if wanted is None else arguments.names("plot", "names", wanted)
     for name in names:
         if name not in known:
             raise InvalidArgumentError(f"there is no connection {name!r}; there are: {', '.join(known) or 'none'}")
@@ -94,12 +95,13 @@ def plot_weights(
     matrices: Sequence[Matrix], path: str | Path | None, before: Mapping[str, npt.ArrayLike] | None
 ) -> Figure | None:
     """One image for each connection; with `before`, three: before, after, and the difference."""
+    check_ending(path)
     if before is None:
         return finish(_grid(matrices), path)
+    known = [_earlier(matrix, before) for matrix in matrices]
     drawing = new_figure(11, 0.6 + 3.2 * len(matrices))
     rows = drawing.subplots(len(matrices), 3, squeeze=False)
-    for axes, matrix in zip(rows, matrices, strict=True):
-        earlier = _earlier(matrix, before)
+    for axes, matrix, earlier in zip(rows, matrices, known, strict=True):
         images = [matrix.image(values) for values in (earlier, matrix.values)]
         change = matrix.image(matrix.values.astype("float64") - earlier)
         scale = _Scale.of(images, matrix.unit)
@@ -118,13 +120,15 @@ def plot_distributions(
     """One histogram for each connection; with `before`, the earlier weights as an outline over it."""
     import numpy as np
 
+    check_ending(path)
+    known = [[] if before is None else [_earlier(matrix, before).ravel()] for matrix in matrices]
     columns = min(len(matrices), COLUMNS)
     rows = -(-len(matrices) // columns)
     drawing = new_figure(1 + 3.6 * columns, 0.4 + 2.6 * rows)
     axes = drawing.subplots(rows, columns, squeeze=False).ravel()
-    for axis, matrix in zip(axes, matrices, strict=False):
+    for axis, matrix, earlier in zip(axes, matrices, known, strict=False):
         now = matrix.values.ravel()
-        sets = [now] if before is None else [now, _earlier(matrix, before).ravel()]
+        sets = [now, *earlier]
         peak = max((float(np.abs(values).max()) for values in sets if values.size), default=0.0)
         factor, unit = scaled(matrix.unit, peak)
         edges = np.histogram_bin_edges(np.concatenate(sets) * factor, bins=50)
@@ -144,9 +148,9 @@ def plot_distributions(
 def _earlier(matrix: Matrix, before: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float32]:
     import numpy as np
 
-    if matrix.name not in before:
+    if matrix.name not in arguments.mapping("plot", "before", before, "weights by the name of a connection"):
         raise InvalidArgumentError(f"before has no weights of {matrix.name!r}: it is what dict(net.weights) gave")
-    values = np.asarray(before[matrix.name], dtype=np.float32)
+    values = arguments.reals("plot", f"before[{matrix.name!r}]", before[matrix.name]).astype(np.float32)
     if values.shape != matrix.values.shape:
         raise ShapeMismatchError(
             f"before[{matrix.name!r}] has the shape {values.shape}, the weights now have {matrix.values.shape}"

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
 from amdgpu.errors import NetworkError, OutOfMemoryError, WeightsNotFiniteError
 from amdgpu.network import Network
 from amdgpu.search.marks import substitute
@@ -96,7 +97,7 @@ class Evaluator:
         try:
             net = self._networks.pop(request.text, None) or Network(request.text, device=self._device)
             parameters = net.parameter_count
-            score = float(self._evaluate(net, request.epochs))
+            score = arguments.number("search", "the score of a candidate", self._evaluate(net, request.epochs))
             if math.isnan(score):
                 score, error = None, "the score is NaN"
             elif self._keeps_networks:

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError
 from amdgpu.search.result import Candidate
 
@@ -40,9 +41,10 @@ class Journal:
         self._file = None
         if path is None:
             return
+        path = arguments.path("search", "journal", path)
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
         header = {"schema": SCHEMA, "version": VERSION, "search": digest}
-        self._file = Path(path).open("a+b")  # noqa: SIM115  (closed by close)
+        self._file = path.open("a+b")
         try:
             self._begin(path, header)
         except BaseException:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def find_marks(text: str) -> list[Mark]:
         >>> [mark.levels for mark in find_marks("layer a(range(2, 4), activation: choice(relu, tanh))")]
         [('2', '3', '4'), ('relu', 'tanh')]
     """
+    arguments.text("find_marks", "text", text, "a network's text")
     hidden = _hidden(text)
     marks: list[Mark] = []
     for found in WORD.finditer(text):

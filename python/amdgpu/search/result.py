@@ -87,8 +87,9 @@ class SearchResult:
         Raises:
             LibraryMissingError: matplotlib is not installed.
         """
-        from amdgpu.plotting.canvas import figure
+        from amdgpu.plotting.canvas import check_ending, figure
 
+        check_ending(path)
         drawing, (axis,) = figure(1)
         good = [candidate for candidate in self.candidates if candidate.score is not None]
         axis.scatter([one.parameters for one in good], [one.score for one in good], s=12, alpha=0.5, label="candidates")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
 import os
 import sys
@@ -10,20 +11,21 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError, NetworkError
+from amdgpu.network import Network
 from amdgpu.search.evaluate import Evaluator, Request, trained
 from amdgpu.search.journal import Journal
 from amdgpu.search.marks import find_marks
 from amdgpu.search.result import Candidate, SearchProgress, SearchResult, best_of
 from amdgpu.search.strategies import Budget, Outcome, evolution, quantum_inspired, successive_halving
-from amdgpu.training.train import check_share, check_whole, samples_of
+from amdgpu.training.train import samples_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
 
-    from amdgpu.network import Network
     from amdgpu.search.marks import Mark
     from amdgpu.search.strategies import Strategy
 
@@ -32,6 +34,11 @@ STRATEGIES = {
     "successive_halving": successive_halving,
     "quantum_inspired": quantum_inspired,
 }
+
+# Selection compares every two candidates of a generation.
+LARGEST_POPULATION = 1_000_000
+
+TRAIN_OPTIONS = frozenset(inspect.signature(Network.train).parameters) - {"self", "x", "y"}
 
 Progress = bool | Callable[[SearchProgress], None]
 
@@ -84,6 +91,7 @@ def architecture(
 
     Raises:
         InvalidArgumentError: No marked range, a wrong one, an option out of range, the journal of another search.
+        InvalidTypeError: An option of another type; samples that are no numbers.
         NetworkError: Every candidate of the first generation failed; the message is the first one's.
 
     Example:
@@ -106,31 +114,33 @@ def architecture(
         raise InvalidArgumentError(
             "the text has no marked range: write choice(relu, tanh) or range(16, 256) where the search may choose"
         )
-    if strategy not in STRATEGIES:
-        raise InvalidArgumentError(f"strategy is {strategy!r}; known are {', '.join(STRATEGIES)}")
+    arguments.choice("search", "strategy", strategy, tuple(STRATEGIES))
     budget = Budget(
-        check_whole("population", population, 1),
-        check_whole("generations", generations, 1),
-        check_whole("epochs", epochs, 1),
+        arguments.count("search", "population", population, 1, LARGEST_POPULATION),
+        arguments.count("search", "generations", generations, 1),
+        arguments.count("search", "epochs", epochs, 1),
     )
-    check_whole("seed", seed, 0)
-    count = os.cpu_count() or 1 if workers is None else check_whole("workers", workers, 1)
+    seed = arguments.count("search", "seed", seed)
+    count = os.cpu_count() or 1 if workers is None else arguments.count("search", "workers", workers, 1)
+    progress = arguments.progress("search", progress)
     about: dict[str, Any] = {
         "text": text,
         "strategy": strategy,
-        "budget": [population, generations, epochs],
+        "budget": [budget.population, budget.generations, budget.epochs],
         "seed": seed,
     }
     is_stopped = threading.Event()
     # A training that ended early, or put its best weights back, is not one that more epochs can be added to.
-    goes_on = evaluate is None and strategy == "successive_halving" and "patience" not in (train_options or {})
+    options = _options(train_options, validation_split, validation_data)
+    goes_on = evaluate is None and strategy == "successive_halving" and "patience" not in options
     if evaluate is None:
-        options = _options(train_options, validation_split, validation_data)
         inputs, targets = _samples(x, y)
         about |= _about(inputs, targets, options)
         evaluate = trained(inputs, targets, options, is_stopped)
-    elif x is not None or y is not None:
-        raise InvalidArgumentError("x and y are not used with `evaluate`: leave them out")
+    else:
+        arguments.function("search", "evaluate", evaluate)
+        if x is not None or y is not None:
+            raise InvalidArgumentError("x and y are not used with `evaluate`: leave them out")
     tell = _bar if progress is True else progress or None
     show = (lambda tried: _tell(tell, tried, _total(strategy, budget))) if tell is not None else None
     plan = STRATEGIES[strategy](marks, budget, np.random.Generator(np.random.Philox(seed)))
@@ -179,13 +189,18 @@ def _follow(
 def _options(
     given: Mapping[str, Any] | None, split: float, data: tuple[npt.ArrayLike, npt.ArrayLike] | None
 ) -> dict[str, Any]:
-    options = dict(given or {})
+    options = (
+        {} if given is None else dict(arguments.mapping("search", "train_options", given, "arguments of Network.train"))
+    )
+    unknown = sorted(repr(name) for name in options if name not in TRAIN_OPTIONS)
+    if unknown:
+        raise InvalidArgumentError(f"train_options holds {', '.join(unknown)}, which Network.train does not take")
     reserved = sorted({"epochs", "progress", "resume"} & set(options))
     if reserved:
         raise InvalidArgumentError(f"train_options holds {', '.join(reserved)}, which the search sets itself")
     if data is None:
-        return options | {"validation_split": check_share("validation_split", split)}
-    return options | {"validation_data": data}
+        return options | {"validation_split": arguments.share("search", "validation_split", split)}
+    return options | {"validation_data": arguments.two("search", "validation_data", data, "(x, y)")}
 
 
 def _samples(x: npt.ArrayLike | None, y: npt.ArrayLike | None) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -196,11 +211,9 @@ def _samples(x: npt.ArrayLike | None, y: npt.ArrayLike | None) -> tuple[npt.NDAr
 
 def _about(inputs: npt.NDArray[Any], targets: npt.NDArray[Any], options: dict[str, Any]) -> dict[str, Any]:
     """What a journal of the training must agree with."""
-    import numpy as np
-
-    held_back = options.get("validation_data", ())
+    held_back = [arguments.values("search", "validation_data", part) for part in options.get("validation_data", ())]
     return {
-        "data": [_digest(values) for values in (inputs, targets, *(np.asarray(part) for part in held_back))],
+        "data": [_digest(values) for values in (inputs, targets, *held_back)],
         "options": {name: repr(value) for name, value in options.items() if name != "validation_data"},
     }
 

@@ -7,10 +7,12 @@ import secrets
 import ssl
 from dataclasses import dataclass, field, replace
 
-from amdgpu.errors import InvalidArgumentError
+from amdgpu import arguments
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError
 from amdgpu.telemetry.metrics_page import DEFAULT_HISTOGRAM_SERIES, MAX_HISTOGRAM_SERIES
 
 DEFAULT_PORT = 4000
+LARGEST_PORT = 65_535
 COMPATIBLE = ("amd", "dcgm")
 TOKEN_BYTES = 24
 # A token that a person chose: at ten guesses a minute for each address even dictionaries of words do not get through 16 characters.
@@ -114,8 +116,26 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
+        self._check_types()
         self._check_token()
         self._check_rest()
+
+    def _check_types(self) -> None:
+        arguments.text("serve", "host", self.host, "an address")
+        arguments.count("serve", "port", self.port, 0, LARGEST_PORT)
+        for name in ("allow_anonymous", "allow_execute"):
+            arguments.truth("serve", name, getattr(self, name))
+        if self.token is not None and not isinstance(self.token, str):
+            # What was given may be most of a secret: it is not shown.
+            raise InvalidTypeError(f"serve: the token is of type {type(self.token).__name__}; a text is expected")
+        if self.compat is not None:
+            arguments.choice("serve", "compat", self.compat, COMPATIBLE)
+        for name in ("certificate", "key"):
+            if getattr(self, name) is not None:
+                arguments.path("serve", name, getattr(self, name))
+        for name in ("rate_hz", "idle_rate_hz", "history_hours"):
+            arguments.number("serve", name, getattr(self, name))
+        arguments.count("serve", "histogram_series", self.histogram_series, 1, MAX_HISTOGRAM_SERIES)
 
     def _check_token(self) -> None:
         if self.token is not None and not (self.token and self.token.isascii() and self.token.isprintable()):
@@ -133,20 +153,12 @@ class Settings:
             )
 
     def _check_rest(self) -> None:
-        if not 0 <= self.port <= 65535:
-            raise InvalidArgumentError(f"port is {self.port}; ports are 0 to 65535")
-        if self.compat not in (None, *COMPATIBLE):
-            raise InvalidArgumentError(f"compat is {self.compat!r}; known are {', '.join(COMPATIBLE)}")
         if self.key is not None and self.certificate is None:
             raise InvalidArgumentError("there is a key without a certificate; TLS needs --certificate FILE too")
         if self.certificate is not None:
             _check_certificate(self.certificate, self.key)
         if not 0 <= self.history_hours <= MAX_HISTORY_HOURS:
             raise InvalidArgumentError(f"history_hours is {self.history_hours}; it is from 0 to {MAX_HISTORY_HOURS}")
-        if not 1 <= self.histogram_series <= MAX_HISTOGRAM_SERIES:
-            raise InvalidArgumentError(
-                f"histogram_series is {self.histogram_series}; it is from 1 to {MAX_HISTOGRAM_SERIES}"
-            )
         if not 0 < self.rate_hz <= 240:
             raise InvalidArgumentError(
                 f"rate_hz is {self.rate_hz}; frames come at more than 0 and at most 240 a second"

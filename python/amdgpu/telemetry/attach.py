@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 from amdgpu.telemetry.rates import STALE_SECONDS, Rates
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ __all__ = ["Process", "ProcessInfo", "Watcher", "attach", "listen", "processes"]
 
 # Long enough for a busy machine; a stopped process is told at once when it is asked what it is.
 REQUEST_TIMEOUT_SECONDS = 5.0
+# The system counts processes in 32 bits.
+LARGEST_PID = 2**31 - 1
 # Rates over less than this jump; over more they lag.
 TOTALS_EVERY_SECONDS = 0.1
 
@@ -60,6 +62,7 @@ def processes(timeout_seconds: float = 0.3) -> list[ProcessInfo]:
         >>> isinstance(amdgpu.telemetry.attach.processes(), list)
         True
     """
+    timeout_seconds = arguments.seconds("processes", "timeout_seconds", timeout_seconds)
     return [ProcessInfo(**row) for row in json.loads(_native.attach_processes(timeout_seconds))]
 
 
@@ -95,7 +98,7 @@ class Process:
     def __init__(self, pid: int | None = None) -> None:
         import os
 
-        self.pid = os.getpid() if pid is None else int(pid)
+        self.pid = os.getpid() if pid is None else arguments.count("attach", "pid", pid, 1, LARGEST_PID)
         self.is_self = pid is None
         self._client = None if pid is None else _native.AttachClient(self.pid)
         self._streams: list[_native.RecordStream] = []
@@ -115,7 +118,9 @@ class Process:
 
     def request(self, op: str, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS, **options: Any) -> Any:
         """The answer to a request of the attach protocol (docs/attach.md), as plain values."""
-        line = json.dumps({"op": op, **options})
+        arguments.text("request", "op", op, "the name of a request")
+        timeout_seconds = arguments.seconds("request", "timeout_seconds", timeout_seconds)
+        line = arguments.json_text("request", "options", {"op": op, **options})
         if self.is_self:
             answer = json.loads(_native.attach_answer(line))
             if "answer" not in answer:
@@ -131,7 +136,7 @@ class Process:
 
     def snapshot(self, *, records: int | None = None) -> dict[str, Any]:
         """Everything its bus knows; the shape is that of `amdgpu.telemetry.snapshot()`. `records` bounds the newest records in it."""
-        options = {} if records is None else {"records": records}
+        options = {} if records is None else {"records": arguments.count("snapshot", "records", records)}
         result: dict[str, Any] = self.request("snapshot", **options)
         return result
 
@@ -161,11 +166,13 @@ class Process:
         Raises:
             ProcessGoneError: The process has ended; what it sent before was given.
         """
+        if timeout_seconds is not None:
+            timeout_seconds = arguments.seconds("records", "timeout_seconds", timeout_seconds)
         stream = _native.RecordStream(
             None if self.is_self else self.pid,
-            capacity=capacity,
-            kinds=None if kinds is None else list(kinds),
-            interval_seconds=interval_seconds,
+            capacity=arguments.count("records", "capacity", capacity, 1),
+            kinds=None if kinds is None else arguments.names("records", "kinds", kinds),
+            interval_seconds=arguments.seconds("records", "interval_seconds", interval_seconds),
         )
         self._streams.append(stream)
         return self._records(stream, timeout_seconds)
@@ -199,6 +206,7 @@ class Process:
         """
         from amdgpu.telemetry.kernel_texts import with_texts
 
+        arguments.text("kernel", "handle", handle, "the handle of a kernel")
         return with_texts(self.request("kernel", handle=handle))
 
     def memory(self, *, size_bytes: int | None = None) -> dict[str, Any]:
@@ -208,7 +216,7 @@ class Process:
             size_bytes: Pools say in `fit` what an allocation of so many bytes on the default stream would find now: a free block
                 (`free_block_bytes`), or none, so that the device is asked for a segment (`segment_bytes`).
         """
-        options = {} if size_bytes is None else {"size_bytes": size_bytes}
+        options = {} if size_bytes is None else {"size_bytes": arguments.count("memory", "size_bytes", size_bytes)}
         return self.request("memory", **options) or {
             "devices": [],
             "owners": [],
@@ -259,10 +267,10 @@ class Watcher:
         from collections import deque
 
         self._native: _native.Watcher | None = _native.Watcher(
-            capacity=capacity,
-            kinds=None if kinds is None else list(kinds),
-            interval_seconds=interval_seconds,
-            totals_seconds=totals_seconds,
+            capacity=arguments.count("Watcher", "capacity", capacity, 1),
+            kinds=None if kinds is None else arguments.names("Watcher", "kinds", kinds),
+            interval_seconds=arguments.seconds("Watcher", "interval_seconds", interval_seconds),
+            totals_seconds=arguments.positive("Watcher", "totals_seconds", totals_seconds),
         )
         self._capacity = capacity
         self._waiting: deque[dict[str, Any]] = deque()
@@ -328,6 +336,7 @@ class Watcher:
 
     def poll(self, timeout_seconds: float = 0.0) -> list[dict[str, Any]]:
         """Records that came since the last call, each with `pid`; waits up to `timeout_seconds` for the first."""
+        timeout_seconds = arguments.seconds("poll", "timeout_seconds", timeout_seconds)
         with self._lock:
             self._take(0.0)
             if timeout_seconds > 0.0 and not self._waiting:

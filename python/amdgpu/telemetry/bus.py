@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 from amdgpu.errors import UnknownCoreTypeError
 from amdgpu.telemetry import sensors
 from amdgpu.types import CORE_TYPES
@@ -63,16 +63,16 @@ def get_telemetry(device: AMDGPUDevice | int | str = 0, core_type: str | None = 
         >>> amdgpu.get_telemetry(0, "aura")["core_type"]
         'aura'
     """
+    return sample(device, core_type)
+
+
+def sample(device: AMDGPUDevice | int | str, core_type: str | None) -> dict[str, Any]:
+    """The body of `get_telemetry`."""
     from amdgpu.device import default_device
 
-    return sample(default_device(device), core_type)
-
-
-def sample(device: AMDGPUDevice, core_type: str | None) -> dict[str, Any]:
-    """The body of `get_telemetry`."""
     if core_type is not None and not (isinstance(core_type, str) and core_type in CORE_TYPES):
         raise UnknownCoreTypeError(f"core_type is {core_type!r}; known are {', '.join(CORE_TYPES)}")
-    native = device.native
+    native = default_device(device).native
     bus = snapshot()
 
     def matches(labels: dict[str, str]) -> bool:
@@ -147,21 +147,24 @@ def boundaries() -> list[dict[str, Any]]:
 
 def prometheus(*, open_metrics: bool = False) -> str:
     """The metrics as a Prometheus text page (or OpenMetrics)."""
-    return _native.telemetry_prometheus(open_metrics)
+    return _native.telemetry_prometheus(arguments.truth("prometheus", "open_metrics", open_metrics))
 
 
 def write_chrome_trace(path: str | Path) -> int:
-    """Write recent records as a Chrome trace (opens in Perfetto and chrome://tracing); returns the number of bytes."""
-    from pathlib import Path
+    """Write recent records as a Chrome trace (opens in Perfetto and chrome://tracing); returns the number of bytes.
 
+    Raises:
+        OSError: The file cannot be written.
+    """
+    file = arguments.path("write_chrome_trace", "path", path)
     text = _native.telemetry_chrome_trace()
-    Path(path).write_text(text, encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
     return len(text)
 
 
 def set_enabled(enabled: bool) -> None:
     """Switch records and histograms on or off for the whole process. Launch and error counters stay on."""
-    _native.telemetry_set_enabled(enabled)
+    _native.telemetry_set_enabled(arguments.truth("set_enabled", "enabled", enabled))
 
 
 def is_enabled() -> bool:
@@ -175,7 +178,17 @@ def events(*, capacity: int = 4096, timeout_seconds: float | None = None) -> Ite
     Args:
         capacity: Records kept for this reader.
         timeout_seconds: Stop after this long without a record; None waits for ever.
+
+    Raises:
+        InvalidArgumentError: No capacity, or a negative time.
     """
+    capacity = arguments.count("events", "capacity", capacity, 1)
+    if timeout_seconds is not None:
+        timeout_seconds = arguments.seconds("events", "timeout_seconds", timeout_seconds)
+    return _events(capacity, timeout_seconds)
+
+
+def _events(capacity: int, timeout_seconds: float | None) -> Iterator[dict[str, Any]]:
     import json
 
     subscription = _native.Subscription(capacity)

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from amdgpu.errors import DamagedFileError, InvalidArgumentError, LibraryMissingError, WriteFailedError
+from amdgpu import arguments
+from amdgpu.errors import DamagedFileError, LibraryMissingError, WriteFailedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,10 +54,10 @@ class LongTermHistory:
     def __init__(self, folder: str | os.PathLike[str], *, tier: Tier = "1hz") -> None:
         from amdgpu.telemetry.sensors import TIERS
 
-        if tier not in TIERS:
-            raise InvalidArgumentError(f"tier is {tier!r}; known are {', '.join(TIERS)}")
+        arguments.choice("LongTermHistory", "tier", tier, TIERS)
+        path = arguments.path("LongTermHistory", "folder", folder)
         _parquet()
-        self.folder = Path(folder)
+        self.folder = path
         self.tier: Tier = tier
         # Monotonic time up to which each series was written.
         self._written_ns: dict[tuple[str, str], int] = {}
@@ -101,7 +102,8 @@ class LongTermHistory:
         Raises:
             WriteFailedError: A file cannot be deleted.
         """
-        oldest_ns = time.time_ns() - int(keep_seconds * 1e9)
+        keep_seconds = arguments.finite("prune", "keep_seconds", keep_seconds)
+        oldest_ns = time.time_ns() - keep_seconds * 1e9
         old = [path for path in self.folder.glob("sensors-*.parquet") if _written_ns(path) < oldest_ns]
         for path in old:
             try:
@@ -155,12 +157,13 @@ class LongTermHistory:
         Raises:
             DamagedFileError: A file of the folder is none of `append`, or damaged.
         """
+        first_ns, last_ns = _checked(metric, labels, start_ns, end_ns)
         arrow, parquet = _parquet()
         from pyarrow import compute
 
         tables = []
         for path in sorted(self.folder.glob("sensors-*.parquet")):
-            if start_ns is not None and _written_ns(path) < start_ns:
+            if first_ns is not None and _written_ns(path) < first_ns:
                 # All that it holds is older.
                 continue
             try:
@@ -175,7 +178,7 @@ class LongTermHistory:
         whole = arrow.concat_tables(tables)
         if metric is not None:
             whole = whole.filter(compute.equal(whole["metric"], metric))
-        for bound, holds in ((start_ns, compute.greater_equal), (end_ns, compute.less_equal)):
+        for bound, holds in ((first_ns, compute.greater_equal), (last_ns, compute.less_equal)):
             if bound is not None:
                 whole = whole.filter(holds(whole["time"], arrow.scalar(bound, arrow.timestamp("ns", "UTC"))))
         if labels:
@@ -189,6 +192,18 @@ def _written_ns(path: Path) -> int:
     """When a file was written, from its name; of another name: now, so that it is read and never deleted."""
     digits = path.name.removeprefix("sensors-").partition("-")[0]
     return int(digits) if digits.isascii() and digits.isdigit() else time.time_ns()
+
+
+def _checked(metric: Any, labels: Any, *bounds: Any) -> list[int | None]:
+    if metric is not None:
+        arguments.text("read", "metric", metric, "the name of a metric")
+    if labels is not None:
+        arguments.mapping("read", "labels", labels, "labels")
+    names = ("start_ns", "end_ns")
+    return [
+        None if bound is None else arguments.integer("read", name, bound)
+        for name, bound in zip(names, bounds, strict=True)
+    ]
 
 
 def _plain(arrow: Any, table: Any) -> Any:

@@ -10,8 +10,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from amdgpu import arguments
 from amdgpu._generated.metrics import METRICS
-from amdgpu.errors import AmdgpuError, InvalidArgumentError
+from amdgpu.errors import AmdgpuError
 from amdgpu.telemetry import attach
 
 PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -46,9 +47,7 @@ class SeriesLimit:
     """
 
     def __init__(self, most: int = DEFAULT_HISTOGRAM_SERIES) -> None:
-        if not 1 <= most <= MAX_HISTOGRAM_SERIES:
-            raise InvalidArgumentError(f"the limit of series is {most}; it is from 1 to {MAX_HISTOGRAM_SERIES}")
-        self.most = most
+        self.most = arguments.count("SeriesLimit", "most", most, 1, MAX_HISTOGRAM_SERIES)
         # Of each metric: which series are named, and which are counted with others.
         self._named: dict[str, set[Key]] = {}
         self._folded: dict[str, set[Key]] = {}

@@ -13,9 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 from amdgpu.errors import AmdgpuError, InvalidArgumentError, ProcessGoneError
 from amdgpu.telemetry import sensors
+from amdgpu.telemetry.attach import LARGEST_PID
 from amdgpu.telemetry.recording import Recording
 
 if TYPE_CHECKING:
@@ -34,9 +35,8 @@ LONGEST_REST_SECONDS = 0.5
 
 def start(seconds: float = SPAN_SECONDS, capacity_bytes: int = CAPACITY_BYTES) -> None:
     """Keep the records of the last `seconds` in at most `capacity_bytes` of memory from now on; starting again begins anew."""
-    if not seconds > 0 or capacity_bytes <= 0:
-        raise InvalidArgumentError(f"seconds is {seconds}, capacity_bytes is {capacity_bytes}; both are more than 0")
-    _native.flight_start(float(seconds), int(capacity_bytes))
+    seconds = arguments.positive("start", "seconds", seconds)
+    _native.flight_start(seconds, arguments.count("start", "capacity_bytes", capacity_bytes, 1))
 
 
 def stop() -> None:
@@ -63,8 +63,9 @@ def save(path: str | Path) -> int:
         InvalidArgumentError: The flight recorder does not run.
         WriteFailedError: The file cannot be written; the message says what it holds all the same.
     """
+    file = arguments.path("save", "path", path)
     documents = [("readings", json.dumps(reading)) for reading in _sensor_history()]
-    count = _native.flight_save(Path(path), documents)
+    count = _native.flight_save(file, documents)
     if count is None:
         raise InvalidArgumentError("the flight recorder does not run; call amdgpu.telemetry.recorder.start() first")
     return count
@@ -88,6 +89,10 @@ def record(
     Raises:
         WriteFailedError: The disk is full, say; the message says what the file holds, which can be replayed.
     """
+    if duration is not None:
+        duration = arguments.seconds("record", "duration", duration)
+    if on_progress is not None:
+        arguments.function("record", "on_progress", on_progress)
     begin = time.monotonic()
     with Recorder(path, pid=pid) as recorder:
         try:
@@ -164,7 +169,10 @@ class Recorder:
     def __init__(self, path: str | Path, *, pid: int | str | None = None, with_readings: bool = True) -> None:
         if isinstance(pid, str) and pid != "all":
             raise InvalidArgumentError(f"pid must be a number, 'all', or None for this process, got {pid!r}")
-        self._writer = _native.RecordingWriter(Path(path))
+        if pid is not None and not isinstance(pid, str):
+            pid = arguments.count("record", "pid", pid, 1, LARGEST_PID)
+        arguments.truth("record", "with_readings", with_readings)
+        self._writer = _native.RecordingWriter(arguments.path("record", "path", path))
         self._all = pid == "all"
         self._streams: dict[int, _native.RecordStream] = {}
         self._sources: dict[int, int] = {}
@@ -202,6 +210,7 @@ class Recorder:
 
     def take(self, timeout_seconds: float = 0.0) -> int:
         """Write what has come, waiting up to `timeout_seconds` for it; returns the number of records."""
+        timeout_seconds = arguments.seconds("take", "timeout_seconds", timeout_seconds)
         now = time.monotonic()
         if self._all and now >= self._next_look:
             self._look()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 
 LINES_AT_ONCE = 50_000
 
@@ -34,7 +34,7 @@ class Recording:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._native = _native.Recording(Path(path))
+        self._native = _native.Recording(arguments.path("replay", "path", path))
         self.damage = self._native.damage
         self.is_complete = self._native.is_complete
         self.header: dict[str, Any] = json.loads(self._native.header or "{}")
@@ -60,6 +60,13 @@ class Recording:
 
     def iterate(self, *, start_ns: int | None = None, end_ns: int | None = None) -> Iterator[dict[str, Any]]:
         """Records of one process after the other, each in the order of time, a part at a time; `records` has all at once."""
+        first_ns, last_ns = (
+            None if value is None else arguments.integer("iterate", name, value)
+            for name, value in (("start_ns", start_ns), ("end_ns", end_ns))
+        )
+        return self._iterate(first_ns, last_ns)
+
+    def _iterate(self, start_ns: int | None, end_ns: int | None) -> Iterator[dict[str, Any]]:
         for process in self.processes:
             for first in range(0, process.records, LINES_AT_ONCE):
                 for line in self._native.lines(process.source, first, LINES_AT_ONCE).splitlines():
@@ -105,6 +112,7 @@ class Recording:
 
     def snapshot_at(self, time_ns: int) -> dict[str, Any]:
         """What was known at a moment: the last `snapshot`, `readings` and `totals` (by process) from before it; None or empty without."""
+        time_ns = arguments.integer("snapshot_at", "time_ns", time_ns)
         snapshots = [one for one in self.snapshots if one["clock"]["monotonic_ns"] <= time_ns]
         readings = [one for one in self.readings if one["time_ns"] <= time_ns]
         pids = {process.source: process.pid for process in self.processes}

@@ -9,11 +9,12 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from reprlib import repr as shortened
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from amdgpu import _native
-from amdgpu.errors import InvalidArgumentError
+from amdgpu import _native, arguments
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -147,12 +148,10 @@ class Sampler:
         Raises:
             InvalidArgumentError: There is no such series or tier.
         """
-        if tier not in TIERS:
-            raise InvalidArgumentError(f"tier is {tier!r}; known are {', '.join(TIERS)}")
-        if index < 0:
-            raise InvalidArgumentError(f"index is {index}; it counts from 0")
-        begin = max(0, 0 if start_ns is None else start_ns)
-        end = sys.maxsize if end_ns is None else max(0, end_ns)
+        arguments.choice("history", "tier", tier, TIERS)
+        index = arguments.count("history", "index", index)
+        begin = 0 if start_ns is None else max(0, arguments.integer("history", "start_ns", start_ns))
+        end = sys.maxsize if end_ns is None else max(0, arguments.integer("history", "end_ns", end_ns))
         arrays: tuple[npt.NDArray[np.generic], ...] | None = self._native.history(index, tier, begin, end)
         if arrays is None:
             raise InvalidArgumentError(f"there is no series {index}; series() lists them")
@@ -178,7 +177,7 @@ class Sampler:
         known = self._frames.get((id(devices), id(metrics)))
         if known is not None:
             return self._native.frame_values(known[0])
-        plan = _native.SensorFrame(list(devices), [_column(metric) for metric in metrics])
+        plan = _plan(devices, metrics)
         if isinstance(devices, tuple) and isinstance(metrics, tuple):
             if len(self._frames) >= MAX_FRAMES:
                 self._frames.clear()
@@ -191,7 +190,7 @@ class Sampler:
         Raises:
             InvalidArgumentError: A metric that is not in the catalogue.
         """
-        return Frame(self._native, _native.SensorFrame(list(devices), [_column(metric) for metric in metrics]))
+        return Frame(self._native, _plan(devices, metrics))
 
     def close(self) -> None:
         """Stop sampling, unless another sampler of this process goes on."""
@@ -224,11 +223,23 @@ class Frame:
         Raises:
             InvalidArgumentError: The bytes cannot be shared out evenly.
         """
+        if not isinstance(tails, bytes):
+            raise InvalidTypeError(f"set_tails: tails is {shortened(tails)}; bytes are expected")
         self._plan.set_tails(tails)
+
+
+def _plan(devices: Sequence[str], metrics: Sequence[str | Mapping[str, Any]]) -> _native.SensorFrame:
+    columns = arguments.sequence("frame", "metrics", metrics, "names and mappings")
+    return _native.SensorFrame(arguments.names("frame", "devices", devices), [_column(metric) for metric in columns])
 
 
 def _column(metric: str | Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     if isinstance(metric, str):
-        return metric, []
-    labels = metric.get("labels") or {}
-    return str(metric["name"]), [(str(name), str(value)) for name, value in labels.items() if name != "device"]
+        return arguments.text("frame", "a metric", metric, "a name"), []
+    if not isinstance(metric, Mapping) or not isinstance(metric.get("name"), str):
+        raise InvalidTypeError(
+            f"frame: a metric is {shortened(metric)}; a name, or a mapping with `name` and `labels`, is expected"
+        )
+    given = metric.get("labels")
+    labels = {} if given is None else arguments.mapping("frame", "labels", given, "labels")
+    return metric["name"], [(str(name), str(value)) for name, value in labels.items() if name != "device"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import arguments
 from amdgpu.errors import LibraryMissingError
 from amdgpu.telemetry import attach
 
@@ -55,6 +56,8 @@ def serve(
         ...         answer.status
         200
     """
+    hosts = arguments.names("serve", "allowed_hosts", allowed_hosts)
+    origins = arguments.names("serve", "allowed_origins", allowed_origins)
     # The server stands above this module and needs packages that are not always there: it is looked up when it is wanted.
     try:
         package = importlib.import_module("amdgpu.server")
@@ -69,8 +72,8 @@ def serve(
         allow_anonymous=allow_anonymous,
         allow_execute=allow_execute,
         compat=compat,
-        allowed_hosts=tuple(allowed_hosts),
-        allowed_origins=tuple(allowed_origins),
+        allowed_hosts=tuple(hosts),
+        allowed_origins=tuple(origins),
         certificate=certificate,
         key=key,
     )

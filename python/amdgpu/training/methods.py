@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native, dispatch
+from amdgpu import _native, arguments, dispatch
 from amdgpu.device import default_device
 from amdgpu.errors import InvalidArgumentError, NetworkError
 from amdgpu.training import checkpoint
@@ -14,8 +14,6 @@ from amdgpu.training.rules import learn_by_rules
 from amdgpu.training.train import (
     Training,
     as_rows,
-    check_share,
-    check_whole,
     make_trainer,
     run_epochs,
     samples_of,
@@ -99,6 +97,7 @@ class Learning:
             ShapeMismatchError: x, y or the network do not fit together.
             WeightsNotFiniteError: x or y hold NaN, or the training diverged. The network keeps what it had before the batch.
             InvalidArgumentError: An option out of range; `resume` with other options.
+            InvalidTypeError: An option of another type; samples that are no numbers.
 
         Example:
             >>> import amdgpu, numpy
@@ -115,19 +114,24 @@ class Learning:
             1.0
         """
         options = {
-            "optimizer": optimizer,
-            "optimizer_options": {name: float(value) for name, value in (optimizer_options or {}).items()},
-            "batch_size": check_whole("batch_size", batch_size, 1),
-            "loss": loss,
-            "l2": float(l2),
-            "shuffle": bool(shuffle),
-            "seed": check_whole("seed", json.loads(self._native.plan_json)["seed"] if seed is None else seed, 0),
+            "optimizer": arguments.text("train", "optimizer", optimizer, "the name of an optimizer, such as adam,"),
+            "optimizer_options": _numbers_by_name("optimizer_options", optimizer_options),
+            "batch_size": arguments.count("train", "batch_size", batch_size, 1),
+            "loss": _loss_of("train", loss),
+            "l2": arguments.number("train", "l2", l2),
+            "shuffle": arguments.truth("train", "shuffle", shuffle),
+            "seed": _seed_of(self._native) if seed is None else arguments.count("train", "seed", seed, 0, LARGEST_SEED),
             "backend": _backend_of(backend),
-            "validation_split": check_share("validation_split", validation_split),
+            "validation_split": arguments.share("train", "validation_split", validation_split),
         }
-        check_whole("epochs", epochs, 0)
+        epochs = arguments.count("train", "epochs", epochs)
         if patience is not None:
-            check_whole("patience", patience, 1)
+            patience = arguments.count("train", "patience", patience, 1)
+        min_delta = arguments.number("train", "min_delta", min_delta)
+        rate = learning_rate if callable(learning_rate) else arguments.number("train", "learning_rate", learning_rate)
+        progress = arguments.progress("train", progress)
+        for name, value in (("restore_best", restore_best), ("resume", resume)):
+            arguments.truth("train", name, value)
         self._say_that_the_cpu_learns()
         if y is None:
             self._training = None
@@ -139,7 +143,9 @@ class Learning:
         if self._native.is_temporal:
             options["steps"] = steps
         if validation_data is not None:
-            held_inputs, held_targets = samples_of(*validation_data, "validation_data")
+            held_inputs, held_targets = samples_of(
+                *arguments.two("train", "validation_data", validation_data, "(x, y)"), "validation_data"
+            )
             validation_data = as_rows(self._native, held_inputs, "validation_data")[0], held_targets
         chosen, held_back = _split(data, options, validation_data)
         training = self._resumed(options) if resume else Training(make_trainer(self._native, options), options)
@@ -150,9 +156,9 @@ class Learning:
             held_back,
             chosen=chosen,
             epochs=epochs,
-            rate=learning_rate,
+            rate=rate,
             patience=patience,
-            min_delta=float(min_delta),
+            min_delta=min_delta,
             keep_best=(lambda: checkpoint.numbers_of(self._native)) if patience is not None and restore_best else None,
             progress=progress,
         )
@@ -203,8 +209,8 @@ class Learning:
             "optimizer": "sgd",
             "optimizer_options": {},
             "batch_size": len(inputs),
-            "loss": loss,
-            "l2": float(l2),
+            "loss": _loss_of("gradients", loss),
+            "l2": arguments.number("gradients", "l2", l2),
             "shuffle": False,
             "seed": 0,
             "backend": "rust",
@@ -219,6 +225,7 @@ class Learning:
         Raises:
             OSError: The file cannot be written.
         """
+        path = arguments.path("save", "path", path)
         if self._spiking is not None:
             self._spiking.save(path)
             return
@@ -231,6 +238,7 @@ class Learning:
             OSError: The file cannot be read.
             NetworkError: It is damaged or of another network. Nothing is changed then.
         """
+        path = arguments.path("restore", "path", path)
         try:
             if self._spiking is not None:
                 self._spiking.restore(path)
@@ -251,15 +259,34 @@ class Learning:
         return self.history.plot(path)
 
 
+def _numbers_by_name(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
+    if given is None:
+        return {}
+    items = arguments.mapping("train", name, given, "numbers by name").items()
+    return {str(key): arguments.number("train", f"{name}[{key!r}]", value) for key, value in items}
+
+
+def _loss_of(operation: str, loss: str | None) -> str | None:
+    return None if loss is None else arguments.text(operation, "loss", loss, "cross_entropy or mean_squared_error")
+
+
+def _seed_of(network: _native.Network) -> int:
+    seed: int = json.loads(network.plan_json)["seed"]
+    return seed
+
+
 def _backend_of(backend: str | None) -> str:
-    if backend not in (None, "rust", "julia"):
-        raise InvalidArgumentError(f"backend is {backend!r}; known are rust, julia")
+    if backend is not None:
+        arguments.choice("train", "backend", backend, ("rust", "julia"))
     if backend == "julia":
         from amdgpu.math import prepare_runtime
 
         prepare_runtime()
     return backend or "rust"
 
+
+# The trainer draws from a seed of 64 bits.
+LARGEST_SEED = 2**64 - 1
 
 Held = tuple["npt.NDArray[Any]", "npt.NDArray[Any]", "npt.NDArray[np.uint32]"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amdgpu.plotting.canvas import colour, figure, finish
+from amdgpu.plotting.canvas import check_ending, colour, figure, finish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def plot_history(history: History, path: str | Path | None) -> Figure | None:
     """Loss and, with classes, accuracy over the epochs."""
+    check_ending(path)
     has_accuracy = any(value is not None for value in [*history.accuracy, *history.validation_accuracy])
     drawing, axes = figure(2 if has_accuracy else 1)
     curves: list[tuple[str, Sequence[float | None], Sequence[float | None]]] = [

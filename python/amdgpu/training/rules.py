@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 from amdgpu.errors import ShapeMismatchError
 from amdgpu.training.history import History
 
@@ -23,7 +23,7 @@ def learn_by_rules(
 
     from amdgpu.training.train import EpochProgress, bar
 
-    samples = np.asarray(x)
+    samples = arguments.values("train", "x", x)
     if samples.ndim != 2 or len(samples) == 0:
         raise ShapeMismatchError(f"train: x has the shape {samples.shape}, expected (samples, {native.input_size})")
     history = History(stopped="interrupted")

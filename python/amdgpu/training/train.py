@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError, ShapeMismatchError
 from amdgpu.training.history import History
 
@@ -61,11 +60,11 @@ def make_trainer(native: _native.Network, options: dict[str, Any]) -> _native.Tr
     )
 
 
-def targets_of(y: npt.ArrayLike) -> npt.NDArray[Any]:
+def targets_of(y: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     """Labels as uint32 of shape (samples,), anything else as it is."""
     import numpy as np
 
-    values = np.asarray(y)
+    values = arguments.values(what, "y", y)
     if values.ndim != 1:
         return values
     if values.dtype.kind not in "biu":
@@ -81,8 +80,8 @@ def samples_of(x: npt.ArrayLike, y: npt.ArrayLike, what: str) -> tuple[npt.NDArr
     """Inputs and targets, with as many rows each."""
     import numpy as np
 
-    inputs = np.asarray(x)
-    targets = targets_of(y)
+    inputs = arguments.values(what, "x", x)
+    targets = targets_of(y, what)
     if inputs.ndim not in (2, 3):
         raise ShapeMismatchError(f"{what}: x has the shape {inputs.shape}, expected (samples, inputs)")
     if targets.ndim == 0 or len(targets) != len(inputs):
@@ -126,7 +125,7 @@ def run_epochs(
     tell = bar(epochs) if progress is True else progress or None
     while history.epochs < epochs:
         epoch = history.epochs
-        learning_rate = float(rate(epoch)) if callable(rate) else float(rate)
+        learning_rate = arguments.number("train", "learning_rate", rate(epoch)) if callable(rate) else rate
         start = time.perf_counter()
 
         def inside(samples: int, epoch: int = epoch) -> None:
@@ -171,19 +170,3 @@ def bar(epochs: int) -> Callable[[EpochProgress], None]:
         print("  ".join(parts), end="\n" if at.epoch >= epochs else "", file=sys.stderr, flush=True)
 
     return show
-
-
-def check_whole(name: str, value: Any, low: int) -> int:
-    """A whole number from `low`."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise InvalidTypeError(f"{name} must be an integer, got {value!r}")
-    if int(value) < low:
-        raise InvalidArgumentError(f"{name} must be at least {low}, got {value}")
-    return int(value)
-
-
-def check_share(name: str, value: float) -> float:
-    """A number from 0 to below 1."""
-    if not (math.isfinite(value) and 0 <= value < 1):
-        raise InvalidArgumentError(f"{name} is {value}; it lies from 0 to below 1")
-    return float(value)

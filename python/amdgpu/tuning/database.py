@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 from amdgpu.errors import InvalidArgumentError
 from amdgpu.tuning.entries import Entry, Product, check_architecture, dump, parse
 
@@ -227,13 +227,14 @@ def export_database(architecture: str, path: str | os.PathLike[str]) -> int:
         InvalidArgumentError: Nothing is known of the architecture; those that are known are listed, and no file is written.
         OSError: The file cannot be written.
     """
+    target = arguments.path("export_database", "path", path)
     entries = database_of(architecture).entries()
     if not entries:
         raise InvalidArgumentError(
             f"there are no measurements of {architecture}; there are some of {', '.join(_measured()) or 'no architecture'}. "
             "amdgpu tune measures the GPU of this machine, amdgpu tune --import FILE takes in what was measured elsewhere"
         )
-    Path(path).write_text(dump(check_architecture(architecture), entries), encoding="utf-8")
+    target.write_text(dump(check_architecture(architecture), entries), encoding="utf-8")
     return len(entries)
 
 
@@ -253,8 +254,9 @@ def import_database(path: str | os.PathLike[str]) -> tuple[str, int]:
         InvalidArgumentError: The file is not a tuning database of this version; nothing was changed.
         OSError: The file cannot be read, or the database cannot be written.
     """
+    source = arguments.path("import_database", "path", path)
     try:
-        architecture, entries = parse(_text(Path(path)))
+        architecture, entries = parse(_text(source))
     except (InvalidArgumentError, UnicodeDecodeError) as error:
         raise InvalidArgumentError(f"{path} is not imported: {_first_line(error)}") from None
     return architecture, database_of(architecture).add(entries, is_newest=False)

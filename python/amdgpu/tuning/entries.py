@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError
 
 SCHEMA = "amdgpu.tuning/1"
@@ -97,6 +98,7 @@ def parse(text: str, expected: str = "") -> tuple[str, list[Entry]]:
 
 def check_architecture(name: str) -> str:
     """The name as files can bear it."""
+    arguments.text("tuning", "architecture", name, "the name of an architecture, such as sm_90 or gfx942,")
     return re.sub(r"[^a-z0-9_.-]+", "-", name.lower())[:64].strip("-") or "unknown"
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from amdgpu import arguments
 from amdgpu.device import AMDGPUDevice
-from amdgpu.errors import InvalidArgumentError
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError
 from amdgpu.tuning.database import Database, database_of
 from amdgpu.tuning.entries import Entry, Product
 from amdgpu.tuning.process import Worker
@@ -54,14 +55,22 @@ def tune(
         is_verbose: What that child writes to its standard error is shown.
 
     Raises:
-        InvalidArgumentError: A device that has nothing to choose from, or a budget that is not positive.
+        InvalidArgumentError: A device that has nothing to choose from, or a budget that is not positive and finite.
+        InvalidTypeError: Something else than products, a number and a function.
         DeviceNotFoundError: No such device.
     """
     from amdgpu.gpu_kernels.choice import ways
     from amdgpu.gpu_kernels.problem import Problem
 
-    if not budget_seconds > 0:
-        raise InvalidArgumentError(f"the budget is {budget_seconds} seconds; it must be positive")
+    budget_seconds = arguments.positive("tune", "budget_seconds", budget_seconds)
+    wanted = arguments.sequence("tune", "products", products, "products, as products_of makes them,")
+    if not all(isinstance(product, Product) for product in wanted):
+        raise InvalidTypeError(
+            "tune: products holds something else than products; amdgpu.tuning.shapes.products_of makes them"
+        )
+    if progress is not None:
+        arguments.function("tune", "progress", progress)
+    arguments.truth("tune", "is_missing_only", is_missing_only)
     device = AMDGPUDevice(device_id)
     info = device.initialize()
     if info.kind not in ("hip", "cuda"):
@@ -78,7 +87,7 @@ def tune(
         is_fresh=not is_missing_only,
     )
     try:
-        for product in products:
+        for product in wanted:
             names = [way.name for way in ways(device, Problem(**product._asdict()))]
             if not names:
                 report.skipped.append(product)

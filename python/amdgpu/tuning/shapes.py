@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError
 from amdgpu.tuning.entries import LAYOUTS, OUTPUTS, Product
 
@@ -25,6 +26,7 @@ def parse_shapes(text: str) -> list[tuple[int, int, int, int]]:
     Raises:
         InvalidArgumentError: A part that is no shape.
     """
+    arguments.text("parse_shapes", "text", text, "a list of shapes such as 64,128x256x512")
     shapes = []
     for part in text.split(","):
         word = part.strip().lower()
@@ -43,7 +45,7 @@ def products_of(shapes: str, formats: Sequence[str], layouts: Sequence[str]) -> 
         InvalidArgumentError: What is not known.
     """
     for what, given, known in (("format", formats, tuple(OUTPUTS)), ("layout", layouts, LAYOUTS)):
-        for name in given:
+        for name in arguments.names("products_of", f"{what}s", given):
             if name not in known:
                 raise InvalidArgumentError(f"{what} {name!r} is not known; known are {', '.join(known)}")
     return [

@@ -8,10 +8,12 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from itertools import groupby
+from reprlib import repr as shortened
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.errors import ConnectionFailedError, InvalidArgumentError, LibraryMissingError
+from amdgpu import arguments
+from amdgpu.errors import ConnectionFailedError, InvalidArgumentError, InvalidTypeError, LibraryMissingError
 from amdgpu.telemetry.bus import snapshot
 from amdgpu.telemetry.exporters import hardware
 
@@ -67,9 +69,22 @@ def export_otlp(
         >>> export = amdgpu.telemetry.export_otlp("http://localhost:4318", interval_seconds=60)  # doctest: +SKIP
         >>> export.close()  # doctest: +SKIP
     """
+    arguments.text("export_otlp", "endpoint", endpoint, "an address, such as http://localhost:4318,")
     for name, seconds in (("interval_seconds", interval_seconds), ("timeout_seconds", timeout_seconds)):
-        if not 0 < seconds < threading.TIMEOUT_MAX:
-            raise InvalidArgumentError(f"{name} is {seconds!r}, not a positive number of seconds")
+        if arguments.positive("export_otlp", name, seconds) >= threading.TIMEOUT_MAX:
+            raise InvalidArgumentError(
+                f"export_otlp: {name} is {seconds}; below {threading.TIMEOUT_MAX:g} seconds are possible"
+            )
+    for name, given in (("headers", headers), ("attributes", attributes)):
+        if given is not None and not all(
+            isinstance(part, str)
+            for item in arguments.mapping("export_otlp", name, given, "texts").items()
+            for part in item
+        ):
+            raise InvalidTypeError(f"export_otlp: {name} is {shortened(given)}; a dict of texts is expected")
+    known = arguments.function("export_otlp", "source", source)()
+    if not isinstance(known, Mapping) or "clock" not in known:
+        raise InvalidTypeError(f"export_otlp: source gives {shortened(known)}; a snapshot of the bus is expected")
     return OtlpExport(
         endpoint,
         headers=headers,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native
+from amdgpu import _native, arguments
 from amdgpu.errors import WriteFailedError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def perfetto(snapshot: Mapping[str, Any], readings: Iterable[Reading] = ()) -> b
         >>> len(amdgpu.telemetry.exporters.perfetto(amdgpu.telemetry.snapshot())) > 0
         True
     """
-    return _native.telemetry_perfetto_trace_of(_json(snapshot), _json(list(readings)))
+    return _native.telemetry_perfetto_trace_of(_json(snapshot), _json(_listed(readings)))
 
 
 def ndjson(snapshot: Mapping[str, Any]) -> str:
@@ -62,7 +62,7 @@ def write_perfetto_trace(path: str | Path, readings: Iterable[Reading] = ()) -> 
         WriteFailedError: The file cannot be written.
         InvalidMessageError: A reading is none.
     """
-    return _write(path, _native.telemetry_perfetto_trace(_json(list(readings))))
+    return _write(path, _native.telemetry_perfetto_trace(_json(_listed(readings))))
 
 
 def write_ndjson(path: str | Path) -> int:
@@ -75,15 +75,16 @@ def write_ndjson(path: str | Path) -> int:
 
 
 def _json(value: object) -> str:
-    import json
+    return arguments.json_text("export", "the snapshot or a reading", value)
 
-    return json.dumps(value)
+
+def _listed(readings: Iterable[Reading]) -> list[Reading]:
+    return arguments.sequence("perfetto", "readings", readings, "readings of the sensors")
 
 
 def _write(path: str | Path, data: bytes) -> int:
-    from pathlib import Path
-
+    file = arguments.path("export", "path", path)
     try:
-        return Path(path).write_bytes(data)
+        return file.write_bytes(data)
     except OSError as error:
         raise WriteFailedError(f"{path}: {error.strerror}") from error
