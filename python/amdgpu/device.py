@@ -213,6 +213,7 @@ class AMDGPUDevice:
             UnsupportedFeatureError: The source uses something that is not compiled yet.
             KernelNotFoundError: No kernel of that name, or several and no name given.
             CoreNotEnabledError: The device was initialised without the core type.
+            InvalidTypeError: An option of another type.
             LibraryMissingError: The vendor's compiler is not installed.
             WrongDeviceError: The vendor's compiler makes no code for this device.
 

@@ -186,7 +186,7 @@ class Network(Learning, Running, Drawing):
             WeightsNotFiniteError: Input holds NaN or infinity.
             JuliaMissingError: The Julia backend was asked for and there is no Julia.
             NoImplementationError: An unknown backend.
-        InvalidTypeError: A backend that is no text.
+            InvalidTypeError: A backend that is no text.
         """
         device = _stepping(self._device)
         function, entry = dispatch.resolve(OPERATION, CORE, device.native.kind, prefer=backend)

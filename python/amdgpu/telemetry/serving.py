@@ -48,6 +48,7 @@ def serve(
     Raises:
         LibraryMissingError: The packages of `amdgpu-framework[server]` are not installed.
         InvalidArgumentError: The port is in use (the message says by whom, and which one is free), or an argument is wrong.
+        InvalidTypeError: An argument of another type.
 
     Example:
         >>> import amdgpu, urllib.request
