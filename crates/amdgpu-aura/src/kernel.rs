@@ -16,7 +16,7 @@ use amdgpu_hal::cpu::checked::{self, CountedWork, Expectations};
 use amdgpu_hal::{
     DeviceInfo, DeviceKind, Event, Function, GlobalMemory, LaunchConfig, Module, Stream, attention,
 };
-use amdgpu_telemetry::now_ns;
+use amdgpu_telemetry::{KernelIdentity, KernelSums, now_ns};
 
 use crate::arguments::{Argument, Parameter, ParameterKind, pack};
 use crate::cache::CacheAnswer;
@@ -26,11 +26,12 @@ use crate::context::{CoreType, Shared};
 use crate::error::{Error, Result};
 use crate::messages::{Port, deliver};
 use crate::open_device::OpenDevice;
-pub use direct::DirectKernel;
-pub(crate) use launches::Calls;
+pub use direct::{DirectKernel, InsideLaunches};
 use launches::{Launches, Timing};
 pub use packed::PackedArguments;
 
+/// Of a kernel's key, in its handle and its id on the bus: 64 bits.
+const KERNEL_ID_DIGITS: usize = 16;
 /// Argument blocks up to this size are packed on the stack; nearly all kernels have fewer than 32 parameters.
 const STACK_ARGUMENT_BYTES: usize = 256;
 /// A wait with a time limit first looks again and again for this long, since most kernels are short, ...
@@ -117,8 +118,14 @@ impl Kernel {
             Some(_) => format!("{} (checked)", facts.name),
             None => facts.name.clone(),
         };
-        let launches = Arc::new(Launches::new(&shared, origin.core, &watched_name));
-        let handle = format!("{}:{}:{}", shared.name(), facts.name, &origin.key[..16]);
+        let id = &origin.key[..KERNEL_ID_DIGITS];
+        let identity = KernelIdentity {
+            name: &watched_name,
+            // Keys are hexadecimal; were one not, its kernels would share their counters.
+            id: u64::from_str_radix(id, 16).unwrap_or_default(),
+        };
+        let launches = Arc::new(Launches::new(&shared, origin.core, identity));
+        let handle = format!("{}:{}:{id}", shared.name(), facts.name);
         Self {
             shared,
             facts,
@@ -555,8 +562,13 @@ impl Kernel {
     }
 
     /// Nothing where the device was opened without telemetry.
-    pub(crate) fn calls(&self) -> Option<Calls> {
-        self.launches.calls()
+    pub(crate) fn sums(&self) -> Option<KernelSums> {
+        self.launches.sums()
+    }
+
+    /// What tells the kernel from others of its name, on the bus and at the end of its handle.
+    pub(crate) fn id(&self) -> &str {
+        self.handle.rsplit(':').next().unwrap_or_default()
     }
 
     /// Whether another compiler made its code.

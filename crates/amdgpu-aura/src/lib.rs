@@ -36,7 +36,9 @@ pub use compile::{CompileRequest, Toolchain};
 pub use context::{Context, ContextOptions, CoreType, LaunchRecords};
 pub use error::{Error, Result};
 pub use graph::{Graph, GraphNode, GraphRecorder, Lane};
-pub use kernel::{DirectKernel, Kernel, KernelFacts, LaunchShape, LaunchTimes, PackedArguments};
+pub use kernel::{
+    DirectKernel, InsideLaunches, Kernel, KernelFacts, LaunchShape, LaunchTimes, PackedArguments,
+};
 pub use messages::{deliver, set_output};
 pub use occupancy::KernelOccupancy;
 pub use offline::{OfflineUnit, OutputKind, compile_source, find_target};

@@ -143,25 +143,26 @@ fn target_of(kernel: &Kernel) -> &str {
 
 /// A kernel's line of the list, and its time in seconds.
 fn row(kernel: &Kernel, all: &BTreeMap<String, Arc<Kernel>>) -> (f64, Value) {
-    let calls = kernel.calls();
+    let sums = kernel.sums();
     let facts = kernel.facts();
     let occupancy = occupancy_of(kernel);
     let resources = kernel.resources();
-    let seconds = calls.map(|calls| calls.timed_seconds);
+    let seconds = sums.map(|sums| sums.seconds);
     let of_occupancy = |key: &str| occupancy.get(key).cloned().unwrap_or_default();
     let row = json!({
         "handle": kernel.handle(),
+        "id": kernel.id(),
         "name": facts.name,
         "signature": facts.signature,
         "target": target_of(kernel),
         "device": kernel.device_info().name,
         "language": "hip-c",
         "core": kernel.core().name(),
-        "calls": calls.map(|calls| calls.all),
-        "calls_are_sampled": calls.is_some_and(|calls| calls.timed < calls.all),
-        "timed_calls": calls.map(|calls| calls.timed),
+        "calls": sums.map(|sums| sums.calls as u64),
+        "timed_calls": sums.map(|sums| sums.timed_calls as u64),
         "seconds": seconds,
-        "mean_seconds": calls.filter(|calls| calls.timed > 0).map(|calls| calls.timed_seconds / calls.timed as f64),
+        "calls_are_sampled": sums.is_some_and(|sums| sums.timed_calls < sums.calls),
+        "mean_seconds": sums.filter(|sums| sums.timed_calls > 0.0).map(|sums| sums.seconds / sums.calls),
         "compile_seconds": kernel.compile_seconds(),
         "cache_answer": kernel.cache_answer().name(),
         "is_checked": kernel.is_checked(),

@@ -1,7 +1,7 @@
 //! What the allocator tells the telemetry bus.
 
 use amdgpu_hal::{CopyDirection, DeviceInfo, MemoryKind};
-use amdgpu_telemetry::{Counter, Gauge, Kind, MetricId, NameId, Record};
+use amdgpu_telemetry::{Counter, Gauge, Histogram, Kind, MetricId, NameId, Record};
 
 /// The series of one pool.
 pub(crate) struct Report {
@@ -14,6 +14,7 @@ pub(crate) struct Report {
     allocations: Counter,
     out_of_memory: Counter,
     copied: [Counter; 3],
+    copying: [Histogram; 3],
 }
 
 impl std::fmt::Debug for Report {
@@ -32,6 +33,15 @@ impl Report {
         let copied = |direction: CopyDirection| {
             amdgpu_telemetry::counter(MetricId::CopyBytesTotal, &[device, direction.name()])
         };
+        let copying = |direction: CopyDirection| {
+            let labels = [device, direction.name()];
+            amdgpu_telemetry::histogram(MetricId::CopySeconds, &labels)
+        };
+        let directions = [
+            CopyDirection::HostToDevice,
+            CopyDirection::DeviceToHost,
+            CopyDirection::DeviceToDevice,
+        ];
         let counter = |id| amdgpu_telemetry::counter(id, &[device, pool]);
         Self {
             device: device_index.unwrap_or(Record::NO_DEVICE),
@@ -45,11 +55,8 @@ impl Report {
             ),
             allocations: counter(MetricId::PoolAllocationsTotal),
             out_of_memory: counter(MetricId::PoolOutOfMemoryTotal),
-            copied: [
-                copied(CopyDirection::HostToDevice),
-                copied(CopyDirection::DeviceToHost),
-                copied(CopyDirection::DeviceToDevice),
-            ],
+            copied: directions.map(copied),
+            copying: directions.map(copying),
         }
     }
 
@@ -101,6 +108,7 @@ impl Report {
         self.copied[direction as usize].add(bytes);
         if amdgpu_telemetry::is_enabled() {
             let duration_ns = amdgpu_telemetry::now_ns().saturating_sub(start_ns);
+            self.copying[direction as usize].record_ns(duration_ns);
             amdgpu_telemetry::emit(
                 Record::new(Kind::Copy, self.name)
                     .device(self.device)

@@ -270,6 +270,7 @@ impl Network {
 
     pub(crate) fn report_step(&self, backend: &dyn DenseBackend, batch: usize, start_ns: u64) {
         let duration_ns = now_ns().saturating_sub(start_ns);
+        self.steps.add_on_host(backend.language(), duration_ns);
         self.count_step(backend.language(), batch, duration_ns);
     }
 

@@ -10,7 +10,7 @@ use once_cell::race::OnceBox;
 use crate::backend::DenseCall;
 use crate::error::{Error, Result};
 
-static COMPILE: Boundary = Boundary::new(Language::Rust, Language::Nim, "agpu_neuro_compile");
+static COMPILE: Boundary = Boundary::preparing(Language::Rust, Language::Nim, "agpu_neuro_compile");
 static DENSE_FORWARD: Boundary =
     Boundary::new(Language::Rust, Language::Nim, "agpu_neuro_dense_forward");
 static HEBBIAN_UPDATE: Boundary =

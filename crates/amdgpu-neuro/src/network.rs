@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use amdgpu_abi::{ACTIVATION_SOFTMAX, Activation, MetricId};
-use amdgpu_telemetry::{Counter, NameId, counter, intern};
+use amdgpu_abi::{ACTIVATION_SOFTMAX, Activation, Language, MetricId};
+use amdgpu_telemetry::{Core, Counter, NameId, add_host_busy, counter, intern};
 
 use crate::config;
 use crate::error::{Error, Result};
@@ -58,7 +58,19 @@ pub struct Network {
 /// Where the steps of a network are counted.
 pub(crate) struct CountedSteps {
     pub total: Counter,
+    /// Steps on this machine's cores as what the Neuromorphic core did there.
+    host_operations: Counter,
     pub name: NameId,
+}
+
+impl CountedSteps {
+    /// A pass over samples was computed by this machine's cores, by a library of `language`. The Nim library counts its calls itself.
+    pub fn add_on_host(&self, language: Language, duration_ns: u64) {
+        if language != Language::Nim {
+            self.host_operations.increment();
+            add_host_busy(Core::Neuromorphic, duration_ns);
+        }
+    }
 }
 
 impl std::fmt::Debug for CountedSteps {
@@ -171,6 +183,10 @@ impl Network {
             .collect();
         let steps = CountedSteps {
             total: counter(MetricId::NetworkStepsTotal, &[&plan.name]),
+            host_operations: counter(
+                MetricId::OperationsTotal,
+                &["cpu:0", Core::Neuromorphic.name(), Language::Rust.name()],
+            ),
             name: intern(&plan.name),
         };
         let board = new_board(&plan);

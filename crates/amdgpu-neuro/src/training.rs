@@ -205,7 +205,9 @@ impl Trainer {
             .unwrap_or_default()
             .chunks(self.options.batch_size)
         {
+            let batch_ns = now_ns();
             self.batch(network, data, batch, learning_rate)?;
+            self.count_batch(network, batch_ns);
             if !after_batch(self.position.samples) {
                 if self.position.samples < order.len() as u64 {
                     return Ok(None);
@@ -260,9 +262,18 @@ impl Trainer {
         for batch in chosen.chunks(self.options.batch_size) {
             let parameters = network.read();
             let engine = self.engine(network, &parameters);
+            let batch_ns = now_ns();
             totals.add(self.workspace.forward(&engine, data, batch)?);
+            self.count_batch(network, batch_ns);
         }
         Ok(self.report(totals))
+    }
+
+    fn count_batch(&self, network: &Network, start_ns: u64) {
+        let duration_ns = now_ns().saturating_sub(start_ns);
+        network
+            .steps
+            .add_on_host(self.dense.language(), duration_ns);
     }
 
     /// Loss of one batch and its gradients: for each layer the stacked weights' and the biases'. Nothing is learnt.

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_abi::{ErrorCode, Language, MetricId};
 use amdgpu_neuro as neuro;
 use amdgpu_neuro::{BuildOptions, DenseBackendKind};
-use amdgpu_telemetry::Boundary;
+use amdgpu_telemetry::{Boundary, Core};
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -258,7 +258,9 @@ impl Network {
     }
 
     /// Counts a forward pass that was computed on a device and ended now.
-    fn count_step(&self, samples: usize, duration_ns: u64) {
+    fn count_step(&self, device: &str, samples: usize, duration_ns: u64) {
+        let labels = [device, Core::Neuromorphic.name(), Language::Python.name()];
+        amdgpu_telemetry::counter(MetricId::OperationsTotal, &labels).increment();
         self.network
             .count_step(Language::Python, samples, duration_ns);
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use amdgpu_abi::MetricId;
 use amdgpu_hal as hal;
 use amdgpu_hal::{CopyDirection, DeviceKind, DevicePointer};
+use amdgpu_telemetry::Kind;
 
 /// One end of a copy.
 pub struct Side<'a> {
@@ -51,8 +52,9 @@ pub fn direction<'a>(
 pub unsafe fn copy(destination: &Side<'_>, source: &Side<'_>, bytes: u64) -> hal::Result<()> {
     let (direction, device) = direction(destination, source);
     let name = device.map_or("cpu:0", |device| device.info().name.as_str());
-    amdgpu_telemetry::counter(MetricId::CopyBytesTotal, &[name, direction.name()]).add(bytes);
+    let labels = [name, direction.name()];
     if destination.address == source.address || bytes == 0 {
+        amdgpu_telemetry::counter(MetricId::CopyBytesTotal, &labels).add(bytes);
         return Ok(());
     }
     if let (Some(to), Some(from)) = (destination.gpu(), source.gpu())
@@ -69,6 +71,12 @@ pub unsafe fn copy(destination: &Side<'_>, source: &Side<'_>, bytes: u64) -> hal
             copy(&host, source, bytes).and_then(|()| copy(destination, &host, bytes))
         };
     }
+    amdgpu_telemetry::counter(MetricId::CopyBytesTotal, &labels).add(bytes);
+    let mut copying =
+        amdgpu_telemetry::span(Kind::Copy, amdgpu_telemetry::intern(direction.name()))
+            .observe(&amdgpu_telemetry::histogram(MetricId::CopySeconds, &labels));
+    copying.record.value = bytes;
+    copying.record.detail[0] = direction as u64;
     let Some(device) = device else {
         // SAFETY: both are host memory of that size, and may be parts of one array.
         unsafe {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use amdgpu_telemetry as telemetry;
 use telemetry::attach::{self, RecordStream, SubscribeOptions, Watcher};
-use telemetry::{Core, KernelMeter, Kind, Language, now_ns};
+use telemetry::{Core, KernelIdentity, KernelMeter, Kind, Language, now_ns};
 
 const ROLE: &str = "AGPU_BENCH_ROLE";
 const LAUNCHES: u64 = 20_000;
@@ -48,7 +48,16 @@ fn emit() {
 }
 
 fn meter() -> KernelMeter {
-    KernelMeter::new("cpu:0", 0, Core::Aura, Language::Rust, "bench")
+    KernelMeter::new(
+        "cpu:0",
+        0,
+        Core::Aura,
+        Language::Rust,
+        KernelIdentity {
+            name: "bench",
+            id: 1,
+        },
+    )
 }
 
 fn child(role: &str) -> Option<std::process::Child> {

@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use amdgpu_telemetry::{
-    Boundary, Core, KernelMeter, Kind, Language, MetricId, Record, boundary, counter, emit, gauge,
-    histogram, intern, now_ns, set_enabled, snapshot, span, subscribe,
+    Boundary, Core, KernelIdentity, KernelMeter, Kind, Language, MetricId, Record, boundary,
+    counter, emit, gauge, histogram, intern, now_ns, set_enabled, snapshot, span, subscribe,
 };
 
 /// Enough that one pass takes tens of milliseconds.
@@ -46,8 +46,20 @@ fn all() {
         .stream(1);
     let launches = counter(MetricId::KernelLaunchesTotal, &["cpu:0", "aura", "rust"]);
     let depth = gauge(MetricId::QueueDepth, &["cpu:0", "0"]);
-    let seconds = histogram(MetricId::KernelDurationSeconds, &["cpu:0", "aura", "bench"]);
-    let meter = KernelMeter::new("cpu:0", 0, Core::Aura, Language::Rust, "bench");
+    let seconds = histogram(
+        MetricId::KernelDurationSeconds,
+        &["cpu:0", "aura", "bench", "0000000000000001"],
+    );
+    let meter = KernelMeter::new(
+        "cpu:0",
+        0,
+        Core::Aura,
+        Language::Rust,
+        KernelIdentity {
+            name: "bench",
+            id: 1,
+        },
+    );
     let mut number = 0u64;
     measure("clock", || {
         black_box(now_ns());

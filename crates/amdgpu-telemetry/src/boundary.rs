@@ -13,10 +13,11 @@ use amdgpu_abi::Language;
 use once_cell::race::OnceRef;
 use serde::{Deserialize, Serialize};
 
+use crate::crossings::{self, Inside};
 use crate::hub::{Hub, Producer};
 use crate::metrics::{HistogramCell, HistogramValue};
 use crate::names::{NameId, OTHER};
-use crate::record::{Kind, Record};
+use crate::record::{Core, Kind, Record};
 
 /// Functions that languages call in each other; each is a line of source, so a few hundred at most. 5 KiB each. Those past the limit are
 /// counted together as "other", one for each pair of languages.
@@ -31,6 +32,7 @@ pub(crate) struct Site {
     durations: HistogramCell,
     operations: AtomicU64,
     bytes: AtomicU64,
+    is_work: bool,
 }
 
 type Key = (Language, Language, NameId);
@@ -53,6 +55,7 @@ impl BoundaryTable {
         to: Language,
         name: NameId,
         text: &str,
+        is_work: bool,
     ) -> &'static Site {
         let mut sites = self.lock();
         let full = sites.len() >= MAX_BOUNDARY_SITES && !sites.contains_key(&(from, to, name));
@@ -71,6 +74,7 @@ impl BoundaryTable {
                 durations: HistogramCell::default(),
                 operations: AtomicU64::new(0),
                 bytes: AtomicU64::new(0),
+                is_work,
             }))
         })
     }
@@ -98,6 +102,20 @@ impl BoundaryTable {
 impl Site {
     pub(crate) const fn languages(&self) -> (Language, Language) {
         (self.from, self.to)
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The core whose work the calls are: those libraries compute while the caller waits.
+    pub(crate) const fn works_for(&self) -> Option<Core> {
+        match self.to {
+            _ if !self.is_work => None,
+            Language::Zig => Some(Core::Matrix),
+            Language::Nim => Some(Core::Neuromorphic),
+            _ => None,
+        }
     }
 }
 
@@ -146,6 +164,7 @@ pub struct BoundaryGuard(Option<Crossing>);
 struct Crossing {
     site: &'static Site,
     start_ns: u64,
+    inside: Option<Inside>,
 }
 
 impl BoundaryGuard {
@@ -154,7 +173,11 @@ impl BoundaryGuard {
 
     #[inline]
     pub(crate) fn enter(site: &'static Site, start_ns: u64) -> Self {
-        Self(Some(Crossing { site, start_ns }))
+        Self(Some(Crossing {
+            site,
+            start_ns,
+            inside: crossings::enter(site),
+        }))
     }
 
     /// The call has come back: report it. Returns the moment for who needs it too, 0 while telemetry is off.
@@ -196,7 +219,13 @@ impl Drop for BoundaryGuard {
 impl Crossing {
     fn report(&self, end_ns: u64) {
         let duration_ns = end_ns.saturating_sub(self.start_ns);
+        if let Some(inside) = &self.inside {
+            inside.leave(duration_ns);
+        }
         self.site.durations.record_ns(duration_ns);
+        if self.site.works_for().is_some() {
+            crate::hub::global().note_work(self.start_ns, end_ns);
+        }
         crate::emit(self.site.record(self.start_ns, duration_ns));
     }
 }
@@ -223,7 +252,9 @@ impl Hub {
         if !self.is_enabled() {
             return;
         }
-        let site = self.boundaries.site(from, to, self.intern(name), name);
+        let site = self
+            .boundaries
+            .site(from, to, self.intern(name), name, true);
         site.durations.record_ns(duration_ns);
         producer.emit(site.record(start_ns, duration_ns));
     }
@@ -234,6 +265,7 @@ pub struct Boundary {
     from: Language,
     to: Language,
     name: &'static str,
+    is_work: bool,
     site: OnceRef<'static, Site>,
 }
 
@@ -244,7 +276,17 @@ impl Boundary {
             from,
             to,
             name,
+            is_work: true,
             site: OnceRef::new(),
+        }
+    }
+
+    /// A crossing that prepares work and is none itself, a compilation say: no core is busy meanwhile.
+    #[must_use]
+    pub const fn preparing(from: Language, to: Language, name: &'static str) -> Self {
+        Self {
+            is_work: false,
+            ..Self::new(from, to, name)
         }
     }
 
@@ -271,12 +313,13 @@ impl Boundary {
     #[inline]
     fn site(&self, hub: &Hub) -> &'static Site {
         self.site
-            .get_or_init(|| resolve(hub, self.from, self.to, self.name))
+            .get_or_init(|| resolve(hub, self.from, self.to, self.name, self.is_work))
     }
 }
 
-fn resolve(hub: &Hub, from: Language, to: Language, name: &str) -> &'static Site {
-    hub.boundaries.site(from, to, hub.intern(name), name)
+fn resolve(hub: &Hub, from: Language, to: Language, name: &str, is_work: bool) -> &'static Site {
+    hub.boundaries
+        .site(from, to, hub.intern(name), name, is_work)
 }
 
 /// Entries of a thread's table of sites; a thread uses a dozen, so collisions are rare and cost a look-up.
@@ -318,7 +361,7 @@ fn cached_site(hub: &Hub, from: Language, to: Language, name: &'static str) -> &
                 cached.site
             }
             _ => {
-                let site = resolve(hub, from, to, name);
+                let site = resolve(hub, from, to, name, true);
                 entry.set(Some(Cached {
                     name,
                     from,

@@ -16,6 +16,7 @@ use once_cell::race::{OnceBox, OnceNonZeroUsize};
 
 use crate::boundary::BoundaryTable;
 use crate::clock::{Clock, ClockOrigin, ClockSource};
+use crate::crossings::Crossings;
 use crate::fallback::NoticeHandler;
 use crate::metrics::{Counter, Gauge, Histogram, Registry};
 use crate::names::{NameId, NameTable, Names};
@@ -39,6 +40,7 @@ pub struct Hub {
     pub(crate) names: NameTable,
     pub(crate) metrics: Registry,
     pub(crate) boundaries: BoundaryTable,
+    pub(crate) crossings: Crossings,
     pub(crate) rings: Rings,
     pub(crate) delivery: Mutex<Delivery>,
     doorbell: Doorbell,
@@ -50,6 +52,11 @@ pub struct Hub {
     pub(crate) reading_ns: AtomicU64,
     /// Time for which this machine's cores did work of a core type that nobody measures as launches, in nanoseconds.
     pub(crate) host_busy_ns: [AtomicU64; Core::ALL.len()],
+    /// Of the time of launches, that of those inside of something that is in `host_busy_ns` as a whole.
+    pub(crate) inside_ns: [AtomicU64; Core::ALL.len()],
+    /// When the first work on a device began and the newest that was timed ended; 0 before.
+    pub(crate) first_work_ns: AtomicU64,
+    pub(crate) last_work_ns: AtomicU64,
     /// Sets the gauges that nobody keeps up to date, before somebody reads them.
     refresher: OnceBox<fn()>,
     /// What one boundary crossing costs here, in picoseconds.
@@ -71,6 +78,7 @@ impl Hub {
             wants_every_record: AtomicBool::new(false),
             names: NameTable::new(),
             boundaries: BoundaryTable::default(),
+            crossings: Crossings::default(),
             rings: Rings::default(),
             delivery: Mutex::default(),
             doorbell: Doorbell::default(),
@@ -79,6 +87,9 @@ impl Hub {
             notice_handler: Mutex::default(),
             reading_ns: AtomicU64::new(0),
             host_busy_ns: Default::default(),
+            inside_ns: Default::default(),
+            first_work_ns: AtomicU64::new(0),
+            last_work_ns: AtomicU64::new(0),
             refresher: OnceBox::new(),
             crossing_cost_ps: OnceNonZeroUsize::new(),
         })
@@ -147,7 +158,27 @@ impl Hub {
 
     /// This machine's cores did work of a core type that is not measured as launches or boundaries.
     pub fn add_host_busy(&self, core: Core, busy_ns: u64) {
+        let now_ns = self.now_ns();
+        self.note_work(now_ns.saturating_sub(busy_ns), now_ns);
         self.host_busy_ns[core as usize].fetch_add(busy_ns, Ordering::Relaxed);
+    }
+
+    /// A device worked from then to then: moves the ends of the span in which this process's work lies, to the millisecond.
+    #[inline]
+    pub(crate) fn note_work(&self, start_ns: u64, end_ns: u64) {
+        const RESOLUTION_NS: u64 = 1_000_000;
+        if self.first_work_ns.load(Ordering::Relaxed) == 0 {
+            self.first_work_ns.store(start_ns.max(1), Ordering::Relaxed);
+        }
+        // Seldom written, so that threads which launch at the same time do not take the cache line from each other.
+        let last_ns = self.last_work_ns.load(Ordering::Relaxed);
+        if end_ns > last_ns + RESOLUTION_NS || last_ns == 0 {
+            self.last_work_ns.store(end_ns, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn add_inside(&self, core: Core, busy_ns: u64) {
+        self.inside_ns[core as usize].fetch_add(busy_ns, Ordering::Relaxed);
     }
 
     /// Have `refresh` called before gauges are read: for values that change too often to be written down each time. The first one stays.

@@ -22,6 +22,7 @@
 pub mod attach;
 mod boundary;
 mod clock;
+mod crossings;
 pub mod export;
 mod fallback;
 pub mod frames;
@@ -47,6 +48,7 @@ pub use amdgpu_abi::{Language, MetricId};
 
 pub use boundary::{Boundary, BoundaryGuard, BoundarySummary, MAX_BOUNDARY_SITES, boundary};
 pub use clock::{Clock, ClockOrigin, ManualClock, SystemClock};
+pub use crossings::{CrossingSummary, MAX_CROSSINGS};
 pub use fallback::{NoticeHandler, error, fallback, set_notice_handler};
 pub use hub::{Hub, Producer, RECENT_RECORDS, emit, global};
 pub use labels::Labels;
@@ -58,9 +60,9 @@ pub use names::{MAX_NAME_BYTES, MAX_NAMES, NameId, Names, OTHER};
 pub use record::{Core, Kind, Record};
 pub use ring::RING_CAPACITY;
 pub use snapshot::{HistogramSample, SNAPSHOT_SCHEMA, Sample, Snapshot};
-pub use span::{KernelMeter, Span, span};
+pub use span::{KernelIdentity, KernelMeter, KernelSums, Span, kernel_id_text, span};
 pub use subscriber::{MAX_SUBSCRIPTION_CAPACITY, Subscription};
-pub use totals::{DeviceTotals, NetworkTotals, Totals};
+pub use totals::{DeviceTotals, KernelTotals, NetworkTotals, Totals};
 
 /// Whether records, histograms and spans are recorded.
 #[inline]

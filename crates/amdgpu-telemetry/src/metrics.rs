@@ -28,8 +28,9 @@ pub const MAX_SERIES_PER_METRIC: usize = 512;
 /// Longer label values are cut at a character boundary.
 pub const MAX_LABEL_BYTES: usize = 128;
 
-/// Sums over the boundary sites, made for each snapshot; nobody counts them directly.
-const DERIVED: [MetricId; 3] = [
+/// Made for each snapshot from what the hub sums up elsewhere; nobody counts them directly.
+const DERIVED: [MetricId; 4] = [
+    MetricId::CoreBusySecondsTotal,
     MetricId::BoundaryCallsTotal,
     MetricId::BoundarySeconds,
     MetricId::TelemetryOverheadRatio,

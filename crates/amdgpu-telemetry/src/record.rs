@@ -14,7 +14,7 @@ use crate::names::NameId;
 pub enum Kind {
     /// A user's annotation. `value`, `detail`: the user's.
     Marker,
-    /// A kernel ran. `value`: work-items; `detail`: work-groups, shared bytes.
+    /// A kernel ran. `value`: work-items; `detail`: work-groups, the kernel's id.
     Launch,
     /// A source was compiled. `value`: bytes of source; `detail`: bytes of code.
     Compile,

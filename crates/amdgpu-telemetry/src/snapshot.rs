@@ -11,12 +11,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::boundary::{BoundarySummary, SECONDS_PER_NS};
 use crate::clock::ClockOrigin;
+use crate::crossings::CrossingSummary;
 use crate::hub::{Hub, lock};
 use crate::labels::Labels;
 use crate::metrics::{EXPORT_BOUNDS_NS, HistogramCell, HistogramValue, Value, catalogue_position};
 use crate::names::{NameId, Names};
 use crate::record::{Kind, Record};
 use crate::ring::Ring;
+use crate::totals::KernelTotals;
 
 /// Version of the JSON form of [`Snapshot`]; raised when a field changes its meaning or goes away.
 pub const SNAPSHOT_SCHEMA: u32 = 1;
@@ -35,6 +37,16 @@ fn number_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::E
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
+impl Sample {
+    pub(crate) fn of(id: MetricId, labels: Labels, value: f64) -> Self {
+        Self {
+            metric: Cow::Borrowed(id.metric().name),
+            labels,
+            value,
+        }
+    }
+}
+
 /// A histogram of durations, in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistogramSample {
@@ -47,6 +59,25 @@ pub struct HistogramSample {
     pub max_seconds: f64,
     /// Upper bound in seconds, and how many durations are at most that.
     pub buckets: Vec<(f64, u64)>,
+}
+
+impl HistogramSample {
+    pub(crate) fn of(id: MetricId, labels: Labels, value: &HistogramValue) -> Self {
+        Self {
+            metric: Cow::Borrowed(id.metric().name),
+            labels,
+            count: value.count(),
+            sum_seconds: value.sum_ns as f64 * SECONDS_PER_NS,
+            p50_seconds: value.quantile_ns(0.5).map(|ns| ns * SECONDS_PER_NS),
+            p99_seconds: value.quantile_ns(0.99).map(|ns| ns * SECONDS_PER_NS),
+            max_seconds: value.max_ns as f64 * SECONDS_PER_NS,
+            buckets: EXPORT_BOUNDS_NS
+                .map(|bound| bound as f64 / 1e9)
+                .into_iter()
+                .zip(value.cumulative())
+                .collect(),
+        }
+    }
 }
 
 /// See the fields. Plain data: it can be serialised, sent and read back.
@@ -64,6 +95,17 @@ pub struct Snapshot {
     /// In the order of the catalogue.
     pub histograms: Vec<HistogramSample>,
     pub boundaries: Vec<BoundarySummary>,
+    /// The same calls by who made them: each names the one that it was made inside of.
+    #[serde(default)]
+    pub crossings: Vec<CrossingSummary>,
+    /// Kernels that were launched: all launches, counted, and their time as far as it was measured.
+    #[serde(default)]
+    pub kernels: Vec<KernelTotals>,
+    /// When the first work of a device began and the newest that was timed ended, on the monotonic clock; 0 before.
+    #[serde(default)]
+    pub first_work_ns: u64,
+    #[serde(default)]
+    pub last_work_ns: u64,
     /// The newest records, oldest first.
     pub records: Vec<Record>,
     pub names: Names,
@@ -98,6 +140,10 @@ impl Hub {
             gauges: Vec::new(),
             histograms: Vec::new(),
             boundaries: Vec::new(),
+            crossings: Vec::new(),
+            kernels: self.kernel_totals(),
+            first_work_ns: self.first_work_ns.load(Ordering::Relaxed),
+            last_work_ns: self.last_work_ns.load(Ordering::Relaxed),
             records,
             names: Names {
                 names: self.names.all(),
@@ -113,6 +159,8 @@ impl Hub {
             snapshot.add(id, Labels::of(id.metric().labels, labels), value);
         });
         self.add_boundaries(&mut snapshot);
+        self.add_busy(&mut snapshot);
+        snapshot.crossings = self.crossings.summaries();
         if let Some(ratio) = snapshot.overhead_ratio {
             snapshot.add(
                 MetricId::TelemetryOverheadRatio,
@@ -134,13 +182,19 @@ impl Hub {
         snapshot
     }
 
+    /// Every function that was called across a boundary.
+    pub(crate) fn boundary_summaries(&self) -> Vec<BoundarySummary> {
+        let sites = self.boundaries.values();
+        sites
+            .iter()
+            .filter_map(|(site, value)| BoundarySummary::of(site, value))
+            .collect()
+    }
+
     /// Summaries of the sites, and their sums over pairs of languages as metrics.
     fn add_boundaries(&self, snapshot: &mut Snapshot) {
         let sites = self.boundaries.values();
-        snapshot.boundaries = sites
-            .iter()
-            .filter_map(|(site, value)| BoundarySummary::of(site, value))
-            .collect();
+        snapshot.boundaries = self.boundary_summaries();
         for pair in sites.chunk_by(|(a, _), (b, _)| a.languages() == b.languages()) {
             let (from, to) = pair[0].0.languages();
             let mut sum = HistogramValue::default();
@@ -194,34 +248,15 @@ impl Hub {
 }
 
 impl Snapshot {
-    fn add(&mut self, id: MetricId, labels: Labels, value: Value) {
-        let metric = Cow::Borrowed(id.metric().name);
+    pub(crate) fn add(&mut self, id: MetricId, labels: Labels, value: Value) {
         match value {
-            Value::Counter(value) => self.counters.push(Sample {
-                metric,
-                labels,
-                value,
-            }),
-            Value::Gauge(Some(value)) => self.gauges.push(Sample {
-                metric,
-                labels,
-                value,
-            }),
+            Value::Counter(value) => self.counters.push(Sample::of(id, labels, value)),
+            Value::Gauge(Some(value)) => self.gauges.push(Sample::of(id, labels, value)),
             Value::Gauge(None) => {}
-            Value::Histogram(value) => self.histograms.push(HistogramSample {
-                metric,
-                labels,
-                count: value.count(),
-                sum_seconds: value.sum_ns as f64 * SECONDS_PER_NS,
-                p50_seconds: value.quantile_ns(0.5).map(|ns| ns * SECONDS_PER_NS),
-                p99_seconds: value.quantile_ns(0.99).map(|ns| ns * SECONDS_PER_NS),
-                max_seconds: value.max_ns as f64 * SECONDS_PER_NS,
-                buckets: EXPORT_BOUNDS_NS
-                    .map(|bound| bound as f64 / 1e9)
-                    .into_iter()
-                    .zip(value.cumulative())
-                    .collect(),
-            }),
+            Value::Histogram(value) => {
+                self.histograms
+                    .push(HistogramSample::of(id, labels, &value));
+            }
         }
     }
 

@@ -1,9 +1,11 @@
 //! Timed pieces of work: spans in general, and kernels, whose metrics belong together.
 
 use amdgpu_abi::{Language, MetricId};
+use serde::{Deserialize, Serialize};
 
+use crate::boundary::SECONDS_PER_NS;
 use crate::hub::{self, Hub};
-use crate::metrics::{Counter, Histogram};
+use crate::metrics::{Counter, Histogram, HistogramValue};
 use crate::names::NameId;
 use crate::record::{Core, Kind, Record};
 
@@ -68,14 +70,59 @@ pub fn span(kind: Kind, name: NameId) -> Span {
 #[derive(Clone)]
 pub struct KernelMeter {
     record: Record,
+    /// Of all kernels of the core.
     launches: Counter,
+    calls: Counter,
+    timed: Counter,
     durations: Histogram,
+}
+
+/// What tells a kernel from others on its device: kernels of different sources, signatures or options may have the same name.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelIdentity<'a> {
+    pub name: &'a str,
+    pub id: u64,
+}
+
+/// The text of a kernel's id, as handles end with it.
+#[must_use]
+pub fn kernel_id_text(id: u64) -> String {
+    format!("{id:016x}")
+}
+
+/// How often one kernel ran, and how long as far as that was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelSums {
+    /// All launches, counted.
+    pub calls: f64,
+    /// Those whose duration was measured.
+    pub timed_calls: f64,
+    /// Time of all launches; those that were not timed are taken to last as long as those that were.
+    pub seconds: f64,
+}
+
+impl KernelSums {
+    pub(crate) fn of(calls: f64, timed_calls: f64, durations: &HistogramValue) -> Self {
+        let (weight, spent) = (durations.count() as f64, durations.sum_ns as f64);
+        let mean_ns = if weight > 0.0 { spent / weight } else { 0.0 };
+        Self {
+            calls,
+            timed_calls,
+            seconds: mean_ns * calls.max(timed_calls) * SECONDS_PER_NS,
+        }
+    }
 }
 
 impl KernelMeter {
     /// `device` is the name (`cpu:0`), `index` its place in `list_devices()`, `language` the one the kernel's host side runs in.
     #[must_use]
-    pub fn new(device: &str, index: u16, core: Core, language: Language, kernel: &str) -> Self {
+    pub fn new(
+        device: &str,
+        index: u16,
+        core: Core,
+        language: Language,
+        kernel: KernelIdentity<'_>,
+    ) -> Self {
         Self::on(hub::global(), device, index, core, language, kernel)
     }
 
@@ -85,34 +132,53 @@ impl KernelMeter {
         index: u16,
         core: Core,
         language: Language,
-        kernel: &str,
+        kernel: KernelIdentity<'_>,
     ) -> Self {
         hub.name_device(index, device);
+        let id = kernel_id_text(kernel.id);
+        let labels = [device, core.name(), kernel.name, &id];
         Self {
-            record: Record::new(Kind::Launch, hub.intern(kernel))
+            record: Record::new(Kind::Launch, hub.intern(kernel.name))
                 .core(core)
                 .language(language)
-                .device(index),
+                .device(index)
+                .detail(0, kernel.id),
             launches: hub.counter(
                 MetricId::KernelLaunchesTotal,
                 &[device, core.name(), language.name()],
             ),
-            durations: hub.histogram(
-                MetricId::KernelDurationSeconds,
-                &[device, core.name(), kernel],
-            ),
+            calls: hub.counter(MetricId::KernelCallsTotal, &labels),
+            timed: hub.counter(MetricId::KernelTimedCallsTotal, &labels),
+            durations: hub.histogram(MetricId::KernelDurationSeconds, &labels),
         }
     }
 
-    /// Launches whose times nobody measures: counted, without records.
+    /// Count launches. Those that are timed are told to [`KernelMeter::time`], too.
+    #[inline]
     pub fn count(&self, launches: u64) {
         self.launches.add(launches);
+        self.calls.add(launches);
     }
 
-    /// Launches that are told of together, each of about this duration: counted and in the histogram, without records.
-    pub fn count_alike(&self, launches: u64, duration_ns: u64) {
-        self.launches.add(launches);
+    /// Launches inside of something that is measured as a whole, of which a sample was timed; each took about this long. Counted and in the
+    /// histogram, without records, and no busy time of their own: that is of the whole.
+    pub fn count_inside(&self, launches: u64, timed: u64, duration_ns: u64) {
+        self.count(launches);
+        self.timed.add(timed);
         self.durations.record_many_ns(duration_ns, launches);
+        hub::global().add_inside(self.record.core, duration_ns.saturating_mul(launches));
+    }
+
+    /// How often the kernel ran, under whichever handle of it.
+    #[must_use]
+    pub fn sums(&self) -> KernelSums {
+        // First, so that no launch is seen timed that is not seen counted.
+        let timed = self.timed.total();
+        KernelSums::of(
+            self.calls.total().max(timed),
+            timed,
+            &self.durations.value(),
+        )
     }
 
     /// A launch is over. `work_items` and `work_groups` as they were launched.
@@ -124,7 +190,7 @@ impl KernelMeter {
         work_items: u64,
         work_groups: u64,
     ) {
-        self.launches.increment();
+        self.count(1);
         self.time(1, stream, start_ns, duration_ns, [work_items, work_groups]);
     }
 
@@ -139,12 +205,14 @@ impl KernelMeter {
         work: [u64; 2],
     ) {
         self.durations.record_many_ns(duration_ns, launches);
+        self.timed.increment();
+        hub::global().note_work(start_ns, start_ns.saturating_add(duration_ns));
         hub::emit(
             self.record
                 .stream(stream)
                 .at(start_ns, duration_ns)
                 .value(work[0])
-                .detail(work[1], 0),
+                .detail(work[1], self.record.detail[1]),
         );
     }
 }

@@ -171,7 +171,10 @@ fn filled() -> (Arc<Hub>, Snapshot) {
     hub.gauge(MetricId::QueueDepth, &["cpu:0", "1"])
         .set(f64::INFINITY);
     let _absent = hub.gauge(MetricId::PowerWatts, &["cpu:0", "package"]);
-    let seconds = hub.histogram(MetricId::KernelDurationSeconds, &["cpu:0", "aura", "saxpy"]);
+    let seconds = hub.histogram(
+        MetricId::KernelDurationSeconds,
+        &["cpu:0", "aura", "saxpy", "0000000000000001"],
+    );
     for duration_ns in [100, 256, 257, 1_000_000, 10_000_000_000_000] {
         seconds.record_ns(duration_ns);
     }
@@ -261,7 +264,12 @@ fn prometheus_page_reads_back() {
 fn histograms_are_cumulative_and_end_at_infinity() {
     let (_hub, snapshot) = filled();
     let page = parse(&export::prometheus(&snapshot), false);
-    let labels = [("device", "cpu:0"), ("core", "aura"), ("kernel", "saxpy")];
+    let labels = [
+        ("device", "cpu:0"),
+        ("core", "aura"),
+        ("kernel", "saxpy"),
+        ("id", "0000000000000001"),
+    ];
     let name = "amdgpu_kernel_duration_seconds";
     let bucket = |bound: &'static str| {
         let labels: Vec<_> = labels.iter().copied().chain([("le", bound)]).collect();

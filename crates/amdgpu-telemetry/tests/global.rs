@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 
 use amdgpu_abi::{Coded, ErrorCode};
 use amdgpu_telemetry as telemetry;
-use amdgpu_telemetry::{Boundary, Core, KernelMeter, Kind, Language, MetricId, Record};
+use amdgpu_telemetry::{
+    Boundary, Core, KernelIdentity, KernelMeter, Kind, Language, MetricId, Record,
+};
 
 #[derive(Debug)]
 struct Mismatch;
@@ -71,7 +73,16 @@ fn the_global_hub_serves_every_thread() {
     assert_eq!(records_of(Kind::Boundary).len(), 3);
     assert!(!collector_runs(), "a snapshot needs no thread");
 
-    let meter = KernelMeter::new("cpu:0", 0, Core::Aura, Language::Rust, "saxpy");
+    let meter = KernelMeter::new(
+        "cpu:0",
+        0,
+        Core::Aura,
+        Language::Rust,
+        KernelIdentity {
+            name: "saxpy",
+            id: 1,
+        },
+    );
     meter.finish(1, 10, 20, 1024, 4);
     let launches = records_of(Kind::Launch);
     assert_eq!(

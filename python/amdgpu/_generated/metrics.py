@@ -212,9 +212,37 @@ METRICS: tuple[Metric, ...] = (
         dcgm="DCGM_FI_DEV_FAN_SPEED",
         otel="hw.fan.speed_ratio",
     ),
-    Metric("amdgpu_kernel_duration_seconds", "histogram", ("device", "core", "kernel"), "Execution time of kernels."),
+    Metric(
+        "amdgpu_core_busy_seconds_total",
+        "counter",
+        ("device", "core"),
+        "Time that a core of a device worked: calls into native libraries and steps of networks as measured, kernels from the launches that were timed.",
+    ),
+    Metric(
+        "amdgpu_kernel_duration_seconds",
+        "histogram",
+        ("device", "core", "kernel", "id"),
+        "Execution time of kernels: a distribution from the launches that were timed, each weighted by those it stands for. Counts are in amdgpu_kernel_calls_total.",
+    ),
+    Metric(
+        "amdgpu_kernel_calls_total",
+        "counter",
+        ("device", "core", "kernel", "id"),
+        "Launches of a kernel, all of them; the id tells kernels of one name apart.",
+    ),
+    Metric(
+        "amdgpu_kernel_timed_calls_total",
+        "counter",
+        ("device", "core", "kernel", "id"),
+        "Launches of a kernel whose duration was measured: the samples behind amdgpu_kernel_duration_seconds.",
+    ),
     Metric("amdgpu_kernel_launches_total", "counter", ("device", "core", "language"), "Kernels launched."),
-    Metric("amdgpu_operations_total", "counter", ("device", "core", "language"), "Operations dispatched to a core."),
+    Metric(
+        "amdgpu_operations_total",
+        "counter",
+        ("device", "core", "language"),
+        "Operations that a core did: products, layers and the like as they were called, steps of networks.",
+    ),
     Metric("amdgpu_compile_seconds", "histogram", ("target",), "Time to compile a kernel."),
     Metric("amdgpu_pass_seconds", "histogram", ("target", "pass"), "Time of one compiler pass."),
     Metric(
@@ -240,6 +268,12 @@ METRICS: tuple[Metric, ...] = (
         "amdgpu_pool_out_of_memory_total", "counter", ("device", "pool"), "Allocations a memory pool had to refuse."
     ),
     Metric("amdgpu_copy_bytes_total", "counter", ("device", "direction"), "Bytes copied between host and device."),
+    Metric(
+        "amdgpu_copy_seconds",
+        "histogram",
+        ("device", "direction"),
+        "Time of a copy between host and device, from its call to its end.",
+    ),
     Metric("amdgpu_queue_depth", "gauge", ("device", "stream"), "Commands waiting in a stream."),
     Metric(
         "amdgpu_fallbacks_total",

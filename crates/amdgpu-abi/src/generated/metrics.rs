@@ -57,11 +57,17 @@ pub enum MetricId {
     FanSpeedRpm,
     /// Fan speed as a share of the highest.
     FanSpeedRatio,
-    /// Execution time of kernels.
+    /// Time that a core of a device worked: calls into native libraries and steps of networks as measured, kernels from the launches that were timed.
+    CoreBusySecondsTotal,
+    /// Execution time of kernels: a distribution from the launches that were timed, each weighted by those it stands for. Counts are in amdgpu_kernel_calls_total.
     KernelDurationSeconds,
+    /// Launches of a kernel, all of them; the id tells kernels of one name apart.
+    KernelCallsTotal,
+    /// Launches of a kernel whose duration was measured: the samples behind amdgpu_kernel_duration_seconds.
+    KernelTimedCallsTotal,
     /// Kernels launched.
     KernelLaunchesTotal,
-    /// Operations dispatched to a core.
+    /// Operations that a core did: products, layers and the like as they were called, steps of networks.
     OperationsTotal,
     /// Time to compile a kernel.
     CompileSeconds,
@@ -79,6 +85,8 @@ pub enum MetricId {
     PoolOutOfMemoryTotal,
     /// Bytes copied between host and device.
     CopyBytesTotal,
+    /// Time of a copy between host and device, from its call to its end.
+    CopySeconds,
     /// Commands waiting in a stream.
     QueueDepth,
     /// Operations that ran on another implementation than the preferred one.
@@ -288,11 +296,32 @@ pub const CATALOGUE: &[Metric] = &[
         help: "Fan speed as a share of the highest.",
     },
     Metric {
+        id: MetricId::CoreBusySecondsTotal,
+        name: "amdgpu_core_busy_seconds_total",
+        kind: MetricKind::Counter,
+        labels: &["device", "core"],
+        help: "Time that a core of a device worked: calls into native libraries and steps of networks as measured, kernels from the launches that were timed.",
+    },
+    Metric {
         id: MetricId::KernelDurationSeconds,
         name: "amdgpu_kernel_duration_seconds",
         kind: MetricKind::Histogram,
-        labels: &["device", "core", "kernel"],
-        help: "Execution time of kernels.",
+        labels: &["device", "core", "kernel", "id"],
+        help: "Execution time of kernels: a distribution from the launches that were timed, each weighted by those it stands for. Counts are in amdgpu_kernel_calls_total.",
+    },
+    Metric {
+        id: MetricId::KernelCallsTotal,
+        name: "amdgpu_kernel_calls_total",
+        kind: MetricKind::Counter,
+        labels: &["device", "core", "kernel", "id"],
+        help: "Launches of a kernel, all of them; the id tells kernels of one name apart.",
+    },
+    Metric {
+        id: MetricId::KernelTimedCallsTotal,
+        name: "amdgpu_kernel_timed_calls_total",
+        kind: MetricKind::Counter,
+        labels: &["device", "core", "kernel", "id"],
+        help: "Launches of a kernel whose duration was measured: the samples behind amdgpu_kernel_duration_seconds.",
     },
     Metric {
         id: MetricId::KernelLaunchesTotal,
@@ -306,7 +335,7 @@ pub const CATALOGUE: &[Metric] = &[
         name: "amdgpu_operations_total",
         kind: MetricKind::Counter,
         labels: &["device", "core", "language"],
-        help: "Operations dispatched to a core.",
+        help: "Operations that a core did: products, layers and the like as they were called, steps of networks.",
     },
     Metric {
         id: MetricId::CompileSeconds,
@@ -363,6 +392,13 @@ pub const CATALOGUE: &[Metric] = &[
         kind: MetricKind::Counter,
         labels: &["device", "direction"],
         help: "Bytes copied between host and device.",
+    },
+    Metric {
+        id: MetricId::CopySeconds,
+        name: "amdgpu_copy_seconds",
+        kind: MetricKind::Histogram,
+        labels: &["device", "direction"],
+        help: "Time of a copy between host and device, from its call to its end.",
     },
     Metric {
         id: MetricId::QueueDepth,

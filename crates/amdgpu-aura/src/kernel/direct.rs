@@ -21,8 +21,10 @@ pub struct DirectKernel {
     blocks: u64,
     /// Calls of [`DirectKernel::run`]. Two threads may take one number, which only moves the sample.
     runs: AtomicU32,
-    /// Of a sample of them since the last [`DirectKernel::count_launches`].
+    /// Of a sample of them.
     sample: Sample,
+    /// Runs of the sample that were told of.
+    told: AtomicU64,
 }
 
 #[derive(Default)]
@@ -33,14 +35,33 @@ struct Sample {
 }
 
 impl Sample {
-    /// Runs, blocks and nanoseconds since the last call.
-    fn take(&self) -> (u64, u64, u64) {
-        let taken = |cell: &AtomicU64| cell.swap(0, Ordering::Relaxed);
-        (
-            taken(&self.runs),
-            taken(&self.blocks),
-            taken(&self.spent_ns),
-        )
+    /// How often, and nanoseconds of a block on average; zero where nothing was timed.
+    fn mean(&self) -> (u64, f64) {
+        let [runs, blocks, spent_ns] =
+            [&self.runs, &self.blocks, &self.spent_ns].map(|cell| cell.load(Ordering::Relaxed));
+        (runs, spent_ns as f64 / blocks.max(1) as f64)
+    }
+}
+
+/// Launches of a kernel inside of something that is measured as a whole, before they are counted.
+pub struct InsideLaunches<'a> {
+    kernel: &'a Kernel,
+    launches: u64,
+    timed: u64,
+    /// Of all blocks one after the other, estimated from those that were timed.
+    pub time_ns: f64,
+}
+
+impl InsideLaunches<'_> {
+    /// Counts them. `factor` makes the estimate fit into the time of the whole.
+    pub fn count(self, factor: f64) {
+        if self.launches > 0 {
+            let each_ns = self.time_ns * factor / self.launches as f64;
+            let timed = self.timed.min(self.launches);
+            self.kernel
+                .launches
+                .count_inside(self.launches, timed, each_ns as u64);
+        }
     }
 }
 
@@ -63,6 +84,7 @@ impl DirectKernel {
             blocks: config.block_count().unwrap_or(u64::MAX),
             runs: AtomicU32::new(0),
             sample: Sample::default(),
+            told: AtomicU64::new(0),
         }))
     }
 
@@ -103,41 +125,34 @@ impl DirectKernel {
         self.sample.spent_ns.fetch_add(spent_ns, Ordering::Relaxed);
     }
 
-    /// Count launches that were made this way since the last call. Their time, that of all their blocks one after the other, is estimated
-    /// from the blocks that were timed; returns the sum in nanoseconds, zero where none was.
-    pub fn count_launches(&self, launches: u64) -> u64 {
+    /// Launches that were made this way since the last call.
+    pub fn take_launches(&self, launches: u64) -> InsideLaunches<'_> {
         let blocks = self.blocks.saturating_mul(launches);
-        Self::count_uneven_launches(launches, self, blocks, &[], 0)
+        Self::take_uneven_launches(launches, self, blocks, &[], 0)
     }
 
-    /// As [`DirectKernel::count_launches`] for launches of different numbers of blocks, some of them run by `parts`, the same kernel with
+    /// As [`DirectKernel::take_launches`] for launches of different numbers of blocks, some of them run by `parts`, the same kernel with
     /// other arguments: all launches together ran `blocks` blocks of `whole` and `part_blocks` of each part.
-    pub fn count_uneven_launches(
+    pub fn take_uneven_launches<'a>(
         launches: u64,
-        whole: &Self,
+        whole: &'a Self,
         blocks: u64,
         parts: &[Self],
         part_blocks: u64,
-    ) -> u64 {
-        let (mut timed, mut total_ns) = (0, 0.0);
+    ) -> InsideLaunches<'a> {
+        let mut taken = InsideLaunches {
+            kernel: &whole.kernel,
+            launches,
+            timed: 0,
+            time_ns: 0.0,
+        };
         for (kernel, ran) in
             iter::once((whole, blocks)).chain(parts.iter().map(|part| (part, part_blocks)))
         {
-            let (runs, blocks, spent_ns) = kernel.sample.take();
-            if blocks > 0 {
-                timed += runs;
-                total_ns += spent_ns as f64 / blocks as f64 * ran as f64;
-            }
+            let (runs, block_ns) = kernel.sample.mean();
+            taken.timed += runs - kernel.told.swap(runs, Ordering::Relaxed).min(runs);
+            taken.time_ns += block_ns * ran as f64;
         }
-        if launches == 0 || timed == 0 {
-            whole.kernel.count_launches(launches);
-            return 0;
-        }
-        let launch_ns = total_ns / launches as f64;
-        whole
-            .kernel
-            .launches
-            .count_estimated(launches, timed.min(launches), launch_ns as u64);
-        total_ns as u64
+        taken
     }
 }

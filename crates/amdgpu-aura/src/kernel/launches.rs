@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use amdgpu_abi::{Language, MetricId};
 use amdgpu_hal::{DeviceKind, LaunchConfig};
-use amdgpu_telemetry::{Core, Counter, KernelMeter, counter, is_enabled, wants_every_record};
+use amdgpu_telemetry::{
+    Core, Counter, KernelIdentity, KernelMeter, KernelSums, counter, is_enabled, wants_every_record,
+};
 
 use crate::context::{CoreType, LaunchRecords, Shared};
 
@@ -20,14 +22,6 @@ const FIRST_TIMED: u64 = 1024;
 const SHORT_NS: u64 = 8_000;
 /// Weight of the newest duration in the running mean, as a shift: one long launch in eight shows for a while.
 const MEAN_SHIFT: u32 = 3;
-
-/// How often a kernel ran, as far as that was recorded.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Calls {
-    pub timed: u64,
-    pub timed_seconds: f64,
-    pub all: u64,
-}
 
 /// Reports launches: as records and histograms, or as a bare count where the device was opened without telemetry.
 enum Meter {
@@ -56,14 +50,13 @@ pub(super) struct Launches {
     is_gpu: bool,
     /// Launches that were sampled so far. Two threads may take one number, which only moves the sample.
     sampled: AtomicU32,
-    counted: AtomicU64,
+    /// Launches through this handle that were timed, and a running mean of their durations: what decides whether the next one is.
     timed: AtomicU64,
-    timed_ns: AtomicU64,
     mean_ns: AtomicU64,
 }
 
 impl Launches {
-    pub fn new(shared: &Shared, core: CoreType, kernel: &str) -> Self {
+    pub fn new(shared: &Shared, core: CoreType, kernel: KernelIdentity<'_>) -> Self {
         let core = match core {
             CoreType::Aura => Core::Aura,
             CoreType::Matrix => Core::Matrix,
@@ -83,9 +76,7 @@ impl Launches {
             records,
             is_gpu: matches!(shared.info().kind, DeviceKind::Hip | DeviceKind::Cuda),
             sampled: AtomicU32::new(0),
-            counted: AtomicU64::new(0),
             timed: AtomicU64::new(0),
-            timed_ns: AtomicU64::new(0),
             mean_ns: AtomicU64::new(0),
         }
     }
@@ -151,7 +142,6 @@ impl Launches {
         let items = blocks.saturating_mul(config.threads_per_block());
         meter.time(launches, stream, start_ns, duration_ns, [items, blocks]);
         self.timed.fetch_add(1, Ordering::Relaxed);
-        self.timed_ns.fetch_add(duration_ns, Ordering::Relaxed);
         let mean = self.mean_ns.load(Ordering::Relaxed);
         let moved = mean - (mean >> MEAN_SHIFT) + (duration_ns >> MEAN_SHIFT);
         self.mean_ns.store(moved, Ordering::Relaxed);
@@ -160,37 +150,26 @@ impl Launches {
     /// Count launches.
     #[inline]
     pub fn count(&self, launches: u64) {
-        self.counted.fetch_add(launches, Ordering::Relaxed);
         match &self.meter {
             Meter::Records(meter) => meter.count(launches),
             Meter::Count(counter) => counter.add(launches),
         }
     }
 
-    /// Launches of which some were timed; the others are taken to have lasted as long.
-    pub fn count_estimated(&self, launches: u64, timed: u64, duration_ns: u64) {
-        self.timed.fetch_add(timed, Ordering::Relaxed);
-        self.timed_ns
-            .fetch_add(timed.saturating_mul(duration_ns), Ordering::Relaxed);
-        self.counted.fetch_add(launches, Ordering::Relaxed);
+    /// Launches inside of something that is measured as a whole; of some of them the time is known, the others are taken to have lasted as long.
+    pub fn count_inside(&self, launches: u64, timed: u64, duration_ns: u64) {
         match &self.meter {
-            Meter::Records(meter) => meter.count_alike(launches, duration_ns),
+            Meter::Records(meter) => meter.count_inside(launches, timed, duration_ns),
             Meter::Count(counter) => counter.add(launches),
         }
     }
 
-    /// Nothing where the device was opened without telemetry.
-    pub fn calls(&self) -> Option<Calls> {
-        let Meter::Records(_) = &self.meter else {
-            return None;
-        };
-        // First, so that no launch is seen timed that is not seen counted.
-        let timed = self.timed.load(Ordering::Relaxed);
-        Some(Calls {
-            timed,
-            timed_seconds: self.timed_ns.load(Ordering::Relaxed) as f64 * 1e-9,
-            all: self.counted.load(Ordering::Relaxed).max(timed),
-        })
+    /// Of all handles of the kernel; nothing where the device was opened without telemetry.
+    pub fn sums(&self) -> Option<KernelSums> {
+        match &self.meter {
+            Meter::Records(meter) => Some(meter.sums()),
+            Meter::Count(_) => None,
+        }
     }
 }
 

@@ -180,8 +180,6 @@ impl Run<'_> {
                     step - reported.0,
                     spikes - reported.1[number],
                     (elapsed_ns - watched_ns) as u64,
-                    // Nobody else counts the times of launches on a device.
-                    0,
                     factor,
                 );
                 reported.1[number] = spikes;

@@ -12,7 +12,7 @@ mod synapses;
 
 use std::ops::Range;
 
-use amdgpu_aura::DirectKernel;
+use amdgpu_aura::{DirectKernel, InsideLaunches};
 use amdgpu_hal::cpu::pool;
 
 use super::connectivity::Shared;
@@ -272,19 +272,24 @@ impl CpuStepper {
         self.is_stale |= self.late.is_late[projection];
     }
 
-    /// Counts the launches of `steps` steps; returns the time that they took together, in nanoseconds of one thread, as far as it is known.
-    pub fn count_launches(&mut self, steps: u64) -> u64 {
+    /// Counts the launches of `steps` steps, which took `wall_ns`. How much of that was whose is estimated from a sample; together they had
+    /// no more than the time of all threads.
+    pub fn count_launches(&mut self, steps: u64, wall_ns: u64) {
+        let room_ns = wall_ns as f64 * self.partitions.len().max(1) as f64;
         let updates = self
             .partitions
             .first()
             .into_iter()
             .flat_map(|partition| &partition.updates)
-            .map(|kernel| kernel.count_launches(steps));
+            .map(|kernel| kernel.take_launches(steps));
         let synapses = self
             .synapse_kernels
             .iter_mut()
-            .map(|kernel| kernel.count_launches(steps));
-        updates.chain(synapses).sum()
+            .map(|kernel| kernel.take_launches(steps));
+        let launches: Vec<InsideLaunches<'_>> = updates.chain(synapses).collect();
+        let estimated_ns: f64 = launches.iter().map(|kernel| kernel.time_ns).sum();
+        let factor = (room_ns / estimated_ns.max(1.0)).min(1.0);
+        launches.into_iter().for_each(|kernel| kernel.count(factor));
     }
 
     fn run_turn(&mut self, parts: &Parts, step: u64, steps: u64) -> Result<()> {

@@ -215,7 +215,7 @@ impl SpikingNetwork {
         let warnings = coupling::warnings(&plan, &names, &parts, |number| {
             weights::variable_of(&plan.spiking.projections[number])
         })?;
-        let reporter = Reporter::new(&plan.name, !by_launches);
+        let reporter = Reporter::new(&plan.name, &context.info().name, !by_launches);
         let board = notice::new_board(&plan, &context.info().name)?;
         let network = Self {
             rewards: RewardSchedule::build(&plan),
@@ -378,12 +378,14 @@ impl SpikingNetwork {
                 let elapsed_ns = begin.elapsed().as_nanos();
                 if elapsed_ns - watched_ns >= WATCH_NS || inner.step == end {
                     let spikes = recorder.spikes();
-                    let launches_ns = inner.stepper.count_launches(inner.step - reported.0);
+                    let wall_ns = (elapsed_ns - watched_ns) as u64;
+                    inner
+                        .stepper
+                        .count_launches(inner.step - reported.0, wall_ns);
                     self.reporter.report(
                         inner.step - reported.0,
                         spikes - reported.1,
-                        (elapsed_ns - watched_ns) as u64,
-                        launches_ns,
+                        wall_ns,
                         begin.elapsed().as_secs_f64()
                             / ((inner.step - first) as f64 * self.plan.dt_seconds),
                     );

@@ -11,10 +11,12 @@ use super::notice::NOTICE_NS;
 
 pub(crate) struct Reporter {
     steps: Counter,
+    /// The same steps as what the core did.
+    operations: Counter,
     spikes: Counter,
     realtime_factor: Gauge,
     name: NameId,
-    /// Steps on the host, which no launch measures.
+    /// Steps on the host are measured as a whole; on other devices their launches are.
     is_host: bool,
     updates: Mutex<Pending>,
 }
@@ -38,10 +40,14 @@ struct Pending {
 }
 
 impl Reporter {
-    pub fn new(network: &str, is_host: bool) -> Self {
+    pub fn new(network: &str, device: &str, is_host: bool) -> Self {
         Self {
             is_host,
             updates: Mutex::default(),
+            operations: counter(
+                MetricId::OperationsTotal,
+                &[device, Core::Neuromorphic.name(), Language::Rust.name()],
+            ),
             steps: counter(MetricId::NetworkStepsTotal, &[network]),
             spikes: counter(MetricId::SpikesTotal, &[network]),
             realtime_factor: gauge(MetricId::RealtimeFactor, &[network]),
@@ -49,18 +55,12 @@ impl Reporter {
         }
     }
 
-    /// Steps and spikes since the last report, and how fast the run is. `launches_ns` of the time are known as that of launches.
-    pub fn report(
-        &self,
-        steps: u64,
-        spikes: u64,
-        wall_ns: u64,
-        launches_ns: u64,
-        realtime_factor: f64,
-    ) {
+    /// Steps and spikes since the last report, and how fast the run is.
+    pub fn report(&self, steps: u64, spikes: u64, wall_ns: u64, realtime_factor: f64) {
         if self.is_host {
-            add_host_busy(Core::Neuromorphic, wall_ns.saturating_sub(launches_ns));
+            add_host_busy(Core::Neuromorphic, wall_ns);
         }
+        self.operations.add(steps);
         self.steps.add(steps);
         self.spikes.add(spikes);
         self.realtime_factor.set(realtime_factor);

@@ -72,11 +72,11 @@ impl Stepper {
         }
     }
 
-    /// Counts the launches of `steps` steps where nobody else does; returns the nanoseconds that are known of them.
-    pub fn count_launches(&mut self, steps: u64) -> u64 {
+    /// Counts the launches of `steps` steps, which took `wall_ns`, where nobody else does.
+    pub fn count_launches(&mut self, steps: u64, wall_ns: u64) {
         match self {
-            Self::Cpu(stepper) => stepper.count_launches(steps),
-            Self::Device(_) | Self::Shared => 0,
+            Self::Cpu(stepper) => stepper.count_launches(steps, wall_ns),
+            Self::Device(_) | Self::Shared => {}
         }
     }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::clock::ClockOrigin;
 use crate::names::{NameId, Names};
 use crate::record::{Kind, Readable, Record};
+use crate::span::kernel_id_text;
 
 /// Version of a line; raised when a field changes its meaning or goes away.
 pub const NDJSON_SCHEMA: u32 = 1;
@@ -20,6 +21,9 @@ struct Line<'a> {
     /// The name in words; `name_id` is the number that other exports use.
     name: &'a str,
     device_name: Option<String>,
+    /// Of a launch: what tells the kernel from others of its name; handles end with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<String>,
     /// Of a fallback.
     reason: Option<&'a str>,
     #[serde(flatten)]
@@ -47,6 +51,8 @@ fn lines(pid: Option<u32>, records: &[Record], names: &Names, clock: &ClockOrigi
             unix_ns: clock.unix_ns_at(record.start_ns),
             name: names.get(record.name),
             device_name: (record.device != Record::NO_DEVICE).then(|| names.device(record.device)),
+            kernel: (record.kind == Kind::Launch && record.detail[1] != 0)
+                .then(|| kernel_id_text(record.detail[1])),
             reason: (record.kind == Kind::Fallback)
                 .then(|| names.get(NameId::from_number(record.detail[0] as u32))),
             record: Readable::from(*record),

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::names::{NameId, Names};
 use crate::record::{Core, Kind, Record};
+use crate::span::kernel_id_text;
 
 /// "Process" of the trace that holds the threads of the host.
 pub(super) const HOST: u64 = 1;
@@ -69,6 +70,11 @@ pub(super) fn arguments(record: &Record, names: &Names) -> Map<String, Value> {
     if record.kind == Kind::Fallback {
         let reason = NameId::from_number(record.detail[0] as u32);
         arguments.insert("reason".into(), names.get(reason).into());
+    } else if record.kind == Kind::Launch {
+        arguments.insert("work_groups".into(), record.detail[0].into());
+        if record.detail[1] != 0 {
+            arguments.insert("kernel".into(), kernel_id_text(record.detail[1]).into());
+        }
     } else if record.detail != [0; 2] {
         arguments.insert("detail".into(), json!(record.detail));
     }

@@ -14,6 +14,7 @@ use super::delivery::Delivery;
 use super::producer::{Registered, with_existing_local};
 use super::{GLOBAL, Hub, lock};
 use crate::boundary::{BoundaryTable, SiteMap};
+use crate::crossings::Trees;
 use crate::fallback::NoticeHandler;
 use crate::metrics::Families;
 use crate::names::{self, NameId};
@@ -26,6 +27,7 @@ struct Held {
     collector: MutexGuard<'static, Option<Thread>>,
     families: MutexGuard<'static, Families>,
     sites: MutexGuard<'static, SiteMap>,
+    crossings: MutexGuard<'static, Trees>,
     _names: MutexGuard<'static, names::Inner>,
     _devices: MutexGuard<'static, Vec<String>>,
     _said: MutexGuard<'static, HashSet<(NameId, NameId)>>,
@@ -41,6 +43,7 @@ impl Held {
             collector: lock(hub.doorbell.collector()),
             families: hub.metrics.lock(),
             sites: hub.boundaries.lock(),
+            crossings: hub.crossings.lock(),
             _names: hub.names.lock(),
             _devices: lock(&hub.devices),
             _said: lock(&hub.said),
@@ -55,11 +58,14 @@ impl Held {
         self.hub.doorbell.reset(&mut self.collector);
         self.families.reset();
         BoundaryTable::reset(&self.sites);
+        self.crossings.reset();
         self.hub.reading_ns.store(0, Ordering::Relaxed);
         self.hub.wants_every_record.store(false, Ordering::Relaxed);
-        for busy in &self.hub.host_busy_ns {
+        for busy in self.hub.host_busy_ns.iter().chain(&self.hub.inside_ns) {
             busy.store(0, Ordering::Relaxed);
         }
+        self.hub.first_work_ns.store(0, Ordering::Relaxed);
+        self.hub.last_work_ns.store(0, Ordering::Relaxed);
     }
 }
 

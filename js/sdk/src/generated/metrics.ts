@@ -31,7 +31,10 @@ export type MetricName =
   | "amdgpu_ecc_errors_total"
   | "amdgpu_fan_speed_rpm"
   | "amdgpu_fan_speed_ratio"
+  | "amdgpu_core_busy_seconds_total"
   | "amdgpu_kernel_duration_seconds"
+  | "amdgpu_kernel_calls_total"
+  | "amdgpu_kernel_timed_calls_total"
   | "amdgpu_kernel_launches_total"
   | "amdgpu_operations_total"
   | "amdgpu_compile_seconds"
@@ -42,6 +45,7 @@ export type MetricName =
   | "amdgpu_pool_allocations_total"
   | "amdgpu_pool_out_of_memory_total"
   | "amdgpu_copy_bytes_total"
+  | "amdgpu_copy_seconds"
   | "amdgpu_queue_depth"
   | "amdgpu_fallbacks_total"
   | "amdgpu_errors_total"
@@ -92,9 +96,12 @@ export const METRICS: readonly MetricDescription[] = [
   { name: "amdgpu_ecc_errors_total", kind: "counter", unit: "1", labels: ["device", "severity"], meaning: "Memory errors found by ECC." },
   { name: "amdgpu_fan_speed_rpm", kind: "gauge", unit: "rpm", labels: ["device"], meaning: "Fan speed in revolutions per minute." },
   { name: "amdgpu_fan_speed_ratio", kind: "gauge", unit: "ratio", labels: ["device"], meaning: "Fan speed as a share of the highest." },
-  { name: "amdgpu_kernel_duration_seconds", kind: "histogram", unit: "seconds", labels: ["device", "core", "kernel"], meaning: "Execution time of kernels." },
+  { name: "amdgpu_core_busy_seconds_total", kind: "counter", unit: "seconds", labels: ["device", "core"], meaning: "Time that a core of a device worked: calls into native libraries and steps of networks as measured, kernels from the launches that were timed." },
+  { name: "amdgpu_kernel_duration_seconds", kind: "histogram", unit: "seconds", labels: ["device", "core", "kernel", "id"], meaning: "Execution time of kernels: a distribution from the launches that were timed, each weighted by those it stands for. Counts are in amdgpu_kernel_calls_total." },
+  { name: "amdgpu_kernel_calls_total", kind: "counter", unit: "1", labels: ["device", "core", "kernel", "id"], meaning: "Launches of a kernel, all of them; the id tells kernels of one name apart." },
+  { name: "amdgpu_kernel_timed_calls_total", kind: "counter", unit: "1", labels: ["device", "core", "kernel", "id"], meaning: "Launches of a kernel whose duration was measured: the samples behind amdgpu_kernel_duration_seconds." },
   { name: "amdgpu_kernel_launches_total", kind: "counter", unit: "1", labels: ["device", "core", "language"], meaning: "Kernels launched." },
-  { name: "amdgpu_operations_total", kind: "counter", unit: "1", labels: ["device", "core", "language"], meaning: "Operations dispatched to a core." },
+  { name: "amdgpu_operations_total", kind: "counter", unit: "1", labels: ["device", "core", "language"], meaning: "Operations that a core did: products, layers and the like as they were called, steps of networks." },
   { name: "amdgpu_compile_seconds", kind: "histogram", unit: "seconds", labels: ["target"], meaning: "Time to compile a kernel." },
   { name: "amdgpu_pass_seconds", kind: "histogram", unit: "seconds", labels: ["target", "pass"], meaning: "Time of one compiler pass." },
   { name: "amdgpu_kernel_cache_requests_total", kind: "counter", unit: "1", labels: ["result"], meaning: "Kernel cache look-ups by result: memory, disk, miss." },
@@ -103,6 +110,7 @@ export const METRICS: readonly MetricDescription[] = [
   { name: "amdgpu_pool_allocations_total", kind: "counter", unit: "1", labels: ["device", "pool"], meaning: "Blocks handed out by a memory pool." },
   { name: "amdgpu_pool_out_of_memory_total", kind: "counter", unit: "1", labels: ["device", "pool"], meaning: "Allocations a memory pool had to refuse." },
   { name: "amdgpu_copy_bytes_total", kind: "counter", unit: "bytes", labels: ["device", "direction"], meaning: "Bytes copied between host and device." },
+  { name: "amdgpu_copy_seconds", kind: "histogram", unit: "seconds", labels: ["device", "direction"], meaning: "Time of a copy between host and device, from its call to its end." },
   { name: "amdgpu_queue_depth", kind: "gauge", unit: "1", labels: ["device", "stream"], meaning: "Commands waiting in a stream." },
   { name: "amdgpu_fallbacks_total", kind: "counter", unit: "1", labels: ["operation", "reason"], meaning: "Operations that ran on another implementation than the preferred one." },
   { name: "amdgpu_errors_total", kind: "counter", unit: "1", labels: ["error", "language"], meaning: "Errors reported to the user, by name in the catalogue." },

@@ -7,7 +7,7 @@
 use std::mem;
 use std::ops::Range;
 
-use amdgpu_aura::DirectKernel;
+use amdgpu_aura::{DirectKernel, InsideLaunches};
 use amdgpu_hal::cpu::pool;
 
 use super::super::group::Group;
@@ -164,17 +164,11 @@ impl SynapseKernel {
         })
     }
 
-    /// Counts the launches of so many steps; returns their time in nanoseconds of one thread, as far as it is known.
-    pub fn count_launches(&mut self, launches: u64) -> u64 {
+    /// The launches of so many steps since the last call.
+    pub fn take_launches(&mut self, launches: u64) -> InsideLaunches<'_> {
         let blocks = mem::take(&mut self.whole_blocks);
         let part_blocks = mem::take(&mut self.part_blocks);
-        DirectKernel::count_uneven_launches(
-            launches,
-            &self.kernel,
-            blocks,
-            &self.parts,
-            part_blocks,
-        )
+        DirectKernel::take_uneven_launches(launches, &self.kernel, blocks, &self.parts, part_blocks)
     }
 
     pub fn run(
