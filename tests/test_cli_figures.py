@@ -7,18 +7,20 @@ import amdgpu
 import numpy as np
 import pytest
 from amdgpu.cli import figures, rules, traces
+from amdgpu.telemetry import attach
 from cli_harness import amdgpu as command
 from cli_harness import check_shape, document
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 KERNEL = "__global__ void counted(float* x) { x[threadIdx.x] += 1; }"
 QUIET = {
     "kernels": [],
     "compiles": {"count": 0, "seconds": 0.0},
     "kernel_cache": {"memory": 0, "disk": 0, "miss": 0, "hit_ratio": None},
+    "busy": [],
+    "work_span_seconds": 0.0,
     "boundaries": [],
     "copies": [],
+    "copy_seconds": 0,
     "pools": [],
     "fallbacks": [],
     "errors": [],
@@ -26,9 +28,17 @@ QUIET = {
 }
 
 
-def kernel(calls, seconds, median=None, device="cpu:0"):
-    row = {"name": "k", "device": device, "core": "aura", "calls": calls, "seconds": seconds}
-    return {**row, "p50_seconds": median, "max_seconds": None}
+def kernel(calls, seconds, device="cpu:0", core="aura", name="k", number="1"):
+    row = {
+        "name": name,
+        "title": name,
+        "id": number,
+        "device": device,
+        "core": core,
+        "calls": calls,
+        "seconds": seconds,
+    }
+    return {**row, "timed_calls": calls, "is_estimated": False, "p50_seconds": None, "max_seconds": None}
 
 
 def found(seconds=1.0, details=None, **changed):
@@ -65,22 +75,26 @@ def test_figures_of_two_processes_are_their_sums(device):
     assert figures.figures([]) == {**QUIET, "launches_total": 0, "launches": [], "operations": [], "networks": []}
 
 
-# A machine that does other things too is no reason to fail.
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 50), st.integers(0, 1)), max_size=30))
-def test_devices_are_busy_while_any_kernel_runs(runs):
-    records = [
-        {"kind": "launch", "device": device, "start_ns": start, "duration_ns": length} for start, length, device in runs
-    ]
-    known = figures.timeline(records)
-    busy = {(device, at) for start, length, device in runs for at in range(start, start + length)}
-    assert known["device_busy_seconds"] == pytest.approx(len(busy) * 1e-9)
-    spans = [
-        max(start + length for start, length, own in runs if own == device)
-        - min(start for start, _, own in runs if own == device)
-        for device in {device for _, _, device in runs}
-    ]
-    assert known["device_span_seconds"] == pytest.approx(sum(spans) * 1e-9)
+@pytest.mark.parametrize("kind", ["snapshot", "totals"])
+def test_kernels_of_one_name_are_told_apart(device, kind):
+    one = device.compile_kernel("__global__ void twin(float* x) { x[threadIdx.x] += 1; }")
+    other = device.compile_kernel("__global__ void twin(float* x, float y) { x[threadIdx.x] *= y; }")
+    x = np.zeros(32, "float32")
+
+    def look():
+        with attach.attach() as process:
+            return process.snapshot(records=0) if kind == "snapshot" else process.totals()
+
+    before = look()
+    for _ in range(5):
+        one[1, 32](x)
+    for _ in range(3):
+        other[1, 32](x, 2.0)
+    rows = figures.figures([figures.difference(before, look())])["kernels"]
+    calls = {str(row["id"]): row["calls"] for row in rows if row["name"] == "twin"}
+    assert calls == {str(one).rpartition(":")[2]: 5, str(other).rpartition(":")[2]: 3}
+    titles = {row["title"] for row in rows if row["name"] == "twin"}
+    assert titles == {f"twin [{number[:8]}]" for number in calls}
 
 
 def test_records_get_the_names_that_a_snapshot_no_longer_has():
@@ -114,7 +128,11 @@ def test_compiling_is_found_from_a_tenth_of_the_time_on(seconds, rule):
     ],
 )
 def test_launches_are_small_when_they_cost_more_than_a_quarter_of_their_work(calls, median, device, rule):
-    assert found(kernels=[kernel(calls, calls * median, median, device)]) == rule
+    assert found(kernels=[kernel(calls, calls * median, device)]) == rule
+
+
+def test_kernels_inside_of_a_network_are_no_launches_of_the_program():
+    assert found(kernels=[kernel(3_000_000, 1.0, core="neuromorphic")]) == []
 
 
 @pytest.mark.parametrize(
@@ -133,13 +151,17 @@ def test_copies_are_found_from_a_tenth_of_the_time_on(seconds, rule):
 
 @pytest.mark.parametrize(("busy", "rule"), [(0.3, ["idle-device"]), (0.41, [])])
 def test_an_idle_device_is_found_between_first_and_last_launch(busy, rule):
-    assert found(device_busy_seconds=busy, device_span_seconds=0.8) == rule
+    work = [{"device": "cpu:0", "core": core, "seconds": busy / 2} for core in ("matrix", "aura")]
+    assert found(busy=work, work_span_seconds=0.8) == rule
 
 
 @pytest.mark.parametrize(("ratio", "seconds", "rule"), [(0.2, 0.5, ["low-occupancy"]), (0.3, 0.5, []), (0.2, 0.05, [])])
 def test_low_occupancy_counts_only_for_kernels_that_take_time(ratio, seconds, rule):
-    details = [{"name": "k", "device": "cuda:0", "occupancy": {"ratio": ratio}, "registers": 255, "shared_bytes": 1024}]
-    assert found(kernels=[kernel(100, seconds, 0.01, "cuda:0")], details=details) == rule
+    row = {"name": "k", "device": "cuda:0", "registers": 255, "shared_bytes": 1024}
+    details = [{**row, "id": "1", "occupancy": {"ratio": ratio}}, {**row, "id": "2", "occupancy": {"ratio": 0.1}}]
+    # The other kernel of the name takes no time.
+    kernels = [kernel(100, seconds, "cuda:0"), kernel(1, 0.0, "cuda:0", number="2")]
+    assert found(kernels=kernels, details=details) == rule
 
 
 def test_findings_are_at_most_three_and_the_largest_come_first():
@@ -147,10 +169,9 @@ def test_findings_are_at_most_three_and_the_largest_come_first():
         compiles={"count": 1, "seconds": 0.2},
         copies=[{"device": "cuda:0", "direction": "host-to-device", "value": 1}],
         copy_seconds=0.5,
-        device_busy_seconds=0.1,
-        device_span_seconds=0.5,
+        busy=[{"device": "cuda:0", "core": "aura", "seconds": 0.1}],
+        work_span_seconds=0.5,
         fallbacks=[{"operation": "conv2d", "reason": "no kernel", "value": 4}],
-        records_lost=9,
     )
     assert names == ["copies", "idle-device", "compiling"]
 
@@ -164,10 +185,9 @@ def test_what_nobody_measured_has_no_gain():
     assert "no kernel" in finding.evidence
 
 
-def test_refused_allocations_and_lost_records_are_found():
+def test_refused_allocations_are_found():
     pools = [{"device": "cuda:0", "pool": "device", "reserved_peak_bytes": 1 << 30}]
     assert found(errors=[{"error": "out-of-memory", "language": "rust", "value": 2}], pools=pools) == ["out-of-memory"]
-    assert found(records_lost=12) == ["lost-records"]
 
 
 def test_a_program_that_compiles_all_the_time_is_told_so(tmp_path):

@@ -27,8 +27,14 @@ def lines(content: dict[str, Any]) -> Iterator[Line]:
     if content["absent"]:
         yield "amdgpu", content["absent"]
         return
-    busy = sum(kernel["seconds"] for kernel in content["kernels"])
-    yield "launches", f"{output.count_text(content['launches_total'])}, {output.seconds_text(busy)} in kernels"
+    yield "launches", output.count_text(content["launches_total"])
+    if content["busy"]:
+        yield (
+            "work",
+            ", ".join(
+                f"{output.seconds_text(row['seconds'])} {row['core']} of {row['device']}" for row in content["busy"]
+            ),
+        )
     cache = content["kernel_cache"]
     ratio = "" if cache["hit_ratio"] is None else f" ({output.percent_text(cache['hit_ratio'])} found)"
     compiles = content["compiles"]
@@ -94,14 +100,15 @@ _KERNEL_COLUMNS = (
 def _kernel_rows(content: dict[str, Any]) -> Iterator[list[str]]:
     total = sum(kernel["seconds"] for kernel in content["kernels"]) or 1.0
     for kernel in content["kernels"][:TOP_KERNELS]:
-        name = kernel["name"] if len(kernel["name"]) <= NAME_CELLS else kernel["name"][: NAME_CELLS - 1] + "~"
+        title = kernel["title"]
+        name = title if len(title) <= NAME_CELLS else title[: NAME_CELLS - 1] + "~"
         median = "-" if kernel["p50_seconds"] is None else output.seconds_text(kernel["p50_seconds"])
         share = output.percent_text(kernel["seconds"] / total)
         yield [
             name,
             kernel["device"],
             output.count_text(kernel["calls"]),
-            output.seconds_text(kernel["seconds"]),
+            output.estimate_text(kernel),
             share,
             median,
         ]

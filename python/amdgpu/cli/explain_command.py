@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "amdgpu.explain/1"
 DEFAULT_SECONDS = 5.0
-# A launch is drawn and its share counted from its record; this many are as good as all.
-RECORDS = 1 << 18
 TEXT_COLUMNS = 100
 
 
@@ -53,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.recording is not None:
         subject = subjects.of_recording(options.recording)
     else:
-        subject = subjects.of_program(words, RECORDS)
+        subject = subjects.of_program(words)
     found = rules.findings(subject.figures, subject.seconds, subject.kernel_details)
     if options.json:
         output.print_json(SCHEMA, _content(subject, found))

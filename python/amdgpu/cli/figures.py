@@ -1,22 +1,29 @@
-"""What happened, as figures: snapshots of one or several processes summed up, and the difference between two snapshots of one.
+"""What happened, as figures: what processes counted summed up, and the difference between two looks at one of them.
 
-A snapshot is the dict of `amdgpu.telemetry.snapshot()`, wherever it comes from: this process, an attached one, a report, a recording.
+A look is the dict of `Process.totals()`, of an attached process or out of a recording. What `amdgpu.telemetry.snapshot()` gives
+is one, too, with the distributions of durations beside it. Counts, sums, rates and shares come from there alone, so `run`, `explain`, `top`
+and `replay` say the same of the same program. Records are a sample: they give quantiles and nothing else.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-Snapshot = Mapping[str, Any]
+Look = Mapping[str, Any]
 Labels = tuple[tuple[str, str], ...]
+# Device, core, name, id: what tells a kernel from all others of a process.
+KernelKey = tuple[str, str, str, str]
 
 NS = 1e-9
+# Digits of an id that are shown: enough to tell the kernels of one name apart.
+SHOWN_ID_DIGITS = 8
+KERNEL_FIELDS = ("device", "core", "name", "id")
 
 
-def difference(before: Snapshot, after: Snapshot) -> dict[str, Any]:
-    """What was counted between two snapshots of a process; gauges are those of the later one."""
+def difference(before: Look, after: Look) -> dict[str, Any]:
+    """What was counted between two looks at a process; gauges are those of the later one."""
     return {
         **after,
         "counters": _subtracted(before["counters"], after["counters"], ("value",)),
@@ -25,71 +32,137 @@ def difference(before: Snapshot, after: Snapshot) -> dict[str, Any]:
             for row in _subtracted(before["histograms"], after["histograms"], ("count", "sum_seconds", "buckets"))
         ],
         "boundaries": _subtracted(before["boundaries"], after["boundaries"], ("count", "total_seconds")),
+        "kernels": _subtracted(before["kernels"], after["kernels"], ("calls", "timed_calls", "seconds")),
+        "records_lost": _minus(after["records_lost"], before["records_lost"]),
+        "first_work_ns": max(after["first_work_ns"], time_of(before)) if after["first_work_ns"] else 0,
     }
 
 
-def figures(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
-    """The sum of the snapshots, in the words of the JSON documents of `run` and `explain`."""
-    counters = _counters(snapshots)
+def time_of(look: Look) -> int:
+    """When it was taken, on the monotonic clock."""
+    time_ns: int = look["time_ns"] if "time_ns" in look else look["clock"]["monotonic_ns"]
+    return time_ns
+
+
+def figures(looks: Sequence[Look]) -> dict[str, Any]:
+    """The sum of looks at several processes, in the words of the JSON documents of `run`, `explain` and `replay`."""
+    counters = _counters(looks)
     cache = {
         result: int(_total(counters, "amdgpu_kernel_cache_requests_total", result=result))
         for result in ("memory", "disk", "miss")
     }
     requests = sum(cache.values())
-    compiles = _histograms(snapshots, "amdgpu_compile_seconds")
+    compiles = _histograms(looks, "amdgpu_compile_seconds")
     return {
         "launches_total": int(_total(counters, "amdgpu_kernel_launches_total")),
         "launches": _rows(counters, "amdgpu_kernel_launches_total"),
-        "kernels": kernels(snapshots),
+        "kernels": kernels(looks),
         "operations": _rows(counters, "amdgpu_operations_total"),
+        "busy": _busy(counters),
+        "work_span_seconds": _work_span_seconds(looks),
         "compiles": {
             "count": sum(row["count"] for row in compiles),
             "seconds": sum(row["sum_seconds"] for row in compiles),
         },
         "kernel_cache": {**cache, "hit_ratio": (cache["memory"] + cache["disk"]) / requests if requests else None},
-        "boundaries": boundaries(snapshots),
+        "boundaries": boundaries(looks),
         "copies": _rows(counters, "amdgpu_copy_bytes_total"),
-        "pools": _pools(snapshots),
-        "networks": _networks(snapshots, counters),
+        "copy_seconds": sum(row["sum_seconds"] for row in _histograms(looks, "amdgpu_copy_seconds")),
+        "pools": _pools(looks),
+        "networks": _networks(looks, counters),
         "fallbacks": _rows(counters, "amdgpu_fallbacks_total"),
         "errors": _rows(counters, "amdgpu_errors_total"),
-        "records_lost": sum(int(snapshot["records_lost"]) for snapshot in snapshots),
+        "records_lost": sum(int(look["records_lost"]) for look in looks),
     }
 
 
-def kernels(snapshots: Sequence[Snapshot]) -> list[dict[str, Any]]:
-    """Kernels by the time they took: name, device, core, calls, seconds, and the median of a call (None where it is not known)."""
-    found: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for row in _histograms(snapshots, "amdgpu_kernel_duration_seconds"):
-        labels = row["labels"]
-        key = labels.get("kernel", ""), labels.get("device", ""), labels.get("core", "")
-        kernel = found.setdefault(
-            key,
+def kernels(looks: Iterable[Look]) -> list[dict[str, Any]]:
+    """Kernels by the time they took. `calls` are all launches; `seconds` is their time, scaled up where only `timed_calls` were timed.
+
+    The median and the longest are of those that were timed, where they are known.
+    """
+    sums: dict[KernelKey, dict[str, Any]] = {}
+    medians: defaultdict[KernelKey, list[Mapping[str, Any]]] = defaultdict(list)
+    for look in looks:
+        for row in look["kernels"]:
+            kernel = sums.setdefault(kernel_key(row), {"calls": 0, "timed_calls": 0, "seconds": 0.0})
+            kernel["calls"] += int(row["calls"])
+            kernel["timed_calls"] += int(row["timed_calls"])
+            kernel["seconds"] += row["seconds"]
+        for row in _histograms([look], "amdgpu_kernel_duration_seconds"):
+            labels = row["labels"]
+            medians[labels["device"], labels["core"], labels["kernel"], labels["id"]].append(row)
+    titles = kernel_titles(sums)
+    rows = []
+    for key, row in sums.items():
+        known = medians[key]
+        rows.append(
             {
-                "name": key[0],
-                "device": key[1],
-                "core": key[2],
-                "calls": 0,
-                "seconds": 0.0,
-                "p50_seconds": None,
-                "max_seconds": None,
-            },
+                **dict(zip(KERNEL_FIELDS, key, strict=True)),
+                "title": titles[key],
+                **row,
+                "is_estimated": row["timed_calls"] < row["calls"],
+                # A median of several histograms is not the median of their medians.
+                "p50_seconds": known[0]["p50_seconds"] if len(known) == 1 else None,
+                "max_seconds": max(
+                    (one["max_seconds"] for one in known if one["max_seconds"] is not None), default=None
+                ),
+            }
         )
-        is_first = kernel["calls"] == 0
-        kernel["calls"] += row["count"]
-        kernel["seconds"] += row["sum_seconds"]
-        # A median of several histograms is not the median of their medians.
-        kernel["p50_seconds"] = row["p50_seconds"] if is_first else None
-        highest = [value for value in (kernel["max_seconds"], row["max_seconds"]) if value is not None]
-        kernel["max_seconds"] = max(highest) if highest else None
-    return sorted(found.values(), key=lambda kernel: (-kernel["seconds"], kernel["name"]))
+    return sorted(rows, key=lambda row: (-row["seconds"], row["name"], row["id"]))
 
 
-def boundaries(snapshots: Sequence[Snapshot]) -> list[dict[str, Any]]:
+def kernel_key(row: Mapping[str, Any]) -> KernelKey:
+    """What tells a kernel from all others of its process."""
+    return row["device"], row["core"], row["name"], row["id"]
+
+
+def kernel_titles(keys: Iterable[KernelKey]) -> dict[KernelKey, str]:
+    """What kernels are called where people read it: their names, with a part of the id where several on a device have the same."""
+    keys = list(keys)
+    named = Counter((device, name) for device, _, name, _ in keys)
+    return {
+        key: key[2] if named[key[0], key[2]] == 1 or not key[3] else f"{key[2]} [{key[3][:SHOWN_ID_DIGITS]}]"
+        for key in keys
+    }
+
+
+def kernel_medians(records: Iterable[Mapping[str, Any]]) -> dict[KernelKey, float]:
+    """The median duration of the launches of each kernel that have records."""
+    from statistics import median
+
+    durations: defaultdict[KernelKey, list[int]] = defaultdict(list)
+    for record in records:
+        if record["kind"] == "launch":
+            key = record["device_name"] or "", record["core"], record["name"], record.get("kernel") or ""
+            durations[key].append(record["duration_ns"])
+    return {key: median(spent) * NS for key, spent in durations.items()}
+
+
+def _busy(counters: Mapping[tuple[str, Labels], float]) -> list[dict[str, Any]]:
+    """How long each core of each device worked."""
+    rows = [
+        {**dict(labels), "seconds": value}
+        for (name, labels), value in counters.items()
+        if name == "amdgpu_core_busy_seconds_total" and value > 0
+    ]
+    return sorted(rows, key=lambda row: -row["seconds"])
+
+
+def _work_span_seconds(looks: Iterable[Look]) -> float:
+    """From the first work of a device to the newest, over all processes."""
+    spans = [(look["first_work_ns"], look["last_work_ns"]) for look in looks if look["first_work_ns"]]
+    if not spans:
+        return 0.0
+    span_ns: int = max(end for _, end in spans) - min(start for start, _ in spans)
+    return max(span_ns, 0) * NS
+
+
+def boundaries(looks: Iterable[Look]) -> list[dict[str, Any]]:
     """Calls from one language into another by the time spent on the other side."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for snapshot in snapshots:
-        for row in snapshot["boundaries"]:
+    for look in looks:
+        for row in look["boundaries"]:
             key = row["from"], row["to"], row["name"]
             sums = found.setdefault(key, {"from": key[0], "to": key[1], "name": key[2], "count": 0, "seconds": 0.0})
             sums["count"] += row["count"]
@@ -98,10 +171,10 @@ def boundaries(snapshots: Sequence[Snapshot]) -> list[dict[str, Any]]:
     return sorted(crossed, key=lambda row: (-row["seconds"], row["name"]))
 
 
-def _counters(snapshots: Iterable[Snapshot]) -> dict[tuple[str, Labels], float]:
+def _counters(looks: Iterable[Look]) -> dict[tuple[str, Labels], float]:
     sums: defaultdict[tuple[str, Labels], float] = defaultdict(float)
-    for snapshot in snapshots:
-        for row in snapshot["counters"]:
+    for look in looks:
+        for row in look["counters"]:
             sums[row["metric"], tuple(row["labels"].items())] += row["value"]
     return sums
 
@@ -122,14 +195,14 @@ def _rows(counters: Mapping[tuple[str, Labels], float], metric: str) -> list[dic
     return sorted(rows, key=lambda row: -row["value"])
 
 
-def _histograms(snapshots: Iterable[Snapshot], metric: str) -> list[dict[str, Any]]:
-    return [row for snapshot in snapshots for row in snapshot["histograms"] if row["metric"] == metric and row["count"]]
+def _histograms(looks: Iterable[Look], metric: str) -> list[dict[str, Any]]:
+    return [row for look in looks for row in look["histograms"] if row["metric"] == metric and row["count"]]
 
 
-def _pools(snapshots: Iterable[Snapshot]) -> list[dict[str, Any]]:
+def _pools(looks: Iterable[Look]) -> list[dict[str, Any]]:
     pools: dict[tuple[str, str], dict[str, Any]] = {}
-    for snapshot in snapshots:
-        for row in snapshot["gauges"]:
+    for look in looks:
+        for row in look["gauges"]:
             labels = row["labels"]
             key = labels.get("device", ""), labels.get("pool", "")
             if row["metric"] == "amdgpu_pool_bytes":
@@ -144,11 +217,11 @@ def _pools(snapshots: Iterable[Snapshot]) -> list[dict[str, Any]]:
     return list(pools.values())
 
 
-def _networks(snapshots: Iterable[Snapshot], counters: Mapping[tuple[str, Labels], float]) -> list[dict[str, Any]]:
+def _networks(looks: Iterable[Look], counters: Mapping[tuple[str, Labels], float]) -> list[dict[str, Any]]:
     factors = {
         row["labels"].get("network"): row["value"]
-        for snapshot in snapshots
-        for row in snapshot["gauges"]
+        for look in looks
+        for row in look["gauges"]
         if row["metric"] == "amdgpu_realtime_factor"
     }
     names = [row["network"] for row in _rows(counters, "amdgpu_network_steps_total")]
@@ -180,7 +253,7 @@ def _subtracted(
 def _identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
     if "metric" in row:
         return (row["metric"], *row["labels"].items())
-    return row["from"], row["to"], row["name"]
+    return kernel_key(row) if "id" in row else (row["from"], row["to"], row["name"])
 
 
 def _minus(now: Any, then: Any) -> Any:
@@ -191,129 +264,10 @@ def _minus(now: Any, then: Any) -> Any:
 
 
 def _without_quantiles(row: dict[str, Any]) -> dict[str, Any]:
-    """Quantiles of a whole life say nothing about a part of it: the median is read from the buckets, which are a factor of two apart."""
+    """Quantiles of a whole life say nothing about a part of it: the median is read from the buckets, which are a factor of two apart.
+
+    What is timed in full has no buckets, and no median then.
+    """
     half = row["count"] / 2
     median = next((bound for bound, count in row["buckets"] if count >= half), None)
     return {**row, "p50_seconds": median, "p99_seconds": None, "max_seconds": None}
-
-
-def timeline(records: Iterable[Mapping[str, Any]]) -> dict[str, float | int]:
-    """What only records tell: seconds of copies, how long devices were busy with kernels, and the span from the first launch to the last.
-
-    Kernels that ran at the same time on one device count once.
-    """
-    copy_ns = launches = 0
-    runs: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for record in records:
-        if record["kind"] == "copy":
-            copy_ns += record["duration_ns"]
-        elif record["kind"] == "launch" and record["device"] is not None:
-            launches += 1
-            runs[record["device"]].append((record["start_ns"], record["start_ns"] + record["duration_ns"]))
-    busy_ns = span_ns = 0
-    for intervals in runs.values():
-        intervals.sort()
-        reached = intervals[0][0]
-        for start, end in intervals:
-            busy_ns += max(end - max(start, reached), 0)
-            reached = max(reached, end)
-        span_ns += reached - intervals[0][0]
-    return {
-        "copy_seconds": copy_ns * NS,
-        "device_busy_seconds": busy_ns * NS,
-        "device_span_seconds": span_ns * NS,
-        "launch_records": launches,
-    }
-
-
-def of_records(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The same figures counted from records alone: what a recording has of the time that it covers.
-
-    Gauges are not known from records, and of launches in streams of a GPU only those that were timed have one.
-    """
-    by_kind: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for record in records:
-        by_kind[record["kind"]].append(record)
-    launches: defaultdict[tuple[str, str, str], int] = defaultdict(int)
-    for record in by_kind["launch"]:
-        launches[record["device_name"] or "", record["core"], record["to"] or ""] += 1
-    return {
-        "launches_total": len(by_kind["launch"]),
-        "launches": [
-            {"device": device, "core": core, "language": language, "value": count}
-            for (device, core, language), count in sorted(launches.items(), key=lambda item: -item[1])
-        ],
-        "kernels": kernels_of_records(by_kind["launch"]),
-        "operations": [],
-        "compiles": {
-            "count": len(by_kind["compile"]),
-            "seconds": sum(record["duration_ns"] for record in by_kind["compile"]) * NS,
-        },
-        "kernel_cache": _cache_of_records(by_kind["cache_request"]),
-        "boundaries": _boundaries_of_records(by_kind["boundary"]),
-        "copies": _copies_of_records(by_kind["copy"]),
-        "pools": [],
-        "networks": [],
-        "fallbacks": _counted(
-            {"operation": record["name"], "reason": record["reason"]} for record in by_kind["fallback"]
-        ),
-        "errors": _counted({"error": record["name"], "language": record["from"]} for record in by_kind["error"]),
-        "records_lost": 0,
-    }
-
-
-def kernels_of_records(launches: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Kernels by the time that their launches took, in the words of `kernels`."""
-    from statistics import median
-
-    durations: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
-    for record in launches:
-        durations[record["name"], record["device_name"] or "", record["core"]].append(record["duration_ns"])
-    rows = [
-        {
-            "name": name,
-            "device": device,
-            "core": core,
-            "calls": len(spent),
-            "seconds": sum(spent) * NS,
-            "p50_seconds": median(spent) * NS,
-            "max_seconds": max(spent) * NS,
-        }
-        for (name, device, core), spent in durations.items()
-    ]
-    return sorted(rows, key=lambda row: (-row["seconds"], row["name"]))
-
-
-def _boundaries_of_records(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    sums: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for record in records:
-        key = record["from"] or "", record["to"] or "", record["name"]
-        row = sums.setdefault(key, {"from": key[0], "to": key[1], "name": key[2], "count": 0, "seconds": 0.0})
-        row["count"] += 1
-        row["seconds"] += record["duration_ns"] * NS
-    return sorted(sums.values(), key=lambda row: (-row["seconds"], row["name"]))
-
-
-def _cache_of_records(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    # The number of the answer, see `Kind::CacheRequest`.
-    answers = [("miss", "memory", "disk")[record["value"]] for record in records]
-    found = {answer: answers.count(answer) for answer in ("memory", "disk", "miss")}
-    hits = found["memory"] + found["disk"]
-    return {**found, "hit_ratio": hits / len(records) if records else None}
-
-
-def _copies_of_records(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    moved: defaultdict[tuple[str, str], int] = defaultdict(int)
-    for record in records:
-        # The number of the direction, see `Kind::Copy`.
-        direction = ("host-to-device", "device-to-host", "device-to-device")[record["detail"][0]]
-        moved[record["device_name"] or "", direction] += record["value"]
-    rows = [{"device": device, "direction": direction, "value": value} for (device, direction), value in moved.items()]
-    return sorted(rows, key=lambda row: -row["value"])
-
-
-def _counted(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    counts: defaultdict[tuple[tuple[str, Any], ...], int] = defaultdict(int)
-    for row in rows:
-        counts[tuple(row.items())] += 1
-    return [{**dict(key), "value": count} for key, count in sorted(counts.items(), key=lambda item: -item[1])]

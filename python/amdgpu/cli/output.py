@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -161,6 +161,11 @@ def seconds_text(seconds: float) -> str:
     if seconds >= 1e-3:
         return f"{seconds * 1e3:.2f} ms"
     return f"{seconds * 1e6:.2f} µs"
+
+
+def estimate_text(kernel: Mapping[str, Any]) -> str:
+    """The time of a kernel as `figures.kernels` has it, marked where only a sample of its launches was timed."""
+    return f"{'~' if kernel['is_estimated'] else ''}{seconds_text(kernel['seconds'])}"
 
 
 def count_text(count: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from amdgpu.cli.failure import CommandError
 
@@ -10,6 +10,25 @@ if TYPE_CHECKING:
     from amdgpu.telemetry.recorder import Recording
 
 NO_RECORDS = "the recording holds no records: nothing used amdgpu while it was made"
+
+
+def counted(recording: Recording) -> list[dict[str, Any]]:
+    """What each process of a recording counted between the first and the last time that it told."""
+    from amdgpu.cli import figures
+
+    looks = [recording.totals_of(process.source) for process in recording.processes]
+    return [figures.difference(told[0], told[-1]) for told in looks if told]
+
+
+def counted_seconds(recording: Recording) -> float:
+    """How long that was, from the first process to the last."""
+    times = [totals["time_ns"] for _, totals in recording.totals]
+    return (max(times) - min(times)) / 1e9 if times else 0.0
+
+
+def absent(recording: Recording) -> str | None:
+    """Why there is nothing to say of a recording."""
+    return None if recording.records or recording.totals else NO_RECORDS
 
 
 def read(path: str) -> Recording:

@@ -54,8 +54,18 @@ def summary(recording: Recording) -> dict[str, Any]:
             for one in recording.processes
         ],
         "readings": len(recording.readings),
-        **figures.of_records(recording.records),
+        "counted_seconds": recordings.counted_seconds(recording),
+        **_figures(recording),
     }
+
+
+def _figures(recording: Recording) -> dict[str, Any]:
+    """What was counted; the medians are those of the launches that have records."""
+    content = figures.figures(recordings.counted(recording))
+    medians = figures.kernel_medians(recording.records)
+    for row in content["kernels"]:
+        row["p50_seconds"] = medians.get(figures.kernel_key(row))
+    return content
 
 
 def _print_summary(options: argparse.Namespace, recording: Recording) -> None:
@@ -74,7 +84,7 @@ def _print_summary(options: argparse.Namespace, recording: Recording) -> None:
     columns = [("pid", "right"), ("records", "right"), ("lost", "right"), ("command", "left")]
     output.say("\n".join(["", *output.table_lines(columns, rows)]))
     kernels = [
-        [row["name"], row["device"], output.count_text(row["calls"]), output.seconds_text(row["seconds"])]
+        [row["title"], row["device"], output.count_text(row["calls"]), output.estimate_text(row)]
         for row in content["kernels"][:TOP_KERNELS]
     ]
     if kernels:

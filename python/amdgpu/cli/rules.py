@@ -97,15 +97,15 @@ def _compiling(figures: Figures, seconds: float) -> Iterator[Finding]:
 def _small_launches(figures: Figures, seconds: float) -> Iterator[Finding]:
     for kernel in figures["kernels"]:
         cost = LAUNCH_SECONDS.get(kernel["device"].partition(":")[0])
-        if cost is None or not kernel["calls"]:
+        # A network's kernels are called by its steps, in native code: nobody could launch them less often.
+        if cost is None or not kernel["calls"] or kernel["core"] == "neuromorphic":
             continue
-        mean = kernel["seconds"] / kernel["calls"]
-        typical = mean if kernel["p50_seconds"] is None else kernel["p50_seconds"]
+        typical = kernel["seconds"] / kernel["calls"]
         share = kernel["calls"] * cost / seconds
         if typical < SMALL_KERNEL_LAUNCHES * cost and share >= WORTHWHILE_SHARE:
             yield Finding(
                 "small-launches",
-                f"`{kernel['name']}` is launched too often for too little work",
+                f"`{kernel['title']}` is launched too often for too little work",
                 f"{output.count_text(kernel['calls'])} launches of {output.seconds_text(typical)} each on {kernel['device']}, where a "
                 f"launch alone costs about {output.seconds_text(cost)}",
                 "Give each launch more elements, record the launches in an `amdgpu.Graph` and replay it, or use `kernel.prepare(...)`.",
@@ -132,8 +132,8 @@ def _short_calls(figures: Figures, seconds: float) -> Iterator[Finding]:
 
 
 def _copies(figures: Figures, seconds: float) -> Iterator[Finding]:
-    spent = figures.get("copy_seconds")
-    if spent is None or spent / seconds < WORTHWHILE_SHARE:
+    spent = figures["copy_seconds"]
+    if spent / seconds < WORTHWHILE_SHARE:
         return
     moved = sum(row["value"] for row in figures["copies"])
     yield Finding(
@@ -148,26 +148,28 @@ def _copies(figures: Figures, seconds: float) -> Iterator[Finding]:
 
 
 def _idle_device(figures: Figures, seconds: float) -> Iterator[Finding]:
-    work = figures.get("device_busy_seconds")
-    span = figures.get("device_span_seconds")
-    if work is None or not span:
+    span = figures["work_span_seconds"]
+    if not span:
         return
+    # Cores that work at the same time count each for itself: the devices may wait a little longer than this, never less.
+    work = min(sum(row["seconds"] for row in figures["busy"]), span)
     idle = span - work
     share = idle / seconds
     if work / span < IDLE_BUSY_SHARE and share >= WORTHWHILE_SHARE:
+        cores = ", ".join(f"{row['core']} of {row['device']}" for row in figures["busy"])
         yield Finding(
             "idle-device",
             "The devices wait for the program",
-            f"between the first launch and the last, {output.seconds_text(span)}, kernels ran for {output.seconds_text(work)} "
-            f"({output.percent_text(work / span)})",
+            f"between the first work and the last, {output.seconds_text(span)}, the cores ({cores}) worked for "
+            f"{output.seconds_text(work)} ({output.percent_text(work / span)})",
             "See what the host does in between with `amdgpu trace -- PROGRAM`; launch into streams and wait later, or less often.",
-            f"devices busy for less than {output.percent_text(IDLE_BUSY_SHARE)} between the first launch and the last, and "
+            f"devices busy for less than {output.percent_text(IDLE_BUSY_SHARE)} between the first work and the last, and "
             f"{_share_threshold('waiting')}",
             share,
         )
 
 
-# With the device idle for more than half of the span, what happens between the launches outweighs what happens in them.
+# With the device idle for more than half of the span, what happens between the pieces of work outweighs them.
 IDLE_BUSY_SHARE = 0.5
 
 
@@ -201,30 +203,18 @@ def _memory_pressure(figures: Figures, _seconds: float) -> Iterator[Finding]:
         )
 
 
-def _lost_records(figures: Figures, _seconds: float) -> Iterator[Finding]:
-    lost = figures["records_lost"]
-    if lost:
-        yield Finding(
-            "lost-records",
-            "Telemetry records were overwritten before anybody read them",
-            f"{output.count_text(lost)} records lost; sums and histograms are complete, the trace is not",
-            "Watch a shorter part, or fewer launches: `amdgpu record --pid PID --seconds N FILE`.",
-            "every lost record",
-            None,
-        )
-
-
 def _low_occupancy(figures: Figures, seconds: float, details: list[dict[str, Any]]) -> Iterator[Finding]:
-    spent = {(kernel["name"], kernel["device"]): kernel["seconds"] for kernel in figures["kernels"]}
+    spent = {(kernel["device"], kernel["id"]): kernel for kernel in figures["kernels"] if kernel["id"]}
     for row in details:
         occupancy = row.get("occupancy")
-        share = spent.get((row["name"], row["device"]), 0.0) / seconds
+        kernel = spent.get((row["device"], row["id"]))
+        share = 0.0 if kernel is None else kernel["seconds"] / seconds
         ratio = occupancy.get("ratio") if isinstance(occupancy, Mapping) else occupancy
         if ratio is None or ratio >= LOW_OCCUPANCY or share < WORTHWHILE_SHARE:
             continue
         yield Finding(
             "low-occupancy",
-            f"`{row['name']}` keeps few waves on a unit of {row['device']}",
+            f"`{row['name'] if kernel is None else kernel['title']}` keeps few waves on a unit of {row['device']}",
             f"occupancy {output.percent_text(ratio)}; {row.get('registers') or '?'} registers a thread, "
             f"{output.bytes_text(row.get('shared_bytes') or 0)} of shared memory a block; "
             f"it takes {output.percent_text(share)} of the time",
@@ -243,5 +233,4 @@ RULES: tuple[Callable[[Figures, float], Iterator[Finding]], ...] = (
     _idle_device,
     _memory_pressure,
     _fallbacks,
-    _lost_records,
 )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amdgpu.cli import figures, watched
 from amdgpu.cli.failure import UsageError
 
-# Of launches in a stream of a GPU only one in 64 has a record; what records say of the time between launches then means nothing.
-COMPLETE_SHARE = 0.9
+if TYPE_CHECKING:
+    from amdgpu.telemetry import attach
+
+# A process that ends while it is watched is known up to its last look.
+LOOK_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,10 @@ class Subject:
     exit_code: int
 
 
-def of_program(words: list[str], records: int) -> Subject:
+def of_program(words: list[str]) -> Subject:
     """A program, run to its end."""
-    seen = watched.run(words, records=records)
-    kept = [record for snapshot in seen.with_records() for record in snapshot["records"]]
-    content = {**seen.figures(), **(_timeline(kept, seen.figures()["launches_total"]) if seen.snapshots else {})}
-    return Subject(" ".join(words), seen.ended.seconds, content, [], seen.ended.exit_code)
+    seen = watched.run(words)
+    return Subject(" ".join(words), seen.ended.seconds, seen.figures(), [], seen.ended.exit_code)
 
 
 def of_process(pid: int, seconds: float) -> Subject:
@@ -39,17 +40,12 @@ def of_process(pid: int, seconds: float) -> Subject:
 
     if not (math.isfinite(seconds) and 0 < seconds <= 3600):
         raise UsageError(f"--seconds is {seconds}; more than 0 and at most 3600 are possible")
-    process = attach.attach(pid)
-    try:
-        before, start_ns = process.snapshot(records=0), time.monotonic_ns()
-        kept = list(_records_until(process, start_ns + round(seconds * 1e9)))
-        after, end_ns = process.snapshot(records=0), time.monotonic_ns()
-        details = process.kernels()
-    finally:
-        process.close()
-    content = figures.figures([figures.difference(before, after)])
-    content |= {"absent": None, **_timeline(kept, content["launches_total"])}
-    return Subject(f"process {pid}", (end_ns - start_ns) / 1e9, content, details, 0)
+    with attach.attach(pid) as process:
+        before, details = process.totals(), process.kernels()
+        after = _last_totals(process, time.monotonic() + seconds) or before
+    content = figures.figures([figures.difference(before, after)]) | {"absent": None}
+    watched_seconds = (figures.time_of(after) - figures.time_of(before)) * figures.NS
+    return Subject(f"process {pid}", watched_seconds, content, details, 0)
 
 
 def of_recording(path: str) -> Subject:
@@ -57,20 +53,19 @@ def of_recording(path: str) -> Subject:
     from amdgpu.cli import recordings
 
     recording = recordings.read(path)
-    content = figures.of_records(recording.records) | {"absent": None if recording.records else recordings.NO_RECORDS}
-    content |= _timeline(list(recording.records), content["launches_total"])
-    return Subject(path, recording.duration_seconds, content, [], 0)
+    content = figures.figures(recordings.counted(recording)) | {"absent": recordings.absent(recording)}
+    return Subject(path, recordings.counted_seconds(recording), content, [], 0)
 
 
-def _records_until(process: Any, end_ns: int) -> Any:
-    for record in process.records(timeout_seconds=max((end_ns - time.monotonic_ns()) / 1e9, 0.0)):
-        yield record
-        if time.monotonic_ns() >= end_ns:
-            return
+def _last_totals(process: attach.Process, end: float) -> dict[str, Any] | None:
+    """What the process has counted at the end of the time, or before its own end."""
+    from amdgpu.errors import ProcessGoneError
 
-
-def _timeline(records: list[dict[str, Any]], launches: int) -> dict[str, float]:
-    known = figures.timeline(records)
-    if launches and known["launch_records"] < COMPLETE_SHARE * launches:
-        return {"copy_seconds": known["copy_seconds"]}
+    known = None
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, LOOK_SECONDS))
+        try:
+            known = process.totals()
+        except ProcessGoneError:
+            break
     return known

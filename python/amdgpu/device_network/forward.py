@@ -62,7 +62,7 @@ def forward(network: _native.Network, x: Any, *, device: AMDGPUDevice) -> Any:
     else:
         out = device.native.empty(shape, "float32")
     result = out if is_there else out.numpy()
-    network.count_step(device.device, samples, time.perf_counter_ns() - start_ns)
+    network.count_step(device.native.name, samples, time.perf_counter_ns() - start_ns)
     return result
 
 

@@ -53,6 +53,15 @@ CORES: tuple[str, ...] = CORE_TYPES
 # What programs do: name, labels, unit, where it stands in the watcher's totals of a device.
 PROGRAM_METRICS: tuple[tuple[str, dict[str, str], str, Take], ...] = (
     ("amdgpu_kernel_launches_per_second", {}, "per_second", _under("launches_per_second")),
+    *(
+        (
+            "amdgpu_kernel_launches_per_second",
+            {"core": core},
+            "per_second",
+            _under("launches_per_second_by_core", core),
+        )
+        for core in CORES
+    ),
     *(("amdgpu_busy_ratio", {"core": core}, "ratio", _under("busy_ratio", core)) for core in CORES),
     *(
         ("amdgpu_operations_per_second", {"core": core}, "per_second", _under("operations_per_second", core))

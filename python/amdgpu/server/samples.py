@@ -6,7 +6,7 @@ import time
 from collections import deque
 from typing import Any
 
-from amdgpu.server.source import Source
+from amdgpu.server.source import KernelId, Source
 
 # A kernel counts as active for so long after its last launch: a page shows it a moment, not a frame.
 ACTIVE_NS = 1_000_000_000
@@ -21,6 +21,7 @@ class SampleMaker:
         self._source = source
         self._launches: deque[dict[str, Any]] = deque(maxlen=4096)
         self._totals: dict[str, Any] = {}
+        self._processes: dict[int, Any] = {}
         self._sensors: dict[str, dict[str, float | None]] = {}
 
     def note(self, kernels: list[dict[str, Any]]) -> None:
@@ -32,7 +33,8 @@ class SampleMaker:
         oldest = time.monotonic_ns() - ACTIVE_NS
         while self._launches and self._launches[0]["start_ns"] < oldest:
             self._launches.popleft()
-        self._totals = self._source.totals()["devices"]
+        totals = self._source.totals()
+        self._totals, self._processes = totals["devices"], totals["processes"]
         self._sensors = self._source.sensors()
 
     def sample(self, device: str, core_type: str) -> dict[str, Any]:
@@ -63,24 +65,34 @@ class SampleMaker:
         return f"no sensor of {device} tells it; /api/v1/sensors says why"
 
     def _active(self, device: str, core_type: str) -> list[dict[str, Any]]:
-        found: dict[tuple[int, str], list[int]] = {}
+        found: dict[KernelId, tuple[str, list[int]]] = {}
         for launch in self._launches:
             if launch["device"] == device and launch["core"] == core_type:
-                found.setdefault((launch["pid"], launch["name"]), []).append(launch["duration_ns"])
+                kernel = (launch["pid"], launch["device"], launch["id"])
+                found.setdefault(kernel, (launch["name"], []))[1].append(launch["duration_ns"])
         newest = list(found.items())[-MAX_ACTIVE_KERNELS:]
         return [
             {
-                "id": f"{pid}:{name}",
+                "id": f"{kernel[0]}:{kernel[1]}:{name}:{kernel[2]}",
                 "name": name,
+                # Of the launches that were timed; how many there were, is counted.
                 "executionTime": sum(durations) / len(durations) / 1e9,
-                "launches": len(durations),
-                **self._occupancy(pid, name),
+                "launches": self._launch_count(kernel),
+                **self._occupancy(kernel),
             }
-            for (pid, name), durations in newest
+            for kernel, (name, durations) in newest
         ]
 
-    def _occupancy(self, pid: int, name: str) -> dict[str, Any]:
+    def _launch_count(self, kernel: KernelId) -> int | None:
+        """Launches of an active kernel in the last second, those without a record included; None before its process has told twice."""
+        pid, device, number = kernel
+        rows = self._processes.get(pid, {}).get("kernels", [])
+        return next(
+            (round(row["calls_per_second"]) for row in rows if (row["device"], row["id"]) == (device, number)), None
+        )
+
+    def _occupancy(self, kernel: KernelId) -> dict[str, Any]:
         """Occupancy and progress of an active kernel, with the reasons where there is none."""
-        occupancy, reason = self._source.occupancy(pid, name)
+        occupancy, reason = self._source.occupancy(kernel)
         absent = {"progress": NO_PROGRESS} if occupancy is not None else {"progress": NO_PROGRESS, "occupancy": reason}
         return {"occupancy": occupancy, "progress": None, "absent": absent}

@@ -31,12 +31,13 @@ PLAIN_METRICS = frozenset({"amdgpu_device_info"})
 MAX_METRICS = 128
 # The first samples of a sampler come within this; a source that is slower is there at the next join.
 FIRST_SAMPLES_SECONDS = 0.5
-PROFILE_KERNELS = 64
 BOUNDARIES_SECONDS = 2.0
 MAX_BOUNDARY_PROCESSES = 8
 # Kernels of all programs whose occupancy is remembered.
 MAX_OCCUPANCIES = 4096
 
+# Process, device, and what tells its kernels apart.
+KernelId = tuple[int, str, str]
 
 class Source:
     """What is known of this machine's devices and of the programs that use them.
@@ -61,11 +62,12 @@ class Source:
         self._totals: dict[str, Any] = {"devices": {}, "networks": {}, "processes": {}}
         self._dropped = 0
         self._boundaries: list[dict[str, Any]] = []
-        # Of kernels by process and name: the share of the waves that a unit holds, or why there is none.
-        self._occupancies: dict[tuple[int, str], tuple[float | None, str]] = {}
+        self._crossings: list[dict[str, Any]] = []
+        # Of kernels: the share of the waves that a unit holds, or why there is none.
+        self._occupancies: dict[KernelId, tuple[float | None, str]] = {}
         self._boundaries_due = 0.0
-        # Launches and nanoseconds by process, name, core and device since the last summary.
-        self._seen: dict[tuple[Any, ...], list[int]] = {}
+        # Process, device and id of the kernels that were launched since the last summary.
+        self._seen: set[KernelId] = set()
 
     def start(self) -> None:
         """Begin to record."""
@@ -142,6 +144,7 @@ class Source:
             row = {
                 "pid": record["pid"],
                 "name": record["name"],
+                "id": record.get("kernel") or "",
                 "core": record["core"],
                 "language": record["to"],
                 "device": record["device_name"],
@@ -150,9 +153,7 @@ class Source:
                 "duration_ns": record["duration_ns"],
             }
             if record["kind"] == "launch":
-                seen = self._seen.setdefault(tuple(row[name] for name in PROFILE_KEYS), [0, 0])
-                seen[0] += 1
-                seen[1] += row["duration_ns"]
+                self._seen.add((row["pid"], row["device"], row["id"]))
                 kernels.append(row | {"work_items": record["value"]})
             else:
                 networks.append(row | {"kind": record["kind"], "value": record["value"], "detail": record["detail"]})
@@ -194,44 +195,48 @@ class Source:
         """The position of a device in `list_devices()`; -1 for one that only the sensors know."""
         return next((i for i, entry in enumerate(self.devices) if entry["name"] == device), -1)
 
-    def occupancy(self, pid: int, name: str) -> tuple[float | None, str]:
+    def occupancy(self, kernel: KernelId) -> tuple[float | None, str]:
         """The share of the waves of a unit that a kernel's launches can fill; None with the reason."""
-        return self._occupancies.get((pid, name), (None, "its process has not been asked yet"))
+        return self._occupancies.get(kernel, (None, "its process has not been asked yet"))
 
-    def _read_occupancies(self, active: set[tuple[int, str]]) -> None:
+    def _read_occupancies(self, active: set[KernelId]) -> None:
         """Ask processes about kernels that are new; those that are quiet are forgotten when there are very many."""
         if len(self._occupancies) > MAX_OCCUPANCIES:
             self._occupancies = {key: value for key, value in self._occupancies.items() if key in active}
         new = active - self._occupancies.keys()
-        for pid in sorted({pid for pid, _ in new})[:MAX_BOUNDARY_PROCESSES]:
+        for pid in sorted({pid for pid, _, _ in new})[:MAX_BOUNDARY_PROCESSES]:
             try:
                 with process_of(pid) as process:
                     rows = process.request("kernels", metrics_page.SNAPSHOT_SECONDS) or []
             except AmdgpuError as error:
-                known: dict[str, tuple[float | None, str]] = {name: (None, str(error)) for _, name in new}
+                rows, why = [], str(error)
             else:
-                known = {_launch_name(row): _occupancy_of(row) for row in reversed(rows)}
-            for owner, name in new:
-                if owner == pid:
-                    self._occupancies[owner, name] = known.get(name, (None, "its process lists no kernel of this name"))
+                why = "its process lists no such kernel"
+            known = {(pid, row["device"], row["id"]): _occupancy_of(row) for row in rows}
+            for kernel in new:
+                if kernel[0] == pid:
+                    self._occupancies[kernel] = known.get(kernel, (None, why))
 
     def read_summary(self, *, with_processes: bool) -> tuple[dict[str, Any], list[dict[str, Any]] | None]:
         """Totals for `profile_update`, and the processes if one came or went or they are asked for."""
         watcher = self._watcher
         if watcher is None:
-            return {"boundaries": [], "kernels": [], "totals": {}}, None
+            return {"boundaries": [], "crossings": [], "kernels": [], "totals": {}}, None
         # What changed is forgotten by asking.
         changed = watcher.changed
         processes = [dataclasses.asdict(info) for info in watcher.processes] if changed or with_processes else None
-        seen, self._seen = self._seen, {}
-        self._read_occupancies({(pid, name) for pid, name, _, _ in seen})
-        busiest = sorted(seen.items(), key=lambda entry: entry[1][1], reverse=True)[:PROFILE_KERNELS]
-        kernels = [
-            dict(zip(PROFILE_KEYS, key, strict=True)) | {"launches": launches, "seconds": nanoseconds / 1e9}
-            for key, (launches, nanoseconds) in busiest
-        ]
+        seen, self._seen = self._seen, set()
+        self._read_occupancies(seen)
+        totals = watcher.totals()
+        kernels = [{"pid": pid, **row} for pid, process in totals["processes"].items() for row in process["kernels"]]
+        kernels.sort(key=lambda row: (-row["busy_ratio"], -row["seconds"]))
         self._read_boundaries_of([info.pid for info in watcher.processes])
-        return {"boundaries": self._boundaries, "kernels": kernels, "totals": self._totals}, processes
+        return {
+            "boundaries": self._boundaries,
+            "crossings": self._crossings,
+            "kernels": kernels,
+            "totals": totals,
+        }, processes
 
     def clock(self) -> dict[str, int]:
         """One instant on the monotonic clock and in the calendar."""
@@ -266,6 +271,7 @@ class Source:
             return
         self._boundaries_due = time.monotonic() + BOUNDARIES_SECONDS
         rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+        crossings: list[list[dict[str, Any]]] = []
         for pid, snapshot in metrics_page.snapshots(pids[:MAX_BOUNDARY_PROCESSES]):
             for row in snapshot["boundaries"]:
                 key = (row["from"], row["to"], row["name"])
@@ -273,7 +279,9 @@ class Source:
                 for name in SUMMED:
                     known[name] += row.get(name, 0)
                 known["pids"].append(pid)
+            crossings.append(snapshot["crossings"])
         self._boundaries = sorted(rows.values(), key=lambda row: float(row["total_seconds"]), reverse=True)
+        self._crossings = _merged(crossings)
 
     def lay_out(self) -> None:
         """Decide what frames hold, from the sensors that there are now."""
@@ -312,8 +320,22 @@ class Source:
         return list(columns.values())[: MAX_METRICS - len(PROGRAM_METRICS)]
 
 
-def _launch_name(row: dict[str, Any]) -> str:
-    return f"{row['name']} (checked)" if row["is_checked"] else str(row["name"])
+def _merged(processes: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Calls inside of calls of several processes: what has the same functions above it is added up; callers before what they called."""
+    found: list[dict[str, Any]] = []
+    places: dict[tuple[int | None, str, str, str], int] = {}
+    for rows in processes:
+        here: list[int] = []
+        for row in rows:
+            parent = None if row["parent"] is None else here[row["parent"]]
+            key = (parent, row["from"], row["to"], row["name"])
+            if key not in places:
+                places[key] = len(found)
+                found.append({**row, "parent": parent, "count": 0, "total_seconds": 0.0})
+            here.append(places[key])
+            found[places[key]]["count"] += row["count"]
+            found[places[key]]["total_seconds"] += row["total_seconds"]
+    return found
 
 
 def _occupancy_of(row: dict[str, Any]) -> tuple[float | None, str]:
@@ -330,7 +352,6 @@ NOTHING_HAPPENED: tuple[list[dict[str, Any]], list[dict[str, Any]], int] = ([], 
 UNITS = frozenset({"seconds", "bytes", "ratio", "celsius", "watts", "joules", "hertz", "rpm", "volts"})
 # Of a boundary, over all processes.
 SUMMED = ("count", "total_seconds", "operations", "bytes")
-PROFILE_KEYS = ("pid", "name", "core", "device")
 KINDS = ("launch", "neural_update", "network_step")
 SAMPLE_NAMES = ("temperature", "power", "memory")
 SAMPLE_METRICS = ("amdgpu_temperature_celsius", "amdgpu_power_watts", "amdgpu_memory_used_bytes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, arguments
@@ -75,16 +75,16 @@ def sample(device: AMDGPUDevice | int | str, core_type: str | None) -> dict[str,
     native = default_device(device).native
     bus = snapshot()
 
-    def matches(labels: dict[str, str]) -> bool:
+    def matches(labels: Mapping[str, Any]) -> bool:
         return labels.get("device") == native.name and (core_type is None or labels.get("core") == core_type)
 
     def total(metric: str) -> int:
         return sum(int(row["value"]) for row in bus["counters"] if row["metric"] == metric and matches(row["labels"]))
 
     kernels = [
-        {"name": row["labels"].get("kernel"), "calls": row["count"], "seconds": row["sum_seconds"]}
-        for row in bus["histograms"]
-        if row["metric"] == "amdgpu_kernel_duration_seconds" and matches(row["labels"])
+        {name: row[name] for name in ("name", "id", "calls", "timed_calls", "seconds")}
+        for row in bus["kernels"]
+        if matches(row)
     ]
     readings = [row for row in sensors.read() if row["labels"].get("device") == native.name]
     values, absent = _chosen(readings)

@@ -60,6 +60,7 @@ class Rates:
             "processes": {
                 pid: {
                     "devices": row["devices"],
+                    "kernels": row["kernels"],
                     "launches_per_second": sum(one["launches_per_second"] for one in row["devices"].values()),
                 }
                 for pid, row in rows.items()
@@ -101,8 +102,27 @@ def _rates(first: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
     return {
         "devices": devices,
         "networks": networks,
+        "kernels": _kernels(first["kernels"], last["kernels"], seconds),
         "records_per_second": _rate(first["records_emitted"], last["records_emitted"], seconds),
     }
+
+
+def _kernels(first: list[dict[str, Any]], last: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
+    """Every kernel with its sums since the process began and its rates now."""
+    before = {_kernel_key(row): row for row in first}
+    rows = []
+    for row in last:
+        earlier = before.get(_kernel_key(row), {"calls": 0.0, "seconds": 0.0})
+        rates = {
+            "calls_per_second": _rate(earlier["calls"], row["calls"], seconds),
+            "busy_ratio": _rate(earlier["seconds"], row["seconds"], seconds),
+        }
+        rows.append({**row, **rates})
+    return rows
+
+
+def _kernel_key(row: dict[str, Any]) -> tuple[str, ...]:
+    return row["device"], row["core"], row["name"], row["id"]
 
 
 def _rate(before: float, now: float, seconds: float) -> float:
@@ -118,15 +138,8 @@ def _device(before: dict[str, Any], now: dict[str, Any], seconds: float) -> dict
     launches = _rates_of(before.get("launches", {}), now["launches"], seconds)
     timed = _rates_of(before.get("timed_launches", {}), now["timed_launches"], seconds)
     busy = _rates_of(before.get("busy_seconds", {}), now["busy_seconds"], seconds)
-    is_estimated = False
-    ratios: dict[str, float | None] = {}
-    for core in CORES:
-        ratio = busy.get(core)
-        if ratio is not None and 0 < timed.get(core, 0.0) < launches.get(core, 0.0):
-            # What was never timed, launches of graphs for example, is taken to last as long.
-            ratio *= launches[core] / timed[core]
-            is_estimated = True
-        ratios[core] = None if ratio is None else min(ratio, 1.0)
+    ratios = {core: None if core not in busy else min(busy[core], 1.0) for core in CORES}
+    is_estimated = any(timed.get(core, 0.0) < rate for core, rate in launches.items())
     pools = now["pool_bytes"]
     return {
         "launches_per_second": sum(launches.values()),

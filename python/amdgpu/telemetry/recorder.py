@@ -31,17 +31,25 @@ READINGS_EVERY_SECONDS = 1.0
 # Kept in the recording as a whole: kernels, memory and counters move slowly.
 SNAPSHOT_EVERY_SECONDS = 10.0
 LONGEST_REST_SECONDS = 0.5
+# Of rates over a second; a process that is killed is known up to then.
+TOTALS_EVERY_SECONDS = 0.2
+
+
+# What this process had counted when the flight recorder was started.
+_flight_totals: list[str] = []
 
 
 def start(seconds: float = SPAN_SECONDS, capacity_bytes: int = CAPACITY_BYTES) -> None:
     """Keep the records of the last `seconds` in at most `capacity_bytes` of memory from now on; starting again begins anew."""
     seconds = arguments.positive("start", "seconds", seconds)
     _native.flight_start(seconds, arguments.count("start", "capacity_bytes", capacity_bytes, 1))
+    _flight_totals[:] = [_own_totals()]
 
 
 def stop() -> None:
     """Keep nothing any more, and forget what was kept."""
     _native.flight_stop()
+    _flight_totals.clear()
 
 
 def is_running() -> bool:
@@ -65,6 +73,7 @@ def save(path: str | Path) -> int:
     """
     file = arguments.path("save", "path", path)
     documents = [("readings", json.dumps(reading)) for reading in _sensor_history()]
+    documents += [("totals", totals) for totals in (*_flight_totals, _own_totals())]
     count = _native.flight_save(file, documents)
     if count is None:
         raise InvalidArgumentError("the flight recorder does not run; call amdgpu.telemetry.recorder.start() first")
@@ -179,6 +188,7 @@ class Recorder:
         self._next_look = 0.0
         self._next_reading = 0.0
         self._next_snapshot = 0.0
+        self._next_totals = 0.0
         self._next_flush = 0.0
         self._sampler = sensors.Sampler() if with_readings else None
         self._count: int | None = None
@@ -228,6 +238,10 @@ class Recorder:
             self._next_reading = now + READINGS_EVERY_SECONDS
             readings = {"time_ns": time.monotonic_ns(), "readings": self._sampler.readings()}
             self._writer.document("readings", 0, json.dumps(readings))
+        if now >= self._next_totals and _own_pid() in self._streams:
+            # Other processes send theirs themselves.
+            self._next_totals = now + TOTALS_EVERY_SECONDS
+            self._totals(_own_pid())
         if now >= self._next_snapshot:
             self._next_snapshot = now + SNAPSHOT_EVERY_SECONDS
             self._snapshots()
@@ -243,6 +257,8 @@ class Recorder:
             # A snapshot also hands out the records that nobody has collected yet.
             self._snapshots()
             self._take_rest()
+            for pid in self._streams:
+                self._totals(pid)
             self._count = self._writer.finish()
             self._streams.clear()
             if self._sampler is not None:
@@ -264,7 +280,7 @@ class Recorder:
     def _attach(self, pid: int | None) -> None:
         import os
 
-        stream = _native.RecordStream(pid, interval_seconds=0.002, totals_seconds=0.1, networks=True)
+        stream = _native.RecordStream(pid, interval_seconds=0.002, totals_seconds=TOTALS_EVERY_SECONDS, networks=True)
         number = os.getpid() if pid is None else pid
         self._streams[number] = stream
         source = self._sources.setdefault(number, len(self._sources))
@@ -274,6 +290,7 @@ class Recorder:
         except OSError:
             words = []
         self._writer.document("process", source, json.dumps({"pid": number, "command": words}))
+        self._totals(number)
 
     def _look(self) -> None:
         from amdgpu.telemetry import attach
@@ -284,6 +301,14 @@ class Recorder:
                     self._attach(info.pid)
                 except AmdgpuError:
                     continue  # It went between being listed and being asked.
+
+    def _totals(self, pid: int) -> None:
+        """Write what a process has counted now: where the recording begins and ends. In between its stream tells."""
+        try:
+            totals = _own_totals() if pid == _own_pid() else _totals_of(pid)
+        except AmdgpuError:
+            return  # Gone or stopped: there is nothing to ask it.
+        self._writer.document("totals", self._sources[pid], totals)
 
     def _snapshots(self) -> None:
         from amdgpu.telemetry import attach
@@ -296,6 +321,17 @@ class Recorder:
                 if error.name == "write-failed":
                     raise
                 continue  # Gone or stopped: there is nothing to ask it.
+
+
+def _own_totals() -> str:
+    return _totals_of(None)
+
+
+def _totals_of(pid: int | None) -> str:
+    from amdgpu.telemetry import attach
+
+    with attach.attach(pid) as process:
+        return json.dumps(process.totals())
 
 
 def _own_pid() -> int:

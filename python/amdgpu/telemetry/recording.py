@@ -110,6 +110,11 @@ class Recording:
         for reading in self.readings:
             yield reading["time_ns"]
 
+    def totals_of(self, source: int) -> list[dict[str, Any]]:
+        """What one process had counted, again and again, in the order of time."""
+        found = [totals for owner, totals in self.totals if owner == source]
+        return sorted(found, key=lambda totals: int(totals["time_ns"]))
+
     def snapshot_at(self, time_ns: int) -> dict[str, Any]:
         """What was known at a moment: the last `snapshot`, `readings` and `totals` (by process) from before it; None or empty without."""
         time_ns = arguments.integer("snapshot_at", "time_ns", time_ns)

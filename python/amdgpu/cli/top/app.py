@@ -339,7 +339,7 @@ class TopApp(App[None]):
     @work(thread=True)
     def _show_kernel(self, kernel: KernelNow) -> None:
         text = self.source.kernel_text(kernel)
-        self._from_thread(lambda: self.push_screen(TextScreen(f"kernel {kernel.name}", text, is_ascii=self.is_ascii)))
+        self._from_thread(lambda: self.push_screen(TextScreen(f"kernel {kernel.title}", text, is_ascii=self.is_ascii)))
 
     def _from_thread(self, call: Callable[[], object]) -> None:
         self.call_from_thread(call)

@@ -18,6 +18,7 @@ class DeviceNow:
     description: str
     busy_ratio: float | None
     core_busy_ratios: dict[str, float]
+    operations_per_second: dict[str, float]
     memory_used_bytes: float | None
     memory_total_bytes: float | None
     temperature_celsius: float | None
@@ -51,15 +52,28 @@ class ProcessNow:
 
 @dataclass(frozen=True)
 class KernelNow:
-    """A kernel of a process."""
+    """A kernel of a process.
+
+    Attributes:
+        title: Its name, with a part of its id where several of its process have the same.
+        id: Its handle ends with it.
+        calls: All launches since the process began; `timed_calls` of them were timed.
+        seconds: Their time; those that were not timed are taken to have lasted as long (`is_estimated`).
+        calls_per_second, busy_ratio: Since the frame before.
+        p50_seconds: Median of the launches that were timed: since the process began, or in a recording those with records.
+    """
 
     pid: int
     name: str
+    title: str
+    id: str
     device: str
     core: str
     calls: int
+    timed_calls: int
     calls_per_second: float
     seconds: float
+    is_estimated: bool
     busy_ratio: float
     p50_seconds: float | None
 
@@ -99,17 +113,15 @@ class Look:
     Attributes:
         pid: Its number.
         command: Its command line.
-        time_ns: When, on the monotonic clock.
-        snapshot: What its bus knows; None when it did not answer.
-        totals: Its sums by device and core (`Process.totals()`); None in recordings.
-        problem: Why there is no snapshot.
+        totals: What it has counted (`Process.totals()`); None when it did not answer.
+        medians: Of its kernels, from the launches that were timed.
+        problem: Why there are no totals.
     """
 
     pid: int
     command: str
-    time_ns: int
-    snapshot: Mapping[str, Any] | None
-    totals: Mapping[str, Any] | None = None
+    totals: Mapping[str, Any] | None
+    medians: Mapping[figures.KernelKey, float | None] = field(default_factory=dict)
     problem: str | None = None
 
 
@@ -134,13 +146,13 @@ def frame_of(
     pools: list[PoolNow] = []
     sums: dict[str, _Sums] = {}
     for look in looks:
-        if look.snapshot is None:
+        if look.totals is None:
             processes.append(ProcessNow(look.pid, look.command, 0.0, 0.0, 0.0, 0, 0, look.problem))
             continue
         rates = _rates(earlier.get(look.pid), look)
-        known = figures.figures([look.snapshot])
+        known = figures.figures([look.totals])
         processes.append(_process(look, known, rates))
-        kernels += _kernels(look.pid, known, rates)
+        kernels += _kernels(look, known, rates)
         pools += [
             PoolNow(
                 look.pid,
@@ -154,11 +166,12 @@ def frame_of(
         ]
         _add_rates(sums, rates)
     devices = [
-        device_now(
+        _device(
             name,
             description,
             readings,
             core_busy=total.core_busy,
+            operations_per_second=total.operations,
             launches_per_second=total.launches,
             copy_bytes_per_second=total.copied,
         )
@@ -182,36 +195,20 @@ class _Rates:
 @dataclass
 class _Sums:
     core_busy: dict[str, float] = field(default_factory=lambda: dict.fromkeys(CORE_TYPES, 0.0))
+    operations: dict[str, float] = field(default_factory=lambda: dict.fromkeys(CORE_TYPES, 0.0))
     launches: float = 0.0
     copied: float = 0.0
 
 
 def _rates(before: Look | None, now: Look) -> _Rates:
-    if before is None or before.snapshot is None or now.snapshot is None or now.time_ns <= before.time_ns:
+    if before is None or before.totals is None or now.totals is None:
         return _Rates(None, 1.0)
-    changed = figures.figures([figures.difference(before.snapshot, now.snapshot)])
-    seconds = (now.time_ns - before.time_ns) / 1e9
-    return _Rates(changed, seconds, _core_busy(before.totals, now.totals, changed, seconds))
-
-
-def _core_busy(
-    before: Mapping[str, Any] | None, now: Mapping[str, Any] | None, changed: Mapping[str, Any], seconds: float
-) -> dict[tuple[str, str], float]:
-    """Share of the time in which each core of each device worked for a process.
-
-    Totals know the work of the Matrix core's library as well; a recording has kernels only.
-    """
-    busy: dict[tuple[str, str], float] = {}
-    if before is None or now is None:
-        for row in changed["kernels"]:
-            key = row["device"], row["core"]
-            busy[key] = busy.get(key, 0.0) + row["seconds"] / seconds
-        return busy
-    for device, sums in now["devices"].items():
-        earlier = before["devices"].get(device, {}).get("busy_seconds", {})
-        for core, spent in sums["busy_seconds"].items():
-            busy[device, core] = max(spent - earlier.get(core, 0.0), 0.0) / seconds
-    return busy
+    seconds = (figures.time_of(now.totals) - figures.time_of(before.totals)) * figures.NS
+    if seconds <= 0:
+        return _Rates(None, 1.0)
+    changed = figures.figures([figures.difference(before.totals, now.totals)])
+    busy = {(row["device"], row["core"]): row["seconds"] / seconds for row in changed["busy"]}
+    return _Rates(changed, seconds, busy)
 
 
 def _process(look: Look, known: Mapping[str, Any], rates: _Rates) -> ProcessNow:
@@ -228,22 +225,27 @@ def _process(look: Look, known: Mapping[str, Any], rates: _Rates) -> ProcessNow:
     )
 
 
-def _kernels(pid: int, known: Mapping[str, Any], rates: _Rates) -> list[KernelNow]:
-    recent = {(row["name"], row["device"], row["core"]): row for row in (rates.figures or {"kernels": []})["kernels"]}
+def _kernels(look: Look, known: Mapping[str, Any], rates: _Rates) -> list[KernelNow]:
+    recent = {figures.kernel_key(row): row for row in (rates.figures or {"kernels": []})["kernels"]}
     rows = []
     for row in known["kernels"]:
-        now = recent.get((row["name"], row["device"], row["core"]), {"calls": 0, "seconds": 0.0})
+        key = figures.kernel_key(row)
+        now = recent.get(key, {"calls": 0, "seconds": 0.0})
         rows.append(
             KernelNow(
-                pid=pid,
+                pid=look.pid,
                 name=row["name"],
+                title=row["title"],
+                id=row["id"],
                 device=row["device"],
                 core=row["core"],
                 calls=row["calls"],
+                timed_calls=row["timed_calls"],
                 calls_per_second=now["calls"] / rates.seconds,
                 seconds=row["seconds"],
+                is_estimated=row["is_estimated"],
                 busy_ratio=now["seconds"] / rates.seconds,
-                p50_seconds=row["p50_seconds"],
+                p50_seconds=look.medians.get(key),
             )
         )
     return rows
@@ -254,6 +256,9 @@ def _add_rates(sums: dict[str, _Sums], rates: _Rates) -> None:
         return
     for row in rates.figures["launches"]:
         sums.setdefault(row["device"], _Sums()).launches += row["value"] / rates.seconds
+    for row in rates.figures["operations"]:
+        operations = sums.setdefault(row["device"], _Sums()).operations
+        operations[row["core"]] = operations.get(row["core"], 0.0) + row["value"] / rates.seconds
     for (device, core), ratio in rates.core_busy.items():
         cores = sums.setdefault(device, _Sums()).core_busy
         cores[core] = cores.get(core, 0.0) + ratio
@@ -261,12 +266,13 @@ def _add_rates(sums: dict[str, _Sums], rates: _Rates) -> None:
         sums.setdefault(row["device"], _Sums()).copied += row["value"] / rates.seconds
 
 
-def device_now(
+def _device(
     name: str,
     description: str,
     readings: Sequence[machine.Reading],
     *,
     core_busy: Mapping[str, float],
+    operations_per_second: Mapping[str, float],
     launches_per_second: float,
     copy_bytes_per_second: float,
 ) -> DeviceNow:
@@ -289,6 +295,7 @@ def device_now(
         description=description,
         busy_ratio=busy,
         # Kernels that run beside each other add up to more than the whole time.
+        operations_per_second=dict(operations_per_second),
         core_busy_ratios={core: min(core_busy.get(core, 0.0), 1.0) for core in CORE_TYPES},
         memory_used_bytes=used,
         memory_total_bytes=total,

@@ -6,7 +6,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.cli import machine
+from amdgpu.cli import figures, machine
 from amdgpu.cli.processes import sentence
 from amdgpu.cli.top.details import NOT_COMPILED, kernel_details
 from amdgpu.cli.top.frame import Frame, KernelNow, Look, frame_of
@@ -60,7 +60,7 @@ class LiveSource:
         if process is None:
             return f"process {kernel.pid} is gone"
         try:
-            rows = [row for row in process.kernels() if row["name"] == kernel.name and row["device"] == kernel.device]
+            rows = [row for row in process.kernels() if (row["device"], row["id"]) == (kernel.device, kernel.id)]
             return "\n\n".join(kernel_details(process.kernel(row["handle"])) for row in rows) or NOT_COMPILED
         except (AmdgpuError, OSError) as error:
             return str(error)
@@ -106,10 +106,12 @@ class LiveSource:
             if process is None:
                 process = self._attached[pid] = attach.attach(pid)
             totals = process.totals()
-            return Look(pid, command, totals["time_ns"], process.snapshot(records=0), totals)
+            snapshot = figures.figures([process.snapshot(records=0)])
+            medians = {figures.kernel_key(row): row["p50_seconds"] for row in snapshot["kernels"]}
+            return Look(pid, command, totals, medians)
         except (AmdgpuError, OSError) as error:
             # It ended while it was asked, or it hangs; the next frame tries anew.
             broken = self._attached.pop(pid, None)
             if broken is not None:
                 broken.close()
-            return Look(pid, command, time.monotonic_ns(), None, problem=sentence(error))
+            return Look(pid, command, None, problem=sentence(error))

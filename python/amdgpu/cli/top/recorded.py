@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.cli import figures, recordings
-from amdgpu.cli.top.frame import Frame, KernelNow, PoolNow, ProcessNow, device_now
+from amdgpu.cli.top.frame import Frame, KernelNow, Look, frame_of
 
 if TYPE_CHECKING:
     from amdgpu.telemetry.recorder import Recording
+    from amdgpu.telemetry.recording import RecordedProcess
 
 # Rates are those of so much time before the moment.
 WINDOW_NS = 1_000_000_000
 NS = 1e-9
+NOT_TOLD = "the recording has nothing that it counted"
 
 
 class RecordedSource:
@@ -33,7 +37,7 @@ class RecordedSource:
         self.starts = [record["start_ns"] for record in self.records]
         self.begin_ns = recording.start_ns or 0
         self.end_ns = recording.end_ns or 0
-        self.commands = {one.pid: " ".join(one.command) for one in recording.processes}
+        self._totals = {one.source: recording.totals_of(one.source) for one in recording.processes}
         self.position_ns = self.begin_ns + round(at_seconds / NS)
         self._shown_at: int | None = None
 
@@ -69,89 +73,18 @@ class RecordedSource:
         # The first moment shows the window that follows it.
         until_ns = max(now_ns, min(self.begin_ns + WINDOW_NS, self.end_ns))
         recent = self.records[bisect_left(self.starts, until_ns - WINDOW_NS) : bisect_right(self.starts, until_ns)]
-        seconds = max(min(WINDOW_NS, until_ns - self.begin_ns), 1) * NS
-        known = self.recording.snapshot_at(until_ns)
-        by_process = {pid: [row for row in recent if row.get("pid") == pid] for pid in self.commands}
-        kernels = [row for pid, rows in by_process.items() for row in _kernels(pid, rows, seconds)]
-        kernels.sort(key=lambda kernel: (-kernel.busy_ratio, kernel.name))
-        processes = [
-            _process(pid, self.commands[pid], rows, known["totals"].get(pid), seconds)
-            for pid, rows in by_process.items()
-        ]
-        notes = [recordings.NO_RECORDS] if not self.records else []
-        return Frame(
-            now_ns, self._devices(known["readings"], recent, seconds), processes, kernels, _pools(known), notes
-        )
-
-    def _devices(self, readings: list[dict[str, Any]], recent: Any, seconds: float) -> list[Any]:
+        readings = self.recording.snapshot_at(until_ns)["readings"]
+        looks = [self._look(process, until_ns, recent) for process in self.recording.processes]
+        earlier = {process.pid or 0: self._look(process, until_ns - WINDOW_NS) for process in self.recording.processes}
         names = [row["labels"]["device"] for row in readings if "device" in row["labels"]]
-        names += [row["device_name"] for row in recent if row.get("device_name")]
-        rows = []
-        for name in dict.fromkeys(names):
-            launches = [row for row in recent if row["kind"] == "launch" and row.get("device_name") == name]
-            copied = sum(row["value"] for row in recent if row["kind"] == "copy" and row.get("device_name") == name)
-            busy: dict[str, float] = {}
-            for row in launches:
-                busy[row["core"]] = busy.get(row["core"], 0.0) + row["duration_ns"] * NS / seconds
-            rows.append(
-                device_now(
-                    name,
-                    "",
-                    readings,
-                    core_busy=busy,
-                    launches_per_second=len(launches) / seconds,
-                    copy_bytes_per_second=copied / seconds,
-                )
-            )
-        return rows
+        names += [name for look in looks if look.totals is not None for name in look.totals["devices"]]
+        shown = frame_of(now_ns, dict.fromkeys(names, ""), readings, looks, earlier)
+        return shown if self.records or self.recording.totals else replace(shown, notes=[recordings.NO_RECORDS])
 
-
-def _kernels(pid: int | None, rows: list[dict[str, Any]], seconds: float) -> list[KernelNow]:
-    return [
-        KernelNow(
-            pid=pid or 0,
-            name=row["name"],
-            device=row["device"],
-            core=row["core"],
-            calls=row["calls"],
-            calls_per_second=row["calls"] / seconds,
-            seconds=row["seconds"],
-            busy_ratio=row["seconds"] / seconds,
-            p50_seconds=row["p50_seconds"],
-        )
-        for row in figures.kernels_of_records(row for row in rows if row["kind"] == "launch")
-    ]
-
-
-def _process(
-    pid: int | None, command: str, rows: list[dict[str, Any]], totals: dict[str, Any] | None, seconds: float
-) -> ProcessNow:
-    launches = [row for row in rows if row["kind"] == "launch"]
-    pools = [] if totals is None else [device["pool_bytes"].get("reserved", 0) for device in totals["devices"].values()]
-    return ProcessNow(
-        pid=pid or 0,
-        command=command,
-        launches_per_second=len(launches) / seconds,
-        busy_ratio=sum(row["duration_ns"] for row in launches) * NS / seconds,
-        boundary_calls_per_second=sum(row["kind"] == "boundary" for row in rows) / seconds,
-        pool_reserved_bytes=int(sum(pools)),
-        fallbacks=0 if totals is None else int(totals["fallbacks"]),
-        problem=None,
-    )
-
-
-def _pools(known: dict[str, Any]) -> list[PoolNow]:
-    snapshot = known["snapshot"]
-    if snapshot is None:
-        return []
-    return [
-        PoolNow(
-            snapshot["process_id"],
-            row["device"],
-            row["pool"],
-            row["active_bytes"],
-            row["reserved_bytes"],
-            row["reserved_peak_bytes"],
-        )
-        for row in figures.figures([snapshot])["pools"]
-    ]
+    def _look(self, process: RecordedProcess, time_ns: int, records: Sequence[dict[str, Any]] = ()) -> Look:
+        """What a process had counted at a moment; before it told for the first time, what it told then."""
+        told = self._totals[process.source]
+        place = bisect_right(told, time_ns, key=figures.time_of)
+        own = (row for row in records if row.get("pid") == process.pid)
+        totals = told[max(place - 1, 0)] if told else None
+        return Look(process.pid or 0, " ".join(process.command), totals, figures.kernel_medians(own), NOT_TOLD)

@@ -28,7 +28,7 @@ def lines(frame: Frame, *, is_ascii: bool) -> list[str]:
         ]
         rows = [
             [
-                row.name,
+                row.title,
                 str(row.pid),
                 row.device,
                 output.percent_text(row.busy_ratio),
@@ -61,6 +61,7 @@ def _device(device: DeviceNow, *, is_ascii: bool) -> list[str]:
         "" if device.power_watts is None else f"{device.power_watts:.1f} W",
         "" if device.clock_hertz is None else f"{device.clock_hertz / 1e6:.0f} MHz",
         f"{output.count_text(device.launches_per_second)} launches/s",
+        f"{output.count_text(sum(device.operations_per_second.values()))} operations/s",
         f"{output.bytes_text(device.copy_bytes_per_second)}/s copied",
     ]
     text.append(f"   {'now'.ljust(13)}{', '.join(part for part in now if part)}")
