@@ -79,7 +79,9 @@ def test_profiles_name_the_busiest_kernels(watching, program):
     rows = []
     while not rows:
         rows = [row for row in watching.event("profile_update")["kernels"] if row["pid"] == program.pid]
-    assert all(row["launches"] >= 1 and row["seconds"] >= 0 for row in rows)
+    assert all(row["calls"] >= row["timed_calls"] >= 1 and row["seconds"] > 0 for row in rows)
+    assert [row["busy_ratio"] for row in rows] == sorted((row["busy_ratio"] for row in rows), reverse=True)
+    assert {"saxpy", "block_sum"} <= {row["name"] for row in rows if len(row["id"]) == 16}
 
 
 def test_profiles_sum_the_boundaries_of_all_programs(watching, program):
@@ -128,7 +130,7 @@ def test_active_kernels_say_why_they_have_no_occupancy(server, watching, program
     while "processor" not in reasons.get("occupancy", ""):
         sample = watching.event("telemetry_update")
         for kernel in sample["activeKernels"]:
-            if kernel["id"] == f"{program.pid}:saxpy":
+            if kernel["id"].startswith(f"{program.pid}:cpu:0:saxpy:"):
                 assert (kernel["occupancy"], kernel["progress"]) == (None, None)
                 reasons = kernel["absent"]
     assert reasons.keys() == {"occupancy", "progress"}
