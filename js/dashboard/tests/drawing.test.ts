@@ -1,26 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Boundary } from "../src/data/facts";
+import type { Crossing } from "../src/data/facts";
 import { type FlameNode, flameTree } from "../src/ui/flame";
 import { cividis } from "../src/ui/palette";
 import { decadesAround } from "../src/ui/roofline";
 import { niceCeiling } from "../src/ui/strip_chart";
 import { sortRows } from "../src/ui/table";
 
-function boundary(from: string, to: string, name: string, seconds: number): Boundary {
-  return {
-    from,
-    to,
-    name,
-    pid: 1,
-    calls: 10,
-    seconds,
-    medianSeconds: Number.NaN,
-    slowestSeconds: Number.NaN,
-    operations: Number.NaN,
-    bytes: Number.NaN,
-  };
+function crossing(name: string, seconds: number, parent = -1, [from, to] = ["python", "rust"]): Crossing {
+  return { from: from ?? "", to: to ?? "", name, parent, calls: seconds > 0 ? 10 : 0, seconds };
 }
 
 function widest(node: FlameNode): void {
@@ -29,33 +18,28 @@ function widest(node: FlameNode): void {
   for (const child of node.children) widest(child);
 }
 
-test("what a language calls lies below the functions that lead into it", () => {
+function shape({ name, value, children }: FlameNode): unknown[] {
+  return [name, value, children.map(shape)];
+}
+
+test("a call lies below the one that made it, and below no other", () => {
   const tree = flameTree([
-    boundary("python", "rust", "launch", 3),
-    boundary("python", "rust", "copy", 1),
-    boundary("rust", "zig", "gemm", 2),
+    crossing("SpikingNetwork.run", 3),
+    crossing("matmul", 1),
+    crossing("agpu_matrix_matmul", 0.9, 1, ["rust", "zig"]),
   ]);
-  const python = tree.children[0];
-  assert.equal(python?.name, "python");
-  assert.deepEqual(
-    python?.children.map((node) => [node.name, node.value]),
-    [
-      ["launch", 3],
-      ["copy", 1],
-    ],
-  );
-  assert.equal(python?.children[0]?.children[0]?.value, 1.5);
+  const expected = [
+    ["SpikingNetwork.run", 3, []],
+    ["matmul", 1, [["agpu_matrix_matmul", 0.9, []]]],
+  ];
+  assert.deepEqual(shape(tree), ["all", 4, [["python", 4, expected]]]);
   widest(tree);
 });
 
-test("languages that call each other end, and no child is wider than its parent", () => {
-  const tree = flameTree([
-    boundary("python", "rust", "run", 1),
-    boundary("rust", "python", "hook", 5),
-    boundary("rust", "nim", "step", 9),
-  ]);
+test("a call that has not come back is as wide as what is inside of it", () => {
+  const tree = flameTree([crossing("run", 0), crossing("hook", 2, 0, ["rust", "python"]), crossing("matmul", 1, 1)]);
+  assert.deepEqual(shape(tree), ["all", 2, [["python", 2, [["run", 2, [["hook", 2, [["matmul", 1, []]]]]]]]]]);
   widest(tree);
-  widest(flameTree([boundary("a", "b", "x", 1), boundary("b", "a", "y", 1)]));
   assert.equal(flameTree([]).value, 0);
 });
 

@@ -7,6 +7,7 @@ function launch(name: string, startSeconds: number, durationSeconds = 0.001, cor
   return {
     pid: 7,
     name,
+    id: "00000000000000aa",
     core,
     language: "hip-c",
     device: "cpu:0",
@@ -16,21 +17,24 @@ function launch(name: string, startSeconds: number, durationSeconds = 0.001, cor
   };
 }
 
-test("a kernel's row sums its launches", () => {
+test("a kernel's row keeps its newest durations", () => {
   const launches = new Launches();
   launches.take({ kernels: [launch("saxpy", 1, 0.002), launch("saxpy", 2, 0.004)], dropped: 3 });
-  const row = launches.kernels.get("7 saxpy");
-  assert.equal(row?.count, 2);
-  assert.equal(row?.totalNs, 6e6);
-  assert.equal(row?.longestNs, 4e6);
+  const [row] = launches.kernels.values();
+  assert.equal(row?.received, 2);
   assert.equal(launches.dropped, 3);
   assert.deepEqual(row && launches.recent(row), [0.002, 0.004]);
 });
 
-test("the same name in another process is another row", () => {
+test("the same name in another process, on another device or of another source is another row", () => {
   const launches = new Launches();
-  launches.take({ kernels: [launch("k", 1), { ...launch("k", 1), pid: 8 }] });
-  assert.deepEqual([...launches.kernels.keys()].sort(), ["7 k", "8 k"]);
+  const k = launch("k", 1);
+  const others = [{ pid: 8 }, { device: "cuda:0" }, { id: "00000000000000bb" }].map((other) => ({ ...k, ...other }));
+  launches.take({ kernels: [k, ...others, k] });
+  assert.deepEqual(
+    [...launches.kernels.values()].map((row) => row.received),
+    [2, 1, 1, 1],
+  );
 });
 
 test("columns hold the work and the number of launches of their core only", () => {
@@ -41,25 +45,17 @@ test("columns hold the work and the number of launches of their core only", () =
   launches.columns("aura", 10, 0.1, busy, counts);
   assert.deepEqual([...counts], [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
   assert.ok(Math.abs((busy[0] ?? 0) - 0.02) < 1e-6);
-  assert.equal(launches.sums("matrix", 10, 11).launches, 1);
-});
-
-test("the rate follows what happens and falls to zero when nothing does", () => {
-  const launches = new Launches();
-  const events = Array.from({ length: 500 }, (_, index) => launch("k", 100 + index / 50));
-  launches.take({ kernels: events });
-  const row = launches.kernels.get("7 k");
-  assert.ok(row !== undefined);
-  assert.ok(Math.abs(launches.rate(row, 110) - 50) < 2);
-  assert.equal(launches.rate(row, 130), 0);
+  launches.columns("matrix", 10, 0.1, busy, counts);
+  assert.deepEqual([...counts], [0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
 });
 
 test("programs that make up names push out the kernels that were quiet for longest", () => {
   const launches = new Launches();
   for (let index = 0; index < MAX_KERNELS + 10; index += 1) launches.take({ kernels: [launch(`k${index}`, index)] });
   assert.equal(launches.kernels.size, MAX_KERNELS);
-  assert.equal(launches.kernels.has("7 k0"), false);
-  assert.ok(launches.kernels.has(`7 k${MAX_KERNELS + 9}`));
+  const names = new Set([...launches.kernels.values()].map((row) => row.name));
+  assert.equal(names.has("k0"), false);
+  assert.ok(names.has(`k${MAX_KERNELS + 9}`));
 });
 
 test("more launches than are kept leave the newest", () => {
@@ -67,7 +63,9 @@ test("more launches than are kept leave the newest", () => {
   const batch = Array.from({ length: LAUNCH_CAPACITY + 100 }, (_, index) => launch("k", index / 1000, 0));
   launches.take({ kernels: batch });
   assert.equal(launches.received, LAUNCH_CAPACITY + 100);
-  assert.equal(launches.sums("aura", 0, 1000).launches, LAUNCH_CAPACITY);
+  const counts = new Float32Array(1);
+  launches.columns("aura", 0, 1000, new Float32Array(1), counts);
+  assert.equal(counts[0], LAUNCH_CAPACITY);
 });
 
 test("events that are not as promised are taken without harm", () => {

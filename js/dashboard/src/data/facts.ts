@@ -120,6 +120,32 @@ export function readBoundaries(value: unknown): Boundary[] {
   }));
 }
 
+/** A call across a boundary inside of others, of all processes. */
+export interface Crossing {
+  readonly from: string;
+  readonly to: string;
+  readonly name: string;
+  /** Place in the list of the call that it was made inside of, which comes before it; -1 for none. */
+  readonly parent: number;
+  /** Calls that came back, and their time. */
+  readonly calls: number;
+  readonly seconds: number;
+}
+
+export function readCrossings(value: unknown): Crossing[] {
+  return rows(value).map((source, place) => {
+    const parent = num(source["parent"]);
+    return {
+      from: text(source["from"], "?"),
+      to: text(source["to"], "?"),
+      name: text(source["name"], "?"),
+      parent: parent >= 0 && parent < place ? parent : -1,
+      calls: num(source["count"]) || 0,
+      seconds: num(source["total_seconds"]) || 0,
+    };
+  });
+}
+
 /** A network that runs, as far as it tells. */
 export interface NetworkFacts {
   readonly pid: number;

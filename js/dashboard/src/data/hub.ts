@@ -19,13 +19,16 @@ import { HISTORY_SECONDS } from "../state/timeline";
 import { backfill } from "./backfill";
 import {
   type Boundary,
+  type Crossing,
   type DeviceFacts,
   type ProcessFacts,
   readBoundaries,
+  readCrossings,
   readDevices,
   readProcesses,
 } from "./facts";
 import { FrameStore } from "./frame_store";
+import { type KernelSums, readKernelSums } from "./kernel_sums";
 import { Launches } from "./launches";
 import { type Fields, fields, text } from "./readers";
 import { withUnits } from "./schema";
@@ -50,6 +53,9 @@ export class Hub {
   readonly devices = signal<readonly DeviceFacts[]>([]);
   readonly processes = signal<readonly ProcessFacts[]>([]);
   readonly boundaries = signal<readonly Boundary[]>([]);
+  readonly crossings = signal<readonly Crossing[]>([]);
+  /** What processes count of their kernels, new twice a second. */
+  readonly kernelSums = signal<ReadonlyMap<string, KernelSums>>(new Map());
   /** Grows whenever networks told that they went on. */
   readonly networkSteps = signal(0);
   readonly version = signal("");
@@ -102,7 +108,7 @@ export class Hub {
     telemetry.onJoin((reply) => this.joined(reply instanceof ArrayBuffer ? {} : reply));
     telemetry.on("frame", (payload) => this.frame(payload));
     telemetry.on("kernel_launched", (payload) => this.launches.take(fields(payload)));
-    telemetry.on("profile_update", (payload) => this.boundaries.set(readBoundaries(fields(payload)["boundaries"])));
+    telemetry.on("profile_update", (payload) => this.profile(fields(payload)));
     telemetry.on("neural_update", () => this.networkSteps.update((count) => count + 1));
     telemetry.on("process_update", (payload) => this.processes.set(readProcesses(payload)));
     this.api = socket.channel("gpu:api", {});
@@ -198,6 +204,14 @@ export class Hub {
     this.lastFrameMs = performance.now();
     if (this.filled !== this.store) void this.fillPast();
     for (const watcher of this.frameWatchers) watcher();
+  }
+
+  private profile(payload: Fields): void {
+    batch(() => {
+      this.boundaries.set(readBoundaries(payload["boundaries"]));
+      this.crossings.set(readCrossings(payload["crossings"]));
+      this.kernelSums.set(readKernelSums(payload["kernels"]));
+    });
   }
 
   /** Asks once for what was before the page was opened. */

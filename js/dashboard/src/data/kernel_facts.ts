@@ -1,21 +1,21 @@
 /** Kernels as `kernel:list` and `kernel:details` describe them. */
 
 import { bytes, nanoseconds, seconds } from "../format";
+import type { KernelIdentity } from "./kernel_sums";
 import { type Fields, fields, first, num, rows, text } from "./readers";
 import { readWork, type Work } from "./work";
 
-export interface KernelFacts {
-  readonly pid: number;
+export interface KernelFacts extends KernelIdentity {
   readonly handle: string;
-  readonly name: string;
   readonly signature: string;
   readonly target: string;
-  readonly device: string;
   readonly language: string;
   readonly isChecked: boolean;
   readonly core: string;
   readonly calls: number;
+  /** Of all launches; an estimate where only a sample of them was timed. */
   readonly totalSeconds: number;
+  readonly isEstimated: boolean;
   readonly meanSeconds: number;
   readonly compileSeconds: number;
   readonly cacheAnswer: string;
@@ -36,15 +36,17 @@ export function readKernels(answer: unknown, pid: number): KernelFacts[] {
 /** What follows the name of a kernel whose launches are checked, on the bus and on the page. */
 export const CHECKED = " (checked)";
 
-/** The key of a kernel's launches: the bus knows them by process and name. */
-export function launchName(facts: Pick<KernelFacts, "pid" | "name" | "isChecked">): string {
-  return `${facts.pid} ${facts.name}${facts.isChecked ? CHECKED : ""}`;
+/** The kernel as the bus knows it. */
+export function busIdentity(facts: KernelFacts): KernelIdentity {
+  const { pid, device, name, id, isChecked } = facts;
+  return { pid, device, name: isChecked ? name + CHECKED : name, id };
 }
 
 function readKernel(source: Fields): Omit<KernelFacts, "pid"> {
   const occupancy = readOccupancy(source["occupancy"]);
   return {
     handle: text(source["handle"]),
+    id: text(source["id"]),
     name: text(source["name"], "?"),
     signature: text(source["signature"]),
     target: text(source["target"]),
@@ -54,6 +56,7 @@ function readKernel(source: Fields): Omit<KernelFacts, "pid"> {
     core: text(source["core"]),
     calls: num(source["calls"]),
     totalSeconds: num(source["seconds"]),
+    isEstimated: source["calls_are_sampled"] === true,
     meanSeconds: num(source["mean_seconds"]),
     compileSeconds: num(source["compile_seconds"]),
     cacheAnswer: text(source["cache_answer"]),

@@ -1,5 +1,10 @@
-/** Launches as they arrive: a ring for the time axis, and a row for each kernel of each process. */
+/**
+ * Launches as they arrive: a ring for the time axis, and the newest durations of each kernel.
+ *
+ * They are a sample: of short launches one in 64 has a record. Counts, rates and shares come from `kernel_sums` and `core_sums`.
+ */
 
+import { type KernelIdentity, kernelKey, readIdentity } from "./kernel_sums";
 import { type Fields, num, numOr, rows, text } from "./readers";
 
 export const CORES = ["aura", "matrix", "neuromorphic"] as const;
@@ -10,30 +15,17 @@ export const LAUNCH_CAPACITY = 1 << 16;
 /** Kernels that are told apart; a program that makes up names loses the one that was quiet for longest. */
 export const MAX_KERNELS = 2000;
 const RECENT_DURATIONS = 96;
-/** Of the estimate of launches a second. */
-const RATE_WINDOW_SECONDS = 2;
 
-export interface KernelRow {
+export interface KernelRow extends KernelIdentity {
   readonly key: string;
-  readonly pid: number;
-  readonly name: string;
-  core: string;
-  language: string;
-  device: string;
-  count: number;
-  totalNs: number;
-  shortestNs: number;
-  longestNs: number;
-  lastNs: number;
+  readonly core: string;
+  /** Launches that arrived. */
+  received: number;
   /** End of the newest launch, seconds on the server's monotonic clock. */
   lastEndSeconds: number;
   workItems: number;
-  /** Newest durations in ns, a ring whose next place is `count % length`. */
+  /** Newest durations in ns, a ring whose next place is `received % length`. */
   readonly recent: Float64Array;
-  /** Of the window that runs, and of the one before it. */
-  windowStart: number;
-  windowCount: number;
-  perSecond: number;
 }
 
 export class Launches {
@@ -78,48 +70,26 @@ export class Launches {
     this.cores[place] = coreNumber(coreName);
     this.total += 1;
     const row = this.row(launch, coreName);
-    row.recent[row.count % row.recent.length] = durationNs;
-    row.count += 1;
-    row.totalNs += durationNs;
-    row.shortestNs = Math.min(row.shortestNs, durationNs);
-    row.longestNs = Math.max(row.longestNs, durationNs);
-    row.lastNs = durationNs;
+    row.recent[row.received % row.recent.length] = durationNs;
+    row.received += 1;
     row.lastEndSeconds = startSeconds + durationNs / 1e9;
     row.workItems = numOr(launch["work_items"], row.workItems);
-    const elapsed = startSeconds - row.windowStart;
-    if (elapsed >= RATE_WINDOW_SECONDS) {
-      row.perSecond = row.windowCount / elapsed;
-      row.windowStart = startSeconds;
-      row.windowCount = 0;
-    }
-    row.windowCount += 1;
   }
 
   private row(launch: Fields, core: string): KernelRow {
-    const pid = numOr(launch["pid"], 0);
-    const name = text(launch["name"], "?");
-    const key = `${pid} ${name}`;
+    const identity = readIdentity(launch);
+    const key = kernelKey(identity);
     let row = this.kernels.get(key);
     if (row === undefined) {
       if (this.kernels.size >= MAX_KERNELS) this.evict();
       row = {
+        ...identity,
         key,
-        pid,
-        name,
         core,
-        language: text(launch["language"]),
-        device: text(launch["device"]),
-        count: 0,
-        totalNs: 0,
-        shortestNs: Number.POSITIVE_INFINITY,
-        longestNs: 0,
-        lastNs: 0,
+        received: 0,
         lastEndSeconds: 0,
         workItems: Number.NaN,
         recent: new Float64Array(RECENT_DURATIONS),
-        windowStart: num(launch["start_ns"]) / 1e9,
-        windowCount: 0,
-        perSecond: Number.NaN,
       };
       this.kernels.set(key, row);
     }
@@ -134,15 +104,7 @@ export class Launches {
     if (oldest !== undefined) this.kernels.delete(oldest.key);
   }
 
-  /** Launches a second of a kernel now: 0 when it has been quiet for longer than the window. */
-  rate(row: KernelRow, nowSeconds: number): number {
-    if (nowSeconds - row.lastEndSeconds > 2 * RATE_WINDOW_SECONDS) return 0;
-    const elapsed = nowSeconds - row.windowStart;
-    if (Number.isNaN(row.perSecond)) return elapsed > 0.2 ? row.windowCount / elapsed : Number.NaN;
-    return row.perSecond;
-  }
-
-  /** Seconds of work that started in each column of time, for one core; and how many launches. */
+  /** Seconds of work of the launches that arrived and started in each column of time, for one core; and how many they were. */
   columns(core: Core, startSeconds: number, secondsPerColumn: number, busy: Float32Array, counts: Float32Array): void {
     busy.fill(0);
     counts.fill(0);
@@ -161,19 +123,11 @@ export class Launches {
     }
   }
 
-  /** Seconds of work and number of launches of a core in a stretch. */
-  sums(core: Core, startSeconds: number, endSeconds: number): { seconds: number; launches: number } {
-    const busy = new Float32Array(1);
-    const counts = new Float32Array(1);
-    this.columns(core, startSeconds, endSeconds - startSeconds, busy, counts);
-    return { seconds: busy[0] ?? 0, launches: counts[0] ?? 0 };
-  }
-
   /** The newest durations of a kernel in seconds, oldest first. */
   recent(row: KernelRow): number[] {
     const size = row.recent.length;
-    const length = Math.min(row.count, size);
-    return Array.from({ length }, (_, index) => (row.recent[(row.count - length + index) % size] ?? 0) / 1e9);
+    const length = Math.min(row.received, size);
+    return Array.from({ length }, (_, index) => (row.recent[(row.received - length + index) % size] ?? 0) / 1e9);
   }
 }
 

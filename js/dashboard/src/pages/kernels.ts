@@ -3,13 +3,13 @@
 import { shortCommand } from "../data/facts";
 import { sentence } from "../data/hub";
 import {
-  CHECKED,
+  busIdentity,
   type KernelDetails,
   type KernelFacts,
-  launchName,
   readKernelDetails,
   readKernels,
 } from "../data/kernel_facts";
+import { type KernelIdentity, type KernelSums, kernelKey, kernelTitles } from "../data/kernel_sums";
 import { type KernelRow, quantile } from "../data/launches";
 import { ABSENT, bytes, count, decimal, percent, seconds } from "../format";
 import { signal } from "../state/signal";
@@ -20,7 +20,7 @@ import { Sparkline } from "../ui/sparkline";
 import { emptyState, errorState, loadingState, Switch } from "../ui/states";
 import { type Column, DataTable } from "../ui/table";
 import { kernelView } from "./kernel_view";
-import { coreBadge, START_PROGRAM } from "./overview";
+import { coreBadge, estimated, START_PROGRAM } from "./overview";
 import type { Page, PageContext } from "./page";
 
 /** Lists of kernels are asked for this often; launches come by themselves. */
@@ -31,10 +31,15 @@ const MAX_PROCESSES = 12;
 
 interface Row {
   readonly key: string;
+  /** Its name; its signature where several have that name. */
+  readonly title: string;
   readonly name: string;
   readonly core: string;
+  readonly device: string;
   readonly pid: number;
+  /** What its process says of it, what it counts, and the launches that arrived. */
   readonly facts: KernelFacts | undefined;
+  readonly sums: KernelSums | undefined;
   readonly live: KernelRow | undefined;
 }
 
@@ -74,7 +79,7 @@ export const kernels: Page = {
       const wanted = search.value.trim().toLowerCase();
       const pid = selectedPid.peek();
       const rows = rowsOf(context, listed.peek()).filter(
-        (row) => (pid === null || row.pid === pid) && (wanted === "" || row.name.toLowerCase().includes(wanted)),
+        (row) => (pid === null || row.pid === pid) && (wanted === "" || row.title.toLowerCase().includes(wanted)),
       );
       setText(box.element.querySelector("h2") ?? box.element, `Kernels · ${rows.length}`);
       if (rows.length > 0) {
@@ -168,39 +173,35 @@ async function refresh(
   );
 }
 
-/** Kernels that were listed, with their launches; and launches of what is listed nowhere. */
+/** Kernels that were listed, with what is counted of them and their launches; and kernels that are listed nowhere. */
 function rowsOf({ hub }: PageContext, listed: readonly KernelFacts[]): Row[] {
-  const rows = new Map<string, Row>();
-  const named = new Set<string>();
-  for (const facts of listed) {
-    const name = launchName(facts);
-    const live = hub.launches.kernels.get(name);
-    named.add(name);
-    const key = `${facts.pid}/${facts.handle}`;
-    rows.set(key, { key, name: facts.name, core: facts.core || live?.core || "", pid: facts.pid, facts, live });
-  }
-  for (const [key, live] of hub.launches.kernels) {
-    if (!named.has(key))
-      rows.set(key, { key, name: live.name, core: live.core, pid: live.pid, facts: undefined, live });
-  }
-  return [...rows.values()];
+  const sums = hub.kernelSums.peek();
+  const facts = new Map(listed.map((one) => [kernelKey(busIdentity(one)), one]));
+  const all = new Map<string, KernelIdentity & { readonly core: string; readonly signature?: string }>([
+    ...hub.launches.kernels,
+    ...sums,
+    ...[...facts].map(([key, one]) => [key, { ...one, ...busIdentity(one) }] as const),
+  ]);
+  const titles = kernelTitles(all.values());
+  return [...all].map(([key, { pid, name, core, device }]) => ({
+    key: facts.has(key) ? `${pid}/${facts.get(key)?.handle}` : key,
+    title: titles.get(key) ?? name,
+    name,
+    core,
+    device,
+    pid,
+    facts: facts.get(key),
+    sums: sums.get(key),
+    live: hub.launches.kernels.get(key),
+  }));
 }
 
 function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Row>[] {
-  const calls = (row: Row): number =>
-    Math.max(row.facts?.calls ?? Number.NaN, row.live?.count ?? Number.NaN) ||
-    (row.facts?.calls ?? row.live?.count ?? Number.NaN);
-  const total = (row: Row): number => {
-    const listed = row.facts?.totalSeconds ?? Number.NaN;
-    return Number.isNaN(listed) ? (row.live?.totalNs ?? Number.NaN) / 1e9 : listed;
-  };
-  const mean = (row: Row): number => {
-    const listed = row.facts?.meanSeconds ?? Number.NaN;
-    return Number.isNaN(listed) && row.live !== undefined
-      ? row.live.totalNs / Math.max(row.live.count, 1) / 1e9
-      : listed;
-  };
-  const rate = (row: Row): number => (row.live === undefined ? 0 : hub.launches.rate(row.live, hub.nowSeconds));
+  const calls = (row: Row): number => row.sums?.calls ?? row.facts?.calls ?? Number.NaN;
+  const total = (row: Row): number => row.sums?.seconds ?? row.facts?.totalSeconds ?? Number.NaN;
+  const isEstimated = (row: Row): boolean => row.sums?.isEstimated ?? row.facts?.isEstimated ?? false;
+  const mean = (row: Row): number => (calls(row) > 0 ? total(row) / calls(row) : Number.NaN);
+  const rate = (row: Row): number => row.sums?.callsPerSecond ?? 0;
   const quantileOf = (row: Row, share: number): number =>
     row.live === undefined ? Number.NaN : quantile(hub.launches.recent(row.live), share);
   const fact = (row: Row, read: (facts: KernelFacts) => number): number =>
@@ -210,15 +211,15 @@ function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Ro
       id: "name",
       title: "kernel",
       className: "mono",
-      text: (row) => (row.facts?.isChecked === true ? `${row.name}${CHECKED}` : row.name),
-      key: (row) => row.name,
+      text: (row) => row.title,
+      key: (row) => row.title,
     },
     { id: "core", title: "core", render: coreBadge, key: (row) => row.core },
     {
       id: "device",
       title: "device",
-      text: (row) => row.facts?.device || row.live?.device || ABSENT,
-      key: (row) => row.facts?.device ?? "",
+      text: (row) => row.device || ABSENT,
+      key: (row) => row.device,
     },
     {
       id: "target",
@@ -227,14 +228,53 @@ function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Ro
       key: (row) => row.facts?.target ?? "",
     },
     { id: "pid", title: "process", isNumber: true, text: (row) => String(row.pid), key: (row) => row.pid },
-    { id: "calls", title: "launches", isNumber: true, text: (row) => count(calls(row)), key: calls },
-    { id: "rate", title: "a second", isNumber: true, text: (row) => decimal(rate(row)), key: rate },
-    { id: "total", title: "time", isNumber: true, text: (row) => seconds(total(row)), key: total },
-    { id: "mean", title: "mean", isNumber: true, text: (row) => seconds(mean(row)), key: mean },
+    {
+      id: "calls",
+      title: "launches",
+      hint: "All of them, since its process began",
+      isNumber: true,
+      text: (row) => count(calls(row)),
+      key: calls,
+    },
+    {
+      id: "rate",
+      title: "a second",
+      hint: "All launches of the last second",
+      isNumber: true,
+      text: (row) => decimal(rate(row)),
+      key: rate,
+    },
+    {
+      id: "total",
+      title: "time",
+      hint: "Of all launches, since its process began; ≈ where only a sample of them was timed",
+      isNumber: true,
+      text: (row) => {
+        const timed = row.sums === undefined ? "" : ` (${count(row.sums.timedCalls)} timed)`;
+        return isEstimated(row) ? `${estimated(seconds(total(row)), true)}${timed}` : seconds(total(row));
+      },
+      key: total,
+    },
+    {
+      id: "mean",
+      title: "mean of all",
+      hint: "Time over launches, since its process began",
+      isNumber: true,
+      text: (row) => estimated(seconds(mean(row)), isEstimated(row)),
+      key: mean,
+    },
+    {
+      id: "median",
+      title: "median, newest",
+      hint: "Of the newest 96 launches that were timed",
+      isNumber: true,
+      text: (row) => seconds(quantileOf(row, 0.5)),
+      key: (row) => quantileOf(row, 0.5),
+    },
     {
       id: "p95",
-      title: "95 %",
-      hint: "Of the newest 96 launches",
+      title: "95 %, newest",
+      hint: "Of the newest 96 launches that were timed",
       isNumber: true,
       text: (row) => seconds(quantileOf(row, 0.95)),
       key: (row) => quantileOf(row, 0.95),
@@ -247,7 +287,7 @@ function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Ro
         const line = lines.get(row.key) ?? new Sparkline(`Durations of ${row.name}`);
         lines.set(row.key, line);
         if (line.surface.element.parentElement !== cell) cell.replaceChildren(line.surface.element);
-        line.paint(hub.launches.recent(row.live), row.live.count, coreColour(row.core));
+        line.paint(hub.launches.recent(row.live), row.live.received, coreColour(row.core));
       },
     },
     {

@@ -1,9 +1,10 @@
 /** Cores, devices, active kernels and processes at one look. */
 
 import type { FrameSchema } from "@amdgpu-framework/sdk";
-
+import { coreSums } from "../data/core_sums";
 import { type ProcessFacts, shortCommand } from "../data/facts";
 import type { Hub } from "../data/hub";
+import { type KernelSums, kernelTitles } from "../data/kernel_sums";
 import { CORES, type Core, type KernelRow, quantile } from "../data/launches";
 import { seriesOf } from "../data/schema";
 import { ABSENT, bytes, count, decimal, percent, quantity, seconds } from "../format";
@@ -26,9 +27,8 @@ const CORE_TITLES: Readonly<Record<Core, readonly [string, string]>> = {
 };
 /** Numbers of the table change this often: faster than anyone reads, slow enough to read at all. */
 const TABLE_PERIOD_MS = 250;
-/** Rates and shares of busy time are means over the newest second. */
-const RATE_SECONDS = 1;
-const OPERATIONS = "amdgpu_operations_per_second";
+/** A kernel is active for so long after a launch. */
+const ACTIVE_SECONDS = 10;
 export const START_PROGRAM =
   "import amdgpu\namdgpu.matrix_multiply(a, b)     # any program that uses amdgpu shows up here";
 
@@ -50,9 +50,15 @@ export const overview: Page = {
 function coreCard(core: Core, { hub, scope }: PageContext): HTMLElement {
   const [title, work] = CORE_TITLES[core];
   const busy = h("span", { class: "big" }, ABSENT);
-  const rate = new Fact("launches/s");
-  const mean = new Fact("mean duration");
-  const operations = new Fact("operations/s", "Products, layers and other operations that programs called");
+  const rate = new Fact("launches/s", "Of kernels, all of them counted; of the last second");
+  const mean = new Fact(
+    "mean duration",
+    "Of a launch, or of an operation where nothing is launched; of the last second",
+  );
+  const operations = new Fact(
+    "operations/s",
+    "Products, layers and steps of networks, all of them counted; of the last second",
+  );
   const units = new Fact("units");
   const strip = new BusyStrip(`Time that ${title} was at work`, core);
   const swatch = h("span", { class: "swatch" });
@@ -82,37 +88,16 @@ function coreCard(core: Core, { hub, scope }: PageContext): HTMLElement {
     strip.paint(hub.launches, hub.store, busySeries, startSeconds, endSeconds);
     if (nowMs - lastMs < TABLE_PERIOD_MS / 2) return;
     lastMs = nowMs;
-    const sums = hub.launches.sums(core, endSeconds - RATE_SECONDS, endSeconds);
     const schema = hub.schema.peek();
-    const sensed = schema === null ? Number.NaN : largestBusy(hub, schema, core, endSeconds);
-    const share = Number.isNaN(sensed) ? Math.min(sums.seconds / RATE_SECONDS, 1) : sensed;
-    setText(busy, schema === null ? ABSENT : percent(share));
-    setText(operations.value, decimal(schema === null ? Number.NaN : sumOf(hub, schema, OPERATIONS, core, endSeconds)));
-    setText(rate.value, schema === null ? ABSENT : decimal(sums.launches / RATE_SECONDS));
-    setText(mean.value, sums.launches === 0 ? ABSENT : seconds(sums.seconds / sums.launches));
+    if (schema === null) return;
+    const sums = coreSums(hub.store, schema, core, endSeconds);
+    setText(busy, percent(sums.busyRatio || 0));
+    setText(operations.value, decimal(sums.operationsPerSecond || 0));
+    setText(rate.value, decimal(sums.launchesPerSecond || 0));
+    setText(mean.value, seconds(sums.meanSeconds));
   });
   scope.add(() => strip.surface.end());
   return box.element;
-}
-
-/** A metric of a core, summed over the devices that have it. */
-function sumOf(hub: Hub, schema: FrameSchema, name: string, core: string, timeSeconds: number): number {
-  let sum = Number.NaN;
-  for (let device = 0; device < schema.devices.length; device += 1) {
-    const value = hub.store.value(seriesOf(schema, device, name, { core }), timeSeconds);
-    if (!Number.isNaN(value)) sum = Number.isNaN(sum) ? value : sum + value;
-  }
-  return sum;
-}
-
-/** The busiest device's share of busy time of a core, where frames have it. */
-function largestBusy(hub: Hub, schema: FrameSchema, core: string, timeSeconds: number): number {
-  let largest = Number.NaN;
-  for (let device = 0; device < schema.devices.length; device += 1) {
-    const value = hub.store.value(seriesOf(schema, device, "amdgpu_busy_ratio", { core }), timeSeconds);
-    if (!(value <= largest)) largest = Number.isNaN(value) ? largest : value;
-  }
-  return largest;
 }
 
 interface Cell {
@@ -225,44 +210,76 @@ function deviceCell(
   return h("div", {}, head, chart.surface.element);
 }
 
+/** A kernel that ran lately: what its process counts, and the launches that arrived. */
+interface ActiveKernel {
+  readonly key: string;
+  readonly title: string;
+  readonly core: string;
+  readonly device: string;
+  readonly sums: KernelSums | undefined;
+  readonly live: KernelRow | undefined;
+}
+
+function activeKernels({ launches, kernelSums, nowSeconds }: Hub): ActiveKernel[] {
+  const sums = kernelSums.peek();
+  const isRecent = (row: KernelRow): boolean => nowSeconds - row.lastEndSeconds < ACTIVE_SECONDS;
+  const running = [...sums.values()].filter((row) => row.callsPerSecond > 0);
+  const found = new Map([...[...launches.kernels.values()].filter(isRecent), ...running].map((row) => [row.key, row]));
+  const titles = kernelTitles([...new Map([...found, ...sums]).values()]);
+  return [...found.values()].map(({ key, name, core, device }) => ({
+    key,
+    title: titles.get(key) ?? name,
+    core,
+    device,
+    sums: sums.get(key),
+    live: launches.kernels.get(key),
+  }));
+}
+
 function kernelsPanel({ hub, scope, go }: PageContext): HTMLElement {
   const box = panel("Active kernels");
   const lines = new Map<string, Sparkline>();
-  const columns: Column<KernelRow>[] = [
-    { id: "name", title: "kernel", text: (row) => row.name, key: (row) => row.name, className: "mono" },
+  const rate = (row: ActiveKernel): number => row.sums?.callsPerSecond ?? Number.NaN;
+  const load = (row: ActiveKernel): number => row.sums?.busyRatio ?? Number.NaN;
+  const median = (row: ActiveKernel): number =>
+    row.live === undefined ? Number.NaN : quantile(hub.launches.recent(row.live), 0.5);
+  const columns: Column<ActiveKernel>[] = [
+    { id: "name", title: "kernel", text: (row) => row.title, key: (row) => row.title, className: "mono" },
     { id: "core", title: "core", render: coreBadge, key: (row) => row.core },
     { id: "device", title: "device", text: (row) => row.device, key: (row) => row.device },
     {
       id: "rate",
       title: "a second",
+      hint: "All launches of the last second",
       isNumber: true,
-      text: (row) => decimal(hub.launches.rate(row, hub.nowSeconds)),
-      key: (row) => hub.launches.rate(row, hub.nowSeconds),
+      text: (row) => decimal(rate(row)),
+      key: rate,
     },
     {
       id: "load",
       title: "load",
-      hint: "Share of the last second in which it ran: launches a second times mean duration",
+      hint: "Share of the last second in which it ran; ≈ where only a sample of its launches was timed",
       isNumber: true,
-      text: (row) => percent(load(hub, row)),
-      key: (row) => load(hub, row),
+      text: (row) => estimated(percent(load(row)), row.sums?.isEstimated),
+      key: load,
     },
     {
       id: "median",
       title: "median",
-      hint: "Of its newest 96 launches",
+      hint: "Of its newest 96 launches that were timed",
       isNumber: true,
-      text: (row) => seconds(quantile(hub.launches.recent(row), 0.5)),
-      key: (row) => quantile(hub.launches.recent(row), 0.5),
+      text: (row) => seconds(median(row)),
+      key: median,
     },
     {
       id: "recent",
       title: "newest durations",
       render: (row, cell) => {
-        const line = lines.get(row.key) ?? new Sparkline(`Durations of ${row.name}`);
+        if (row.live === undefined) return;
+        const line = lines.get(row.key) ?? new Sparkline(`Durations of ${row.title}`);
         lines.set(row.key, line);
         if (line.surface.element.parentElement !== cell) cell.replaceChildren(line.surface.element);
-        line.paint(hub.launches.recent(row), row.count, coreColour(row.core));
+        line.paint(hub.launches.recent(row.live), row.live.received, coreColour(row.core));
       },
     },
   ];
@@ -275,14 +292,13 @@ function kernelsPanel({ hub, scope, go }: PageContext): HTMLElement {
   const place = new Switch(box.body);
   let seen = "";
   const update = (): void => {
-    const now = hub.nowSeconds;
-    const rows = [...hub.launches.kernels.values()].filter((row) => now - row.lastEndSeconds < 10);
-    setText(box.aside, rows.length === 0 ? "" : `${rows.length} in the last 10 s`);
+    const rows = activeKernels(hub);
+    setText(box.aside, rows.length === 0 ? "" : `${rows.length} in the last ${ACTIVE_SECONDS} s`);
     if (rows.length === 0) {
       place.show("empty", () =>
         emptyState({
           icon: "kernels",
-          title: "No kernel has run in the last 10 seconds",
+          title: `No kernel has run in the last ${ACTIVE_SECONDS} seconds`,
           text: "Launch one; it appears here within two pictures.",
           code: START_PROGRAM,
         }),
@@ -306,8 +322,9 @@ function kernelsPanel({ hub, scope, go }: PageContext): HTMLElement {
   return box.element;
 }
 
-function load(hub: Hub, row: KernelRow): number {
-  return (hub.launches.rate(row, hub.nowSeconds) * row.totalNs) / Math.max(row.count, 1) / 1e9;
+/** A figure, marked where only a sample stands behind it. */
+export function estimated(value: string, isEstimated = false): string {
+  return isEstimated && value !== ABSENT ? `≈ ${value}` : value;
 }
 
 export function coreBadge(row: { readonly core: string }, cell: HTMLElement): void {
@@ -355,7 +372,7 @@ function processesPanel(hub: Hub, { scope, selectedPid, go }: PageContext): HTML
   const totals = h("p", { class: "sub" });
   scope.every(1000, () => {
     const { launches, store } = hub;
-    const parts = [`${count(launches.received)} launches seen`];
+    const parts = [`${count(launches.received)} timed launches received`];
     if (launches.dropped > 0) parts.push(`${count(launches.dropped)} lost on the way`);
     if (store.lostFrames > 0) parts.push(`${count(store.lostFrames)} frames lost`);
     parts.push(`${bytes(store.seriesCount * store.capacity * 4)} of history`);

@@ -2,7 +2,8 @@
 
 import type { Boundary } from "../data/facts";
 import { type Hub, sentence } from "../data/hub";
-import { CHECKED, launchName, readKernels } from "../data/kernel_facts";
+import { busIdentity, readKernels } from "../data/kernel_facts";
+import { kernelKey, kernelTitles } from "../data/kernel_sums";
 import { fields, num, text } from "../data/readers";
 import {
   type CacheRoof,
@@ -76,7 +77,7 @@ export const performancePage: Page = {
       },
     );
     const flameBox = panel("Language boundaries", {
-      note: "Width is time spent on the other side. The bus keeps sums for each function, not stacks: what a language calls is shared out over the functions that lead into it.",
+      note: "Width is time spent on the other side; each call lies below the one that it was made inside of. Work that a call hands to other threads begins at the top.",
     });
     const flamePlace = new Switch(flameBox.body);
     const boundaryTable = new DataTable(boundaryColumns(), (row) => `${row.pid} ${row.from} ${row.to} ${row.name}`, {
@@ -159,7 +160,7 @@ export const performancePage: Page = {
         return;
       }
       flamePlace.show("flame", () => h("div", { class: "stack" }, flame, boundaryTable.element));
-      flame.replaceChildren(drawFlame(Math.max(flame.clientWidth, 480), flameTree(boundaries)));
+      flame.replaceChildren(drawFlame(Math.max(flame.clientWidth, 480), flameTree(hub.crossings.get())));
       boundaryTable.update(boundaries);
     });
   },
@@ -204,15 +205,14 @@ async function collect({ hub, selectedPid }: PageContext): Promise<Row[]> {
     pids.map(async (pid) => readKernels(await hub.ask("kernel:list", { pid }), pid)),
   );
   const kernels = lists.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
-  const now = hub.nowSeconds;
+  const titles = kernelTitles(kernels.map((facts) => ({ ...facts, ...busIdentity(facts) })));
   const rows = kernels.map((facts): Row => {
-    const live = hub.launches.kernels.get(launchName(facts));
-    const mean =
-      Number.isNaN(facts.meanSeconds) && live !== undefined ? live.totalNs / live.count / 1e9 : facts.meanSeconds;
-    const load = live === undefined ? 0 : hub.launches.rate(live, now) * mean;
-    const placed = placeKernel(facts, mean, live?.workItems ?? Number.NaN, load);
+    const key = kernelKey(busIdentity(facts));
+    const mean = facts.meanSeconds;
+    const load = hub.kernelSums.peek().get(key)?.busyRatio ?? 0;
+    const placed = placeKernel(facts, mean, hub.launches.kernels.get(key)?.workItems ?? Number.NaN, load);
     const { core, device } = facts;
-    const name = facts.isChecked ? facts.name + CHECKED : facts.name;
+    const name = titles.get(key) ?? facts.name;
     return { key: `${facts.pid}/${facts.handle}`, name, core, device, meanSeconds: mean, ...placed };
   });
   const functions = hub.boundaries.peek().map(

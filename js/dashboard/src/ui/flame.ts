@@ -1,6 +1,6 @@
 /** Time on the other side of language boundaries, as a flame that hangs: each level is called from the one above. */
 
-import type { Boundary } from "../data/facts";
+import type { Crossing } from "../data/facts";
 import { count, seconds } from "../format";
 import { svg } from "./dom";
 import { nameColour } from "./palette";
@@ -12,81 +12,43 @@ export interface FlameNode {
   readonly children: readonly FlameNode[];
 }
 
-/** Deeper chains of languages do not exist; a cycle ends here. */
-const MAX_DEPTH = 6;
 const ROW = 24;
 /** Below this many pixels a rectangle shows nothing. */
 const MIN_WIDTH = 1;
 
 /**
- * Languages call languages: the functions that a language is called through lie below it, and below them what that language calls.
+ * Calls below the ones that they were made inside of, as each thread had them; at the top the language that made the outermost call.
  *
- * The bus keeps sums for each function, not stacks, so what a language calls is shared out over the functions that lead into it by their time.
+ * A call that has not come back yet is as wide as what came back inside of it.
  */
-export function flameTree(boundaries: readonly Boundary[]): FlameNode {
-  const targets = new Set(boundaries.map((boundary) => boundary.to));
-  const sources = new Set(boundaries.map((boundary) => boundary.from));
-  let roots = [...sources].filter((language) => !targets.has(language));
-  if (roots.length === 0) roots = [...sources].slice(0, 1);
-  const children = roots.map((language) => {
-    const below = callees(boundaries, language, 1, 1, new Set([language]));
-    const value = below.reduce((sum, node) => sum + node.value, 0);
-    return { name: language, detail: `${language}: ${seconds(value)} in other languages`, value, children: below };
+export function flameTree(crossings: readonly Crossing[]): FlameNode {
+  const below = new Map<number, number[]>();
+  crossings.forEach((crossing, place) => {
+    below.set(crossing.parent, [...(below.get(crossing.parent) ?? []), place]);
   });
-  const value = children.reduce((sum, node) => sum + node.value, 0);
+  const nodeOf = (place: number): FlameNode => {
+    const { from, to, name, calls, seconds: own } = crossings[place] as Crossing;
+    const children = nodesOf(below.get(place) ?? []);
+    const value = Math.max(own, sumOf(children));
+    const each =
+      calls > 0 ? `${count(calls)} calls, ${seconds(own)}, ${seconds(own / calls)} each` : "has not come back";
+    return { name, detail: `${from} → ${to}: ${name}\n${each}`, value, children };
+  };
+  const nodesOf = (places: readonly number[]): FlameNode[] =>
+    places.map(nodeOf).sort((left, right) => right.value - left.value);
+  const outermost = below.get(-1) ?? [];
+  const languages = [...new Set(outermost.map((place) => crossings[place]?.from ?? "?"))];
+  const children = languages.map((language) => {
+    const calls = nodesOf(outermost.filter((place) => crossings[place]?.from === language));
+    const value = sumOf(calls);
+    return { name: language, detail: `${language}: ${seconds(value)} in other languages`, value, children: calls };
+  });
+  const value = sumOf(children);
   return { name: "all", detail: `${seconds(value)} across language boundaries`, value, children };
 }
 
-function callees(
-  boundaries: readonly Boundary[],
-  language: string,
-  share: number,
-  depth: number,
-  above: ReadonlySet<string>,
-): FlameNode[] {
-  if (depth > MAX_DEPTH) return [];
-  const into = boundaries.filter((boundary) => boundary.from === language && boundary.seconds > 0);
-  const byFunction = new Map<string, Boundary>();
-  for (const boundary of into) {
-    const key = `${boundary.to}\0${boundary.name}`;
-    const same = byFunction.get(key);
-    byFunction.set(
-      key,
-      same === undefined
-        ? boundary
-        : { ...same, calls: same.calls + boundary.calls, seconds: same.seconds + boundary.seconds },
-    );
-  }
-  return [...byFunction.values()]
-    .map((boundary) => {
-      const totalInto = boundaries
-        .filter((other) => other.to === boundary.to && other.seconds > 0)
-        .reduce((sum, other) => sum + other.seconds, 0);
-      const below = above.has(boundary.to)
-        ? []
-        : callees(
-            boundaries,
-            boundary.to,
-            totalInto > 0 ? (share * boundary.seconds) / totalInto : 0,
-            depth + 1,
-            new Set([...above, boundary.to]),
-          );
-      const own = boundary.seconds * share;
-      const inner = below.reduce((sum, node) => sum + node.value, 0);
-      // Clocks of two levels differ by their own cost; a child is never wider than its parent.
-      const scale = inner > own ? own / inner : 1;
-      return {
-        name: boundary.name,
-        detail: `${boundary.from} → ${boundary.to}: ${boundary.name}\n${count(boundary.calls)} calls, ${seconds(boundary.seconds)}, ${seconds(boundary.seconds / Math.max(boundary.calls, 1))} each`,
-        value: own,
-        children: scale === 1 ? below : below.map((node) => scaled(node, scale)),
-      };
-    })
-    .sort((left, right) => right.value - left.value);
-}
-
-function scaled(node: FlameNode, factor: number): FlameNode {
-  return { ...node, value: node.value * factor, children: node.children.map((child) => scaled(child, factor)) };
+function sumOf(nodes: readonly FlameNode[]): number {
+  return nodes.reduce((sum, node) => sum + node.value, 0);
 }
 
 export function drawFlame(width: number, tree: FlameNode): SVGElement {
