@@ -392,10 +392,30 @@ impl Graph {
             times.duration_ns = now_ns() - start_ns;
             self.ports().try_for_each(|port| port.deliver())?;
         }
-        for (kernel, count) in &self.launches {
-            kernel.count_launches(*count);
-        }
+        self.count_replay(times.duration_ns);
         Ok(times)
+    }
+
+    /// Counts the launches of a replay. Its time, where it was waited for, is exact; whose it is, is estimated from what launches of each kernel
+    /// took elsewhere, and shared out evenly where that is not known.
+    fn count_replay(&self, duration_ns: u64) {
+        if duration_ns == 0 {
+            for (kernel, count) in &self.launches {
+                kernel.count_launches(*count);
+            }
+            return;
+        }
+        let is_known = self.launches.iter().all(|(kernel, _)| kernel.typical_ns() > 0);
+        let weight = |kernel: &Kernel| if is_known { kernel.typical_ns() } else { 1 };
+        let total: u64 = self
+            .launches
+            .iter()
+            .map(|(kernel, count)| weight(kernel).saturating_mul(*count))
+            .sum();
+        for (kernel, count) in &self.launches {
+            let each_ns = u128::from(duration_ns) * u128::from(weight(kernel)) / u128::from(total.max(1));
+            kernel.count_in_replay(*count, each_ns as u64);
+        }
     }
 
     /// Where its kernels leave what they print.

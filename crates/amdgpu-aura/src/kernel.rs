@@ -562,6 +562,16 @@ impl Kernel {
     }
 
     /// Nothing where the device was opened without telemetry.
+    /// Launches of a graph's replay, of about this time each.
+    pub(crate) fn count_in_replay(&self, launches: u64, each_ns: u64) {
+        self.launches.count_untimed(launches, each_ns);
+    }
+
+    /// About what a launch takes; 0 where none was timed.
+    pub(crate) fn typical_ns(&self) -> u64 {
+        self.launches.typical_ns()
+    }
+
     pub(crate) fn sums(&self) -> Option<KernelSums> {
         self.launches.sums()
     }

@@ -114,6 +114,7 @@ impl Site {
             _ if !self.is_work => None,
             Language::Zig => Some(Core::Matrix),
             Language::Nim => Some(Core::Neuromorphic),
+            Language::Julia => Some(Core::Math),
             _ => None,
         }
     }

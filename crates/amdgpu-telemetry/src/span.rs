@@ -160,6 +160,14 @@ impl KernelMeter {
         self.calls.add(launches);
     }
 
+    /// Launches whose time is estimated, about this much each.
+    pub fn count_untimed(&self, launches: u64, each_ns: u64) {
+        self.count(launches);
+        self.durations.record_many_ns(each_ns, launches);
+        let now_ns = crate::now_ns();
+        hub::global().note_work(now_ns, now_ns);
+    }
+
     /// Launches inside of something that is measured as a whole, of which a sample was timed; each took about this long. Counted and in the
     /// histogram, without records, and no busy time of their own: that is of the whole.
     pub fn count_inside(&self, launches: u64, timed: u64, duration_ns: u64) {

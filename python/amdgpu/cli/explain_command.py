@@ -67,6 +67,7 @@ def _content(subject: Any, found: list[Finding]) -> dict[str, Any]:
         "seconds": subject.seconds,
         "exit_code": subject.exit_code,
         "absent": subject.figures["absent"],
+        "figures": {name: value for name, value in subject.figures.items() if name != "absent"},
         "findings": [{**asdict(finding), "speedup": finding.speedup} for finding in found],
     }
 

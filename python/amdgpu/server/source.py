@@ -39,6 +39,7 @@ MAX_OCCUPANCIES = 4096
 # Process, device, and what tells its kernels apart.
 KernelId = tuple[int, str, str]
 
+
 class Source:
     """What is known of this machine's devices and of the programs that use them.
 

@@ -156,6 +156,19 @@ impl Launches {
         }
     }
 
+    /// Launches whose time is estimated.
+    pub fn count_untimed(&self, launches: u64, each_ns: u64) {
+        match &self.meter {
+            Meter::Records(meter) => meter.count_untimed(launches, each_ns),
+            Meter::Count(counter) => counter.add(launches),
+        }
+    }
+
+    /// A running mean of the launches through this handle that were timed; 0 where none was.
+    pub fn typical_ns(&self) -> u64 {
+        self.mean_ns.load(Ordering::Relaxed)
+    }
+
     /// Launches inside of something that is measured as a whole; of some of them the time is known, the others are taken to have lasted as long.
     pub fn count_inside(&self, launches: u64, timed: u64, duration_ns: u64) {
         match &self.meter {
