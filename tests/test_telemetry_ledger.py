@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -47,13 +47,25 @@ def random_plan(seed):
 
 
 @contextmanager
+def ended(process):
+    """A command that is over when the test is."""
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@contextmanager
 def started(plan):
     """A program that waits for its start; `work` makes it do its plan and gives the ledger."""
     call = [sys.executable, str(PROGRAM), json.dumps(plan)]
     with subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
-        yield process
-        process.stdin.close()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def begin(process):
@@ -106,13 +118,15 @@ def check_times(busy, product_seconds, ledger):
     """Whole runs and products as measured; kernels from those that were timed: all of it within what the program's own clock says."""
     seconds = {row["core"]: row["seconds"] for row in busy}
     spent = ledger["seconds"]
-    networks = spent.get("network", 0) + spent.get("forward", 0)
+    # What was loaded once took its time, too.
+    least = {kind: (spent[kind] - first) / 2 - SLACK_SECONDS for kind, first in ledger["first_seconds"].items()}
+    networks = spent["network"] + spent["forward"]
     assert seconds.get("neuromorphic", 0) <= networks + SLACK_SECONDS
-    assert seconds.get("neuromorphic", 0) >= spent.get("network", 0) / 2 - SLACK_SECONDS
+    assert seconds.get("neuromorphic", 0) >= least["network"]
     assert seconds.get("aura", 0) <= sum(ledger["launch_seconds"].values()) + SLACK_SECONDS
-    assert product_seconds <= spent.get("product", 0) + SLACK_SECONDS
-    assert product_seconds >= spent.get("product", 0) / 2 - SLACK_SECONDS
-    assert seconds.get("matrix", 0) <= spent.get("product", 0) + spent.get("forward", 0) + SLACK_SECONDS
+    assert product_seconds <= spent["product"] + SLACK_SECONDS
+    assert product_seconds >= least["product"]
+    assert seconds.get("matrix", 0) <= spent["product"] + spent["forward"] + SLACK_SECONDS
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -164,12 +178,14 @@ def test_what_watchers_see_of_running_programs_is_in_their_books(seed, tmp_path)
     from server_client import client, running
 
     plans = [random_plan(seed + 1000 * number) for number in range(2)]
-    with running() as server, client(server) as watching, started(plans[0]) as one, started(plans[1]) as other:
-        programs = [one, other]
+    with ExitStack() as stack:
+        server = stack.enter_context(running())
+        watching = stack.enter_context(client(server))
+        programs = one, other = [stack.enter_context(started(plan)) for plan in plans]
         _, schema = watching.join("gpu:telemetry")
         watching.join("gpu:api")
-        watched = start_explaining(one.pid, tmp_path)
-        recorded = start_recording(other.pid, tmp_path)
+        watched = stack.enter_context(ended(start_explaining(one.pid, tmp_path)))
+        recorded = stack.enter_context(ended(start_recording(other.pid, tmp_path)))
         for program in programs:
             begin(program)
         ledgers = [ledger_of(program) for program in programs]

@@ -405,7 +405,10 @@ impl Graph {
             }
             return;
         }
-        let is_known = self.launches.iter().all(|(kernel, _)| kernel.typical_ns() > 0);
+        let is_known = self
+            .launches
+            .iter()
+            .all(|(kernel, _)| kernel.typical_ns() > 0);
         let weight = |kernel: &Kernel| if is_known { kernel.typical_ns() } else { 1 };
         let total: u64 = self
             .launches
@@ -413,7 +416,8 @@ impl Graph {
             .map(|(kernel, count)| weight(kernel).saturating_mul(*count))
             .sum();
         for (kernel, count) in &self.launches {
-            let each_ns = u128::from(duration_ns) * u128::from(weight(kernel)) / u128::from(total.max(1));
+            let each_ns =
+                u128::from(duration_ns) * u128::from(weight(kernel)) / u128::from(total.max(1));
             kernel.count_in_replay(*count, each_ns as u64);
         }
     }
