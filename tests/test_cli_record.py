@@ -61,6 +61,16 @@ def test_one_picture_and_json_lines_of_a_recording(recording):
     assert any(row["calls_per_second"] > 10 for frame in frames for row in frame["kernels"])
 
 
+def test_cores_that_launch_nothing_are_busy_in_a_recording(tmp_path):
+    call = [sys.executable, WATCHED_PROGRAM, "--parts", "products,spiking,learning", "--seconds", "1.5", "--rate", "0"]
+    assert amdgpu("record", tmp_path / "cores.rec", "--", *call).returncode == 0
+    lines = amdgpu("replay", tmp_path / "cores.rec", "--json", "--interval", "0.5").stdout.splitlines()
+    devices = [device for line in lines for device in json.loads(line)["devices"] if device["device"] == "cpu:0"]
+    for core in ("matrix", "neuromorphic"):
+        assert max(device["core_busy_ratios"][core] for device in devices) > 0.05
+        assert max(device["operations_per_second"][core] for device in devices) > 10
+
+
 def test_the_live_view_plays_and_seeks(recording):
     pytest.importorskip("textual", reason="the extra `top` is not installed")
     from amdgpu.cli import recordings

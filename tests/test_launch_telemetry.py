@@ -231,3 +231,27 @@ print(json.dumps([sum(durations(name)["sum_seconds"] for name in names), wall]))
 """)
     # Their launches are made for far more blocks than there are spikes. Ten times: a run of the sample may have been interrupted.
     assert 0 < spent < 10 * wall
+
+
+def test_launches_in_graphs_share_the_time_of_the_replay(found):
+    said = found("""
+import time
+slow = device.compile_kernel(SOURCE, name="slow")
+x = amdgpu.zeros(8, device="cpu:0")
+with amdgpu.Graph() as graph:
+    slow[1, 1](x)
+    slow[1, 1](x)
+graph.replay()
+begin = time.perf_counter()
+for _ in range(50):
+    graph.replay()
+spent = time.perf_counter() - begin
+row = kernels()["slow", False]
+busy = counted("amdgpu_core_busy_seconds_total", device="cpu:0", core="aura")
+print(json.dumps([row["calls"], row["timed_calls"], row["calls_are_sampled"], row["seconds"], busy, spent]))
+""")
+    calls, timed, is_estimated, seconds, busy, spent = said
+    assert (calls, timed, is_estimated) == (102, 0, True)
+    assert busy == pytest.approx(seconds)
+    # The replay before the clock was read may have been longer: it made the graph.
+    assert spent / 2 < seconds < spent * 2

@@ -204,10 +204,11 @@ impl Hub {
                     }
                     Value::Gauge(Some(value)) => totals.gauges.push(Sample::of(id, labels, *value)),
                     Value::Histogram(value) if value.count() > 0 => {
+                        let sample = HistogramSample::of(id, labels, value);
                         totals.histograms.push(HistogramSample {
                             buckets: Vec::new(),
-                            ..HistogramSample::of(id, labels, value)
-                        })
+                            ..sample
+                        });
                     }
                     _ => {}
                 }

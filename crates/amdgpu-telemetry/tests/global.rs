@@ -73,16 +73,9 @@ fn the_global_hub_serves_every_thread() {
     assert_eq!(records_of(Kind::Boundary).len(), 3);
     assert!(!collector_runs(), "a snapshot needs no thread");
 
-    let meter = KernelMeter::new(
-        "cpu:0",
-        0,
-        Core::Aura,
-        Language::Rust,
-        KernelIdentity {
-            name: "saxpy",
-            id: 1,
-        },
-    );
+    let (name, id) = ("saxpy", 1);
+    let saxpy = KernelIdentity { name, id };
+    let meter = KernelMeter::new("cpu:0", 0, Core::Aura, Language::Rust, saxpy);
     meter.finish(1, 10, 20, 1024, 4);
     let launches = records_of(Kind::Launch);
     assert_eq!(
