@@ -17,6 +17,7 @@ FOLDER = f"python/{PACKAGE}"
 LEVELS: tuple[tuple[str, frozenset[str]], ...] = (
     ("native", frozenset({"_native", "_generated"})),
     ("facts", frozenset({"errors", "types"})),
+    ("arguments", frozenset({"arguments"})),
     ("codegen", frozenset({"codegen"})),
     ("dispatch", frozenset({"dispatch"})),
     ("api", frozenset()),
