@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from x import (
     test_counts,
     virtual_environment,
 )
+from x.console import Console
 from x.failure import Failure
 from x.paths import ROOT
 
@@ -164,7 +166,18 @@ def test_counts_of_tests_are_read_off_the_sources(tmp_path: Path) -> None:
         test_counts.updated("`tests/gone.py` (1 test)", tmp_path)
 
 
-def test_the_status_page_has_the_counts_of_today() -> None:
-    text = test_counts.PAGE.read_text()
-    assert test_counts.updated(text) == text
-    assert test_counts.uncounted(text) == []
+def test_old_and_stray_counts_fail_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "status.md"
+    monkeypatch.setattr(test_counts, "PAGE", page)
+    here = "tests/test_x_documents.py"
+    page.write_text(test_counts.updated(f"`{here}` (1 test)\n"))
+    stream = io.StringIO()
+    assert test_counts.check(Console(stream, {}))
+    page.write_text(f"`{here}` (1 test) and 5 tests more\n")
+    assert not test_counts.check(Console(stream, {}))
+    assert "old counts" in stream.getvalue()
+    assert '"5 tests" stands behind no file' in stream.getvalue()
+
+
+def test_every_count_of_the_status_page_stands_behind_its_files() -> None:
+    assert test_counts.uncounted(test_counts.PAGE.read_text()) == []

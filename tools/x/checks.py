@@ -114,6 +114,7 @@ CHECKS = (
     Check(
         "cli pages", lambda: [str(VENV_PYTHON), "tools/cli_pages", "--check"], (EXTENSION, ROOT / "tools" / "cli_pages")
     ),
+    Check("test counts", _module("x.test_counts")),
     Check("docs", _module("x.docs"), (EXTENSION, ROOT / "docs" / "api.md")),
 )
 NAMES = tuple(check.name.replace(" ", "-") for check in CHECKS)

@@ -148,18 +148,7 @@ def check(console: Console) -> bool:
     fresh = API_PAGE.exists() and API_PAGE.read_text() == api_page(modules)
     if not fresh:
         console.line(f"{shown(API_PAGE)} is stale: run ./x docs")
-    return verify(console, modules) and fresh and counts_are_fresh(console)
-
-
-def counts_are_fresh(console: Console) -> bool:
-    """Whether docs/status.md has the counts of tests of today, each behind the files that it is of."""
-    status = test_counts.PAGE.read_text()
-    is_fresh = test_counts.updated(status) == status
-    if not is_fresh:
-        console.line(f"{shown(test_counts.PAGE)} has old counts of tests: run ./x docs")
-    for text in (stray := test_counts.uncounted(status)):
-        console.line(f'{shown(test_counts.PAGE)}: "{text}" stands behind no file; write `FILES` (N tests')
-    return is_fresh and not stray
+    return verify(console, modules) and fresh
 
 
 if __name__ == "__main__":

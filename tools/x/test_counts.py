@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 
+from x.console import Console
 from x.failure import Failure
 from x.paths import ROOT, shown
 
@@ -60,6 +62,21 @@ def updated(text: str, root: Path = ROOT) -> str:
     return COUNT.sub(replace, text)
 
 
+def check(console: Console) -> bool:
+    """Whether the page has the counts of today, each behind the files that it is of."""
+    text = PAGE.read_text(encoding="utf-8")
+    is_fresh = updated(text) == text
+    if not is_fresh:
+        console.line(f"{shown(PAGE)} has old counts of tests: run ./x docs")
+    for stray in (strays := uncounted(text)):
+        console.line(f'{shown(PAGE)}: "{stray}" stands behind no file; write `FILES` (N tests')
+    return is_fresh and not strays
+
+
 def uncounted(text: str) -> list[str]:
     """Counts of tests that stand behind no file, so that nobody would notice when they change."""
     return [found.group() for found in re.finditer(r"\b\d+ (?:\w+ )?tests?\b", COUNT.sub("", text))]
+
+
+if __name__ == "__main__":
+    sys.exit(0 if check(Console()) else 1)
