@@ -206,6 +206,29 @@ def test_kernels_past_the_limit_are_counted_as_other():
         metrics_page.SeriesLimit(0)
 
 
+def test_counters_of_kernels_name_the_kernels_that_histograms_name():
+    labels = [{"device": "cpu:0", "kernel": f"k{place}", "id": str(place)} for place in range(5)]
+    calls = [
+        {"metric": "amdgpu_kernel_calls_total", "labels": one, "value": 10.0 + one_place}
+        for one_place, one in enumerate(labels)
+    ]
+    histograms = [rows("amdgpu_kernel_duration_seconds", 1, **one) for one in labels]
+    empty = {"counters": [], "gauges": [], "histograms": []}
+    snapshot = {"counters": calls, "gauges": [], "histograms": histograms}
+    page = metrics_page.merge("", empty, [(7, snapshot)], limit=metrics_page.SeriesLimit(2), open_metrics=False)
+
+    def kernels(metric):
+        return {
+            sample.labels["kernel"]: sample.value
+            for family in parse_text(page)
+            for sample in family.samples
+            if sample.name == metric
+        }
+
+    assert kernels("amdgpu_kernel_calls_total") == {"k4": 14, "k3": 13, "other": 33}
+    assert kernels("amdgpu_kernel_duration_seconds_count") == {"k4": 1, "k3": 1, "other": 3}
+
+
 def test_pages_of_many_kernels_and_processes_are_bounded_and_lose_no_launch():
     kernels = [
         rows("amdgpu_kernel_duration_seconds", 1, device="cpu:0", kernel=f"kernel_{place}") for place in range(200)

@@ -23,6 +23,8 @@ MAX_PROCESSES = 32
 DEFAULT_HISTOGRAM_SERIES = 32
 MAX_HISTOGRAM_SERIES = 10_000
 OTHER = "other"
+# The label of what is told of each kernel.
+KERNEL = "kernel"
 # One process that does not answer must not hold up the page of all others.
 SNAPSHOT_SECONDS = 0.5
 END = "# EOF\n"
@@ -34,7 +36,9 @@ Key = tuple[str, int | None, tuple[tuple[str, str], ...]]
 
 
 class SeriesLimit:
-    """Bounds the series of each histogram, over all processes: those past the limit are counted together as `other`.
+    """Bounds the series of histograms, and of what else is told of each kernel, over all processes.
+
+    Series past the limit are counted together as `other`. A kernel is named in all metrics that tell of kernels, or in none.
 
     A series that was shown under its own name keeps it, and one that was counted as `other` stays there, so that no counter falls from
     one page to the next. At the first page the busiest are named.
@@ -48,7 +52,7 @@ class SeriesLimit:
 
     def __init__(self, most: int = DEFAULT_HISTOGRAM_SERIES) -> None:
         self.most = arguments.count("SeriesLimit", "most", most, 1, MAX_HISTOGRAM_SERIES)
-        # Of each metric: which series are named, and which are counted with others.
+        # Of each group of metrics that name the same things: which series are named, and which are counted with others.
         self._named: dict[str, set[Key]] = {}
         self._folded: dict[str, set[Key]] = {}
 
@@ -58,10 +62,10 @@ class SeriesLimit:
         return sum(len(keys) for keys in self._folded.values())
 
     def apply(self, rows: Sequence[tuple[int | None, Mapping[str, Any]]]) -> list[tuple[int | None, Mapping[str, Any]]]:
-        """Histograms as (process id, row) with those past the limit added up."""
-        keyed = [((row["metric"], pid, tuple(sorted(row["labels"].items()))), row) for pid, row in rows]
+        """Rows of a snapshot as (process id, row) with those past the limit added up."""
+        keyed = [((_group(row), pid, tuple(sorted(row["labels"].items()))), row) for pid, row in rows]
         self._forget({key for key, _ in keyed})
-        for key, _ in sorted(keyed, key=lambda entry: -entry[1]["count"]):
+        for key, _ in sorted(keyed, key=lambda entry: -_weight(entry[1])):
             named, folded = self._named.setdefault(key[0], set()), self._folded.setdefault(key[0], set())
             if key not in named and key not in folded:
                 (named if len(named) < self.most else folded).add(key)
@@ -72,7 +76,7 @@ class SeriesLimit:
                 shown.append((key[1], row))
                 continue
             labels = {name: value if name in KEPT_LABELS else OTHER for name, value in row["labels"].items()}
-            place = (key[0], key[1], tuple(sorted(labels.items())))
+            place = (row["metric"], key[1], tuple(sorted(labels.items())))
             if place in sums:
                 _add(sums[place], row)
             else:
@@ -86,8 +90,21 @@ class SeriesLimit:
                 keys.intersection_update(present)
 
 
+def _group(row: Mapping[str, Any]) -> str:
+    """Metrics of one group name the same things."""
+    return KERNEL if KERNEL in row["labels"] else str(row["metric"])
+
+
+def _weight(row: Mapping[str, Any]) -> float:
+    """How often something happened: the busiest are named."""
+    return float(row["count"] if "count" in row else row["value"])
+
+
 def _add(row: dict[str, Any], other: Mapping[str, Any]) -> None:
-    """Add a histogram to another one; all have the same bounds."""
+    """Add a counter or a histogram to another one; all histograms have the same bounds."""
+    if "value" in row:
+        row["value"] += other["value"]
+        return
     row["count"] += other["count"]
     row["sum_seconds"] += other["sum_seconds"]
     row["buckets"] = [
@@ -154,27 +171,36 @@ def merge(
 
     Args:
         page: The page of this process.
-        own: Its snapshot: histograms are written from it, since they are bounded over all processes.
+        own: Its snapshot: what is bounded over all processes is written from it.
         others: (process id, snapshot).
         limit: How many series each histogram may name.
         open_metrics: Whether the page is OpenMetrics.
         gauges: Rows about all processes together.
     """
     families = _families(page.removesuffix(END))
-    histograms: list[tuple[int | None, Mapping[str, Any]]] = [(None, row) for row in own["histograms"]]
+    bounded: list[tuple[int | None, Mapping[str, Any]]] = [(None, row) for row in _bounded(own)]
     for row in gauges:
         _line(families, row, None, open_metrics)
     for pid, snapshot in list(others)[:MAX_PROCESSES]:
         for row in (*snapshot["counters"], *snapshot["gauges"]):
-            _line(families, row, pid, open_metrics)
-        histograms += [(pid, row) for row in snapshot["histograms"]]
-    for metric in {row["metric"] for _, row in histograms}:
+            if KERNEL not in row["labels"]:
+                _line(families, row, pid, open_metrics)
+        bounded += [(pid, row) for row in _bounded(snapshot)]
+    for metric in {row["metric"] for _, row in bounded}:
         lines = _family(families, metric, open_metrics)
         lines[:] = [line for line in lines if line.startswith("#")]
-    for process, row in limit.apply(histograms):
-        _histogram(_family(families, row["metric"], open_metrics), row, process)
+    for process, row in limit.apply(bounded):
+        if "value" in row:
+            _line(families, row, process, open_metrics)
+        else:
+            _histogram(_family(families, row["metric"], open_metrics), row, process)
     text = "".join(f"{line}\n" for lines in families.values() for line in lines)
     return text + END if open_metrics else text
+
+
+def _bounded(snapshot: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Rows of a snapshot of which there may be any number."""
+    return [*(row for row in snapshot["counters"] if KERNEL in row["labels"]), *snapshot["histograms"]]
 
 
 def _line(families: dict[str, list[str]], row: Mapping[str, Any], pid: int | None, open_metrics: bool) -> None:
