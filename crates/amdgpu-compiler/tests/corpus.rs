@@ -1,4 +1,4 @@
-//! What is made of every source of the corpus (`tests/kernels`, `tests/cpp`, `tests/programs`): one line for each in `tests/golden/corpus/`,
+//! What is made of every source of the corpus (`tests/kernels`, `tests/cpp`, `tests/programs`, `tests/sources` here): one line for each in `tests/golden/corpus/`,
 //! with hashes of the code, of what the host is told of it, and of the messages and findings.
 //!
 //! The texts themselves would be tens of megabytes; those of a few kernels are in `tests/golden/`. A line that changes says which source to
@@ -18,7 +18,9 @@ const FOLDERS: [&str; 3] = ["cpp", "kernels", "programs"];
 fn sources() -> Vec<(String, PathBuf)> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
     let mut found = Vec::new();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let mut folders: Vec<PathBuf> = FOLDERS.iter().map(|name| tests.join(name)).collect();
+    folders.push(here.join("sources"));
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder of sources") {
             let path = entry.expect("readable").path();
@@ -28,7 +30,8 @@ fn sources() -> Vec<(String, PathBuf)> {
                 .extension()
                 .is_some_and(|end| end == "hip" || end == "cu")
             {
-                let name = path.strip_prefix(&tests).expect("is below");
+                let name = path.strip_prefix(&tests).or(path.strip_prefix(&here));
+                let name = name.expect("is below");
                 found.push((name.to_string_lossy().into_owned(), path));
             }
         }
@@ -60,8 +63,13 @@ fn line(unit: &CompiledUnit) -> String {
         let findings = serde_json::to_string(&pass.findings).expect("serialises");
         let _ = write!(
             said,
-            "{} {} {} {} {findings}",
-            pass.name, pass.runs, pass.transformations, pass.estimated_gain
+            "{} {} {} {} {} {} {findings}",
+            pass.name,
+            pass.runs,
+            pass.transformations,
+            pass.estimated_gain,
+            pass.instructions_removed,
+            pass.instructions_added
         );
     }
     let _ = write!(
