@@ -46,3 +46,38 @@ impl Hasher for WordHasher {
 
 pub type WordMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<WordHasher>>;
 pub type WordSet<K> = std::collections::HashSet<K, BuildHasherDefault<WordHasher>>;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::hash::{BuildHasher, Hash};
+
+    use super::*;
+
+    /// Different values of one type have different hashes, in the low bits too, by which maps choose a place.
+    fn spreads<T: Hash>(values: impl Iterator<Item = T>) {
+        let builder = BuildHasherDefault::<WordHasher>::default();
+        let hashes: Vec<u64> = values.map(|value| builder.hash_one(value)).collect();
+        let whole: HashSet<u64> = hashes.iter().copied().collect();
+        assert_eq!(whole.len(), hashes.len());
+        let low: HashSet<u64> = hashes.iter().map(|hash| hash % 4096).collect();
+        assert!(
+            low.len() * 2 > hashes.len(),
+            "{} of {}",
+            low.len(),
+            hashes.len()
+        );
+    }
+
+    #[test]
+    fn values_of_every_width_are_spread() {
+        spreads(0..=u8::MAX);
+        spreads(0..1000_u32);
+        spreads(0..1000_u64);
+        spreads(0..1000_usize);
+        spreads(-500..500_isize);
+        spreads((0..30_u32).flat_map(|one| (0..30_u32).map(move |other| (one, other))));
+        spreads((0..500).map(|number| format!("a name with {number}")));
+        spreads([Some(1_u32), None, Some(2)].into_iter());
+    }
+}
