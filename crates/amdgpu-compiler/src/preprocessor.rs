@@ -369,9 +369,10 @@ impl<'a> Preprocessor<'a> {
         let is_else = name.symbol == words::ELSE;
         if group.has_else {
             let text = self.interner.text_of(name.symbol);
-            let message = match is_else {
-                true => "a second #else".to_owned(),
-                false => format!("#{text} after #else"),
+            let message = if is_else {
+                "a second #else".to_owned()
+            } else {
+                format!("#{text} after #else")
             };
             self.diagnostics.error(name.span, message, None);
         }

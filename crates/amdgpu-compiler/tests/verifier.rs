@@ -166,114 +166,116 @@ fn operations_take_the_types_they_are_for() {
     assert!(text == expected, "(found, expected): {differing:?}");
 }
 
-#[test]
-fn faults_of_structure_have_their_sentences() {
-    const HEAD: &str = "kernel @k(p: ptr.global, c: i1) -> void line 1 {
+const HEAD: &str = "kernel @k(p: ptr.global, c: i1) -> void line 1 {
   %0 = parameter 0 : ptr.global
   %1 = parameter 1 : i1
   %2 = constant 0x1 : i32
 ";
-    let cases = [
-        ("", "has no blocks"),
-        (
-            "b0:\n  jump b1 !1\n",
-            "a terminator names a block that does not exist",
-        ),
-        (
-            "b0:\n  branch %1, b0, b7 !1\n",
-            "a terminator names a block that does not exist",
-        ),
-        (
-            "b0:\n  branch %2, b0, b1 !1\nb1:\n  return !1\n",
-            "b0: the condition is not i1",
-        ),
-        (
-            "b0:\n  switch %0, b1, 0x1 b1 !1\nb1:\n  return !1\n",
-            "b0: a switch over something else than an integer",
-        ),
-        ("b0:\n  return %2 !1\n", "b0: returns i32"),
-        (
-            "b0:\n  %5 = add %6, %2 : i32 !1\n  %6 = add %2, %2 : i32 !1\n  return !1\n",
-            "%5: uses Some(Value(6)) where it is not available",
-        ),
-        (
-            "b0:\n  %5 = add %5, %2 : i32 !1\n  return !1\n",
-            "%5: uses Some(Value(5)) where it is not available",
-        ),
-        (
-            "b0:\n  %5 = add %2, %2 : i32 !1\n  %5 = add %2, %2 : i32 !1\n  return !1\n",
-            "%5 stands in two places",
-        ),
-        (
-            "b0:\n  branch %1, b1, b2 !1\nb1:\n  %5 = add %2, %2 : i32 !1\n  jump b2 !1\nb2:\n  %6 = add %5, %2 : i32 !1\n  return !1\n",
-            "%6: uses Some(Value(5)) where it is not available",
-        ),
-        (
-            "b0:\n  branch %1, b1, b2 !1\nb1:\n  %5 = compare equal %2, %2 : i1 !1\n  jump b2 !1\nb2:\n  branch %5, b2, b3 !1\nb3:\n  return !1\n",
-            "b2: the terminator uses %5 where it is not available",
-        ),
-        (
-            "b0:\n  jump b1 !1\nb1:\n  %5 = add %2, %2 : i32 !1\n  %6 = phi b0 %2 : i32 !1\n  return !1\n",
-            "%6: a phi after other instructions",
-        ),
-        (
-            "b0:\n  jump b1 !1\nb1:\n  %6 = phi b0 %2, b1 %2 : i32 !1\n  return !1\n",
-            "%6: a phi with 2 inputs in a block with 1 predecessors",
-        ),
-        (
-            "b0:\n  jump b1 !1\nb1:\n  %6 = phi b1 %2 : i32 !1\n  return !1\n",
-            "%6: b1 is not a predecessor",
-        ),
-        (
-            "b0:\n  jump b1 !1\nb1:\n  %6 = phi b0 %1 : i32 !1\n  return !1\n",
-            "%6: a phi input of another type",
-        ),
-        (
-            "b0:\n  branch %1, b1, b2 !1\nb1:\n  %5 = add %2, %2 : i32 !1\n  jump b3 !1\nb2:\n  jump b3 !1\nb3:\n  %6 = phi b1 %2, b2 %5 : i32 !1\n  return !1\n",
-            "%6: %5 is not available at the end of b2",
-        ),
-        (
-            "b0:\n  %5 = call 3 : void !1\n  return !1\n",
-            "%5: calls a function that does not exist",
-        ),
-        (
-            "b0:\n  %5 = call 0 %0, %1 : i32 !1\n  return !1\n",
-            "wrong types in 'call 0 %0, %1' : i32",
-        ),
-        (
-            "b0:\n  %5 = call 0 %0 : void !1\n  return !1\n",
-            "wrong types in 'call 0 %0' : void",
-        ),
-        (
-            "b0:\n  %5 = call 0 %1, %0 : void !1\n  return !1\n",
-            "wrong types in 'call 0 %1, %0' : void",
-        ),
-        (
-            "b0:\n  %5 = slot 0 align 4 : ptr.private !1\n  return !1\n",
-            "wrong types in 'slot 0 align 4' : ptr.private",
-        ),
-        (
-            "b0:\n  %5 = slot 4 align 3 : ptr.private !1\n  return !1\n",
-            "wrong types in 'slot 4 align 3' : ptr.private",
-        ),
-        (
-            "b0:\n  %5 = slot 4 align 4 : ptr.global !1\n  return !1\n",
-            "wrong types in 'slot 4 align 4' : ptr.global",
-        ),
-        (
-            "b0:\n  %5 = offset %0, %2 scale 4 : ptr.global !1\n  return !1\n",
-            "wrong types in 'offset %0, %2 scale 4' : ptr.global",
-        ),
-        (
-            "b0:\n  %5 = copy %0, %2 bytes 4 align 4 : void !1\n  return !1\n",
-            "wrong types in 'copy %0, %2 bytes 4 align 4' : void",
-        ),
-        (
-            "b0:\n  %5 = clear %2 bytes 4 align 4 : void !1\n  return !1\n",
-            "wrong types in 'clear %2 bytes 4 align 4' : void",
-        ),
-    ];
-    for (body, expected) in cases {
+/// Blocks of a kernel behind `HEAD`, and what is wrong with them.
+const FAULTS: &[(&str, &str)] = &[
+    ("", "has no blocks"),
+    (
+        "b0:\n  jump b1 !1\n",
+        "a terminator names a block that does not exist",
+    ),
+    (
+        "b0:\n  branch %1, b0, b7 !1\n",
+        "a terminator names a block that does not exist",
+    ),
+    (
+        "b0:\n  branch %2, b0, b1 !1\nb1:\n  return !1\n",
+        "b0: the condition is not i1",
+    ),
+    (
+        "b0:\n  switch %0, b1, 0x1 b1 !1\nb1:\n  return !1\n",
+        "b0: a switch over something else than an integer",
+    ),
+    ("b0:\n  return %2 !1\n", "b0: returns i32"),
+    (
+        "b0:\n  %5 = add %6, %2 : i32 !1\n  %6 = add %2, %2 : i32 !1\n  return !1\n",
+        "%5: uses Some(Value(6)) where it is not available",
+    ),
+    (
+        "b0:\n  %5 = add %5, %2 : i32 !1\n  return !1\n",
+        "%5: uses Some(Value(5)) where it is not available",
+    ),
+    (
+        "b0:\n  %5 = add %2, %2 : i32 !1\n  %5 = add %2, %2 : i32 !1\n  return !1\n",
+        "%5 stands in two places",
+    ),
+    (
+        "b0:\n  branch %1, b1, b2 !1\nb1:\n  %5 = add %2, %2 : i32 !1\n  jump b2 !1\nb2:\n  %6 = add %5, %2 : i32 !1\n  return !1\n",
+        "%6: uses Some(Value(5)) where it is not available",
+    ),
+    (
+        "b0:\n  branch %1, b1, b2 !1\nb1:\n  %5 = compare equal %2, %2 : i1 !1\n  jump b2 !1\nb2:\n  branch %5, b2, b3 !1\nb3:\n  return !1\n",
+        "b2: the terminator uses %5 where it is not available",
+    ),
+    (
+        "b0:\n  jump b1 !1\nb1:\n  %5 = add %2, %2 : i32 !1\n  %6 = phi b0 %2 : i32 !1\n  return !1\n",
+        "%6: a phi after other instructions",
+    ),
+    (
+        "b0:\n  jump b1 !1\nb1:\n  %6 = phi b0 %2, b1 %2 : i32 !1\n  return !1\n",
+        "%6: a phi with 2 inputs in a block with 1 predecessors",
+    ),
+    (
+        "b0:\n  jump b1 !1\nb1:\n  %6 = phi b1 %2 : i32 !1\n  return !1\n",
+        "%6: b1 is not a predecessor",
+    ),
+    (
+        "b0:\n  jump b1 !1\nb1:\n  %6 = phi b0 %1 : i32 !1\n  return !1\n",
+        "%6: a phi input of another type",
+    ),
+    (
+        "b0:\n  branch %1, b1, b2 !1\nb1:\n  %5 = add %2, %2 : i32 !1\n  jump b3 !1\nb2:\n  jump b3 !1\nb3:\n  %6 = phi b1 %2, b2 %5 : i32 !1\n  return !1\n",
+        "%6: %5 is not available at the end of b2",
+    ),
+    (
+        "b0:\n  %5 = call 3 : void !1\n  return !1\n",
+        "%5: calls a function that does not exist",
+    ),
+    (
+        "b0:\n  %5 = call 0 %0, %1 : i32 !1\n  return !1\n",
+        "wrong types in 'call 0 %0, %1' : i32",
+    ),
+    (
+        "b0:\n  %5 = call 0 %0 : void !1\n  return !1\n",
+        "wrong types in 'call 0 %0' : void",
+    ),
+    (
+        "b0:\n  %5 = call 0 %1, %0 : void !1\n  return !1\n",
+        "wrong types in 'call 0 %1, %0' : void",
+    ),
+    (
+        "b0:\n  %5 = slot 0 align 4 : ptr.private !1\n  return !1\n",
+        "wrong types in 'slot 0 align 4' : ptr.private",
+    ),
+    (
+        "b0:\n  %5 = slot 4 align 3 : ptr.private !1\n  return !1\n",
+        "wrong types in 'slot 4 align 3' : ptr.private",
+    ),
+    (
+        "b0:\n  %5 = slot 4 align 4 : ptr.global !1\n  return !1\n",
+        "wrong types in 'slot 4 align 4' : ptr.global",
+    ),
+    (
+        "b0:\n  %5 = offset %0, %2 scale 4 : ptr.global !1\n  return !1\n",
+        "wrong types in 'offset %0, %2 scale 4' : ptr.global",
+    ),
+    (
+        "b0:\n  %5 = copy %0, %2 bytes 4 align 4 : void !1\n  return !1\n",
+        "wrong types in 'copy %0, %2 bytes 4 align 4' : void",
+    ),
+    (
+        "b0:\n  %5 = clear %2 bytes 4 align 4 : void !1\n  return !1\n",
+        "wrong types in 'clear %2 bytes 4 align 4' : void",
+    ),
+];
+
+#[test]
+fn faults_of_structure_have_their_sentences() {
+    for (body, expected) in FAULTS {
         let text = format!("{HEAD}{body}}}\n");
         let module = ir::parse(&text).unwrap_or_else(|message| panic!("{message}\n{text}"));
         let message = ir::verify(&module).expect_err(&text);

@@ -323,6 +323,8 @@ fn hexadecimal(value: f64, precision: Option<usize>, keeps_point: bool) -> Strin
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::{CString, c_char, c_int};
+
     use amdgpu_compiler::messages::parse_format;
 
     use super::*;
@@ -404,42 +406,38 @@ mod tests {
         }
     }
 
-    /// What C's own `snprintf` makes of one value.
-    fn of_c<T>(format: &str, value: T) -> String {
-        use std::ffi::{CString, c_char, c_int};
+    unsafe extern "C" {
+        fn snprintf(text: *mut c_char, bytes: usize, format: *const c_char, ...) -> c_int;
+    }
 
-        unsafe extern "C" {
-            fn snprintf(text: *mut c_char, bytes: usize, format: *const c_char, ...) -> c_int;
-        }
+    /// What C's own `snprintf` makes of one value, which `write` hands to it.
+    fn of_c(format: &str, write: impl Fn(*mut c_char, usize, *const c_char) -> c_int) -> String {
         let format = CString::new(format).unwrap();
         let mut text = vec![0_u8; 8192];
-        // SAFETY: the format has one conversion, of the value's type, whose size says whether it is an int, a long or a double; the text
-        // has room for the longest of them.
-        let length = unsafe {
-            let at = text.as_mut_ptr().cast();
-            match size_of::<T>() {
-                4 => snprintf(
-                    at,
-                    text.len(),
-                    format.as_ptr(),
-                    std::mem::transmute_copy::<T, i32>(&value),
-                ),
-                _ if std::any::type_name::<T>() == "f64" => snprintf(
-                    at,
-                    text.len(),
-                    format.as_ptr(),
-                    std::mem::transmute_copy::<T, f64>(&value),
-                ),
-                _ => snprintf(
-                    at,
-                    text.len(),
-                    format.as_ptr(),
-                    std::mem::transmute_copy::<T, i64>(&value),
-                ),
-            }
-        };
+        let length = write(text.as_mut_ptr().cast(), text.len(), format.as_ptr());
         text.truncate(usize::try_from(length).unwrap());
         String::from_utf8(text).unwrap()
+    }
+
+    fn double_of_c(format: &str, value: f64) -> String {
+        // SAFETY: the format has one conversion, of a double; the text has room for the longest.
+        of_c(format, |text, bytes, format| unsafe {
+            snprintf(text, bytes, format, value)
+        })
+    }
+
+    fn long_of_c(format: &str, value: i64) -> String {
+        // SAFETY: the format has one conversion, of a long; the text has room for the longest.
+        of_c(format, |text, bytes, format| unsafe {
+            snprintf(text, bytes, format, value)
+        })
+    }
+
+    fn int_of_c(format: &str, value: i32) -> String {
+        // SAFETY: the format has one conversion, of an int or what it holds; the text has room for the longest.
+        of_c(format, |text, bytes, format| unsafe {
+            snprintf(text, bytes, format, value)
+        })
     }
 
     /// Whether rounding to so many digits raises the exponent: 9.99 to 1.0e1.
@@ -508,7 +506,7 @@ mod tests {
                             }
                             assert_eq!(
                                 double(&format, value),
-                                of_c(&format, value),
+                                double_of_c(&format, value),
                                 "{format} of {value:e}"
                             );
                         }
@@ -553,9 +551,9 @@ mod tests {
                                 let (low, high) = (value as u32, (value >> 32) as u32);
                                 let (found, expected) = match length {
                                     "l" | "ll" | "z" => {
-                                        (line(&format, &[low, high]), of_c(&format, value))
+                                        (line(&format, &[low, high]), long_of_c(&format, value))
                                     }
-                                    _ => (line(&format, &[low]), of_c(&format, value as i32)),
+                                    _ => (line(&format, &[low]), int_of_c(&format, value as i32)),
                                 };
                                 assert_eq!(found, expected, "{format} of {value}");
                             }

@@ -187,8 +187,7 @@ fn pointers_of_unknown_origin_lead_to_what_the_launch_has() {
 #[test]
 fn variables_have_the_size_that_the_source_gives_them() {
     let name = || "tile".to_owned();
-    type Case = (Target, u64, &'static str);
-    let cases: [Case; 4] = [
+    let cases = [
         (
             Target::Private { bytes: 16 },
             16,
