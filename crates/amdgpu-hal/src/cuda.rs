@@ -112,6 +112,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_driver_is_looked_for_where_linux_and_its_subsystem_have_it() {
+        let names = libraries();
+        assert_eq!(names[0], PathBuf::from("libcuda.so.1"));
+        assert!(names[1].starts_with("/usr/lib/wsl") && names.len() == 2);
+    }
+
+    #[test]
     fn numbers_become_the_texts_that_nvidia_writes() {
         assert_eq!(version(13_000), "CUDA 13.0");
         assert_eq!(version(12_080), "CUDA 12.8");

@@ -178,3 +178,39 @@ pub trait Stream: Debug + Send + Sync {
     /// Commands submitted and not yet finished.
     fn depth(&self) -> usize;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_count_their_blocks_and_threads() {
+        const MOST: u32 = u32::MAX;
+        for (grid, blocks, threads) in [
+            ([1, 1, 1], Some(1), 1),
+            ([2, 3, 5], Some(30), 30),
+            ([7, 1, 1], Some(7), 7),
+            ([1, 1, 9], Some(9), 9),
+            ([0, 3, 5], Some(0), 0),
+            (
+                [MOST, MOST, 1],
+                Some(18_446_744_065_119_617_025),
+                18_446_744_065_119_617_025,
+            ),
+            ([MOST, MOST, 2], None, u64::MAX),
+        ] {
+            let config = LaunchConfig {
+                grid,
+                block: grid,
+                shared_bytes: 0,
+            };
+            assert_eq!(config.block_count(), blocks, "{grid:?}");
+            assert_eq!(config.threads_per_block(), threads, "{grid:?}");
+        }
+        let line = LaunchConfig::linear(6, 64);
+        assert_eq!(
+            (line.block_count(), line.threads_per_block()),
+            (Some(6), 64)
+        );
+    }
+}

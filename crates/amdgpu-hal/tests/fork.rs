@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use amdgpu_abi::{Coded, ErrorCode};
-use amdgpu_hal::{Error, GraphPlan, MemoryKind, Result, cpu::pool, registry};
+use amdgpu_hal::{CopyDirection, Error, GraphPlan, MemoryKind, Result, cpu::pool, registry};
 
 fn is_forked<T>(result: Result<T>) -> bool {
     result.is_err_and(|error| {
@@ -31,6 +31,9 @@ fn child_checks(parent: &Parent) -> i32 {
         is_forked(null_stream.wait(event)),
         // SAFETY: nothing is written; a forked stream refuses before it looks at the address.
         is_forked(unsafe { null_stream.fill(*block, 0, 0) }),
+        // SAFETY: as above.
+        is_forked(unsafe { null_stream.copy(*block, *block, 0, CopyDirection::DeviceToDevice) }),
+        is_forked(null_stream.notify(event, Box::new(|| {}))),
         is_forked(null_device.allocate(64, MemoryKind::Device)),
         is_forked(null_device.create_stream()),
         is_forked(null_device.create_event()),
@@ -43,6 +46,8 @@ fn child_checks(parent: &Parent) -> i32 {
         is_forked(stream.wait(event)),
         // SAFETY: as above.
         is_forked(unsafe { stream.fill(*block, 0, 0) }),
+        // SAFETY: as above.
+        is_forked(unsafe { stream.copy(*block, *block, 0, CopyDirection::DeviceToDevice) }),
         is_forked(device.create_event()),
         is_forked(device.wait_idle()),
         is_forked(stream.synchronize()),

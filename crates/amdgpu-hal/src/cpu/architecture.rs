@@ -109,6 +109,20 @@ mod tests {
         }
     }
 
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn vectors_are_as_wide_as_the_processor_says() {
+        let text = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+        let flags = text.lines().find(|line| line.starts_with("flags")).unwrap();
+        let has = |flag| flags.split_whitespace().any(|word| word == flag);
+        let expected = match (has("avx512f"), has("avx")) {
+            (true, _) => 512,
+            (false, true) => 256,
+            (false, false) => 128,
+        };
+        assert_eq!(simd_width_bits(), Some(expected));
+    }
+
     #[test]
     fn unknown_models_are_not_guessed() {
         assert_eq!(core_name(&identity("AuthenticAMD", 99, 1, &[])), None);

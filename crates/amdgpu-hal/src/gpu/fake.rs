@@ -86,7 +86,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     set_function_attribute: None,
     properties: &[],
     architecture,
-    uuid: |_| None,
+    uuid: |bytes| Some(format!("FAKE-{}", bytes[15])),
     version: |number| number.to_string(),
     module_statuses: &[],
     lost_statuses: &[ILLEGAL_ADDRESS],
@@ -130,7 +130,7 @@ unsafe extern "C" fn device_name(out: *mut c_char, _len: i32, _device: i32) -> S
 }
 unsafe extern "C" fn device_uuid(out: *mut [u8; 16], _device: i32) -> Status {
     // SAFETY: callers give valid places.
-    unsafe { out.write([0; 16]) };
+    unsafe { out.write([7; 16]) };
     SUCCESS
 }
 unsafe extern "C" fn device_memory(out: *mut usize, _device: i32) -> Status {

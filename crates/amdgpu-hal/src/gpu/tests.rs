@@ -53,6 +53,18 @@ fn a_thread_without_a_context_stays_on_the_first_device(api: &'static Api) {
     assert_eq!(CURRENT.get(), ours);
 }
 
+fn devices_are_described_by_their_driver(device: &GpuDevice) {
+    let info = device.info();
+    assert_eq!(info.product_name, "fake");
+    assert_eq!(info.uuid.as_deref(), Some("FAKE-7"));
+    assert_eq!(info.driver_version.as_deref(), Some("1"));
+    assert_eq!(info.clock_hertz, Some(32_000));
+    assert_eq!(info.memory_clock_hertz, Some(32_000));
+    assert_eq!(info.memory_bus_bits, Some(32));
+    assert_eq!(info.caches.level2_bytes, Some(32));
+    assert_eq!((info.warp_size, info.max_threads_per_unit), (32, Some(32)));
+}
+
 fn drivers_tell_what_a_kernel_occupies(device: &GpuDevice) {
     let function = device.load_module(PTX).unwrap().function("store").unwrap();
     let residence = function.residence(256, 0).unwrap().unwrap();
@@ -89,6 +101,7 @@ fn commands_behind_host_functions_are_held(device: &GpuDevice) {
     unsafe { other.fill(ptr.offset(1), 1, 1) }.unwrap();
     assert_eq!(read(device, ptr), 7);
     assert_eq!((stream.depth(), other.depth()), (4, 2));
+    assert_eq!((stream.is_idle(), other.is_idle()), (Ok(false), Ok(false)));
     assert!(!event.is_complete() && event.timestamp_ns().is_none());
     let (sender, notified) = mpsc::channel();
     let reached = Arc::clone(&event);
@@ -101,6 +114,7 @@ fn commands_behind_host_functions_are_held(device: &GpuDevice) {
     assert!(notified.recv().unwrap().is_some());
     stream.synchronize().unwrap();
     assert_eq!((stream.depth(), other.depth()), (0, 0));
+    assert_eq!((stream.is_idle(), other.is_idle()), (Ok(true), Ok(true)));
     // SAFETY: no longer used.
     unsafe { device.free(ptr, 8, MemoryKind::Device) }.unwrap();
 }
@@ -364,6 +378,7 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     let device = GpuDevice::open(api, 0).unwrap();
     assert_eq!(device.info().name, "cuda:0");
     assert_eq!(device.info().architecture, "sm_90");
+    devices_are_described_by_their_driver(&device);
     memory_is_counted_and_refused(&device);
     the_current_context_of_others_comes_back(&device);
     a_thread_without_a_context_stays_on_the_first_device(api);
