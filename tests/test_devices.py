@@ -71,14 +71,39 @@ def test_everything_of_a_closed_device_says_closed():
     device = amdgpu.initialize_device("cpu:0")
     kernel = device.compile_kernel("__global__ void f(float* x) { x[0] = 1; }")
     array = device.native.empty((4,), "float32")
+    array.fill(0)
+    stream = device.create_stream()
+    prepared, in_stream = kernel.prepare(1, 1, array), kernel.prepare(1, 1, array, stream=stream)
     device.close()
     device.close()
     for use in (device.create_stream, device.memory_stats, device.synchronize, lambda: device.compile_kernel("x")):
         with pytest.raises(errors.ClosedError):
             use()
-    with pytest.raises(errors.ClosedError):
-        kernel[1, 1](array)
+    launches = {
+        "waited for": lambda: kernel[1, 1](array),
+        "in a stream": lambda: kernel[1, 1, 0, stream](array),
+        "prepared": prepared,
+        "prepared for a stream": in_stream,
+        "queued": lambda: kernel.queue(1, 1, [array]),
+    }
+    for name, launch in launches.items():
+        with pytest.raises(errors.ClosedError, match="cpu:0 is closed"):
+            launch()
+        assert array.numpy().tolist() == [0, 0, 0, 0], name
     assert array.nbytes == 16
+
+
+def test_queued_launches_run_in_order_and_reading_waits_for_them():
+    device = amdgpu.initialize_device("cpu:0")
+    step = device.compile_kernel("__global__ void step(float* x, float a) { x[threadIdx.x] = x[threadIdx.x] * 2 + a; }")
+    for is_named in (False, True):
+        array = device.native.empty((4,), "float32")
+        array.fill(0)
+        expected = 0
+        for number in range(20):
+            step.queue(1, 4, [array, float(number % 3)], memory=[array] if is_named else [])
+            expected = expected * 2 + number % 3
+        assert array.numpy().tolist() == [expected] * 4
 
 
 def test_kernels_and_arrays_outlive_a_device_that_nobody_holds():

@@ -63,7 +63,9 @@ def test_copies_and_fills_are_recorded(add, x):
     graph.replay()
     assert values(copy) == 8
     assert values(x) == 0
-    assert [node["kind"] for node in graph.nodes] == ["copy", "launch", "copy", "fill"]
+    memory = {"kernel": None, "grid": None, "block": None, "bytes": 4 * N, "stream": None}
+    launch = {"kind": "launch", "kernel": "add", "grid": [4, 1, 1], "block": [256, 1, 1], "bytes": None, "stream": None}
+    assert graph.nodes == [{"kind": "copy", **memory}, launch, {"kind": "copy", **memory}, {"kind": "fill", **memory}]
 
 
 def test_replays_in_a_stream_keep_its_order(device, add, scale, x):
