@@ -38,11 +38,11 @@ class CompileFailed(Exception):
 
 
 @functools.cache
-def emit_program() -> Path:
-    """The `emit` example, built when it is not up to date."""
+def example_program(name: str) -> Path:
+    """An example of the compiler, built when it is not up to date."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    subprocess.run(["cargo", "build", "--quiet", "-p", "amdgpu-compiler", "--example", "emit"], cwd=ROOT, check=True)
-    return target / "debug" / "examples" / "emit"
+    subprocess.run(["cargo", "build", "--quiet", "-p", "amdgpu-compiler", "--example", name], cwd=ROOT, check=True)
+    return target / "debug" / "examples" / name
 
 
 def emit(source: str, *flags: str) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def emit(source: str, *flags: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.hip"
         path.write_bytes(source.encode())
-        done = subprocess.run([str(emit_program()), str(path), *flags], capture_output=True, text=True, check=False)
+        done = subprocess.run([str(example_program("emit")), str(path), *flags], capture_output=True, text=True, check=False)
     if done.returncode:
         raise CompileFailed(done.stderr)
     unit: dict[str, Any] = json.loads(done.stdout)

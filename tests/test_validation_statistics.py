@@ -30,3 +30,13 @@ def test_a_distribution_of_another_width_is_far(rng):
 def test_silent_populations_have_a_distance():
     silent = np.zeros(10)
     assert spike_statistics.distance_about_means(silent, silent, 1.0) == 0.0
+
+
+def test_the_probability_of_a_sum_of_ranks_is_that_of_the_tables():
+    # Two samples apart: 2 of the 70 divisions of eight are as far from the middle.
+    assert spike_statistics.rank_sum_probability([1, 2, 3, 4], [5, 6, 7, 8]) == pytest.approx(2 / 70)
+    # Mann and Whitney's table: U = 1 and U = 3 of four and four.
+    assert spike_statistics.rank_sum_probability([1, 2, 3, 5], [4, 6, 7, 8]) == pytest.approx(4 / 70)
+    assert spike_statistics.rank_sum_probability([1, 2, 4, 6], [3, 5, 7, 8]) == pytest.approx(14 / 70)
+    assert spike_statistics.rank_sum_probability([3, 3, 3], [3, 3, 3]) == 1
+    assert spike_statistics.rank_sum_probability([1, 2, 2], [2, 2, 9]) == spike_statistics.rank_sum_probability([2, 2, 9], [1, 2, 2])

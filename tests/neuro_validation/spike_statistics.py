@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
+
 import numpy as np
 import numpy.typing as npt
 
@@ -49,3 +52,16 @@ def _spread(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
 def critical_distance(left: int, right: int, probability: float = 1e-3) -> float:
     """The distance that two samples of one distribution stay below but for `probability` (asymptotic form)."""
     return float(np.sqrt(-np.log(probability / 2) / 2 * (left + right) / (left * right)))
+
+
+def rank_sum_probability(left: Sequence[float], right: Sequence[float]) -> float:
+    """How probable a sum of ranks as far from its mean is when both samples come from one distribution; exact, two-sided, with ties.
+
+    Goes through every division of the joint sample, so both must be small: eight and eight have 12 870.
+    """
+    joint = np.concatenate([left, right])
+    smaller = (joint[:, None] > joint).sum(axis=1)
+    ranks = smaller + ((joint[:, None] == joint).sum(axis=1) + 1) / 2
+    middle = len(left) * (len(joint) + 1) / 2
+    sums = ranks[np.array(list(combinations(range(len(joint)), len(left))))].sum(axis=1)
+    return float(np.mean(np.abs(sums - middle) >= abs(ranks[: len(left)].sum() - middle) - 1e-9))

@@ -6,12 +6,14 @@
 
 mod support {
     pub mod interpreter;
+    pub mod random;
 }
 
 use std::fmt::Write;
 
 use amdgpu_compiler::{OptimizationLevel, ir, run_pass};
 use support::interpreter::run;
+use support::random::Random;
 
 const OPERATIONS: [&str; 13] = [
     "add",
@@ -158,7 +160,7 @@ fn assert_passes_keep(kernel: &Kernel, inputs: &[Vec<u8>], pipelines: &[&[&str]]
         .collect();
     let expected: Vec<Vec<u8>> = memories
         .iter()
-        .map(|memory| run(&original.functions[0], memory))
+        .map(|memory| run(&original, memory, &[]))
         .collect();
     for pipeline in pipelines {
         let mut module = original.clone();
@@ -167,7 +169,7 @@ fn assert_passes_keep(kernel: &Kernel, inputs: &[Vec<u8>], pipelines: &[&[&str]]
         }
         ir::verify(&module).unwrap_or_else(|message| panic!("{pipeline:?}: {message}\n{module}"));
         for (memory, expected) in memories.iter().zip(&expected) {
-            let found = run(&module.functions[0], memory);
+            let found = run(&module, memory, &[]);
             if let Some(at) = (0..found.len()).find(|&at| found[at] != expected[at]) {
                 let from = at.saturating_sub(8);
                 panic!(
@@ -262,31 +264,6 @@ fn comparisons_of_sums_and_constants_keep_their_results() {
                 assert_passes_keep(&kernel, &inputs, &ARITHMETIC);
             }
         }
-    }
-}
-
-/// Numbers that look random and are the same everywhere (Steele, Lea and Flood 2014, `SplitMix64`).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn is_true(&mut self) -> bool {
-        self.next() & 1 == 1
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    fn of<T: Clone>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())].clone()
     }
 }
 

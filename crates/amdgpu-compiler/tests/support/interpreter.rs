@@ -1,147 +1,263 @@
-//! Runs a function of one block by the definition of each operation, slowly and plainly: what passes make is compared with it.
+//! Runs a kernel by the definition of each operation, slowly and plainly: what passes make is compared with it.
+//!
+//! Memory is a list of regions, and a pointer is the number of one with an offset. What nobody has written is garbage.
 
-use std::collections::BTreeMap;
+use amdgpu_compiler::ir::{
+    BinaryOp, BlockId, CastKind, Function, Intrinsic, Module, Op, Predicate, Terminator, Type,
+    Value,
+};
 
-use amdgpu_compiler::ir::{BinaryOp, CastKind, Function, Intrinsic, Op, Predicate, Type, Value};
+/// Far above what a program of the tests runs.
+const MAX_BLOCKS: usize = 100_000;
+const REGION_BITS: u32 = 32;
+/// The region of the first parameter; 0 holds no memory, so that a null pointer points nowhere.
+const MEMORY: usize = 1;
+const GARBAGE: u8 = 0xcd;
 
-/// Where the memory of the first parameter begins.
-const MEMORY: u64 = 0x1000;
-/// Private variables lie far apart.
-const SLOTS: u64 = 0x10_0000;
-const SLOT_STEP: u64 = 0x1_0000;
-
-/// The memory behind the first parameter after the function has run on `memory`.
-pub fn run(function: &Function, memory: &[u8]) -> Vec<u8> {
-    assert_eq!(function.blocks.len(), 1, "one block\n{function:?}");
+/// The memory behind the first parameter after the kernel has run on `memory`; the other parameters are `arguments`.
+pub fn run(module: &Module, memory: &[u8], arguments: &[u64]) -> Vec<u8> {
+    let kernel = module.functions.iter().find(|function| function.is_kernel);
     let mut machine = Machine {
-        function,
-        values: vec![None; function.values.len()],
-        memory: memory.to_vec(),
-        private: BTreeMap::new(),
+        module,
+        regions: vec![Vec::new(), memory.to_vec()],
     };
-    for &value in &function.blocks[0].instructions {
-        let result = machine.perform(value);
-        machine.values[value.0 as usize] = Some(result);
-    }
-    machine.memory
+    let mut all = vec![(MEMORY as u64) << REGION_BITS];
+    all.extend(arguments);
+    machine.call(kernel.expect("a kernel"), &all);
+    machine.regions.swap_remove(MEMORY)
 }
 
-struct Machine<'f> {
-    function: &'f Function,
-    values: Vec<Option<u64>>,
-    memory: Vec<u8>,
-    private: BTreeMap<u64, u8>,
+struct Machine<'m> {
+    module: &'m Module,
+    regions: Vec<Vec<u8>>,
 }
 
-/// The low `bits` of a number.
-fn low(number: i128, bits: u32) -> u64 {
-    (number & ((1_i128 << bits) - 1)) as u64
+/// A function that is being called.
+struct Frame<'m> {
+    function: &'m Function,
+    values: Vec<u64>,
 }
 
-/// The low `bits` as a signed number.
-fn signed(number: u64, bits: u32) -> i128 {
-    let number = i128::from(number);
-    if number >> (bits - 1) & 1 == 1 {
-        number - (1_i128 << bits)
-    } else {
-        number
-    }
-}
-
-impl Machine<'_> {
+impl Frame<'_> {
     fn get(&self, value: Value) -> u64 {
-        match self.function.op(value) {
-            Op::Constant(bits) => *bits,
-            Op::Parameter(0) => MEMORY,
-            _ => self.values[value.0 as usize].expect("computed before it is used"),
-        }
+        self.values[value.0 as usize]
     }
 
-    fn byte(&mut self, address: u64) -> &mut u8 {
-        if address < SLOTS {
-            &mut self.memory[(address - MEMORY) as usize]
-        } else {
-            self.private.entry(address).or_default()
-        }
+    fn ty(&self, value: Value) -> Type {
+        self.function.ty(value)
+    }
+}
+
+fn low(number: u64, ty: Type) -> u64 {
+    match ty.bits() {
+        0 => 0,
+        bits => number & (u64::MAX >> (64 - bits)),
+    }
+}
+
+fn signed(number: u64, ty: Type) -> i64 {
+    let unused = 64 - ty.bits();
+    (number << unused).cast_signed() >> unused
+}
+
+/// Every float of 32 bits is one of 64.
+fn float(bits: u64, ty: Type) -> f64 {
+    match ty {
+        Type::F32 => f64::from(f32::from_bits(bits as u32)),
+        _ => f64::from_bits(bits),
+    }
+}
+
+/// Rounds to the type. Sums, products and quotients of 32 bits rounded twice are those rounded once (Figueroa 1995).
+fn bits(number: f64, ty: Type) -> u64 {
+    match ty {
+        Type::F32 => u64::from((number as f32).to_bits()),
+        _ => number.to_bits(),
+    }
+}
+
+impl<'m> Machine<'m> {
+    fn bytes(&mut self, pointer: u64, size: u64) -> &mut [u8] {
+        let offset = (pointer & ((1 << REGION_BITS) - 1)) as usize;
+        &mut self.regions[(pointer >> REGION_BITS) as usize][offset..offset + size as usize]
     }
 
-    fn perform(&mut self, value: Value) -> u64 {
-        let ty = self.function.ty(value);
-        match self.function.op(value).clone() {
-            Op::Binary(operation, a, b) => binary(operation, ty.bits(), self.get(a), self.get(b)),
-            Op::Compare(predicate, a, b) => {
-                let bits = self.function.ty(a).bits();
-                u64::from(compare(predicate, bits, self.get(a), self.get(b)))
+    fn call(&mut self, function: &'m Function, arguments: &[u64]) -> u64 {
+        let mut frame = Frame {
+            function,
+            values: vec![0; function.values.len()],
+        };
+        for (index, instruction) in function.values.iter().enumerate() {
+            frame.values[index] = match instruction.op {
+                Op::Constant(bits) => low(bits, instruction.ty),
+                Op::Parameter(number) => low(arguments[number as usize], instruction.ty),
+                Op::Slot { bytes, .. } => {
+                    self.regions.push(vec![GARBAGE; bytes as usize]);
+                    (self.regions.len() as u64 - 1) << REGION_BITS
+                }
+                _ => 0,
+            };
+        }
+        let (mut from, mut block) = (BlockId(0), BlockId(0));
+        for _ in 0..MAX_BLOCKS {
+            let data = &function.blocks[block.0 as usize];
+            // Phis change all at once.
+            let phis: Vec<(Value, u64)> = data
+                .instructions
+                .iter()
+                .map_while(|value| match function.op(*value) {
+                    Op::Phi(inputs) => {
+                        let input = inputs.iter().find(|(before, _)| *before == from);
+                        let (_, input) = input.expect("an input for each predecessor");
+                        Some((*value, frame.get(*input)))
+                    }
+                    _ => None,
+                })
+                .collect();
+            for (phi, bits) in &phis {
+                frame.values[phi.0 as usize] = *bits;
             }
-            Op::Select(condition, a, b) => self.get(if self.get(condition) == 1 { a } else { b }),
-            Op::Negate(a) => low(-i128::from(self.get(a)), ty.bits()),
-            Op::Cast(kind, a) => cast(kind, self.function.ty(a), ty, self.get(a)),
+            for value in &data.instructions[phis.len()..] {
+                if !matches!(function.op(*value), Op::Slot { .. }) {
+                    frame.values[value.0 as usize] = self.perform(&frame, *value);
+                }
+            }
+            from = block;
+            block = match &data.terminator {
+                Terminator::Return(value) => return value.map_or(0, |value| frame.get(value)),
+                Terminator::Jump(to) => *to,
+                Terminator::Branch { condition, yes, no } => {
+                    if frame.get(*condition) == 0 {
+                        *no
+                    } else {
+                        *yes
+                    }
+                }
+                Terminator::Switch {
+                    value,
+                    cases,
+                    default,
+                } => {
+                    let (bits, ty) = (frame.get(*value), frame.ty(*value));
+                    let case = cases.iter().find(|(case, _)| low(*case, ty) == bits);
+                    case.map_or(*default, |(_, to)| *to)
+                }
+                Terminator::Unreachable => panic!("unreachable was reached"),
+            };
+        }
+        panic!("a program without an end");
+    }
+
+    fn perform(&mut self, frame: &Frame<'m>, value: Value) -> u64 {
+        let ty = frame.ty(value);
+        let get = |operand: Value| frame.get(operand);
+        match frame.function.op(value) {
+            Op::Binary(operation, a, b) if ty.is_float() => bits(
+                float_binary(*operation, float(get(*a), ty), float(get(*b), ty)),
+                ty,
+            ),
+            Op::Binary(operation, a, b) => low(binary(*operation, ty, get(*a), get(*b)), ty),
+            Op::Compare(predicate, a, b) => {
+                u64::from(compare(*predicate, frame.ty(*a), get(*a), get(*b)))
+            }
+            Op::Select(condition, a, b) => get(if get(*condition) == 0 { *b } else { *a }),
+            Op::Negate(a) if ty.is_float() => bits(-float(get(*a), ty), ty),
+            Op::Negate(a) => low(get(*a).wrapping_neg(), ty),
+            Op::Cast(kind, a) => cast(*kind, frame.ty(*a), ty, get(*a)),
             Op::Intrinsic(Intrinsic::MultiplyHighUnsigned, arguments) => {
-                let product =
-                    u128::from(self.get(arguments[0])) * u128::from(self.get(arguments[1]));
+                let product = u128::from(get(arguments[0])) * u128::from(get(arguments[1]));
                 (product >> ty.bits()) as u64
             }
-            Op::Slot { .. } => SLOTS + SLOT_STEP * u64::from(value.0),
             Op::Offset {
                 pointer,
                 index,
                 scale,
             } => {
-                let index = signed(self.get(index), self.function.ty(index).bits());
-                (i128::from(self.get(pointer)) + index * i128::from(scale)) as u64
+                let index = signed(get(*index), frame.ty(*index)).cast_unsigned();
+                get(*pointer).wrapping_add(index.wrapping_mul(*scale))
             }
             Op::Load(pointer) => {
-                let address = self.get(pointer);
-                (0..ty.bytes()).fold(0, |word, byte| {
-                    word | u64::from(*self.byte(address + byte)) << (8 * byte)
-                })
+                let bytes = self.bytes(get(*pointer), ty.bytes()).iter().rev();
+                bytes.fold(0, |sum, byte| sum << 8 | u64::from(*byte))
             }
-            Op::Store { pointer, value } => {
-                let (address, word) = (self.get(pointer), self.get(value));
-                for byte in 0..self.function.ty(value).bytes() {
-                    *self.byte(address + byte) = (word >> (8 * byte)) as u8;
-                }
+            Op::Store {
+                pointer,
+                value: stored,
+            } => {
+                let size = frame.ty(*stored).bytes();
+                let bytes = get(*stored).to_le_bytes();
+                self.bytes(get(*pointer), size)
+                    .copy_from_slice(&bytes[..size as usize]);
                 0
+            }
+            Op::Clear { to, bytes, .. } => {
+                self.bytes(get(*to), *bytes).fill(0);
+                0
+            }
+            Op::Copy {
+                to, from, bytes, ..
+            } => {
+                let copied = self.bytes(get(*from), *bytes).to_vec();
+                self.bytes(get(*to), *bytes).copy_from_slice(&copied);
+                0
+            }
+            Op::Call {
+                function,
+                arguments,
+            } => {
+                let arguments: Vec<u64> = arguments.iter().map(|argument| get(*argument)).collect();
+                let module = self.module;
+                self.call(&module.functions[*function as usize], &arguments)
             }
             other => panic!("{other:?} is not among the operations that this interpreter knows"),
         }
     }
 }
 
-fn binary(operation: BinaryOp, bits: u32, a: u64, b: u64) -> u64 {
+fn binary(operation: BinaryOp, ty: Type, a: u64, b: u64) -> u64 {
     use BinaryOp as B;
-    let (x, y) = (i128::from(a), i128::from(b));
-    let (p, q) = (signed(a, bits), signed(b, bits));
-    let count = b % u64::from(bits);
-    let result = match operation {
-        B::Add => x + y,
-        B::Subtract => x - y,
-        B::Multiply => p * q,
-        B::DivideSigned => p.checked_div(q).unwrap_or(0),
-        B::DivideUnsigned => x.checked_div(y).unwrap_or(0),
-        B::RemainderSigned => p.checked_rem(q).unwrap_or(p),
-        B::RemainderUnsigned => x.checked_rem(y).unwrap_or(x),
-        B::ShiftLeft => x << count,
-        B::ShiftRightSigned => p >> count,
-        B::ShiftRightUnsigned => x >> count,
-        B::And => x & y,
-        B::Or => x | y,
-        B::Xor => x ^ y,
-        _ => panic!("{operation:?} is not among the operations that this interpreter knows"),
-    };
-    low(result, bits)
+    let (x, y) = (signed(a, ty), signed(b, ty));
+    let count = (b % u64::from(ty.bits())) as u32;
+    match operation {
+        B::Add => a.wrapping_add(b),
+        B::Subtract => a.wrapping_sub(b),
+        B::Multiply => a.wrapping_mul(b),
+        B::DivideSigned if y == 0 => 0,
+        B::DivideSigned => x.wrapping_div(y).cast_unsigned(),
+        B::DivideUnsigned => a.checked_div(b).unwrap_or(0),
+        B::RemainderSigned if y == 0 => a,
+        B::RemainderSigned => x.wrapping_rem(y).cast_unsigned(),
+        B::RemainderUnsigned => a.checked_rem(b).unwrap_or(a),
+        B::ShiftLeft => a << count,
+        B::ShiftRightSigned => (x >> count).cast_unsigned(),
+        B::ShiftRightUnsigned => a >> count,
+        B::And => a & b,
+        B::Or => a | b,
+        B::Xor => a ^ b,
+        _ => panic!("{operation:?} of integers"),
+    }
 }
 
-fn compare(predicate: Predicate, bits: u32, a: u64, b: u64) -> bool {
+fn float_binary(operation: BinaryOp, a: f64, b: f64) -> f64 {
+    match operation {
+        BinaryOp::AddFloat => a + b,
+        BinaryOp::SubtractFloat => a - b,
+        BinaryOp::MultiplyFloat => a * b,
+        BinaryOp::DivideFloat => a / b,
+        _ => panic!("{operation:?} of floats"),
+    }
+}
+
+fn compare(predicate: Predicate, ty: Type, a: u64, b: u64) -> bool {
     use Predicate as P;
-    let (p, q) = (signed(a, bits), signed(b, bits));
+    let (x, y) = (signed(a, ty), signed(b, ty));
     match predicate {
         P::Equal => a == b,
         P::NotEqual => a != b,
-        P::LessSigned => p < q,
-        P::LessEqualSigned => p <= q,
-        P::GreaterSigned => p > q,
-        P::GreaterEqualSigned => p >= q,
+        P::LessSigned => x < y,
+        P::LessEqualSigned => x <= y,
+        P::GreaterSigned => x > y,
+        P::GreaterEqualSigned => x >= y,
         P::LessUnsigned => a < b,
         P::LessEqualUnsigned => a <= b,
         P::GreaterUnsigned => a > b,
@@ -152,9 +268,25 @@ fn compare(predicate: Predicate, bits: u32, a: u64, b: u64) -> bool {
 
 fn cast(kind: CastKind, from: Type, to: Type, value: u64) -> u64 {
     match kind {
-        CastKind::Truncate => low(i128::from(value), to.bits()),
-        CastKind::ExtendSigned => low(signed(value, from.bits()), to.bits()),
+        CastKind::Truncate => low(value, to),
+        CastKind::ExtendSigned => low(signed(value, from).cast_unsigned(), to),
         CastKind::ExtendUnsigned | CastKind::Reinterpret | CastKind::AddressSpace => value,
-        _ => panic!("{kind:?} is not among the operations that this interpreter knows"),
+        // Rounded once, from the integer.
+        CastKind::SignedToFloat if to == Type::F32 => {
+            u64::from((signed(value, from) as f32).to_bits())
+        }
+        CastKind::SignedToFloat => (signed(value, from) as f64).to_bits(),
+        CastKind::UnsignedToFloat if to == Type::F32 => u64::from((value as f32).to_bits()),
+        CastKind::UnsignedToFloat => (value as f64).to_bits(),
+        CastKind::FloatToSigned => low(saturated(float(value, from), to).cast_unsigned(), to),
+        _ => {
+            panic!("{kind:?} from {from:?} is not among the operations that this interpreter knows")
+        }
     }
+}
+
+/// The nearest number of the type; of no number 0.
+fn saturated(number: f64, ty: Type) -> i64 {
+    let unused = 64 - ty.bits();
+    (number as i64).clamp(i64::MIN >> unused, i64::MAX >> unused)
 }
