@@ -65,11 +65,15 @@ def differing(number: int, run: Any) -> list[str]:
     for index, program in enumerate(programs["programs"]):
         # Aligned as an array of the largest type.
         memory = np.array(programs["memory"], np.uint8).view(np.int64).copy()
-        numbers = [np.array(bits, np.uint64).astype(dtype) for bits, dtype in zip(program["arguments"], DTYPES, strict=True)]
+        numbers = [
+            np.array(bits, np.uint64).astype(dtype) for bits, dtype in zip(program["arguments"], DTYPES, strict=True)
+        ]
         run(f"k{FIRST_SEED + BATCH * number + index}", memory, numbers)
         found, expected = memory.view(np.uint8), np.array(program["memory"], np.uint8)
         if at := np.flatnonzero(found != expected).tolist():
-            wrong.append(f"bytes {at} are {found[at]}, not {expected[at]}, of {program['arguments']} in\n{program['kernel']}")
+            wrong.append(
+                f"bytes {at} are {found[at]}, not {expected[at]}, of {program['arguments']} in\n{program['kernel']}"
+            )
     return wrong
 
 

@@ -39,4 +39,6 @@ def test_the_probability_of_a_sum_of_ranks_is_that_of_the_tables():
     assert spike_statistics.rank_sum_probability([1, 2, 3, 5], [4, 6, 7, 8]) == pytest.approx(4 / 70)
     assert spike_statistics.rank_sum_probability([1, 2, 4, 6], [3, 5, 7, 8]) == pytest.approx(14 / 70)
     assert spike_statistics.rank_sum_probability([3, 3, 3], [3, 3, 3]) == 1
-    assert spike_statistics.rank_sum_probability([1, 2, 2], [2, 2, 9]) == spike_statistics.rank_sum_probability([2, 2, 9], [1, 2, 2])
+    assert spike_statistics.rank_sum_probability([1, 2, 2], [2, 2, 9]) == spike_statistics.rank_sum_probability(
+        [2, 2, 9], [1, 2, 2]
+    )

@@ -337,6 +337,75 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_every_kind_size_and_byte_order_are_read() {
+        fn bytes(order: char, little: &[u8], size: usize) -> Vec<u8> {
+            let mut data = little.to_vec();
+            if order == '>' {
+                data.chunks_mut(size).for_each(<[u8]>::reverse);
+            }
+            data
+        }
+        // The same two numbers of each kind, in little endian; the negative ones have all bits above.
+        let signed = [-2_i64, 77];
+        let unsigned = [200_u64, 77];
+        for size in [1, 2, 4, 8] {
+            for order in ['<', '>', '|', '='] {
+                let header = |kind: &str| {
+                    format!(
+                        "{{'descr': '{order}{kind}', 'fortran_order': False, 'shape': (2,), }}\n"
+                    )
+                };
+                let of = |kind: &str, little: Vec<u8>| {
+                    let path = file(
+                        "kinds",
+                        &header(kind),
+                        &bytes(order, &little, little.len() / 2),
+                    );
+                    let found = super::read(&path).unwrap();
+                    std::fs::remove_file(&path).unwrap();
+                    found.values
+                };
+                let cut = |words: [[u8; 8]; 2]| {
+                    words
+                        .iter()
+                        .flat_map(|word| word[..size].to_vec())
+                        .collect()
+                };
+                let name = format!("i{size}");
+                assert_eq!(
+                    of(&name, cut(signed.map(i64::to_le_bytes))),
+                    [-2.0, 77.0],
+                    "{order}{name}"
+                );
+                let name = format!("u{size}");
+                assert_eq!(
+                    of(&name, cut(unsigned.map(u64::to_le_bytes))),
+                    [200.0, 77.0],
+                    "{order}{name}"
+                );
+                if size == 4 {
+                    let data = float32(&[0.5, -3.0]);
+                    assert_eq!(of("f4", data), [0.5, -3.0], "{order}f4");
+                }
+                if size == 8 {
+                    let data = [0.5_f64, -3.0]
+                        .iter()
+                        .flat_map(|x| x.to_le_bytes())
+                        .collect();
+                    assert_eq!(of("f8", data), [0.5, -3.0], "{order}f8");
+                }
+            }
+        }
+        let path = file(
+            "bool",
+            "{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }\n",
+            &[1, 0],
+        );
+        assert_eq!(super::read(&path).unwrap().values, [1.0, 0.0]);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
     fn wrong_files_are_refused_with_their_name_and_the_reason() {
         let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
         let message = |path: &Path, shape: &[usize]| read(path, shape).unwrap_err().to_string();

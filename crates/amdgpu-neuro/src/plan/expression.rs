@@ -268,6 +268,77 @@ mod tests {
         assert!(value(&expression, 0, 7, 7).abs() < 1e-300);
     }
 
+    /// Values of every word that is a function of numbers, from their definitions.
+    #[test]
+    fn every_word_is_its_function() {
+        let e = std::f64::consts::E;
+        let (sinh, cosh) = ((e - 1.0 / e) / 2.0, (e + 1.0 / e) / 2.0);
+        let cases: &[(&str, f64)] = &[
+            (r#"[3, "negate"]"#, -3.0),
+            (r#"[0, "not", 10, "*", 4, "not", "+"]"#, 10.0),
+            (r#"[1, "exp"]"#, e),
+            (r#"[2, "log"]"#, std::f64::consts::LN_2),
+            (r#"[1000, "log10"]"#, 3.0),
+            (r#"[6.25, "sqrt"]"#, 2.5),
+            (r#"[0.5235987755982989, "sin"]"#, 0.5),
+            (r#"[1.0471975511965976, "cos"]"#, 0.5),
+            (r#"[0.7853981633974483, "tan"]"#, 1.0),
+            (r#"[1, "sinh"]"#, sinh),
+            (r#"[1, "cosh"]"#, cosh),
+            (r#"[1, "tanh"]"#, sinh / cosh),
+            (r#"[-1.5, "floor"]"#, -2.0),
+            (r#"[-1.5, "ceil"]"#, -1.0),
+            (r#"[-1.5, "abs"]"#, 1.5),
+            (
+                r#"[-1.5, "sign", 2.5, "sign", 3, "*", "+", 0, "sign", "+"]"#,
+                2.0,
+            ),
+            (r#"[1, "int"]"#, 1.0),
+            (
+                r#"[0, "exprel", 1, "exprel", 2, "*", "+"]"#,
+                1.0 + 2.0 * (e - 1.0),
+            ),
+            (r#"[7, 2, "+"]"#, 9.0),
+            (r#"[7, 2, "-"]"#, 5.0),
+            (r#"[7, 2, "*"]"#, 14.0),
+            (r#"[7, 2, "/"]"#, 3.5),
+            (r#"[7, 2, "^"]"#, 49.0),
+            (r#"[2, 5, "min"]"#, 2.0),
+            (r#"[2, 5, "max"]"#, 5.0),
+            (r#"[7, 2, 5, "clip", 10, "*", 1, 2, 5, "clip", "+"]"#, 52.0),
+            (
+                r#"[1, 8, 9, "where", 10, "*", 0, 8, 9, "where", "+"]"#,
+                89.0,
+            ),
+        ];
+        for (code, wanted) in cases {
+            let found = value(&Expression::new(&program(code)).expect(code), 0, 0, 0);
+            assert!((found - wanted).abs() < 1e-12, "{code}: {found}");
+        }
+        // Digits of a result: for 1 and 2, 2 and 2, 3 and 2.
+        for (word, wanted) in [
+            ("<", 100.0),
+            (">", 1.0),
+            ("<=", 110.0),
+            (">=", 11.0),
+            ("==", 10.0),
+            ("!=", 101.0),
+        ] {
+            let code = format!(
+                r#"[1, 2, "{word}", 100, "*", 2, 2, "{word}", 10, "*", "+", 3, 2, "{word}", "+"]"#
+            );
+            let found = value(&Expression::new(&program(&code)).unwrap(), 0, 0, 0);
+            assert!((found - wanted).abs() < 1e-12, "{code}: {found}");
+        }
+        for (word, wanted) in [("and", 1.0), ("or", 111.0)] {
+            let code = format!(
+                r#"[0, 5, "{word}", 100, "*", 5, 0, "{word}", 10, "*", "+", 5, 5, "{word}", "+", 0, 0, "{word}", 1000, "*", "+"]"#
+            );
+            let found = value(&Expression::new(&program(&code)).unwrap(), 0, 0, 0);
+            assert!((found - wanted).abs() < 1e-12, "{code}: {found}");
+        }
+    }
+
     #[test]
     fn each_draw_of_each_synapse_has_numbers_of_its_own() {
         let code = r#"[0, 1, "random", 0, 1, "random", 2, 0.5, "normal"]"#;

@@ -316,3 +316,31 @@ pub(crate) fn values_of<'a>(
         ))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_are_whole_numbers_from_zero_to_what_32_bits_hold() {
+        for (value, wanted) in [
+            (0.0, Some(0)),
+            (1.0, Some(1)),
+            (4_294_967_295.0, Some(u32::MAX)),
+            (4_294_967_296.0, None),
+            (-1.0, None),
+            (0.5, None),
+            (f64::NAN, None),
+            (f64::INFINITY, None),
+        ] {
+            assert_eq!(u32::of(value), wanted, "{value}");
+            assert_eq!(
+                usize::of(value),
+                wanted.map(|index| index as usize),
+                "{value}"
+            );
+        }
+        assert_eq!(f64::of(-2.5), Some(-2.5));
+        assert_eq!(f64::of(f64::NAN), None);
+    }
+}

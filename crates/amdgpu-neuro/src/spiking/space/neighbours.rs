@@ -293,6 +293,37 @@ mod tests {
         }
     }
 
+    /// Memory is set aside for the bound: above what is expected of all pairs, and not by far.
+    #[test]
+    fn the_bound_is_the_expected_number_and_six_deviations() {
+        for sources in [SAMPLED_ROWS / 4, SAMPLED_ROWS * 3] {
+            let ends = Ends {
+                sources: points(2, sources, Some(10.0)),
+                targets: points(2, 500, Some(10.0)),
+                period: [10.0; MAX_DIMENSIONS],
+            };
+            let near = Neighbours::new(&ends, 500, 0.4, 0.8);
+            let of_row = |source: usize| -> f64 {
+                (0..500)
+                    .map(|target| {
+                        let apart = ends.squared(ends.sources.of(source), ends.targets.of(target));
+                        0.8 * (-apart / (2.0 * 0.4 * 0.4)).exp()
+                    })
+                    .sum()
+            };
+            let expected: f64 = (0..sources).map(of_row).sum();
+            let bound = near.bound(&ends, sources) as f64;
+            // Samples of the rows are off by some percent, for which the bound makes room.
+            let room = DEVIATIONS * expected.sqrt() + 16.0;
+            let (least, most) = if sources <= SAMPLED_ROWS {
+                (expected + 0.99 * room - 2.0, expected + room + 2.0)
+            } else {
+                (expected + 0.5 * room, 1.5 * expected + room)
+            };
+            assert!(least < bound && bound < most, "{least} {bound} {most}");
+        }
+    }
+
     /// Cells only save work: rows equal those of a look at every pair.
     #[test]
     fn rows_are_those_of_a_look_at_every_pair() {
