@@ -152,3 +152,27 @@ def test_given_spikes_of_one_step_are_refused_with_their_place() -> None:
         NetworkError, match=r"the source \"b\" has 3 spikes of neuron 1 at 0\.002 s in one step of 0\.0001 s"
     ):
         amdgpu.Network(text, device="cpu:0").run(0.01)
+
+
+USED = "dt = 0.1.ms\nneuron cell:\n  params(tau = 10.ms)\n  inputs(total)\n  dv/dt = (total - v)/tau\n  threshold: v > 1\n  target: v\n"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "population a(2, model: cell)",
+        "population a(2, model: cell)\nrecord spikes(a)",
+        "population a(2, model: cell, tau: random(1.ms, 5.ms), v: 0.5)",
+        "population a(4, model: cell, positions: grid(2, 2))",
+        "population a(2, model: cell)\npopulation b(2, model: lif)\nconnect a -> b(weight: 1.mV, target: v)",
+        "population a(2, model: cell)\nconnect a -> a(synapse: gap_junction, weight: 1, target: total)",
+    ],
+)
+def test_a_neuron_that_some_population_has_is_used_however_little_the_population_does(use: str) -> None:
+    assert not any("not used" in one for one in messages(USED + use + "\n"))
+
+
+def test_a_neuron_that_no_population_has_is_not_used() -> None:
+    assert messages(USED + "population a(2, model: lif)\n") == [
+        "2:8: neuron 'cell' is not used (population NAME(size, model: cell))"
+    ]
