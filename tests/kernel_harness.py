@@ -50,7 +50,9 @@ def emit(source: str, *flags: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.hip"
         path.write_bytes(source.encode())
-        done = subprocess.run([str(example_program("emit")), str(path), *flags], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [str(example_program("emit")), str(path), *flags], capture_output=True, text=True, check=False
+        )
     if done.returncode:
         raise CompileFailed(done.stderr)
     unit: dict[str, Any] = json.loads(done.stdout)
