@@ -16,6 +16,8 @@ import type { Page, PageContext } from "./page";
 const REFRESH_MS = 200;
 const QUIET_TICKS = 10;
 const MAX_PROCESSES = 12;
+/** Answers without a network that was there. */
+const MAX_MISSED = 10;
 const EXAMPLE =
   'net = amdgpu.Network(open("cuba.net").read())\nnet.run(1.0)          # or net.train(...) of a layered network';
 
@@ -34,6 +36,23 @@ export const network: Page = {
     root.append(h("div", { class: "stack" }, toolbar, place.place));
     const view = networkView(context);
 
+    const key = (one: NetworkFacts): string => `${one.pid} ${one.name}`;
+    // A process that is too busy to answer in time still has its networks: they stay for some answers, until their process has ended.
+    const missed = new Map<string, number>();
+    const withMissing = (networks: readonly NetworkFacts[]): readonly NetworkFacts[] => {
+      const present = new Set(networks.map(key));
+      const running = new Set(hub.processes.peek().map((process) => process.pid));
+      for (const id of present) missed.delete(id);
+      const kept = found.peek().filter((one) => {
+        const id = key(one);
+        if (present.has(id) || !running.has(one.pid)) return false;
+        const times = (missed.get(id) ?? 0) + 1;
+        missed.set(id, times);
+        return times <= MAX_MISSED;
+      });
+      return [...networks, ...kept];
+    };
+
     let isBusy = false;
     const load = async (): Promise<void> => {
       if (isBusy) return;
@@ -49,7 +68,7 @@ export const network: Page = {
         const networks = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
         const failed = answers.find((answer): answer is PromiseRejectedResult => answer.status === "rejected");
         problem.set(failed !== undefined && networks.length === 0 ? sentence(failed.reason) : null);
-        found.set(networks);
+        found.set(withMissing(networks));
       } finally {
         isBusy = false;
       }
@@ -64,7 +83,6 @@ export const network: Page = {
       seenSteps = steps;
       void load();
     });
-    const key = (one: NetworkFacts): string => `${one.pid} ${one.name}`;
     // A tab that is made anew between the press and the release of a button gets no click, and loses the focus: each is made once.
     const tabs = new Map<string, HTMLButtonElement>();
     const tabOf = (one: NetworkFacts): HTMLButtonElement => {
@@ -83,15 +101,18 @@ export const network: Page = {
     scope.effect(() => {
       const networks = found.get();
       const message = problem.get();
-      const current = networks.find((one) => key(one) === chosen.get()) ?? networks[0];
+      const [first] = tabs.keys();
+      const current =
+        networks.find((one) => key(one) === chosen.get()) ?? networks.find((one) => key(one) === first) ?? networks[0];
       for (const one of networks) {
         const tab = tabOf(one);
         setClass(tab, "on", one === current);
         setAttribute(tab, "aria-pressed", String(one === current));
       }
-      arrange(picker, networks.map(tabOf));
       const present = new Set(networks.map(key));
       for (const id of [...tabs.keys()]) if (!present.has(id)) tabs.delete(id);
+      // In the order in which they came: a tab that is moved loses the focus too.
+      arrange(picker, [...tabs.values()]);
       picker.hidden = networks.length === 0;
       if (current !== undefined) {
         place.show("view", () => view.element);
