@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +20,9 @@ from x.system import julia_executable
 TESTS = ROOT / "tests"
 # Under the model checker, all threads and locks of the crate are others, so it is built on its own.
 ORDER_MODEL = ("-p", "amdgpu-hal", "--features", "model", "--test", "order_model")
+
+# Each takes up to 1 GB of memory.
+MAX_TEST_PROCESSES = 8
 
 
 @dataclass(frozen=True)
@@ -171,8 +175,20 @@ def _tools(ctx: Context) -> Counts:
 def _python(ctx: Context) -> Counts:
     if not list(TESTS.rglob("test_*.py")):
         raise Absent("tests/test_*.py")
-    ignored = [f"--ignore={shown(file)}" for file in tool_tests()]
-    return _pytest(ctx, "python", ["tests", "python", "--doctest-modules", *ignored])
+    everything = ["tests", "python", "--doctest-modules", *(f"--ignore={shown(file)}" for file in tool_tests())]
+    if ctx.passed_on:
+        # Somebody looks for something: one process, whose output and debugger are at hand.
+        return _pytest(ctx, "python", everything)
+    # Files go to the processes as they are, since what a module sets up serves all its tests.
+    processes = ["-n", str(test_processes()), "--dist", "loadfile"]
+    counts = _pytest(ctx, "python", [*everything, *processes, "-m", "not slow and not alone"])
+    counts.add(_pytest(ctx, "python-alone", [*everything, "-m", "alone and not slow"]))
+    return counts
+
+
+def test_processes() -> int:
+    """How many processes run the Python suite: kernels and products of one test use all cores, too."""
+    return max(1, min(len(os.sched_getaffinity(0)), MAX_TEST_PROCESSES))
 
 
 SUITES: dict[str, Callable[[Context], Counts]] = {
