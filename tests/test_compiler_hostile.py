@@ -43,7 +43,8 @@ def test_every_hostile_source_ends_with_code_or_a_sentence(name: str, target: st
 @pytest.mark.parametrize("name", SMALLEST)
 def test_llvm_ends_too(name: str) -> None:
     said = compiled(SOURCES[name], "gfx1100", "obj")
-    assert "LLVM" not in said
+    assert "LLVM gave up" not in said
+    assert "LLVM takes" not in said
 
 
 @pytest.mark.parametrize("name", ["nested_structs-64", "nested_structs-400"])
@@ -80,3 +81,9 @@ __device__ constexpr int depth(int n) { return n == 0 ? 0 : 1 + depth(n - 1); }
 __global__ void k(int* o, int n) { o[0] = depth(300); int t[n]; o[1] = t[0]; }
 """
     assert "the length of an array must be known at compile time" in compiled(source, "x86_64", "llvm")
+
+
+def test_code_out_of_proportion_to_its_source_does_not_reach_llvm() -> None:
+    said = compiled(SOURCES["nested_structs_with_constructors-16"], "gfx1100", "llvm")
+    assert "this source of 591 bytes becomes 10" in said
+    assert "bytes of LLVM code, of which it may become 718200" in said

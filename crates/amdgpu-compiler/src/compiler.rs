@@ -430,6 +430,7 @@ fn pipeline(
         telemetry.passes.push(metrics);
     }
     let llvm_ir = emitted.text;
+    effort::check_llvm_bytes(&options.name, source.len(), llvm_ir.len())?;
     telemetry.emit_ns = nanoseconds(phase);
     telemetry.work_units = effort::used(effort::limit(source.len()));
     telemetry.total_ns = nanoseconds(start);

@@ -19,6 +19,13 @@ const UNITS_PER_BYTE: u64 = 100;
 /// Units that no source gets more than: about 20 seconds.
 const MAX_UNITS: u64 = 400_000_000;
 
+/// LLVM code that every source may become, however short: twice that of the largest kernel of `tests/kernels`, which LLVM takes 2 seconds for.
+const BASE_LLVM_BYTES: usize = 600_000;
+/// LLVM code for each byte of the source. The kernels of `tests/kernels` have 113 at most.
+const LLVM_BYTES_PER_BYTE: usize = 200;
+/// What multiplies, for the message.
+const ADVICE: &str = "look for macros, templates, nested structs, calls or unrolled loops that multiply, or cut it into several sources";
+
 #[derive(Clone, Copy)]
 struct Counter {
     left: u64,
@@ -72,6 +79,25 @@ pub(crate) fn used(limit: u64) -> u64 {
     limit - COUNTER.with(|cell| cell.get().left.min(limit))
 }
 
+/// Refuses code whose size is out of all proportion to the source: LLVM's time would be so, too.
+pub(crate) fn check_llvm_bytes(
+    name: &str,
+    source_bytes: usize,
+    llvm_bytes: usize,
+) -> Result<(), Error> {
+    let limit = source_bytes
+        .saturating_mul(LLVM_BYTES_PER_BYTE)
+        .saturating_add(BASE_LLVM_BYTES);
+    if llvm_bytes <= limit {
+        return Ok(());
+    }
+    Err(Error::TooMuchWork {
+        message: format!(
+            "{name}: this source of {source_bytes} bytes becomes {llvm_bytes} bytes of LLVM code, of which it may become {limit}: {ADVICE}"
+        ),
+    })
+}
+
 /// Runs a compile within its limit.
 pub(crate) fn within<T>(
     name: &str,
@@ -95,8 +121,7 @@ pub(crate) fn within<T>(
     result.unwrap_or_else(|payload| match payload.downcast::<OutOfWork>() {
         Ok(out) => Err(Error::TooMuchWork {
             message: format!(
-                "{name}: {} this source takes more work than its {source_bytes} bytes may ask for ({limit} steps): look for macros, \
-                 templates, nested structs, calls or unrolled loops that multiply, or cut it into several sources",
+                "{name}: {} this source takes more work than its {source_bytes} bytes may ask for ({limit} steps): {ADVICE}",
                 out.phase
             ),
         }),
