@@ -218,3 +218,24 @@ def test_bounds_that_change_from_turn_to_turn(cpu: str | None) -> None:
                 s = s * 2 + 1
             expected = np.where(t == 0, tile, -tile)
             assert (out == expected).all(), (block, turns, first)
+
+
+def test_private_memory_that_lanes_clear_one_by_one_is_read_where_each_lane_has_it() -> None:
+    """It is accessed by two sizes and kept across a barrier, so that each lane's copy is in one piece."""
+    source = """
+    __global__ void k(int* __restrict__ sums) {
+        int i = threadIdx.x;
+        __align__(8) int local[4] = {1, 2, 3};
+        unsigned char u8 = sums[i * 4 + 1];
+        if (30 > i) { for (int k = 0; k < 2; ++k) local[i & 3] = local[u8 & 3]; }
+        __syncthreads();
+        for (int k = 0; k < 1; ++k) { switch (2147483647 & 7) { case 3: *(long long*)local = i; } }
+        sums[i * 4] = local[i & 3];
+    }"""
+    i = np.arange(48)
+    sums = np.zeros(192, np.int32)
+    sums[1::4] = i * 5 // 3
+    expected = np.array([1, 2, 3, 0])[np.where(i < 30, i * 5 // 3, i) & 3]
+    # Folded, the store of the other size is gone before the region gets its memory.
+    Kernels(source, "--disable", "constant-folding", level=0)("k", (1,), (48,), sums)
+    assert sums[::4].tolist() == expected.tolist()

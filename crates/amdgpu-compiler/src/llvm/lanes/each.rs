@@ -165,7 +165,23 @@ impl Body<'_, '_> {
     }
 
     /// A loop over the lanes whose bits are set, at least one.
+    ///
+    /// Operands have the names of single lanes in it. Parameters, which are known by their names alone, have theirs again behind it.
     fn one_by_one(&mut self, value: Value, bits: &str) {
+        let function = self.function;
+        let mut parameters: Vec<(Value, Text)> = Vec::new();
+        function.op(value).for_each_operand(|operand| {
+            if function.op(operand).is_floating() {
+                parameters.push((operand, self.names.get(operand).into()));
+            }
+        });
+        self.lane_after_lane(value, bits);
+        for (parameter, name) in parameters {
+            self.names.set(parameter, &name);
+        }
+    }
+
+    fn lane_after_lane(&mut self, value: Value, bits: &str) {
         let function = self.function;
         let (number, lanes) = (value.0, self.lanes());
         let ty = function.ty(value);
