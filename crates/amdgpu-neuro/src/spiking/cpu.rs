@@ -289,7 +289,9 @@ impl CpuStepper {
         let launches: Vec<InsideLaunches<'_>> = updates.chain(synapses).collect();
         let estimated_ns: f64 = launches.iter().map(|kernel| kernel.time_ns).sum();
         let factor = (room_ns / estimated_ns.max(1.0)).min(1.0);
-        launches.into_iter().for_each(|kernel| kernel.count(factor));
+        for kernel in launches {
+            kernel.count(factor);
+        }
     }
 
     fn run_turn(&mut self, parts: &Parts, step: u64, steps: u64) -> Result<()> {
