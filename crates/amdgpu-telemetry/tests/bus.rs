@@ -433,7 +433,13 @@ fn a_snapshot_survives_json() {
     let json = serde_json::to_string(&snapshot).unwrap();
     assert_eq!(serde_json::from_str::<Snapshot>(&json).unwrap(), snapshot);
     let object: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(object["counters"][0]["labels"]["from"], "rust");
+    let counters = object["counters"].as_array().unwrap();
+    let labels = |metric: &str| {
+        let found = counters.iter().find(|row| row["metric"] == metric);
+        &found.unwrap()["labels"]
+    };
+    assert_eq!(labels("amdgpu_boundary_calls_total")["from"], "rust");
+    assert_eq!(labels("amdgpu_core_busy_seconds_total")["core"], "math");
     assert_eq!(object["records"][1]["device"], serde_json::Value::Null);
     assert_eq!(object["records"][0]["device"], 3);
 }
