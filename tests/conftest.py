@@ -1,9 +1,12 @@
 """Fixtures shared by all suites."""
 
+import atexit
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 import amdgpu
 import numpy as np
@@ -11,6 +14,10 @@ import pytest
 
 # Programs for the GPU machine, whose peers are not installed elsewhere.
 collect_ignore_glob = ["gpu/*_vs_*.py", "neuro_validation/peers/*.py"]
+
+# Programs of this user outside of the tests, and those of tests that run beside these, are not seen.
+os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="agpu-")
+atexit.register(shutil.rmtree, os.environ["XDG_RUNTIME_DIR"], ignore_errors=True)
 
 # Tests press Ctrl-C, which a shell without job control has ignored by what it starts in the background, and by all that is started there.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

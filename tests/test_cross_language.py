@@ -120,10 +120,12 @@ def test_100_000_mixed_calls_from_8_threads_leave_nothing_behind(device):
     run(1_000)
     bus = launches()
     before = resident_bytes()
+    # Of the whole process, which has run other tests before.
+    allocated = device.memory_stats()["allocated_bytes.all.current"]
     run(12_500)
     assert not failures
     assert launches() == bus + 8 * launches_of_one_thread(12_500)
-    assert device.memory_stats()["allocated_bytes.all.current"] == 0
+    assert device.memory_stats()["allocated_bytes.all.current"] <= allocated
     grown = resident_bytes() - before
     assert grown < 16 << 20, f"resident memory grew by {grown / 2**20:.1f} MiB"
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import amdgpu
 import numpy as np
@@ -78,14 +80,25 @@ def test_a_checked_launch_counts_what_depends_on_the_data(device: amdgpu.AMDGPUD
     assert [row["counted"] for row in rows_of("work_rows")] == [expected, expected]
 
 
-def test_checked_launches_are_timed_apart(device: amdgpu.AMDGPUDevice) -> None:
-    source = ROWS.replace("work_rows", "work_apart")
-    kernel, checked = device.compile_kernel(source), device.compile_kernel(source, checked=True)
-    x, y = np.ones(16, np.float32), np.zeros(ITEMS, np.float32)
-    for run, calls in ((kernel, 3), (checked, 2)):
-        for _ in range(calls):
-            run[1, ITEMS](x, y, 1)
-    assert {row["is_checked"]: row["timed_calls"] for row in rows_of("work_apart")} == {False: 3, True: 2}
+def test_checked_launches_are_timed_apart(run_python: Callable[..., Any]) -> None:
+    # In a process that has met few kernels: past a number of them a process counts kernels together.
+    program = f"""
+import amdgpu
+import numpy as np
+from amdgpu.telemetry import attach
+
+device = amdgpu.initialize_device("cpu:0")
+source = {ROWS!r}
+kernel, checked = device.compile_kernel(source), device.compile_kernel(source, checked=True)
+x, y = np.ones(16, np.float32), np.zeros({ITEMS}, np.float32)
+for run, calls in ((kernel, 3), (checked, 2)):
+    for _ in range(calls):
+        run[1, {ITEMS}](x, y, 1)
+with attach.attach() as process:
+    rows = [row for row in process.kernels() if row["name"] == "work_rows"]
+print({{row["is_checked"]: row["timed_calls"] for row in rows}} == {{False: 3, True: 2}}, rows)
+"""
+    assert run_python(program).stdout.startswith("True")
 
 
 def test_a_faulty_checked_launch_counts_nothing(device: amdgpu.AMDGPUDevice) -> None:

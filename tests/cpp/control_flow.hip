@@ -19,7 +19,7 @@ __global__ void k(int* p) {
     int s = 0; for (int i = 0, j = 10; i < j; ++i, --j) s += i * j; p[17] = s; int v[5] = {5, 4, 3, 2, 1}; s = 0; for (int x : v) s = s * 10 + x; p[18] = s; for (int& x : v) x *= 2; for (const auto& x : v) s += x; p[19] = s;
     if (int q = a + b; q > 3) p[20] = q; else p[20] = -q; if (int q = v[4]) p[21] = q; while (int q = b--) { p[22] += q; } p[23] = b; { int q = v[1]; switch (q) { case 8: p[24] = q; } }
     int i = 0; do { i += 3; } while (i < 10); p[25] = i; while (i-- > 5) ; p[26] = i; for (; i < 20; i += 4) { if (i == 12) continue; s += i; } p[27] = s; for (;;) { if (++i > 30) break; } p[28] = i;
-    unsigned n = 5; while (n-- > 0) p[29] += n; p[30] = (int)n; int m[2][3] = {{1, 2, 3}, {4, 5, 6}}; s = 0; for (auto& row : m) for (int x : row) s = s * 10 + x; p[31] = s; int* at = &m[0][0]; p[32] = at[4] + *(at + 2) + m[1][2]; p[33] = (int)(&m[1][1] - at); 
+    unsigned n = 5; while (n-- > 0) p[29] += n; p[30] = (int)n; int m[2][3] = {{1, 2, 3}, {4, 5, 6}}; s = 0; for (auto& row : m) for (int x : row) s = s * 10 + x; p[31] = s; int* at = &m[0][0]; p[32] = at[4] + *(at + 2) + m[1][2]; p[33] = (int)(&m[1][1] - at);
 #pragma unroll
     for (int t = 0; t < 4; ++t) { p[34] += t * t; if (p[34] > 4) { p[35] += 1; continue; } p[36] = t; }
 #pragma unroll 3

@@ -1,4 +1,4 @@
-//! What the user reads for each mistake that the compiler knows: `tests/messages/*.txt` has small sources, one a line, and behind each
+//! What the user reads for each mistake that the compiler knows: `tests/samples/*.txt` has small sources, one a line, and behind each
 //! what is said of it, as lines that start with `> `.
 //!
 //! `k: …` stands for statements of a kernel `k(float* p, int* q, int n)`, `\n` for the end of a line; `ask NAME: …` is a source of which the
@@ -17,7 +17,7 @@ use amdgpu_compiler::{
 };
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples")
 }
 
 fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {

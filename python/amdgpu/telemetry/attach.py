@@ -83,7 +83,7 @@ def attach(pid: int | None = None) -> Process:
         >>> import amdgpu.telemetry.attach
         >>> with amdgpu.telemetry.attach.attach() as process:
         ...     sorted(process.totals())[:2]
-        ['devices', 'errors']
+        ['boundaries', 'counters']
     """
     return Process(pid)
 

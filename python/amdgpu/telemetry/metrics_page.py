@@ -65,14 +65,16 @@ class SeriesLimit:
         """Rows of a snapshot as (process id, row) with those past the limit added up."""
         keyed = [((_group(row), pid, tuple(sorted(row["labels"].items()))), row) for pid, row in rows]
         self._forget({key for key, _ in keyed})
-        for key, _ in sorted(keyed, key=lambda entry: -_weight(entry[1])):
+        for key, row in sorted(keyed, key=lambda entry: -_weight(entry[1])):
+            if _is_rest(row):
+                continue
             named, folded = self._named.setdefault(key[0], set()), self._folded.setdefault(key[0], set())
             if key not in named and key not in folded:
                 (named if len(named) < self.most else folded).add(key)
         shown: list[tuple[int | None, Mapping[str, Any]]] = []
         sums: dict[Key, dict[str, Any]] = {}
         for key, row in keyed:
-            if key in self._named[key[0]]:
+            if key in self._named.get(key[0], ()):
                 shown.append((key[1], row))
                 continue
             labels = {name: value if name in KEPT_LABELS else OTHER for name, value in row["labels"].items()}
@@ -93,6 +95,12 @@ class SeriesLimit:
 def _group(row: Mapping[str, Any]) -> str:
     """Metrics of one group name the same things."""
     return KERNEL if KERNEL in row["labels"] else str(row["metric"])
+
+
+def _is_rest(row: Mapping[str, Any]) -> bool:
+    """Whether a process itself counted what it does not name: one row with what is not named here."""
+    many = [value for name, value in row["labels"].items() if name not in KEPT_LABELS]
+    return bool(many) and all(value == OTHER for value in many)
 
 
 def _weight(row: Mapping[str, Any]) -> float:

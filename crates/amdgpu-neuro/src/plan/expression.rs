@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn every_word_is_its_function() {
         let e = std::f64::consts::E;
-        let (sinh, cosh) = ((e - 1.0 / e) / 2.0, (e + 1.0 / e) / 2.0);
+        let (sinh, cosh) = ((e - 1.0 / e) / 2.0, f64::midpoint(e, 1.0 / e));
         let cases: &[(&str, f64)] = &[
             (r#"[3, "negate"]"#, -3.0),
             (r#"[0, "not", 10, "*", 4, "not", "+"]"#, 10.0),
