@@ -115,7 +115,7 @@ def hostile_program(tmp_path):
 )
 def test_no_command_passes_a_foreign_escape_on(hostile_program, tmp_path, arguments):
     words = [str(hostile_program) if word == "PID" else word for word in arguments]
-    done = command(*words, folder=tmp_path)
+    done = command(*words, folder=tmp_path, COLUMNS="300")
     assert not has_controls(done.stdout), repr(done.stdout)
     assert not has_controls(done.stderr), repr(done.stderr)
     if arguments in ([], ["top", "--once"]):
