@@ -175,6 +175,7 @@ pub fn inline_everything(module: &mut Module, limit: usize) {
                 None => block += 1,
             }
         }
+        crate::lower::ssa::finish_if_cut(&mut kernel);
         module.functions[index] = kernel;
     }
 }

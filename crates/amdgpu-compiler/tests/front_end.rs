@@ -97,3 +97,32 @@ __global__ void k(int* p, int n) {
         }
     }
 }
+
+/// Nothing leads to what stands behind such a call, and the loop around it has one way in.
+#[test]
+fn a_function_that_never_returns_may_be_called_in_a_loop() {
+    let source = "
+__device__ float endless(float x) { for (int i = 4; i >= 0; -i) x = x * 0.5f; return x; }
+__global__ void k(float* p, int n) { for (int i = threadIdx.x; i < n; i += blockDim.x) p[i] = endless(p[i]); }
+";
+    for optimization_level in [
+        OptimizationLevel::None,
+        OptimizationLevel::Low,
+        OptimizationLevel::High,
+        OptimizationLevel::Max,
+    ] {
+        for (target, checked) in [("x86_64", false), ("x86_64", true), ("gfx1100", false)] {
+            let options = CompileOptions {
+                optimization_level,
+                checked,
+                ..CompileOptions::default()
+            };
+            let target = Target::parse(target).unwrap_or_else(|| panic!("{target} is no target"));
+            let result = Compiler::new().compile(source, &options, &target);
+            assert!(
+                result.is_ok(),
+                "{optimization_level:?}, {checked}: {result:?}"
+            );
+        }
+    }
+}

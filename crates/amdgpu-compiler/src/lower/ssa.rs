@@ -128,6 +128,18 @@ impl Variables {
     }
 }
 
+/// [`finish`] where nothing leads to some block any more: to what is behind the call of a function that never returns, once that is inlined.
+pub(crate) fn finish_if_cut(function: &mut Function) {
+    let cfg = Cfg::new(function);
+    let is_cut = |(index, block): (usize, &crate::ir::Block)| {
+        !cfg.is_reachable(BlockId(index as u32))
+            && block.terminator != crate::ir::Terminator::Unreachable
+    };
+    if function.blocks.iter().enumerate().any(is_cut) {
+        finish(function);
+    }
+}
+
 /// Drops unreachable blocks from phis and removes phis that choose between one value and themselves.
 pub(crate) fn finish(function: &mut Function) {
     let cfg = Cfg::new(function);

@@ -4,6 +4,7 @@
 use super::{Budget, ModulePass};
 use crate::cooperative::{inline_call, retain};
 use crate::ir::{Function, Module, Op, Value};
+use crate::lower::ssa;
 use crate::software::is_reserved;
 
 pub struct Inlining;
@@ -47,6 +48,7 @@ impl ModulePass for Inlining {
                 }
             }
             if inlined > 0 {
+                ssa::finish_if_cut(&mut function);
                 module.functions[index] = function;
                 changes += inlined;
             }
