@@ -8,6 +8,8 @@ import time
 import pytest
 from cli_harness import amdgpu, document
 
+pytestmark = pytest.mark.alone
+
 START = """
 import sys, time
 import amdgpu

@@ -10,6 +10,8 @@ import pytest
 from amdgpu.telemetry.report import read_reports
 from cli_harness import WATCHED_PROGRAM, amdgpu, check_shape, document
 
+pytestmark = pytest.mark.alone
+
 KERNELS = [sys.executable, WATCHED_PROGRAM, "--seconds", "0.3", "--parts", "kernels,products,memory"]
 LAUNCHES = """
 import amdgpu, numpy as np

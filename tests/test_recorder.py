@@ -16,6 +16,8 @@ from amdgpu.telemetry import attach, recorder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.alone
+
 PROGRAM = Path(__file__).with_name("telemetry_program.py")
 PATIENCE_SECONDS = 30.0
 

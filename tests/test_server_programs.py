@@ -14,6 +14,8 @@ import pytest
 pytest.importorskip("starlette")
 from server_client import TIMEOUT_SECONDS, client, running
 
+pytestmark = pytest.mark.alone
+
 PROGRAM = Path(__file__).parent / "telemetry_program.py"
 
 

@@ -19,6 +19,8 @@ import pytest
 from cli_harness import amdgpu as command
 from cli_harness import document
 
+pytestmark = pytest.mark.alone
+
 HERE = Path(__file__).parent
 PROGRAM = HERE / "ledger_program.py"
 ESBUILD = HERE.parent / "js" / "node_modules" / ".bin" / "esbuild"
@@ -179,7 +181,7 @@ def test_what_watchers_see_of_running_programs_is_in_their_books(seed, tmp_path)
 
     plans = [random_plan(seed + 1000 * number) for number in range(2)]
     with ExitStack() as stack:
-        server = stack.enter_context(running())
+        server = stack.enter_context(running(histogram_series=10_000))
         watching = stack.enter_context(client(server))
         programs = one, other = [stack.enter_context(started(plan)) for plan in plans]
         _, schema = watching.join("gpu:telemetry")
