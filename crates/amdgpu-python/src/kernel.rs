@@ -376,6 +376,7 @@ impl Kernel {
         memory: Vec<Bound<'_, Array>>,
     ) -> PyResult<()> {
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;
+        let queue = self.kernel.hal_device().default_stream();
         if graph::is_recording() || !self.knows_all(&args, &memory) {
             if trace::is_active() {
                 let converted = convert(&self.kernel, &args, None)?;
@@ -385,23 +386,13 @@ impl Kernel {
                 settle(array, &self.kernel)?;
             }
             if !graph::is_recording() {
-                self.hold_back(
-                    py,
-                    self.kernel.hal_device().default_stream(),
-                    &args,
-                    &memory,
-                )?;
+                self.hold_back(py, queue, &args, &memory)?;
             }
             return launch(py, &self.kernel, &config, &args, None, false).map(drop);
         }
         let converted = convert(&self.kernel, &args, None)?;
         trace::note_launch(&self.kernel, config, &converted.arguments, &memory);
-        self.hold_back(
-            py,
-            self.kernel.hal_device().default_stream(),
-            &args,
-            &memory,
-        )?;
+        self.hold_back(py, queue, &args, &memory)?;
         // SAFETY: all memory is of this device's allocator, which hands it on in the order of the stream that the launch goes into.
         py.detach(|| unsafe { self.kernel.queue(&config, &converted.arguments) })
             .map_err(|error| from_coded(py, &error))
