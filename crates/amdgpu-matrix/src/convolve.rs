@@ -191,7 +191,7 @@ impl Matrix {
                     ConvolvePass::ImageGradient => CONVOLVE_IMAGE_GRADIENT,
                     ConvolvePass::WeightGradient => CONVOLVE_WEIGHT_GRADIENT,
                 },
-                compute: element::compute(described.dtype),
+                compute: element::compute_type(described.dtype),
                 groups: options.groups as u64,
                 row_stride: sliding.stride.0 as u64,
                 column_stride: sliding.stride.1 as u64,

@@ -213,7 +213,7 @@ impl Matrix {
             let given = amdgpu_abi::NormalizeOptions {
                 size_bytes: size_of::<amdgpu_abi::NormalizeOptions>() as u64,
                 operation: call.operation.number(),
-                compute: element::compute(dtype),
+                compute: element::compute_type(dtype),
                 row_axes: call.row_axes as u64,
                 epsilon: options.epsilon,
                 executor,
@@ -278,8 +278,8 @@ pub(crate) fn parameter(
             ),
         ));
     }
-    let compute = element::compute(dtype);
-    if element::compute(element::as_float(layout.dtype)).bits > compute.bits {
+    let compute = element::compute_type(dtype);
+    if element::compute_type(element::as_float(layout.dtype)).bits > compute.bits {
         return Err(Error::refused(
             ErrorCode::UnsupportedDtype,
             format!(

@@ -154,7 +154,7 @@ impl Matrix {
                     (Pool::Maximum, true) => POOL_MAXIMUM_GRADIENT,
                     (Pool::Average, true) => POOL_AVERAGE_GRADIENT,
                 },
-                compute: element::compute(described.dtype),
+                compute: element::compute_type(described.dtype),
                 row_window: window.0 as u64,
                 column_window: window.1 as u64,
                 row_stride: sliding.stride.0 as u64,

@@ -104,15 +104,15 @@ impl Reduce {
     /// The dtype that is computed in, and that of the result: integers are summed in 64 bits and averaged in float64.
     fn dtypes(self, x: Dtype) -> (Dtype, Dtype) {
         match self {
-            Self::Sum | Self::Product if element::is_float(x) => (element::compute(x), x),
-            Self::Sum | Self::Product => (element::summed(x), element::summed(x)),
+            Self::Sum | Self::Product if element::is_float(x) => (element::compute_type(x), x),
+            Self::Sum | Self::Product => (element::sum_type(x), element::sum_type(x)),
             Self::Mean | Self::Variance | Self::Deviation => {
                 let float = element::as_float(x);
-                (element::compute(float), float)
+                (element::compute_type(float), float)
             }
-            Self::Maximum | Self::Minimum => (element::compute(x), x),
-            Self::Any | Self::All => (element::compute(x), Dtype::BOOL),
-            Self::Argmax | Self::Argmin => (element::compute(x), Dtype::I64),
+            Self::Maximum | Self::Minimum => (element::compute_type(x), x),
+            Self::Any | Self::All => (element::compute_type(x), Dtype::BOOL),
+            Self::Argmax | Self::Argmin => (element::compute_type(x), Dtype::I64),
         }
     }
 

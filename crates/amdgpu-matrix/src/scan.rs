@@ -43,7 +43,7 @@ impl Scan {
             dtype: if is_float {
                 x.dtype()
             } else {
-                element::summed(x.dtype())
+                element::sum_type(x.dtype())
             },
         }
     }
@@ -87,7 +87,7 @@ impl Matrix {
                     Scan::Sum => SCAN_SUM,
                     Scan::Product => SCAN_PRODUCT,
                 },
-                compute: element::compute(described.dtype),
+                compute: element::compute_type(described.dtype),
                 executor,
             };
             // SAFETY: the views guarantee the memory behind the tensors; the layouts were checked and live until the call returns.

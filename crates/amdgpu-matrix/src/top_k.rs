@@ -91,7 +91,7 @@ impl Matrix {
             let given = amdgpu_abi::TopKOptions {
                 size_bytes: size_of::<amdgpu_abi::TopKOptions>() as u64,
                 is_largest: u32::from(options.is_largest),
-                compute: element::compute(described.dtype),
+                compute: element::compute_type(described.dtype),
                 executor,
             };
             // SAFETY: the views guarantee the memory behind the tensors; the layouts were checked and live until the call returns.
