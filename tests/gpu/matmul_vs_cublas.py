@@ -24,7 +24,7 @@ ROUNDS = 5
 # Launches of a round run for about that long.
 ROUND_SECONDS = 0.03
 DTYPES = {"f64": "float64", "f32": "float32", "tf32": "float32", "bf16": "bfloat16", "f16": "float16"}
-# Of the largest sum of absolute products, in units of the last place of the format (tests/tolerances.py says why).
+# Of the largest sum of absolute products, in units of the last place of the format (tests/support/tolerances.py says why).
 BOUNDS = {"f64": 1e-15, "f32": 1e-6, "tf32": 2e-3, "bf16": 8e-3, "f16": 1e-3}
 
 
